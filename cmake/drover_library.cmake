@@ -1,0 +1,41 @@
+# drover_library(NAME DEPENDS TARGETS...)
+#
+# The library of the current folder, from every .cc beneath it. DEPENDS names the layers and packages that it may use;
+# they are public because a layer's headers speak the types of the layers beneath it. A folder without sources is an
+# interface library, so that the layers above it still configure.
+function(drover_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME drover_${name})
+    set(scope PUBLIC)
+  else()
+    add_library(${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${name} ${scope} ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(${name} ${scope} ${arg_DEPENDS})
+  drover_precompile(${name})
+endfunction()
+
+# drover_executable(NAME SOURCES... LINK TARGETS...)
+#
+# Nothing when there are no sources yet: callers ask `if(TARGET name)`.
+function(drover_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  if(NOT arg_SOURCES)
+    return()
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  drover_precompile(${name})
+endfunction()
+
+function(drover_precompile name)
+  get_target_property(type ${name} TYPE)
+  if(DROVER_PCH AND NOT type STREQUAL "INTERFACE_LIBRARY")
+    target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+  endif()
+endfunction()

@@ -1,0 +1,24 @@
+# embed_text(TARGET GROUP FILES...)
+#
+# Makes text files (.sql, .lua) available to C++ as constants. Generates the header "embedded/GROUP.h":
+#
+#   namespace drover::embedded {
+#   inline constexpr std::string_view schema_sql = ...;   // the text of schema.sql
+#   }
+#
+# One constant per file, named after the file with '.' and '-' as '_'. Editing a file rebuilds what includes the header.
+# When FILES is empty nothing is generated.
+function(embed_text target group)
+  if(NOT ARGN)
+    return()
+  endif()
+  set(header ${CMAKE_BINARY_DIR}/generated/embedded/${group}.h)
+  add_custom_command(
+    OUTPUT ${header}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${header} "-DFILES=${ARGN}" -P ${CMAKE_SOURCE_DIR}/cmake/embed_text_script.cmake
+    DEPENDS ${ARGN} ${CMAKE_SOURCE_DIR}/cmake/embed_text_script.cmake
+    COMMENT "Embedding ${group} texts"
+    VERBATIM)
+  target_sources(${target} PRIVATE ${header})
+  target_include_directories(${target} PUBLIC ${CMAKE_BINARY_DIR}/generated)
+endfunction()

@@ -1,0 +1,47 @@
+# Flags are set once for the whole tree: every object is compiled alike, which is also what lets one precompiled
+# header serve all targets.
+
+# Assertions stay on in a release (no NDEBUG). -g1 is enough for a backtrace with lines.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g")
+
+add_compile_options(
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
+  -Wnull-dereference -Wimplicit-fallthrough
+  # Designated initializers leave the rest at its default on purpose.
+  -Wno-missing-field-initializers)
+if(DROVER_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports "literal" + std::string as overlapping memory (GCC bug 105651), and flags the inlined internals of
+  # optional, variant and expected in optimised builds.
+  add_compile_options(-Wno-restrict -Wno-maybe-uninitialized -Wno-null-dereference)
+else()
+  # clang's -Wconversion contains -Wsign-conversion, g++'s does not.
+  add_compile_options(-Wno-sign-conversion -Wno-missing-designated-field-initializers)
+endif()
+
+# Hardening. Sanitizers bring their own checks and do not go with _FORTIFY_SOURCE.
+add_compile_options(-fPIE -fstack-protector-strong)
+add_compile_definitions(_GLIBCXX_ASSERTIONS)
+add_link_options(-pie -Wl,-z,relro,-z,now)
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT DROVER_SANITIZE)
+  add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+endif()
+
+if(DROVER_SANITIZE)
+  add_compile_options(-fsanitize=${DROVER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${DROVER_SANITIZE})
+endif()
+
+if(DROVER_COVERAGE)
+  add_compile_options(--coverage -fprofile-update=atomic)
+  add_link_options(--coverage)
+endif()
+
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()

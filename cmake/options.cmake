@@ -1,0 +1,16 @@
+option(DROVER_TESTS "Build tests, the fake agent, benchmarks and the soak program" ON)
+option(DROVER_PCH "Precompile the common standard headers" ON)
+option(DROVER_WERROR "Treat warnings as errors" ON)
+option(DROVER_COVERAGE "Instrument for gcovr" OFF)
+set(DROVER_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+set_property(CACHE DROVER_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
