@@ -8,6 +8,9 @@
 #
 # One constant per file, named after the file with '.' and '-' as '_'. Editing a file rebuilds what includes the header.
 # When FILES is empty nothing is generated.
+# The target embedded_texts makes all headers, for tools that read sources without building.
+add_custom_target(embedded_texts)
+
 function(embed_text target group)
   if(NOT ARGN)
     return()
@@ -19,6 +22,8 @@ function(embed_text target group)
     DEPENDS ${ARGN} ${CMAKE_SOURCE_DIR}/cmake/embed_text_script.cmake
     COMMENT "Embedding ${group} texts"
     VERBATIM)
+  add_custom_target(embedded_${group} DEPENDS ${header})
+  add_dependencies(embedded_texts embedded_${group})
   target_sources(${target} PRIVATE ${header})
   target_include_directories(${target} PUBLIC ${CMAKE_BINARY_DIR}/generated)
 endfunction()
