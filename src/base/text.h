@@ -1,14 +1,24 @@
-// Text that came from outside: UTF-8 checks, names, redaction of control characters.
+// Text that came from outside: UTF-8 checks, names, excerpts for errors.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace drover {
 
+// What a text begins with: one well-formed UTF-8 sequence, or bytes that are the start of none.
+struct Utf8Step {
+  std::size_t bytes;  // 0 only for the empty text
+  bool valid;
+};
+[[nodiscard]] Utf8Step utf8_step(std::string_view text);
+
 [[nodiscard]] bool is_utf8(std::string_view text);
-// Bytes that are not UTF-8 become U+FFFD; everything else stays.
+// Bytes that are not UTF-8 become U+FFFD (one for a cut-off character); everything else stays.
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
+// The text in double quotes for an error: control characters escaped, cut when long.
+[[nodiscard]] std::string quoted_excerpt(std::string_view text);
 // [A-Za-z0-9_.:@-]{1,128}: types, queues, owners, tags, request ids.
 [[nodiscard]] bool is_name(std::string_view text);
 // The suggestion for a mistyped word among the known ones, or empty.

@@ -1,0 +1,198 @@
+// TaskQueue: the verbs. What workers, command line, servers and the conformance suite speak.
+//
+// Every verb is synchronous, never waits for work, and either takes effect whole or not at all. A failed call with code
+// kStoreUnavailable may have taken effect ("unknown"): ask again by id, or repeat it with the same request id.
+// All implementations are safe to call from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "drover/error.h"
+#include "drover/ids.h"
+#include "drover/task.h"
+#include "drover/time.h"
+
+namespace drover {
+
+struct Enqueued {
+  TaskId id;
+  TaskState state = TaskState::kPending;
+  bool deduplicated = false;  // an exact replay of a request id: this is the first task
+
+  bool operator==(const Enqueued&) const = default;
+};
+
+enum class Parts : std::uint8_t { kHead, kAll };
+
+struct TaskFilter {
+  std::optional<std::string> type;
+  std::optional<std::string> queue;
+  std::optional<std::string> owner;
+  std::vector<TaskState> states;  // any of these; empty: all
+  std::optional<std::string> tag;
+  std::optional<TaskId> parent_id;
+};
+
+struct TaskPage {
+  std::vector<Task> tasks;            // newest first
+  std::optional<std::string> cursor;  // where the next page starts; absent on the last one
+};
+
+struct CancelOutcome {
+  TaskState state = TaskState::kCancelled;  // kRunning: requested, cancelled when its process tree is dead
+  int cancelled = 0;                        // how many tasks ended, dependents and children among them
+  int requested = 0;                        // how many running ones were asked to stop
+};
+
+// One place where a worker looks for work: a queue, and if type is set only that type in it.
+struct Serve {
+  std::string queue;
+  std::optional<std::string> type;
+
+  bool operator==(const Serve&) const = default;
+};
+
+struct WorkerInfo {
+  std::string id;  // {hostname}:{pid}:{uuid}
+  std::string version;
+  std::vector<Serve> serves;
+  int capacity = 1;
+  Time registered_at{};  // set by the store
+  Time last_beat_at{};   // set by the store
+  bool draining = false;
+};
+
+struct ClaimRequest {
+  std::string worker_id;
+  std::vector<Serve> serves;
+  int n = 1;
+  Millis lease{30'000};
+};
+
+struct ClaimedTask {
+  Task task;
+  Lease lease;
+  std::vector<RunSummary> earlier_runs;  // newest first, bounded
+};
+
+enum class LeaseState : std::uint8_t { kHeld, kCancelRequested, kLost };
+
+// How a run ended, as its worker reports it. The engine decides what follows.
+struct Completion {
+  std::optional<JsonText> result;
+  std::optional<int> exit_code;
+};
+struct Failure {
+  ErrorClass error_class = ErrorClass::kAgentError;
+  std::string message;
+  std::optional<Millis> retry_after;
+  std::optional<int> exit_code;
+  std::optional<std::string> note;
+};
+// The worker gives the task back unharmed, because it is shutting down.
+struct Release {};
+// The run's process tree is dead after a cancel request.
+struct CancelConfirmed {
+  std::optional<int> exit_code;
+};
+struct Settlement {
+  Lease lease;
+  std::variant<Completion, Failure, Release, CancelConfirmed> end;
+};
+
+enum class LogStream : std::uint8_t { kOut, kErr, kDrover };
+
+struct LogChunk {
+  LogStream stream = LogStream::kOut;
+  std::string text;
+};
+
+struct LogRecord {
+  std::int64_t seq = 0;  // within the task; a hole where the middle was left out
+  int run = 0;
+  Time at{};
+  LogStream stream = LogStream::kOut;
+  std::string text;
+};
+
+struct LogPage {
+  std::vector<LogRecord> records;
+  std::int64_t left_out_bytes = 0;  // of the runs on this page: what the cap left out between head and tail
+};
+
+struct Config {
+  std::int64_t version = 0;  // 0: nothing applied yet
+  JsonText document = "{}";  // the shared part of drover.yaml, as canonical JSON
+};
+
+struct Finding {
+  std::string code;    // "lease_without_task"
+  std::string detail;  // which task, what is wrong
+  bool repaired = false;
+};
+enum class FsckMode : std::uint8_t { kCheck, kRepair };
+
+// What is in the queues that a worker serves; see `drover work --until-empty`.
+struct Backlog {
+  std::int64_t waiting = 0;  // pending, stalled or scheduled
+  std::int64_t running = 0;
+  std::int64_t blocked = 0;
+};
+
+class TaskQueue {
+ public:
+  virtual ~TaskQueue() = default;
+
+  // Producers. A group is stored whole or not at all; answers come in its order.
+  [[nodiscard]] virtual Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) = 0;
+  // Children spawned by a running task through its own door.
+  [[nodiscard]] virtual Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) = 0;
+  [[nodiscard]] virtual Result<Task> get(const TaskId& id) = 0;
+  [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id) = 0;
+  [[nodiscard]] virtual Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) = 0;
+  [[nodiscard]] virtual Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) = 0;
+  [[nodiscard]] virtual Result<Task> retry(const TaskId& id) = 0;
+  // Events with seq > after, oldest first. An event is never seen before one with a smaller seq.
+  [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t after, int limit) = 0;
+  [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;
+  [[nodiscard]] virtual Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) = 0;
+
+  // Workers. Registration is the first beat.
+  [[nodiscard]] virtual Status register_worker(const WorkerInfo& worker) = 0;
+  [[nodiscard]] virtual Status unregister_worker(const std::string& worker_id, const std::string& reason) = 0;
+  [[nodiscard]] virtual Result<std::vector<WorkerInfo>> workers() = 0;
+  [[nodiscard]] virtual Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) = 0;
+  // The worker's beat: renews these leases for `lease` from now. One answer per lease.
+  [[nodiscard]] virtual Result<std::vector<LeaseState>> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) = 0;
+  [[nodiscard]] virtual Status progress(const Lease& lease, const Progress& progress) = 0;
+  [[nodiscard]] virtual Status append_log(const Lease& lease, std::span<const LogChunk> chunks) = 0;
+  [[nodiscard]] virtual Status checkpoint(const Lease& lease, const JsonText& value) = 0;
+  // One answer per item: the task's state afterwards, or kStaleLease and the like. One bad item never fails another.
+  [[nodiscard]] virtual std::vector<Result<TaskState>> settle(std::span<const Settlement> items) = 0;
+  [[nodiscard]] virtual Result<Backlog> backlog(std::span<const Serve> serves) = 0;
+  // Takes back now what workers hold that were silent for max_age. Returns how many tasks became claimable or ended.
+  [[nodiscard]] virtual Result<int> requeue_stalled(Millis max_age) = 0;
+
+  // Operators.
+  [[nodiscard]] virtual Result<Config> config() = 0;
+  // Compare-and-set on the version that the change was based on; kWrongState if it moved.
+  [[nodiscard]] virtual Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) = 0;
+  [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;
+
+  // Waiting, at the edges. `changes()` grows whenever something was committed by anyone; wait_for_change returns when it
+  // differs from `seen`, or after the timeout. May wake early.
+  [[nodiscard]] virtual std::uint64_t changes() = 0;
+  virtual void wait_for_change(std::uint64_t seen, Millis timeout) = 0;
+
+  // One-item forms.
+  [[nodiscard]] Result<Enqueued> enqueue_one(const TaskSpec& spec);
+  [[nodiscard]] Result<TaskState> complete(const Lease& lease, Completion completion);
+  [[nodiscard]] Result<TaskState> fail(const Lease& lease, Failure failure);
+  [[nodiscard]] Result<TaskState> release(const Lease& lease);
+};
+
+}  // namespace drover

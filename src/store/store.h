@@ -1,0 +1,155 @@
+// Store: the data contract under the engine. Plain data in, plain data out; no policy.
+//
+// The one idea: every transition is decided in C++ from records that were read, and applied as a group of steps under
+// compare-and-set. If anything that the decision was based on has moved, nothing is written and the engine decides anew.
+// What needs shared state runs inside the store: choosing what to claim, line order, capacity, request ids.
+//
+// Safe to call from any thread. Writes of concurrent callers may be combined into one commit; each is answered by itself.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/task_record.h"
+#include "drover/task_queue.h"
+
+namespace drover {
+
+// What a step adds to the event log; the store fills in the rest from the record.
+struct EventDraft {
+  std::string name;
+  JsonText data = "{}";
+};
+
+// How the current run of a record ended; closes its entry in the history of runs.
+struct RunEnd {
+  Time ended_at{};
+  std::string outcome;
+  std::optional<TaskError> error;
+  std::optional<int> exit_code;
+  std::optional<std::string> note;
+};
+
+// One record's way from one committed state to the next.
+struct Step {
+  enum class Guard : std::uint8_t {
+    kRevision,          // the record is still at expected_revision
+    kRevisionAndBeats,  // and its lease has not been renewed since it was read
+  };
+  enum class Result : std::uint8_t { kKeep, kWrite };  // whether next.task.result replaces the stored one
+
+  TaskRecord next;                     // its revision is set by the store
+  std::int64_t expected_revision = 0;  // 0: a new task; it must not exist
+  Guard guard = Guard::kRevision;
+  Result result = Result::kKeep;
+  std::vector<EventDraft> events;
+  std::optional<RunEnd> run_end;
+};
+
+struct Capacity {
+  std::int64_t waiting_max = 1'000'000;
+  std::int64_t waiting_per_owner_max = 100'000;
+};
+
+// Steps that take effect together or not at all. At most one step per task.
+struct StepGroup {
+  std::vector<Step> steps;
+  std::optional<Capacity> capacity;  // set when the group adds tasks
+};
+
+enum class Applied : std::uint8_t {
+  kDone,
+  kConflict,      // a guard did not hold: read again, decide again
+  kIdTaken,       // a new task's id exists
+  kRequestTaken,  // a new task's owner and request id exist
+  kQueueFull,
+};
+
+struct Renewal {
+  LeaseState state = LeaseState::kLost;
+};
+
+// What a running task says of itself. Stored only under its live lease; leaves the revision alone.
+struct Note {
+  Lease lease;
+  std::optional<Progress> progress;  // also an event
+  std::optional<JsonText> checkpoint;
+  std::vector<LogChunk> log;
+};
+
+struct RecordPage {
+  std::vector<TaskRecord> records;
+  std::optional<std::string> cursor;
+};
+
+// What retention lets go of: finished tasks, oldest first, beyond any of these.
+struct Retention {
+  Millis age{7LL * 24 * 3600 * 1000};
+  std::int64_t tasks_max = 1'000'000;
+  std::int64_t bytes_max = 4LL << 30;
+  Millis event_age{7LL * 24 * 3600 * 1000};
+  std::int64_t events_max = 1'000'000;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // The clock that decides.
+  [[nodiscard]] virtual Result<Time> now() = 0;
+
+  // In the order of ids; nothing where there is no such task.
+  [[nodiscard]] virtual Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) = 0;
+  [[nodiscard]] virtual Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) = 0;
+  // Heads of the tasks that depend on `parent`; of the tasks that `spawner` spawned.
+  [[nodiscard]] virtual Result<std::vector<TaskRecord>> dependents(const TaskId& parent) = 0;
+  [[nodiscard]] virtual Result<std::vector<TaskRecord>> children(const TaskId& spawner) = 0;
+  [[nodiscard]] virtual Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) = 0;
+  [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) = 0;  // newest first
+  [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t after, int limit) = 0;
+  [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;
+  [[nodiscard]] virtual Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) = 0;
+  [[nodiscard]] virtual Result<Backlog> backlog(std::span<const Serve> serves) = 0;
+
+  // One answer per group. An Error means that nothing is known to be written: the commit failed or its fate is unknown.
+  [[nodiscard]] virtual Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) = 0;
+  // Takes up to n claimable tasks, best first (priority, then place), under new leases made from lease_ids (n of them).
+  [[nodiscard]] virtual Result<std::vector<TaskRecord>> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) = 0;
+  [[nodiscard]] virtual Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) = 0;
+  // One answer per note: whether its lease was live.
+  [[nodiscard]] virtual Result<std::vector<bool>> note(std::span<const Note> notes) = 0;
+
+  // For the sweepers; heads, at most `limit`, most urgent first.
+  [[nodiscard]] virtual Result<std::vector<TaskRecord>> due(int limit) = 0;            // scheduled, run_at reached
+  [[nodiscard]] virtual Result<std::vector<TaskRecord>> past_deadline(int limit) = 0;  // unfinished, with bodies
+  // Running tasks whose lease ran out, or (silent_for) was not renewed for that long.
+  [[nodiscard]] virtual Result<std::vector<TaskRecord>> lapsed(std::optional<Millis> silent_for, int limit) = 0;
+  [[nodiscard]] virtual Result<std::vector<TaskRecord>> cascades(int limit) = 0;  // cascade_due
+  // How long until the next of these is due, by the store's clock; nothing if none waits.
+  [[nodiscard]] virtual Result<std::optional<Millis>> next_wake() = 0;
+  // Deletes finished tasks and old events beyond retention, at most `limit` tasks. Returns how many tasks went.
+  [[nodiscard]] virtual Result<int> expire(const Retention& retention, int limit) = 0;
+
+  [[nodiscard]] virtual Status register_worker(const WorkerInfo& worker) = 0;
+  [[nodiscard]] virtual Status unregister_worker(const std::string& worker_id) = 0;
+  [[nodiscard]] virtual Result<std::vector<WorkerInfo>> workers() = 0;
+  // Forgets workers silent for that long that hold no lease. Returns their ids.
+  [[nodiscard]] virtual Result<std::vector<std::string>> forget_workers(Millis silent_for) = 0;
+
+  [[nodiscard]] virtual Result<Config> config() = 0;
+  // False: based_on_version is not the stored one any more.
+  [[nodiscard]] virtual Result<bool> put_config(const JsonText& document, std::int64_t based_on_version) = 0;
+
+  // Rows against every index and count, both ways.
+  [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;
+
+  // See TaskQueue.
+  [[nodiscard]] virtual std::uint64_t changes() = 0;
+  virtual void wait_for_change(std::uint64_t seen, Millis timeout) = 0;
+};
+
+}  // namespace drover
