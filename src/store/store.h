@@ -14,41 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "core/task_record.h"
+#include "core/step.h"
 #include "drover/task_queue.h"
 
 namespace drover {
-
-// What a step adds to the event log; the store fills in the rest from the record.
-struct EventDraft {
-  std::string name;
-  JsonText data = "{}";
-};
-
-// How the current run of a record ended; closes its entry in the history of runs.
-struct RunEnd {
-  Time ended_at{};
-  std::string outcome;
-  std::optional<TaskError> error;
-  std::optional<int> exit_code;
-  std::optional<std::string> note;
-};
-
-// One record's way from one committed state to the next.
-struct Step {
-  enum class Guard : std::uint8_t {
-    kRevision,          // the record is still at expected_revision
-    kRevisionAndBeats,  // and its lease has not been renewed since it was read
-  };
-  enum class Result : std::uint8_t { kKeep, kWrite };  // whether next.task.result replaces the stored one
-
-  TaskRecord next;                     // its revision is set by the store
-  std::int64_t expected_revision = 0;  // 0: a new task; it must not exist
-  Guard guard = Guard::kRevision;
-  Result result = Result::kKeep;
-  std::vector<EventDraft> events;
-  std::optional<RunEnd> run_end;
-};
 
 struct Capacity {
   std::int64_t waiting_max = 1'000'000;

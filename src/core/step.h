@@ -1,0 +1,49 @@
+// A step: one record's way from one committed state to the next. The rules make them, the stores apply them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/task_record.h"
+
+namespace drover {
+
+// What a step adds to the event log; the store fills in the rest from the record.
+struct EventDraft {
+  std::string name;
+  JsonText data = "{}";
+
+  bool operator==(const EventDraft&) const = default;
+};
+
+// How the current run of a record ended; closes its entry in the history of runs.
+struct RunEnd {
+  Time ended_at{};
+  std::string outcome;
+  std::optional<TaskError> error;
+  std::optional<int> exit_code;
+  std::optional<std::string> note;
+
+  bool operator==(const RunEnd&) const = default;
+};
+
+struct Step {
+  enum class Guard : std::uint8_t {
+    kRevision,          // the record is still at expected_revision
+    kRevisionAndBeats,  // and its lease has not been renewed since it was read
+  };
+  enum class ResultWrite : std::uint8_t { kKeep, kReplace };  // whether next.task.result replaces the stored one
+
+  TaskRecord next;                     // its revision is set by the store
+  std::int64_t expected_revision = 0;  // 0: a new task; it must not exist
+  Guard guard = Guard::kRevision;
+  ResultWrite result = ResultWrite::kKeep;
+  std::vector<EventDraft> events;
+  std::optional<RunEnd> run_end;
+
+  bool operator==(const Step&) const = default;
+};
+
+}  // namespace drover

@@ -1,0 +1,26 @@
+// The one JSON shape of tasks, runs, events and what callers send; the same on every surface.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "drover/task_queue.h"
+
+namespace drover {
+
+// Every field of DESIGN's task shape, in its order; unset is null. One line.
+[[nodiscard]] std::string to_json(const Task& task);
+[[nodiscard]] std::string to_json(const RunSummary& run);
+[[nodiscard]] std::string to_json(const Event& event);
+[[nodiscard]] std::string to_json(const Enqueued& enqueued);
+[[nodiscard]] std::string to_json(const WorkerInfo& worker);
+[[nodiscard]] std::string to_json(const LogRecord& record);
+
+// A task object as in a batch line or a request body. Unknown fields, wrong types and bad values are kInvalidArgument and name the
+// field. `payload` and `fallback_result` keep the text that stands in `text`. Accepts both "delay"/"deadline"/"timeout"/"idle_timeout" as
+// durations ("30s") and the task shape's own names ("run_at", "deadline_at", "timeout_ms", "idle_timeout_ms").
+[[nodiscard]] Result<TaskSpec> parse_task_spec(std::string_view text);
+[[nodiscard]] Result<TaskSpec> parse_task_spec(const json::Value& object);
+
+}  // namespace drover

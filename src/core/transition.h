@@ -1,0 +1,95 @@
+// The life of a task: a table of state × trigger, and the one function that decides by it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "core/error_class.h"
+#include "core/step.h"
+#include "drover/task_queue.h"
+
+namespace drover {
+
+// What happens to a task. The engine checks leases before it asks; the rules only look at states and counters.
+namespace trigger {
+struct ParentDone {};  // one parent completed
+struct ParentEnded {   // one parent failed or was cancelled
+  TaskId parent;
+};
+struct Due {};
+struct Claim {
+  LeaseId lease;
+  std::string worker_id;
+};
+struct Complete {
+  Completion completion;
+};
+struct Fail {
+  Failure failure;
+};
+struct Release {};
+struct ConfirmCancel {  // its process tree is dead
+  std::optional<int> exit_code;
+};
+struct LeaseLost {};
+struct Cancel {
+  std::string reason;
+};
+struct Deadline {};
+struct Retry {        // by an operator
+  int unmet_parents = 0;
+};
+struct ParentRetried {  // the parent whose end ended it, or whose end it counted as done, runs again
+  int unmet_parents = 0;
+};
+}  // namespace trigger
+
+using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Complete,
+                             trigger::Fail, trigger::Release, trigger::ConfirmCancel, trigger::LeaseLost, trigger::Cancel,
+                             trigger::Deadline, trigger::Retry, trigger::ParentRetried>;
+inline constexpr int kTriggerCount = 13;
+static_assert(std::variant_size_v<Trigger> == kTriggerCount);
+
+[[nodiscard]] std::string_view name_of(const Trigger& trigger);
+
+// What a trigger does to a task in one state.
+enum class Rule : std::uint8_t {
+  kRefuse,        // wrong_state, nothing changes
+  kMeetParent,    // one parent less to wait for; ready when it was the last
+  kEndByParent,   // as on_parent_failure says
+  kMakePending,   // to the tail of its lane
+  kStart,         // running: new lease, run + 1, attempts + 1
+  kComplete,
+  kFail,          // retry, defer or dead letter by the class table and the counters
+  kGiveBack,      // pending at its lane's head, attempt given back
+  kConfirmCancel,
+  kStall,         // stalled at its lane's head, attempt given back; dead letter past max_stalls
+  kCancelNow,
+  kRequestCancel, // running: flagged, cancelled when its tree is dead
+  kMissDeadline,  // completed with the fallback, or failed
+  kReopen,        // counters reset, next generation, as at enqueue
+  kRevive,        // as kReopen, if a parent's end had ended it; blocked again, if it had counted that end as done
+};
+
+using TransitionTable = std::array<std::array<Rule, kTaskStateCount>, kTriggerCount>;
+// [trigger index][state]
+[[nodiscard]] const TransitionTable& transition_table();
+
+struct DecisionContext {
+  Time now{};
+  double unit = 0;  // uniform in [0, 1), for jitter
+  const ClassTable* classes = nullptr;  // of the task's type; the defaults if null
+};
+
+// What follows from `trigger` for a task in this state, or kWrongState. For Complete the result is in the step's task.
+// Pure: same arguments, same answer.
+[[nodiscard]] Result<Step> decide(const TaskRecord& record, const Trigger& trigger, const DecisionContext& context);
+
+// The first step of a new task: blocked, scheduled or pending by its parents and run_at. `record` has every other field
+// set; unmet_parents counts the parents that are not done.
+[[nodiscard]] Step first_step(TaskRecord record, const DecisionContext& context);
+
+}  // namespace drover

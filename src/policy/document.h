@@ -1,0 +1,46 @@
+// drover.yaml: YAML or JSON. The shared part (types, limits) becomes the policy in the store; `local` stays in this process.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "core/policy.h"
+#include "drover/error.h"
+#include "drover/task_queue.h"
+
+namespace drover {
+
+// Which command a worker may execute for a type: never stored, never shared.
+struct RunnerProfile {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // names that are passed through from the worker's own environment
+  int concurrency = 1;
+
+  bool operator==(const RunnerProfile&) const = default;
+};
+
+struct LocalSettings {
+  std::optional<LogLevel> log_level;
+  std::optional<std::string> store;  // a store URL
+  std::map<std::string, RunnerProfile, std::less<>> runners;
+
+  bool operator==(const LocalSettings&) const = default;
+};
+
+struct Document {
+  Policy policy;
+  LocalSettings local;
+  JsonText shared;  // canonical JSON of everything but `local`: what config apply stores
+
+  bool operator==(const Document&) const = default;
+};
+
+// Unknown fields and bad values are kInvalidConfig: "drover.yaml:12: types.eng.retry: …", with a suggestion where one is near.
+[[nodiscard]] Result<Document> parse_document(std::string_view text, std::string_view file_name);
+// The stored shared part.
+[[nodiscard]] Result<Policy> parse_policy(std::string_view shared_json);
+
+}  // namespace drover
