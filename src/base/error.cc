@@ -46,7 +46,9 @@ static_assert(in_enumerator_order());
 
 }  // namespace
 
-const ErrorInfo& error_info(ErrorCode code) { return kErrors.at(static_cast<std::size_t>(code)); }
+const ErrorInfo& error_info(ErrorCode code) {
+  return kErrors.at(static_cast<std::size_t>(code));
+}
 
 std::optional<ErrorCode> error_code_from_name(std::string_view name) {
   for (const ErrorInfo& info : kErrors) {

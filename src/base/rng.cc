@@ -9,7 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
+#include <utility>
 
 #include "base/check.h"
 
@@ -79,7 +79,9 @@ std::uint64_t Rng::below(std::uint64_t bound) {
   return value % bound;
 }
 
-double Rng::unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+double Rng::unit() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
 
 SeededRng::SeededRng(std::uint64_t seed) {
   for (std::uint64_t& word : state_) word = splitmix64(seed);
@@ -98,15 +100,16 @@ std::uint64_t SeededRng::next() {
 }
 
 Rng& system_rng() {
-  static SystemRng rng;
+  // Never destroyed: other static objects may draw while they end.
+  static SystemRng& rng = *new SystemRng;
   return rng;
 }
 
 // RFC 9562 section 5.7: 48 bits of milliseconds, version 7, 12 random bits, variant 2, 62 random bits.
 TaskId new_task_id(Rng& rng, Time now) {
   constexpr std::int64_t kMillisMax = (std::int64_t{1} << 48) - 1;
-  const auto millis = static_cast<std::uint64_t>(
-      std::clamp<std::int64_t>(now.time_since_epoch().count(), 0, kMillisMax));
+  const auto millis =
+      static_cast<std::uint64_t>(std::clamp<std::int64_t>(now.time_since_epoch().count(), 0, kMillisMax));
   TaskId::Bytes bytes{};
   put_big_endian(bytes, 0, millis << 16 | 0x7000 | (rng.next() >> 52));
   put_big_endian(bytes, 8, std::uint64_t{1} << 63 | (rng.next() >> 2));
