@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,7 +71,8 @@ class Value {
 // The text as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string quote(std::string_view text);
 
-// Writes one document front to back; commas and quotes take care of themselves.
+// Writes one document front to back; commas and quotes take care of themselves. Wrong use is a bug and aborts; keys
+// are the caller's to keep distinct.
 class Writer {
  public:
   Writer& begin_object();
@@ -89,10 +89,19 @@ class Writer {
   [[nodiscard]] std::string take() &&;
 
  private:
+  enum class Kind : std::uint8_t { kObject, kArray };
+  struct Level {
+    Kind kind;
+    bool has_items;
+  };
+
+  Writer& begin(Kind kind, char bracket);
+  Writer& end(Kind kind, char bracket);
   void before_value();
+  void separate();
 
   std::string out_;
-  std::vector<bool> has_items_;
+  std::vector<Level> levels_;
   bool after_key_ = false;
 };
 

@@ -1,0 +1,95 @@
+// The grammar of JSON, one token at a time, without building anything. Internal to base/json.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/error.h"
+
+namespace drover::json {
+
+enum class TokenKind : std::uint8_t {
+  kBeginObject,
+  kEndObject,
+  kBeginArray,
+  kEndArray,
+  kComma,
+  kColon,
+  kKey,
+  kString,
+  kNumber,
+  kTrue,
+  kFalse,
+  kNull,
+};
+
+struct Token {
+  TokenKind kind = TokenKind::kNull;
+  std::string_view raw;      // as it stands in the text, strings with their quotes
+  bool has_escapes = false;  // of a key or string
+};
+
+// The text that a key or string token stands for.
+[[nodiscard]] std::string unescape(const Token& token);
+
+// Refers to the text, which must outlive it. Memory: one small record for each key of the objects that are open.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  // Fetches the next token. False at the end of the document and at the first error.
+  [[nodiscard]] bool next(Token& token);
+  [[nodiscard]] bool failed() const { return problem_.has_value(); }
+  // What is wrong, with line and column. Requires failed().
+  [[nodiscard]] Error error() const;
+
+ private:
+  enum class Expect : std::uint8_t { kValue, kValueOrEnd, kKey, kKeyOrEnd, kColon, kCommaOrEnd, kNothing };
+  enum class Kind : std::uint8_t { kObject, kArray };
+  struct Level {
+    Kind kind;
+    std::size_t first_key;  // in keys_
+  };
+  struct Key {
+    std::string_view text;
+    std::size_t offset;
+  };
+  struct Problem {
+    std::size_t offset;
+    std::string what;
+  };
+
+  bool fail_at(std::size_t offset, std::string what);
+  bool unexpected(std::string_view wanted);
+  void skip_white_space();
+  bool punctuation(Token& token, TokenKind kind, Expect then);
+  bool value(Token& token);
+  bool key(Token& token);
+  bool comma_or_end(Token& token);
+  bool open(Token& token, Kind kind);
+  bool close(Token& token);
+  bool keys_are_distinct(std::size_t first_key);
+  bool string(Token& token);
+  bool escape();
+  bool hex4(std::size_t at, std::uint32_t& unit);
+  bool number(Token& token);
+  bool digits();
+  bool word(Token& token, std::string_view spelling, TokenKind kind);
+  void after_value();
+  [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  Expect expect_ = Expect::kValue;
+  std::vector<Level> levels_;
+  std::vector<Key> keys_;              // of all open objects, the innermost last
+  std::deque<std::string> unescaped_;  // what keys with escapes stand for
+  std::optional<Problem> problem_;
+};
+
+}  // namespace drover::json
