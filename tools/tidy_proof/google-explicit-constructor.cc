@@ -1,0 +1,4 @@
+struct LeaseMs {
+  LeaseMs(long count) : value(count) {}  // flagged
+  long value;
+};

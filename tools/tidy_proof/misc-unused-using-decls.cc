@@ -1,0 +1,3 @@
+#include <vector>
+
+using std::vector;  // flagged
