@@ -37,8 +37,8 @@ if(DROVER_SANITIZE)
 endif()
 
 if(DROVER_COVERAGE)
-  add_compile_options(--coverage -fprofile-update=atomic)
-  add_link_options(--coverage)
+  add_compile_options(-fprofile-instr-generate -fcoverage-mapping)
+  add_link_options(-fprofile-instr-generate)
 endif()
 
 find_program(MOLD_PROGRAM mold)

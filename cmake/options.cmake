@@ -1,7 +1,7 @@
 option(DROVER_TESTS "Build tests, the fake agent, benchmarks and the soak program" ON)
 option(DROVER_PCH "Precompile the common standard headers" ON)
 option(DROVER_WERROR "Treat warnings as errors" ON)
-option(DROVER_COVERAGE "Instrument for gcovr" OFF)
+option(DROVER_COVERAGE "Instrument for llvm-cov (clang)" OFF)
 set(DROVER_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
 set_property(CACHE DROVER_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
 
