@@ -1,0 +1,99 @@
+// ClaimLoop: settles what ended, claims into free slots, and knows when the worker is done.
+//
+// One thread, no clock and no waiting of its own: whoever drives it calls step(now) when the returned time has passed
+// or something happened (a run ended, the queue changed, a signal came). The order of a task's life here: claim,
+// Runs::start, LeaseKeeper::hold, take_ended, settle, LeaseKeeper::let_go.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "drover/task_queue.h"
+#include "worker/lease_keeper.h"
+#include "worker/runs.h"
+
+namespace drover {
+
+enum class WhenEmpty : std::uint8_t { kWait, kFinish };
+
+struct ClaimLoopOptions {
+  std::string worker_id;
+  std::vector<Serve> serves;
+  int capacity = 1;
+  Millis lease{30'000};
+  Millis drain{30'000};    // how long running work may go on after drain()
+  Millis poll_max{2'000};  // a net under TaskQueue::changes(): claims at least this often
+  WhenEmpty when_empty = WhenEmpty::kWait;
+};
+
+struct ClaimLoopCounts {
+  std::int64_t claimed = 0;
+  std::int64_t completed = 0;
+  std::int64_t failed = 0;  // runs that ended as a failure, whatever follows
+  std::int64_t released = 0;
+  std::int64_t cancelled = 0;
+  std::int64_t refused = 0;  // stale leases and the like: the end was not taken
+};
+
+class ClaimLoop {
+ public:
+  ClaimLoop(TaskQueue& queue, Runs& runs, LeaseKeeper& keeper, ClaimLoopOptions options);
+
+  // Does one thing that is due: settles what ended, else claims. `now` was read just before the call: leases are
+  // counted from it. Returns how long the caller may wait before the next step; zero when there is more to do.
+  Millis step(MonoTime now);
+
+  // Claims no more. Running work may finish within the drain time; then it is stopped and released. Called again, it is
+  // stopped now; once more, it is killed.
+  void drain(MonoTime now);
+
+  // Nothing held, and nothing more to come.
+  [[nodiscard]] bool finished() const;
+  // Why the loop drains on its own: the queue refused a claim for a reason that waiting does not mend.
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+  [[nodiscard]] int held() const { return static_cast<int>(held_.size()); }
+  [[nodiscard]] const ClaimLoopCounts& counts() const { return counts_; }
+  // The queue's change count before the latest claim that left a slot free: what the driver waits on.
+  [[nodiscard]] std::uint64_t seen_changes() const { return seen_changes_; }
+
+ private:
+  enum class Phase : std::uint8_t { kWorking, kDraining, kStopping };
+
+  enum class Answered : std::uint8_t { kDone, kStoreUnavailable, kSendOther };
+
+  void settle(MonoTime now);
+  // kSendOther: the queue will never take this end, and it was replaced by one that says so.
+  [[nodiscard]] Answered take_answer(RunEnded& ended, const Result<TaskState>& answer);
+  void count(const RunEnded& ended);
+  void let_go(const Lease& lease);
+  [[nodiscard]] bool may_claim(MonoTime now) const;
+  void claim(MonoTime now);
+  void take_refusal(const Error& error, MonoTime now);
+  void start(std::vector<ClaimedTask> claimed, MonoTime expires_at);
+  void finish_if_empty(MonoTime now);
+  void stop_all();
+  void back_off(MonoTime now);
+  [[nodiscard]] Millis until_next(MonoTime now) const;
+
+  TaskQueue& queue_;
+  Runs& runs_;
+  LeaseKeeper& keeper_;
+  const ClaimLoopOptions options_;
+
+  Phase phase_ = Phase::kWorking;
+  std::vector<Lease> held_;      // started and not settled
+  std::vector<RunEnded> ended_;  // to be settled, in order
+  MonoTime drain_until_{};
+  MonoTime next_claim_{};  // when to claim although nothing changed
+  MonoTime retry_at_{};    // the store was unavailable: not before
+  Millis backoff_{0};
+  std::uint64_t seen_changes_ = 0;
+  bool left_slot_free_ = false;  // the latest claim found less than there was room for
+  std::optional<Error> failure_;
+  ClaimLoopCounts counts_;
+};
+
+}  // namespace drover

@@ -1,0 +1,168 @@
+#include "worker/lease_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+
+namespace drover {
+namespace {
+
+// A failed beat is tried again sooner than the next one would come.
+constexpr Millis kBeatRetryMax{1'000};
+// After so many missed heartbeats the store may have forgotten this worker.
+constexpr int kForgottenAfterBeats = 3;
+
+}  // namespace
+
+LeaseKeeper::LeaseKeeper(TaskQueue& queue, Runs& runs, LeaseKeeperOptions options)
+    : queue_(queue), runs_(runs), options_(std::move(options)) {
+  CHECK(options_.heartbeat > Millis{0} && options_.heartbeat * 2 <= options_.lease);
+}
+
+bool LeaseKeeper::registered() const {
+  const std::scoped_lock lock(mutex_);
+  return registered_;
+}
+
+void LeaseKeeper::hold(const Lease& lease, MonoTime expires_at) {
+  const std::scoped_lock lock(mutex_);
+  held_.push_back({lease, expires_at, Fence::kOpen});
+}
+
+void LeaseKeeper::let_go(const Lease& lease) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(held_, [&](const Held& held) { return held.lease == lease; });
+}
+
+void LeaseKeeper::announce_draining() {
+  const std::scoped_lock lock(mutex_);
+  draining_ = true;
+  must_register_ = true;
+}
+
+Status LeaseKeeper::unregister(const std::string& reason) {
+  {
+    const std::scoped_lock lock(mutex_);
+    gone_ = true;
+  }
+  return queue_.unregister_worker(options_.worker.id, reason);
+}
+
+Millis LeaseKeeper::step(MonoTime now) {
+  fence(now);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (gone_ || now < next_beat_) return until_next(now);
+  }
+  beat(now);
+  return Millis{0};
+}
+
+// The runs are told outside the lock: they may call back.
+void LeaseKeeper::fence(MonoTime now) {
+  std::vector<Lease> short_of_time;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (Held& held : held_) {
+      if (held.fence == Fence::kStopping || now < fence_at(held)) continue;
+      held.fence = Fence::kStopping;
+      short_of_time.push_back(held.lease);
+    }
+  }
+  for (const Lease& lease : short_of_time) {
+    log_warn("worker", "lease could not be renewed in time, stopping its run", {{"task", lease.task.to_string()}});
+    runs_.stop(lease, StopReason::kLeaseLost);
+  }
+}
+
+void LeaseKeeper::beat(MonoTime now) {
+  Status status = registered() ? send_renewal(now) : Status{};
+  if (status) status = send_registration_if_due(now);
+
+  const std::scoped_lock lock(mutex_);
+  if (status) {
+    last_good_beat_ = now;
+    next_beat_ = now + options_.heartbeat;
+    return;
+  }
+  must_register_ = true;
+  next_beat_ = now + std::min(options_.heartbeat, kBeatRetryMax);
+  log_warn("worker", "heartbeat failed", {{"error", to_string(status.error())}});
+}
+
+Status LeaseKeeper::send_registration_if_due(MonoTime now) {
+  WorkerInfo info = options_.worker;
+  {
+    const std::scoped_lock lock(mutex_);
+    const bool forgotten = now - last_good_beat_ > options_.heartbeat * kForgottenAfterBeats;
+    if (registered_ && !must_register_ && !forgotten) return {};
+    info.draining = draining_;
+    must_register_ = false;
+  }
+  Status status = queue_.register_worker(info);
+  if (status) {
+    const std::scoped_lock lock(mutex_);
+    registered_ = true;
+  }
+  return status;
+}
+
+Status LeaseKeeper::send_renewal(MonoTime now) {
+  const std::vector<Lease> leases = this->leases();
+  const auto answers = queue_.renew(options_.worker.id, leases, options_.lease);
+  if (!answers) return std::unexpected(answers.error());
+  CHECK(answers->size() == leases.size());
+  for (std::size_t i = 0; i < leases.size(); ++i) take_answer(leases[i], (*answers)[i], now + options_.lease);
+  return {};
+}
+
+void LeaseKeeper::take_answer(const Lease& lease, LeaseState state, MonoTime expires_at) {
+  bool tell_to_stop = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    Held* held = find(lease);
+    if (held == nullptr) return;  // settled while the call was under way
+    if (state == LeaseState::kLost) {
+      std::erase_if(held_, [&](const Held& other) { return other.lease == lease; });
+      tell_to_stop = true;
+    } else {
+      held->expires_at = expires_at;
+      tell_to_stop = state == LeaseState::kCancelRequested && held->fence == Fence::kOpen;
+      if (tell_to_stop) held->fence = Fence::kStopping;
+    }
+  }
+  if (state != LeaseState::kLost) runs_.lease_renewed(lease, expires_at);
+  if (tell_to_stop) {
+    runs_.stop(lease, state == LeaseState::kLost ? StopReason::kLeaseLost : StopReason::kCancelled);
+  }
+}
+
+LeaseKeeper::Held* LeaseKeeper::find(const Lease& lease) {
+  const auto found = std::ranges::find(held_, lease, &Held::lease);
+  return found == held_.end() ? nullptr : &*found;
+}
+
+std::vector<Lease> LeaseKeeper::leases() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<Lease> leases;
+  leases.reserve(held_.size());
+  for (const Held& held : held_) leases.push_back(held.lease);
+  return leases;
+}
+
+Millis LeaseKeeper::until_next(MonoTime now) const {
+  if (gone_) return options_.heartbeat;
+  MonoTime next = next_beat_;
+  for (const Held& held : held_) {
+    if (held.fence == Fence::kOpen) next = std::min(next, fence_at(held));
+  }
+  return std::max(next - now, Millis{0});
+}
+
+MonoTime LeaseKeeper::fence_at(const Held& held) const {
+  return {held.expires_at.since_origin - options_.lease / 3};
+}
+
+}  // namespace drover
