@@ -1,0 +1,59 @@
+#include "core/error_class.h"
+
+#include "core/names.h"
+
+namespace drover {
+namespace {
+
+constexpr Names<3> kActionNames{"retry", "defer", "fail"};
+
+constexpr ClassRule kRetryRule{.action = Action::kRetry};
+constexpr ClassRule kDeferRule{.action = Action::kDefer};
+constexpr ClassRule kFailRule{.action = Action::kFail};
+
+constexpr ClassTable make_default_table() {
+  ClassTable table{};
+  const auto set = [&table](ErrorClass error_class, const ClassRule& rule) {
+    table[std::to_underlying(error_class)] = rule;
+  };
+  set(ErrorClass::kAgentError, kRetryRule);
+  set(ErrorClass::kSyntax, kFailRule);
+  set(ErrorClass::kInvalid, kFailRule);
+  set(ErrorClass::kAuth, kFailRule);
+  set(ErrorClass::kBilling, kFailRule);
+  set(ErrorClass::kTimeout, {.action = Action::kRetry, .timeout_factor = 1.5});
+  set(ErrorClass::kRateLimited, kDeferRule);
+  set(ErrorClass::kQuotaExhausted, kDeferRule);
+  // The provider's trouble, not the task's: no attempt is used up.
+  set(ErrorClass::kOverloaded, kDeferRule);
+  set(ErrorClass::kOom, {.action = Action::kFail, .alert = true});
+  set(ErrorClass::kContextTooLong, kFailRule);
+  set(ErrorClass::kKilled, kRetryRule);
+  set(ErrorClass::kSpawnFailed, kRetryRule);
+  // The same run would say the same again.
+  set(ErrorClass::kResultTooLarge, kFailRule);
+  // Verdicts of the rules themselves: final.
+  set(ErrorClass::kStalled, kFailRule);
+  set(ErrorClass::kLost, kFailRule);
+  set(ErrorClass::kDeadline, kFailRule);
+  set(ErrorClass::kParentFailed, kFailRule);
+  return table;
+}
+
+constexpr ClassTable kDefaultTable = make_default_table();
+
+}  // namespace
+
+std::string_view name_of(Action action) {
+  return name_in(kActionNames, action);
+}
+
+std::optional<Action> parse_action(std::string_view name) {
+  return value_in<Action>(kActionNames, name);
+}
+
+const ClassTable& default_class_table() {
+  return kDefaultTable;
+}
+
+}  // namespace drover

@@ -1,0 +1,381 @@
+#include "core/transition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "base/planted_bug.h"
+#include "core/retry.h"
+
+namespace drover {
+namespace {
+
+// What a rule works on: the facts, and the step that it fills in.
+struct Change {
+  const Trigger& trigger;
+  const DecisionContext& context;
+  Step step;
+};
+
+void emit(Change& change, std::string_view what, JsonText data = "{}") {
+  change.step.events.push_back({.name = fmt::format("task.{}", what), .data = std::move(data)});
+}
+
+JsonText object_of(std::string_view key, std::string_view text) {
+  json::Writer writer;
+  writer.begin_object().key(key).string(text).end_object();
+  return std::move(writer).take();
+}
+
+// Where a task that is not running, not ended and not stalled belongs.
+TaskState waiting_state(const TaskRecord& record, Time now) {
+  if (record.unmet_parents > 0) return TaskState::kBlocked;
+  if (record.task.run_at && *record.task.run_at > now) return TaskState::kScheduled;
+  return TaskState::kPending;
+}
+
+void move_to_tail(TaskRecord& record) {
+  record.place = 0;
+}
+
+void finish(Change& change, TaskState state) {
+  Task& task = change.step.next.task;
+  task.state = state;
+  task.finished_at = change.context.now;
+}
+
+void write_result(Change& change, std::optional<JsonText> result) {
+  change.step.next.task.result = std::move(result);
+  change.step.result = Step::ResultWrite::kReplace;
+}
+
+// Closes the run in the history; its lease and its worker have no say any more.
+void close_run(Change& change, std::string_view outcome, RunEnd end) {
+  TaskRecord& next = change.step.next;
+  end.ended_at = change.context.now;
+  end.outcome = outcome;
+  change.step.run_end = std::move(end);
+  if (planted(PlantedBug::kRetryKeepsWorker) && outcome == "retrying") return;
+  next.lease = LeaseId{};
+  next.lease_beats = 0;
+  next.task.worker_id.reset();
+}
+
+// A run's outcome and the event that tells of it have one name.
+void end_run(Change& change, std::string_view outcome, RunEnd end, JsonText data = "{}") {
+  close_run(change, outcome, std::move(end));
+  emit(change, outcome, std::move(data));
+}
+
+// ---- ends of a run
+
+void end_run_cancelled(Change& change, RunEnd end) {
+  finish(change, TaskState::kCancelled);
+  end_run(change, "cancelled", std::move(end), object_of("reason", change.step.next.task.cancel_reason.value_or("")));
+}
+
+bool cancel_was_requested(const Change& change) {
+  return change.step.next.task.cancel_requested_at.has_value();
+}
+
+void complete(Change& change) {
+  const Completion& completion = std::get<trigger::Complete>(change.trigger).completion;
+  Task& task = change.step.next.task;
+  task.exit_code = completion.exit_code;
+  RunEnd end{.exit_code = completion.exit_code};
+  if (cancel_was_requested(change) && !planted(PlantedBug::kCancelForgetsRequest)) {
+    return end_run_cancelled(change, std::move(end));
+  }
+  write_result(change, completion.result);
+  task.error.reset();
+  finish(change, TaskState::kCompleted);
+  end_run(change, "completed", std::move(end));
+}
+
+// What follows a failure: the class, its words, when the next run may start, and whether somebody should look.
+JsonText failure_data(const TaskError& error, std::optional<Millis> delay, const ClassRule& rule) {
+  json::Writer writer;
+  writer.begin_object().key("class").string(name_of(error.error_class)).key("message").string(error.message);
+  if (delay) writer.key("delay_ms").number(delay->count());
+  if (rule.alert) writer.key("alert").boolean(true);
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+void end_run_failed(Change& change, RunEnd end, const TaskError& error, const ClassRule& rule) {
+  change.step.next.task.error = error;
+  finish(change, TaskState::kFailed);
+  JsonText data = failure_data(error, std::nullopt, rule);
+  end.error = error;
+  end_run(change, "failed", std::move(end), std::move(data));
+}
+
+Millis grown_timeout(Millis timeout, double factor) {
+  const double grown = static_cast<double>(timeout.count()) * factor;
+  const double capped = std::min(grown, static_cast<double>(kTimeoutMax.count()));
+  return std::max(timeout, Millis{static_cast<Millis::rep>(capped)});
+}
+
+// Another run, `delay` from now, in the line of its time.
+void run_again(Change& change, TaskState state, Millis delay, const ClassRule& rule) {
+  TaskRecord& next = change.step.next;
+  next.task.state = state;
+  next.task.run_at = change.context.now + delay;
+  next.task.timeout = grown_timeout(next.task.timeout, rule.timeout_factor);
+  move_to_tail(next);
+}
+
+void retry_or_fail(Change& change, RunEnd end, const TaskError& error, const ClassRule& rule) {
+  Task& task = change.step.next.task;
+  if (task.attempts >= task.max_attempts) return end_run_failed(change, std::move(end), error, rule);
+  const Millis delay = retry_delay(task.retry, task.attempts, change.context.unit);
+  run_again(change, delay > Millis{0} ? TaskState::kScheduled : TaskState::kPending, delay, rule);
+  end_run(change, "retrying", std::move(end), failure_data(error, delay, rule));
+}
+
+void defer_or_fail(Change& change, RunEnd end, const TaskError& error, const ClassRule& rule) {
+  Task& task = change.step.next.task;
+  task.attempts -= 1;
+  task.defers += 1;
+  if (task.defers > task.max_defers) return end_run_failed(change, std::move(end), error, rule);
+  const auto retry_after = std::get<trigger::Fail>(change.trigger).failure.retry_after;
+  const Millis wanted = retry_after.value_or(defer_delay(task.defers, change.context.unit));
+  const Millis delay = std::clamp(wanted, Millis{0}, kDurationMax);
+  run_again(change, TaskState::kScheduled, delay, rule);
+  end_run(change, "deferred", std::move(end), failure_data(error, delay, rule));
+}
+
+const ClassRule& rule_of(const DecisionContext& context, ErrorClass error_class) {
+  const ClassTable& table = context.classes != nullptr ? *context.classes : default_class_table();
+  return table[std::to_underlying(error_class)];
+}
+
+void fail_run(Change& change) {
+  const Failure& failure = std::get<trigger::Fail>(change.trigger).failure;
+  const TaskError error{failure.error_class, failure.message};
+  RunEnd end{.error = error, .exit_code = failure.exit_code, .note = failure.note};
+  Task& task = change.step.next.task;
+  task.exit_code = failure.exit_code;
+  if (cancel_was_requested(change)) return end_run_cancelled(change, std::move(end));
+  task.error = error;
+  const ClassRule& rule = rule_of(change.context, failure.error_class);
+  if (rule.action == Action::kRetry) return retry_or_fail(change, std::move(end), error, rule);
+  if (rule.action == Action::kDefer) return defer_or_fail(change, std::move(end), error, rule);
+  end_run_failed(change, std::move(end), error, rule);
+}
+
+void give_back(Change& change) {
+  if (cancel_was_requested(change)) return end_run_cancelled(change, {});
+  TaskRecord& next = change.step.next;
+  next.task.state = TaskState::kPending;
+  next.task.attempts -= 1;
+  if (planted(PlantedBug::kReleaseLosesPlace)) move_to_tail(next);
+  end_run(change, "released", {});
+}
+
+void confirm_cancel(Change& change) {
+  const auto& exit_code = std::get<trigger::ConfirmCancel>(change.trigger).exit_code;
+  change.step.next.task.exit_code = exit_code;
+  end_run_cancelled(change, {.exit_code = exit_code});
+}
+
+// Why a task that lost its lease must not run again, if so.
+std::optional<TaskError> end_by_stall(const Task& task) {
+  if (task.at_most_once && !planted(PlantedBug::kAtMostOnceRerun)) {
+    return TaskError{ErrorClass::kLost, "its lease was lost, and it may run at most once"};
+  }
+  if (task.stalls > task.max_stalls && !planted(PlantedBug::kStallNeverEnds)) {
+    return TaskError{ErrorClass::kStalled,
+                     fmt::format("its lease was lost {} times; max_stalls is {}", task.stalls, task.max_stalls)};
+  }
+  return std::nullopt;
+}
+
+void stall(Change& change) {
+  change.step.guard = Step::Guard::kRevisionAndBeats;
+  if (cancel_was_requested(change)) return end_run_cancelled(change, {});
+  Task& task = change.step.next.task;
+  if (!planted(PlantedBug::kStallCountsAttempt)) task.attempts -= 1;
+  task.stalls += 1;
+  if (const auto error = end_by_stall(task)) {
+    return end_run_failed(change, {}, *error, rule_of(change.context, error->error_class));
+  }
+  task.state = TaskState::kStalled;
+  end_run(change, "stalled", {}, object_of("worker_id", task.worker_id.value_or("")));
+}
+
+// ---- starts
+
+void start(Change& change) {
+  const auto& claim = std::get<trigger::Claim>(change.trigger);
+  TaskRecord& next = change.step.next;
+  next.lease = claim.lease;
+  next.lease_beats = 0;
+  next.task.state = TaskState::kRunning;
+  next.task.worker_id = claim.worker_id;
+  next.task.run += 1;
+  next.task.attempts += 1;
+  next.task.started_at = change.context.now;
+  next.task.progress.reset();
+  emit(change, "claimed", object_of("worker_id", claim.worker_id));
+}
+
+void make_pending(Change& change) {
+  change.step.next.task.state = TaskState::kPending;
+  move_to_tail(change.step.next);
+  emit(change, "due");
+}
+
+// ---- parents
+
+void meet_parent(Change& change) {
+  TaskRecord& next = change.step.next;
+  next.unmet_parents -= 1;
+  if (planted(PlantedBug::kDependentsReleasedEarly)) next.unmet_parents = 0;
+  next.task.state = waiting_state(next, change.context.now);
+  if (next.task.state == TaskState::kBlocked) return;
+  move_to_tail(next);
+  emit(change, "unblocked");
+}
+
+void end_by_parent(Change& change) {
+  TaskRecord& next = change.step.next;
+  if (next.task.on_parent_failure == OnParentFailure::kRun) return meet_parent(change);
+  const TaskId& parent = std::get<trigger::ParentEnded>(change.trigger).parent;
+  next.ended_by = parent;
+  if (next.task.on_parent_failure == OnParentFailure::kCancel) {
+    const std::string& reason = next.task.cancel_reason.emplace(fmt::format("parent {} ended", parent.to_string()));
+    finish(change, TaskState::kCancelled);
+    return emit(change, "cancelled", object_of("reason", reason));
+  }
+  const TaskError& error = next.task.error.emplace(
+      TaskError{ErrorClass::kParentFailed, fmt::format("parent {} ended without completing", parent.to_string())});
+  finish(change, TaskState::kFailed);
+  emit(change, "failed", failure_data(error, std::nullopt, rule_of(change.context, ErrorClass::kParentFailed)));
+}
+
+// ---- from outside the run
+
+void cancel_now(Change& change) {
+  const std::string& reason = std::get<trigger::Cancel>(change.trigger).reason;
+  change.step.next.task.cancel_reason = reason;
+  finish(change, TaskState::kCancelled);
+  emit(change, "cancelled", object_of("reason", reason));
+}
+
+// The first request stands: its time and reason are not overwritten by a second one.
+void request_cancel(Change& change) {
+  if (cancel_was_requested(change)) return;
+  const std::string& reason = std::get<trigger::Cancel>(change.trigger).reason;
+  Task& task = change.step.next.task;
+  task.cancel_requested_at = change.context.now;
+  task.cancel_reason = reason;
+  emit(change, "cancel_requested", object_of("reason", reason));
+}
+
+void miss_deadline(Change& change) {
+  Task& task = change.step.next.task;
+  const TaskError error{ErrorClass::kDeadline, "its deadline passed"};
+  if (task.state == TaskState::kRunning) close_run(change, "deadline_passed", {.error = error});
+  task.fallback = task.fallback_result.has_value();
+  if (task.fallback) {
+    write_result(change, task.fallback_result);
+    task.error.reset();
+    finish(change, TaskState::kCompleted);
+  } else {
+    task.error = error;
+    finish(change, TaskState::kFailed);
+  }
+  emit(change, "deadline_passed", task.fallback ? R"({"fallback":true})" : R"({"fallback":false})");
+}
+
+// ---- the next generation
+
+void reopen(Change& change, int unmet_parents) {
+  TaskRecord& next = change.step.next;
+  Task& task = next.task;
+  task.generation += 1;
+  task.attempts = 0;
+  task.stalls = 0;
+  task.defers = 0;
+  task.started_at.reset();
+  task.finished_at.reset();
+  task.progress.reset();
+  task.cancel_requested_at.reset();
+  task.cancel_reason.reset();
+  task.fallback = false;
+  task.error.reset();
+  task.exit_code.reset();
+  write_result(change, std::nullopt);
+  if (task.deadline_at) task.deadline_at = change.context.now + (*task.deadline_at - task.created_at);
+  next.ended_by.reset();
+  next.cascade_due = false;
+  next.unmet_parents = unmet_parents;
+  task.state = waiting_state(next, change.context.now);
+  move_to_tail(next);
+}
+
+void retry(Change& change) {
+  change.step.next.task.run_at.reset();
+  reopen(change, std::get<trigger::Retry>(change.trigger).unmet_parents);
+  emit(change, "retried");
+}
+
+// Unlike an operator's retry this keeps run_at: the task never ran, so that is still the time its caller asked for.
+void revive(Change& change) {
+  const int unmet_parents = std::get<trigger::ParentRetried>(change.trigger).unmet_parents;
+  if (change.step.next.task.state == TaskState::kBlocked) {
+    change.step.next.unmet_parents = unmet_parents;
+    return;
+  }
+  reopen(change, unmet_parents);
+  emit(change, "revived");
+}
+
+// ---- the decision
+
+using Apply = void (*)(Change&);
+// In the order of Rule, without kRefuse.
+constexpr std::array<Apply, 14> kApply{meet_parent,    end_by_parent, make_pending,   start, complete,
+                                       fail_run,       give_back,     confirm_cancel, stall, cancel_now,
+                                       request_cancel, miss_deadline, retry,          revive};
+static_assert(kApply.size() == std::to_underlying(Rule::kRevive));
+
+// The table goes by the state alone; here is what else the record has to say.
+Rule rule_for(const TaskRecord& record, const Trigger& trigger) {
+  const Task& task = record.task;
+  const Rule rule = transition_table()[trigger.index()][std::to_underlying(task.state)];
+  if (rule == Rule::kConfirmCancel && !task.cancel_requested_at) return Rule::kRefuse;
+  if (rule == Rule::kRevive && is_terminal(task.state) && !record.ended_by) return Rule::kRefuse;
+  return rule;
+}
+
+std::unexpected<Error> refuse(const Task& task, const Trigger& trigger) {
+  if (task.state == TaskState::kCompleted && std::holds_alternative<trigger::Retry>(trigger)) {
+    return fail(ErrorCode::kWrongState, fmt::format("a completed task is final ({})", task.id.to_string()));
+  }
+  return fail(ErrorCode::kWrongState, fmt::format("task {} is {}: {} does not apply", task.id.to_string(),
+                                                  name_of(task.state), name_of(trigger)));
+}
+
+}  // namespace
+
+Result<Step> decide(const TaskRecord& record, const Trigger& trigger, const DecisionContext& context) {
+  const Rule rule = rule_for(record, trigger);
+  if (rule == Rule::kRefuse) return refuse(record.task, trigger);
+  Change change{trigger, context, {.next = record, .expected_revision = record.revision}};
+  kApply[std::to_underlying(rule) - 1U](change);
+  return std::move(change.step);
+}
+
+Step first_step(TaskRecord record, const DecisionContext& context) {
+  record.task.state = waiting_state(record, context.now);
+  move_to_tail(record);
+  Step step{.next = std::move(record)};
+  step.events.push_back({.name = "task.enqueued"});
+  return step;
+}
+
+}  // namespace drover
