@@ -38,6 +38,13 @@ void append_hex(std::string& out, std::span<const std::uint8_t> bytes) {
 constexpr std::array<std::size_t, 5> kUuidGroups{4, 2, 2, 2, 6};
 constexpr std::size_t kUuidChars = 36;
 
+// The finisher of splitmix64: each bit of the input changes about half of the output.
+std::uint64_t mix(std::uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
+  return value ^ (value >> 31);
+}
+
 }  // namespace
 
 std::optional<TaskId> TaskId::parse(std::string_view text) {
@@ -84,12 +91,9 @@ std::string LeaseId::to_string() const {
 
 }  // namespace drover
 
+// Half by half, as ids made in the same millisecond share most of their first one.
 std::size_t std::hash<drover::TaskId>::operator()(const drover::TaskId& id) const noexcept {
   std::uint64_t half[2];
   std::memcpy(half, id.bytes().data(), sizeof half);
-  // The finisher of splitmix64: ids made in the same millisecond share most of their first half.
-  std::uint64_t mixed = half[0] * 0x9e3779b97f4a7c15U ^ half[1];
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9U;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebU;
-  return mixed ^ (mixed >> 31);
+  return drover::mix(drover::mix(half[0]) ^ half[1]);
 }

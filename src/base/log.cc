@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <mutex>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -38,7 +39,10 @@ LogStyle current_style() {
   return terminal_takes_colour() ? LogStyle::kColour : LogStyle::kPlain;
 }
 
+// One at a time: a write that is cut short, or a kernel that does not lock the file's offset, would mix two records.
 void write_to_stderr(std::string_view line) {
+  static std::mutex& one_at_a_time = *new std::mutex;  // never destroyed: threads may log while the process ends
+  const std::lock_guard lock(one_at_a_time);
   while (!line.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     if (written < 0 && errno == EINTR) continue;
