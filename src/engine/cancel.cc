@@ -1,0 +1,38 @@
+// Cancel: what has not started ends at once, with its dependents and children; what runs is asked to stop.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "engine/cascade.h"
+#include "engine/engine.h"
+
+namespace drover {
+
+Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason) {
+  constexpr std::size_t kReasonBytesMax = 4'096;
+  if (reason.size() > kReasonBytesMax || !is_utf8(reason)) {
+    return drover::fail(ErrorCode::kInvalidArgument, fmt::format("a reason must be UTF-8 of at most {} bytes", kReasonBytesMax));
+  }
+  auto policy = this->policy();
+  if (!policy) return std::unexpected(policy.error());
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    auto now = store_.now();
+    if (!now) return std::unexpected(now.error());
+    RecordView view(store_);
+    auto record = view.find(id, Parts::kHead);
+    if (!record) return std::unexpected(record.error());
+    if (!*record) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
+    if ((*record)->task.cancel_requested_at && !is_terminal((*record)->task.state)) {
+      return CancelOutcome{.state = (*record)->task.state};
+    }
+    Cascade cascade(view, rng_, **policy, *now);
+    if (auto status = cascade.run(**record, trigger::Cancel{reason}); !status) return std::unexpected(status.error());
+    const CancelOutcome outcome{cascade.decided(id)->task.state, cascade.cancelled(), cascade.cancel_requested()};
+    const StepGroup group = cascade.take();
+    auto applied = store_.apply(std::span(&group, 1));
+    if (!applied) return std::unexpected(applied.error());
+    if (applied->front() == Applied::kDone) return outcome;
+  }
+  return too_much_contention("cancel");
+}
+
+}  // namespace drover

@@ -1,0 +1,241 @@
+#include "engine/cascade.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/planted_bug.h"
+
+namespace drover {
+
+bool parent_is_done(TaskState parent, OnParentFailure policy) {
+  return parent == TaskState::kCompleted || (is_terminal(parent) && policy == OnParentFailure::kRun);
+}
+
+Result<std::optional<TaskRecord>> RecordView::find(const TaskId& id, Parts parts) {
+  if (const auto it = known_.find(id); it != known_.end() && parts == Parts::kHead) return it->second;
+  auto read = store_.read(std::span(&id, 1), parts);
+  if (!read) return std::unexpected(read.error());
+  auto record = std::move(read->front());
+  if (const auto it = known_.find(id); it != known_.end() && it->second && record) {
+    // Decided on already: the head is newer than the store's, the body is the store's.
+    TaskRecord merged = *it->second;
+    merged.task.depends_on = record->task.depends_on;
+    merged.task.fallback_result = record->task.fallback_result;
+    return merged;
+  }
+  known_[id] = record;
+  return record;
+}
+
+Status RecordView::prefetch(std::span<const TaskId> ids) {
+  std::vector<TaskId> missing;
+  for (const TaskId& id : ids) {
+    if (!known_.contains(id)) missing.push_back(id);
+  }
+  if (missing.empty()) return {};
+  auto read = store_.read(missing, Parts::kHead);
+  if (!read) return std::unexpected(read.error());
+  for (std::size_t i = 0; i < missing.size(); ++i) known_[missing[i]] = std::move((*read)[i]);
+  return {};
+}
+
+Result<std::vector<TaskRecord>> RecordView::overlay(Result<std::vector<TaskRecord>> stored) {
+  if (!stored) return stored;
+  for (TaskRecord& record : *stored) {
+    const auto it = known_.find(record.task.id);
+    if (it != known_.end() && it->second) record = *it->second;
+  }
+  return stored;
+}
+
+Result<std::vector<TaskRecord>> RecordView::dependents(const TaskId& parent) { return overlay(store_.dependents(parent)); }
+Result<std::vector<TaskRecord>> RecordView::children(const TaskId& spawner) { return overlay(store_.children(spawner)); }
+
+Result<Step> Cascade::decide_on(const TaskRecord& record, const Trigger& trigger) {
+  const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type).classes};
+  return decide(record, trigger, context);
+}
+
+void Cascade::add(Step step) {
+  const TaskId id = step.next.task.id;
+  const auto it = index_.find(id);
+  if (it == index_.end()) {
+    index_[id] = steps_.size();
+    steps_.push_back(std::move(step));
+    return;
+  }
+  // A second decision on the same record: one step that does both.
+  Step& first = steps_[it->second];
+  step.expected_revision = first.expected_revision;
+  if (first.guard == Step::Guard::kRevisionAndBeats) step.guard = first.guard;
+  if (first.result == Step::ResultWrite::kReplace && step.result == Step::ResultWrite::kKeep) {
+    step.result = first.result;
+    step.next.task.result = first.next.task.result;
+  }
+  step.events.insert(step.events.begin(), first.events.begin(), first.events.end());
+  if (first.run_end) step.run_end = first.run_end;
+  first = std::move(step);
+}
+
+const TaskRecord* Cascade::decided(const TaskId& id) const {
+  const auto it = index_.find(id);
+  return it == index_.end() ? nullptr : &steps_[it->second].next;
+}
+
+Status Cascade::run(const TaskRecord& record, const Trigger& trigger, Step::Guard guard) {
+  auto step = decide_on(record, trigger);
+  if (!step) return std::unexpected(step.error());
+  step->guard = guard;
+  const TaskId id = record.task.id;
+  const bool ended = is_terminal(step->next.task.state);
+  add(std::move(*step));
+  if (std::holds_alternative<trigger::Retry>(trigger)) {
+    to_follow_.push_back({id, Cause::kRetried});
+  } else if (ended || std::holds_alternative<trigger::Cancel>(trigger)) {
+    to_follow_.push_back({id, Cause::kEnded});
+  }
+  return follow_all();
+}
+
+Status Cascade::resume(const TaskRecord& record) {
+  Step step;
+  step.next = record;
+  step.next.cascade_due = false;
+  step.expected_revision = record.revision;
+  add(std::move(step));
+  to_follow_.push_back({record.task.id, Cause::kEnded});
+  return follow_all();
+}
+
+Status Cascade::follow_all() {
+  while (!to_follow_.empty()) {
+    const Follow next = to_follow_.back();
+    to_follow_.pop_back();
+    if (auto status = follow(next); !status) return status;
+  }
+  return {};
+}
+
+// A record's dependents and children are followed all at once or not at all, so that none is counted twice.
+Status Cascade::follow(const Follow& what) {
+  const TaskRecord record = *decided(what.id);
+  const auto reach = static_cast<std::size_t>(record.dependents) + static_cast<std::size_t>(record.children);
+  const bool too_many = steps_.size() > 1 && steps_.size() + reach > kCascadeStepsMax;
+  if (what.cause == Cause::kRetried) {
+    if (too_many) return fail(ErrorCode::kLimitExceeded, "too many tasks depend on this one to bring them back in one step");
+    return follow_retry(record);
+  }
+  if (reach == 0) return {};
+  if (too_many) {
+    steps_[index_.at(what.id)].next.cascade_due = true;
+    return {};
+  }
+  if (is_terminal(record.task.state)) {
+    if (auto status = follow_end(record); !status) return status;
+  }
+  if (record.task.state == TaskState::kCancelled || record.task.cancel_requested_at) return follow_cancel(record);
+  return {};
+}
+
+Status Cascade::follow_end(const TaskRecord& ended) {
+  if (ended.dependents == 0) return {};
+  auto dependents = view_.dependents(ended.task.id);
+  if (!dependents) return std::unexpected(dependents.error());
+  for (TaskRecord& dependent : *dependents) {
+    if (const TaskRecord* newer = decided(dependent.task.id)) dependent = *newer;
+    if (dependent.task.state != TaskState::kBlocked) continue;
+    const bool completed = ended.task.state == TaskState::kCompleted;
+    if (!completed && planted(PlantedBug::kParentFailureForgotten)) continue;
+    const Trigger trigger = completed ? Trigger(trigger::ParentDone{}) : Trigger(trigger::ParentEnded{ended.task.id});
+    auto step = decide_on(dependent, trigger);
+    if (!step) return std::unexpected(step.error());
+    const bool ends = is_terminal(step->next.task.state);
+    add(std::move(*step));
+    if (ends) to_follow_.push_back({dependent.task.id, Cause::kEnded});
+  }
+  return {};
+}
+
+Status Cascade::follow_cancel(const TaskRecord& cancelled) {
+  if (cancelled.children == 0) return {};
+  auto children = view_.children(cancelled.task.id);
+  if (!children) return std::unexpected(children.error());
+  for (TaskRecord& child : *children) {
+    if (const TaskRecord* newer = decided(child.task.id)) child = *newer;
+    if (is_terminal(child.task.state) || child.task.cancel_requested_at) continue;
+    auto step = decide_on(child, trigger::Cancel{cancelled.task.cancel_reason.value_or("")});
+    if (!step) return std::unexpected(step.error());
+    add(std::move(*step));
+    to_follow_.push_back({child.task.id, Cause::kEnded});
+  }
+  return {};
+}
+
+Status Cascade::follow_retry(const TaskRecord& retried) {
+  if (retried.dependents == 0) return {};
+  auto dependents = view_.dependents(retried.task.id);
+  if (!dependents) return std::unexpected(dependents.error());
+  for (TaskRecord& dependent : *dependents) {
+    if (const TaskRecord* newer = decided(dependent.task.id)) dependent = *newer;
+    const bool ended_by_it = dependent.ended_by == retried.task.id;
+    if (!ended_by_it && dependent.task.state != TaskState::kBlocked) continue;
+    if (auto status = revive(dependent, retried.task.id); !status) return status;
+  }
+  return {};
+}
+
+// Counts the dependent's parents afresh. Another parent that ended meanwhile keeps it ended, now on that one's account.
+Status Cascade::revive(const TaskRecord& dependent, const TaskId& parent) {
+  auto whole = view_.find(dependent.task.id, Parts::kAll);
+  if (!whole) return std::unexpected(whole.error());
+  CHECK(whole->has_value());
+  int unmet = 0;
+  for (const TaskId& id : (*whole)->task.depends_on) {
+    auto found = view_.find(id, Parts::kHead);
+    if (!found) return std::unexpected(found.error());
+    if (!*found) continue;  // retention took it: it had ended
+    const TaskRecord* newer = decided(id);
+    const TaskState state = newer != nullptr ? newer->task.state : (*found)->task.state;
+    if (id != parent && is_terminal(state) && !parent_is_done(state, dependent.task.on_parent_failure)) {
+      Step step;
+      step.next = dependent;
+      step.next.ended_by = id;
+      step.expected_revision = dependent.revision;
+      add(std::move(step));
+      return {};
+    }
+    if (!parent_is_done(state, dependent.task.on_parent_failure)) ++unmet;
+  }
+  auto step = decide_on(dependent, trigger::ParentRetried{unmet});
+  if (!step) return std::unexpected(step.error());
+  const bool was_ended = is_terminal(dependent.task.state);
+  add(std::move(*step));
+  if (was_ended) to_follow_.push_back({dependent.task.id, Cause::kRetried});
+  return {};
+}
+
+int Cascade::cancelled() const {
+  return static_cast<int>(std::ranges::count_if(
+      steps_, [](const Step& step) { return step.next.task.state == TaskState::kCancelled && !step.events.empty(); }));
+}
+
+int Cascade::cancel_requested() const {
+  return static_cast<int>(std::ranges::count_if(steps_, [](const Step& step) {
+    return step.next.task.state == TaskState::kRunning && step.next.task.cancel_requested_at.has_value();
+  }));
+}
+
+StepGroup Cascade::take() {
+  StepGroup group;
+  group.steps = std::move(steps_);
+  for (const Step& step : group.steps) {
+    TaskRecord applied = step.next;
+    applied.revision = step.expected_revision + 1;
+    view_.put(applied);
+  }
+  steps_.clear();
+  index_.clear();
+  return group;
+}
+
+}  // namespace drover

@@ -1,0 +1,87 @@
+// Cascade: everything that follows from one cause, gathered as the steps of one group.
+//
+// A task that ends releases or ends its dependents; a cancel goes down to the children; an operator's retry brings back
+// what the task's end had ended. All of it is decided here, from records, and applied by the store in one step.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "base/rng.h"
+#include "core/policy.h"
+#include "core/transition.h"
+#include "store/store.h"
+
+namespace drover {
+
+// Records as they will be once the groups decided so far are applied. Spares the groups of one batch from
+// conflicting with each other: the second settles on top of the first.
+class RecordView {
+ public:
+  explicit RecordView(Store& store) : store_(store) {}
+
+  // Heads, or whole records; a record that was decided on comes as decided.
+  [[nodiscard]] Result<std::optional<TaskRecord>> find(const TaskId& id, Parts parts);
+  [[nodiscard]] Result<std::vector<TaskRecord>> dependents(const TaskId& parent);
+  [[nodiscard]] Result<std::vector<TaskRecord>> children(const TaskId& spawner);
+  // Reads many at once, so that find() needs no further call for them.
+  [[nodiscard]] Status prefetch(std::span<const TaskId> ids);
+  void put(const TaskRecord& record) { known_[record.task.id] = record; }
+
+ private:
+  Result<std::vector<TaskRecord>> overlay(Result<std::vector<TaskRecord>> stored);
+
+  Store& store_;
+  std::unordered_map<TaskId, std::optional<TaskRecord>> known_;
+};
+
+// What one atomic step may touch at most; beyond it a sweeper goes on (TaskRecord::cascade_due).
+inline constexpr std::size_t kCascadeStepsMax = 10'000;
+
+class Cascade {
+ public:
+  Cascade(RecordView& view, Rng& rng, const Policy& policy, Time now) : view_(view), rng_(rng), policy_(policy), now_(now) {}
+
+  // Decides this trigger for this record, and all that follows from it for others.
+  [[nodiscard]] Status run(const TaskRecord& record, const Trigger& trigger, Step::Guard guard = Step::Guard::kRevision);
+  // Goes on where a cascade had grown too large for one step.
+  [[nodiscard]] Status resume(const TaskRecord& record);
+  // A step that was decided elsewhere; nothing follows from it.
+  void add(Step step);
+
+  [[nodiscard]] const TaskRecord* decided(const TaskId& id) const;
+  // The tasks that this cascade ended as cancelled, and the running ones that it asked to stop.
+  [[nodiscard]] int cancelled() const;
+  [[nodiscard]] int cancel_requested() const;
+  // Hands the steps over and tells the view.
+  [[nodiscard]] StepGroup take();
+
+ private:
+  enum class Cause : std::uint8_t { kEnded, kRetried };
+  struct Follow {
+    TaskId id;
+    Cause cause;
+  };
+
+  Result<Step> decide_on(const TaskRecord& record, const Trigger& trigger);
+  Status follow_all();
+  Status follow(const Follow& what);
+  Status follow_end(const TaskRecord& ended);
+  Status follow_cancel(const TaskRecord& cancelled);
+  Status follow_retry(const TaskRecord& retried);
+  Status revive(const TaskRecord& dependent, const TaskId& parent);
+
+  RecordView& view_;
+  Rng& rng_;
+  const Policy& policy_;
+  Time now_;
+  std::vector<Step> steps_;
+  std::unordered_map<TaskId, std::size_t> index_;  // of its step
+  std::vector<Follow> to_follow_;
+};
+
+// Whether a parent in this state counts as done for a task with this policy.
+[[nodiscard]] bool parent_is_done(TaskState parent, OnParentFailure policy);
+
+}  // namespace drover

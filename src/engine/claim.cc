@@ -1,0 +1,129 @@
+// Claim, renew and what a running task says of itself.
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/engine.h"
+
+namespace drover {
+
+namespace {
+
+constexpr int kClaimMax = 1'000;
+constexpr int kEarlierRunsMax = 10;
+constexpr Millis kLeaseMin{100};
+constexpr Millis kLeaseMax{24 * 3'600'000};
+
+Status check_lease_length(Millis lease) {
+  if (lease < kLeaseMin || lease > kLeaseMax) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("a lease must be between {} and {}, not {}", format_duration(kLeaseMin),
+                                                         format_duration(kLeaseMax), format_duration(lease)));
+  }
+  return {};
+}
+
+Status check_worker_id(std::string_view id) {
+  if (!is_name(id)) return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no worker id", id));
+  return {};
+}
+
+Status check_claim(const ClaimRequest& request) {
+  if (auto valid = check_worker_id(request.worker_id); !valid) return valid;
+  if (request.n < 1 || request.n > kClaimMax) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("a claim takes 1 to {} tasks, not {}", kClaimMax, request.n));
+  }
+  if (request.serves.empty()) return fail(ErrorCode::kInvalidArgument, "a claim must name a queue or a type");
+  return check_lease_length(request.lease);
+}
+
+}  // namespace
+
+Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
+  if (auto valid = check_claim(request); !valid) return std::unexpected(valid.error());
+  std::vector<LeaseId> lease_ids;
+  lease_ids.reserve(static_cast<std::size_t>(request.n));
+  for (int i = 0; i < request.n; ++i) lease_ids.push_back(new_lease_id(rng_));
+  auto records = store_.claim(request, lease_ids);
+  if (!records) return std::unexpected(records.error());
+
+  std::vector<ClaimedTask> claimed;
+  claimed.reserve(records->size());
+  for (TaskRecord& record : *records) {
+    ClaimedTask item{std::move(record.task), Lease{{}, record.lease}, {}};
+    item.lease.task = item.task.id;
+    if (item.task.run > 1) {
+      // Best effort: the lease is ours already, and the history is only advice to the next run.
+      if (auto runs = store_.runs(item.task.id, kEarlierRunsMax + 1); runs) {
+        std::erase_if(*runs, [&](const RunSummary& run) { return run.run == item.task.run; });
+        item.earlier_runs = std::move(*runs);
+      }
+    }
+    claimed.push_back(std::move(item));
+  }
+  return claimed;
+}
+
+Result<std::vector<LeaseState>> Engine::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
+  if (auto valid = check_worker_id(worker_id); !valid) return std::unexpected(valid.error());
+  if (auto valid = check_lease_length(lease); !valid) return std::unexpected(valid.error());
+  auto renewals = store_.renew(worker_id, leases, lease);
+  if (!renewals) return std::unexpected(renewals.error());
+  std::vector<LeaseState> states;
+  states.reserve(renewals->size());
+  for (const Renewal& renewal : *renewals) states.push_back(renewal.state);
+  return states;
+}
+
+Status Engine::write_note(Note note) {
+  const TaskId id = note.lease.task;
+  auto stored = store_.note(std::span(&note, 1));
+  if (!stored) return std::unexpected(stored.error());
+  if (!stored->front()) return drover::fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended", id.to_string()));
+  return {};
+}
+
+Status Engine::progress(const Lease& lease, const Progress& progress) {
+  if (progress.percent < 0 || progress.percent > 100) {
+    return drover::fail(ErrorCode::kInvalidArgument, fmt::format("percent must be between 0 and 100, not {}", progress.percent));
+  }
+  constexpr std::size_t kProgressBytesMax = 4'096;
+  if (progress.message.size() > kProgressBytesMax || !is_utf8(progress.message)) {
+    return drover::fail(ErrorCode::kInvalidArgument, fmt::format("a progress message must be UTF-8 of at most {} bytes", kProgressBytesMax));
+  }
+  Note note{.lease = lease, .progress = progress, .checkpoint = {}, .log = {}};
+  return write_note(std::move(note));
+}
+
+Status Engine::append_log(const Lease& lease, std::span<const LogChunk> chunks) {
+  if (chunks.empty()) return {};
+  Note note{.lease = lease, .progress = {}, .checkpoint = {}, .log = {chunks.begin(), chunks.end()}};
+  for (LogChunk& chunk : note.log) chunk.text = to_utf8(chunk.text);
+  return write_note(std::move(note));
+}
+
+Status Engine::checkpoint(const Lease& lease, const JsonText& value) {
+  auto compact = json::compact(value);
+  if (!compact) return std::unexpected(compact.error());
+  auto policy = this->policy();
+  if (!policy) return std::unexpected(policy.error());
+  const auto bytes_max = static_cast<std::size_t>((*policy)->limits.payload_bytes);
+  if (compact->size() > bytes_max) {
+    return drover::fail(ErrorCode::kPayloadTooLarge, fmt::format("the checkpoint has {} bytes; at most {} are kept", compact->size(), bytes_max));
+  }
+  Note note{.lease = lease, .progress = {}, .checkpoint = std::move(*compact), .log = {}};
+  return write_note(std::move(note));
+}
+
+Status Engine::register_worker(const WorkerInfo& worker) {
+  if (auto valid = check_worker_id(worker.id); !valid) return valid;
+  if (worker.capacity < 1) return drover::fail(ErrorCode::kInvalidArgument, "a worker needs room for at least one task");
+  return store_.register_worker(worker);
+}
+
+Status Engine::unregister_worker(const std::string& worker_id, const std::string& /*reason*/) {
+  return store_.unregister_worker(worker_id);
+}
+
+Result<std::vector<WorkerInfo>> Engine::workers() { return store_.workers(); }
+
+}  // namespace drover

@@ -1,0 +1,123 @@
+#include "engine/engine.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "policy/document.h"
+
+namespace drover {
+
+namespace {
+
+constexpr int kPageMax = 1'000;
+constexpr int kRunsShown = 1'000;
+
+Status check_limit(int limit) {
+  if (limit < 1 || limit > kPageMax) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("limit must be between 1 and {}, not {}", kPageMax, limit));
+  }
+  return {};
+}
+
+std::unexpected<Error> no_such_task(const TaskId& id) {
+  return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
+}
+
+}  // namespace
+
+std::unexpected<Error> too_much_contention(std::string_view verb) {
+  return fail(ErrorCode::kStoreUnavailable, "others keep changing the same tasks; try again", fmt::format("engine.{}", verb));
+}
+
+Result<Task> Engine::get(const TaskId& id) {
+  auto records = store_.read(std::span(&id, 1), Parts::kAll);
+  if (!records) return std::unexpected(records.error());
+  if (!records->front()) return no_such_task(id);
+  return std::move(records->front()->task);
+}
+
+Result<std::vector<RunSummary>> Engine::runs(const TaskId& id) {
+  auto records = store_.read(std::span(&id, 1), Parts::kHead);
+  if (!records) return std::unexpected(records.error());
+  if (!records->front()) return no_such_task(id);
+  return store_.runs(id, kRunsShown);
+}
+
+Result<TaskPage> Engine::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+  if (auto valid = check_limit(limit); !valid) return std::unexpected(valid.error());
+  auto page = store_.list(filter, limit, cursor);
+  if (!page) return std::unexpected(page.error());
+  TaskPage out;
+  out.cursor = std::move(page->cursor);
+  out.tasks.reserve(page->records.size());
+  for (TaskRecord& record : page->records) out.tasks.push_back(std::move(record.task));
+  return out;
+}
+
+Result<std::vector<Event>> Engine::events(std::int64_t after, int limit) {
+  if (auto valid = check_limit(limit); !valid) return std::unexpected(valid.error());
+  return store_.events(after, limit);
+}
+
+Result<std::int64_t> Engine::last_event_seq() { return store_.last_event_seq(); }
+
+Result<LogPage> Engine::log(const TaskId& id, std::int64_t after, int limit) {
+  if (auto valid = check_limit(limit); !valid) return std::unexpected(valid.error());
+  auto records = store_.read(std::span(&id, 1), Parts::kHead);
+  if (!records) return std::unexpected(records.error());
+  if (!records->front()) return no_such_task(id);
+  return store_.log(id, after, limit);
+}
+
+Result<Backlog> Engine::backlog(std::span<const Serve> serves) { return store_.backlog(serves); }
+
+Result<Config> Engine::config() { return store_.config(); }
+
+Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based_on_version) {
+  if (auto parsed = parse_policy(document); !parsed) return std::unexpected(parsed.error());
+  auto stored = store_.put_config(document, based_on_version);
+  if (!stored) return std::unexpected(stored.error());
+  if (!*stored) {
+    return drover::fail(ErrorCode::kWrongState,
+                fmt::format("the configuration is no longer at version {}: someone else changed it; look at `drover config show` and apply again",
+                            based_on_version));
+  }
+  return store_.config();
+}
+
+Result<std::shared_ptr<const Policy>> Engine::policy() {
+  auto config = store_.config();
+  if (!config) return std::unexpected(config.error());
+  const std::lock_guard lock(policy_mutex_);
+  if (policy_ && policy_version_ == config->version) return policy_;
+  auto parsed = parse_policy(config->document);
+  if (!parsed) return std::unexpected(parsed.error());
+  policy_ = std::make_shared<const Policy>(std::move(*parsed));
+  policy_version_ = config->version;
+  return policy_;
+}
+
+Result<std::vector<Finding>> Engine::fsck(FsckMode mode) { return store_.fsck(mode); }
+
+Result<Enqueued> TaskQueue::enqueue_one(const TaskSpec& spec) {
+  auto enqueued = enqueue(std::span(&spec, 1));
+  if (!enqueued) return std::unexpected(enqueued.error());
+  return enqueued->front();
+}
+
+Result<TaskState> TaskQueue::complete(const Lease& lease, Completion completion) {
+  const Settlement item{lease, std::move(completion)};
+  return settle(std::span(&item, 1)).front();
+}
+
+Result<TaskState> TaskQueue::fail(const Lease& lease, Failure failure) {
+  const Settlement item{lease, std::move(failure)};
+  return settle(std::span(&item, 1)).front();
+}
+
+Result<TaskState> TaskQueue::release(const Lease& lease) {
+  const Settlement item{lease, Release{}};
+  return settle(std::span(&item, 1)).front();
+}
+
+}  // namespace drover

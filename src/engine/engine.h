@@ -1,0 +1,71 @@
+// Engine: TaskQueue over a Store. One file per verb beside this one.
+//
+// Every verb reads the records that it concerns, lets the rules of core decide, and applies the steps as one group. If
+// something moved meanwhile the store refuses the group and the verb decides anew, a bounded number of times.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "base/rng.h"
+#include "core/policy.h"
+#include "store/store.h"
+
+namespace drover {
+
+class Engine final : public TaskQueue {
+ public:
+  // Both outlive the engine.
+  Engine(Store& store, Rng& rng) : store_(store), rng_(rng) {}
+
+  Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override;
+  Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override;
+  Result<Task> get(const TaskId& id) override;
+  Result<std::vector<RunSummary>> runs(const TaskId& id) override;
+  Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
+  Result<Task> retry(const TaskId& id) override;
+  Result<std::vector<Event>> events(std::int64_t after, int limit) override;
+  Result<std::int64_t> last_event_seq() override;
+  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
+
+  Status register_worker(const WorkerInfo& worker) override;
+  Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
+  Result<std::vector<WorkerInfo>> workers() override;
+  Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override;
+  Result<std::vector<LeaseState>> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override;
+  Status progress(const Lease& lease, const Progress& progress) override;
+  Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
+  Status checkpoint(const Lease& lease, const JsonText& value) override;
+  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
+  Result<Backlog> backlog(std::span<const Serve> serves) override;
+  Result<int> requeue_stalled(Millis max_age) override;
+
+  Result<Config> config() override;
+  Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
+  Result<std::vector<Finding>> fsck(FsckMode mode) override;
+
+  std::uint64_t changes() override { return store_.changes(); }
+  void wait_for_change(std::uint64_t seen, Millis timeout) override { store_.wait_for_change(seen, timeout); }
+
+  // The policy in force: what the store's document says. Parsed once per version.
+  Result<std::shared_ptr<const Policy>> policy();
+
+ private:
+  friend class Sweepers;
+
+  Status write_note(Note note);
+
+  Store& store_;
+  Rng& rng_;
+  std::mutex policy_mutex_;
+  std::int64_t policy_version_ = -1;
+  std::shared_ptr<const Policy> policy_;
+};
+
+// How often a verb decides anew when others keep changing what it is about.
+inline constexpr int kDecideTriesMax = 64;
+
+[[nodiscard]] std::unexpected<Error> too_much_contention(std::string_view verb);
+
+}  // namespace drover

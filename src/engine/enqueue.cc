@@ -1,0 +1,239 @@
+// Enqueue: a group of tasks is stored whole or not at all, together with its request ids and its parents' counts.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "engine/batch.h"
+#include "engine/cascade.h"
+#include "engine/engine.h"
+#include "engine/spec.h"
+
+namespace drover {
+
+namespace {
+
+// One attempt at storing a group: everything that is read and decided between two compare-and-sets.
+class Enqueue {
+ public:
+  Enqueue(Store& store, Rng& rng, const Policy& policy, Time now) : store_(store), policy_(policy), now_(now), view_(store), cascade_(view_, rng, policy, now) {}
+
+  Result<std::vector<Enqueued>> decide(std::span<const TaskSpec> specs, std::span<const BatchItem> items);
+  Status check_spawner(const Lease& lease);
+
+  // Empty when every item was an exact replay.
+  StepGroup take() {
+    StepGroup group = cascade_.take();
+    if (!group.steps.empty()) group.capacity = Capacity{policy_.limits.max_waiting, policy_.limits.max_waiting_per_owner};
+    return group;
+  }
+
+ private:
+  Result<Enqueued> add_item(const TaskSpec& spec, const BatchItem& item);
+  Result<std::optional<TaskRecord>> replayed(const TaskRecord& record);
+  Result<TaskRecord> current(const TaskId& id, std::string_view role);
+  Status join_parents(TaskRecord& record, const BatchItem& item, std::optional<TaskId>& ended);
+  Status join_spawner(TaskRecord& record);
+  Status count_on(TaskRecord parent, int TaskRecord::* counter, std::int64_t limit, std::string_view what);
+
+  Store& store_;
+  const Policy& policy_;
+  Time now_;
+  RecordView view_;
+  Cascade cascade_;
+  std::vector<TaskId> ids_by_index_;
+};
+
+Status Enqueue::check_spawner(const Lease& lease) {
+  auto spawner = current(lease.task, "the spawning task");
+  if (!spawner) return std::unexpected(spawner.error());
+  if (spawner->task.state != TaskState::kRunning || spawner->lease != lease.id) {
+    return fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended", lease.task.to_string()));
+  }
+  return {};
+}
+
+// The task that an earlier, equal request with this id made.
+Result<std::optional<TaskRecord>> Enqueue::replayed(const TaskRecord& record) {
+  if (!record.task.request_id) return std::nullopt;
+  auto found = store_.find_request(record.task.owner, *record.task.request_id);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return std::nullopt;
+  auto first = view_.find(**found, Parts::kHead);
+  if (!first) return std::unexpected(first.error());
+  if (*first && (*first)->request_hash != record.request_hash) {
+    return fail(ErrorCode::kRequestConflict, fmt::format("request id \"{}\" was used for another request, which made task {}",
+                                                         *record.task.request_id, (*found)->to_string()));
+  }
+  return *first;
+}
+
+// The record as this group would leave it.
+Result<TaskRecord> Enqueue::current(const TaskId& id, std::string_view role) {
+  if (const TaskRecord* decided = cascade_.decided(id)) return *decided;
+  auto found = view_.find(id, Parts::kHead);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return fail(ErrorCode::kUnknownParent, fmt::format("{} {} does not exist", role, id.to_string()));
+  return **found;
+}
+
+// Moves the other record's revision too, so that it cannot end unnoticed between this decision and its commit.
+Status Enqueue::count_on(TaskRecord parent, int TaskRecord::* counter, std::int64_t limit, std::string_view what) {
+  if (parent.*counter >= limit) {
+    return fail(ErrorCode::kLimitExceeded, fmt::format("task {} has {} {}; more are not taken", parent.task.id.to_string(), parent.*counter, what));
+  }
+  Step step;
+  step.expected_revision = parent.revision;
+  parent.*counter += 1;
+  step.next = std::move(parent);
+  cascade_.add(std::move(step));
+  return {};
+}
+
+Status Enqueue::join_parents(TaskRecord& record, const BatchItem& item, std::optional<TaskId>& ended) {
+  std::vector<TaskId> parents = item.outer;
+  for (const std::size_t index : item.inner) parents.push_back(ids_by_index_[index]);
+  for (const TaskId& id : parents) {
+    auto parent = current(id, "parent");
+    if (!parent) return std::unexpected(parent.error());
+    const TaskState state = parent->task.state;
+    if (!parent_is_done(state, record.task.on_parent_failure)) {
+      ++record.unmet_parents;
+      if (is_terminal(state) && !ended) ended = id;
+    }
+    if (auto counted = count_on(std::move(*parent), &TaskRecord::dependents, policy_.limits.dependents, "dependents"); !counted) return counted;
+  }
+  record.task.depends_on = std::move(parents);
+  return {};
+}
+
+Status Enqueue::join_spawner(TaskRecord& record) {
+  if (!record.task.parent_id) return {};
+  auto spawner = current(*record.task.parent_id, "the spawning task");
+  if (!spawner) return std::unexpected(spawner.error());
+  if (spawner->task.cancel_requested_at || spawner->task.state == TaskState::kCancelled) {
+    return fail(ErrorCode::kWrongState, fmt::format("the spawning task {} is being cancelled", spawner->task.id.to_string()));
+  }
+  record.depth = spawner->depth + 1;
+  if (record.depth > policy_.limits.depth) {
+    return fail(ErrorCode::kLimitExceeded, fmt::format("tasks may spawn each other {} deep, not deeper", policy_.limits.depth));
+  }
+  return count_on(std::move(*spawner), &TaskRecord::children, policy_.limits.children, "children");
+}
+
+// Errors of a batch name the place.
+Error at_item(Error error, std::size_t index, std::size_t count) {
+  if (count > 1) error.message = fmt::format("task {}: {}", index + 1, error.message);
+  return error;
+}
+
+Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) {
+  auto record = record_from_spec(spec, policy_, item.id, now_);
+  if (!record) return std::unexpected(record.error());
+  auto first = replayed(*record);
+  if (!first) return std::unexpected(first.error());
+  if (*first) {
+    ids_by_index_[item.index] = (*first)->task.id;
+    return Enqueued{(*first)->task.id, (*first)->task.state, true};
+  }
+  ids_by_index_[item.index] = item.id;
+  std::optional<TaskId> ended;
+  if (auto joined = join_parents(*record, item, ended); !joined) return std::unexpected(joined.error());
+  if (auto joined = join_spawner(*record); !joined) return std::unexpected(joined.error());
+  cascade_.add(first_step(std::move(*record), {now_, 0, nullptr}));
+  if (ended) {
+    const TaskRecord blocked = *cascade_.decided(item.id);
+    if (auto status = cascade_.run(blocked, trigger::ParentEnded{*ended}); !status) return std::unexpected(status.error());
+  }
+  return Enqueued{item.id, cascade_.decided(item.id)->task.state, false};
+}
+
+Result<std::vector<Enqueued>> Enqueue::decide(std::span<const TaskSpec> specs, std::span<const BatchItem> items) {
+  std::vector<TaskId> others;
+  for (const BatchItem& item : items) {
+    others.insert(others.end(), item.outer.begin(), item.outer.end());
+    if (specs[item.index].parent_id) others.push_back(*specs[item.index].parent_id);
+  }
+  if (auto read = view_.prefetch(others); !read) return std::unexpected(read.error());
+
+  std::vector<Enqueued> answers(specs.size());
+  ids_by_index_.resize(specs.size());
+  for (const BatchItem& item : items) {
+    auto answer = add_item(specs[item.index], item);
+    if (!answer) return std::unexpected(at_item(answer.error(), item.index, specs.size()));
+    answers[item.index] = *answer;
+  }
+  return answers;
+}
+
+Status check_batch(std::span<const TaskSpec> group, const Policy& policy) {
+  if (group.empty()) return fail(ErrorCode::kInvalidArgument, "there is no task in this batch");
+  if (group.size() > static_cast<std::size_t>(policy.limits.batch_tasks)) {
+    return fail(ErrorCode::kLimitExceeded, fmt::format("the batch has {} tasks; at most {} are taken at once", group.size(), policy.limits.batch_tasks));
+  }
+  return {};
+}
+
+Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy& policy, const Lease* spawner, std::span<const TaskSpec> group) {
+  std::vector<TaskId> ids;
+  std::vector<BatchItem> items;
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    auto now = store.now();
+    if (!now) return std::unexpected(now.error());
+    if (ids.empty()) {
+      if (auto valid = check_batch(group, policy); !valid) return std::unexpected(valid.error());
+      for (std::size_t i = 0; i < group.size(); ++i) ids.push_back(new_task_id(rng, *now));
+      auto planned = plan_batch(group, ids);
+      if (!planned) return std::unexpected(planned.error());
+      items = std::move(*planned);
+    }
+    Enqueue enqueue(store, rng, policy, *now);
+    if (spawner != nullptr) {
+      if (auto live = enqueue.check_spawner(*spawner); !live) return std::unexpected(live.error());
+    }
+    auto answers = enqueue.decide(group, items);
+    if (!answers) return answers;
+    const StepGroup steps = enqueue.take();
+    if (steps.steps.empty()) return answers;
+    auto applied = store.apply(std::span(&steps, 1));
+    if (!applied) return std::unexpected(applied.error());
+    switch (applied->front()) {
+      case Applied::kDone:
+        return answers;
+      case Applied::kConflict:
+      case Applied::kRequestTaken:
+        continue;
+      case Applied::kIdTaken:
+        return fail(ErrorCode::kRequestConflict, "a task with this id exists already; let Drover choose the id, or use a request id to repeat a request safely");
+      case Applied::kQueueFull:
+        return fail(ErrorCode::kQueueFull,
+                    fmt::format("too many tasks wait: at most {} in all and {} of one owner (limits.max_waiting, limits.max_waiting_per_owner); nothing was stored",
+                                policy.limits.max_waiting, policy.limits.max_waiting_per_owner));
+    }
+  }
+  return too_much_contention("enqueue");
+}
+
+}  // namespace
+
+Result<std::vector<Enqueued>> Engine::enqueue(std::span<const TaskSpec> group) {
+  auto policy = this->policy();
+  if (!policy) return std::unexpected(policy.error());
+  return enqueue_group(store_, rng_, **policy, nullptr, group);
+}
+
+Result<std::vector<Enqueued>> Engine::spawn(const Lease& spawner, std::span<const TaskSpec> group) {
+  auto policy = this->policy();
+  if (!policy) return std::unexpected(policy.error());
+  auto parent = store_.read(std::span(&spawner.task, 1), Parts::kHead);
+  if (!parent) return std::unexpected(parent.error());
+  if (!parent->front()) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", spawner.task.to_string()));
+  std::vector<TaskSpec> children(group.begin(), group.end());
+  for (TaskSpec& child : children) {
+    child.parent_id = spawner.task;
+    child.owner = parent->front()->task.owner;  // an agent speaks for its own owner only
+  }
+  return enqueue_group(store_, rng_, **policy, &spawner, children);
+}
+
+}  // namespace drover

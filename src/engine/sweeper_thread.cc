@@ -1,0 +1,35 @@
+#include "engine/sweeper_thread.h"
+
+#include <chrono>
+
+#include "base/log.h"
+
+namespace drover {
+
+namespace {
+
+constexpr Millis kPassEvery{20};  // no faster than this, however much changes
+constexpr Millis kIdleMax{500};   // also how long a stop may take
+constexpr Millis kAfterError{1'000};
+
+}  // namespace
+
+SweeperThread::SweeperThread(Engine& engine) : thread_([&engine](const std::stop_token& stop) { run(stop, engine); }) {}
+
+void SweeperThread::run(const std::stop_token& stop, Engine& engine) {
+  Sweepers sweepers(engine);
+  bool failing = false;
+  while (!stop.stop_requested()) {
+    const std::uint64_t seen = engine.changes();
+    const auto report = sweepers.run_once();
+    if (!report && !failing) log_error("engine", "sweeping failed; trying again every second", {{"error", to_string(report.error())}});
+    if (report && failing) log_info("engine", "sweeping works again");
+    failing = !report;
+    if (report && report->more) continue;
+    std::this_thread::sleep_for(kPassEvery);
+    const Millis idle = failing ? kAfterError : sweepers.idle_time(kIdleMax);
+    if (!stop.stop_requested() && idle > Millis{0}) engine.wait_for_change(seen, std::min(idle, kIdleMax));
+  }
+}
+
+}  // namespace drover

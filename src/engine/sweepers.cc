@@ -1,0 +1,131 @@
+#include "engine/sweepers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/planted_bug.h"
+#include "engine/cascade.h"
+
+namespace drover {
+
+namespace {
+
+constexpr int kPassMax = 256;  // tasks per sweeper and pass
+constexpr Millis kHousekeepingEvery{60'000};
+constexpr Millis kWorkerSilence{300'000};  // a registration outlives its worker by this, and by its last lease
+
+}  // namespace
+
+Result<int> Sweepers::sweep(Result<std::vector<TaskRecord>> records, const Decide& decide) {
+  if (!records) return std::unexpected(records.error());
+  if (records->empty()) return 0;
+  auto policy = engine_.policy();
+  if (!policy) return std::unexpected(policy.error());
+  auto now = engine_.store_.now();
+  if (!now) return std::unexpected(now.error());
+
+  RecordView view(engine_.store_);
+  std::vector<StepGroup> groups;
+  for (TaskRecord& record : *records) {
+    // An earlier record's cascade may have reached this one: then it is decided on, and not ours any more.
+    const auto known = view.find(record.task.id, Parts::kHead);
+    if (!known) return std::unexpected(known.error());
+    if (!*known || (*known)->revision != record.revision) continue;
+    Cascade cascade(view, engine_.rng_, **policy, *now);
+    if (auto status = decide(cascade, record); !status) {
+      log_error("engine", "sweeper cannot decide on a task", {{"task", record.task.id.to_string()}, {"error", to_string(status.error())}});
+      continue;
+    }
+    groups.push_back(cascade.take());
+  }
+  if (groups.empty()) return 0;
+  auto applied = engine_.store_.apply(groups);
+  if (!applied) return std::unexpected(applied.error());
+  return static_cast<int>(std::ranges::count(*applied, Applied::kDone));
+}
+
+Result<int> Sweepers::promote(int limit) {
+  return sweep(engine_.store_.due(limit), [](Cascade& cascade, const TaskRecord& record) { return cascade.run(record, trigger::Due{}); });
+}
+
+Result<int> Sweepers::enforce_deadlines(int limit) {
+  auto late = engine_.store_.past_deadline(limit);
+  if (late && planted(PlantedBug::kDeadlineIgnoresRunning)) {
+    std::erase_if(*late, [](const TaskRecord& record) { return record.task.state == TaskState::kRunning; });
+  }
+  return sweep(std::move(late), [](Cascade& cascade, const TaskRecord& record) { return cascade.run(record, trigger::Deadline{}); });
+}
+
+Result<int> Sweepers::reclaim(std::optional<Millis> silent_for, int limit) {
+  return sweep(engine_.store_.lapsed(silent_for, limit), [](Cascade& cascade, const TaskRecord& record) {
+    return cascade.run(record, trigger::LeaseLost{}, Step::Guard::kRevisionAndBeats);
+  });
+}
+
+Result<int> Sweepers::resume_cascades(int limit) {
+  return sweep(engine_.store_.cascades(limit), [](Cascade& cascade, const TaskRecord& record) { return cascade.resume(record); });
+}
+
+Result<int> Sweepers::expire(int limit) {
+  auto policy = engine_.policy();
+  if (!policy) return std::unexpected(policy.error());
+  const Limits& limits = (*policy)->limits;
+  const Retention retention{limits.retention, limits.retention_tasks, limits.retention_bytes, limits.event_retention, limits.event_retention_count};
+  return engine_.store_.expire(retention, limit);
+}
+
+Status Sweepers::keep_house(Time now, SweepReport& report) {
+  if (last_housekeeping_ && now - *last_housekeeping_ < kHousekeepingEvery && now >= *last_housekeeping_) return {};
+  auto expired = expire(kPassMax);
+  if (!expired) return std::unexpected(expired.error());
+  auto gone = engine_.store_.forget_workers(kWorkerSilence);
+  if (!gone) return std::unexpected(gone.error());
+  for (const std::string& id : *gone) log_warn("engine", "worker is gone", {{"worker", id}});
+  report.expired = *expired;
+  report.workers_gone = static_cast<int>(gone->size());
+  if (*expired < kPassMax) last_housekeeping_ = now;
+  return {};
+}
+
+Result<SweepReport> Sweepers::run_once() {
+  SweepReport report;
+  const auto take = [&](Result<int> moved, int& count) -> Status {
+    if (!moved) return std::unexpected(moved.error());
+    count = *moved;
+    report.more = report.more || *moved >= kPassMax;
+    return {};
+  };
+  // Deadlines first: a task that is due and late at once ends, it does not start.
+  if (auto status = take(enforce_deadlines(kPassMax), report.deadlines); !status) return std::unexpected(status.error());
+  if (auto status = take(reclaim(std::nullopt, kPassMax), report.reclaimed); !status) return std::unexpected(status.error());
+  if (auto status = take(promote(kPassMax), report.promoted); !status) return std::unexpected(status.error());
+  if (auto status = take(resume_cascades(kPassMax), report.cascades); !status) return std::unexpected(status.error());
+  auto now = engine_.store_.now();
+  if (!now) return std::unexpected(now.error());
+  if (auto status = keep_house(*now, report); !status) return std::unexpected(status.error());
+  report.more = report.more || report.expired >= kPassMax;
+  return report;
+}
+
+Millis Sweepers::idle_time(Millis at_most) {
+  auto wake = engine_.store_.next_wake();
+  if (!wake || !*wake) return at_most;
+  return std::clamp(**wake, Millis{0}, at_most);
+}
+
+Result<int> Engine::requeue_stalled(Millis max_age) {
+  constexpr int kPasses = 10'000;
+  Sweepers sweepers(*this);
+  int total = 0;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    auto moved = sweepers.reclaim(max_age, kPassMax);
+    if (!moved) return moved;
+    total += *moved;
+    if (*moved == 0) break;
+  }
+  return total;
+}
+
+}  // namespace drover

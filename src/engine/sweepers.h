@@ -1,0 +1,47 @@
+// Sweepers: what time does to tasks. Idempotent; any process may run them, none is needed more than once.
+#pragma once
+
+#include <functional>
+
+#include "engine/engine.h"
+
+namespace drover {
+
+// What one run_once() did: counts for logs and tests.
+struct SweepReport {
+  int promoted = 0;        // scheduled tasks that became pending
+  int deadlines = 0;       // tasks whose deadline passed
+  int reclaimed = 0;       // leases taken back
+  int cascades = 0;        // large cascades that went on
+  int expired = 0;         // finished tasks past retention
+  int workers_gone = 0;    // registrations of dead workers
+  bool more = false;       // a bound was reached: run again at once
+};
+
+class Sweepers {
+ public:
+  explicit Sweepers(Engine& engine) : engine_(engine) {}
+
+  // One bounded pass of all of them. Retention and dead workers are looked at once a minute by the store's clock.
+  [[nodiscard]] Result<SweepReport> run_once();
+  // How long until the next pass has something to do; at most `at_most`.
+  [[nodiscard]] Millis idle_time(Millis at_most);
+
+  // Each by itself. They return how many tasks they moved.
+  [[nodiscard]] Result<int> promote(int limit);
+  [[nodiscard]] Result<int> enforce_deadlines(int limit);
+  [[nodiscard]] Result<int> reclaim(std::optional<Millis> silent_for, int limit);
+  [[nodiscard]] Result<int> resume_cascades(int limit);
+  [[nodiscard]] Result<int> expire(int limit);
+
+ private:
+  // Decides for each record by itself and applies what was decided; a record that moved meanwhile is left to the next pass.
+  using Decide = std::function<Status(class Cascade&, const TaskRecord&)>;
+  Result<int> sweep(Result<std::vector<TaskRecord>> records, const Decide& decide);
+  Status keep_house(Time now, SweepReport& report);
+
+  Engine& engine_;
+  std::optional<Time> last_housekeeping_;
+};
+
+}  // namespace drover
