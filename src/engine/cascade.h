@@ -27,6 +27,7 @@ class RecordView {
   [[nodiscard]] Result<std::vector<TaskRecord>> children(const TaskId& spawner);
   // Reads many at once, so that find() needs no further call for them.
   [[nodiscard]] Status prefetch(std::span<const TaskId> ids);
+  [[nodiscard]] bool contains(const TaskId& id) const { return known_.contains(id); }
   void put(const TaskRecord& record) { known_[record.task.id] = record; }
 
  private:

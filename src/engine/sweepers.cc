@@ -30,9 +30,7 @@ Result<int> Sweepers::sweep(Result<std::vector<TaskRecord>> records, const Decid
   std::vector<StepGroup> groups;
   for (TaskRecord& record : *records) {
     // An earlier record's cascade may have reached this one: then it is decided on, and not ours any more.
-    const auto known = view.find(record.task.id, Parts::kHead);
-    if (!known) return std::unexpected(known.error());
-    if (!*known || (*known)->revision != record.revision) continue;
+    if (view.contains(record.task.id)) continue;
     Cascade cascade(view, engine_.rng_, **policy, *now);
     if (auto status = decide(cascade, record); !status) {
       log_error("engine", "sweeper cannot decide on a task", {{"task", record.task.id.to_string()}, {"error", to_string(status.error())}});

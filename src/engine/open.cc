@@ -1,0 +1,32 @@
+#include "engine/open.h"
+
+#include <fmt/format.h>
+
+#include "store/sqlite/sqlite_store.h"
+
+namespace drover {
+
+namespace {
+
+constexpr std::string_view kSqlitePrefix = "sqlite:";
+
+Result<std::unique_ptr<Store>> open_store(const std::string& url) {
+  if (url == "memory:") return open_sqlite(SqliteOptions{});
+  if (url.starts_with(kSqlitePrefix)) {
+    SqliteOptions options;
+    options.path = url.substr(kSqlitePrefix.size());
+    if (options.path.empty()) return fail(ErrorCode::kInvalidArgument, "sqlite: needs a path, as in sqlite:.drover/drover.db");
+    return open_sqlite(std::move(options));
+  }
+  return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no store URL; use sqlite:PATH or memory:", url));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url) {
+  auto store = open_store(url);
+  if (!store) return std::unexpected(store.error());
+  return std::make_unique<OpenedQueue>(std::move(*store), system_rng());
+}
+
+}  // namespace drover
