@@ -1,0 +1,42 @@
+// Which values a task may ask for: the same bounds for callers in code, on the command line, over the wire and in
+// drover.yaml.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "drover/task.h"
+
+namespace drover {
+
+struct Bounds {
+  std::int64_t min;
+  std::int64_t max;
+};
+
+inline constexpr Bounds kPriorityBounds{0, kPriorityMax};
+inline constexpr Bounds kMaxAttemptsBounds{1, 1'000'000};
+inline constexpr Bounds kMaxStallsBounds{0, 1'000'000};
+inline constexpr Bounds kMaxDefersBounds{0, 1'000'000};
+// A delay may be 0; a time limit may not.
+inline constexpr Millis kTimeLimitMin{1};
+inline constexpr std::size_t kTagsMax = 64;
+inline constexpr std::size_t kParentsMax = 1'000;
+inline constexpr std::size_t kLabelBytesMax = 1'024;  // model, agent_id, source, traceparent
+
+// Errors are kInvalidArgument and say what was expected; the caller names the field.
+[[nodiscard]] Status check_bounds(std::int64_t value, Bounds bounds);
+[[nodiscard]] Status check_time_limit(Millis limit);
+[[nodiscard]] Status check_name(std::string_view name);
+[[nodiscard]] Status check_retry_policy(const RetryPolicy& policy);
+
+// "queue: expected a name, …": an error with the field that it is about.
+[[nodiscard]] std::unexpected<Error> at_field(std::string_view field, Error error);
+
+// Every value of a spec but the JSON ones, whose size is a limit of the policy. Errors are kInvalidArgument and name
+// the field.
+[[nodiscard]] Status check_spec(const TaskSpec& spec);
+
+}  // namespace drover

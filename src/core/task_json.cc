@@ -1,0 +1,246 @@
+#include "core/task_json.h"
+
+#include <utility>
+
+#include "core/names.h"
+
+namespace drover {
+namespace {
+
+using json::Writer;
+
+constexpr Names<3> kStreamNames{"stdout", "stderr", "drover"};
+
+// A JSON value that is written as it stands.
+struct Raw {
+  explicit Raw(const std::optional<JsonText>& value) : text(value ? std::string_view(*value) : "null") {}
+  explicit Raw(const JsonText& value) : text(value) {}
+
+  std::string_view text;
+};
+struct EmptyArray {};
+struct Nothing {};
+
+void write(Writer& out, Nothing) {
+  out.null();
+}
+void write(Writer& out, EmptyArray) {
+  out.begin_array().end_array();
+}
+void write(Writer& out, std::string_view text) {
+  out.string(text);
+}
+void write(Writer& out, const std::string& text) {
+  out.string(text);
+}
+void write(Writer& out, std::int64_t number) {
+  out.number(number);
+}
+void write(Writer& out, int number) {
+  out.number(number);
+}
+void write(Writer& out, bool value) {
+  out.boolean(value);
+}
+void write(Writer& out, Time time) {
+  out.string(format_time(time));
+}
+void write(Writer& out, Millis duration) {
+  out.number(duration.count());
+}
+void write(Writer& out, const TaskId& id) {
+  out.string(id.to_string());
+}
+void write(Writer& out, Raw value) {
+  out.raw(value.text);
+}
+
+void write(Writer& out, const TaskError& error);
+void write(Writer& out, const Progress& progress);
+void write(Writer& out, const Serve& serve);
+
+template <class T>
+void write(Writer& out, const std::optional<T>& value) {
+  if (value) {
+    write(out, *value);
+  } else {
+    out.null();
+  }
+}
+
+template <class T>
+void write(Writer& out, const std::vector<T>& items) {
+  out.begin_array();
+  for (const T& item : items) write(out, item);
+  out.end_array();
+}
+
+// Members of one object, one after the other.
+class Object {
+ public:
+  explicit Object(Writer& out) : out_(out) { out_.begin_object(); }
+  ~Object() { out_.end_object(); }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  template <class T>
+  Object& put(std::string_view key, const T& value) {
+    out_.key(key);
+    write(out_, value);
+    return *this;
+  }
+
+ private:
+  Writer& out_;
+};
+
+void write(Writer& out, const TaskError& error) {
+  Object(out).put("class", name_of(error.error_class)).put("message", error.message);
+}
+void write(Writer& out, const Progress& progress) {
+  Object(out).put("percent", progress.percent).put("message", progress.message);
+}
+void write(Writer& out, const Serve& serve) {
+  Object(out).put("queue", serve.queue).put("type", serve.type);
+}
+
+void put_request(Object& object, const Task& task) {
+  object.put("id", task.id)
+      .put("type", task.type)
+      .put("queue", task.queue)
+      .put("owner", task.owner)
+      .put("state", name_of(task.state))
+      .put("priority", task.priority)
+      .put("payload", Raw{task.payload})
+      .put("prompt", task.prompt)
+      .put("system_prompt", task.system_prompt)
+      .put("model", task.model)
+      .put("agent_id", task.agent_id)
+      .put("source", task.source)
+      .put("tags", task.tags)
+      .put("parent_id", task.parent_id)
+      .put("depends_on", task.depends_on)
+      .put("request_id", task.request_id)
+      .put("dedupe_key", Nothing{})
+      .put("locks", EmptyArray{});
+}
+
+void put_life(Object& object, const Task& task) {
+  object.put("run_at", task.run_at)
+      .put("created_at", task.created_at)
+      .put("started_at", task.started_at)
+      .put("finished_at", task.finished_at)
+      .put("run", task.run)
+      .put("attempts", task.attempts)
+      .put("max_attempts", task.max_attempts)
+      .put("stalls", task.stalls)
+      .put("defers", task.defers)
+      .put("retry", to_string(task.retry))
+      .put("timeout_ms", task.timeout)
+      .put("idle_timeout_ms", task.idle_timeout)
+      .put("deadline_at", task.deadline_at)
+      .put("max_stalls", task.max_stalls)
+      .put("max_defers", task.max_defers)
+      .put("on_parent_failure", name_of(task.on_parent_failure))
+      .put("at_most_once", task.at_most_once)
+      .put("fallback_result", Raw{task.fallback_result})
+      .put("checkpoint", Raw{task.checkpoint})
+      .put("generation", task.generation)
+      .put("dedupe", Nothing{})
+      .put("gates", EmptyArray{})
+      .put("cost", Nothing{});
+}
+
+void put_outcome(Object& object, const Task& task) {
+  object.put("progress", task.progress)
+      .put("worker_id", task.worker_id)
+      .put("cancel_requested_at", task.cancel_requested_at)
+      .put("result", Raw{task.result})
+      .put("fallback", task.fallback)
+      .put("error", task.error)
+      .put("exit_code", task.exit_code)
+      .put("usage", Nothing{})
+      .put("cancel_reason", task.cancel_reason)
+      .put("traceparent", task.traceparent);
+}
+
+// A document whose one object `fill` writes.
+template <class Fill>
+std::string document(Fill fill) {
+  Writer out;
+  {
+    Object object(out);
+    fill(object);
+  }
+  return std::move(out).take();
+}
+
+}  // namespace
+
+std::string to_json(const Task& task) {
+  return document([&](Object& object) {
+    put_request(object, task);
+    put_life(object, task);
+    put_outcome(object, task);
+  });
+}
+
+std::string to_json(const RunSummary& run) {
+  return document([&](Object& object) {
+    object.put("run", run.run)
+        .put("generation", run.generation)
+        .put("worker_id", run.worker_id)
+        .put("started_at", run.started_at)
+        .put("ended_at", run.ended_at)
+        .put("outcome", run.ended_at ? std::optional(run.outcome) : std::nullopt)
+        .put("error", run.error)
+        .put("exit_code", run.exit_code)
+        .put("note", run.note);
+  });
+}
+
+std::string to_json(const Event& event) {
+  return document([&](Object& object) {
+    object.put("seq", event.seq)
+        .put("at", event.at)
+        .put("name", event.name)
+        .put("task_id", event.task)
+        .put("type", event.type)
+        .put("queue", event.queue)
+        .put("owner", event.owner)
+        .put("state", name_of(event.state))
+        .put("run", event.run)
+        .put("generation", event.generation)
+        .put("data", Raw{event.data});
+  });
+}
+
+std::string to_json(const Enqueued& enqueued) {
+  return document([&](Object& object) {
+    object.put("id", enqueued.id).put("state", name_of(enqueued.state)).put("deduplicated", enqueued.deduplicated);
+  });
+}
+
+std::string to_json(const WorkerInfo& worker) {
+  return document([&](Object& object) {
+    object.put("id", worker.id)
+        .put("version", worker.version)
+        .put("serves", worker.serves)
+        .put("capacity", worker.capacity)
+        .put("registered_at", worker.registered_at)
+        .put("last_beat_at", worker.last_beat_at)
+        .put("draining", worker.draining);
+  });
+}
+
+std::string to_json(const LogRecord& record) {
+  return document([&](Object& object) {
+    object.put("seq", record.seq)
+        .put("run", record.run)
+        .put("at", record.at)
+        .put("stream", name_in(kStreamNames, record.stream))
+        .put("text", record.text);
+  });
+}
+
+}  // namespace drover
