@@ -82,10 +82,9 @@ const TaskRecord* Cascade::decided(const TaskId& id) const {
   return it == index_.end() ? nullptr : &steps_[it->second].next;
 }
 
-Status Cascade::run(const TaskRecord& record, const Trigger& trigger, Step::Guard guard) {
+Status Cascade::run(const TaskRecord& record, const Trigger& trigger) {
   auto step = decide_on(record, trigger);
   if (!step) return std::unexpected(step.error());
-  step->guard = guard;
   const TaskId id = record.task.id;
   const bool ended = is_terminal(step->next.task.state);
   add(std::move(*step));

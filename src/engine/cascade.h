@@ -45,7 +45,7 @@ class Cascade {
   Cascade(RecordView& view, Rng& rng, const Policy& policy, Time now) : view_(view), rng_(rng), policy_(policy), now_(now) {}
 
   // Decides this trigger for this record, and all that follows from it for others.
-  [[nodiscard]] Status run(const TaskRecord& record, const Trigger& trigger, Step::Guard guard = Step::Guard::kRevision);
+  [[nodiscard]] Status run(const TaskRecord& record, const Trigger& trigger);
   // Goes on where a cascade had grown too large for one step.
   [[nodiscard]] Status resume(const TaskRecord& record);
   // A step that was decided elsewhere; nothing follows from it.

@@ -58,7 +58,7 @@ Result<int> Sweepers::enforce_deadlines(int limit) {
 
 Result<int> Sweepers::reclaim(std::optional<Millis> silent_for, int limit) {
   return sweep(engine_.store_.lapsed(silent_for, limit), [](Cascade& cascade, const TaskRecord& record) {
-    return cascade.run(record, trigger::LeaseLost{}, Step::Guard::kRevisionAndBeats);
+    return cascade.run(record, trigger::LeaseLost{});
   });
 }
 
