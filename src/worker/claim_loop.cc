@@ -13,12 +13,14 @@ constexpr Millis kBackoffMin{100};
 constexpr Millis kBackoffMax{5'000};
 // Settled in one call; more waits for the next step.
 constexpr std::size_t kSettleBatchMax = 256;
+constexpr int kBadRequest = 400;  // the codes that blame what was sent
 
 // The end that is sent instead of one that the queue will never take. Nothing left to say: the lease runs out.
 std::optional<Failure> failure_instead(const RunEnded& ended, const Error& error) {
   const auto* completion = std::get_if<Completion>(&ended.end);
   if (completion == nullptr) return std::nullopt;
   const bool too_large = error.code == ErrorCode::kResultTooLarge;
+  if (!too_large && error_info(error.code).http_status != kBadRequest) return std::nullopt;
   return Failure{.error_class = too_large ? ErrorClass::kResultTooLarge : ErrorClass::kAgentError,
                  .message = error.message,
                  .exit_code = completion->exit_code};

@@ -1,0 +1,83 @@
+// The exec protocol: what a program's exit and output mean for its task. Pure.
+//
+// exit 0 success, 65 invalid, 77 not authorised, 75 deferred like a rate limit, anything else agent_error; a signal of
+// its own is `killed`. Result: the last non-empty line of stdout if it is a JSON value, else all of stdout as a string.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "drover/task_queue.h"
+
+namespace drover {
+
+inline constexpr int kExitInvalid = 65;
+inline constexpr int kExitDeferred = 75;
+inline constexpr int kExitUnauthorised = 77;
+
+// Keeps of a program's stdout what its result may need, and no more than about three times `bytes_max`.
+class ResultCapture {
+ public:
+  explicit ResultCapture(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  void feed(std::string_view bytes);
+  // kResultTooLarge when there is no result within the cap.
+  [[nodiscard]] Result<JsonText> result() const;
+
+ private:
+  void end_line();
+
+  std::size_t bytes_max_;
+  std::size_t bytes_ = 0;  // of all of it
+  std::string all_;        // empty once it is too much
+  std::string line_;       // the line that is being read, as far as it fits
+  bool line_is_cut_ = false;
+  std::string last_line_;  // the last one with something on it
+  bool last_line_is_cut_ = false;
+};
+
+// The last non-empty line of a stream, cut to what an error wants to say.
+class LastLine {
+ public:
+  void feed(std::string_view bytes);
+  [[nodiscard]] std::string text() const;  // UTF-8
+
+ private:
+  std::string line_;
+  std::string last_;
+};
+
+// Why the worker ended a run before it ended itself.
+enum class StopCause : std::uint8_t { kCancelled, kLeaseLost, kShutdown, kTimeout, kIdleTimeout };
+
+struct Exited {
+  int code = 0;
+};
+struct KilledBySignal {
+  int signal = 0;
+};
+struct NotStarted {
+  std::string why;
+};
+// The shim ended without a word: somebody killed it.
+struct SupervisorLost {};
+
+struct ProcessEnd {
+  std::variant<Exited, KilledBySignal, NotStarted, SupervisorLost> how;
+  std::optional<StopCause> stopped;  // set when the end came after it was asked for
+};
+
+// What it ran under and what it said.
+struct ExecFacts {
+  const Task& task;
+  const ResultCapture& out;
+  const LastLine& err;
+};
+
+[[nodiscard]] decltype(Settlement::end) exec_outcome(const ProcessEnd& end, const ExecFacts& facts);
+
+}  // namespace drover
