@@ -1,0 +1,292 @@
+#include "cli/completion_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace drover::cli {
+namespace {
+
+// A command with its whole name: "drover config apply".
+struct Node {
+  std::string path;
+  const CommandSpec* command;
+};
+
+void collect(const CommandSpec& command, const std::string& path, std::vector<Node>& nodes) {
+  nodes.push_back({path, &command});
+  for (const CommandSpec& child : command.commands) collect(child, path + " " + child.name, nodes);
+}
+
+std::vector<Node> all_commands(const CommandSpec& root) {
+  std::vector<Node> nodes;
+  collect(root, root.name, nodes);
+  return nodes;
+}
+
+std::vector<std::string> names_of(const FlagSpec& flag) {
+  std::vector<std::string> names{flag.long_name};
+  if (!flag.short_name.empty()) names.push_back(flag.short_name);
+  return names;
+}
+
+// In single quotes, as sh, zsh and (but for the escape inside) fish read them.
+std::string quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
+bool takes_file(std::string_view value) {
+  return value == "FILE";
+}
+
+// The words a first positional may be, if they are few.
+std::vector<std::string_view> positional_choices(const CommandSpec& command) {
+  return command.positionals.empty() ? std::vector<std::string_view>{} : choices_of(command.positionals.front().name);
+}
+
+bool positional_is_file(const CommandSpec& command) {
+  return !command.positionals.empty() && takes_file(command.positionals.front().name);
+}
+
+// ---- bash
+
+constexpr std::string_view kBashHead = R"(# drover completion for bash:  source <(drover completion bash)
+)";
+
+constexpr std::string_view kBashMain = R"(
+_drover() {
+  local cur=${COMP_WORDS[COMP_CWORD]} command=drover flag= word words i
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    if [[ $word == -- ]]; then # the rest is another program's
+      compopt -o default 2>/dev/null
+      return 0
+    elif [[ $word == = ]]; then # bash splits --flag=value in three
+      continue
+    elif [[ -n $flag ]]; then
+      flag=
+    elif _drover_takes_value "$command $word"; then
+      flag=$word
+    elif _drover_is_command "$command $word"; then
+      command+=" $word"
+    fi
+  done
+  [[ $cur == = ]] && cur=
+  words=$(_drover_words "$command${flag:+ $flag}")
+  if [[ $words == *FILE* ]]; then
+    compopt -o default 2>/dev/null
+    words=${words//FILE/}
+  fi
+  if [[ -z $flag || -n $words ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+  fi
+}
+
+complete -F _drover drover
+)";
+
+// A shell function that succeeds when its argument is one of these.
+std::string bash_predicate(std::string_view name, const std::vector<std::string>& members) {
+  std::string patterns;
+  for (const std::string& member : members)
+    patterns += fmt::format("{}{}", patterns.empty() ? "" : " | ", quoted(member));
+  return fmt::format("\n{}() {{\n  case $1 in\n    {}) return 0 ;;\n  esac\n  return 1\n}}\n", name, patterns);
+}
+
+std::string bash_words(const CommandSpec& command) {
+  std::vector<std::string> words;
+  for (const CommandSpec& child : command.commands) words.push_back(child.name);
+  for (const std::string_view choice : positional_choices(command)) words.emplace_back(choice);
+  if (positional_is_file(command)) words.emplace_back("FILE");
+  for (const FlagSpec& flag : command.flags) std::ranges::copy(names_of(flag), std::back_inserter(words));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string bash_script(const std::vector<Node>& nodes) {
+  std::vector<std::string> commands;
+  std::vector<std::string> valued;
+  std::string cases;
+  for (const Node& node : nodes) {
+    commands.push_back(node.path);
+    cases += fmt::format("    {}) echo {} ;;\n", quoted(node.path), quoted(bash_words(*node.command)));
+    for (const FlagSpec& flag : node.command->flags) {
+      if (flag.value.empty()) continue;
+      const std::vector<std::string_view> choices = choices_of(flag.value);
+      for (const std::string& name : names_of(flag)) {
+        valued.push_back(node.path + " " + name);
+        if (choices.empty() && !takes_file(flag.value)) continue;
+        const std::string words = takes_file(flag.value) ? "FILE" : fmt::format("{}", fmt::join(choices, " "));
+        cases += fmt::format("    {}) echo {} ;;\n", quoted(valued.back()), quoted(words));
+      }
+    }
+  }
+  return fmt::format("{}{}{}\n_drover_words() {{\n  case $1 in\n{}  esac\n}}\n{}", kBashHead,
+                     bash_predicate("_drover_is_command", commands), bash_predicate("_drover_takes_value", valued),
+                     cases, kBashMain);
+}
+
+// ---- zsh
+
+// Text inside [...] or between colons of an _arguments specification.
+std::string zsh_text(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (std::string_view("[]:\\").contains(c)) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+// ":name:action" for a value, empty for a switch.
+std::string zsh_value(std::string_view value) {
+  if (value.empty()) return {};
+  const std::vector<std::string_view> choices = choices_of(value);
+  if (!choices.empty()) return fmt::format(":value:({})", fmt::join(choices, " "));
+  return fmt::format(":{}:{}", zsh_text(value), takes_file(value) ? "_files" : "");
+}
+
+std::string zsh_function_name(std::string path) {
+  std::ranges::replace(path, ' ', '_');
+  return "_" + path;
+}
+
+std::string zsh_flag(const FlagSpec& flag) {
+  std::string lines;
+  const std::vector<std::string> names = names_of(flag);
+  const std::string exclusion = flag.repeatable ? "*" : fmt::format("({})", fmt::join(names, " "));
+  for (const std::string& name : names) {
+    lines += fmt::format(
+        " \\\n    {}", quoted(fmt::format("{}{}[{}]{}", exclusion, name, zsh_text(flag.help), zsh_value(flag.value))));
+  }
+  return lines;
+}
+
+std::string zsh_leaf(const Node& node) {
+  std::string text = fmt::format("\n{}() {{\n  _arguments -s", zsh_function_name(node.path));
+  for (const FlagSpec& flag : node.command->flags) text += zsh_flag(flag);
+  for (std::size_t i = 0; i < node.command->positionals.size(); ++i) {
+    text +=
+        fmt::format(" \\\n    {}", quoted(fmt::format("{}{}", i + 1, zsh_value(node.command->positionals[i].name))));
+  }
+  return text + "\n}\n";
+}
+
+std::string zsh_branch(const Node& node) {
+  std::string text = fmt::format("\n{}() {{\n  local line state\n  local -a commands=(", zsh_function_name(node.path));
+  for (const CommandSpec& child : node.command->commands) {
+    text += fmt::format("\n    {}", quoted(fmt::format("{}:{}", child.name, zsh_text(child.summary))));
+  }
+  text += "\n  )\n  _arguments -C -s";
+  for (const FlagSpec& flag : node.command->flags) text += zsh_flag(flag);
+  text += " \\\n    '1: :->command' \\\n    '*:: :->arguments'\n  case $state in\n";
+  text += "    command) _describe command commands ;;\n    arguments)\n      case $line[1] in\n";
+  for (const CommandSpec& child : node.command->commands) {
+    text += fmt::format("        {}) {} ;;\n", child.name, zsh_function_name(node.path + " " + child.name));
+  }
+  return text + "      esac ;;\n  esac\n}\n";
+}
+
+std::string zsh_script(const std::vector<Node>& nodes) {
+  std::string text = "#compdef drover\n# drover completion for zsh:  drover completion zsh > \"${fpath[1]}/_drover\"\n";
+  for (const Node& node : nodes) text += node.command->commands.empty() ? zsh_leaf(node) : zsh_branch(node);
+  return text + "\nif [[ $funcstack[1] == _drover ]]; then\n  _drover \"$@\"\nelse\n  compdef _drover drover\nfi\n";
+}
+
+// ---- fish
+
+constexpr std::string_view kFishMain = R"(
+function __drover_at --description 'Whether the words so far name this command'
+    set -l command drover
+    set -l words (commandline -opc)
+    set -l in_value 0
+    for word in $words[2..-1]
+        if test $in_value = 1
+            set in_value 0
+        else if contains -- "$command $word" $__drover_valued
+            set in_value 1
+        else if contains -- "$command $word" $__drover_commands
+            set command "$command $word"
+        end
+    end
+    test "$command" = "$argv"
+end
+
+complete -c drover -f
+)";
+
+std::string fish_text(std::string_view text) {
+  std::string escaped = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped + "'";
+}
+
+std::string fish_flag(const std::string& condition, const FlagSpec& flag) {
+  std::string line = fmt::format("complete -c drover -n {} -l {}", condition, flag.long_name.substr(2));
+  if (!flag.short_name.empty()) line += fmt::format(" -s {}", flag.short_name.substr(1));
+  if (!flag.value.empty()) line += takes_file(flag.value) ? " -r -F" : " -x";
+  const std::vector<std::string_view> choices = choices_of(flag.value);
+  if (!choices.empty()) line += fmt::format(" -a {}", fish_text(fmt::format("{}", fmt::join(choices, " "))));
+  return fmt::format("{} -d {}\n", line, fish_text(flag.help));
+}
+
+std::string fish_command(const Node& node) {
+  const std::string condition = fish_text("__drover_at " + node.path);
+  std::string text;
+  for (const CommandSpec& child : node.command->commands) {
+    text += fmt::format("complete -c drover -n {} -a {} -d {}\n", condition, child.name, fish_text(child.summary));
+  }
+  for (const std::string_view choice : positional_choices(*node.command)) {
+    text += fmt::format("complete -c drover -n {} -a {}\n", condition, choice);
+  }
+  if (positional_is_file(*node.command)) text += fmt::format("complete -c drover -n {} -F\n", condition);
+  for (const FlagSpec& flag : node.command->flags) text += fish_flag(condition, flag);
+  return text;
+}
+
+std::string fish_script(const std::vector<Node>& nodes) {
+  std::string commands;
+  std::string valued;
+  std::string completions;
+  for (const Node& node : nodes) {
+    commands += " " + fish_text(node.path);
+    for (const FlagSpec& flag : node.command->flags) {
+      if (flag.value.empty()) continue;
+      for (const std::string& name : names_of(flag)) valued += " " + fish_text(node.path + " " + name);
+    }
+    completions += fish_command(node);
+  }
+  return fmt::format(
+      "# drover completion for fish:  drover completion fish > ~/.config/fish/completions/drover.fish\n"
+      "set -g __drover_commands{}\nset -g __drover_valued{}\n{}{}",
+      commands, valued, kFishMain, completions);
+}
+
+}  // namespace
+
+std::string completion_script(Shell shell, const CommandSpec& root) {
+  const std::vector<Node> nodes = all_commands(root);
+  switch (shell) {
+    case Shell::kBash:
+      return bash_script(nodes);
+    case Shell::kZsh:
+      return zsh_script(nodes);
+    case Shell::kFish:
+      return fish_script(nodes);
+  }
+  return {};
+}
+
+}  // namespace drover::cli

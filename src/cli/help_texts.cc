@@ -1,0 +1,136 @@
+#include "cli/help_texts.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace drover::cli {
+namespace {
+
+constexpr std::array kTexts = std::to_array<VerbText>({
+    {"", "A durable task queue for fleets of AI agents.",
+     R"(Examples:
+  drover enqueue greet --payload '{"name": "Ada"}'
+  drover work --type greet --until-empty -- cat
+  drover list
+
+Exit codes:
+  0 ok  1 error  2 usage  4 not authorised  5 not found  6 conflict  7 store unreachable
+  10 task failed  11 task cancelled  124 wait timed out
+
+Durations are written 500ms, 30s, 5m, 2h, 7d or 1h30m. Data goes to stdout, messages to stderr.
+`drover help COMMAND` tells more about one.)"},
+    {"up", "Run the store's upkeep and a worker for each runner profile of drover.yaml",
+     R"(Applies the drover.yaml of this folder if it is trusted and has changed, then runs one worker for each profile under
+local.runners until SIGINT or SIGTERM. A first signal lets running tasks finish for 30s, a second one stops them.
+
+Examples:
+  drover trust && drover up)"},
+    {"work", "Claim tasks and run them",
+     R"(What stands after -- is run for every task: payload (or prompt) on stdin; the result is the last line of stdout if it is
+JSON, else all of it. Exit code 0 is success, 65 invalid, 77 not authorised, 75 try later, anything else an error.
+Without it, the runner profiles of a trusted drover.yaml say what runs.
+
+Examples:
+  drover work --type greet -- ./greet.sh
+  drover work --queue eng --concurrency 4 --until-empty -- claude -p)"},
+    {"enqueue", "Store a task, or a batch of them",
+     R"(Prints the id of each task. A batch line is a task object; "ref": "a" names it for "depends_on": ["@a"] in other lines.
+
+Examples:
+  drover enqueue review --prompt 'Review the last commit' --priority high
+  drover enqueue deploy --payload @deploy.json --after 01920f5e-7a3c-7def-8123-456789abcdef
+  drover enqueue sync --delay 10m --retry fixed:30s --max-attempts 5 --request-id nightly-42
+  printf '%s\n' '{"type":"build","ref":"b"}' '{"type":"test","depends_on":["@b"]}' | drover enqueue --batch -)"},
+    {"run", "Store a task, wait for its end and print its result",
+     R"(Exits with the task's fate: 0 completed, 10 failed, 11 cancelled. A result that is a string is printed as its text.
+
+Examples:
+  drover run summarise --payload @notes.json
+  drover run build --timeout 5m --json | jq .result)"},
+    {"list", "List tasks, newest first",
+     R"(Piped, it prints tab-separated lines: id, type, queue, owner, state, priority, attempts, max_attempts, created_at, note.
+
+Examples:
+  drover list --state running,stalled
+  drover list --tag nightly --json | jq '.[].id'
+  drover list --state failed -q | xargs -n1 drover retry)"},
+    {"show", "Show one task",
+     R"(Examples:
+  drover show 01920f5e-7a3c-7def-8123-456789abcdef
+  drover show 01920f5e-7a3c-7def-8123-456789abcdef --json | jq .error)"},
+    {"wait", "Wait for a task's end",
+     R"(Prints its last state and exits with its fate: 0 completed, 10 failed, 11 cancelled, 124 not ended in time.
+
+Examples:
+  drover wait 01920f5e-7a3c-7def-8123-456789abcdef --timeout 10m)"},
+    {"logs", "Print what a task's runs wrote",
+     R"(What runs wrote goes to stdout, what Drover says of them to stderr.
+
+Examples:
+  drover logs -f 01920f5e-7a3c-7def-8123-456789abcdef)"},
+    {"cancel", "Cancel a task and what depends on it",
+     R"(A running task is cancelled when its processes are dead: TERM, ten seconds of grace, KILL.
+
+Examples:
+  drover cancel 01920f5e-7a3c-7def-8123-456789abcdef --reason 'wrong branch')"},
+    {"retry", "Run a failed or cancelled task again",
+     R"(Its counters start anew; its earlier runs stay on record.
+
+Examples:
+  drover retry 01920f5e-7a3c-7def-8123-456789abcdef)"},
+    {"progress", "Report progress from inside a task",
+     R"(Speaks to the task's own door, DROVER_URL.
+
+Examples:
+  drover progress 40 'running the tests')"},
+    {"events", "Print what happened, oldest first",
+     R"(Examples:
+  drover events -f
+  drover events --after 1200 --json)"},
+    {"worker", "See the workers",
+     R"(Examples:
+  drover worker list)"},
+    {"worker list", "List the workers and what they serve", R"(Examples:
+  drover worker list --json)"},
+    {"config", "The policy that every process of the fleet obeys",
+     R"(Examples:
+  drover config show
+  drover config apply drover.yaml)"},
+    {"config apply", "Store everything but `local` of a drover.yaml as the policy",
+     R"(Examples:
+  drover config apply drover.yaml)"},
+    {"config show", "Show the policy in force",
+     R"(Examples:
+  drover config show > policy.yaml && drover config apply policy.yaml)"},
+    {"trust", "Allow `drover up` and `drover work` to run what a drover.yaml says",
+     R"(Records the file's path and SHA-256 in your state folder. A changed file has to be trusted again.
+
+Examples:
+  drover trust
+  drover trust ../other/drover.yaml)"},
+    {"fsck", "Prove that the store's records and indexes agree",
+     R"(Exits with 1 if something is wrong and was not repaired.
+
+Examples:
+  drover fsck
+  drover fsck --repair)"},
+    {"completion", "Print a completion script for your shell",
+     R"(Examples:
+  source <(drover completion bash)
+  drover completion zsh > "${fpath[1]}/_drover"
+  drover completion fish > ~/.config/fish/completions/drover.fish)"},
+    {"help", "Explain a command", R"(Examples:
+  drover help enqueue)"},
+});
+
+}  // namespace
+
+const VerbText& verb_text(std::string_view name) {
+  const auto* const found = std::ranges::find(kTexts, name, &VerbText::name);
+  CHECK_MSG(found != kTexts.end(), name);
+  return *found;
+}
+
+}  // namespace drover::cli

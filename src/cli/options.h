@@ -1,0 +1,199 @@
+// What a command line asks for, as plain data: one struct per verb. parse.cc fills them; each verb's own file acts on
+// one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/log.h"
+#include "drover/task_queue.h"
+
+namespace drover::cli {
+
+enum class ColorChoice : std::uint8_t { kAuto, kAlways, kNever };
+
+// What every verb takes.
+struct CommonOptions {
+  std::optional<std::string> store;  // a store URL
+  ColorChoice color = ColorChoice::kAuto;
+  std::optional<LogLevel> log_level;
+
+  bool operator==(const CommonOptions&) const = default;
+};
+
+// kAuto: for people on a terminal, tab-separated and without a header otherwise.
+enum class Format : std::uint8_t { kAuto, kJson };
+
+// One task, as flags say it. Values that are JSON are read and checked by the verb.
+struct TaskArguments {
+  TaskSpec spec;
+  std::optional<std::string> payload;   // JSON, @file, or - for stdin
+  std::optional<std::string> fallback;  // JSON
+
+  bool operator==(const TaskArguments&) const = default;
+};
+
+struct EnqueueOptions {
+  TaskArguments task;
+  std::optional<std::string> batch;  // a file, or - for stdin; then `task` is empty
+  bool wait = false;
+  Format format = Format::kAuto;
+
+  bool operator==(const EnqueueOptions&) const = default;
+};
+
+struct RunOptions {
+  TaskArguments task;
+  Format format = Format::kAuto;
+
+  bool operator==(const RunOptions&) const = default;
+};
+
+inline constexpr int kListLimitDefault = 100;
+
+struct ListOptions {
+  TaskFilter filter;
+  int limit = kListLimitDefault;
+  std::optional<std::string> cursor;
+  bool ids_only = false;
+  Format format = Format::kAuto;
+};
+
+struct ShowOptions {
+  TaskId id;
+  bool runs = false;  // its runs instead of the task
+  Format format = Format::kAuto;
+
+  bool operator==(const ShowOptions&) const = default;
+};
+
+struct WaitOptions {
+  TaskId id;
+  std::optional<Millis> timeout;
+  Format format = Format::kAuto;
+
+  bool operator==(const WaitOptions&) const = default;
+};
+
+struct LogsOptions {
+  TaskId id;
+  std::optional<int> run;  // only this one
+  bool follow = false;
+  Format format = Format::kAuto;
+
+  bool operator==(const LogsOptions&) const = default;
+};
+
+struct CancelOptions {
+  TaskId id;
+  std::string reason;
+  Format format = Format::kAuto;
+
+  bool operator==(const CancelOptions&) const = default;
+};
+
+struct RetryOptions {
+  TaskId id;
+  Format format = Format::kAuto;
+
+  bool operator==(const RetryOptions&) const = default;
+};
+
+struct EventsOptions {
+  std::optional<std::int64_t> after;  // unset: from the first one, or, following, from now
+  std::optional<int> limit;
+  bool follow = false;
+  Format format = Format::kAuto;
+
+  bool operator==(const EventsOptions&) const = default;
+};
+
+struct WorkOptions {
+  std::vector<std::string> types;
+  std::vector<std::string> queues;
+  std::optional<int> concurrency;
+  bool until_empty = false;
+  Millis lease{30'000};
+  Millis heartbeat{5'000};
+  std::vector<std::string> argv;  // what stands after --; empty: the runner profiles of drover.yaml
+
+  bool operator==(const WorkOptions&) const = default;
+};
+
+struct UpOptions {
+  bool operator==(const UpOptions&) const = default;
+};
+
+struct ProgressOptions {
+  int percent = 0;
+  std::string message;
+
+  bool operator==(const ProgressOptions&) const = default;
+};
+
+struct FsckOptions {
+  FsckMode mode = FsckMode::kCheck;
+  Format format = Format::kAuto;
+
+  bool operator==(const FsckOptions&) const = default;
+};
+
+struct ConfigApplyOptions {
+  std::string file;  // - for stdin
+  Format format = Format::kAuto;
+
+  bool operator==(const ConfigApplyOptions&) const = default;
+};
+
+struct ConfigShowOptions {
+  Format format = Format::kAuto;
+
+  bool operator==(const ConfigShowOptions&) const = default;
+};
+
+struct TrustOptions {
+  std::string file;
+  Format format = Format::kAuto;
+
+  bool operator==(const TrustOptions&) const = default;
+};
+
+struct WorkerListOptions {
+  Format format = Format::kAuto;
+
+  bool operator==(const WorkerListOptions&) const = default;
+};
+
+enum class Shell : std::uint8_t { kBash, kZsh, kFish };
+
+struct CompletionOptions {
+  Shell shell = Shell::kBash;
+
+  bool operator==(const CompletionOptions&) const = default;
+};
+
+// --help and `help`: the path of the command that it is about, empty for drover itself.
+struct HelpOptions {
+  std::vector<std::string> path;
+
+  bool operator==(const HelpOptions&) const = default;
+};
+
+struct VersionOptions {
+  bool operator==(const VersionOptions&) const = default;
+};
+
+using Command =
+    std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
+                 RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions, FsckOptions, ConfigApplyOptions,
+                 ConfigShowOptions, TrustOptions, WorkerListOptions, CompletionOptions, HelpOptions, VersionOptions>;
+
+struct Invocation {
+  CommonOptions common;
+  Command command;
+};
+
+}  // namespace drover::cli

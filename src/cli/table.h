@@ -1,0 +1,54 @@
+// Tables: aligned and cut to the width for people, tab-separated for programs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/output.h"
+
+namespace drover::cli {
+
+enum class Fit : std::uint8_t {
+  kWhole,    // never cut: ids and the like, which people copy
+  kElastic,  // gives way when the table is too wide
+  kRest,     // takes what the others leave, and goes when that is next to nothing; the last column
+  kHidden,   // for programs only
+};
+
+struct Column {
+  std::string_view title;
+  Fit fit = Fit::kWhole;
+};
+
+struct Cell {
+  Cell(std::string text) : shown(text), plain(std::move(text)) {}  // NOLINT(google-explicit-constructor)
+  Cell(std::string text, Paint with) : shown(text), plain(std::move(text)), paint(with) {}
+  Cell(std::string for_people, std::string for_programs)
+      : shown(std::move(for_people)), plain(std::move(for_programs)) {}
+
+  std::string shown;
+  std::string plain;
+  Paint paint = Paint::kNone;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  void add(std::vector<Cell> row);
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  // With a header where a person reads; without, and with all columns, where a program does.
+  [[nodiscard]] std::string render(const Look& look) const;
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> widths(std::size_t total) const;
+  [[nodiscard]] std::string render_terminal(const Look& look) const;
+  [[nodiscard]] std::string render_tsv() const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace drover::cli
