@@ -22,7 +22,7 @@ inline constexpr Bounds kMaxStallsBounds{0, 1'000'000};
 inline constexpr Bounds kMaxDefersBounds{0, 1'000'000};
 // A delay may be 0; a time limit may not.
 inline constexpr Millis kTimeLimitMin{1};
-inline constexpr std::size_t kTagsMax = 64;
+inline constexpr std::size_t kTagsMax = 100;
 inline constexpr std::size_t kParentsMax = 1'000;
 inline constexpr std::size_t kLabelBytesMax = 1'024;  // model, agent_id, source, traceparent
 

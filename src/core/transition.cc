@@ -275,6 +275,14 @@ void request_cancel(Change& change) {
   emit(change, "cancel_requested", object_of("reason", reason));
 }
 
+JsonText deadline_data(const Task& task, const ClassRule& rule) {
+  json::Writer writer;
+  writer.begin_object().key("fallback").boolean(task.fallback);
+  if (rule.alert) writer.key("alert").boolean(true);
+  writer.end_object();
+  return std::move(writer).take();
+}
+
 void miss_deadline(Change& change) {
   Task& task = change.step.next.task;
   const TaskError error{ErrorClass::kDeadline, "its deadline passed"};
@@ -288,7 +296,7 @@ void miss_deadline(Change& change) {
     task.error = error;
     finish(change, TaskState::kFailed);
   }
-  emit(change, "deadline_passed", task.fallback ? R"({"fallback":true})" : R"({"fallback":false})");
+  emit(change, "deadline_passed", deadline_data(task, rule_of(change.context, ErrorClass::kDeadline)));
 }
 
 // ---- the next generation

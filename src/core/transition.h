@@ -39,7 +39,7 @@ struct Cancel {
   std::string reason;
 };
 struct Deadline {};
-struct Retry {        // by an operator
+struct Retry {  // by an operator
   int unmet_parents = 0;
 };
 struct ParentRetried {  // the parent whose end ended it, or whose end it counted as done, runs again
@@ -48,8 +48,8 @@ struct ParentRetried {  // the parent whose end ended it, or whose end it counte
 }  // namespace trigger
 
 using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Complete,
-                             trigger::Fail, trigger::Release, trigger::ConfirmCancel, trigger::LeaseLost, trigger::Cancel,
-                             trigger::Deadline, trigger::Retry, trigger::ParentRetried>;
+                             trigger::Fail, trigger::Release, trigger::ConfirmCancel, trigger::LeaseLost,
+                             trigger::Cancel, trigger::Deadline, trigger::Retry, trigger::ParentRetried>;
 inline constexpr int kTriggerCount = 13;
 static_assert(std::variant_size_v<Trigger> == kTriggerCount);
 
@@ -57,21 +57,21 @@ static_assert(std::variant_size_v<Trigger> == kTriggerCount);
 
 // What a trigger does to a task in one state.
 enum class Rule : std::uint8_t {
-  kRefuse,        // wrong_state, nothing changes
-  kMeetParent,    // one parent less to wait for; ready when it was the last
-  kEndByParent,   // as on_parent_failure says
-  kMakePending,   // to the tail of its lane
-  kStart,         // running: new lease, run + 1, attempts + 1
+  kRefuse,       // wrong_state, nothing changes
+  kMeetParent,   // one parent less to wait for; ready when it was the last
+  kEndByParent,  // as on_parent_failure says
+  kMakePending,  // to the tail of its lane
+  kStart,        // running: new lease, run + 1, attempts + 1
   kComplete,
-  kFail,          // retry, defer or dead letter by the class table and the counters
-  kGiveBack,      // pending at its lane's head, attempt given back
+  kFail,      // retry, defer or dead letter by the class table and the counters
+  kGiveBack,  // pending at its lane's head, attempt given back
   kConfirmCancel,
-  kStall,         // stalled at its lane's head, attempt given back; dead letter past max_stalls
+  kStall,  // stalled at its lane's head, attempt given back; dead letter past max_stalls
   kCancelNow,
-  kRequestCancel, // running: flagged, cancelled when its tree is dead
-  kMissDeadline,  // completed with the fallback, or failed
-  kReopen,        // counters reset, next generation, as at enqueue
-  kRevive,        // as kReopen, if a parent's end had ended it; blocked again, if it had counted that end as done
+  kRequestCancel,  // running: flagged, cancelled when its tree is dead
+  kMissDeadline,   // completed with the fallback, or failed
+  kReopen,         // counters reset, next generation, as at enqueue
+  kRevive,         // as kReopen, if a parent's end had ended it; blocked again, if it had counted that end as done
 };
 
 using TransitionTable = std::array<std::array<Rule, kTaskStateCount>, kTriggerCount>;
@@ -80,7 +80,7 @@ using TransitionTable = std::array<std::array<Rule, kTaskStateCount>, kTriggerCo
 
 struct DecisionContext {
   Time now{};
-  double unit = 0;  // uniform in [0, 1), for jitter
+  double unit = 0;                      // uniform in [0, 1), for jitter
   const ClassTable* classes = nullptr;  // of the task's type; the defaults if null
 };
 

@@ -1,4 +1,5 @@
-// drover.yaml: YAML or JSON. The shared part (types, limits) becomes the policy in the store; `local` stays in this process.
+// drover.yaml: YAML or JSON. The shared part (types, limits) becomes the policy in the store; `local` stays in this
+// process.
 #pragma once
 
 #include <map>
@@ -38,7 +39,8 @@ struct Document {
   bool operator==(const Document&) const = default;
 };
 
-// Unknown fields and bad values are kInvalidConfig: "drover.yaml:12: types.eng.retry: …", with a suggestion where one is near.
+// Unknown fields and bad values are kInvalidConfig: "drover.yaml:12: types.eng.retry: …", with a suggestion where one
+// is near.
 [[nodiscard]] Result<Document> parse_document(std::string_view text, std::string_view file_name);
 // The stored shared part.
 [[nodiscard]] Result<Policy> parse_policy(std::string_view shared_json);

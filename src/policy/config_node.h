@@ -1,0 +1,100 @@
+// A value of drover.yaml and where it stands, so that every complaint names its file, line and path.
+//
+// Plain scalars are null, true, false, a number as in JSON, or else a string; quoted ones are strings.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "core/spec_check.h"
+#include "drover/error.h"
+#include "drover/time.h"
+
+namespace drover {
+
+class ConfigNode {
+ public:
+  using Member = std::function<Status(const std::string& key, const ConfigNode& value)>;
+
+  // The one document in the text; an empty text is an empty mapping.
+  [[nodiscard]] static Result<ConfigNode> parse(std::string_view text, std::string_view file_name);
+
+  // Each is kInvalidConfig when the value is of another kind.
+  [[nodiscard]] Result<std::string> text() const;
+  [[nodiscard]] Result<std::string> name() const;
+  [[nodiscard]] Result<bool> boolean() const;
+  [[nodiscard]] Result<std::int64_t> whole_number(Bounds bounds) const;
+  [[nodiscard]] Result<double> number(double min, double max) const;
+  [[nodiscard]] Result<Millis> time_limit() const;
+  // A number of bytes, or one with its unit: 65536, "64KiB", "4GiB".
+  [[nodiscard]] Result<std::int64_t> bytes(Bounds bounds) const;
+  // Visits every member of a mapping until one fails; null is an empty mapping. No key comes twice.
+  [[nodiscard]] Status members(const Member& member) const;
+  [[nodiscard]] Result<std::vector<ConfigNode>> items() const;
+  [[nodiscard]] bool is_string() const;
+  // What stands here, object keys sorted. Requires a value that was read: its shape bounds the work.
+  [[nodiscard]] json::Value to_json() const;
+
+  // "drover.yaml:12: types.eng.retry: " and the complaint.
+  [[nodiscard]] std::unexpected<Error> error(std::string_view complaint) const;
+  [[nodiscard]] std::unexpected<Error> error(const Error& cause) const { return error(cause.message); }
+  // The complaint about this member's key, with the known word that is nearest to it.
+  template <class Range>
+  [[nodiscard]] std::unexpected<Error> unknown(std::string_view kind, std::string_view key, const Range& known) const {
+    return unknown_key(kind, key, closest_word(key, known));
+  }
+
+ private:
+  ConfigNode(YAML::Node node, int line, std::string path, std::shared_ptr<const std::string> file)
+      : node_(std::move(node)), line_(line), path_(std::move(path)), file_(std::move(file)) {}
+
+  [[nodiscard]] std::unexpected<Error> unknown_key(std::string_view kind, std::string_view key,
+                                                   std::string_view nearest) const;
+  [[nodiscard]] std::unexpected<Error> expected(std::string_view what) const;
+  // What a scalar stands for; null when this is none.
+  [[nodiscard]] json::Value scalar() const;
+  [[nodiscard]] std::string path_of(std::string_view key) const;
+
+  YAML::Node node_;
+  int line_;  // from 1: of its key, or of itself in a list
+  std::string path_;
+  std::shared_ptr<const std::string> file_;
+};
+
+// Reads a mapping into a struct by a table of its fields.
+template <class T>
+struct ConfigField {
+  std::string_view name;
+  Status (*read)(T&, const ConfigNode&);
+};
+
+template <class T, class Fields>
+[[nodiscard]] Status read_fields(const ConfigNode& mapping, const Fields& fields, T& target) {
+  return mapping.members([&](const std::string& key, const ConfigNode& value) -> Status {
+    const auto field = std::ranges::find(fields, key, &ConfigField<T>::name);
+    if (field == std::ranges::end(fields)) {
+      return value.unknown("field", key, std::views::transform(fields, &ConfigField<T>::name));
+    }
+    return field->read(target, value);
+  });
+}
+
+// Puts what was read in its place, or hands on why it could not be read.
+template <class T, class Target>
+[[nodiscard]] Status put(Result<T> read, Target& target) {
+  if (!read) return std::unexpected(std::move(read.error()));
+  target = std::move(*read);
+  return {};
+}
+
+}  // namespace drover

@@ -1,0 +1,260 @@
+#include "policy/document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include "core/spec_check.h"
+#include "policy/config_node.h"
+
+namespace drover {
+namespace {
+
+constexpr Bounds kTasksBounds{1, 1'000'000'000};
+constexpr Bounds kBodyBytesBounds{1, 256LL << 20};
+constexpr Bounds kBatchBounds{1, 100'000};
+constexpr Bounds kFanOutBounds{1, 10'000};
+constexpr Bounds kDepthBounds{1, 1'000};
+constexpr Bounds kStoreBytesBounds{1, 1LL << 50};
+constexpr Bounds kConcurrencyBounds{1, 1'024};
+constexpr double kTimeoutFactorMax = 100;
+
+Result<int> count_of(const ConfigNode& node, Bounds bounds) {
+  const auto value = node.whole_number(bounds);
+  if (!value) return std::unexpected(value.error());
+  return static_cast<int>(*value);
+}
+
+// Applies a parser that names no field to a text.
+template <class Parser>
+auto parsed(const ConfigNode& node, Parser parser) -> decltype(parser(std::string_view{})) {
+  const auto text = node.text();
+  if (!text) return std::unexpected(text.error());
+  auto value = parser(*text);
+  if (!value) return node.error(value.error());
+  return value;
+}
+
+// As parsed(), for parsers whose answer is the value or nothing; `choices` says what there is.
+template <class Parser>
+auto one_of(const ConfigNode& node, Parser parser, std::string_view choices)
+    -> Result<typename decltype(parser(std::string_view{}))::value_type> {
+  const auto text = node.text();
+  if (!text) return std::unexpected(text.error());
+  const auto value = parser(*text);
+  if (!value) return node.error(fmt::format("expected {}, not {}", choices, quoted_excerpt(*text)));
+  return *value;
+}
+
+Result<int> priority_of(const ConfigNode& node) {
+  if (node.is_string()) return parsed(node, parse_priority);
+  return count_of(node, kPriorityBounds);
+}
+
+// ---- types
+
+Result<Action> action_of(const ConfigNode& node) {
+  return one_of(node, parse_action, "retry, defer or fail");
+}
+
+constexpr auto kRuleFields = std::to_array<ConfigField<ClassRule>>({
+    {"action", [](ClassRule& r, const ConfigNode& n) { return put(action_of(n), r.action); }},
+    {"timeout_factor",
+     [](ClassRule& r, const ConfigNode& n) { return put(n.number(1, kTimeoutFactorMax), r.timeout_factor); }},
+    {"alert", [](ClassRule& r, const ConfigNode& n) { return put(n.boolean(), r.alert); }},
+});
+
+// The rules themselves end a task with these: there is nothing to choose but who is told.
+constexpr auto kVerdictFields = std::to_array<ConfigField<ClassRule>>({kRuleFields.back()});
+
+constexpr bool is_verdict(ErrorClass error_class) {
+  return error_class >= ErrorClass::kStalled;
+}
+
+std::array<std::string_view, kErrorClassCount> class_names() {
+  std::array<std::string_view, kErrorClassCount> names;
+  for (int i = 0; i < kErrorClassCount; ++i) {
+    names[static_cast<std::size_t>(i)] = name_of(static_cast<ErrorClass>(i));
+  }
+  return names;
+}
+
+Status read_errors(ClassTable& table, const ConfigNode& node) {
+  return node.members([&](const std::string& key, const ConfigNode& value) -> Status {
+    const auto error_class = parse_error_class(key);
+    if (!error_class) return value.unknown("error class", key, class_names());
+    ClassRule& rule = table[std::to_underlying(*error_class)];
+    if (is_verdict(*error_class)) return read_fields(value, kVerdictFields, rule);
+    return read_fields(value, kRuleFields, rule);
+  });
+}
+
+constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
+    {"queue", [](TypePolicy& t, const ConfigNode& n) { return put(n.name(), t.queue); }},
+    {"priority", [](TypePolicy& t, const ConfigNode& n) { return put(priority_of(n), t.priority); }},
+    {"max_attempts",
+     [](TypePolicy& t, const ConfigNode& n) { return put(count_of(n, kMaxAttemptsBounds), t.max_attempts); }},
+    {"max_stalls", [](TypePolicy& t, const ConfigNode& n) { return put(count_of(n, kMaxStallsBounds), t.max_stalls); }},
+    {"max_defers", [](TypePolicy& t, const ConfigNode& n) { return put(count_of(n, kMaxDefersBounds), t.max_defers); }},
+    {"retry", [](TypePolicy& t, const ConfigNode& n) { return put(parsed(n, parse_retry_policy), t.retry); }},
+    {"timeout", [](TypePolicy& t, const ConfigNode& n) { return put(n.time_limit(), t.timeout); }},
+    {"idle_timeout", [](TypePolicy& t, const ConfigNode& n) { return put(n.time_limit(), t.idle_timeout); }},
+    {"deadline", [](TypePolicy& t, const ConfigNode& n) { return put(n.time_limit(), t.deadline); }},
+    {"on_parent_failure",
+     [](TypePolicy& t, const ConfigNode& n) {
+       return put(one_of(n, parse_on_parent_failure, "cancel, fail or run"), t.on_parent_failure);
+     }},
+    {"at_most_once", [](TypePolicy& t, const ConfigNode& n) { return put(n.boolean(), t.at_most_once); }},
+    {"errors", [](TypePolicy& t, const ConfigNode& n) { return read_errors(t.classes, n); }},
+});
+
+Status read_types(Policy& policy, const ConfigNode& node) {
+  return node.members([&](const std::string& type, const ConfigNode& value) -> Status {
+    if (const auto status = check_name(type); !status) return value.error(status.error());
+    return read_fields(value, kTypeFields, policy.types[type]);
+  });
+}
+
+// ---- limits
+
+constexpr auto kLimitFields = std::to_array<ConfigField<Limits>>({
+    {"max_waiting", [](Limits& l, const ConfigNode& n) { return put(n.whole_number(kTasksBounds), l.max_waiting); }},
+    {"max_waiting_per_owner",
+     [](Limits& l, const ConfigNode& n) { return put(n.whole_number(kTasksBounds), l.max_waiting_per_owner); }},
+    {"payload_bytes", [](Limits& l, const ConfigNode& n) { return put(n.bytes(kBodyBytesBounds), l.payload_bytes); }},
+    {"result_bytes", [](Limits& l, const ConfigNode& n) { return put(n.bytes(kBodyBytesBounds), l.result_bytes); }},
+    {"batch_tasks", [](Limits& l, const ConfigNode& n) { return put(n.whole_number(kBatchBounds), l.batch_tasks); }},
+    {"dependents", [](Limits& l, const ConfigNode& n) { return put(n.whole_number(kFanOutBounds), l.dependents); }},
+    {"children", [](Limits& l, const ConfigNode& n) { return put(n.whole_number(kFanOutBounds), l.children); }},
+    {"depth", [](Limits& l, const ConfigNode& n) { return put(n.whole_number(kDepthBounds), l.depth); }},
+    {"retention", [](Limits& l, const ConfigNode& n) { return put(n.time_limit(), l.retention); }},
+    {"retention_tasks",
+     [](Limits& l, const ConfigNode& n) { return put(n.whole_number(kTasksBounds), l.retention_tasks); }},
+    {"retention_bytes",
+     [](Limits& l, const ConfigNode& n) { return put(n.bytes(kStoreBytesBounds), l.retention_bytes); }},
+    {"event_retention", [](Limits& l, const ConfigNode& n) { return put(n.time_limit(), l.event_retention); }},
+    {"event_retention_count",
+     [](Limits& l, const ConfigNode& n) { return put(n.whole_number(kTasksBounds), l.event_retention_count); }},
+});
+
+// ---- local
+
+bool is_variable_name(std::string_view text) {
+  const auto is_word = [](unsigned char c) { return c == '_' || std::isalnum(c) != 0; };
+  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 && std::ranges::all_of(text, is_word);
+}
+
+Result<std::vector<std::string>> texts_of(const ConfigNode& node) {
+  const auto items = node.items();
+  if (!items) return std::unexpected(items.error());
+  std::vector<std::string> texts;
+  for (const ConfigNode& item : *items) {
+    auto text = item.text();
+    if (!text) return std::unexpected(text.error());
+    if (text->contains('\0')) return item.error("contains a NUL character");
+    texts.push_back(std::move(*text));
+  }
+  return texts;
+}
+
+Result<std::vector<std::string>> argv_of(const ConfigNode& node) {
+  auto argv = texts_of(node);
+  if (argv && (argv->empty() || argv->front().empty())) return node.error("the program to run is missing");
+  return argv;
+}
+
+Result<std::vector<std::string>> env_of(const ConfigNode& node) {
+  auto names = texts_of(node);
+  if (!names) return names;
+  for (const std::string& name : *names) {
+    if (!is_variable_name(name)) {
+      return node.error(fmt::format("expected names of environment variables, not {}", quoted_excerpt(name)));
+    }
+  }
+  return names;
+}
+
+constexpr auto kRunnerFields = std::to_array<ConfigField<RunnerProfile>>({
+    {"argv", [](RunnerProfile& r, const ConfigNode& n) { return put(argv_of(n), r.argv); }},
+    {"env", [](RunnerProfile& r, const ConfigNode& n) { return put(env_of(n), r.env); }},
+    {"concurrency",
+     [](RunnerProfile& r, const ConfigNode& n) { return put(count_of(n, kConcurrencyBounds), r.concurrency); }},
+});
+
+Status read_runners(LocalSettings& local, const ConfigNode& node) {
+  return node.members([&](const std::string& type, const ConfigNode& value) -> Status {
+    if (const auto status = check_name(type); !status) return value.error(status.error());
+    RunnerProfile& profile = local.runners[type];
+    if (auto status = read_fields(value, kRunnerFields, profile); !status) return status;
+    if (profile.argv.empty()) return value.error("argv is missing");
+    return {};
+  });
+}
+
+constexpr auto kLogFields = std::to_array<ConfigField<LocalSettings>>({
+    {"level",
+     [](LocalSettings& l, const ConfigNode& n) {
+       return put(one_of(n, parse_log_level, "debug, info, warn, error or off"), l.log_level);
+     }},
+});
+
+constexpr auto kLocalFields = std::to_array<ConfigField<LocalSettings>>({
+    {"log", [](LocalSettings& l, const ConfigNode& n) { return read_fields(n, kLogFields, l); }},
+    {"runners", [](LocalSettings& l, const ConfigNode& n) { return read_runners(l, n); }},
+});
+
+// ---- the whole
+
+Result<std::string> store_of(const ConfigNode& node) {
+  auto url = node.text();
+  if (url && url->empty()) return node.error("expected a store URL, like sqlite:PATH");
+  return url;
+}
+
+// A document while it is read.
+struct Reading {
+  Document document;
+  json::Value::Object shared;
+};
+
+// A part that all processes share goes to the store as it was written.
+Status keep(Reading& reading, std::string_view key, const ConfigNode& node, Status status) {
+  if (status) reading.shared.emplace_back(key, node.to_json());
+  return status;
+}
+
+constexpr auto kTopFields = std::to_array<ConfigField<Reading>>({
+    {"types", [](Reading& r, const ConfigNode& n) { return keep(r, "types", n, read_types(r.document.policy, n)); }},
+    {"limits",
+     [](Reading& r, const ConfigNode& n) {
+       return keep(r, "limits", n, read_fields(n, kLimitFields, r.document.policy.limits));
+     }},
+    {"store", [](Reading& r, const ConfigNode& n) { return put(store_of(n), r.document.local.store); }},
+    {"local", [](Reading& r, const ConfigNode& n) { return read_fields(n, kLocalFields, r.document.local); }},
+});
+
+}  // namespace
+
+Result<Document> parse_document(std::string_view text, std::string_view file_name) {
+  const auto root = ConfigNode::parse(text, file_name);
+  if (!root) return std::unexpected(root.error());
+  Reading reading;
+  if (auto status = read_fields(*root, kTopFields, reading); !status) return std::unexpected(std::move(status.error()));
+  std::ranges::sort(reading.shared, {}, &json::Value::Member::first);
+  reading.document.shared = json::dump(std::move(reading.shared));
+  return std::move(reading.document);
+}
+
+Result<Policy> parse_policy(std::string_view shared_json) {
+  auto document = parse_document(shared_json, "policy");
+  if (!document) return std::unexpected(std::move(document.error()));
+  if (document->local != LocalSettings{}) {
+    return fail(ErrorCode::kInvalidConfig, "policy: local settings are never stored");
+  }
+  return std::move(document->policy);
+}
+
+}  // namespace drover
