@@ -52,7 +52,7 @@ State& state() {
 std::atomic<bool> armed{false};
 
 void update_armed() {
-  armed.store(state().kill_point != nullptr || state().handler, std::memory_order_release);
+  armed.store(state().kill_point != nullptr || state().handler, std::memory_order_relaxed);
 }
 
 [[maybe_unused]] const bool environment_read = [] {
@@ -68,7 +68,6 @@ void update_armed() {
 }
 
 void pass_armed(std::string_view name) {
-  std::atomic_thread_fence(std::memory_order_acquire);
   State& current = state();
   if (current.handler) current.handler(name);
   KillPoint* point = current.kill_point;

@@ -39,7 +39,7 @@ LogStyle current_style() {
   return terminal_takes_colour() ? LogStyle::kColour : LogStyle::kPlain;
 }
 
-// One at a time: a write that is cut short, or a kernel that does not lock the file's offset, would mix two records.
+// One at a time: a write that is cut short, or a file whose offset the kernel does not lock, would mix two records.
 void write_to_stderr(std::string_view line) {
   static std::mutex& one_at_a_time = *new std::mutex;  // never destroyed: threads may log while the process ends
   const std::lock_guard lock(one_at_a_time);
