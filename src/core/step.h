@@ -38,6 +38,7 @@ struct Step {
 
   TaskRecord next;                     // its revision is set by the store
   std::int64_t expected_revision = 0;  // 0: a new task; it must not exist
+  std::int64_t expected_beats = 0;     // the record's lease_beats when it was read; looked at by kRevisionAndBeats
   Guard guard = Guard::kRevision;
   ResultWrite result = ResultWrite::kKeep;
   std::vector<EventDraft> events;

@@ -373,7 +373,7 @@ std::unexpected<Error> refuse(const Task& task, const Trigger& trigger) {
 Result<Step> decide(const TaskRecord& record, const Trigger& trigger, const DecisionContext& context) {
   const Rule rule = rule_for(record, trigger);
   if (rule == Rule::kRefuse) return refuse(record.task, trigger);
-  Change change{trigger, context, {.next = record, .expected_revision = record.revision}};
+  Change change{trigger, context, {.next = record, .expected_revision = record.revision, .expected_beats = record.lease_beats}};
   kApply[std::to_underlying(rule) - 1U](change);
   return std::move(change.step);
 }
