@@ -23,7 +23,8 @@ inline constexpr Millis kDurationMax = std::chrono::days(36'500);
 // "500ms", "30s", "5m", "2h", "7d"; a whole number and a unit, or several parts: "1h30m", larger
 // units first. Never negative, at most kDurationMax.
 [[nodiscard]] Result<Millis> parse_duration(std::string_view text);
-// The exact form that parse_duration reads back: "1h30m", "0s", "1500ms". A negative one gets a minus sign, for people only.
+// The exact form that parse_duration reads back: "1h30m", "0s", "1500ms". A negative one gets a minus sign, for people
+// only.
 [[nodiscard]] std::string format_duration(Millis duration);
 
 }  // namespace drover

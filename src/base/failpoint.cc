@@ -55,7 +55,7 @@ void update_armed() {
   armed.store(state().kill_point != nullptr || state().handler, std::memory_order_relaxed);
 }
 
-[[maybe_unused]] const bool environment_read = [] {
+[[maybe_unused]] const bool kEnvironmentRead = [] {
   const char* spec = std::getenv("DROVER_FAILPOINT");
   if (spec != nullptr && *spec != '\0') state().kill_point = new KillPoint(spec);
   update_armed();

@@ -30,14 +30,14 @@ class Value {
   using Object = std::vector<Member>;
 
   Value() = default;
-  Value(bool value) : data_(value) {}                              // NOLINT(google-explicit-constructor)
-  Value(Number value) : data_(std::move(value)) {}                 // NOLINT
-  Value(std::string value) : data_(std::move(value)) {}            // NOLINT
-  Value(const char* value) : data_(std::string(value)) {}          // NOLINT
+  Value(bool value) : data_(value) {}                                  // NOLINT(google-explicit-constructor)
+  Value(Number value) : data_(std::move(value)) {}                     // NOLINT
+  Value(std::string value) : data_(std::move(value)) {}                // NOLINT
+  Value(const char* value) : data_(std::string(value)) {}              // NOLINT
   Value(std::int64_t value) : data_(Number{std::to_string(value)}) {}  // NOLINT
-  Value(int value) : Value(std::int64_t{value}) {}                 // NOLINT
-  Value(Array value) : data_(std::move(value)) {}                  // NOLINT
-  Value(Object value) : data_(std::move(value)) {}                 // NOLINT
+  Value(int value) : Value(std::int64_t{value}) {}                     // NOLINT
+  Value(Array value) : data_(std::move(value)) {}                      // NOLINT
+  Value(Object value) : data_(std::move(value)) {}                     // NOLINT
 
   [[nodiscard]] bool is_null() const { return std::holds_alternative<Null>(data_); }
   [[nodiscard]] const bool* as_bool() const { return std::get_if<bool>(&data_); }

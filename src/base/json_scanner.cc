@@ -127,7 +127,7 @@ bool Scanner::next(Token& token) {
 }
 
 Error Scanner::error() const {
-  CHECK(failed());
+  CHECK(problem_.has_value());
   const std::string_view before = text_.substr(0, problem_->offset);
   const auto line = std::ranges::count(before, '\n') + 1;
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0

@@ -1,7 +1,8 @@
 // Drover's own log, to stderr: text for people on a terminal, one JSON object a line otherwise.
 //
-// log_warn("store", "bell file is gone", {{"path", path}}) - component, message, fields. Safe from any thread; each record is
-// one write. Newlines and control characters are escaped, and values of fields named like secrets are redacted.
+// log_warn("store", "bell file is gone", {{"path", path}}) - component, message, fields. Safe from any thread; each
+// record is one write. Newlines and control characters are escaped, and values of fields named like secrets are
+// redacted.
 #pragma once
 
 #include <cstdint>
