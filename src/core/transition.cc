@@ -230,14 +230,19 @@ void make_pending(Change& change) {
 
 // ---- parents
 
-void meet_parent(Change& change) {
+// A blocked task now waits for that many parents; without any it is ready.
+void await_parents(Change& change, int unmet_parents) {
   TaskRecord& next = change.step.next;
-  next.unmet_parents -= 1;
-  if (planted(PlantedBug::kDependentsReleasedEarly)) next.unmet_parents = 0;
+  next.unmet_parents = unmet_parents;
   next.task.state = waiting_state(next, change.context.now);
   if (next.task.state == TaskState::kBlocked) return;
   move_to_tail(next);
   emit(change, "unblocked");
+}
+
+void meet_parent(Change& change) {
+  if (planted(PlantedBug::kDependentsReleasedEarly)) return await_parents(change, 0);
+  await_parents(change, change.step.next.unmet_parents - 1);
 }
 
 void end_by_parent(Change& change) {
@@ -334,10 +339,7 @@ void retry(Change& change) {
 // Unlike an operator's retry this keeps run_at: the task never ran, so that is still the time its caller asked for.
 void revive(Change& change) {
   const int unmet_parents = std::get<trigger::ParentRetried>(change.trigger).unmet_parents;
-  if (change.step.next.task.state == TaskState::kBlocked) {
-    change.step.next.unmet_parents = unmet_parents;
-    return;
-  }
+  if (change.step.next.task.state == TaskState::kBlocked) return await_parents(change, unmet_parents);
   reopen(change, unmet_parents);
   emit(change, "revived");
 }
@@ -373,7 +375,8 @@ std::unexpected<Error> refuse(const Task& task, const Trigger& trigger) {
 Result<Step> decide(const TaskRecord& record, const Trigger& trigger, const DecisionContext& context) {
   const Rule rule = rule_for(record, trigger);
   if (rule == Rule::kRefuse) return refuse(record.task, trigger);
-  Change change{trigger, context, {.next = record, .expected_revision = record.revision, .expected_beats = record.lease_beats}};
+  Change change{
+      trigger, context, {.next = record, .expected_revision = record.revision, .expected_beats = record.lease_beats}};
   kApply[std::to_underlying(rule) - 1U](change);
   return std::move(change.step);
 }

@@ -1,0 +1,70 @@
+#include "core/error_class.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace drover {
+namespace {
+
+struct Row {
+  std::string_view name;
+  Action action;
+  double timeout_factor = 1;
+  bool alert = false;
+};
+
+// T7, row by row.
+constexpr std::array<Row, kErrorClassCount> kExpected{{
+    {"agent_error", Action::kRetry},
+    {"syntax", Action::kFail},
+    {"invalid", Action::kFail},
+    {"auth", Action::kFail},
+    {"billing", Action::kFail},
+    {"timeout", Action::kRetry, 1.5},
+    {"rate_limited", Action::kDefer},
+    {"quota_exhausted", Action::kDefer},
+    {"overloaded", Action::kDefer},
+    {"oom", Action::kFail, 1, true},
+    {"context_too_long", Action::kFail},
+    {"killed", Action::kRetry},
+    {"spawn_failed", Action::kRetry},
+    {"result_too_large", Action::kFail},
+    {"stalled", Action::kFail},
+    {"lost", Action::kFail},
+    {"deadline", Action::kFail},
+    {"parent_failed", Action::kFail},
+}};
+
+TEST(ErrorClass, EveryRowOfTheDefaultTable) {
+  std::set<ErrorClass> seen;
+  for (const Row& row : kExpected) {
+    SCOPED_TRACE(row.name);
+    const auto error_class = parse_error_class(row.name);
+    ASSERT_TRUE(error_class);
+    EXPECT_EQ(name_of(*error_class), row.name);
+    const ClassRule& rule = default_class_table()[static_cast<std::size_t>(*error_class)];
+    EXPECT_EQ(name_of(rule.action), name_of(row.action));
+    EXPECT_EQ(rule.timeout_factor, row.timeout_factor);
+    EXPECT_EQ(rule.alert, row.alert);
+    seen.insert(*error_class);
+  }
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(kErrorClassCount));
+}
+
+TEST(ErrorClass, UnknownNames) {
+  EXPECT_EQ(parse_error_class("oops"), std::nullopt);
+  EXPECT_EQ(parse_error_class(""), std::nullopt);
+  EXPECT_EQ(parse_error_class("Oom"), std::nullopt);
+}
+
+TEST(Action, Names) {
+  for (const Action action : {Action::kRetry, Action::kDefer, Action::kFail}) {
+    EXPECT_EQ(parse_action(name_of(action)), action);
+  }
+  EXPECT_EQ(name_of(Action::kDefer), "defer");
+  EXPECT_EQ(parse_action("ignore"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace drover

@@ -1,0 +1,199 @@
+#include "core/task_json.h"
+
+#include "records.h"
+
+namespace drover {
+namespace {
+
+using namespace drover::testing;
+
+// The field list of the design, in its order.
+constexpr std::string_view kTaskFields[] = {"id",
+                                            "type",
+                                            "queue",
+                                            "owner",
+                                            "state",
+                                            "priority",
+                                            "payload",
+                                            "prompt",
+                                            "system_prompt",
+                                            "model",
+                                            "agent_id",
+                                            "source",
+                                            "tags",
+                                            "parent_id",
+                                            "depends_on",
+                                            "request_id",
+                                            "dedupe_key",
+                                            "locks",
+                                            "run_at",
+                                            "created_at",
+                                            "started_at",
+                                            "finished_at",
+                                            "run",
+                                            "attempts",
+                                            "max_attempts",
+                                            "stalls",
+                                            "defers",
+                                            "retry",
+                                            "timeout_ms",
+                                            "idle_timeout_ms",
+                                            "deadline_at",
+                                            "max_stalls",
+                                            "max_defers",
+                                            "on_parent_failure",
+                                            "at_most_once",
+                                            "fallback_result",
+                                            "checkpoint",
+                                            "generation",
+                                            "dedupe",
+                                            "gates",
+                                            "cost",
+                                            "progress",
+                                            "worker_id",
+                                            "cancel_requested_at",
+                                            "result",
+                                            "fallback",
+                                            "error",
+                                            "exit_code",
+                                            "usage",
+                                            "cancel_reason",
+                                            "traceparent"};
+
+Task full_task() {
+  Task task = new_record().task;
+  task.id = *TaskId::parse("01926f3e-7c00-7000-8000-000000000001");
+  task.state = TaskState::kRunning;
+  task.priority = 2;
+  task.run_at = kCreated + Millis{1};
+  task.started_at = kCreated + Millis{2};
+  task.finished_at = kCreated + Millis{3};
+  task.deadline_at = kCreated + Millis{4};
+  task.cancel_requested_at = kCreated + Millis{5};
+  task.run = 4;
+  task.attempts = 2;
+  task.stalls = 1;
+  task.defers = 1;
+  task.at_most_once = true;
+  task.fallback_result = "[1.50]";
+  task.progress = Progress{40, "half \"way\""};
+  task.worker_id = "h:1:u";
+  task.result = R"({"b":1,"a":2})";
+  task.fallback = true;
+  task.error = TaskError{ErrorClass::kTimeout, "too slow"};
+  task.exit_code = -9;
+  task.cancel_reason = "enough";
+  return task;
+}
+
+TEST(TaskJson, HasTheFieldsOfTheDesignInTheirOrder) {
+  for (const Task& task : {Task{}, full_task()}) {
+    const auto value = json::parse(to_json(task));
+    ASSERT_TRUE(value);
+    const json::Value::Object& members = *value->as_object();
+    ASSERT_EQ(members.size(), std::size(kTaskFields));
+    for (std::size_t i = 0; i < members.size(); ++i) EXPECT_EQ(members[i].first, kTaskFields[i]);
+  }
+}
+
+TEST(TaskJson, GoldenEmpty) {
+  Task task;
+  task.id = *TaskId::parse("01926f3e-7c00-7000-8000-000000000001");
+  task.type = "eng";
+  task.queue = "eng";
+  task.owner = "default";
+  task.created_at = kCreated;
+  EXPECT_EQ(
+      to_json(task),
+      R"({"id":"01926f3e-7c00-7000-8000-000000000001","type":"eng","queue":"eng","owner":"default","state":"pending",)"
+      R"("priority":5,"payload":null,"prompt":null,"system_prompt":null,"model":null,"agent_id":null,"source":null,)"
+      R"("tags":[],"parent_id":null,"depends_on":[],"request_id":null,"dedupe_key":null,"locks":[],"run_at":null,)"
+      R"("created_at":"2027-01-15T08:00:00.000Z","started_at":null,"finished_at":null,"run":0,"attempts":0,)"
+      R"("max_attempts":3,"stalls":0,"defers":0,"retry":"exponential:1s,2,300s","timeout_ms":3600000,)"
+      R"("idle_timeout_ms":600000,"deadline_at":null,"max_stalls":3,"max_defers":100,"on_parent_failure":"cancel",)"
+      R"("at_most_once":false,"fallback_result":null,"checkpoint":null,"generation":1,"dedupe":null,"gates":[],)"
+      R"("cost":null,"progress":null,"worker_id":null,"cancel_requested_at":null,"result":null,"fallback":false,)"
+      R"("error":null,"exit_code":null,"usage":null,"cancel_reason":null,"traceparent":null})");
+}
+
+TEST(TaskJson, GoldenFull) {
+  EXPECT_EQ(to_json(full_task()),
+            R"({"id":"01926f3e-7c00-7000-8000-000000000001","type":"eng","queue":"q","owner":"o","state":"running",)"
+            R"("priority":2,"payload":{"a":0.10},"prompt":"p","system_prompt":"s","model":"m","agent_id":"agent",)"
+            R"("source":"src","tags":["x","y"],"parent_id":"00000000-0000-0000-0000-000000000002",)"
+            R"("depends_on":["00000000-0000-0000-0000-000000000008","00000000-0000-0000-0000-000000000009"],)"
+            R"("request_id":"r","dedupe_key":null,"locks":[],"run_at":"2027-01-15T08:00:00.001Z",)"
+            R"("created_at":"2027-01-15T08:00:00.000Z","started_at":"2027-01-15T08:00:00.002Z",)"
+            R"("finished_at":"2027-01-15T08:00:00.003Z","run":4,"attempts":2,"max_attempts":3,"stalls":1,"defers":1,)"
+            R"("retry":"exponential:1s,2,300s","timeout_ms":3600000,"idle_timeout_ms":600000,)"
+            R"("deadline_at":"2027-01-15T08:00:00.004Z","max_stalls":3,"max_defers":100,"on_parent_failure":"cancel",)"
+            R"("at_most_once":true,"fallback_result":[1.50],"checkpoint":{"step":1},"generation":1,"dedupe":null,)"
+            R"("gates":[],"cost":null,"progress":{"percent":40,"message":"half \"way\""},"worker_id":"h:1:u",)"
+            R"("cancel_requested_at":"2027-01-15T08:00:00.005Z","result":{"b":1,"a":2},"fallback":true,)"
+            R"("error":{"class":"timeout","message":"too slow"},"exit_code":-9,"usage":null,"cancel_reason":"enough",)"
+            R"("traceparent":"tp"})");
+}
+
+TEST(RunJson, Golden) {
+  RunSummary run{.run = 2, .generation = 1, .worker_id = "h:1:u", .started_at = kCreated};
+  EXPECT_EQ(to_json(run), R"({"run":2,"generation":1,"worker_id":"h:1:u","started_at":"2027-01-15T08:00:00.000Z",)"
+                          R"("ended_at":null,"outcome":null,"error":null,"exit_code":null,"note":null})");
+  run.ended_at = kCreated + Millis{7};
+  run.outcome = "retrying";
+  run.error = TaskError{ErrorClass::kAgentError, "boom"};
+  run.exit_code = 1;
+  run.note = "n";
+  EXPECT_EQ(to_json(run), R"({"run":2,"generation":1,"worker_id":"h:1:u","started_at":"2027-01-15T08:00:00.000Z",)"
+                          R"("ended_at":"2027-01-15T08:00:00.007Z","outcome":"retrying",)"
+                          R"("error":{"class":"agent_error","message":"boom"},"exit_code":1,"note":"n"})");
+}
+
+TEST(EventJson, Golden) {
+  const Event event{.seq = 9'007'199'254'740'993,
+                    .at = kCreated,
+                    .name = "task.completed",
+                    .task = task_id(1),
+                    .type = "eng",
+                    .queue = "q",
+                    .owner = "o",
+                    .state = TaskState::kCompleted,
+                    .run = 3,
+                    .generation = 2,
+                    .data = R"({"a":1.0})"};
+  EXPECT_EQ(to_json(event), R"({"seq":9007199254740993,"at":"2027-01-15T08:00:00.000Z","name":"task.completed",)"
+                            R"("task_id":"00000000-0000-0000-0000-000000000001","type":"eng","queue":"q","owner":"o",)"
+                            R"("state":"completed","run":3,"generation":2,"data":{"a":1.0}})");
+}
+
+TEST(EnqueuedJson, Golden) {
+  EXPECT_EQ(to_json(Enqueued{task_id(1), TaskState::kBlocked, true}),
+            R"({"id":"00000000-0000-0000-0000-000000000001","state":"blocked","deduplicated":true})");
+}
+
+TEST(WorkerJson, Golden) {
+  const WorkerInfo worker{.id = "h:1:u",
+                          .version = "0.1.0",
+                          .serves = {{"q", std::nullopt}, {"eng", "eng"}},
+                          .capacity = 4,
+                          .registered_at = kCreated,
+                          .last_beat_at = kCreated + Millis{1},
+                          .draining = true};
+  EXPECT_EQ(to_json(worker),
+            R"({"id":"h:1:u","version":"0.1.0","serves":[{"queue":"q","type":null},{"queue":"eng","type":"eng"}],)"
+            R"("capacity":4,"registered_at":"2027-01-15T08:00:00.000Z","last_beat_at":"2027-01-15T08:00:00.001Z",)"
+            R"("draining":true})");
+}
+
+TEST(LogJson, Golden) {
+  LogRecord record{.seq = 5, .run = 2, .at = kCreated, .stream = LogStream::kErr, .text = "a\n\xff"};
+  EXPECT_EQ(to_json(record),
+            "{\"seq\":5,\"run\":2,\"at\":\"2027-01-15T08:00:00.000Z\",\"stream\":\"stderr\","
+            "\"text\":\"a\\n\xEF\xBF\xBD\"}");
+  record.stream = LogStream::kOut;
+  EXPECT_NE(to_json(record).find(R"("stream":"stdout")"), std::string::npos);
+  record.stream = LogStream::kDrover;
+  EXPECT_NE(to_json(record).find(R"("stream":"drover")"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace drover
