@@ -1,0 +1,46 @@
+// At most once: a lost lease is the end, never another run.
+#include "conformance/conformance.h"
+
+namespace drover::test {
+namespace {
+
+CONFORMANCE_SUITE(AtMostOnce);
+
+TEST_P(AtMostOnce, ALostLeaseIsTheEnd) {
+  const Lease lease = start_new({.type = "work", .at_most_once = true});
+  lose(lease);
+  const Task task = get(lease.task);
+  EXPECT_EQ(task.state, TaskState::kFailed);
+  EXPECT_EQ(task.error->error_class, ErrorClass::kLost);
+  EXPECT_EQ(task.finished_at, now());
+  EXPECT_TRUE(claim(1).empty());
+  EXPECT_EQ(story(lease.task), "enqueued claimed failed");
+}
+
+TEST_P(AtMostOnce, OnDemandTooALostLeaseIsTheEnd) {
+  const Lease lease = start_new({.type = "work", .at_most_once = true});
+  advance(5s);
+  EXPECT_EQ(must(queue().requeue_stalled(5s)), 1);
+  EXPECT_EQ(get(lease.task).error->error_class, ErrorClass::kLost);
+}
+
+TEST_P(AtMostOnce, ItMayComplete) {
+  EXPECT_EQ(complete(start_new({.type = "work", .at_most_once = true})), TaskState::kCompleted);
+}
+
+TEST_P(AtMostOnce, ItsDependentsLearnOfTheLoss) {
+  const TaskId id = enqueue({.type = "work", .at_most_once = true});
+  const TaskId dependent = enqueue_after(id);
+  lose(start(id));
+  EXPECT_EQ(state(dependent), TaskState::kCancelled);
+}
+
+TEST_P(AtMostOnce, AnOperatorMayStillRunItAgain) {
+  const TaskId id = enqueue({.type = "work", .at_most_once = true});
+  lose(start(id));
+  EXPECT_EQ(retry(id).state, TaskState::kPending);
+  EXPECT_EQ(complete(start(id)), TaskState::kCompleted);
+}
+
+}  // namespace
+}  // namespace drover::test

@@ -1,0 +1,96 @@
+// Back-pressure: a full queue refuses, stores nothing, and never stops what it has accepted from ending.
+#include "conformance/conformance.h"
+
+namespace drover::test {
+namespace {
+
+class CapacityLimit : public ConformanceTest {
+ protected:
+  void expect_too_many(const std::vector<TaskSpec>& group) {
+    const World before = world();
+    EXPECT_EQ(code_of(queue().enqueue(group)), ErrorCode::kQueueFull);
+    EXPECT_EQ(world(), before);
+  }
+  void expect_full(const TaskSpec& spec = {.type = "work"}) { expect_too_many({spec}); }
+};
+ON_EVERY_STORE(CapacityLimit);
+
+TEST_P(CapacityLimit, ForAll) {
+  set_limits(R"({"max_waiting":3})");
+  for (int i = 0; i < 3; ++i) enqueue_work();
+  expect_full();
+  expect_full({.type = "other", .owner = "somebody"});
+}
+
+TEST_P(CapacityLimit, PerOwner) {
+  set_limits(R"({"max_waiting_per_owner":2})");
+  enqueue({.type = "work", .owner = "me"});
+  enqueue({.type = "work", .owner = "me"});
+  expect_full({.type = "work", .owner = "me"});
+  enqueue({.type = "work", .owner = "you"});
+}
+
+TEST_P(CapacityLimit, ABatchThatDoesNotFitIsRefusedWhole) {
+  set_limits(R"({"max_waiting":3})");
+  enqueue_work();
+  expect_too_many(std::vector<TaskSpec>(3, TaskSpec{.type = "work"}));
+  EXPECT_EQ(enqueue_all(std::vector<TaskSpec>(2, TaskSpec{.type = "work"})).size(), 2U);
+}
+
+TEST_P(CapacityLimit, ABatchOfTwoOwnersIsRefusedWholeForOneOfThem) {
+  set_limits(R"({"max_waiting_per_owner":1})");
+  enqueue({.type = "work", .owner = "me"});
+  expect_too_many({{.type = "work", .owner = "you"}, {.type = "work", .owner = "me"}});
+}
+
+TEST_P(CapacityLimit, WaitingInAnyWayCounts) {
+  set_limits(R"({"max_waiting":4})");
+  const Lease stalled = start_work();
+  lose(stalled);
+  enqueue({.type = "parent"});
+  enqueue_after(stalled.task);
+  enqueue({.type = "work", .delay = 1h});
+  expect_full();
+}
+
+TEST_P(CapacityLimit, WhatRunsOrHasEndedMakesRoom) {
+  set_limits(R"({"max_waiting":1})");
+  const Lease running = start_work();
+  const TaskId waiting = enqueue_work();
+  expect_full();
+  cancel(waiting);
+  enqueue_work();
+  expect_full();
+  complete(running);
+  expect_full();
+}
+
+TEST_P(CapacityLimit, NeverStopsARetryOrARelease) {
+  set_limits(R"({"max_waiting":1})");
+  const Lease first = start_work();
+  const Lease second = start_work();
+  enqueue_work();
+  EXPECT_EQ(fail(first), TaskState::kScheduled);
+  EXPECT_EQ(release(second), TaskState::kPending);
+  expect_full();
+}
+
+TEST_P(CapacityLimit, HoldsForChildrenToo) {
+  set_limits(R"({"max_waiting":1})");
+  const Lease spawner = start_work();
+  enqueue_work();
+  const World before = world();
+  EXPECT_EQ(code_of(queue().spawn(spawner, std::vector<TaskSpec>{{.type = "child"}})), ErrorCode::kQueueFull);
+  EXPECT_EQ(world(), before);
+}
+
+TEST_P(CapacityLimit, CountsTrueAfterARestart) {
+  set_limits(R"({"max_waiting":2})");
+  enqueue_work();
+  enqueue_work();
+  reopen();
+  expect_full();
+}
+
+}  // namespace
+}  // namespace drover::test

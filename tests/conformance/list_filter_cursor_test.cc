@@ -1,0 +1,153 @@
+// List: filters, newest first, and pages that stay true while others enqueue.
+#include "conformance/conformance.h"
+
+namespace drover::test {
+namespace {
+
+class ListFilter : public ConformanceTest {
+ protected:
+  std::vector<TaskId> list(const TaskFilter& filter) {
+    std::vector<TaskId> ids;
+    for (const Task& task : all_tasks(filter)) ids.push_back(task.id);
+    return ids;
+  }
+};
+ON_EVERY_STORE(ListFilter);
+
+TEST_P(ListFilter, NewestFirst) {
+  std::vector<TaskId> ids;
+  for (int i = 0; i < 5; ++i) ids.insert(ids.begin(), enqueue_work());
+  EXPECT_EQ(list({}), ids);
+}
+
+TEST_P(ListFilter, AnEmptyStoreHasOneEmptyPage) {
+  const TaskPage page = must(queue().list({}, 10, std::nullopt));
+  EXPECT_TRUE(page.tasks.empty());
+  EXPECT_EQ(page.cursor, std::nullopt);
+}
+
+TEST_P(ListFilter, ByTypeQueueOwnerAndTag) {
+  const TaskId a = enqueue({.type = "x", .queue = "q1", .owner = "me", .tags = {"red", "big"}});
+  const TaskId b = enqueue({.type = "x", .queue = "q2", .owner = "you", .tags = {"red"}});
+  const TaskId c = enqueue({.type = "y", .queue = "q1", .owner = "me"});
+  EXPECT_EQ(list({.type = "x"}), (std::vector{b, a}));
+  EXPECT_EQ(list({.queue = "q1"}), (std::vector{c, a}));
+  EXPECT_EQ(list({.owner = "me"}), (std::vector{c, a}));
+  EXPECT_EQ(list({.tag = "red"}), (std::vector{b, a}));
+  EXPECT_EQ(list({.tag = "big"}), std::vector{a});
+  EXPECT_EQ(list({.type = "x", .owner = "me"}), std::vector{a});
+  EXPECT_EQ(list({.type = "x", .queue = "q1", .owner = "me", .tag = "red"}), std::vector{a});
+  EXPECT_TRUE(list({.type = "y", .tag = "red"}).empty());
+  EXPECT_TRUE(list({.tag = "nobody"}).empty());
+}
+
+TEST_P(ListFilter, ByState) {
+  std::vector<TaskId> ids;
+  for (const TaskState state : {TaskState::kStalled, TaskState::kCompleted}) ids.push_back(place_in(state).id);
+  cancel(ids[0]);
+  for (const TaskState state : {TaskState::kFailed, TaskState::kBlocked, TaskState::kScheduled, TaskState::kRunning}) {
+    ids.push_back(place_in(state).id);
+  }
+  EXPECT_EQ(list({.states = {TaskState::kCancelled}}), std::vector{ids[0]});
+  EXPECT_EQ(list({.states = {TaskState::kCompleted}}), std::vector{ids[1]});
+  EXPECT_EQ(list({.states = {TaskState::kFailed}}), std::vector{ids[2]});
+  EXPECT_EQ(list({.states = {TaskState::kBlocked}}), std::vector{ids[3]});
+  EXPECT_EQ(list({.states = {TaskState::kScheduled}}), std::vector{ids[4]});
+  EXPECT_EQ(list({.states = {TaskState::kRunning}}), std::vector{ids[5]});
+  EXPECT_EQ(list({.states = {TaskState::kCompleted, TaskState::kRunning}}), (std::vector{ids[5], ids[1]}));
+  EXPECT_TRUE(list({.states = {TaskState::kStalled}}).empty());
+}
+
+TEST_P(ListFilter, FollowsATaskThroughItsStates) {
+  const TaskId id = enqueue_work();
+  EXPECT_EQ(list({.states = {TaskState::kPending}}), std::vector{id});
+  const Lease lease = start(id);
+  EXPECT_TRUE(list({.states = {TaskState::kPending}}).empty());
+  EXPECT_EQ(list({.states = {TaskState::kRunning}}), std::vector{id});
+  complete(lease);
+  EXPECT_TRUE(list({.states = {TaskState::kRunning}}).empty());
+  EXPECT_EQ(list({.states = {TaskState::kCompleted}}), std::vector{id});
+}
+
+TEST_P(ListFilter, PagesAreWholeAndDoNotOverlap) {
+  std::vector<TaskId> ids;
+  for (int i = 0; i < 10; ++i) ids.insert(ids.begin(), enqueue_work());
+  std::vector<TaskId> seen;
+  std::optional<std::string> cursor;
+  std::vector<std::size_t> sizes;
+  do {
+    const TaskPage page = must(queue().list({}, 4, cursor));
+    sizes.push_back(page.tasks.size());
+    for (const Task& task : page.tasks) seen.push_back(task.id);
+    cursor = page.cursor;
+  } while (cursor);
+  EXPECT_EQ(seen, ids);
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{4, 4, 2}));
+}
+
+TEST_P(ListFilter, TheLastPageKnowsThatItIsTheLast) {
+  enqueue_all(std::vector<TaskSpec>(4, TaskSpec{.type = "work"}));
+  const TaskPage first = must(queue().list({}, 2, std::nullopt));
+  ASSERT_TRUE(first.cursor.has_value());
+  EXPECT_EQ(must(queue().list({}, 2, first.cursor)).cursor, std::nullopt);
+  EXPECT_EQ(must(queue().list({}, 4, std::nullopt)).cursor, std::nullopt);
+}
+
+TEST_P(ListFilter, PagesStayTrueWhileOthersEnqueue) {
+  std::vector<TaskId> ids;
+  for (int i = 0; i < 6; ++i) ids.insert(ids.begin(), enqueue_work());
+  const TaskPage first = must(queue().list({}, 3, std::nullopt));
+  enqueue_all(std::vector<TaskSpec>(5, TaskSpec{.type = "work"}));
+  const TaskPage second = must(queue().list({}, 3, first.cursor));
+  std::vector<TaskId> seen;
+  for (const TaskPage& page : {first, second}) {
+    for (const Task& task : page.tasks) seen.push_back(task.id);
+  }
+  EXPECT_EQ(seen, ids);
+  EXPECT_EQ(second.cursor, std::nullopt);
+}
+
+TEST_P(ListFilter, PagesStayTrueWhileTasksEnd) {
+  std::vector<TaskId> ids;
+  for (int i = 0; i < 6; ++i) ids.insert(ids.begin(), enqueue_work());
+  const TaskPage first = must(queue().list({.states = {TaskState::kPending}}, 3, std::nullopt));
+  cancel(first.tasks.back().id);
+  cancel(ids[3]);
+  const TaskPage second = must(queue().list({.states = {TaskState::kPending}}, 3, first.cursor));
+  ASSERT_EQ(second.tasks.size(), 2U);
+  EXPECT_EQ(second.tasks[0].id, ids[4]);
+  EXPECT_EQ(second.tasks[1].id, ids[5]);
+}
+
+TEST_P(ListFilter, FiltersPagesToo) {
+  std::vector<TaskId> tagged;
+  for (int i = 0; i < 12; ++i) {
+    const TaskId id = enqueue({.type = "work", .tags = {i % 3 == 0 ? "yes" : "no"}});
+    if (i % 3 == 0) tagged.insert(tagged.begin(), id);
+  }
+  const TaskPage first = must(queue().list({.tag = "yes"}, 3, std::nullopt));
+  ASSERT_EQ(first.tasks.size(), 3U);
+  const TaskPage second = must(queue().list({.tag = "yes"}, 3, first.cursor));
+  ASSERT_EQ(second.tasks.size(), 1U);
+  EXPECT_EQ(second.tasks[0].id, tagged.back());
+}
+
+TEST_P(ListFilter, ACursorOutlivesARestart) {
+  enqueue_all(std::vector<TaskSpec>(4, TaskSpec{.type = "work"}));
+  const TaskPage first = must(queue().list({}, 2, std::nullopt));
+  reopen();
+  EXPECT_EQ(must(queue().list({}, 2, first.cursor)).tasks.size(), 2U);
+}
+
+TEST_P(ListFilter, ABadRequestIsRefused) {
+  enqueue_work();
+  EXPECT_EQ(code_of(queue().list({}, 0, std::nullopt)), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(queue().list({}, -1, std::nullopt)), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(queue().list({}, 1'000'000, std::nullopt)), ErrorCode::kInvalidArgument);
+  for (const char* cursor : {"", "nonsense", "1 OR 1=1", "-1", "99999999999999999999999"}) {
+    EXPECT_EQ(code_of(queue().list({}, 10, cursor)), ErrorCode::kInvalidArgument) << cursor;
+  }
+}
+
+}  // namespace
+}  // namespace drover::test

@@ -1,0 +1,40 @@
+// The one thing that a store brings to the conformance suite: how to open a fresh queue on it, with time in the test's
+// hand.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "drover/task_queue.h"
+
+namespace drover::test {
+
+class QueueFixture {
+ public:
+  virtual ~QueueFixture() = default;
+
+  [[nodiscard]] virtual TaskQueue& queue() = 0;
+  [[nodiscard]] virtual Time now() = 0;
+  // Time passes. Nothing else happens.
+  virtual void advance(Millis by) = 0;
+  // Every sweeper, once.
+  virtual void sweep() = 0;
+  // As after a restart of the process: nothing is left but what the store kept.
+  virtual void reopen() = 0;
+};
+
+struct QueueFixtureFactory {
+  std::string name;
+  std::unique_ptr<QueueFixture> (*open)();
+};
+
+// Every store that Drover has.
+[[nodiscard]] const std::vector<QueueFixtureFactory>& queue_fixture_factories();
+
+inline void PrintTo(const QueueFixtureFactory& factory, std::ostream* out) {
+  *out << factory.name;
+}
+
+}  // namespace drover::test

@@ -1,0 +1,37 @@
+// Release: a worker that stops gives its task back unharmed.
+#include "conformance/conformance.h"
+
+namespace drover::test {
+namespace {
+
+CONFORMANCE_SUITE(Releasing);
+
+TEST_P(Releasing, TheTaskIsPendingAtOnce) {
+  const Lease lease = start_work();
+  EXPECT_EQ(release(lease), TaskState::kPending);
+  const Task task = get(lease.task);
+  EXPECT_EQ(task.attempts, 0);
+  EXPECT_EQ(task.run, 1);
+  EXPECT_EQ(task.stalls, 0);
+  EXPECT_EQ(task.defers, 0);
+  EXPECT_EQ(task.worker_id, std::nullopt);
+  EXPECT_EQ(task.error, std::nullopt);
+  EXPECT_EQ(story(lease.task), "enqueued claimed released");
+  EXPECT_EQ(must(queue().runs(lease.task)).front().outcome, "released");
+}
+
+TEST_P(Releasing, CostsNoAttemptHoweverOften) {
+  const TaskId id = enqueue({.type = "work", .max_attempts = 1, .max_stalls = 0, .max_defers = 0});
+  for (int i = 0; i < 10; ++i) release(start(id));
+  EXPECT_EQ(claim_one().task.run, 11);
+}
+
+TEST_P(Releasing, KeepsTheCheckpoint) {
+  const Lease lease = start_work();
+  must(queue().checkpoint(lease, R"({"page":7})"));
+  release(lease);
+  EXPECT_EQ(claim_one().task.checkpoint, R"({"page":7})");
+}
+
+}  // namespace
+}  // namespace drover::test

@@ -1,0 +1,82 @@
+// The stores that the suite runs on.
+#include <optional>
+
+#include "conformance/queue_fixture.h"
+#include "engine/engine.h"
+#include "engine/sweepers.h"
+#include "store/sqlite/sqlite_store.h"
+#include "support/locked_rng.h"
+#include "support/manual_clock.h"
+#include "support/must.h"
+#include "support/temp_dir.h"
+
+namespace drover::test {
+namespace {
+
+// An engine of our own over a store that runs on the test's clock.
+class EmbeddedFixture : public QueueFixture {
+ public:
+  TaskQueue& queue() override { return *engine_; }
+  Time now() override { return clock_.wall(); }
+  void advance(Millis by) override { clock_.advance(by); }
+  void sweep() override { must(Sweepers(*engine_).run_once()); }
+
+ protected:
+  void open(const std::string& path) {
+    SqliteOptions options;
+    options.path = path;
+    options.clock = &clock_;
+    options.ballast_bytes = 0;  // room for a full disk is the store's own affair, and its own tests'
+    store_ = must(open_sqlite(std::move(options)));
+    start_engine();
+  }
+  void start_engine() { engine_.emplace(*store_, rng_); }
+  void close() {
+    engine_.reset();
+    store_.reset();
+  }
+
+ private:
+  ManualClock clock_;
+  LockedRng rng_{1};
+  std::unique_ptr<Store> store_;
+  std::optional<Engine> engine_;
+};
+
+class MemoryFixture final : public EmbeddedFixture {
+ public:
+  MemoryFixture() { open(""); }
+  // The store is the process here, so only what stands on it starts anew.
+  void reopen() override { start_engine(); }
+};
+
+class SqliteFileFixture final : public EmbeddedFixture {
+ public:
+  SqliteFileFixture() { open(path_); }
+  ~SqliteFileFixture() override { close(); }
+  void reopen() override {
+    close();
+    open(path_);
+  }
+
+ private:
+  TempDir folder_;
+  std::string path_ = folder_.file("drover.db");
+};
+
+template <class Fixture>
+std::unique_ptr<QueueFixture> make() {
+  return std::make_unique<Fixture>();
+}
+
+}  // namespace
+
+const std::vector<QueueFixtureFactory>& queue_fixture_factories() {
+  static const std::vector<QueueFixtureFactory> all{
+      {"memory", make<MemoryFixture>},
+      {"sqlite", make<SqliteFileFixture>},
+  };
+  return all;
+}
+
+}  // namespace drover::test

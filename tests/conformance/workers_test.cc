@@ -1,0 +1,132 @@
+// The registry of workers: who is there, who went silent.
+#include "conformance/conformance.h"
+
+namespace drover::test {
+namespace {
+
+class Workers : public ConformanceTest {
+ protected:
+  static WorkerInfo worker(const std::string& id) {
+    return {.id = id, .version = "1.2.3", .serves = {{.queue = "work"}, {.queue = "a", .type = "b"}}, .capacity = 4};
+  }
+  std::vector<std::string> names() {
+    std::vector<std::string> ids;
+    for (const WorkerInfo& info : must(queue().workers())) ids.push_back(info.id);
+    return ids;
+  }
+  Lease start_as(const std::string& worker_id, Millis lease) {
+    return must(queue().claim({.worker_id = worker_id, .serves = {{.queue = "work"}}, .n = 1, .lease = lease}))
+        .at(0)
+        .lease;
+  }
+};
+ON_EVERY_STORE(Workers);
+
+TEST_P(Workers, RegistrationIsTheFirstBeat) {
+  must(queue().register_worker(worker("host:1:a")));
+  const auto workers = must(queue().workers());
+  ASSERT_EQ(workers.size(), 1U);
+  EXPECT_EQ(workers[0].id, "host:1:a");
+  EXPECT_EQ(workers[0].version, "1.2.3");
+  EXPECT_EQ(workers[0].serves, worker("").serves);
+  EXPECT_EQ(workers[0].capacity, 4);
+  EXPECT_EQ(workers[0].registered_at, now());
+  EXPECT_EQ(workers[0].last_beat_at, now());
+  EXPECT_FALSE(workers[0].draining);
+}
+
+TEST_P(Workers, ABeatIsSeen) {
+  must(queue().register_worker(worker("host:1:a")));
+  const Time registered = now();
+  advance(5s);
+  must(queue().renew("host:1:a", {}, kLease));
+  const WorkerInfo info = must(queue().workers()).at(0);
+  EXPECT_EQ(info.registered_at, registered);
+  EXPECT_EQ(info.last_beat_at, now());
+}
+
+TEST_P(Workers, RegisteringAgainReplacesWhatWasSaid) {
+  must(queue().register_worker(worker("host:1:a")));
+  WorkerInfo draining = worker("host:1:a");
+  draining.draining = true;
+  draining.capacity = 1;
+  must(queue().register_worker(draining));
+  const auto workers = must(queue().workers());
+  ASSERT_EQ(workers.size(), 1U);
+  EXPECT_TRUE(workers[0].draining);
+  EXPECT_EQ(workers[0].capacity, 1);
+}
+
+TEST_P(Workers, AWorkerSignsOff) {
+  must(queue().register_worker(worker("host:1:a")));
+  must(queue().register_worker(worker("host:2:b")));
+  must(queue().unregister_worker("host:1:a", "shutdown"));
+  EXPECT_EQ(names(), std::vector<std::string>{"host:2:b"});
+}
+
+TEST_P(Workers, SigningOffTwiceIsNoError) {
+  must(queue().register_worker(worker("host:1:a")));
+  must(queue().unregister_worker("host:1:a", "shutdown"));
+  EXPECT_EQ(code_of(queue().unregister_worker("host:1:a", "shutdown")), std::nullopt);
+}
+
+TEST_P(Workers, TheSilentAreForgottenAfterAWhile) {
+  must(queue().register_worker(worker("host:1:a")));
+  must(queue().register_worker(worker("host:2:b")));
+  advance(1h);
+  must(queue().renew("host:2:b", {}, kLease));
+  sweep();
+  EXPECT_EQ(names(), std::vector<std::string>{"host:2:b"});
+}
+
+TEST_P(Workers, NotBeforeTheirLastTaskIsTakenBack) {
+  must(queue().register_worker(worker("host:1:a")));
+  enqueue_work();
+  const Lease lease = start_as("host:1:a", 2h);
+  pass(1h);
+  EXPECT_EQ(names(), std::vector<std::string>{"host:1:a"});
+  EXPECT_EQ(state(lease.task), TaskState::kRunning);
+  pass(1h);
+  EXPECT_EQ(state(lease.task), TaskState::kStalled);
+  pass(1h);
+  EXPECT_TRUE(names().empty());
+}
+
+TEST_P(Workers, RegistrationsOutliveARestart) {
+  must(queue().register_worker(worker("host:1:a")));
+  reopen();
+  EXPECT_EQ(names(), std::vector<std::string>{"host:1:a"});
+}
+
+TEST_P(Workers, ABadRegistrationIsRefused) {
+  EXPECT_EQ(code_of(queue().register_worker(worker(""))), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(queue().register_worker(worker("with blank"))), ErrorCode::kInvalidArgument);
+  WorkerInfo none = worker("host:1:a");
+  none.capacity = 0;
+  EXPECT_EQ(code_of(queue().register_worker(none)), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(names().empty());
+}
+
+TEST_P(Workers, TheBacklogOfTheirQueues) {
+  enqueue_work();
+  enqueue({.type = "work", .delay = 1h});
+  lose(start_work());
+  const Lease running = start_work();  // the stalled one comes first, at its place
+  enqueue_after(running.task);
+  enqueue({.type = "other"});
+  const Backlog backlog = must(queue().backlog(std::vector<Serve>{{.queue = "work"}}));
+  EXPECT_EQ(backlog.waiting, 3);
+  EXPECT_EQ(backlog.running, 1);
+  EXPECT_EQ(backlog.blocked, 1);
+}
+
+TEST_P(Workers, TheBacklogOfOneType) {
+  enqueue({.type = "mine", .queue = "q"});
+  enqueue({.type = "other", .queue = "q"});
+  EXPECT_EQ(must(queue().backlog(std::vector<Serve>{{.queue = "q", .type = "mine"}})).waiting, 1);
+  EXPECT_EQ(must(queue().backlog(std::vector<Serve>{{.queue = "q"}})).waiting, 2);
+  EXPECT_EQ(must(queue().backlog(std::vector<Serve>{{.queue = "nobody"}})).waiting, 0);
+}
+
+}  // namespace
+}  // namespace drover::test

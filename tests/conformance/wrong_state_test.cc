@@ -1,0 +1,55 @@
+// Every verb in every state where it does not apply: refused, and nothing changes.
+#include "conformance/conformance.h"
+
+namespace drover::test {
+namespace {
+
+CONFORMANCE_SUITE(WrongState);
+
+TEST_P(WrongState, CancelOfWhatHasEnded) {
+  for (const TaskState from : {TaskState::kCompleted, TaskState::kFailed, TaskState::kCancelled}) {
+    const TaskId id = place_in(from).id;
+    const World before = world();
+    EXPECT_EQ(code_of(queue().cancel(id, "late")), ErrorCode::kWrongState) << name_of(from);
+    EXPECT_EQ(world(), before) << name_of(from);
+  }
+}
+
+TEST_P(WrongState, RetryOfWhatHasNotFailed) {
+  for (const TaskState from : kAllStates) {
+    if (from == TaskState::kFailed || from == TaskState::kCancelled) continue;
+    const TaskId id = place_in(from).id;
+    const World before = world();
+    EXPECT_EQ(code_of(queue().retry(id)), ErrorCode::kWrongState) << name_of(from);
+    EXPECT_EQ(world(), before) << name_of(from);
+    if (is_claimable(from)) cancel(id);
+  }
+}
+
+TEST_P(WrongState, SettlingWhatDoesNotRun) {
+  for (const TaskState from : kAllStates) {
+    if (from == TaskState::kRunning) continue;
+    const Placed placed = place_in(from);
+    const Lease lease = placed.lease.value_or(Lease{placed.id, LeaseId({1})});
+    const World before = world();
+    EXPECT_EQ(code_of(queue().complete(lease, {})), ErrorCode::kStaleLease) << name_of(from);
+    EXPECT_EQ(code_of(queue().fail(lease, {})), ErrorCode::kStaleLease) << name_of(from);
+    EXPECT_EQ(code_of(queue().release(lease)), ErrorCode::kStaleLease) << name_of(from);
+    EXPECT_EQ(code_of(try_settle({lease, CancelConfirmed{}})), ErrorCode::kStaleLease) << name_of(from);
+    EXPECT_EQ(world(), before) << name_of(from);
+    if (is_claimable(from)) cancel(placed.id);
+  }
+}
+
+TEST_P(WrongState, SweepingWhatIsNotDueChangesNothing) {
+  for (const TaskState from : kAllStates) {
+    const TaskId id = place_in(from).id;
+    const World before = world();
+    sweep();
+    EXPECT_EQ(world(), before) << name_of(from);
+    if (is_claimable(from)) cancel(id);
+  }
+}
+
+}  // namespace
+}  // namespace drover::test
