@@ -1,5 +1,7 @@
 #include "worker/lease_keeper.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,14 +18,28 @@ constexpr int kForgottenAfterBeats = 3;
 
 }  // namespace
 
+Status check_heartbeat(Millis lease, Millis heartbeat) {
+  if (heartbeat > Millis{0} && heartbeat * 2 <= lease) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("a lease ({}) must last for at least two heartbeats ({})",
+                                                       format_duration(lease), format_duration(heartbeat)));
+}
+
 LeaseKeeper::LeaseKeeper(TaskQueue& queue, Runs& runs, LeaseKeeperOptions options)
     : queue_(queue), runs_(runs), options_(std::move(options)) {
-  CHECK(options_.heartbeat > Millis{0} && options_.heartbeat * 2 <= options_.lease);
+  CHECK(check_heartbeat(options_.lease, options_.heartbeat));
 }
 
 bool LeaseKeeper::registered() const {
   const std::scoped_lock lock(mutex_);
   return registered_;
+}
+
+Status LeaseKeeper::register_now(MonoTime now) {
+  Status status = send_registration_if_due(now);
+  const std::scoped_lock lock(mutex_);
+  if (status) last_good_beat_ = now;
+  if (status) next_beat_ = now + options_.heartbeat;
+  return status;
 }
 
 void LeaseKeeper::hold(const Lease& lease, MonoTime expires_at) {

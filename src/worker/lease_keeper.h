@@ -23,12 +23,17 @@ struct LeaseKeeperOptions {
   Millis heartbeat{5'000};
 };
 
+// kInvalidArgument unless a lease outlives at least two heartbeats.
+[[nodiscard]] Status check_heartbeat(Millis lease, Millis heartbeat);
+
 class LeaseKeeper {
  public:
   LeaseKeeper(TaskQueue& queue, Runs& runs, LeaseKeeperOptions options);
 
   // True after the first beat; nothing is claimed before it.
   [[nodiscard]] bool registered() const;
+  // The first beat, now, for whoever wants to know whether the store takes this worker. Otherwise step does it.
+  [[nodiscard]] Status register_now(MonoTime now);
 
   // A lease from its claim to its settlement.
   void hold(const Lease& lease, MonoTime expires_at);

@@ -8,7 +8,6 @@
 #include <array>
 #include <charconv>
 #include <csignal>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,17 +23,30 @@ namespace {
 // Each pass stops what the one before could not see yet; something that still forks after so many is killed running.
 constexpr int kFreezePassesMax = 20;
 
-using Children = std::unordered_map<pid_t, std::vector<pid_t>>;
+struct Process {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t group = 0;
+};
+using ByParent = std::unordered_map<pid_t, std::vector<Process>>;
 
 std::optional<pid_t> parse_pid(std::string_view text) {
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  if (error != std::errc{} || end != text.data() + text.size() || pid <= 0) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || pid < 0) return std::nullopt;
   return pid;
 }
 
-// /proc/PID/stat is "PID (NAME) STATE PPID ..."; the name may hold anything, brackets too.
-std::optional<pid_t> parent_of(const char* pid_text) {
+std::string_view take_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(text.size(), word.size() + 1));
+  return word;
+}
+
+// /proc/PID/stat is "PID (NAME) STATE PPID PGRP ..."; the name may hold anything, brackets too.
+std::optional<Process> read_process(const char* pid_text) {
+  const std::optional<pid_t> pid = parse_pid(pid_text);
+  if (!pid) return std::nullopt;
   const std::string path = std::string("/proc/") + pid_text + "/stat";
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.is_open()) return std::nullopt;
@@ -42,66 +54,82 @@ std::optional<pid_t> parent_of(const char* pid_text) {
   const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
   if (size <= 0) return std::nullopt;
   std::string_view stat(buffer.data(), static_cast<std::size_t>(size));
-  const std::size_t bracket = stat.rfind(") ");
-  if (bracket == std::string_view::npos || bracket + 4 >= stat.size()) return std::nullopt;
-  stat.remove_prefix(bracket + 4);
-  return parse_pid(stat.substr(0, stat.find(' ')));
+  stat.remove_prefix(std::min(stat.size(), stat.rfind(") ") + 2));
+  take_word(stat);  // its state
+  const std::optional<pid_t> parent = parse_pid(take_word(stat));
+  const std::optional<pid_t> group = parse_pid(take_word(stat));
+  if (!parent || !group) return std::nullopt;
+  return Process{*pid, *parent, *group};
 }
 
-Children read_children() {
-  Children children;
+ByParent read_processes() {
+  ByParent processes;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), &::closedir);
-  if (proc == nullptr) return children;
+  if (proc == nullptr) return processes;
   while (const dirent* entry = ::readdir(proc.get())) {
-    const std::optional<pid_t> pid = parse_pid(entry->d_name);
-    if (!pid) continue;
-    const std::optional<pid_t> parent = parent_of(entry->d_name);
-    if (parent) children[*parent].push_back(*pid);
+    if (const auto process = read_process(entry->d_name)) processes[process->parent].push_back(*process);
   }
-  return children;
+  return processes;
 }
 
-std::vector<pid_t> beneath(const std::vector<pid_t>& roots) {
-  const Children children = read_children();
-  std::vector<pid_t> found = roots;
-  std::unordered_set<pid_t> seen(roots.begin(), roots.end());
+// What is beneath the given processes, them included.
+std::vector<Process> with_descendants(std::vector<Process> found, const ByParent& processes) {
+  std::unordered_set<pid_t> seen;
+  for (const Process& process : found) seen.insert(process.pid);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto entry = children.find(found[i]);
-    if (entry == children.end()) continue;
-    for (const pid_t child : entry->second) {
-      if (seen.insert(child).second) found.push_back(child);
+    const auto children = processes.find(found[i].pid);
+    if (children == processes.end()) continue;
+    for (const Process& child : children->second) {
+      if (seen.insert(child.pid).second) found.push_back(child);
     }
   }
   return found;
+}
+
+std::vector<Process> tree_of(const std::vector<pid_t>& roots) {
+  const ByParent processes = read_processes();
+  std::vector<Process> found;
+  for (const pid_t root : roots) found.push_back({root, 0, ::getpgid(root)});
+  return with_descendants(std::move(found), processes);
+}
+
+void signal_all(const std::vector<Process>& processes, int signal) {
+  std::unordered_set<pid_t> groups;
+  for (const Process& process : processes) {
+    const bool is_ours = process.group == ::getpgrp();
+    if (process.group > 1 && !is_ours && groups.insert(process.group).second) ::killpg(process.group, signal);
+  }
+  for (const Process& process : processes) ::kill(process.pid, signal);
 }
 
 }  // namespace
 
 std::vector<pid_t> descendants_of(pid_t root) {
-  std::vector<pid_t> found = beneath({root});
-  found.erase(found.begin());
-  return found;
+  std::vector<pid_t> pids;
+  for (const Process& process : tree_of({root})) {
+    if (process.pid != root) pids.push_back(process.pid);
+  }
+  return pids;
 }
 
 std::vector<pid_t> children_of_self() {
-  Children children = read_children();
-  return std::move(children[::getpid()]);
+  std::vector<pid_t> pids;
+  for (const Process& process : read_processes()[::getpid()]) pids.push_back(process.pid);
+  return pids;
 }
 
 void kill_trees(const std::vector<pid_t>& roots) {
-  std::vector<pid_t> tree;
+  if (roots.empty()) return;
+  std::vector<Process> tree;
   std::unordered_set<pid_t> frozen;
   for (int pass = 0; pass < kFreezePassesMax; ++pass) {
-    tree = beneath(roots);
-    bool any_new = false;
-    for (const pid_t pid : tree) {
-      if (!frozen.insert(pid).second) continue;
-      ::kill(pid, SIGSTOP);
-      any_new = true;
-    }
-    if (!any_new) break;
+    tree = tree_of(roots);
+    const auto is_frozen = [&](const Process& process) { return frozen.contains(process.pid); };
+    if (std::ranges::all_of(tree, is_frozen)) break;
+    signal_all(tree, SIGSTOP);
+    for (const Process& process : tree) frozen.insert(process.pid);
   }
-  for (const pid_t pid : tree) ::kill(pid, SIGKILL);
+  signal_all(tree, SIGKILL);
 }
 
 }  // namespace drover

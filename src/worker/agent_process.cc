@@ -1,0 +1,205 @@
+#include "worker/agent_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+#include <set>
+
+#include "base/check.h"
+#include "worker/process_tree.h"
+#include "worker/shim_protocol.h"
+
+namespace drover {
+namespace {
+
+// The child's ends are put above the numbers that they are moved to, so that no move overwrites another's source.
+constexpr int kFdsFrom = 10;
+
+std::unexpected<Error> cannot(std::string_view what, int error_number) {
+  return fail(ErrorCode::kInternal, fmt::format("cannot {}: {}", what, std::strerror(error_number)), "worker.spawn");
+}
+
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+};
+
+Result<UniqueFd> raised(UniqueFd fd) {
+  if (fd.get() >= kFdsFrom) return fd;
+  UniqueFd high(::fcntl(fd.get(), F_DUPFD_CLOEXEC, kFdsFrom));
+  if (!high.is_open()) return cannot("duplicate a descriptor", errno);
+  return high;
+}
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return cannot("make a pipe", errno);
+  auto read_end = raised(UniqueFd(ends[0]));
+  auto write_end = raised(UniqueFd(ends[1]));
+  if (!read_end) return std::unexpected(read_end.error());
+  if (!write_end) return std::unexpected(write_end.error());
+  return Pipe{*std::move(read_end), *std::move(write_end)};
+}
+
+// One pipe per number of the shim: which end it gets is told by who reads.
+struct Pipes {
+  Pipe in, out, err, control, status;
+};
+
+Result<Pipes> make_pipes() {
+  Pipes pipes;
+  for (Pipe* pipe : {&pipes.in, &pipes.out, &pipes.err, &pipes.control, &pipes.status}) {
+    auto made = make_pipe();
+    if (!made) return std::unexpected(made.error());
+    *pipe = *std::move(made);
+  }
+  return pipes;
+}
+
+class FileActions {
+ public:
+  explicit FileActions(const Pipes& pipes) {
+    CHECK(::posix_spawn_file_actions_init(&actions_) == 0);
+    move(pipes.in.read_end, STDIN_FILENO);
+    move(pipes.out.write_end, STDOUT_FILENO);
+    move(pipes.err.write_end, STDERR_FILENO);
+    move(pipes.control.read_end, kShimControlFd);
+    move(pipes.status.write_end, kShimStatusFd);
+    CHECK(::posix_spawn_file_actions_addclosefrom_np(&actions_, kShimStatusFd + 1) == 0);
+  }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  void move(const UniqueFd& from, int to) { CHECK(::posix_spawn_file_actions_adddup2(&actions_, from.get(), to) == 0); }
+
+  posix_spawn_file_actions_t actions_;
+};
+
+// A session of its own, and signals as a fresh program expects them.
+class Attributes {
+ public:
+  Attributes() {
+    CHECK(::posix_spawnattr_init(&attributes_) == 0);
+    sigset_t all;
+    sigset_t none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    CHECK(::posix_spawnattr_setsigdefault(&attributes_, &all) == 0);
+    CHECK(::posix_spawnattr_setsigmask(&attributes_, &none) == 0);
+    CHECK(::posix_spawnattr_setflags(&attributes_,
+                                     POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK) == 0);
+  }
+  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+
+  [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> shim_argv(const AgentCommand& command) {
+  std::vector<std::string> argv{command.shim_program, "shim", std::to_string(command.expires_at.since_origin.count()),
+                                std::to_string(command.lease.count()), "--"};
+  argv.insert(argv.end(), command.argv.begin(), command.argv.end());
+  return argv;
+}
+
+// Shims that were started and whose end was not seen yet. A start holds the lock, so that a new shim is never taken for
+// an orphan.
+struct LiveShims {
+  std::mutex mutex;
+  std::set<pid_t> pids;
+};
+
+LiveShims& live_shims() {
+  static LiveShims& live = *new LiveShims;  // threads may outlive static destruction
+  return live;
+}
+
+void make_nonblocking(const UniqueFd& fd) {
+  CHECK(::fcntl(fd.get(), F_SETFL, O_NONBLOCK) == 0);
+}
+
+}  // namespace
+
+Result<ShimProcess> start_shim(const AgentCommand& command) {
+  CHECK(!command.argv.empty());
+  auto pipes = make_pipes();
+  if (!pipes) return std::unexpected(pipes.error());
+
+  ShimProcess shim;
+  const FileActions actions(*pipes);
+  const Attributes attributes;
+  std::vector<std::string> argv = shim_argv(command);
+  std::vector<std::string> environment = command.environment;
+  const std::scoped_lock lock(live_shims().mutex);
+  const int error_number = ::posix_spawn(&shim.pid, command.shim_program.c_str(), actions.get(), attributes.get(),
+                                         pointers(argv).data(), pointers(environment).data());
+  if (error_number != 0) return cannot("start the supervising process", error_number);
+
+  shim.pidfd = UniqueFd(::pidfd_open(shim.pid, 0));
+  if (!shim.pidfd.is_open()) {
+    const int why = errno;
+    ::kill(shim.pid, SIGKILL);
+    ::waitpid(shim.pid, nullptr, 0);
+    return cannot("watch the supervising process", why);
+  }
+  live_shims().pids.insert(shim.pid);
+  shim.control = std::move(pipes->control.write_end);
+  shim.status = std::move(pipes->status.read_end);
+  shim.in = std::move(pipes->in.write_end);
+  shim.out = std::move(pipes->out.read_end);
+  shim.err = std::move(pipes->err.read_end);
+  for (const UniqueFd* fd : {&shim.control, &shim.status, &shim.in, &shim.out, &shim.err}) make_nonblocking(*fd);
+  return shim;
+}
+
+std::vector<pid_t> orphans() {
+  const std::scoped_lock lock(live_shims().mutex);
+  std::vector<pid_t> found = children_of_self();
+  std::erase_if(found, [](pid_t pid) { return live_shims().pids.contains(pid); });
+  return found;
+}
+
+void become_subreaper() {
+  CHECK(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);
+}
+
+bool has_ended(const ShimProcess& shim) {
+  const std::scoped_lock lock(live_shims().mutex);
+  siginfo_t info{};
+  const int waited = ::waitid(P_PIDFD, static_cast<id_t>(shim.pidfd.get()), &info, WEXITED | WNOHANG);
+  // A program that ignores SIGCHLD has no status to take.
+  const bool ended = waited == 0 ? info.si_pid != 0 : errno == ECHILD;
+  if (ended) live_shims().pids.erase(shim.pid);
+  return ended;
+}
+
+void kill_shim(const ShimProcess& shim) {
+  ::pidfd_send_signal(shim.pidfd.get(), SIGKILL, nullptr, 0);
+}
+
+}  // namespace drover

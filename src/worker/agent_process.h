@@ -1,0 +1,46 @@
+// Starting a shim with its agent: posix_spawn, pipes that close on exec, a pidfd.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "drover/error.h"
+#include "worker/unique_fd.h"
+
+namespace drover {
+
+struct AgentCommand {
+  std::string shim_program = "/proc/self/exe";  // called as PROGRAM shim …
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;  // NAME=VALUE, all of it
+  MonoTime expires_at;
+  Millis lease{0};
+};
+
+// A running shim and this side of its pipes, all non-blocking.
+struct ShimProcess {
+  pid_t pid = -1;
+  UniqueFd pidfd;
+  UniqueFd control;
+  UniqueFd status;
+  UniqueFd in;
+  UniqueFd out;
+  UniqueFd err;
+};
+
+[[nodiscard]] Result<ShimProcess> start_shim(const AgentCommand& command);
+
+// What lives on of shims that were killed: children of this process that it did not start itself. A process that runs
+// shims is a sub-reaper (become_subreaper) and starts no other children.
+[[nodiscard]] std::vector<pid_t> orphans();
+void become_subreaper();
+
+// Whether it has ended, and if so takes its status away. A pidfd that wakes is only a hint.
+[[nodiscard]] bool has_ended(const ShimProcess& shim);
+
+void kill_shim(const ShimProcess& shim);
+
+}  // namespace drover

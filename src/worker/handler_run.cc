@@ -1,0 +1,130 @@
+#include "worker/handler_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace drover {
+namespace {
+
+constexpr MonoTime kNever{Millis::max()};
+
+MonoTime after(MonoTime since, Millis limit) {
+  return limit > Millis{0} ? since + limit : kNever;
+}
+
+// What a stop does to the end: a result that was reached all the same is kept, except after a cancel.
+decltype(Settlement::end) stopped_end(StopCause cause, HandlerResult result, const Task& task) {
+  if (cause == StopCause::kCancelled) return CancelConfirmed{};
+  if (result) return Completion{.result = *std::move(result)};
+  switch (cause) {
+    case StopCause::kCancelled:
+      return CancelConfirmed{};
+    case StopCause::kTimeout:
+    case StopCause::kIdleTimeout: {
+      Failure failure = std::move(result.error());
+      failure.error_class = ErrorClass::kTimeout;
+      return failure;
+    }
+    case StopCause::kLeaseLost:
+    case StopCause::kShutdown:
+      if (!task.at_most_once) return Release{};
+      return Failure{.error_class = ErrorClass::kLost, .message = "it was stopped, and it may run at most once"};
+  }
+  return Release{};
+}
+
+}  // namespace
+
+HandlerRun::HandlerRun(TaskQueue& queue, ClaimedTask claimed, MonoTime expires_at, Millis lease)
+    : queue_(queue), claimed_(std::move(claimed)), lease_(lease), expires_at_(expires_at) {}
+
+Status HandlerRun::progress(int percent, std::string_view message) {
+  note_activity();
+  return queue_.progress(lease(), {percent, std::string(message)});
+}
+
+Status HandlerRun::log(std::string_view text) {
+  note_activity();
+  const LogChunk chunk{LogStream::kOut, std::string(text)};
+  return queue_.append_log(lease(), std::span(&chunk, 1));
+}
+
+Status HandlerRun::checkpoint(const JsonText& value) {
+  note_activity();
+  return queue_.checkpoint(lease(), value);
+}
+
+Result<std::vector<Enqueued>> HandlerRun::spawn(std::span<const TaskSpec> children) {
+  note_activity();
+  return queue_.spawn(lease(), children);
+}
+
+bool HandlerRun::cancelled() const {
+  const std::scoped_lock lock(mutex_);
+  return cause(system_clock().mono()).has_value();
+}
+
+bool HandlerRun::wait_cancelled(Millis timeout) const {
+  const MonoTime give_up_at = system_clock().mono() + timeout;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const MonoTime now = system_clock().mono();
+    if (cause(now)) return true;
+    const Millis left = std::min(give_up_at, next_reason_at()) - now;
+    if (left <= Millis{0}) return false;
+    changed_.wait_for(lock, left);
+  }
+}
+
+void HandlerRun::begin(MonoTime now) {
+  const std::scoped_lock lock(mutex_);
+  started_at_ = active_at_ = now;
+}
+
+void HandlerRun::lease_renewed(MonoTime expires_at) {
+  const std::scoped_lock lock(mutex_);
+  expires_at_ = expires_at;
+  changed_.notify_all();
+}
+
+void HandlerRun::ask_to_stop(StopCause cause) {
+  const std::scoped_lock lock(mutex_);
+  if (!cause_) cause_ = cause;
+  changed_.notify_all();
+}
+
+RunEnded HandlerRun::end(HandlerResult result) const {
+  std::optional<StopCause> why;
+  {
+    const std::scoped_lock lock(mutex_);
+    why = cause(system_clock().mono());
+  }
+  if (why) return {lease(), stopped_end(*why, std::move(result), task())};
+  if (result) return {lease(), Completion{.result = *std::move(result)}};
+  return {lease(), std::move(result.error())};
+}
+
+void HandlerRun::note_activity() {
+  const std::scoped_lock lock(mutex_);
+  active_at_ = system_clock().mono();
+}
+
+std::optional<StopCause> HandlerRun::cause(MonoTime now) const {
+  if (cause_) return cause_;
+  if (now >= MonoTime{expires_at_.since_origin - lease_ / 3})
+    cause_ = StopCause::kLeaseLost;
+  else if (now >= after(started_at_, task().timeout))
+    cause_ = StopCause::kTimeout;
+  else if (now >= after(active_at_, task().idle_timeout))
+    cause_ = StopCause::kIdleTimeout;
+  return cause_;
+}
+
+MonoTime HandlerRun::next_reason_at() const {
+  return std::min({MonoTime{expires_at_.since_origin - lease_ / 3}, after(started_at_, task().timeout),
+                   after(active_at_, task().idle_timeout)});
+}
+
+}  // namespace drover

@@ -1,0 +1,112 @@
+#include "worker/handler_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "worker/handler_run.h"
+#include "worker/wake.h"
+
+namespace drover {
+namespace {
+
+StopCause cause_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::kCancelled:
+      return StopCause::kCancelled;
+    case StopReason::kLeaseLost:
+      return StopCause::kLeaseLost;
+    case StopReason::kShutdown:
+      return StopCause::kShutdown;
+  }
+  return StopCause::kShutdown;
+}
+
+// A handler is a stranger's code: whatever it throws ends its own run only.
+HandlerResult call_safely(const Handler& handler, TaskContext& context) {
+  try {
+    return handler(context);
+  } catch (const std::exception& error) {
+    return std::unexpected(Failure{.error_class = ErrorClass::kAgentError, .message = error.what()});
+  } catch (...) {
+    return std::unexpected(Failure{.error_class = ErrorClass::kAgentError, .message = "the handler threw something"});
+  }
+}
+
+}  // namespace
+
+HandlerRuns::HandlerRuns(TaskQueue& queue, Handlers handlers, int threads, Millis lease, std::function<void()> on_ended)
+    : queue_(queue), handlers_(std::move(handlers)), lease_(lease), on_ended_(std::move(on_ended)) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+HandlerRuns::~HandlerRuns() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    for (const auto& run : runs_) run->ask_to_stop(StopCause::kShutdown);
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void HandlerRuns::start(ClaimedTask claimed, MonoTime expires_at) {
+  auto run = std::make_shared<HandlerRun>(queue_, std::move(claimed), expires_at, lease_);
+  {
+    const std::scoped_lock lock(mutex_);
+    runs_.push_back(run);
+    waiting_.push_back(std::move(run));
+  }
+  wake_.notify_one();
+}
+
+void HandlerRuns::lease_renewed(const Lease& lease, MonoTime expires_at) {
+  if (const auto run = find(lease)) run->lease_renewed(expires_at);
+}
+
+void HandlerRuns::stop(const Lease& lease, StopReason reason) {
+  if (const auto run = find(lease)) run->ask_to_stop(cause_of(reason));
+}
+
+std::vector<RunEnded> HandlerRuns::take_ended() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(ended_, {});
+}
+
+void HandlerRuns::work() {
+  block_signals_in_this_thread();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (stopping_) return;
+    const std::shared_ptr<HandlerRun> run = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    RunEnded ended = call(*run);
+    lock.lock();
+    std::erase(runs_, run);
+    ended_.push_back(std::move(ended));
+    on_ended_();
+  }
+}
+
+std::shared_ptr<HandlerRun> HandlerRuns::find(const Lease& lease) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(runs_, lease, [](const auto& run) -> const Lease& { return run->lease(); });
+  return found == runs_.end() ? nullptr : *found;
+}
+
+RunEnded HandlerRuns::call(HandlerRun& run) const {
+  run.begin(system_clock().mono());
+  const auto handler = handlers_.find(run.task().type);
+  if (handler == handlers_.end()) {
+    return run.end(
+        std::unexpected(Failure{.error_class = ErrorClass::kSpawnFailed,
+                                .message = fmt::format("this worker has no handler for {}", run.task().type)}));
+  }
+  return run.end(call_safely(handler->second, run));
+}
+
+}  // namespace drover

@@ -1,0 +1,191 @@
+#include "worker/http.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/status.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <utility>
+
+#include "base/json.h"
+
+namespace drover {
+namespace {
+
+namespace http = boost::beast::http;
+using RequestParser = http::request_parser<http::string_body>;
+using ResponseParser = http::response_parser<http::string_body>;
+using ErrorCodeOf = boost::beast::error_code;
+
+std::string reason_of(int status) {
+  return std::string(http::obsolete_reason(static_cast<http::status>(status)));
+}
+
+HttpError http_error(const ErrorCodeOf& error) {
+  if (error == http::error::body_limit) {
+    return {413, fmt::format("the body has more than {} bytes", kHttpBodyBytesMax)};
+  }
+  if (error == http::error::header_limit) {
+    return {431, fmt::format("the header has more than {} bytes", kHttpHeaderBytesMax)};
+  }
+  return {400, fmt::format("this is no HTTP/1.1: {}", error.message())};
+}
+
+template <class Parser>
+void set_limits(Parser& parser) {
+  parser.header_limit(kHttpHeaderBytesMax);
+  parser.body_limit(kHttpBodyBytesMax);
+  parser.eager(true);
+}
+
+// Feeds as much as the parser takes, and drops it from `bytes`.
+template <class Parser>
+std::expected<void, HttpError> put(Parser& parser, std::string& bytes) {
+  ErrorCodeOf error;
+  const std::size_t taken = parser.put(boost::asio::buffer(bytes), error);
+  bytes.erase(0, taken);
+  if (error && error != http::error::need_more) return std::unexpected(http_error(error));
+  return {};
+}
+
+}  // namespace
+
+struct HttpRequestReader::Impl {
+  std::optional<RequestParser> parser;
+  std::string waiting;  // not yet taken by a parser
+  std::optional<HttpError> error;
+  bool said_continue = false;
+
+  void open() {
+    parser.emplace();
+    set_limits(*parser);
+    said_continue = false;
+  }
+  void parse() {
+    if (error || parser->is_done() || waiting.empty()) return;
+    if (auto done = put(*parser, waiting); !done) error = done.error();
+  }
+};
+
+HttpRequestReader::HttpRequestReader() : impl_(std::make_unique<Impl>()) {
+  impl_->open();
+}
+HttpRequestReader::~HttpRequestReader() = default;
+HttpRequestReader::HttpRequestReader(HttpRequestReader&&) noexcept = default;
+HttpRequestReader& HttpRequestReader::operator=(HttpRequestReader&&) noexcept = default;
+
+void HttpRequestReader::feed(std::string_view bytes) {
+  impl_->waiting.append(bytes);
+  impl_->parse();
+}
+
+std::expected<std::optional<HttpRequest>, HttpError> HttpRequestReader::next() {
+  if (impl_->error) return std::unexpected(*impl_->error);
+  if (!impl_->parser->is_done()) return std::nullopt;
+  auto message = impl_->parser->release();
+  HttpRequest request{.method = std::string(message.method_string()),
+                      .target = std::string(message.target()),
+                      .body = std::move(message.body()),
+                      .keep_alive = message.keep_alive()};
+  impl_->open();
+  impl_->parse();
+  return request;
+}
+
+bool HttpRequestReader::wants_continue() {
+  const RequestParser& parser = *impl_->parser;
+  if (impl_->said_continue || !parser.is_header_done() || parser.is_done()) return false;
+  impl_->said_continue = boost::beast::iequals(parser.get()[http::field::expect], "100-continue");
+  return impl_->said_continue;
+}
+
+bool HttpRequestReader::is_within_request() const {
+  return impl_->parser->got_some() && !impl_->parser->is_done();
+}
+
+struct HttpResponseReader::Impl {
+  ResponseParser parser;
+  std::string waiting;
+};
+
+HttpResponseReader::HttpResponseReader() : impl_(std::make_unique<Impl>()) {
+  set_limits(impl_->parser);
+}
+HttpResponseReader::~HttpResponseReader() = default;
+
+std::expected<void, HttpError> HttpResponseReader::feed(std::string_view bytes) {
+  impl_->waiting.append(bytes);
+  return put(impl_->parser, impl_->waiting);
+}
+
+std::expected<void, HttpError> HttpResponseReader::end_of_stream() {
+  ErrorCodeOf error;
+  impl_->parser.put_eof(error);
+  if (error) return std::unexpected(http_error(error));
+  return {};
+}
+
+bool HttpResponseReader::is_whole() const {
+  return impl_->parser.is_done();
+}
+
+HttpResponse HttpResponseReader::take() {
+  auto message = impl_->parser.release();
+  return {.status = static_cast<int>(message.result_int()),
+          .content_type = std::string(message[http::field::content_type]),
+          .body = std::move(message.body()),
+          .keep_alive = message.keep_alive()};
+}
+
+std::string format_request(const HttpRequest& request) {
+  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: drover\r\n", request.method, request.target);
+  if (!request.body.empty()) text += "Content-Type: application/json\r\n";
+  text += fmt::format("Content-Length: {}\r\nConnection: {}\r\n\r\n", request.body.size(),
+                      request.keep_alive ? "keep-alive" : "close");
+  return text + request.body;
+}
+
+std::string format_response(const HttpResponse& response) {
+  constexpr int kNoContent = 204;
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
+  if (response.status != kNoContent) {
+    text += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", response.content_type, response.body.size());
+  }
+  text += response.keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
+  return text + response.body;
+}
+
+HttpResponse problem(const Error& error) {
+  return problem(error_info(error.code).http_status, error);
+}
+
+HttpResponse problem(int status, const Error& error) {
+  json::Writer out;
+  out.begin_object();
+  out.key("type").string("about:blank");
+  out.key("title").string(reason_of(status));
+  out.key("status").number(status);
+  out.key("code").string(error_info(error.code).name);
+  out.key("detail").string(error.message);
+  out.end_object();
+  return {.status = status, .content_type = "application/problem+json", .body = std::move(out).take() + "\n"};
+}
+
+Error error_of_problem(const HttpResponse& response) {
+  Error error{
+      ErrorCode::kInternal, fmt::format("the answer was {} {}", response.status, reason_of(response.status)), {}};
+  const auto body = json::parse(response.body);
+  if (!body) return error;
+  const json::Value* code = body->find("code");
+  const json::Value* detail = body->find("detail");
+  if (code != nullptr && code->as_string() != nullptr) {
+    error.code = error_code_from_name(*code->as_string()).value_or(ErrorCode::kInternal);
+  }
+  if (detail != nullptr && detail->as_string() != nullptr) error.message = *detail->as_string();
+  return error;
+}
+
+}  // namespace drover

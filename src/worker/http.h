@@ -1,0 +1,84 @@
+// HTTP/1.1 without I/O: bytes in, requests and responses out. Boost.Beast does the parsing, in http.cc only.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "drover/error.h"
+
+namespace drover {
+
+inline constexpr std::size_t kHttpHeaderBytesMax = 16 * 1024;
+inline constexpr std::size_t kHttpBodyBytesMax = 16 * 1024 * 1024;
+
+struct HttpRequest {
+  std::string method;  // "GET"
+  std::string target;  // "/v1/task"
+  std::string body;
+  bool keep_alive = true;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";  // empty together with the body
+  std::string body;
+  bool keep_alive = true;
+};
+
+// What went wrong on the wire, as a response would say it.
+struct HttpError {
+  int status = 400;
+  std::string message;
+};
+
+// Cuts a byte stream into requests. Limits: kHttpHeaderBytesMax, kHttpBodyBytesMax.
+class HttpRequestReader {
+ public:
+  HttpRequestReader();
+  ~HttpRequestReader();
+  HttpRequestReader(HttpRequestReader&&) noexcept;
+  HttpRequestReader& operator=(HttpRequestReader&&) noexcept;
+
+  void feed(std::string_view bytes);
+  // The next whole request, if there is one. After an error the stream cannot be read any further.
+  [[nodiscard]] std::expected<std::optional<HttpRequest>, HttpError> next();
+  // Once per request: its header is here and it waits for "100 Continue" before it sends the body.
+  [[nodiscard]] bool wants_continue();
+  // Whether part of a request is here.
+  [[nodiscard]] bool is_within_request() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Reads one response; the end of the stream may be its end.
+class HttpResponseReader {
+ public:
+  HttpResponseReader();
+  ~HttpResponseReader();
+
+  [[nodiscard]] std::expected<void, HttpError> feed(std::string_view bytes);
+  [[nodiscard]] std::expected<void, HttpError> end_of_stream();
+  [[nodiscard]] bool is_whole() const;
+  [[nodiscard]] HttpResponse take();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+[[nodiscard]] std::string format_request(const HttpRequest& request);
+[[nodiscard]] std::string format_response(const HttpResponse& response);
+inline constexpr std::string_view kHttpContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+// RFC 9457 problem details with the stable code.
+[[nodiscard]] HttpResponse problem(const Error& error);
+[[nodiscard]] HttpResponse problem(int status, const Error& error);
+// The error that a problem response tells of; kInternal for a body that is none.
+[[nodiscard]] Error error_of_problem(const HttpResponse& response);
+
+}  // namespace drover

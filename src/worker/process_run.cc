@@ -1,0 +1,344 @@
+#include "worker/process_run.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+#include "worker/process_tree.h"
+
+namespace drover {
+namespace {
+
+constexpr MonoTime kNever{Millis::max()};
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr Millis kFlushEvery{250};
+// The task may be another worker's already: no time for the full grace.
+constexpr Millis kLeaseLostGrace{1'000};
+// A shim that has not ended so long after its grace is stuck: it is killed, and its tree is swept from here.
+constexpr Millis kShimOverdue{5'000};
+// Orphans that do not die within this are beyond us (stuck in the kernel): said, and the run ends.
+constexpr Millis kSweepMax{5'000};
+constexpr Millis kSweepPass{5};
+// What may be left in a pipe when its writers are dead is at most its capacity; a stranger who holds it open is not
+// waited for.
+constexpr int kDrainReadsMax = 64;
+
+MonoTime after(MonoTime since, Millis limit) {
+  return limit > Millis{0} ? since + limit : kNever;
+}
+
+}  // namespace
+
+ProcessRun::ProcessRun(Host host, CallThread& calls, ClaimedTask claimed, MonoTime expires_at)
+    : host_(host),
+      calls_(calls),
+      claimed_(std::make_shared<const ClaimedTask>(std::move(claimed))),
+      expires_at_(expires_at),
+      out_(host.options.result_bytes_max) {}
+
+void ProcessRun::start(MonoTime now) {
+  started_at_ = active_at_ = now;
+  if (const Status started = try_start(); !started) begin_flushing({.how = NotStarted{started.error().message}});
+}
+
+Status ProcessRun::try_start() {
+  const Task& task = claimed_->task;
+  profile_ = host_.options.runners.find(task.type);
+  if (profile_ == nullptr || profile_->argv.empty()) {
+    return fail(ErrorCode::kUnknownType, fmt::format("this worker has no runner for tasks of type {}", task.type));
+  }
+  auto files = RunFiles::make(host_.options.state_dir, task.id, task.run);
+  if (!files) return std::unexpected(files.error());
+  files_ = *std::move(files);
+  file_.emplace(files_->output_path(), host_.options.output_file_bytes_max);
+  if (auto opened = open_door(); !opened) return opened;
+
+  auto shim = start_shim({.shim_program = host_.options.shim_program,
+                          .argv = profile_->argv,
+                          .environment = agent_environment(host_.environment, *profile_, task, files_->door_path()),
+                          .expires_at = expires_at_,
+                          .lease = host_.options.lease});
+  if (!shim) return std::unexpected(shim.error());
+  shim_ = *std::move(shim);
+  input_ = task.payload ? *task.payload : task.prompt.value_or("");
+  watch_shim();
+  return {};
+}
+
+Status ProcessRun::open_door() {
+  auto door = Door::open(host_.loop, files_->door_path(), [this](HttpRequest request, Door::Reply reply) {
+    answer(std::move(request), std::move(reply));
+  });
+  if (!door) return std::unexpected(door.error());
+  door_ = *std::move(door);
+  return {};
+}
+
+void ProcessRun::watch_shim() {
+  EventLoop& loop = host_.loop;
+  shim_watch_ = loop.watch(shim_->pidfd.get(), EPOLLIN, [this](std::uint32_t) { shim_ready(); });
+  status_watch_ = loop.watch(shim_->status.get(), EPOLLIN, [this](std::uint32_t) { read_status(); });
+  out_watch_ = loop.watch(shim_->out.get(), EPOLLIN, [this](std::uint32_t) { read_output(LogStream::kOut); });
+  err_watch_ = loop.watch(shim_->err.get(), EPOLLIN, [this](std::uint32_t) { read_output(LogStream::kErr); });
+  in_watch_ = loop.watch(shim_->in.get(), EPOLLOUT, [this](std::uint32_t) { write_input(); });
+}
+
+// ---- what the worker wants of it
+
+void ProcessRun::lease_renewed(MonoTime expires_at) {
+  expires_at_ = expires_at;
+  if (phase_ == Phase::kRunning) send(LeaseUntil{expires_at});
+}
+
+void ProcessRun::stop(StopReason reason, MonoTime now) {
+  const Millis grace = host_.options.grace;
+  switch (reason) {
+    case StopReason::kCancelled:
+      return ask_to_stop(StopCause::kCancelled, grace, now);
+    case StopReason::kLeaseLost:
+      return ask_to_stop(StopCause::kLeaseLost, std::min(grace, kLeaseLostGrace), now);
+    case StopReason::kShutdown:
+      return ask_to_stop(StopCause::kShutdown, stop_cause_ ? Millis{0} : grace, now);
+  }
+}
+
+// Asked again, the first cause stays and the shorter grace counts.
+void ProcessRun::ask_to_stop(StopCause cause, Millis grace, MonoTime now) {
+  if (phase_ != Phase::kRunning) return;
+  if (!stop_cause_) stop_cause_ = cause;
+  shim_overdue_at_ = std::min(shim_overdue_at_, now + grace + kShimOverdue);
+  send(StopWithin{grace});
+}
+
+void ProcessRun::abandon() {
+  if (shim_) shim_->control.reset();
+}
+
+// A full pipe means that the shim does not read: what is lost is made up for by the next renewal, or by
+// shim_overdue_at_.
+void ProcessRun::send(const ShimOrder& order) {
+  if (!shim_ || !shim_->control.is_open()) return;
+  const std::string line = format_order(order);
+  if (::write(shim_->control.get(), line.data(), line.size()) < 0 && errno != EAGAIN && errno != EPIPE) {
+    log_warn("worker", "cannot tell the shim", {{"order", line}, {"error", std::strerror(errno)}});
+  }
+}
+
+// ---- time
+
+MonoTime ProcessRun::tick(MonoTime now) {
+  if (phase_ == Phase::kRunning) check_timeouts(now);
+  if (phase_ == Phase::kSweeping && now >= sweep_at_) sweep(now);
+  if (now >= flush_at_) flush_log();
+  if (door_) door_tick_ = door_->tick(now);
+  return next_tick();
+}
+
+void ProcessRun::check_timeouts(MonoTime now) {
+  const Task& task = claimed_->task;
+  if (!stop_cause_ && now >= after(started_at_, task.timeout))
+    ask_to_stop(StopCause::kTimeout, host_.options.grace, now);
+  if (!stop_cause_ && now >= after(active_at_, task.idle_timeout)) {
+    ask_to_stop(StopCause::kIdleTimeout, host_.options.grace, now);
+  }
+  if (now >= shim_overdue_at_) {
+    log_error("worker", "a shim does not end, killing it", {{"task", task.id.to_string()}});
+    shim_overdue_at_ = kNever;
+    kill_shim(*shim_);
+  }
+}
+
+MonoTime ProcessRun::next_tick() const {
+  MonoTime next = std::min(flush_at_, door_tick_);
+  if (phase_ == Phase::kSweeping) next = std::min(next, sweep_at_);
+  if (phase_ != Phase::kRunning) return next;
+  next = std::min(next, shim_overdue_at_);
+  if (stop_cause_) return next;
+  return std::min({next, after(started_at_, claimed_->task.timeout), after(active_at_, claimed_->task.idle_timeout)});
+}
+
+// ---- input and output
+
+void ProcessRun::write_input() {
+  while (input_written_ < input_.size()) {
+    const ssize_t size = ::write(shim_->in.get(), input_.data() + input_written_, input_.size() - input_written_);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size < 0) return close_input();  // the agent does not want it
+    input_written_ += static_cast<std::size_t>(size);
+  }
+  close_input();
+}
+
+void ProcessRun::close_input() {
+  in_watch_.reset();
+  shim_->in.reset();
+  input_ = {};
+}
+
+void ProcessRun::read_output(LogStream stream) {
+  UniqueFd& fd = stream == LogStream::kOut ? shim_->out : shim_->err;
+  std::array<char, kReadBytes> buffer;
+  const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size > 0) return take_output(stream, {buffer.data(), static_cast<std::size_t>(size)});
+  (stream == LogStream::kOut ? out_watch_ : err_watch_).reset();
+  fd.reset();
+  if (!shim_->out.is_open() && !shim_->err.is_open()) send(OutputClosed{});
+}
+
+void ProcessRun::take_output(LogStream stream, std::string_view bytes) {
+  active_at_ = system_clock().mono();
+  if (stream == LogStream::kOut) out_.feed(bytes);
+  if (stream == LogStream::kErr) err_.feed(bytes);
+  file_->write(bytes);
+  log_.add(stream, bytes);
+  if (std::string complaint = file_->take_complaint(); !complaint.empty()) {
+    log_.add_remark("[the full output is not kept: " + complaint + "]");
+  }
+  if (flush_at_ == kNever) flush_at_ = active_at_ + kFlushEvery;
+}
+
+void ProcessRun::flush_log() {
+  flush_at_ = kNever;
+  if (log_in_flight_ || log_.is_empty()) return;
+  log_in_flight_ = true;
+  auto call = [weak = weak_from_this(), &queue = host_.queue, &loop = host_.loop, claimed = claimed_,
+               chunks = log_.take()]() mutable {
+    Status status = queue.append_log(claimed->lease, chunks);
+    loop.post([weak, status = std::move(status), chunks = std::move(chunks)] {
+      if (const auto self = weak.lock()) self->log_stored(status, chunks);
+    });
+  };
+  calls_.post(std::move(call));
+}
+
+void ProcessRun::log_stored(const Status& status, const std::vector<LogChunk>& chunks) {
+  log_in_flight_ = false;
+  const bool is_last_word = phase_ == Phase::kFlushing;
+  if (!status) {
+    log_debug("worker", "log not stored", {{"task", lease().task.to_string()}, {"error", to_string(status.error())}});
+    if (!is_last_word) log_.put_back_as_lost(chunks);
+  }
+  if (is_last_word && (!status || log_.is_empty())) {
+    phase_ = Phase::kOver;
+  } else if (!log_.is_empty()) {
+    const MonoTime now = system_clock().mono();
+    flush_at_ = is_last_word ? now : now + kFlushEvery;
+  }
+}
+
+void ProcessRun::answer(HttpRequest request, Door::Reply reply) {
+  active_at_ = system_clock().mono();
+  calls_.post([&queue = host_.queue, &loop = host_.loop, claimed = claimed_, request = std::move(request),
+               reply = std::move(reply)]() mutable {
+    HttpResponse response = answer_door(queue, *claimed, request);
+    loop.post([reply = std::move(reply), response = std::move(response)] { reply(response); });
+  });
+}
+
+// ---- the end
+
+void ProcessRun::read_status() {
+  std::array<char, 1024> buffer;
+  const ssize_t size = ::read(shim_->status.get(), buffer.data(), buffer.size());
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0) {
+    status_watch_.reset();  // its end is told by the pidfd
+    return;
+  }
+  for (const std::string& line : status_lines_.feed({buffer.data(), static_cast<std::size_t>(size)})) {
+    const auto report = parse_report(line);
+    if (!report) continue;
+    if (const auto* failed = std::get_if<SpawnFailed>(&*report)) report_ = *failed;
+    if (const auto* exited = std::get_if<AgentExited>(&*report)) report_ = *exited;
+    if (const auto* killed = std::get_if<AgentKilled>(&*report)) report_ = *killed;
+  }
+}
+
+void ProcessRun::shim_ready() {
+  if (has_ended(*shim_)) shim_gone();
+}
+
+void ProcessRun::shim_gone() {
+  shim_watch_.reset();
+  drain_pipes();
+  if (!std::holds_alternative<std::monostate>(report_)) return begin_flushing(process_end());
+  // Killed from outside: what it watched over is ours now.
+  phase_ = Phase::kSweeping;
+  const MonoTime now = system_clock().mono();
+  sweep_until_ = now + kSweepMax;
+  sweep(now);
+}
+
+void ProcessRun::drain_pipes() {
+  for (int i = 0; i < kDrainReadsMax && status_watch_.is_set(); ++i) read_status();
+  for (int i = 0; i < kDrainReadsMax && out_watch_.is_set(); ++i) read_output(LogStream::kOut);
+  for (int i = 0; i < kDrainReadsMax && err_watch_.is_set(); ++i) read_output(LogStream::kErr);
+}
+
+void ProcessRun::sweep(MonoTime now) {
+  std::vector<pid_t> left = orphans();
+  kill_trees(left);
+  std::erase_if(left, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) == pid; });
+  sweep_at_ = now + kSweepPass;
+  if (!left.empty() && now < sweep_until_) return;
+  if (!left.empty()) {
+    log_error("worker", "processes of a run cannot be killed",
+              {{"task", lease().task.to_string()}, {"left", std::to_string(left.size())}});
+  }
+  drain_pipes();
+  begin_flushing(process_end());
+}
+
+ProcessEnd ProcessRun::process_end() const {
+  if (const auto* failed = std::get_if<SpawnFailed>(&report_)) {
+    return {NotStarted{fmt::format("cannot run {}: {}", profile_->argv.front(), std::strerror(failed->error_number))},
+            {}};
+  }
+  if (const auto* exited = std::get_if<AgentExited>(&report_)) return {Exited{exited->code}, cause(exited->by)};
+  if (const auto* killed = std::get_if<AgentKilled>(&report_))
+    return {KilledBySignal{killed->signal}, cause(killed->by)};
+  return {SupervisorLost{}, stop_cause_};
+}
+
+std::optional<StopCause> ProcessRun::cause(EndedBy by) const {
+  switch (by) {
+    case EndedBy::kItself:
+      return std::nullopt;
+    case EndedBy::kStop:
+      return stop_cause_;
+    case EndedBy::kFence:
+      return stop_cause_.value_or(StopCause::kLeaseLost);
+  }
+  return std::nullopt;
+}
+
+void ProcessRun::begin_flushing(ProcessEnd end) {
+  phase_ = Phase::kFlushing;
+  end_ = exec_outcome(end, {claimed_->task, out_, err_});
+  close_pipes();
+  door_.reset();
+  door_tick_ = kNever;
+  if (files_ && file_->is_empty()) files_->remove_if_empty();
+  log_.finish();
+  flush_log();
+  if (!log_in_flight_) phase_ = Phase::kOver;
+}
+
+void ProcessRun::close_pipes() {
+  for (EventLoop::Watch* watch : {&shim_watch_, &status_watch_, &in_watch_, &out_watch_, &err_watch_}) watch->reset();
+  shim_.reset();
+}
+
+RunEnded ProcessRun::end() const {
+  return {lease(), end_};
+}
+
+}  // namespace drover

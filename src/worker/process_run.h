@@ -1,0 +1,132 @@
+// One run of a task as a process: its shim, its input and output, its door, its timeouts.
+//
+// Everything here happens on the thread of one event loop; calls to the queue are made on a call thread and their
+// answers come back to the loop. Its phases:
+//
+//   kRunning ──shim gone──▶ kSweeping ──nothing left──▶ kFlushing ──log stored──▶ kOver
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "worker/agent_process.h"
+#include "worker/call_thread.h"
+#include "worker/door.h"
+#include "worker/event_loop.h"
+#include "worker/output.h"
+#include "worker/run_files.h"
+#include "worker/runner_profile.h"
+#include "worker/runners/exec.h"
+#include "worker/runs.h"
+#include "worker/shim_protocol.h"
+
+namespace drover {
+
+struct ProcessRunsOptions {
+  Runners runners;
+  std::string state_dir;
+  std::string shim_program = "/proc/self/exe";
+  Millis lease{30'000};
+  Millis grace{10'000};  // between TERM and KILL
+  std::size_t result_bytes_max = 1 << 20;
+  std::int64_t output_file_bytes_max = 1LL << 30;
+};
+
+class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
+ public:
+  // What the runs of one worker share.
+  struct Host {
+    TaskQueue& queue;
+    EventLoop& loop;
+    const ProcessRunsOptions& options;
+    const std::vector<std::string>& environment;
+  };
+
+  ProcessRun(Host host, CallThread& calls, ClaimedTask claimed, MonoTime expires_at);
+
+  void start(MonoTime now);
+  void lease_renewed(MonoTime expires_at);
+  void stop(StopReason reason, MonoTime now);
+  // Closes the control pipe: the shim kills its tree at once.
+  void abandon();
+
+  // Does what is due by now. Returns when to look again.
+  [[nodiscard]] MonoTime tick(MonoTime now);
+  [[nodiscard]] bool is_over() const { return phase_ == Phase::kOver; }
+  [[nodiscard]] RunEnded end() const;
+  [[nodiscard]] const Lease& lease() const { return claimed_->lease; }
+  [[nodiscard]] const ShimProcess* shim() const { return shim_ ? &*shim_ : nullptr; }
+
+ private:
+  enum class Phase : std::uint8_t { kRunning, kSweeping, kFlushing, kOver };
+  using Report = std::variant<std::monostate, SpawnFailed, AgentExited, AgentKilled>;
+
+  Status try_start();
+  Status open_door();
+  void watch_shim();
+  void write_input();
+  void close_input();
+  void read_output(LogStream stream);
+  void take_output(LogStream stream, std::string_view bytes);
+  void read_status();
+  void shim_ready();
+  void shim_gone();
+  void drain_pipes();
+  void close_pipes();
+  void sweep(MonoTime now);
+  void begin_flushing(ProcessEnd end);
+  [[nodiscard]] ProcessEnd process_end() const;
+  [[nodiscard]] std::optional<StopCause> cause(EndedBy by) const;
+
+  void ask_to_stop(StopCause cause, Millis grace, MonoTime now);
+  void send(const ShimOrder& order);
+  void check_timeouts(MonoTime now);
+  void answer(HttpRequest request, Door::Reply reply);
+  void flush_log();
+  void log_stored(const Status& status, const std::vector<LogChunk>& chunks);
+  [[nodiscard]] MonoTime next_tick() const;
+
+  Host host_;
+  CallThread& calls_;
+  std::shared_ptr<const ClaimedTask> claimed_;
+  const RunnerProfile* profile_ = nullptr;
+
+  Phase phase_ = Phase::kRunning;
+  std::optional<StopCause> stop_cause_;
+  Report report_;
+  decltype(Settlement::end) end_;
+
+  MonoTime expires_at_;
+  MonoTime started_at_{};
+  MonoTime active_at_{};  // latest sign of life
+  MonoTime shim_overdue_at_{Millis::max()};
+  MonoTime sweep_at_{};
+  MonoTime sweep_until_{};
+
+  std::optional<RunFiles> files_;
+  std::optional<OutputFile> file_;
+  std::optional<ShimProcess> shim_;
+  std::unique_ptr<Door> door_;
+  MonoTime door_tick_{Millis::max()};
+  std::string input_;
+  std::size_t input_written_ = 0;
+  LineReader status_lines_;
+  ResultCapture out_;
+  LastLine err_;
+  LogBuffer log_;
+  bool log_in_flight_ = false;
+  MonoTime flush_at_{Millis::max()};
+
+  // After what they watch: they go first.
+  EventLoop::Watch shim_watch_;
+  EventLoop::Watch status_watch_;
+  EventLoop::Watch in_watch_;
+  EventLoop::Watch out_watch_;
+  EventLoop::Watch err_watch_;
+};
+
+}  // namespace drover

@@ -1,0 +1,60 @@
+#include "drover/worker.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "worker/handler_runs.h"
+#include "worker/worker_loop.h"
+
+namespace drover {
+
+struct Worker::Impl {
+  TaskQueue& queue;
+  WorkerOptions options;
+  std::vector<Serve> serves;
+  HandlerRuns::Handlers handlers;
+  StopSignal stop;
+};
+
+Worker::Worker(TaskQueue& queue, WorkerOptions options)
+    : impl_(std::unique_ptr<Impl>(new Impl{queue, std::move(options), {}, {}, {}})) {}
+
+Worker::~Worker() = default;
+
+void Worker::handle(std::string type, Handler handler) {
+  std::string queue = type;
+  handle(std::move(type), std::move(queue), std::move(handler));
+}
+
+void Worker::handle(std::string type, std::string queue, Handler handler) {
+  impl_->serves.push_back({std::move(queue), type});
+  impl_->handlers.insert_or_assign(std::move(type), std::move(handler));
+}
+
+Result<WorkerReport> Worker::run() {
+  const WorkerOptions& options = impl_->options;
+  if (impl_->serves.empty()) return fail(ErrorCode::kInvalidArgument, "a worker needs at least one handler");
+  if (options.concurrency < 1) return fail(ErrorCode::kInvalidArgument, "concurrency must be at least 1");
+  if (const Status valid = check_heartbeat(options.lease, options.heartbeat); !valid)
+    return std::unexpected(valid.error());
+
+  const Waker wake;
+  HandlerRuns runs(impl_->queue, impl_->handlers, options.concurrency, options.lease, [&wake] { wake.wake(); });
+  const WorkerInfo info{
+      .id = new_worker_id(), .version = options.version, .serves = impl_->serves, .capacity = options.concurrency};
+  const auto counts =
+      drive_worker(impl_->queue, runs, wake, impl_->stop,
+                   {.worker = info,
+                    .lease = options.lease,
+                    .heartbeat = options.heartbeat,
+                    .drain = options.drain,
+                    .when_empty = options.until == RunUntil::kEmpty ? WhenEmpty::kFinish : WhenEmpty::kWait});
+  if (!counts) return std::unexpected(counts.error());
+  return WorkerReport{info.id, counts->completed, counts->failed, counts->released, counts->cancelled};
+}
+
+void Worker::stop() {
+  impl_->stop.request();
+}
+
+}  // namespace drover

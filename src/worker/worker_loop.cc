@@ -1,0 +1,125 @@
+#include "worker/worker_loop.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "worker/lease_keeper.h"
+
+namespace drover {
+namespace {
+
+constexpr std::size_t kHostnameBytesMax = 64;
+// How long the bell waits before it looks whether it is still wanted.
+constexpr Millis kBellWait{1'000};
+
+// A thread of the worker; ends with its owner.
+template <class Body>
+std::jthread worker_thread(Body body) {
+  return std::jthread([body = std::move(body)](const std::stop_token& stop) {
+    block_signals_in_this_thread();
+    body(stop);
+  });
+}
+
+// Renews leases at its own pace, whatever the claim loop waits for.
+class KeeperThread {
+ public:
+  KeeperThread(LeaseKeeper& keeper, const Waker& loop)
+      : thread_(worker_thread([this, &keeper, &loop](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            const Millis wait = keeper.step(system_clock().mono());
+            if (wait > Millis{0}) {
+              wait_for_wake(wake_, wake_, wait);
+            } else {
+              loop.wake();  // it waits for the first beat
+            }
+          }
+        })) {}
+  ~KeeperThread() {
+    thread_.request_stop();
+    wake_.wake();
+  }
+
+ private:
+  Waker wake_;
+  std::jthread thread_;
+};
+
+// Wakes the claim loop when the queue has changed.
+class BellThread {
+ public:
+  BellThread(TaskQueue& queue, const Waker& loop)
+      : thread_(worker_thread([&queue, &loop](const std::stop_token& stop) {
+          std::uint64_t seen = queue.changes();
+          while (!stop.stop_requested()) {
+            queue.wait_for_change(seen, kBellWait);
+            if (const std::uint64_t changes = queue.changes(); changes != seen) {
+              seen = changes;
+              loop.wake();
+            }
+          }
+        })) {}
+  void request_stop() { thread_.request_stop(); }
+
+ private:
+  std::jthread thread_;
+};
+
+ClaimLoopOptions claim_options(const WorkerLoopOptions& options) {
+  return {.worker_id = options.worker.id,
+          .serves = options.worker.serves,
+          .capacity = options.worker.capacity,
+          .lease = options.lease,
+          .drain = options.drain,
+          .when_empty = options.when_empty};
+}
+
+void run_loop(ClaimLoop& loop, const Waker& wake, const StopSignal& stop) {
+  int heeded = 0;
+  while (!loop.finished()) {
+    for (; heeded < stop.requests(); ++heeded) loop.drain(system_clock().mono());
+    const Millis wait = loop.step(system_clock().mono());
+    if (wait > Millis{0} && !loop.finished()) wait_for_wake(wake, stop.waker(), wait);
+  }
+}
+
+}  // namespace
+
+std::string new_worker_id() {
+  std::array<char, kHostnameBytesMax + 1> buffer{};
+  std::string hostname = ::gethostname(buffer.data(), kHostnameBytesMax) == 0 ? buffer.data() : "";
+  std::ranges::replace_if(hostname, [](char c) { return !is_name(std::string_view(&c, 1)); }, '-');
+  if (hostname.empty()) hostname = "localhost";
+  return fmt::format("{}:{}:{}", hostname, ::getpid(), new_task_id(system_rng(), system_clock().wall()).to_string());
+}
+
+Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& wake, const StopSignal& stop,
+                                     const WorkerLoopOptions& options) {
+  LeaseKeeper keeper(queue, runs, {.worker = options.worker, .lease = options.lease, .heartbeat = options.heartbeat});
+  if (const Status registered = keeper.register_now(system_clock().mono()); !registered) {
+    return std::unexpected(registered.error());
+  }
+  ClaimLoop loop(queue, runs, keeper, claim_options(options));
+  BellThread bell(queue, wake);
+  {
+    const KeeperThread keeper_thread(keeper, wake);
+    run_loop(loop, wake, stop);
+  }
+  bell.request_stop();  // the last word to the store is a change that wakes it
+  if (const Status gone = keeper.unregister("stopped"); !gone) {
+    log_warn("worker", "could not unregister", {{"error", to_string(gone.error())}});
+  }
+  if (loop.failure()) return std::unexpected(*loop.failure());
+  return loop.counts();
+}
+
+}  // namespace drover

@@ -1,0 +1,29 @@
+// Drives a worker's claim loop and lease keeper in real time, each on its own thread, until it is done.
+#pragma once
+
+#include <string>
+
+#include "worker/claim_loop.h"
+#include "worker/runs.h"
+#include "worker/wake.h"
+
+namespace drover {
+
+struct WorkerLoopOptions {
+  WorkerInfo worker;
+  Millis lease{30'000};
+  Millis heartbeat{5'000};
+  Millis drain{30'000};
+  WhenEmpty when_empty = WhenEmpty::kWait;
+};
+
+// {hostname}:{pid}:{uuid}
+[[nodiscard]] std::string new_worker_id();
+
+// Works until `stop` is requested or, with WhenEmpty::kFinish, the queues are empty; then drains, unregisters and
+// returns what was done. `wake` is rung by the runs when one has ended. An error: the queue could not be reached from
+// the start, or refuses this worker.
+[[nodiscard]] Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& wake,
+                                                   const StopSignal& stop, const WorkerLoopOptions& options);
+
+}  // namespace drover
