@@ -1,9 +1,9 @@
 // SideFiles: what a store on a file needs of the operating system beside SQLite: a lock, a bell and spare room.
 //
-// The real one (posix_side_files.h) keeps PATH-lock, PATH-bell and PATH-ballast. A simulator that runs several stores on
-// an in-memory VFS on one thread gives its own. Calls of lock() to unlock() never overlap within one store; ring, room,
-// drop_ballast and restore_ballast are made between them or by the same thread. wait_for_ring is only called by the
-// store's own watcher thread, which exists once someone has called Store::wait_for_change.
+// The real one (posix_side_files.h) keeps PATH-lock, PATH-bell and PATH-ballast. A simulator that runs several stores
+// on an in-memory VFS on one thread gives its own. Calls of lock() to unlock() never overlap within one store; ring,
+// room, drop_ballast and restore_ballast are made between them or by the same thread. wait_for_ring is only called by
+// the store's own watcher thread, which exists once someone has called Store::wait_for_change.
 #pragma once
 
 #include <cstdint>

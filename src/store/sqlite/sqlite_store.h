@@ -20,18 +20,19 @@ struct SqliteOptions {
   std::string path;  // empty: in memory
   Clock* clock = &system_clock();
   Synchronous synchronous = Synchronous::kFull;
-  Millis lock_wait{8'000};         // for the lock; below the 10 s in which a caller is answered
-  Millis busy_wait{1'000};         // for SQLite's own locks, held by other programs
-  std::int64_t ballast_bytes = 64LL << 20;  // 0: none
-  std::int64_t log_bytes_max = 1LL << 20;   // kept of the output of one run
+  Millis lock_wait{8'000};                        // for the lock; below the 10 s in which a caller is answered
+  Millis busy_wait{1'000};                        // for SQLite's own locks, held by other programs
+  std::int64_t ballast_bytes = 64LL << 20;        // 0: none
+  std::int64_t log_bytes_max = 1LL << 20;         // kept of the output of one run
   std::int64_t checkpoint_wal_bytes = 4LL << 20;  // the write-ahead log is folded in when it has grown past this
 
-  // For simulators: the VFS that SQLite uses (its default if empty) and the side files (the real ones if null; with these
-  // set no file is touched but through the VFS).
+  // For simulators: the VFS that SQLite uses (its default if empty) and the side files (the real ones if null; with
+  // these set no file is touched but through the VFS).
   std::string vfs;
   std::unique_ptr<SideFiles> side_files;
-  // After a failed fsync nothing that was written before it can be trusted to be on disk, and asking again proves nothing. The
-  // default logs and aborts; if a test's handler returns, the store answers kStoreUnavailable from then on.
+  // After a failed fsync nothing that was written before it can be trusted to be on disk, and asking again proves
+  // nothing. The default logs and aborts; if a test's handler returns, the store answers kStoreUnavailable from then
+  // on.
   std::function<void(const std::string& what)> on_sync_failure;
 };
 

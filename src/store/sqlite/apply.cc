@@ -1,0 +1,155 @@
+#include "store/sqlite/apply.h"
+
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/check.h"
+#include "base/planted_bug.h"
+#include "embedded/sqlite.h"
+#include "store/sqlite/named_sql.h"
+#include "store/sqlite/step_write.h"
+#include "store/sqlite/writer.h"
+
+namespace drover::sqlite {
+namespace {
+
+constexpr std::string_view kSeqOfRequest = named_sql(embedded::tasks_sql, "seq_of_request");
+
+bool is_new(const Step& step) {
+  return step.expected_revision == 0;
+}
+
+// What the checks found, for the writes.
+class Group {
+ public:
+  Group(Transaction& transaction, const StepGroup& group) : transaction_(transaction), group_(group) {}
+
+  [[nodiscard]] Applied apply();
+
+ private:
+  [[nodiscard]] Applied check();
+  [[nodiscard]] Applied check_new(const Step& step);
+  [[nodiscard]] Applied check_stored(const Step& step);
+  [[nodiscard]] bool parents_exist(const Step& step);
+  [[nodiscard]] bool has_capacity();
+  void write();
+  [[nodiscard]] std::int64_t write_new(const Step& step);
+  void write_dependencies(const Step& step);
+
+  Transaction& transaction_;
+  const StepGroup& group_;
+  std::unordered_map<TaskId, Stored> stored_;
+  std::unordered_map<TaskId, std::int64_t> parents_;                  // seqs of stored parents of new tasks
+  std::unordered_map<TaskId, std::int64_t> added_;                    // seqs of new tasks; 0 before they are written
+  std::set<std::pair<std::string_view, std::string_view>> requests_;  // owner and request id of new tasks
+};
+
+Applied Group::apply() {
+  const Applied verdict = check();
+  if (verdict == Applied::kDone) write();
+  return verdict;
+}
+
+Applied Group::check() {
+  std::unordered_set<TaskId> seen;
+  for (const Step& step : group_.steps) {
+    CHECK_MSG(seen.insert(step.next.task.id).second, "two steps for one task in one group");
+    if (is_new(step)) added_.emplace(step.next.task.id, 0);
+  }
+  for (const Step& step : group_.steps) {
+    const Applied verdict = is_new(step) ? check_new(step) : check_stored(step);
+    if (verdict != Applied::kDone) return verdict;
+  }
+  return has_capacity() ? Applied::kDone : Applied::kQueueFull;
+}
+
+Applied Group::check_new(const Step& step) {
+  const Task& task = step.next.task;
+  // The request id first: an exact replay may well name the same task id.
+  if (task.request_id) {
+    if (!requests_.emplace(task.owner, *task.request_id).second) return Applied::kRequestTaken;
+    if (transaction_.db().number(kSeqOfRequest, task.owner, *task.request_id) != 0) return Applied::kRequestTaken;
+  }
+  if (find_stored(transaction_.db(), task.id)) return Applied::kIdTaken;
+  return parents_exist(step) ? Applied::kDone : Applied::kConflict;
+}
+
+// A parent may have gone since it was read: retention deletes finished tasks.
+bool Group::parents_exist(const Step& step) {
+  for (const TaskId& parent : step.next.task.depends_on) {
+    if (added_.contains(parent) || parents_.contains(parent)) continue;
+    const std::optional<Stored> found = find_stored(transaction_.db(), parent);
+    if (!found) return false;
+    parents_.emplace(parent, found->seq);
+  }
+  return true;
+}
+
+Applied Group::check_stored(const Step& step) {
+  std::optional<Stored> found = find_stored(transaction_.db(), step.next.task.id);
+  if (!found) return Applied::kConflict;
+  const bool guards_beats = step.guard == Step::Guard::kRevisionAndBeats;
+  const bool unguarded = guards_beats && planted(PlantedBug::kReclaimIgnoresRevision);
+  const bool held =
+      found->revision == step.expected_revision && (!guards_beats || found->lease_beats == step.expected_beats);
+  if (!held && !unguarded) return Applied::kConflict;
+  stored_.emplace(step.next.task.id, *std::move(found));
+  return Applied::kDone;
+}
+
+bool Group::has_capacity() {
+  if (!group_.capacity || added_.empty()) return true;
+  std::map<std::string_view, std::int64_t> added_by_owner;
+  for (const Step& step : group_.steps) {
+    if (is_new(step)) ++added_by_owner[step.next.task.owner];
+  }
+  if (transaction_.waiting() + static_cast<std::int64_t>(added_.size()) > group_.capacity->waiting_max) return false;
+  for (const auto& [owner, added] : added_by_owner) {
+    if (transaction_.waiting_of(std::string(owner)) + added > group_.capacity->waiting_per_owner_max) return false;
+  }
+  return true;
+}
+
+void Group::write() {
+  for (const Step& step : group_.steps) {
+    if (is_new(step)) added_[step.next.task.id] = write_new(step);
+  }
+  for (const Step& step : group_.steps) {
+    if (is_new(step)) {
+      write_dependencies(step);
+      continue;
+    }
+    update_task(transaction_, stored_.at(step.next.task.id), step, std::nullopt);
+    if (planted(PlantedBug::kDependentsReleasedApart)) transaction_.commit_apart(kSettleFailpoints);
+  }
+}
+
+std::int64_t Group::write_new(const Step& step) {
+  if (!planted(PlantedBug::kRequestIdApart)) return insert_task(transaction_, step);
+  Step without = step;
+  without.next.task.request_id.reset();
+  const std::int64_t seq = insert_task(transaction_, without);
+  transaction_.commit_apart(kEnqueueFailpoints);
+  transaction_.db().run("UPDATE task SET request_id = ?1 WHERE seq = ?2", step.next.task.request_id, seq);
+  return seq;
+}
+
+void Group::write_dependencies(const Step& step) {
+  std::vector<std::int64_t> parents;
+  for (const TaskId& parent : step.next.task.depends_on) {
+    const auto added = added_.find(parent);
+    parents.push_back(added != added_.end() ? added->second : parents_.at(parent));
+  }
+  insert_dependencies(transaction_, added_.at(step.next.task.id), parents);
+}
+
+}  // namespace
+
+Applied apply_group(Transaction& transaction, const StepGroup& group) {
+  return Group(transaction, group).apply();
+}
+
+}  // namespace drover::sqlite

@@ -1,0 +1,101 @@
+#include "store/sqlite/fleet.h"
+
+#include "base/json.h"
+#include "embedded/sqlite.h"
+#include "store/sqlite/named_sql.h"
+
+namespace drover::sqlite {
+namespace {
+
+constexpr std::string_view kRegisterWorker = named_sql(embedded::fleet_sql, "register_worker");
+constexpr std::string_view kUnregisterWorker = named_sql(embedded::fleet_sql, "unregister_worker");
+constexpr std::string_view kWorkers = named_sql(embedded::fleet_sql, "workers");
+constexpr std::string_view kForgetWorkers = named_sql(embedded::fleet_sql, "forget_workers");
+constexpr std::string_view kConfig = named_sql(embedded::fleet_sql, "config");
+constexpr std::string_view kPutConfig = named_sql(embedded::fleet_sql, "put_config");
+
+std::string pack_serves(const std::vector<Serve>& serves) {
+  json::Writer writer;
+  writer.begin_array();
+  for (const Serve& serve : serves) {
+    writer.begin_array().string(serve.queue);
+    if (serve.type) {
+      writer.string(*serve.type);
+    } else {
+      writer.null();
+    }
+    writer.end_array();
+  }
+  writer.end_array();
+  return std::move(writer).take();
+}
+
+Serve unpack_serve(const json::Value& item) {
+  const json::Value::Array* pair = item.as_array();
+  if (pair == nullptr || pair->size() != 2 || (*pair)[0].as_string() == nullptr) {
+    throw SqliteFailure(SQLITE_CORRUPT, "unreadable serves of a worker");
+  }
+  Serve serve{*(*pair)[0].as_string(), std::nullopt};
+  if (const std::string* type = (*pair)[1].as_string()) serve.type = *type;
+  return serve;
+}
+
+std::vector<Serve> unpack_serves(const std::string& packed) {
+  const Result<json::Value> value = json::parse(packed);
+  const json::Value::Array* items = value ? value->as_array() : nullptr;
+  if (items == nullptr) throw SqliteFailure(SQLITE_CORRUPT, "unreadable serves of a worker");
+  std::vector<Serve> serves;
+  for (const json::Value& item : *items) serves.push_back(unpack_serve(item));
+  return serves;
+}
+
+}  // namespace
+
+void put_worker(Transaction& transaction, const WorkerInfo& worker) {
+  transaction.db().run(kRegisterWorker, worker.id, worker.version, pack_serves(worker.serves), worker.capacity,
+                       transaction.now(), transaction.mono().since_origin, worker.draining);
+}
+
+void delete_worker(Transaction& transaction, const std::string& id) {
+  transaction.db().run(kUnregisterWorker, id);
+}
+
+std::vector<WorkerInfo> read_workers(Connection& db) {
+  Statement query = db.prepare(kWorkers);
+  std::vector<WorkerInfo> workers;
+  while (query.step()) {
+    WorkerInfo worker;
+    worker.id = query.text();
+    worker.version = query.text();
+    worker.serves = unpack_serves(query.text());
+    worker.capacity = query.small();
+    worker.registered_at = query.time();
+    worker.last_beat_at = query.time();
+    worker.draining = query.flag();
+    workers.push_back(std::move(worker));
+  }
+  return workers;
+}
+
+std::vector<std::string> delete_silent_workers(Transaction& transaction, Millis silent_for) {
+  Statement deletion = transaction.db().prepare(kForgetWorkers);
+  deletion.bind(transaction.mono().since_origin - silent_for);
+  std::vector<std::string> ids;
+  while (deletion.step()) ids.push_back(deletion.text());
+  return ids;
+}
+
+Config read_config(Connection& db) {
+  Statement query = db.prepare(kConfig);
+  if (!query.step()) return {};
+  const std::int64_t version = query.integer();
+  return {version, query.text()};
+}
+
+bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version) {
+  if (read_config(transaction.db()).version != based_on_version) return false;
+  transaction.db().run(kPutConfig, based_on_version + 1, document, transaction.now());
+  return true;
+}
+
+}  // namespace drover::sqlite

@@ -1,0 +1,20 @@
+// What a fleet shares: its workers and its policy document.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "store/sqlite/transaction.h"
+#include "store/store.h"
+
+namespace drover::sqlite {
+
+void put_worker(Transaction& transaction, const WorkerInfo& worker);
+void delete_worker(Transaction& transaction, const std::string& id);
+[[nodiscard]] std::vector<WorkerInfo> read_workers(Connection& db);
+[[nodiscard]] std::vector<std::string> delete_silent_workers(Transaction& transaction, Millis silent_for);
+
+[[nodiscard]] Config read_config(Connection& db);
+[[nodiscard]] bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version);
+
+}  // namespace drover::sqlite

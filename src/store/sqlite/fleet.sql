@@ -1,0 +1,29 @@
+-- Workers and the policy document. See fleet.cc.
+
+-- name: register_worker
+-- Inputs: id, version, serves, capacity, wall time, monotonic time, draining. Writes: worker. Again: the time of the first
+-- registration stays.
+INSERT INTO worker (id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)
+  ON CONFLICT (id) DO UPDATE SET version = excluded.version, serves = excluded.serves, capacity = excluded.capacity,
+    last_beat_at = excluded.last_beat_at, last_beat_mono = excluded.last_beat_mono, draining = excluded.draining;
+
+-- name: unregister_worker
+-- Inputs: id. Writes: worker.
+DELETE FROM worker WHERE id = ?1;
+
+-- name: workers
+SELECT id, version, serves, capacity, registered_at, last_beat_at, draining FROM worker ORDER BY registered_at, id;
+
+-- name: forget_workers
+-- Inputs: monotonic time before which the last beat is too old. Result: the ids of those that went. Writes: worker.
+DELETE FROM worker WHERE last_beat_mono <= ?1
+  AND NOT EXISTS (SELECT 1 FROM task WHERE task.state = 3 AND task.worker_id = worker.id)
+RETURNING id;
+
+-- name: config
+SELECT version, document FROM config ORDER BY version DESC LIMIT 1;
+
+-- name: put_config
+-- Inputs: version, document, wall time. Writes: config.
+INSERT INTO config (version, document, applied_at) VALUES (?1, ?2, ?3);

@@ -1,0 +1,234 @@
+#include "store/sqlite/reads.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <set>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "embedded/sqlite.h"
+#include "store/sqlite/named_sql.h"
+#include "store/sqlite/record_row.h"
+
+namespace drover::sqlite {
+namespace {
+
+constexpr std::string_view kReadHead = named_sql(embedded::tasks_sql, "read_head");
+constexpr std::string_view kReadAll = named_sql(embedded::tasks_sql, "read_all");
+constexpr std::string_view kReadAllBySeq = named_sql(embedded::tasks_sql, "read_all_by_seq");
+constexpr std::string_view kDependents = named_sql(embedded::reads_sql, "dependents");
+constexpr std::string_view kChildren = named_sql(embedded::reads_sql, "children");
+constexpr std::string_view kRequest = named_sql(embedded::reads_sql, "request");
+constexpr std::string_view kRuns = named_sql(embedded::reads_sql, "runs");
+constexpr std::string_view kEvents = named_sql(embedded::reads_sql, "events");
+constexpr std::string_view kLastEventSeq = named_sql(embedded::reads_sql, "last_event_seq");
+constexpr std::string_view kList = named_sql(embedded::reads_sql, "list");
+constexpr std::string_view kListByState = named_sql(embedded::reads_sql, "list_by_state");
+constexpr std::string_view kListByTag = named_sql(embedded::reads_sql, "list_by_tag");
+constexpr std::string_view kListByParent = named_sql(embedded::reads_sql, "list_by_parent");
+constexpr std::string_view kBacklog = named_sql(embedded::reads_sql, "backlog");
+
+constexpr std::int64_t kPageBytesMax = 16 << 20;
+
+std::int64_t state_bits(const std::vector<TaskState>& states) {
+  if (states.empty()) return (1 << kTaskStateCount) - 1;
+  std::int64_t bits = 0;
+  for (const TaskState state : states) bits |= std::int64_t{1} << static_cast<int>(state);
+  return bits;
+}
+
+// Where a page starts: newest first, so before the last seq of the one before it.
+Result<std::int64_t> parse_cursor(const std::optional<std::string>& cursor) {
+  if (!cursor) return std::numeric_limits<std::int64_t>::max();
+  std::int64_t before = 0;
+  const char* end = cursor->data() + cursor->size();
+  const auto [stop, error] = std::from_chars(cursor->data(), end, before);
+  if (error != std::errc() || stop != end || before <= 0) {
+    return fail(ErrorCode::kInvalidArgument, "not a cursor: " + quoted_excerpt(*cursor));
+  }
+  return before;
+}
+
+void bind_filter(Statement& query, const TaskFilter& filter, std::int64_t before, int limit) {
+  query.bind(before, limit, filter.type, filter.queue, filter.owner, state_bits(filter.states));
+}
+
+void read_seqs(Statement& query, std::vector<std::int64_t>& seqs) {
+  while (query.step()) seqs.push_back(query.integer());
+}
+
+// The seqs of the page, newest first, by the index that narrows the search most.
+std::vector<std::int64_t> list_seqs(Connection& db, const TaskFilter& filter, std::int64_t before, int limit) {
+  std::vector<std::int64_t> seqs;
+  if (filter.parent_id || filter.tag || filter.states.empty()) {
+    Statement query = db.prepare(filter.parent_id ? kListByParent : filter.tag ? kListByTag : kList);
+    bind_filter(query, filter, before, limit);
+    if (filter.parent_id) query.bind(*filter.parent_id);
+    if (filter.parent_id || filter.tag) query.bind(filter.tag);
+    read_seqs(query, seqs);
+    return seqs;
+  }
+  for (const TaskState state : std::set(filter.states.begin(), filter.states.end())) {
+    Statement query = db.prepare(kListByState);
+    bind_filter(query, filter, before, limit);
+    query.bind(static_cast<int>(state));
+    read_seqs(query, seqs);
+  }
+  std::ranges::sort(seqs, std::greater());
+  if (seqs.size() > static_cast<std::size_t>(limit)) seqs.resize(static_cast<std::size_t>(limit));
+  return seqs;
+}
+
+Event read_event(Statement& row) {
+  Event event;
+  event.seq = row.integer();
+  event.at = row.time();
+  event.name = row.text();
+  event.task = row.task_id();
+  event.type = row.text();
+  event.queue = row.text();
+  event.owner = row.text();
+  event.state = static_cast<TaskState>(row.small());
+  event.run = row.small();
+  event.generation = row.small();
+  event.data = row.text();
+  return event;
+}
+
+RunSummary read_run(Statement& row) {
+  RunSummary run;
+  run.run = row.small();
+  run.generation = row.small();
+  run.worker_id = row.text();
+  run.started_at = row.time();
+  run.ended_at = row.maybe_time();
+  run.outcome = row.text();
+  run.error = read_error(row);
+  run.exit_code = row.maybe_small();
+  run.note = row.maybe_text();
+  return run;
+}
+
+void log_unreadable(const SqliteFailure& failure) {
+  log_error("store", "a task's record is unreadable and is left out", {{"why", failure.what()}});
+}
+
+std::optional<TaskRecord> read_record(Connection& db, std::int64_t seq) {
+  Statement query = db.prepare(kReadAllBySeq);
+  if (!query.bind(seq).step()) return std::nullopt;
+  try {
+    return read_all(query);
+  } catch (const SqliteFailure& failure) {
+    log_unreadable(failure);
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<TaskRecord> read_task(Connection& db, const TaskId& id, Parts parts) {
+  Statement query = db.prepare(parts == Parts::kAll ? kReadAll : kReadHead);
+  if (!query.bind(id).step()) return std::nullopt;
+  return parts == Parts::kAll ? read_all(query) : read_head(query);
+}
+
+std::optional<TaskId> find_request(Connection& db, const std::string& owner, const std::string& request_id) {
+  Statement query = db.prepare(kRequest);
+  if (!query.bind(owner, request_id).step()) return std::nullopt;
+  return query.task_id();
+}
+
+std::vector<TaskRecord> read_heads(Statement& query) {
+  std::vector<TaskRecord> records;
+  while (query.step()) {
+    try {
+      records.push_back(read_head(query));
+    } catch (const SqliteFailure& failure) {
+      log_unreadable(failure);
+    }
+  }
+  return records;
+}
+
+std::vector<TaskRecord> read_records(Connection& db, std::span<const std::int64_t> seqs) {
+  std::vector<TaskRecord> records;
+  for (const std::int64_t seq : seqs) {
+    if (std::optional<TaskRecord> record = read_record(db, seq)) records.push_back(*std::move(record));
+  }
+  return records;
+}
+
+std::vector<TaskRecord> read_dependents(Connection& db, const TaskId& parent) {
+  Statement query = db.prepare(kDependents);
+  query.bind(parent);
+  return read_heads(query);
+}
+
+std::vector<TaskRecord> read_children(Connection& db, const TaskId& spawner) {
+  Statement query = db.prepare(kChildren);
+  query.bind(spawner);
+  return read_heads(query);
+}
+
+std::vector<RunSummary> read_runs(Connection& db, const TaskId& id, int limit) {
+  Statement query = db.prepare(kRuns);
+  query.bind(id, limit);
+  std::vector<RunSummary> runs;
+  while (query.step()) runs.push_back(read_run(query));
+  return runs;
+}
+
+std::vector<Event> read_events(Connection& db, std::int64_t after, int limit) {
+  Statement query = db.prepare(kEvents);
+  query.bind(after, limit);
+  std::vector<Event> events;
+  while (query.step()) events.push_back(read_event(query));
+  return events;
+}
+
+std::int64_t last_event_seq(Connection& db) {
+  return db.number(kLastEventSeq);
+}
+
+Backlog read_backlog(Connection& db, std::span<const Serve> serves) {
+  Backlog sum;
+  for (std::size_t i = 0; i < serves.size(); ++i) {
+    const Serve& serve = serves[i];
+    // What another serve covers is counted there.
+    const bool covered = std::ranges::any_of(serves, [&](const Serve& other) {
+      return other.queue == serve.queue && (other.type == serve.type ? &other < &serve : !other.type);
+    });
+    if (covered) continue;
+    Statement query = db.prepare(kBacklog);
+    query.bind(serve.queue, serve.type).step();
+    sum.waiting += query.integer();
+    sum.running += query.integer();
+    sum.blocked += query.integer();
+  }
+  return sum;
+}
+
+Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,
+                              const std::optional<std::string>& cursor) {
+  if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
+  const Result<std::int64_t> before = parse_cursor(cursor);
+  if (!before) return std::unexpected(before.error());
+  // One more than asked for tells whether there is another page.
+  const std::vector<std::int64_t> seqs = list_seqs(db, filter, *before, limit + 1);
+  RecordPage page;
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < seqs.size(); ++i) {
+    if (std::cmp_equal(i, limit) || bytes > kPageBytesMax) {
+      page.cursor = std::to_string(seqs[i - 1]);
+      break;
+    }
+    std::optional<TaskRecord> record = read_record(db, seqs[i]);
+    if (!record) continue;
+    bytes += body_bytes(record->task);
+    page.records.push_back(*std::move(record));
+  }
+  return page;
+}
+
+}  // namespace drover::sqlite

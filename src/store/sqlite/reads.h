@@ -1,0 +1,34 @@
+// Reading: tasks by id and by filter, their relations, runs and events.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/sqlite/connection.h"
+#include "store/store.h"
+
+namespace drover::sqlite {
+
+[[nodiscard]] std::optional<TaskRecord> read_task(Connection& db, const TaskId& id, Parts parts);
+[[nodiscard]] std::optional<TaskId> find_request(Connection& db, const std::string& owner,
+                                                 const std::string& request_id);
+[[nodiscard]] std::vector<TaskRecord> read_dependents(Connection& db, const TaskId& parent);
+[[nodiscard]] std::vector<TaskRecord> read_children(Connection& db, const TaskId& spawner);
+[[nodiscard]] std::vector<RunSummary> read_runs(Connection& db, const TaskId& id, int limit);
+[[nodiscard]] std::vector<Event> read_events(Connection& db, std::int64_t after, int limit);
+[[nodiscard]] std::int64_t last_event_seq(Connection& db);
+[[nodiscard]] Backlog read_backlog(Connection& db, std::span<const Serve> serves);
+// Whole records, newest first. A page ends early when its bodies grow large. kInvalidArgument for a cursor that is none
+// of ours.
+[[nodiscard]] Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,
+                                            const std::optional<std::string>& cursor);
+
+// Whole records in the order of seqs; one that is gone or cannot be read is left out.
+[[nodiscard]] std::vector<TaskRecord> read_records(Connection& db, std::span<const std::int64_t> seqs);
+
+// The rows that are left of a bound query over the columns of task; one that cannot be read is logged and left out.
+[[nodiscard]] std::vector<TaskRecord> read_heads(Statement& query);
+
+}  // namespace drover::sqlite

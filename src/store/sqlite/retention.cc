@@ -1,0 +1,98 @@
+#include "store/sqlite/retention.h"
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "embedded/sqlite.h"
+#include "store/sqlite/named_sql.h"
+
+namespace drover::sqlite {
+namespace {
+
+constexpr std::string_view kOldestFinished = named_sql(embedded::retention_sql, "oldest_finished");
+constexpr std::string_view kOldestEvents = named_sql(embedded::retention_sql, "oldest_events");
+constexpr std::string_view kDeleteEvents = named_sql(embedded::retention_sql, "delete_events");
+constexpr std::array kDeletions{
+    named_sql(embedded::retention_sql, "delete_task"),
+    named_sql(embedded::retention_sql, "delete_body"),
+    named_sql(embedded::retention_sql, "delete_output"),
+    named_sql(embedded::retention_sql, "delete_tags"),
+    named_sql(embedded::retention_sql, "delete_dependencies_on"),
+    named_sql(embedded::retention_sql, "delete_dependencies_of"),
+    named_sql(embedded::retention_sql, "delete_runs"),
+    named_sql(embedded::retention_sql, "delete_log"),
+    named_sql(embedded::retention_sql, "delete_log_total"),
+};
+
+// A task makes several events.
+constexpr int kEventsPerTask = 10;
+
+struct Finished {
+  std::int64_t seq = 0;
+  Time finished_at{};
+  std::int64_t held_bytes = 0;
+  Task task;  // as far as its event needs it
+};
+
+std::vector<Finished> oldest_finished(Connection& db, int limit) {
+  Statement query = db.prepare(kOldestFinished);
+  query.bind(limit);
+  std::vector<Finished> found;
+  while (query.step()) {
+    Finished finished;
+    finished.seq = query.integer();
+    finished.finished_at = query.time();
+    finished.held_bytes = query.integer();
+    finished.task.id = query.task_id();
+    finished.task.type = query.text();
+    finished.task.queue = query.text();
+    finished.task.owner = query.text();
+    finished.task.state = static_cast<TaskState>(query.small());
+    finished.task.run = query.small();
+    finished.task.generation = query.small();
+    found.push_back(std::move(finished));
+  }
+  return found;
+}
+
+void expire_events(Transaction& transaction, const Retention& retention, int limit) {
+  const std::int64_t first_kept = transaction.last_event_seq() - retention.events_max + 1;
+  std::optional<std::int64_t> last_gone;
+  {
+    Statement query = transaction.db().prepare(kOldestEvents);
+    query.bind(limit);
+    while (query.step()) {
+      const std::int64_t seq = query.integer();
+      // The first one to stay ends the search, so that no hole is torn when the wall clock has jumped.
+      if (query.time() > transaction.now() - retention.event_age && seq >= first_kept) break;
+      last_gone = seq;
+    }
+  }
+  if (last_gone) transaction.db().run(kDeleteEvents, *last_gone);
+}
+
+}  // namespace
+
+void delete_task_rows(Connection& db, std::int64_t seq) {
+  for (const std::string_view deletion : kDeletions) db.run(deletion, seq);
+}
+
+int expire_finished(Transaction& transaction, const Retention& retention, int limit) {
+  CountChanges::Change kept = transaction.finished();
+  int gone = 0;
+  for (const Finished& finished : oldest_finished(transaction.db(), limit)) {
+    const bool too_old = finished.finished_at <= transaction.now() - retention.age;
+    if (!too_old && kept.tasks <= retention.tasks_max && kept.bytes <= retention.bytes_max) break;
+    delete_task_rows(transaction.db(), finished.seq);
+    transaction.count(finished.task.owner, finished.task.state, {-1, -finished.held_bytes});
+    transaction.add_event(finished.task, "task.deleted", "{}");
+    kept.tasks -= 1;
+    kept.bytes -= finished.held_bytes;
+    ++gone;
+  }
+  expire_events(transaction, retention, limit * kEventsPerTask);
+  return gone;
+}
+
+}  // namespace drover::sqlite

@@ -1,0 +1,35 @@
+-- Letting go of finished tasks and old events. See retention.cc.
+
+-- name: oldest_finished
+-- Inputs: limit. Result: finished tasks, oldest first, with the columns of their last event. One whose dependents are not
+-- dealt with stays.
+SELECT seq, finished_at, held_bytes, id, type, queue, owner, state, run, generation
+FROM task WHERE state >= 5 AND cascade_due = 0 ORDER BY finished_at LIMIT ?1;
+
+-- name: delete_task
+-- Inputs: seq. Writes: the tables named.
+DELETE FROM task WHERE seq = ?1;
+-- name: delete_body
+DELETE FROM body WHERE seq = ?1;
+-- name: delete_output
+DELETE FROM output WHERE seq = ?1;
+-- name: delete_tags
+DELETE FROM tag WHERE seq = ?1;
+-- name: delete_dependencies_on
+DELETE FROM dependency WHERE parent = ?1;
+-- name: delete_dependencies_of
+DELETE FROM dependency WHERE child = ?1;
+-- name: delete_runs
+DELETE FROM run WHERE seq = ?1;
+-- name: delete_log
+DELETE FROM log WHERE seq = ?1;
+-- name: delete_log_total
+DELETE FROM log_total WHERE seq = ?1;
+
+-- name: oldest_events
+-- Inputs: limit. Result: seq and time, oldest first.
+SELECT seq, at FROM event ORDER BY seq LIMIT ?1;
+
+-- name: delete_events
+-- Inputs: up to which seq. Writes: event.
+DELETE FROM event WHERE seq <= ?1;

@@ -1,0 +1,98 @@
+#include "store/sqlite/schema.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "embedded/sqlite.h"
+
+namespace drover::sqlite {
+namespace {
+
+// "DRVR": tells a database of ours from any other.
+constexpr int kApplicationId = 0x44525652;
+
+// migrations[i] leads from version i to i + 1.
+constexpr std::array<std::string_view, kSchemaVersion> kMigrations{embedded::schema_v1_sql, embedded::migrate_v2_sql};
+
+// A time before any that a monotonic clock shows.
+constexpr std::int64_t kLongAgo = -(std::int64_t{1} << 60);
+
+bool is_empty(Connection& db) {
+  return db.number("SELECT count(*) FROM sqlite_master") == 0;
+}
+
+int read_version(Connection& db) {
+  if (is_empty(db)) return 0;
+  Statement query = db.prepare("SELECT value FROM meta WHERE key = 'schema_version'");
+  if (!query.step()) throw SqliteFailure(SQLITE_CORRUPT, "no schema version in table meta");
+  const std::string text = query.text();
+  int version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (error != std::errc() || end != text.data() + text.size() || version < 1) {
+    throw SqliteFailure(SQLITE_CORRUPT, "the schema version is not a number: " + text);
+  }
+  return version;
+}
+
+bool is_of_boot(Connection& db, const std::string& boot) {
+  return db.number("SELECT count(*) FROM meta WHERE key = 'boot_id' AND value = ?1", boot) == 1;
+}
+
+void migrate(Connection& db, int from) {
+  const RollbackGuard rollback(db);
+  db.execute_script("BEGIN IMMEDIATE");
+  for (int version = from; version < kSchemaVersion; ++version) {
+    db.execute_script(kMigrations[static_cast<std::size_t>(version)]);
+  }
+  db.run("UPDATE meta SET value = ?1 WHERE key = 'schema_version'", std::to_string(kSchemaVersion));
+  db.execute_script(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  db.execute_script("COMMIT");
+}
+
+}  // namespace
+
+Status prepare_schema(Connection& db, const std::string& path) {
+  const std::int64_t application_id = db.number("PRAGMA application_id");
+  if (application_id != kApplicationId && !is_empty(db)) {
+    return fail(ErrorCode::kStoreDamaged, fmt::format("{} is a database of another program; name another file", path),
+                "sqlite.open");
+  }
+  const int version = read_version(db);
+  if (version > kSchemaVersion) {
+    return fail(
+        ErrorCode::kSchemaTooNew,
+        fmt::format("{} has schema {}, this program knows {}: use a newer drover", path, version, kSchemaVersion),
+        "sqlite.open");
+  }
+  // Readers go on while one writes, and a commit is one append. Databases in memory have a mode of their own.
+  db.execute_script("PRAGMA journal_mode = WAL");
+  if (version == kSchemaVersion) return {};
+  migrate(db, version);
+  if (version > 0) {
+    log_info("store", "the database was brought up to date",
+             {{"path", path}, {"from", std::to_string(version)}, {"to", std::to_string(kSchemaVersion)}});
+  }
+  return {};
+}
+
+bool is_current(Connection& db, const Clock& clock) {
+  return db.number("PRAGMA application_id") == kApplicationId && read_version(db) == kSchemaVersion &&
+         is_of_boot(db, clock.boot_id());
+}
+
+void adopt_boot(Connection& db, const Clock& clock) {
+  const std::string boot = clock.boot_id();
+  if (is_of_boot(db, boot)) return;
+  const RollbackGuard rollback(db);
+  db.execute_script("BEGIN IMMEDIATE");
+  db.run("UPDATE task SET lease_until_mono = ?1, lease_renewed_mono = ?1 WHERE state = 3", kLongAgo);
+  db.run("UPDATE worker SET last_beat_mono = ?1", kLongAgo);
+  db.run("UPDATE meta SET value = ?1 WHERE key = 'boot_id'", boot);
+  db.execute_script("COMMIT");
+}
+
+}  // namespace drover::sqlite

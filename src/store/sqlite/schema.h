@@ -1,0 +1,22 @@
+// The schema of the database: made when it is new, brought up to date when it is older, refused when it is newer.
+#pragma once
+
+#include "base/clock.h"
+#include "drover/error.h"
+#include "store/sqlite/connection.h"
+
+namespace drover::sqlite {
+
+inline constexpr int kSchemaVersion = 2;
+
+// Whether neither of the following has anything to do. Needs no lock.
+[[nodiscard]] bool is_current(Connection& db, const Clock& clock);
+
+// Under the lock. In one transaction, so that an interrupted upgrade leaves the old schema with all its data.
+[[nodiscard]] Status prepare_schema(Connection& db, const std::string& path);
+
+// Under the lock. Monotonic times of an earlier boot mean nothing: every lease of it has lapsed and every worker is
+// silent.
+void adopt_boot(Connection& db, const Clock& clock);
+
+}  // namespace drover::sqlite

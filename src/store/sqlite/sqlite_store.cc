@@ -1,0 +1,317 @@
+#include "store/sqlite/sqlite_store.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "store/sqlite/apply.h"
+#include "store/sqlite/change_watch.h"
+#include "store/sqlite/claim.h"
+#include "store/sqlite/connection.h"
+#include "store/sqlite/database_path.h"
+#include "store/sqlite/failure.h"
+#include "store/sqlite/fleet.h"
+#include "store/sqlite/fsck.h"
+#include "store/sqlite/leases.h"
+#include "store/sqlite/posix_side_files.h"
+#include "store/sqlite/reads.h"
+#include "store/sqlite/retention.h"
+#include "store/sqlite/room.h"
+#include "store/sqlite/schema.h"
+#include "store/sqlite/sweeps.h"
+#include "store/sqlite/task_log.h"
+#include "store/sqlite/writer.h"
+
+namespace drover {
+namespace {
+
+using namespace sqlite;  // NOLINT(google-build-using-namespace): this file is its face
+
+[[noreturn]] void stop_after_sync_failure(const std::string& what) {
+  log_error("store", "what was written may not be on disk: stopping", {{"why", what}});
+  std::abort();
+}
+
+ConnectionOptions connection_options(const SqliteOptions& options) {
+  return {options.path.empty() ? ":memory:" : options.path, options.vfs, options.busy_wait};
+}
+
+class SqliteStore final : public Store {
+ public:
+  explicit SqliteStore(SqliteOptions options)
+      : options_(std::move(options)),
+        side_files_(std::move(options_.side_files)),
+        write_connection_(connection_options(options_)) {}
+  ~SqliteStore() override;
+
+  [[nodiscard]] Status open();
+
+  Result<Time> now() override { return options_.clock->wall(); }
+
+  Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
+  Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override {
+    return reading("sqlite.find_request", [&](Connection& db) { return sqlite::find_request(db, owner, request_id); });
+  }
+  Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override {
+    return reading("sqlite.dependents", [&](Connection& db) { return read_dependents(db, parent); });
+  }
+  Result<std::vector<TaskRecord>> children(const TaskId& spawner) override {
+    return reading("sqlite.children", [&](Connection& db) { return read_children(db, spawner); });
+  }
+  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override {
+    return reading("sqlite.runs", [&](Connection& db) { return read_runs(db, id, limit); });
+  }
+  Result<std::vector<Event>> events(std::int64_t after, int limit) override {
+    return reading("sqlite.events", [&](Connection& db) { return read_events(db, after, limit); });
+  }
+  Result<std::int64_t> last_event_seq() override {
+    return reading("sqlite.events", [&](Connection& db) { return sqlite::last_event_seq(db); });
+  }
+  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override {
+    return reading("sqlite.log", [&](Connection& db) { return read_log(db, id, after, limit); });
+  }
+  Result<Backlog> backlog(std::span<const Serve> serves) override {
+    return reading("sqlite.backlog", [&](Connection& db) { return read_backlog(db, serves); });
+  }
+
+  Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
+  Result<std::vector<TaskRecord>> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) override;
+  Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
+                                     Millis lease) override;
+  Result<std::vector<bool>> note(std::span<const Note> notes) override;
+
+  Result<std::vector<TaskRecord>> due(int limit) override {
+    return reading("sqlite.due", [&](Connection& db) { return read_due(db, *options_.clock, limit); });
+  }
+  Result<std::vector<TaskRecord>> past_deadline(int limit) override {
+    return reading("sqlite.past_deadline",
+                   [&](Connection& db) { return read_past_deadline(db, *options_.clock, limit); });
+  }
+  Result<std::vector<TaskRecord>> lapsed(std::optional<Millis> silent_for, int limit) override {
+    return reading("sqlite.lapsed",
+                   [&](Connection& db) { return read_lapsed(db, *options_.clock, silent_for, limit); });
+  }
+  Result<std::vector<TaskRecord>> cascades(int limit) override {
+    return reading("sqlite.cascades", [&](Connection& db) { return read_cascades(db, limit); });
+  }
+  Result<std::optional<Millis>> next_wake() override {
+    return reading("sqlite.next_wake", [&](Connection& db) { return read_next_wake(db, *options_.clock); });
+  }
+  Result<int> expire(const Retention& retention, int limit) override {
+    return writing<int>({&kExpireFailpoints, {}},
+                        [&](Transaction& transaction) { return expire_finished(transaction, retention, limit); });
+  }
+
+  Status register_worker(const WorkerInfo& worker) override {
+    return writer_->run({&kFleetFailpoints, [&](Transaction& transaction) { put_worker(transaction, worker); }});
+  }
+  Status unregister_worker(const std::string& worker_id) override {
+    return writer_->run({&kFleetFailpoints, [&](Transaction& transaction) { delete_worker(transaction, worker_id); }});
+  }
+  Result<std::vector<WorkerInfo>> workers() override {
+    return reading("sqlite.workers", [&](Connection& db) { return read_workers(db); });
+  }
+  Result<std::vector<std::string>> forget_workers(Millis silent_for) override {
+    return writing<std::vector<std::string>>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
+      return delete_silent_workers(transaction, silent_for);
+    });
+  }
+
+  Result<Config> config() override {
+    return reading("sqlite.config", [&](Connection& db) { return read_config(db); });
+  }
+  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version) override {
+    return writing<bool>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
+      return write_config(transaction, document, based_on_version);
+    });
+  }
+
+  Result<std::vector<Finding>> fsck(FsckMode mode) override;
+
+  std::uint64_t changes() override { return watch_->changes(); }
+  void wait_for_change(std::uint64_t seen, Millis timeout) override { watch_->wait(seen, timeout); }
+
+ private:
+  [[nodiscard]] bool in_memory() const { return options_.path.empty(); }
+  [[nodiscard]] Connection& read_connection() { return in_memory() ? write_connection_ : *read_connection_; }
+  [[nodiscard]] Status prepare();
+  [[nodiscard]] WriterOptions writer_options();
+  [[nodiscard]] std::int64_t data_version();
+
+  // One snapshot for all statements of `body`.
+  template <class Body>
+  [[nodiscard]] auto reading(std::string_view operation, Body&& body)
+      -> Result<std::invoke_result_t<Body, Connection&>> {
+    return guarded(operation, [&] {
+      const std::lock_guard lock(read_mutex_);
+      Connection& db = read_connection();
+      const RollbackGuard end_of_snapshot(db);
+      db.run("BEGIN");
+      return body(db);
+    });
+  }
+
+  template <class T, class Body>
+  [[nodiscard]] Result<T> writing(Operation operation, Body&& body) {
+    T answer{};
+    operation.body = [&](Transaction& transaction) { answer = body(transaction); };
+    if (Status status = writer_->run(operation); !status) return std::unexpected(status.error());
+    return answer;
+  }
+
+  SqliteOptions options_;
+  std::unique_ptr<SideFiles> side_files_;
+  Connection write_connection_;
+  std::optional<Connection> read_connection_;  // none in memory
+  std::mutex read_mutex_;                      // of the connection that reads use
+  std::optional<Room> room_;
+  std::optional<ChangeWatch> watch_;
+  std::optional<Writer> writer_;
+};
+
+SqliteStore::~SqliteStore() {
+  watch_.reset();
+  if (writer_) writer_->checkpoint_at_close();
+}
+
+Status SqliteStore::open() {
+  if (Status prepared = prepare(); !prepared) return prepared;
+  Connection& db = write_connection_;
+  db.execute_script(options_.synchronous == SqliteOptions::Synchronous::kFull ? "PRAGMA synchronous = FULL"
+                                                                              : "PRAGMA synchronous = NORMAL");
+  db.execute_script("PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY");
+  if (!in_memory()) {
+    read_connection_.emplace(connection_options(options_));
+    read_connection_->execute_script("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
+    room_.emplace(*side_files_, *options_.clock, options_.ballast_bytes);
+  }
+  watch_.emplace(side_files_.get(), [this] { return data_version(); });
+  writer_.emplace(db, writer_options());
+  return {};
+}
+
+// The lock is only taken if there is something to change: short-lived processes open a busy store without waiting.
+Status SqliteStore::prepare() {
+  Connection& db = write_connection_;
+  if (is_current(db, *options_.clock)) return {};
+  if (side_files_ != nullptr) {
+    if (Status locked = side_files_->lock(options_.lock_wait); !locked) return locked;
+  }
+  Result<Status> prepared = guarded("sqlite.open", [&] {
+    Status status = prepare_schema(db, options_.path);
+    if (status) adopt_boot(db, *options_.clock);
+    return status;
+  });
+  if (side_files_ != nullptr) side_files_->unlock();
+  return prepared ? *prepared : Status(std::unexpected(prepared.error()));
+}
+
+WriterOptions SqliteStore::writer_options() {
+  WriterOptions options;
+  options.clock = options_.clock;
+  options.side_files = side_files_.get();
+  options.room = room_ ? &*room_ : nullptr;
+  options.shared_connection = in_memory() ? &read_mutex_ : nullptr;
+  options.lock_wait = options_.lock_wait;
+  options.checkpoint_wal_bytes = options_.checkpoint_wal_bytes;
+  options.on_commit = [this] { watch_->committed(); };
+  options.on_sync_failure = options_.on_sync_failure ? options_.on_sync_failure : stop_after_sync_failure;
+  return options;
+}
+
+std::int64_t SqliteStore::data_version() {
+  const auto version = guarded("sqlite.data_version", [&] {
+    const std::lock_guard lock(read_mutex_);
+    return read_connection().number("PRAGMA data_version");
+  });
+  // A database that cannot be read has changed, too: whoever waits finds out what is wrong with it.
+  return version.value_or(-1);
+}
+
+Result<std::vector<std::optional<TaskRecord>>> SqliteStore::read(std::span<const TaskId> ids, Parts parts) {
+  return reading("sqlite.read", [&](Connection& db) {
+    std::vector<std::optional<TaskRecord>> records;
+    records.reserve(ids.size());
+    for (const TaskId& id : ids) records.push_back(read_task(db, id, parts));
+    return records;
+  });
+}
+
+Result<RecordPage> SqliteStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+  auto page = reading("sqlite.list", [&](Connection& db) { return list_tasks(db, filter, limit, cursor); });
+  if (!page) return std::unexpected(page.error());
+  return *std::move(page);
+}
+
+Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> groups) {
+  const bool adds = std::ranges::any_of(groups, [](const StepGroup& group) { return group.capacity.has_value(); });
+  Operation operation;
+  operation.failpoints = adds ? &kEnqueueFailpoints : &kSettleFailpoints;
+  operation.need = adds ? Operation::Need::kWhenRoom : Operation::Need::kMustRun;
+  return writing<std::vector<Applied>>(std::move(operation), [&](Transaction& transaction) {
+    std::vector<Applied> answers;
+    answers.reserve(groups.size());
+    for (const StepGroup& group : groups) answers.push_back(apply_group(transaction, group));
+    return answers;
+  });
+}
+
+Result<std::vector<TaskRecord>> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) {
+  CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
+  // An idle worker finds nothing without taking the lock from those who write.
+  const auto ready = reading("sqlite.claim", [&](Connection& db) { return anything_ready(db, request.serves); });
+  if (!ready) return std::unexpected(ready.error());
+  if (!*ready || request.n <= 0) return std::vector<TaskRecord>();
+  return writing<std::vector<TaskRecord>>(
+      {&kClaimFailpoints, {}}, [&](Transaction& transaction) { return claim_tasks(transaction, request, lease_ids); });
+}
+
+Result<std::vector<Renewal>> SqliteStore::renew(const std::string& worker_id, std::span<const Lease> leases,
+                                                Millis lease) {
+  Operation operation;
+  operation.failpoints = &kRenewFailpoints;
+  operation.turn = Operation::Turn::kFirst;
+  operation.notice = Operation::Notice::kSilent;
+  return writing<std::vector<Renewal>>(std::move(operation), [&](Transaction& transaction) {
+    return renew_leases(transaction, worker_id, leases, lease);
+  });
+}
+
+Result<std::vector<bool>> SqliteStore::note(std::span<const Note> notes) {
+  return writing<std::vector<bool>>({&kNoteFailpoints, {}}, [&](Transaction& transaction) {
+    std::vector<bool> live;
+    live.reserve(notes.size());
+    for (const Note& note : notes) live.push_back(write_note(transaction, note, options_.log_bytes_max));
+    return live;
+  });
+}
+
+Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {
+  if (mode == FsckMode::kCheck) return reading("sqlite.fsck", [&](Connection& db) { return check_database(db); });
+  return writing<std::vector<Finding>>({&kRepairFailpoints, {}},
+                                       [&](Transaction& transaction) { return repair_database(transaction); });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_sqlite(SqliteOptions options) {
+  if (!options.path.empty() && options.side_files == nullptr) {
+    if (Status prepared = prepare_path(options.path); !prepared) return std::unexpected(prepared.error());
+    auto side_files = open_side_files(options.path, options.ballast_bytes);
+    if (!side_files) return std::unexpected(side_files.error());
+    options.side_files = *std::move(side_files);
+  }
+  auto opened = guarded("sqlite.open", [&]() -> Result<std::unique_ptr<Store>> {
+    auto store = std::make_unique<SqliteStore>(std::move(options));
+    if (Status status = store->open(); !status) return std::unexpected(status.error());
+    return store;
+  });
+  if (!opened) return std::unexpected(opened.error());
+  return *std::move(opened);
+}
+
+}  // namespace drover

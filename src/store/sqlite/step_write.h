@@ -1,0 +1,36 @@
+// The writes of one step: the record, its body and indexes, its history of runs, its events and the counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/step.h"
+#include "store/sqlite/transaction.h"
+
+namespace drover::sqlite {
+
+// What is stored of a task, as far as a step is checked against it or changes it.
+struct Stored {
+  std::int64_t seq = 0;
+  std::int64_t revision = 0;
+  std::int64_t lease_beats = 0;
+  TaskState state = TaskState::kPending;
+  std::string owner;
+  std::int64_t held_bytes = 0;
+};
+[[nodiscard]] std::optional<Stored> find_stored(Connection& db, const TaskId& id);
+
+struct LeaseTimes {
+  MonoTime until;
+  MonoTime renewed;
+};
+
+// A new task, without the index rows of its parents. Its id and request id must be free. Returns its seq.
+std::int64_t insert_task(Transaction& transaction, const Step& step);
+// `parents` are the seqs of its depends_on.
+void insert_dependencies(Transaction& transaction, std::int64_t child, const std::vector<std::int64_t>& parents);
+// The next state of a stored task. `lease` is given when the step starts a run.
+void update_task(Transaction& transaction, const Stored& stored, const Step& step, std::optional<LeaseTimes> lease);
+
+}  // namespace drover::sqlite

@@ -1,0 +1,154 @@
+#include "store/sqlite/transaction.h"
+
+#include "base/failpoint.h"
+#include "embedded/sqlite.h"
+#include "store/sqlite/named_sql.h"
+
+namespace drover::sqlite {
+namespace {
+
+constexpr std::string_view kLoadSequences = named_sql(embedded::transaction_sql, "load_sequences");
+constexpr std::string_view kSaveSequences = named_sql(embedded::transaction_sql, "save_sequences");
+constexpr std::string_view kCount = named_sql(embedded::transaction_sql, "count");
+constexpr std::string_view kAddCounts = named_sql(embedded::transaction_sql, "add_counts");
+constexpr std::string_view kInsertEvent = named_sql(embedded::transaction_sql, "insert_event");
+
+constexpr std::array kWaitingStates{TaskState::kBlocked, TaskState::kScheduled, TaskState::kPending,
+                                    TaskState::kStalled};
+constexpr std::array kFinishedStates{TaskState::kCompleted, TaskState::kFailed, TaskState::kCancelled};
+
+constexpr const char* kAllOwners = "all";
+
+std::string scope_of(const std::string& owner) {
+  return "owner:" + owner;
+}
+
+}  // namespace
+
+void CountChanges::add(const std::string& owner, TaskState state, Change change) {
+  for (const std::string& scope : {std::string(kAllOwners), scope_of(owner)}) {
+    Change& sum = scopes_[scope][static_cast<std::size_t>(state)];
+    sum.tasks += change.tasks;
+    sum.bytes += change.bytes;
+  }
+}
+
+void CountChanges::add(const CountChanges& other) {
+  for (const auto& [scope, states] : other.scopes_) {
+    States& sums = scopes_[scope];
+    for (std::size_t state = 0; state < states.size(); ++state) {
+      sums[state].tasks += states[state].tasks;
+      sums[state].bytes += states[state].bytes;
+    }
+  }
+}
+
+CountChanges::Change CountChanges::sum(const std::string& scope, std::span<const TaskState> states) const {
+  Change sum;
+  const auto found = scopes_.find(scope);
+  if (found == scopes_.end()) return sum;
+  for (const TaskState state : states) {
+    const Change& change = found->second[static_cast<std::size_t>(state)];
+    sum.tasks += change.tasks;
+    sum.bytes += change.bytes;
+  }
+  return sum;
+}
+
+void CountChanges::write(Connection& db) const {
+  for (const auto& [scope, states] : scopes_) {
+    for (std::size_t state = 0; state < states.size(); ++state) {
+      const Change& change = states[state];
+      if (change.tasks == 0 && change.bytes == 0) continue;
+      db.run(kAddCounts, scope, static_cast<int>(state), change.tasks, change.bytes);
+    }
+  }
+}
+
+Transaction::Transaction(Connection& db, Clock& clock) : db_(db), clock_(clock), rollback_(db) {
+  begin();
+}
+
+void Transaction::begin() {
+  db_.run("BEGIN IMMEDIATE");
+  Statement query = db_.prepare(kLoadSequences);
+  if (!query.step()) throw SqliteFailure(SQLITE_CORRUPT, "table sequence is empty");
+  stored_.task = query.integer();
+  stored_.event = query.integer();
+  stored_.place = query.integer();
+  last_ = stored_;
+  changes_at_begin_ = sqlite3_total_changes(db_.handle());
+}
+
+bool Transaction::wrote() const {
+  return sqlite3_total_changes(db_.handle()) != changes_at_begin_;
+}
+
+void Transaction::commit() {
+  counts_.write(db_);
+  if (last_ != stored_) db_.run(kSaveSequences, last_.task, last_.event, last_.place);
+  db_.run("COMMIT");
+}
+
+void Transaction::begin_part() {
+  db_.run("SAVEPOINT part");
+  before_part_ = last_;
+  part_counts_.clear();
+  now_ = clock_.wall();
+  mono_ = clock_.mono();
+}
+
+void Transaction::keep_part() {
+  db_.run("RELEASE part");
+  counts_.add(part_counts_);
+  part_counts_.clear();
+}
+
+void Transaction::undo_part() {
+  last_ = before_part_;
+  part_counts_.clear();
+  db_.run("ROLLBACK TO part");
+  db_.run("RELEASE part");
+}
+
+void Transaction::commit_apart(const FailpointNames& failpoints) {
+  keep_part();
+  failpoint(failpoints.before_commit);
+  commit();
+  counts_.clear();
+  failpoint(failpoints.after_commit);
+  begin();
+  begin_part();
+}
+
+void Transaction::add_event(const Task& task, std::string_view name, const JsonText& data) {
+  db_.run(kInsertEvent, ++last_.event, now_, name, task.id, task.type, task.queue, task.owner,
+          static_cast<int>(task.state), task.run, task.generation, data);
+}
+
+CountChanges::Change Transaction::counted(const std::string& scope, std::span<const TaskState> states) {
+  const CountChanges::Change committed = counts_.sum(scope, states);
+  const CountChanges::Change part = part_counts_.sum(scope, states);
+  CountChanges::Change sum{committed.tasks + part.tasks, committed.bytes + part.bytes};
+  for (const TaskState state : states) {
+    Statement query = db_.prepare(kCount);
+    if (!query.bind(scope, static_cast<int>(state)).step()) continue;
+    sum.tasks += query.integer();
+    sum.bytes += query.integer();
+  }
+  return sum;
+}
+
+std::int64_t Transaction::waiting() {
+  return counted(kAllOwners, kWaitingStates).tasks;
+}
+
+std::int64_t Transaction::waiting_of(const std::string& owner) {
+  return counted(scope_of(owner), kWaitingStates).tasks;
+}
+
+CountChanges::Change Transaction::finished() {
+  return counted(kAllOwners, kFinishedStates);
+}
+
+}  // namespace drover::sqlite

@@ -1,0 +1,103 @@
+// One write transaction as the operations inside it see it: its time, its numbers, its counts and its events.
+//
+// Numbers and counts are kept in memory and written once, before the commit; an operation that fails puts them back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "core/step.h"
+#include "store/sqlite/connection.h"
+
+namespace drover::sqlite {
+
+// By how much the number of tasks in each state, and what they hold, has changed: of all, and of each owner.
+class CountChanges {
+ public:
+  struct Change {
+    std::int64_t tasks = 0;
+    std::int64_t bytes = 0;
+  };
+  using States = std::array<Change, kTaskStateCount>;
+
+  void add(const std::string& owner, TaskState state, Change change);
+  void add(const CountChanges& other);
+  void clear() { scopes_.clear(); }
+  [[nodiscard]] Change sum(const std::string& scope, std::span<const TaskState> states) const;
+  void write(Connection& db) const;
+
+ private:
+  std::map<std::string, States> scopes_;
+};
+
+// The steps of an operation at which a test may let the process die.
+struct FailpointNames {
+  std::string_view begin;
+  std::string_view before_commit;
+  std::string_view after_commit;
+};
+
+class Transaction {
+ public:
+  // What is not committed is rolled back at the end.
+  Transaction(Connection& db, Clock& clock);
+
+  void commit();
+  // Whether there is anything to commit.
+  [[nodiscard]] bool wrote() const;
+
+  // An operation's part of the transaction: undone by itself if it fails.
+  void begin_part();
+  void keep_part();
+  void undo_part();
+  // For planted bugs only: commits what the part has written so far, and goes on in a transaction of its own.
+  void commit_apart(const FailpointNames& failpoints);
+
+  [[nodiscard]] Connection& db() { return db_; }
+  // When the part began.
+  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] MonoTime mono() const { return mono_; }
+
+  [[nodiscard]] std::int64_t next_task_seq() { return ++last_.task; }
+  [[nodiscard]] std::int64_t next_place() { return ++last_.place; }
+  void add_event(const Task& task, std::string_view name, const JsonText& data);
+  [[nodiscard]] std::int64_t last_event_seq() const { return last_.event; }
+  void count(const std::string& owner, TaskState state, CountChanges::Change change) {
+    part_counts_.add(owner, state, change);
+  }
+  // With what this transaction has changed so far.
+  [[nodiscard]] std::int64_t waiting();
+  [[nodiscard]] std::int64_t waiting_of(const std::string& owner);
+  [[nodiscard]] CountChanges::Change finished();
+
+ private:
+  // The last number given out of each kind.
+  struct Sequences {
+    std::int64_t task = 0;
+    std::int64_t event = 0;
+    std::int64_t place = 0;
+
+    bool operator==(const Sequences&) const = default;
+  };
+  void begin();
+  [[nodiscard]] CountChanges::Change counted(const std::string& scope, std::span<const TaskState> states);
+
+  Connection& db_;
+  Clock& clock_;
+  const RollbackGuard rollback_;
+  Time now_{};
+  MonoTime mono_{};
+  int changes_at_begin_ = 0;
+  Sequences stored_;
+  Sequences last_;
+  Sequences before_part_;
+  CountChanges counts_;
+  CountChanges part_counts_;
+};
+
+}  // namespace drover::sqlite

@@ -1,0 +1,23 @@
+-- The bookkeeping of write transactions: numbers given out, counts of tasks, the event log. See transaction.cc.
+
+-- name: load_sequences
+-- Result: the last task seq, event seq and place given out.
+SELECT task, event, place FROM sequence;
+
+-- name: save_sequences
+-- Inputs: the same three. Writes: sequence.
+UPDATE sequence SET task = ?1, event = ?2, place = ?3;
+
+-- name: count
+-- Inputs: scope, state. Result: how many tasks of that scope are in that state, and what they hold.
+SELECT tasks, bytes FROM counts WHERE scope = ?1 AND state = ?2;
+
+-- name: add_counts
+-- Inputs: scope, state, and by how much tasks and bytes change. Writes: counts.
+INSERT INTO counts (scope, state, tasks, bytes) VALUES (?1, ?2, ?3, ?4)
+  ON CONFLICT (scope, state) DO UPDATE SET tasks = tasks + excluded.tasks, bytes = bytes + excluded.bytes;
+
+-- name: insert_event
+-- Inputs: the columns in order. Writes: event.
+INSERT INTO event (seq, at, name, task_id, type, queue, owner, state, run, generation, data)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);

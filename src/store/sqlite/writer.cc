@@ -1,0 +1,241 @@
+#include "store/sqlite/writer.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/failpoint.h"
+#include "base/log.h"
+#include "base/planted_bug.h"
+#include "store/sqlite/failure.h"
+
+namespace drover::sqlite {
+namespace {
+
+constexpr Millis kHoldMax{50};
+constexpr std::size_t kBatchMax = 1'000;
+// A log that has grown to so many times its usual size is kept from being reset by readers: wait for them.
+constexpr int kOvergrown = 8;
+
+int count_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int page_count) {
+  *static_cast<std::int64_t*>(pages) = page_count;
+  return SQLITE_OK;
+}
+
+}  // namespace
+
+struct Writer::Pending {
+  const Operation& operation;
+  std::optional<Error> failure;  // its own, while the batch is not answered
+  std::optional<Status> answer;
+  bool leads = false;
+  std::condition_variable wake;
+
+  explicit Pending(const Operation& op) : operation(op) {}
+};
+
+// The lock, and in memory the connection, for the time of one batch.
+class Writer::Hold {
+ public:
+  explicit Hold(const WriterOptions& options) : side_files_(options.side_files) {
+    if (options.shared_connection != nullptr) connection_ = std::unique_lock(*options.shared_connection);
+    if (side_files_ != nullptr) status_ = side_files_->lock(options.lock_wait);
+  }
+  ~Hold() {
+    if (side_files_ != nullptr && status_) side_files_->unlock();
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ private:
+  SideFiles* side_files_;
+  std::unique_lock<std::mutex> connection_;
+  Status status_;
+};
+
+Writer::Writer(Connection& db, WriterOptions options) : db_(db), options_(std::move(options)) {
+  sqlite3_wal_hook(db_.handle(), count_wal_pages, &wal_pages_);
+}
+
+Status Writer::run(const Operation& operation) {
+  Pending self(operation);
+  {
+    std::unique_lock lock(mutex_);
+    line_of(operation).push_back(&self);
+    if (led_) self.wake.wait(lock, [&] { return self.answer || self.leads; });
+    if (self.answer) return *self.answer;
+    led_ = true;
+  }
+  try {
+    while (!self.answer) lead();
+  } catch (...) {
+    // Only a failpoint of a test throws. Whoever was in the batch does not know its fate.
+    answer_batch(fail(ErrorCode::kStoreUnavailable, "the write was interrupted; its fate is unknown", "sqlite.commit"));
+    const std::lock_guard lock(mutex_);
+    std::erase(line_of(operation), &self);
+    pass_lead_on();
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  pass_lead_on();
+  return *self.answer;
+}
+
+std::deque<Writer::Pending*>& Writer::line_of(const Operation& operation) {
+  return operation.turn == Operation::Turn::kFirst ? first_ : in_order_;
+}
+
+Writer::Pending* Writer::take_next() {
+  const std::lock_guard lock(mutex_);
+  std::deque<Pending*>& line = first_.empty() ? in_order_ : first_;
+  if (line.empty()) return nullptr;
+  Pending* next = line.front();
+  line.pop_front();
+  return next;
+}
+
+void Writer::answer(Pending& pending, Status status) {
+  const std::lock_guard lock(mutex_);
+  pending.answer = std::move(status);
+  pending.wake.notify_one();  // under the mutex: the waiter may end, and its condition with it, as soon as it is free
+}
+
+void Writer::answer_batch(const Status& status) {
+  for (Pending* pending : batch_) {
+    answer(*pending, pending->failure ? Status(std::unexpected(*pending->failure)) : status);
+  }
+  batch_.clear();
+}
+
+void Writer::answer_everyone(const Status& status) {
+  while (Pending* pending = take_next()) answer(*pending, status);
+}
+
+void Writer::pass_lead_on() {
+  led_ = !first_.empty() || !in_order_.empty();
+  if (!led_) return;
+  Pending* next = first_.empty() ? in_order_.front() : first_.front();
+  next->leads = true;
+  next->wake.notify_one();
+}
+
+void Writer::lead() {
+  const Hold hold(options_);
+  if (!hold.status()) return answer_everyone(hold.status());
+  if (broken_) return answer_everyone(std::unexpected(*broken_));
+  hold_began_ = options_.clock->mono();
+  used_ballast_ = false;
+  wrote_ = false;
+  rings_ = false;
+  commit_batch();
+  after_commit();
+}
+
+void Writer::commit_batch() {
+  for (;;) {
+    culprit_ = nullptr;
+    try {
+      try_commit();
+      return answer_batch({});
+    } catch (const SqliteFailure& failure) {
+      if (is_sync_failure(failure)) sync_failed(failure);
+      if (!repeat_after(failure)) {
+        if (batch_.empty()) return answer_everyone(std::unexpected(to_error(failure, "sqlite.begin")));
+        return answer_batch(std::unexpected(to_error(failure, "sqlite.commit")));
+      }
+    }
+  }
+}
+
+void Writer::try_commit() {
+  Transaction transaction(db_, *options_.clock);
+  for (Pending* pending : batch_) execute(transaction, *pending);
+  while (batch_.size() < kBatchMax && (batch_.empty() || options_.clock->mono() - hold_began_ < kHoldMax)) {
+    Pending* next = take_next();
+    if (next == nullptr) break;
+    batch_.push_back(next);
+    execute(transaction, *next);
+  }
+  for (const Pending* pending : batch_) failpoint(pending->operation.failpoints->before_commit);
+  wrote_ = transaction.wrote();
+  transaction.commit();
+  for (const Pending* pending : batch_) {
+    rings_ = rings_ || (!pending->failure && pending->operation.notice == Operation::Notice::kRing);
+    failpoint(pending->operation.failpoints->after_commit);
+  }
+}
+
+void Writer::execute(Transaction& transaction, Pending& pending) {
+  if (pending.failure) return;
+  const Operation& operation = pending.operation;
+  const bool needs_room = operation.need == Operation::Need::kWhenRoom;
+  if (needs_room && options_.room != nullptr && !options_.room->admits_new_tasks()) {
+    pending.failure = Error{ErrorCode::kDiskFull, "the disk is nearly full: new tasks are refused", "sqlite.enqueue"};
+    return;
+  }
+  failpoint(operation.failpoints->begin);
+  transaction.begin_part();
+  try {
+    operation.body(transaction);
+    transaction.keep_part();
+  } catch (const SqliteFailure& failure) {
+    if (!db_.in_transaction() || (is_disk_full(failure) && !needs_room)) {
+      culprit_ = &pending;
+      throw;
+    }
+    pending.failure = to_error(failure, "sqlite.write");
+    transaction.undo_part();
+  }
+}
+
+// Whether the transaction is worth another try: with the ballast gone, or without the one that spoilt it for the
+// others.
+bool Writer::repeat_after(const SqliteFailure& failure) {
+  if (broken_) return false;
+  const bool must_run = std::ranges::any_of(
+      batch_, [](const Pending* pending) { return pending->operation.need == Operation::Need::kMustRun; });
+  if (is_disk_full(failure) && must_run && !used_ballast_ && options_.room != nullptr) {
+    used_ballast_ = true;
+    if (options_.room->use_ballast()) return true;
+  }
+  if (culprit_ == nullptr) return false;
+  culprit_->failure = to_error(failure, "sqlite.write");
+  return true;
+}
+
+void Writer::sync_failed(const SqliteFailure& failure) {
+  broken_ = Error{ErrorCode::kStoreUnavailable, std::string("an fsync failed: ") + failure.what(), "sqlite.sync"};
+  options_.on_sync_failure(broken_->message);
+}
+
+void Writer::after_commit() {
+  if (!wrote_ || broken_) return;
+  if (options_.on_commit) options_.on_commit();
+  if (options_.side_files == nullptr) return;
+  if (rings_) options_.side_files->ring();
+  constexpr std::int64_t kPageBytes = 4096;
+  const std::int64_t wal_bytes = wal_pages_ * kPageBytes;
+  if (wal_bytes > kOvergrown * options_.checkpoint_wal_bytes) {
+    checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  } else if (wal_bytes > options_.checkpoint_wal_bytes) {
+    checkpoint(SQLITE_CHECKPOINT_PASSIVE);
+  }
+}
+
+void Writer::checkpoint(int mode) {
+  const int result = sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, mode, nullptr, nullptr);
+  if (result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY) return;
+  const SqliteFailure failure(sqlite3_extended_errcode(db_.handle()), sqlite3_errmsg(db_.handle()));
+  if (is_sync_failure(failure)) return sync_failed(failure);
+  log_warn("store", "a checkpoint failed; the write-ahead log goes on growing", {{"why", failure.what()}});
+}
+
+void Writer::checkpoint_at_close() {
+  if (options_.side_files == nullptr || broken_) return;
+  WriterOptions at_once = options_;
+  at_once.lock_wait = Millis(0);
+  const Hold hold(at_once);
+  if (hold.status()) checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+}
+
+}  // namespace drover::sqlite

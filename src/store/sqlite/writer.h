@@ -1,0 +1,109 @@
+// Group commit: the write operations of concurrent callers run in one transaction under the lock, each answered by
+// itself.
+//
+// Whoever finds nobody at work leads: takes the lock, runs what is queued (renewals first) for at most kHoldMax,
+// commits, and answers. While it commits, the next batch gathers. A caller that is alone simply leads itself.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/error.h"
+#include "store/sqlite/room.h"
+#include "store/sqlite/side_files.h"
+#include "store/sqlite/transaction.h"
+
+namespace drover::sqlite {
+
+struct Operation {
+  enum class Turn : std::uint8_t { kInOrder, kFirst };
+  enum class Need : std::uint8_t { kMustRun, kWhenRoom };  // kWhenRoom is refused when the disk is nearly full
+  enum class Notice : std::uint8_t { kRing, kSilent };     // whether other processes are woken by its commit
+
+  const FailpointNames* failpoints = nullptr;
+  // May run more than once, each time from the start, when a transaction has to be repeated.
+  std::function<void(Transaction&)> body;
+  Turn turn = Turn::kInOrder;
+  Need need = Need::kMustRun;
+  Notice notice = Notice::kRing;
+};
+
+inline constexpr FailpointNames kEnqueueFailpoints{"enqueue.begin", "enqueue.before_commit", "enqueue.after_commit"};
+inline constexpr FailpointNames kSettleFailpoints{"settle.begin", "settle.before_commit", "settle.after_commit"};
+inline constexpr FailpointNames kClaimFailpoints{"claim.begin", "claim.before_commit", "claim.after_commit"};
+inline constexpr FailpointNames kRenewFailpoints{"renew.begin", "renew.before_commit", "renew.after_commit"};
+inline constexpr FailpointNames kNoteFailpoints{"note.begin", "note.before_commit", "note.after_commit"};
+inline constexpr FailpointNames kExpireFailpoints{"expire.begin", "expire.before_commit", "expire.after_commit"};
+inline constexpr FailpointNames kFleetFailpoints{"fleet.begin", "fleet.before_commit", "fleet.after_commit"};
+inline constexpr FailpointNames kRepairFailpoints{"repair.begin", "repair.before_commit", "repair.after_commit"};
+
+struct WriterOptions {
+  Clock* clock = nullptr;
+  // Null in memory.
+  SideFiles* side_files = nullptr;
+  Room* room = nullptr;
+  // Held while writing where reads share the connection, else null.
+  std::mutex* shared_connection = nullptr;
+  Millis lock_wait{0};
+  std::int64_t checkpoint_wal_bytes = 0;
+  std::function<void()> on_commit;  // after every commit that wrote something
+  std::function<void(const std::string& what)> on_sync_failure;
+};
+
+class Writer {
+ public:
+  Writer(Connection& db, WriterOptions options);
+
+  // Returns when the operation is committed, or known not to be, or its fate is unknown (a failed commit).
+  [[nodiscard]] Status run(const Operation& operation);
+  // Folds the write-ahead log into the database if it has grown and the lock is free.
+  void checkpoint_at_close();
+
+ private:
+  struct Pending;
+  class Hold;
+
+  [[nodiscard]] std::deque<Pending*>& line_of(const Operation& operation);
+  [[nodiscard]] Pending* take_next();
+  void answer(Pending& pending, Status status);
+  void answer_batch(const Status& status);
+  void answer_everyone(const Status& status);
+  void pass_lead_on();
+
+  void lead();
+  void commit_batch();
+  // One transaction over the batch, which grows while there is time.
+  void try_commit();
+  void execute(Transaction& transaction, Pending& pending);
+  [[nodiscard]] bool repeat_after(const SqliteFailure& failure);
+  void sync_failed(const SqliteFailure& failure);
+  void after_commit();
+  void checkpoint(int mode);
+
+  Connection& db_;
+  WriterOptions options_;
+
+  std::mutex mutex_;  // guards what follows
+  std::deque<Pending*> first_;
+  std::deque<Pending*> in_order_;
+  bool led_ = false;
+
+  // The leader's own.
+  std::vector<Pending*> batch_;
+  Pending* culprit_ = nullptr;  // whose failure ended the transaction of all
+  MonoTime hold_began_{};
+  bool used_ballast_ = false;
+  bool wrote_ = false;
+  bool rings_ = false;
+  std::int64_t wal_pages_ = 0;
+  std::optional<Error> broken_;  // set once an fsync has failed
+};
+
+}  // namespace drover::sqlite

@@ -1,0 +1,151 @@
+// A record comes back from the store exactly as it went in, and the basic verbs move it.
+#include <gtest/gtest.h>
+
+#include "support/printers.h"
+#include "unit/store/store_fixture.h"
+
+namespace drover::test {
+namespace {
+
+TaskRecord full_record(Time now) {
+  TaskRecord record = new_record(1);
+  Task& task = record.task;
+  task.priority = 2;
+  task.payload = R"({"b":1e400,"a":[0.10,123456789012345678901234567890],"é":""})";
+  task.prompt = std::string("one\0two", 7);
+  task.system_prompt = "";
+  task.model = "m";
+  task.agent_id = "a";
+  task.source = "s";
+  task.traceparent = "00-1-2-03";
+  task.fallback_result = R"("later")";
+  task.tags = {"z", "a", "z"};
+  task.parent_id = id_of(77);
+  task.request_id = "r-1";
+  task.run_at = now + Millis(5000);
+  task.deadline_at = now + Millis(60'000);
+  task.max_attempts = 7;
+  task.max_stalls = 8;
+  task.max_defers = 9;
+  task.retry = must(parse_retry_policy("exponential:1500ms,1.7,90s,0.3"));
+  task.timeout = Millis(1234);
+  task.idle_timeout = Millis(567);
+  task.on_parent_failure = OnParentFailure::kRun;
+  task.at_most_once = true;
+  record.depth = 3;
+  record.request_hash = "abc";
+  return record;
+}
+
+TEST(StoreRecord, ComesBackAsItWentIn) {
+  StoreUnderTest sut;
+  TaskRecord record = full_record(sut.clock().wall());
+  record.task.created_at = sut.clock().wall();
+  Step step = first_step(record, sut.context());
+  TaskRecord expected = step.next;
+  expected.revision = 1;
+  ASSERT_EQ(must(sut->apply(std::vector{group_of({std::move(step)})})), std::vector{Applied::kDone});
+  EXPECT_EQ(sut.read(record.task.id), expected);
+}
+
+TEST(StoreRecord, EveryFieldThatStepsMoveComesBack) {
+  StoreUnderTest sut;
+  const TaskRecord added = sut.add(1);
+  Step step;
+  step.next = added;
+  step.expected_revision = added.revision;
+  step.result = Step::ResultWrite::kReplace;
+  Task& task = step.next.task;
+  task.state = TaskState::kFailed;
+  task.priority = 9;
+  task.result = "[1,2]";
+  task.run_at = sut.clock().wall();
+  task.started_at = sut.clock().wall() + Millis(1);
+  task.finished_at = sut.clock().wall() + Millis(2);
+  task.deadline_at = sut.clock().wall() + Millis(3);
+  task.run = 4;
+  task.attempts = 5;
+  task.max_attempts = 6;
+  task.stalls = 7;
+  task.max_stalls = 8;
+  task.defers = 9;
+  task.max_defers = 10;
+  task.generation = 11;
+  task.timeout = Millis(12);
+  task.idle_timeout = Millis(13);
+  task.progress = Progress{14, ""};
+  task.worker_id = "w";
+  task.cancel_requested_at = sut.clock().wall() + Millis(4);
+  task.cancel_reason = "because";
+  task.fallback = true;
+  task.error = TaskError{ErrorClass::kContextTooLong, "too long"};
+  task.exit_code = 15;
+  step.next.place = 16;
+  step.next.unmet_parents = 17;
+  step.next.dependents = 18;
+  step.next.children = 19;
+  step.next.ended_by = id_of(20);
+  step.next.cascade_due = true;
+  ASSERT_EQ(must(sut->apply(std::vector{group_of({step})})), std::vector{Applied::kDone});
+
+  TaskRecord expected = step.next;
+  expected.revision = added.revision + 1;
+  EXPECT_EQ(sut.read(id_of(1)), expected);
+}
+
+TEST(StoreRecord, HeadLeavesTheBodyOut) {
+  StoreUnderTest sut;
+  sut.add(full_record(sut.clock().wall()));
+  const TaskRecord head = *must(sut->read(std::vector{id_of(1)}, Parts::kHead)).at(0);
+  EXPECT_EQ(head.task.type, "build");
+  EXPECT_EQ(head.task.payload, std::nullopt);
+  EXPECT_TRUE(head.task.tags.empty());
+}
+
+TEST(StoreRecord, ReadsInTheOrderOfIdsAndNothingForStrangers) {
+  StoreUnderTest sut;
+  sut.add(1);
+  sut.add(2);
+  const auto records = must(sut->read(std::vector{id_of(2), id_of(9), id_of(1)}, Parts::kHead));
+  ASSERT_EQ(records.size(), 3U);
+  EXPECT_EQ(records[0]->task.id, id_of(2));
+  EXPECT_EQ(records[1], std::nullopt);
+  EXPECT_EQ(records[2]->task.id, id_of(1));
+}
+
+TEST(StoreRecord, OneLifeLeavesItsRunAndItsEvents) {
+  StoreUnderTest sut;
+  sut.add(1);
+  ASSERT_EQ(sut.claim(5).size(), 1U);
+  const TaskRecord running = sut.read(id_of(1));
+  EXPECT_EQ(running.task.state, TaskState::kRunning);
+  EXPECT_EQ(running.lease, lease_of(1000));
+  EXPECT_EQ(running.task.worker_id, "host:1:w");
+  EXPECT_TRUE(sut.claim(5).empty());
+
+  sut.clock().advance(Millis(250));
+  const TaskRecord done = sut.step(id_of(1), trigger::Complete{{.result = "42", .exit_code = 0}});
+  EXPECT_EQ(done.task.state, TaskState::kCompleted);
+  EXPECT_EQ(done.task.result, "42");
+  EXPECT_TRUE(done.lease.is_none());
+
+  const std::vector<RunSummary> runs = must(sut->runs(id_of(1), 10));
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].run, 1);
+  EXPECT_EQ(runs[0].outcome, "completed");
+  EXPECT_EQ(runs[0].worker_id, "host:1:w");
+  EXPECT_EQ(*runs[0].ended_at - runs[0].started_at, Millis(250));
+
+  const std::vector<Event> events = must(sut->events(0, 10));
+  EXPECT_EQ(names_of(events), (std::vector<std::string>{"task.enqueued", "task.claimed", "task.completed"}));
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].seq, static_cast<std::int64_t>(i + 1));
+    EXPECT_EQ(events[i].task, id_of(1));
+  }
+  EXPECT_EQ(events.back().state, TaskState::kCompleted);
+  EXPECT_EQ(must(sut->last_event_seq()), 3);
+  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace drover::test
