@@ -67,6 +67,7 @@ void Cascade::add(Step step) {
   // A second decision on the same record: one step that does both.
   Step& first = steps_[it->second];
   step.expected_revision = first.expected_revision;
+  step.expected_beats = first.expected_beats;
   if (first.guard == Step::Guard::kRevisionAndBeats) step.guard = first.guard;
   if (first.result == Step::ResultWrite::kReplace && step.result == Step::ResultWrite::kKeep) {
     step.result = first.result;
