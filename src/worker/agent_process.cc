@@ -177,15 +177,16 @@ Result<ShimProcess> start_shim(const AgentCommand& command) {
   return shim;
 }
 
-std::vector<pid_t> orphans() {
-  const std::scoped_lock lock(live_shims().mutex);
-  std::vector<pid_t> found = children_of_self();
-  std::erase_if(found, [](pid_t pid) { return live_shims().pids.contains(pid); });
-  return found;
-}
-
 void become_subreaper() {
   CHECK(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);
+}
+
+std::size_t kill_orphans() {
+  const std::scoped_lock lock(live_shims().mutex);
+  kill_children_of_self(live_shims().pids);
+  const std::vector<pid_t> found = children_of_self(live_shims().pids);
+  for (const pid_t pid : found) ::waitpid(pid, nullptr, WNOHANG);
+  return found.size();
 }
 
 bool has_ended(const ShimProcess& shim) {

@@ -33,10 +33,12 @@ struct ShimProcess {
 
 [[nodiscard]] Result<ShimProcess> start_shim(const AgentCommand& command);
 
-// What lives on of shims that were killed: children of this process that it did not start itself. A process that runs
-// shims is a sub-reaper (become_subreaper) and starts no other children.
-[[nodiscard]] std::vector<pid_t> orphans();
+// A process that runs shims is a sub-reaper and starts no other children: what else turns up among its children was
+// beneath a shim that was killed.
 void become_subreaper();
+// Kills such orphans and takes away the dead. Returns how many there were: each may leave another, so ask again until
+// none.
+[[nodiscard]] std::size_t kill_orphans();
 
 // Whether it has ended, and if so takes its status away. A pidfd that wakes is only a hint.
 [[nodiscard]] bool has_ended(const ShimProcess& shim);

@@ -1,7 +1,6 @@
 #include "worker/process_run.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +9,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "worker/process_tree.h"
 
 namespace drover {
 namespace {
@@ -284,14 +282,12 @@ void ProcessRun::drain_pipes() {
 }
 
 void ProcessRun::sweep(MonoTime now) {
-  std::vector<pid_t> left = orphans();
-  kill_trees(left);
-  std::erase_if(left, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) == pid; });
+  const std::size_t left = kill_orphans();
   sweep_at_ = now + kSweepPass;
-  if (!left.empty() && now < sweep_until_) return;
-  if (!left.empty()) {
+  if (left > 0 && now < sweep_until_) return;
+  if (left > 0) {
     log_error("worker", "processes of a run cannot be killed",
-              {{"task", lease().task.to_string()}, {"left", std::to_string(left.size())}});
+              {{"task", lease().task.to_string()}, {"left", std::to_string(left)}});
   }
   drain_pipes();
   begin_flushing(process_end());

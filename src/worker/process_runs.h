@@ -16,7 +16,7 @@ namespace drover {
 
 class ProcessRuns final : public Runs {
  public:
-  // Makes this process a sub-reaper: see orphans(). on_ended is called from another thread when take_ended has
+  // Makes this process a sub-reaper: see kill_orphans(). on_ended is called from another thread when take_ended has
   // something.
   ProcessRuns(TaskQueue& queue, ProcessRunsOptions options, std::function<void()> on_ended);
   // Kills what still runs, and waits for it.

@@ -86,11 +86,12 @@ std::vector<Process> with_descendants(std::vector<Process> found, const ByParent
   return found;
 }
 
-std::vector<Process> tree_of(const std::vector<pid_t>& roots) {
-  const ByParent processes = read_processes();
-  std::vector<Process> found;
-  for (const pid_t root : roots) found.push_back({root, 0, ::getpgid(root)});
-  return with_descendants(std::move(found), processes);
+std::vector<Process> own_children(const ByParent& processes, const std::set<pid_t>& spared) {
+  const auto found = processes.find(::getpid());
+  if (found == processes.end()) return {};
+  std::vector<Process> children = found->second;
+  std::erase_if(children, [&](const Process& child) { return spared.contains(child.pid); });
+  return children;
 }
 
 void signal_all(const std::vector<Process>& processes, int signal) {
@@ -106,24 +107,24 @@ void signal_all(const std::vector<Process>& processes, int signal) {
 
 std::vector<pid_t> descendants_of(pid_t root) {
   std::vector<pid_t> pids;
-  for (const Process& process : tree_of({root})) {
+  for (const Process& process : with_descendants({{root, 0, 0}}, read_processes())) {
     if (process.pid != root) pids.push_back(process.pid);
   }
   return pids;
 }
 
-std::vector<pid_t> children_of_self() {
+std::vector<pid_t> children_of_self(const std::set<pid_t>& spared) {
   std::vector<pid_t> pids;
-  for (const Process& process : read_processes()[::getpid()]) pids.push_back(process.pid);
+  for (const Process& child : own_children(read_processes(), spared)) pids.push_back(child.pid);
   return pids;
 }
 
-void kill_trees(const std::vector<pid_t>& roots) {
-  if (roots.empty()) return;
+void kill_children_of_self(const std::set<pid_t>& spared) {
   std::vector<Process> tree;
   std::unordered_set<pid_t> frozen;
   for (int pass = 0; pass < kFreezePassesMax; ++pass) {
-    tree = tree_of(roots);
+    const ByParent processes = read_processes();
+    tree = with_descendants(own_children(processes, spared), processes);
     const auto is_frozen = [&](const Process& process) { return frozen.contains(process.pid); };
     if (std::ranges::all_of(tree, is_frozen)) break;
     signal_all(tree, SIGSTOP);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <set>
 #include <vector>
 
 namespace drover {
@@ -11,11 +12,12 @@ namespace drover {
 // moves while it is read: a process that forks meanwhile may be missed, and is found by asking again.
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t root);
 
-// The direct children of this process.
-[[nodiscard]] std::vector<pid_t> children_of_self();
+// The direct children of this process, but for the spared ones.
+[[nodiscard]] std::vector<pid_t> children_of_self(const std::set<pid_t>& spared);
 
-// Freezes the processes beneath each root, so that none can fork away, then kills roots and all. One pass: whoever must
-// be sure reaps and asks again until nothing is left.
-void kill_trees(const std::vector<pid_t>& roots);
+// Freezes these children and all that is beneath them, so that none can fork away, then kills them. Whole process
+// groups are signalled too: that reaches a process that forks faster than /proc can be read. The children must have
+// left this process's session. One pass: whoever must be sure reaps and asks again until nothing is left.
+void kill_children_of_self(const std::set<pid_t>& spared);
 
 }  // namespace drover

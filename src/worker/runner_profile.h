@@ -8,14 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/runner_profile.h"
 #include "drover/task_queue.h"
 
 namespace drover {
-
-struct RunnerProfile {
-  std::vector<std::string> argv;
-  std::vector<std::string> env;  // names of this worker's variables that the agent may see, beside the usual ones
-};
 
 struct Runners {
   std::optional<RunnerProfile> for_all;  // drover work … -- ARGV

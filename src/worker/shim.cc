@@ -150,7 +150,7 @@ class Shim {
     }
     if (now >= std::min(kill_at_, fence_kill_at())) start_killing(EndedBy::kFence);
     if (agent_is_gone_ && output_closed_) start_killing(EndedBy::kStop);
-    if (phase_ == Phase::kKilling) kill_trees(children_of_self());
+    if (phase_ == Phase::kKilling) kill_children_of_self({});
   }
 
   void stop(MonoTime kill_at) {
