@@ -79,7 +79,7 @@ std::string_view shown_value(std::string_view name, std::string_view value) {
   return is_secret_name(name) ? kRedacted : value;
 }
 
-std::string format_text(const LogRecord& record, std::string_view colour, std::string_view dim,
+std::string format_text(const LogEntry& record, std::string_view colour, std::string_view dim,
                         std::string_view plain) {
   std::string line =
       fmt::format("{}{}{} {}{}{} ", dim, time_of_day(record.time), plain, colour, look_of(record.level).label, plain);
@@ -97,7 +97,7 @@ std::string format_text(const LogRecord& record, std::string_view colour, std::s
 }
 
 // Fields stand apart, so that none can pass for the record's own.
-std::string format_json(const LogRecord& record) {
+std::string format_json(const LogEntry& record) {
   json::Writer writer;
   writer.begin_object();
   writer.key("time").string(format_time(record.time));
@@ -119,7 +119,7 @@ char to_lower(char c) {
 
 }  // namespace
 
-std::string format_record(const LogRecord& record, LogStyle style) {
+std::string format_record(const LogEntry& record, LogStyle style) {
   switch (style) {
     case LogStyle::kPlain:
       return format_text(record, {}, {}, {});

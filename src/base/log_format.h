@@ -11,7 +11,7 @@ namespace drover {
 
 enum class LogStyle : std::uint8_t { kPlain, kColour, kJson };
 
-struct LogRecord {
+struct LogEntry {
   Time time;
   LogLevel level;
   std::string_view component;
@@ -20,7 +20,7 @@ struct LogRecord {
 };
 
 // One line with its newline at the end.
-[[nodiscard]] std::string format_record(const LogRecord& record, LogStyle style);
+[[nodiscard]] std::string format_record(const LogEntry& record, LogStyle style);
 
 // Whether a field of that name holds a secret: authorization|token|secret|password|api[_-]?key anywhere, in any case.
 [[nodiscard]] bool is_secret_name(std::string_view name);

@@ -9,19 +9,11 @@
 
 #include "base/log.h"
 #include "core/policy.h"
+#include "core/runner_profile.h"
 #include "drover/error.h"
 #include "drover/task_queue.h"
 
 namespace drover {
-
-// Which command a worker may execute for a type: never stored, never shared.
-struct RunnerProfile {
-  std::vector<std::string> argv;
-  std::vector<std::string> env;  // names that are passed through from the worker's own environment
-  int concurrency = 1;
-
-  bool operator==(const RunnerProfile&) const = default;
-};
 
 struct LocalSettings {
   std::optional<LogLevel> log_level;
