@@ -9,7 +9,7 @@
 namespace drover {
 namespace {
 
-constexpr std::uint64_t kDocuments = 1'000;
+constexpr std::uint64_t kDocuments = 300;
 
 // One line of YAML for a member, or nothing.
 class Writer {
