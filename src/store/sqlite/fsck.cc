@@ -1,29 +1,209 @@
 #include "store/sqlite/fsck.h"
 
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "base/check.h"
+#include "core/transition.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/named_sql.h"
+#include "store/sqlite/reads.h"
+#include "store/sqlite/record_row.h"
+#include "store/sqlite/step_write.h"
 
 namespace drover::sqlite {
 namespace {
 
+// Of one kind; the rest is summed up in one more.
+constexpr std::size_t kFindingsMax = 100;
+
+constexpr std::string_view kViews = named_sql(embedded::fsck_sql, "views");
+
+struct Check {
+  std::string_view code;
+  std::string_view find;
+  std::string_view repair = {};          // a script
+  void (*mend)(Transaction&) = nullptr;  // or a function
+};
+
+std::vector<TaskId> ids_found(Connection& db, std::string_view find) {
+  std::vector<TaskId> ids;
+  Statement query = db.prepare(find);
+  while (query.step()) ids.push_back(query.task_id());
+  return ids;
+}
+
+// As if the last parent had just completed: the rules say where the task goes.
+void unblock(Transaction& transaction) {
+  for (const TaskId& id : ids_found(transaction.db(), named_sql(embedded::fsck_sql, "find_blocked_for_nothing"))) {
+    std::optional<TaskRecord> record = read_task(transaction.db(), id, Parts::kHead);
+    CHECK(record.has_value());
+    record->unmet_parents = 1;
+    const Result<Step> step = decide(*record, trigger::ParentDone{}, {.now = transaction.now()});
+    CHECK(step.has_value());
+    update_task(transaction, *find_stored(transaction.db(), id), *step, std::nullopt);
+  }
+}
+
+void give_places(Transaction& transaction) {
+  for (const TaskId& id : ids_found(transaction.db(), named_sql(embedded::fsck_sql, "find_place_missing"))) {
+    transaction.db().run("UPDATE task SET place = ?1 WHERE id = ?2", transaction.next_place(), id);
+  }
+}
+
+void raise_sequences(Transaction& transaction) {
+  transaction.raise_sequences();
+}
+
+// In this order: what later ones count is right by then.
+constexpr std::array kChecks{
+    Check{"sequence_behind", named_sql(embedded::fsck_sql, "find_sequence"), {}, raise_sequences},
+    Check{"body_missing", named_sql(embedded::fsck_sql, "find_body_missing")},
+    Check{"body_orphan", named_sql(embedded::fsck_sql, "find_body_orphan"),
+          named_sql(embedded::fsck_sql, "repair_body_orphan")},
+    Check{"output_orphan", named_sql(embedded::fsck_sql, "find_output_orphan"),
+          named_sql(embedded::fsck_sql, "repair_output_orphan")},
+    Check{"run_orphan", named_sql(embedded::fsck_sql, "find_run_orphan"),
+          named_sql(embedded::fsck_sql, "repair_run_orphan")},
+    Check{"log_orphan", named_sql(embedded::fsck_sql, "find_log_orphan"),
+          named_sql(embedded::fsck_sql, "repair_log_orphan")},
+    Check{"log_total_orphan", named_sql(embedded::fsck_sql, "find_log_total_orphan"),
+          named_sql(embedded::fsck_sql, "repair_log_total_orphan")},
+    Check{"log_total_wrong", named_sql(embedded::fsck_sql, "find_log_total"),
+          named_sql(embedded::fsck_sql, "repair_log_total")},
+    Check{"tag_index_wrong", named_sql(embedded::fsck_sql, "find_tag_index"),
+          named_sql(embedded::fsck_sql, "repair_tag_index")},
+    Check{"dependency_index_wrong", named_sql(embedded::fsck_sql, "find_dependency_index"),
+          named_sql(embedded::fsck_sql, "repair_dependency_index")},
+    Check{"dependents_count_wrong", named_sql(embedded::fsck_sql, "find_dependents_count"),
+          named_sql(embedded::fsck_sql, "repair_dependents_count")},
+    Check{"children_count_wrong", named_sql(embedded::fsck_sql, "find_children_count"),
+          named_sql(embedded::fsck_sql, "repair_children_count")},
+    Check{"lease_missing", named_sql(embedded::fsck_sql, "find_lease_missing"),
+          named_sql(embedded::fsck_sql, "repair_lease_missing")},
+    Check{"lease_without_run", named_sql(embedded::fsck_sql, "find_lease_without_run"),
+          named_sql(embedded::fsck_sql, "repair_lease_without_run")},
+    Check{"run_missing", named_sql(embedded::fsck_sql, "find_run_missing"),
+          named_sql(embedded::fsck_sql, "repair_run_missing")},
+    Check{"run_open", named_sql(embedded::fsck_sql, "find_run_open")},
+    Check{"run_number_wrong", named_sql(embedded::fsck_sql, "find_run_number")},
+    Check{"finish_time_wrong", named_sql(embedded::fsck_sql, "find_finish_time")},
+    Check{"run_at_missing", named_sql(embedded::fsck_sql, "find_run_at_missing")},
+    Check{"event_gap", named_sql(embedded::fsck_sql, "find_event_gap")},
+    Check{"event_state_wrong", named_sql(embedded::fsck_sql, "find_event_state")},
+    Check{"parent_end_forgotten", named_sql(embedded::fsck_sql, "find_parent_end_forgotten"),
+          named_sql(embedded::fsck_sql, "repair_parent_end_forgotten")},
+    Check{"unmet_parents_wrong", named_sql(embedded::fsck_sql, "find_unmet_parents"),
+          named_sql(embedded::fsck_sql, "repair_unmet_parents")},
+    Check{"blocked_for_nothing", named_sql(embedded::fsck_sql, "find_blocked_for_nothing"), {}, unblock},
+    Check{"place_missing", named_sql(embedded::fsck_sql, "find_place_missing"), {}, give_places},
+    Check{"place_twice", named_sql(embedded::fsck_sql, "find_place_twice")},
+    Check{"held_bytes_wrong", named_sql(embedded::fsck_sql, "find_held_bytes"),
+          named_sql(embedded::fsck_sql, "repair_held_bytes")},
+    Check{"counts_wrong", named_sql(embedded::fsck_sql, "find_counts"), named_sql(embedded::fsck_sql, "repair_counts")},
+};
+
 // What SQLite itself has to say of its pages, indexes and constraints.
-void check_integrity(Connection& db, std::vector<Finding>& findings) {
-  Statement query = db.prepare("PRAGMA integrity_check");
+std::vector<Finding> find_damage(Connection& db) {
+  std::vector<Finding> findings;
+  Statement query = db.prepare("PRAGMA integrity_check(100)");
   while (query.step()) {
     std::string text = query.text();
     if (text != "ok") findings.push_back({"database_damaged", std::move(text)});
   }
+  return findings;
+}
+
+std::vector<Finding> find_unreadable(Connection& db) {
+  std::vector<Finding> findings;
+  Statement query =
+      db.prepare("SELECT task.*, body.*, output.* FROM task LEFT JOIN body USING (seq) LEFT JOIN output USING (seq)");
+  while (query.step()) {
+    try {
+      static_cast<void>(read_all(query));
+    } catch (const SqliteFailure& failure) {
+      if (findings.size() == kFindingsMax) break;
+      findings.push_back({"record_unreadable", failure.what()});
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> find(Connection& db, const Check& check) {
+  std::vector<Finding> findings;
+  Statement query = db.prepare(check.find);
+  std::size_t count = 0;
+  while (query.step()) {
+    if (++count > kFindingsMax) continue;
+    const std::optional<TaskId> id = query.maybe_task_id();
+    const std::string what = query.text();
+    findings.push_back({std::string(check.code), id ? fmt::format("task {}: {}", id->to_string(), what) : what});
+  }
+  if (count > kFindingsMax) {
+    findings.push_back({std::string(check.code), fmt::format("and {} more", count - kFindingsMax)});
+  }
+  return findings;
+}
+
+// A damaged page stops the query that meets it, not the others.
+template <class Body>
+void collect(std::vector<Finding>& all, Body body) {
+  try {
+    const std::vector<Finding> found = body();
+    all.insert(all.end(), found.begin(), found.end());
+  } catch (const SqliteFailure& failure) {
+    if (failure.primary_code() != SQLITE_CORRUPT) throw;
+    all.push_back({"database_damaged", failure.what()});
+  }
+}
+
+void mark_repaired(std::vector<Finding>& findings, bool gone) {
+  for (Finding& finding : findings) finding.repaired = gone;
+}
+
+std::vector<Finding> mend_indexes(Connection& db) {
+  std::vector<Finding> findings = find_damage(db);
+  if (findings.empty()) return findings;
+  db.execute_script("REINDEX");
+  mark_repaired(findings, find_damage(db).empty());
+  return findings;
+}
+
+std::vector<Finding> mend(Transaction& transaction, const Check& check) {
+  Connection& db = transaction.db();
+  std::vector<Finding> findings = find(db, check);
+  if (findings.empty() || (check.repair.empty() && check.mend == nullptr)) return findings;
+  if (check.mend != nullptr) {
+    check.mend(transaction);
+    transaction.write_counts();
+  } else {
+    db.execute_script(check.repair);
+  }
+  // The sequences themselves are written with the commit.
+  mark_repaired(findings, check.mend == raise_sequences || find(db, check).empty());
+  return findings;
 }
 
 }  // namespace
 
 std::vector<Finding> check_database(Connection& db) {
+  db.execute_script(kViews);
   std::vector<Finding> findings;
-  check_integrity(db, findings);
+  collect(findings, [&] { return find_damage(db); });
+  collect(findings, [&] { return find_unreadable(db); });
+  for (const Check& check : kChecks) collect(findings, [&] { return find(db, check); });
   return findings;
 }
 
 std::vector<Finding> repair_database(Transaction& transaction) {
-  return check_database(transaction.db());
+  transaction.db().execute_script(kViews);
+  std::vector<Finding> findings;
+  collect(findings, [&] { return mend_indexes(transaction.db()); });
+  collect(findings, [&] { return find_unreadable(transaction.db()); });
+  for (const Check& check : kChecks) collect(findings, [&] { return mend(transaction, check); });
+  return findings;
 }
 
 }  // namespace drover::sqlite

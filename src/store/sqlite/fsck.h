@@ -8,8 +8,9 @@
 
 namespace drover::sqlite {
 
+// Makes temporary views on the connection, and writes nothing else.
 [[nodiscard]] std::vector<Finding> check_database(Connection& db);
-// Also puts right what can be told from the task rows.
+// Also puts right what follows from the task rows. Alone in its transaction.
 [[nodiscard]] std::vector<Finding> repair_database(Transaction& transaction);
 
 }  // namespace drover::sqlite

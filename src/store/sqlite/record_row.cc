@@ -181,7 +181,7 @@ std::int64_t body_bytes(const Task& task) {
         &task.fallback_result, &task.checkpoint, &task.result}) {
     if (*part) bytes += (*part)->size();
   }
-  for (const std::string& tag : task.tags) bytes += tag.size();
+  bytes += pack_names(task.tags).value_or("").size();
   return static_cast<std::int64_t>(bytes);
 }
 

@@ -291,9 +291,20 @@ Result<std::vector<bool>> SqliteStore::note(std::span<const Note> notes) {
 }
 
 Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {
-  if (mode == FsckMode::kCheck) return reading("sqlite.fsck", [&](Connection& db) { return check_database(db); });
-  return writing<std::vector<Finding>>({&kRepairFailpoints, {}},
-                                       [&](Transaction& transaction) { return repair_database(transaction); });
+  if (mode == FsckMode::kRepair) {
+    Operation operation{&kRepairFailpoints, {}};
+    operation.company = Operation::Company::kAlone;
+    return writing<std::vector<Finding>>(std::move(operation),
+                                         [&](Transaction& transaction) { return repair_database(transaction); });
+  }
+  if (in_memory()) return reading("sqlite.fsck", [&](Connection& db) { return check_database(db); });
+  // On a connection of its own: a check takes long, and readers go on meanwhile.
+  return guarded("sqlite.fsck", [&] {
+    Connection db(connection_options(options_));
+    const RollbackGuard end_of_snapshot(db);
+    db.execute_script("PRAGMA temp_store = MEMORY; BEGIN");
+    return check_database(db);
+  });
 }
 
 }  // namespace

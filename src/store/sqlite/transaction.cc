@@ -1,5 +1,7 @@
 #include "store/sqlite/transaction.h"
 
+#include <algorithm>
+
 #include "base/failpoint.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/named_sql.h"
@@ -145,6 +147,17 @@ std::int64_t Transaction::waiting() {
 
 std::int64_t Transaction::waiting_of(const std::string& owner) {
   return counted(scope_of(owner), kWaitingStates).tasks;
+}
+
+void Transaction::write_counts() {
+  part_counts_.write(db_);
+  part_counts_.clear();
+}
+
+void Transaction::raise_sequences() {
+  last_.task = std::max(last_.task, db_.number("SELECT max(seq) FROM task"));
+  last_.event = std::max(last_.event, db_.number("SELECT max(seq) FROM event"));
+  last_.place = std::max(last_.place, db_.number("SELECT max(place) FROM task"));
 }
 
 CountChanges::Change Transaction::finished() {

@@ -75,6 +75,10 @@ class Transaction {
   [[nodiscard]] std::int64_t waiting_of(const std::string& owner);
   [[nodiscard]] CountChanges::Change finished();
 
+  // For repairs, which look at the tables themselves. The part must be alone in its transaction.
+  void write_counts();
+  void raise_sequences();
+
  private:
   // The last number given out of each kind.
   struct Sequences {

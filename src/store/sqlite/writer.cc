@@ -90,6 +90,7 @@ Writer::Pending* Writer::take_next() {
   std::deque<Pending*>& line = first_.empty() ? in_order_ : first_;
   if (line.empty()) return nullptr;
   Pending* next = line.front();
+  if (next->operation.company == Operation::Company::kAlone && !batch_.empty()) return nullptr;
   line.pop_front();
   return next;
 }
@@ -147,10 +148,21 @@ void Writer::commit_batch() {
   }
 }
 
+// A planted bug: an enqueue is acknowledged although nothing of it is sure to be on disk.
+void Writer::plant_ack_before_commit() {
+  bool enqueues = false;
+  {
+    const std::lock_guard lock(mutex_);
+    enqueues = !in_order_.empty() && in_order_.front()->operation.failpoints == &kEnqueueFailpoints;
+  }
+  db_.execute_script(enqueues ? "PRAGMA synchronous = OFF" : "PRAGMA synchronous = FULL");
+}
+
 void Writer::try_commit() {
+  if (planted(PlantedBug::kAckBeforeCommit)) plant_ack_before_commit();
   Transaction transaction(db_, *options_.clock);
   for (Pending* pending : batch_) execute(transaction, *pending);
-  while (batch_.size() < kBatchMax && (batch_.empty() || options_.clock->mono() - hold_began_ < kHoldMax)) {
+  while (!batch_is_full()) {
     Pending* next = take_next();
     if (next == nullptr) break;
     batch_.push_back(next);
@@ -163,6 +175,12 @@ void Writer::try_commit() {
     rings_ = rings_ || (!pending->failure && pending->operation.notice == Operation::Notice::kRing);
     failpoint(pending->operation.failpoints->after_commit);
   }
+}
+
+bool Writer::batch_is_full() const {
+  if (batch_.empty()) return false;
+  return batch_.size() >= kBatchMax || options_.clock->mono() - hold_began_ >= kHoldMax ||
+         batch_.back()->operation.company == Operation::Company::kAlone;
 }
 
 void Writer::execute(Transaction& transaction, Pending& pending) {

@@ -26,6 +26,7 @@ struct Operation {
   enum class Turn : std::uint8_t { kInOrder, kFirst };
   enum class Need : std::uint8_t { kMustRun, kWhenRoom };  // kWhenRoom is refused when the disk is nearly full
   enum class Notice : std::uint8_t { kRing, kSilent };     // whether other processes are woken by its commit
+  enum class Company : std::uint8_t { kShared, kAlone };   // kAlone has a transaction of its own
 
   const FailpointNames* failpoints = nullptr;
   // May run more than once, each time from the start, when a transaction has to be repeated.
@@ -33,6 +34,7 @@ struct Operation {
   Turn turn = Turn::kInOrder;
   Need need = Need::kMustRun;
   Notice notice = Notice::kRing;
+  Company company = Company::kShared;
 };
 
 inline constexpr FailpointNames kEnqueueFailpoints{"enqueue.begin", "enqueue.before_commit", "enqueue.after_commit"};
@@ -81,6 +83,8 @@ class Writer {
   void commit_batch();
   // One transaction over the batch, which grows while there is time.
   void try_commit();
+  void plant_ack_before_commit();
+  [[nodiscard]] bool batch_is_full() const;
   void execute(Transaction& transaction, Pending& pending);
   [[nodiscard]] bool repeat_after(const SqliteFailure& failure);
   void sync_failed(const SqliteFailure& failure);

@@ -1,0 +1,198 @@
+#include "store/fault/fault_store.h"
+
+#include "base/check.h"
+
+namespace drover {
+
+static_assert(static_cast<std::size_t>(StoreCall::kFsck) + 1 == kStoreCallCount);
+
+void FaultStore::script(StoreCall call, StoreFault fault, int times, int skip) {
+  CHECK(fault.kind != StoreFault::Kind::kConflict || call == StoreCall::kApply);
+  const std::lock_guard lock(mutex_);
+  scripts_[static_cast<std::size_t>(call)].push_back({std::move(fault), skip, times});
+}
+
+void FaultStore::randomise(std::uint64_t seed, Odds odds) {
+  const std::lock_guard lock(mutex_);
+  rng_.emplace(seed);
+  odds_ = odds;
+}
+
+void FaultStore::heal() {
+  const std::lock_guard lock(mutex_);
+  for (std::vector<Script>& scripts : scripts_) scripts.clear();
+  rng_.reset();
+}
+
+int FaultStore::calls(StoreCall call) const {
+  const std::lock_guard lock(mutex_);
+  return calls_[static_cast<std::size_t>(call)];
+}
+
+std::optional<StoreFault> FaultStore::next_fault(StoreCall call) {
+  const std::lock_guard lock(mutex_);
+  ++calls_[static_cast<std::size_t>(call)];
+  std::vector<Script>& scripts = scripts_[static_cast<std::size_t>(call)];
+  return scripts.empty() ? drawn(call) : scripted(scripts);
+}
+
+std::optional<StoreFault> FaultStore::scripted(std::vector<Script>& scripts) {
+  Script& script = scripts.front();
+  if (script.skip > 0) {
+    --script.skip;
+    return std::nullopt;
+  }
+  StoreFault fault = script.fault;
+  if (--script.times <= 0) scripts.erase(scripts.begin());
+  return fault;
+}
+
+std::optional<StoreFault> FaultStore::drawn(StoreCall call) {
+  if (!rng_) return std::nullopt;
+  double draw = rng_->unit();
+  const auto falls_within = [&](double share) {
+    draw -= share;
+    return draw < 0;
+  };
+  if (falls_within(odds_.fail_before)) return StoreFault{StoreFault::Kind::kFailBefore};
+  if (falls_within(odds_.lose_answer)) return StoreFault{StoreFault::Kind::kLoseAnswer};
+  if (call == StoreCall::kApply && falls_within(odds_.conflict)) return StoreFault{StoreFault::Kind::kConflict};
+  return std::nullopt;
+}
+
+template <class Call>
+auto FaultStore::pass(StoreCall name, Call call) -> decltype(call()) {
+  const std::optional<StoreFault> fault = next_fault(name);
+  if (!fault) return call();
+  if (fault->kind == StoreFault::Kind::kLoseAnswer) {
+    // The caller never learns what it was.
+    static_cast<void>(call());
+  }
+  return std::unexpected(fault->error);
+}
+
+Result<Time> FaultStore::now() {
+  return pass(StoreCall::kNow, [&] { return inner_.now(); });
+}
+
+Result<std::vector<std::optional<TaskRecord>>> FaultStore::read(std::span<const TaskId> ids, Parts parts) {
+  return pass(StoreCall::kRead, [&] { return inner_.read(ids, parts); });
+}
+
+Result<std::optional<TaskId>> FaultStore::find_request(const std::string& owner, const std::string& request_id) {
+  return pass(StoreCall::kFindRequest, [&] { return inner_.find_request(owner, request_id); });
+}
+
+Result<std::vector<TaskRecord>> FaultStore::dependents(const TaskId& parent) {
+  return pass(StoreCall::kDependents, [&] { return inner_.dependents(parent); });
+}
+
+Result<std::vector<TaskRecord>> FaultStore::children(const TaskId& spawner) {
+  return pass(StoreCall::kChildren, [&] { return inner_.children(spawner); });
+}
+
+Result<RecordPage> FaultStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+  return pass(StoreCall::kList, [&] { return inner_.list(filter, limit, cursor); });
+}
+
+Result<std::vector<RunSummary>> FaultStore::runs(const TaskId& id, int limit) {
+  return pass(StoreCall::kRuns, [&] { return inner_.runs(id, limit); });
+}
+
+Result<std::vector<Event>> FaultStore::events(std::int64_t after, int limit) {
+  return pass(StoreCall::kEvents, [&] { return inner_.events(after, limit); });
+}
+
+Result<std::int64_t> FaultStore::last_event_seq() {
+  return pass(StoreCall::kLastEventSeq, [&] { return inner_.last_event_seq(); });
+}
+
+Result<LogPage> FaultStore::log(const TaskId& id, std::int64_t after, int limit) {
+  return pass(StoreCall::kLog, [&] { return inner_.log(id, after, limit); });
+}
+
+Result<Backlog> FaultStore::backlog(std::span<const Serve> serves) {
+  return pass(StoreCall::kBacklog, [&] { return inner_.backlog(serves); });
+}
+
+Result<std::vector<Applied>> FaultStore::apply(std::span<const StepGroup> groups) {
+  const std::optional<StoreFault> fault = next_fault(StoreCall::kApply);
+  if (!fault) return inner_.apply(groups);
+  switch (fault->kind) {
+    case StoreFault::Kind::kFailBefore:
+      break;
+    case StoreFault::Kind::kLoseAnswer:
+      static_cast<void>(inner_.apply(groups));
+      break;
+    case StoreFault::Kind::kConflict:
+      return std::vector(groups.size(), Applied::kConflict);
+  }
+  return std::unexpected(fault->error);
+}
+
+Result<std::vector<TaskRecord>> FaultStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) {
+  return pass(StoreCall::kClaim, [&] { return inner_.claim(request, lease_ids); });
+}
+
+Result<std::vector<Renewal>> FaultStore::renew(const std::string& worker_id, std::span<const Lease> leases,
+                                               Millis lease) {
+  return pass(StoreCall::kRenew, [&] { return inner_.renew(worker_id, leases, lease); });
+}
+
+Result<std::vector<bool>> FaultStore::note(std::span<const Note> notes) {
+  return pass(StoreCall::kNote, [&] { return inner_.note(notes); });
+}
+
+Result<std::vector<TaskRecord>> FaultStore::due(int limit) {
+  return pass(StoreCall::kDue, [&] { return inner_.due(limit); });
+}
+
+Result<std::vector<TaskRecord>> FaultStore::past_deadline(int limit) {
+  return pass(StoreCall::kPastDeadline, [&] { return inner_.past_deadline(limit); });
+}
+
+Result<std::vector<TaskRecord>> FaultStore::lapsed(std::optional<Millis> silent_for, int limit) {
+  return pass(StoreCall::kLapsed, [&] { return inner_.lapsed(silent_for, limit); });
+}
+
+Result<std::vector<TaskRecord>> FaultStore::cascades(int limit) {
+  return pass(StoreCall::kCascades, [&] { return inner_.cascades(limit); });
+}
+
+Result<std::optional<Millis>> FaultStore::next_wake() {
+  return pass(StoreCall::kNextWake, [&] { return inner_.next_wake(); });
+}
+
+Result<int> FaultStore::expire(const Retention& retention, int limit) {
+  return pass(StoreCall::kExpire, [&] { return inner_.expire(retention, limit); });
+}
+
+Status FaultStore::register_worker(const WorkerInfo& worker) {
+  return pass(StoreCall::kRegisterWorker, [&] { return inner_.register_worker(worker); });
+}
+
+Status FaultStore::unregister_worker(const std::string& worker_id) {
+  return pass(StoreCall::kUnregisterWorker, [&] { return inner_.unregister_worker(worker_id); });
+}
+
+Result<std::vector<WorkerInfo>> FaultStore::workers() {
+  return pass(StoreCall::kWorkers, [&] { return inner_.workers(); });
+}
+
+Result<std::vector<std::string>> FaultStore::forget_workers(Millis silent_for) {
+  return pass(StoreCall::kForgetWorkers, [&] { return inner_.forget_workers(silent_for); });
+}
+
+Result<Config> FaultStore::config() {
+  return pass(StoreCall::kConfig, [&] { return inner_.config(); });
+}
+
+Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based_on_version) {
+  return pass(StoreCall::kPutConfig, [&] { return inner_.put_config(document, based_on_version); });
+}
+
+Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
+  return pass(StoreCall::kFsck, [&] { return inner_.fsck(mode); });
+}
+
+}  // namespace drover

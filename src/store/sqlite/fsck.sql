@@ -1,0 +1,231 @@
+-- The rows against every index and count, both ways. See fsck.cc.
+--
+-- Each find_X returns one row per finding: the task's id (null if it is not about one task) and what is wrong. It writes
+-- nothing. repair_X, where there is one, puts right everything that find_X finds, from the rows of task and body; it writes
+-- the table that X is about, and takes a revision where a decision may have been based on what was wrong. They are run in the
+-- order of the list in fsck.cc.
+
+-- name: views
+-- The indexes and counts as they should be, from the rows of task and body. Writes: temporary views.
+CREATE TEMP VIEW IF NOT EXISTS true_tag AS
+  SELECT DISTINCT value AS tag, seq FROM body, json_each(body.tags) WHERE json_valid(body.tags);
+
+CREATE TEMP VIEW IF NOT EXISTS true_dependency AS
+  WITH RECURSIVE named (child, at, ids) AS (
+    SELECT seq, 0, depends_on FROM body WHERE depends_on IS NOT NULL
+    UNION ALL
+    SELECT child, at + 1, ids FROM named WHERE (at + 2) * 16 <= length(ids))
+  SELECT DISTINCT task.seq AS parent, child FROM named JOIN task ON task.id = substr(ids, at * 16 + 1, 16);
+
+-- unmet: parents that keep a task blocked, because they are not completed, nor ended in a way that the task takes for
+-- completed. cascading: parents whose end may have been counted already or not.
+CREATE TEMP VIEW IF NOT EXISTS true_parents AS
+  SELECT child.seq,
+    count(*) FILTER (WHERE parent.state < 5 OR (parent.state > 5 AND child.on_parent_failure <> 'run')) AS unmet,
+    count(*) FILTER (WHERE parent.cascade_due = 1) AS cascading
+  FROM task AS child LEFT JOIN dependency ON dependency.child = child.seq LEFT JOIN task AS parent ON parent.seq = dependency.parent
+  WHERE child.state = 0 GROUP BY child.seq;
+
+CREATE TEMP VIEW IF NOT EXISTS true_log_total AS
+  SELECT log_total.seq, log_total.run,
+    coalesce(sum(length(CAST(text AS BLOB))) FILTER (WHERE tail_number = 0 OR number < tail_number), 0) AS head,
+    coalesce(sum(length(CAST(text AS BLOB))) FILTER (WHERE tail_number > 0 AND number >= tail_number), 0) AS tail
+  FROM log_total LEFT JOIN log USING (seq, run) GROUP BY log_total.seq, log_total.run;
+
+CREATE TEMP VIEW IF NOT EXISTS true_held AS
+  SELECT task.seq,
+    coalesce((SELECT coalesce(length(CAST(payload AS BLOB)), 0) + coalesce(length(CAST(prompt AS BLOB)), 0)
+      + coalesce(length(CAST(system_prompt AS BLOB)), 0) + coalesce(length(CAST(model AS BLOB)), 0)
+      + coalesce(length(CAST(agent_id AS BLOB)), 0) + coalesce(length(CAST(source AS BLOB)), 0)
+      + coalesce(length(CAST(traceparent AS BLOB)), 0) + coalesce(length(CAST(fallback_result AS BLOB)), 0)
+      + coalesce(length(CAST(tags AS BLOB)), 0) + coalesce(length(depends_on), 0)
+      FROM body WHERE body.seq = task.seq), 0)
+    + coalesce((SELECT coalesce(length(CAST(checkpoint AS BLOB)), 0) + coalesce(length(CAST(result AS BLOB)), 0)
+      FROM output WHERE output.seq = task.seq), 0)
+    + coalesce((SELECT sum(head_bytes + tail_bytes) FROM log_total WHERE log_total.seq = task.seq), 0) AS bytes
+  FROM task;
+
+CREATE TEMP VIEW IF NOT EXISTS true_counts AS
+  SELECT 'all' AS scope, state, count(*) AS tasks, sum(held_bytes) AS bytes FROM task GROUP BY state
+  UNION ALL
+  SELECT 'owner:' || owner, state, count(*), sum(held_bytes) FROM task GROUP BY owner, state;
+
+-- name: find_body_missing
+SELECT id, 'no body' FROM task WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.seq = task.seq);
+
+-- name: find_body_orphan
+SELECT NULL, 'body ' || seq || ' without a task' FROM body WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = body.seq);
+-- name: repair_body_orphan
+DELETE FROM body WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = body.seq);
+
+-- name: find_output_orphan
+SELECT NULL, 'output ' || seq || ' without a task' FROM output
+WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = output.seq);
+-- name: repair_output_orphan
+DELETE FROM output WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = output.seq);
+
+-- name: find_run_orphan
+SELECT NULL, 'run ' || run || ' of ' || seq || ' without a task' FROM run
+WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = run.seq);
+-- name: repair_run_orphan
+DELETE FROM run WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = run.seq);
+
+-- name: find_log_orphan
+SELECT NULL, 'log of ' || seq || ', run ' || run || ', without a task or a total' FROM log
+WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = log.seq)
+  OR NOT EXISTS (SELECT 1 FROM log_total WHERE log_total.seq = log.seq AND log_total.run = log.run)
+GROUP BY seq, run;
+-- name: repair_log_orphan
+DELETE FROM log
+WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = log.seq)
+  OR NOT EXISTS (SELECT 1 FROM log_total WHERE log_total.seq = log.seq AND log_total.run = log.run);
+
+-- name: find_log_total_orphan
+SELECT NULL, 'log total of ' || seq || ' without a task' FROM log_total
+WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = log_total.seq);
+-- name: repair_log_total_orphan
+DELETE FROM log_total WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = log_total.seq);
+
+-- name: find_log_total
+SELECT task.id, 'log total of run ' || log_total.run || ' is not the sum of its pieces'
+FROM log_total JOIN true_log_total USING (seq, run) JOIN task USING (seq) WHERE (head_bytes, tail_bytes) <> (head, tail);
+-- name: repair_log_total
+UPDATE log_total SET (head_bytes, tail_bytes) =
+  (SELECT head, tail FROM true_log_total AS sum WHERE sum.seq = log_total.seq AND sum.run = log_total.run);
+
+-- name: find_tag_index
+SELECT (SELECT id FROM task WHERE task.seq = d.seq), d.what || d.tag
+FROM (SELECT seq, tag, 'not indexed by its tag ' AS what FROM (SELECT tag, seq FROM true_tag EXCEPT SELECT tag, seq FROM tag)
+      UNION ALL
+      SELECT seq, tag, 'indexed by a tag that it has not: ' FROM (SELECT tag, seq FROM tag EXCEPT SELECT tag, seq FROM true_tag)) d;
+-- name: repair_tag_index
+DELETE FROM tag;
+INSERT INTO tag (tag, seq) SELECT tag, seq FROM true_tag;
+
+-- name: find_dependency_index
+SELECT (SELECT id FROM task WHERE task.seq = d.child), d.what || d.parent
+FROM (SELECT parent, child, 'not indexed as a dependent of ' AS what
+      FROM (SELECT parent, child FROM true_dependency EXCEPT SELECT parent, child FROM dependency)
+      UNION ALL
+      SELECT parent, child, 'indexed as a dependent of a task that it does not name, or that is gone: '
+      FROM (SELECT parent, child FROM dependency EXCEPT SELECT parent, child FROM true_dependency)) d;
+-- name: repair_dependency_index
+DELETE FROM dependency;
+INSERT INTO dependency (parent, child) SELECT parent, child FROM true_dependency;
+
+-- name: find_dependents_count
+SELECT id, 'counts ' || dependents || ' dependents and has more' FROM task
+WHERE dependents < (SELECT count(*) FROM dependency WHERE dependency.parent = task.seq);
+-- name: repair_dependents_count
+UPDATE task SET dependents = (SELECT count(*) FROM dependency WHERE dependency.parent = task.seq), revision = revision + 1
+WHERE dependents < (SELECT count(*) FROM dependency WHERE dependency.parent = task.seq);
+
+-- name: find_children_count
+SELECT id, 'counts ' || children || ' children and has more' FROM task
+WHERE children < (SELECT count(*) FROM task AS child WHERE child.parent_id = task.id);
+-- name: repair_children_count
+UPDATE task SET children = (SELECT count(*) FROM task AS child WHERE child.parent_id = task.id), revision = revision + 1
+WHERE children < (SELECT count(*) FROM task AS child WHERE child.parent_id = task.id);
+
+-- A running task has a lease with its times, a worker and an open entry in its history; no other has any of them.
+-- name: find_lease_missing
+SELECT id, 'running without a lease' FROM task
+WHERE state = 3 AND (lease IS NULL OR lease_until_mono IS NULL OR lease_renewed_mono IS NULL OR worker_id IS NULL);
+-- name: repair_lease_missing
+-- As if it had lapsed long ago: the reclaimer does the rest.
+UPDATE task SET lease = coalesce(lease, randomblob(16)), lease_until_mono = -1152921504606846976,
+  lease_renewed_mono = -1152921504606846976, worker_id = coalesce(worker_id, ''), revision = revision + 1
+WHERE state = 3 AND (lease IS NULL OR lease_until_mono IS NULL OR lease_renewed_mono IS NULL OR worker_id IS NULL);
+
+-- name: find_lease_without_run
+SELECT id, 'not running, but under a lease' FROM task
+WHERE state <> 3 AND (lease IS NOT NULL OR lease_until_mono IS NOT NULL OR lease_renewed_mono IS NOT NULL);
+-- name: repair_lease_without_run
+UPDATE task SET lease = NULL, lease_until_mono = NULL, lease_renewed_mono = NULL, revision = revision + 1
+WHERE state <> 3 AND (lease IS NOT NULL OR lease_until_mono IS NOT NULL OR lease_renewed_mono IS NOT NULL);
+
+-- name: find_run_missing
+SELECT id, 'running, but run ' || run || ' is not open in its history' FROM task
+WHERE state = 3 AND NOT EXISTS (SELECT 1 FROM run WHERE run.seq = task.seq AND run.run = task.run AND run.ended_at IS NULL);
+-- name: repair_run_missing
+INSERT OR REPLACE INTO run (seq, run, generation, worker_id, started_at, outcome)
+  SELECT seq, run, generation, coalesce(worker_id, ''), coalesce(started_at, created_at), '' FROM task
+  WHERE state = 3 AND NOT EXISTS (SELECT 1 FROM run WHERE run.seq = task.seq AND run.run = task.run AND run.ended_at IS NULL);
+
+-- name: find_run_open
+SELECT task.id, 'run ' || run.run || ' is open, but the task does not run it' FROM run JOIN task USING (seq)
+WHERE run.ended_at IS NULL AND NOT (task.state = 3 AND task.run = run.run);
+
+-- name: find_run_number
+SELECT task.id, 'has run ' || max(run.run) || ' in its history, but counts ' || task.run FROM task JOIN run USING (seq)
+GROUP BY task.seq HAVING max(run.run) > task.run;
+
+-- name: find_finish_time
+SELECT id, 'is finished without a time, or has one without being finished' FROM task
+WHERE (state >= 5) <> (finished_at IS NOT NULL);
+
+-- name: find_run_at_missing
+SELECT id, 'scheduled without a time' FROM task WHERE state = 1 AND run_at IS NULL;
+
+-- name: find_place_missing
+SELECT id, 'in line without a place' FROM task WHERE state IN (2, 4) AND place <= 0;
+
+-- name: find_place_twice
+SELECT id, 'at place ' || place || ' with another' FROM task WHERE state IN (2, 4) AND place > 0
+GROUP BY queue, priority, place HAVING count(*) > 1;
+
+-- name: find_sequence
+SELECT NULL, 'numbers in use are ahead of the last one given out' FROM sequence
+WHERE task < (SELECT coalesce(max(seq), 0) FROM task) OR event < (SELECT coalesce(max(seq), 0) FROM event)
+  OR place < (SELECT coalesce(max(place), 0) FROM task);
+
+-- name: find_event_gap
+SELECT NULL, 'no event between ' || before || ' and ' || seq
+FROM (SELECT seq, lag(seq) OVER (ORDER BY seq) AS before FROM event) WHERE seq <> before + 1
+UNION ALL
+SELECT NULL, 'the last event is ' || max(seq) || ', but ' || (SELECT event FROM sequence) || ' were made' FROM event
+HAVING max(seq) < (SELECT event FROM sequence);
+
+-- name: find_event_state
+SELECT task.id, 'is in state ' || task.state || ', but its last event says ' || last.state
+FROM (SELECT task_id, max(seq), state FROM event GROUP BY task_id) AS last JOIN task ON task.id = last.task_id
+WHERE task.state <> last.state;
+
+-- name: find_unmet_parents
+SELECT id, 'waits for ' || unmet_parents || ' parents, but ' || unmet || ' are not done' FROM task JOIN true_parents USING (seq)
+WHERE unmet_parents < unmet - cascading OR unmet_parents > unmet + cascading;
+-- name: repair_unmet_parents
+-- What a cascade may have counted already is left to it.
+UPDATE task SET unmet_parents = (SELECT unmet FROM true_parents WHERE true_parents.seq = task.seq), revision = revision + 1
+WHERE seq IN (SELECT seq FROM true_parents WHERE cascading = 0 AND unmet <> unmet_parents);
+
+-- name: find_blocked_for_nothing
+SELECT id, 'blocked, although all its parents are done' FROM task JOIN true_parents USING (seq) WHERE unmet = 0 AND cascading = 0;
+
+-- name: find_parent_end_forgotten
+SELECT child.id, 'still blocked, although a parent ended without completing'
+FROM task AS child JOIN dependency ON dependency.child = child.seq JOIN task AS parent ON parent.seq = dependency.parent
+WHERE child.state = 0 AND child.on_parent_failure <> 'run' AND parent.state > 5 AND parent.cascade_due = 0
+GROUP BY child.seq;
+-- name: repair_parent_end_forgotten
+-- The sweeper of cascades does the rest.
+UPDATE task SET cascade_due = 1, revision = revision + 1
+WHERE state > 5 AND cascade_due = 0 AND EXISTS (
+  SELECT 1 FROM dependency JOIN task AS child ON child.seq = dependency.child
+  WHERE dependency.parent = task.seq AND child.state = 0 AND child.on_parent_failure <> 'run');
+
+-- name: find_held_bytes
+SELECT id, 'holds ' || bytes || ' bytes, but ' || held_bytes || ' are counted' FROM task JOIN true_held USING (seq)
+WHERE bytes <> held_bytes;
+-- name: repair_held_bytes
+UPDATE task SET held_bytes = (SELECT bytes FROM true_held WHERE true_held.seq = task.seq);
+
+-- name: find_counts
+SELECT NULL, 'the count of ' || scope || ' in state ' || state || ' is wrong' FROM (
+  SELECT scope, state FROM (SELECT scope, state, tasks, bytes FROM true_counts EXCEPT SELECT scope, state, tasks, bytes FROM counts)
+  UNION
+  SELECT scope, state FROM (SELECT scope, state, tasks, bytes FROM counts WHERE tasks <> 0 OR bytes <> 0
+                            EXCEPT SELECT scope, state, tasks, bytes FROM true_counts));
+-- name: repair_counts
+DELETE FROM counts;
+INSERT INTO counts (scope, state, tasks, bytes) SELECT scope, state, tasks, bytes FROM true_counts;
