@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -20,6 +20,14 @@
 
 namespace drover {
 namespace {
+
+// By number: the header of glibc 2.36 declares them for C only.
+int pidfd_open(pid_t pid) {
+  return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+}
+void pidfd_send_signal(int pidfd, int signal) {
+  ::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
+}
 
 // The child's ends are put above the numbers that they are moved to, so that no move overwrites another's source.
 constexpr int kFdsFrom = 10;
@@ -160,7 +168,7 @@ Result<ShimProcess> start_shim(const AgentCommand& command) {
                                          pointers(argv).data(), pointers(environment).data());
   if (error_number != 0) return cannot("start the supervising process", error_number);
 
-  shim.pidfd = UniqueFd(::pidfd_open(shim.pid, 0));
+  shim.pidfd = UniqueFd(pidfd_open(shim.pid));
   if (!shim.pidfd.is_open()) {
     const int why = errno;
     ::kill(shim.pid, SIGKILL);
@@ -200,7 +208,7 @@ bool has_ended(const ShimProcess& shim) {
 }
 
 void kill_shim(const ShimProcess& shim) {
-  ::pidfd_send_signal(shim.pidfd.get(), SIGKILL, nullptr, 0);
+  pidfd_send_signal(shim.pidfd.get(), SIGKILL);
 }
 
 }  // namespace drover

@@ -1,0 +1,275 @@
+#include "worker/claim_loop.h"
+
+#include <gtest/gtest.h>
+
+#include "support/printers.h"
+#include "unit/worker/fake_queue.h"
+#include "unit/worker/fake_runs.h"
+
+namespace drover::test {
+namespace {
+
+using Calls = std::vector<std::string>;
+
+constexpr Millis kLease{30'000};
+constexpr Millis kDrain{30'000};
+const Error kOutage{ErrorCode::kStoreUnavailable, "gone", "test"};
+const Error kStale{ErrorCode::kStaleLease, "not yours", "test"};
+
+class ClaimLoopTest : public testing::Test {
+ protected:
+  ClaimLoopTest() { keeper.step(now); }
+
+  ClaimLoop make(WhenEmpty when_empty, int capacity) {
+    return ClaimLoop(queue, runs, keeper,
+                     {.worker_id = "host:1:uuid",
+                      .serves = {{"test", std::nullopt}},
+                      .capacity = capacity,
+                      .lease = kLease,
+                      .drain = kDrain,
+                      .poll_max = Millis{2'000},
+                      .when_empty = when_empty});
+  }
+  // Steps until it wants to wait, with a clock that stands still.
+  Millis settle_down() {
+    for (int i = 0; i < 20; ++i) {
+      const Millis wait = loop.step(now);
+      if (wait > Millis{0} || loop.finished()) return wait;
+    }
+    ADD_FAILURE() << "the loop never waits";
+    return Millis{0};
+  }
+  int claims() const { return static_cast<int>(queue.claims.size()); }
+
+  MonoTime now{Millis{1'000'000}};
+  FakeQueue queue;
+  FakeRuns runs;
+  LeaseKeeper keeper{queue, runs, {.worker = {.id = "host:1:uuid"}, .lease = kLease, .heartbeat = Millis{5'000}}};
+  ClaimedTask a = numbered_task(1);
+  ClaimedTask b = numbered_task(2);
+  ClaimedTask c = numbered_task(3);
+  ClaimLoop loop = make(WhenEmpty::kWait, 2);
+};
+
+TEST_F(ClaimLoopTest, NothingIsClaimedBeforeTheFirstBeat) {
+  LeaseKeeper silent(queue, runs, {.worker = {.id = "x"}, .lease = kLease, .heartbeat = Millis{5'000}});
+  ClaimLoop early(queue, runs, silent, {.worker_id = "x", .serves = {{"test", std::nullopt}}});
+  queue.put(a);
+  EXPECT_GT(early.step(now), Millis{0});
+  EXPECT_EQ(claims(), 0);
+}
+
+TEST_F(ClaimLoopTest, ClaimsIntoFreeSlotsOnlyAndCountsTheLeaseFromBeforeTheCall) {
+  for (const ClaimedTask& task : {a, b, c}) queue.put(task);
+  settle_down();
+  ASSERT_EQ(runs.started.size(), 2U);
+  EXPECT_EQ(runs.started[0].claimed.lease, a.lease);
+  EXPECT_EQ(runs.started[0].expires_at, now + kLease);
+  EXPECT_EQ(queue.claims.at(0).n, 2);
+  EXPECT_EQ(queue.claims.at(0).lease, kLease);
+  EXPECT_EQ(claims(), 1) << "full: no second claim";
+  EXPECT_EQ(loop.held(), 2);
+}
+
+TEST_F(ClaimLoopTest, WhatIsClaimedIsRenewed) {
+  queue.put(a);
+  settle_down();
+  keeper.step(now + Millis{5'000});
+  EXPECT_EQ(queue.renewals.at(0).leases, std::vector{a.lease});
+}
+
+TEST_F(ClaimLoopTest, SettlesWhatEndedAsOneBatchThenClaimsAgain) {
+  for (const ClaimedTask& task : {a, b, c}) queue.put(task);
+  settle_down();
+  runs.ended = {{a.lease, Completion{.result = "1"}}, {b.lease, Failure{.message = "no"}}};
+  queue.calls.clear();
+  settle_down();
+  EXPECT_EQ(queue.calls, (Calls{"settle 2", "claim 2"}));
+  EXPECT_EQ(queue.settled.at(0).lease, a.lease);
+  EXPECT_EQ(loop.held(), 1);
+  EXPECT_EQ(loop.counts().completed, 1);
+  EXPECT_EQ(loop.counts().failed, 1);
+  EXPECT_EQ(loop.counts().claimed, 3);
+  keeper.step(now + Millis{5'000});
+  EXPECT_EQ(queue.renewals.at(0).leases, std::vector{c.lease}) << "settled leases are let go";
+}
+
+TEST_F(ClaimLoopTest, AnEmptyQueueIsAskedAgainOnlyAfterAChangeOrThePoll) {
+  EXPECT_EQ(settle_down(), Millis{2'000});
+  EXPECT_EQ(claims(), 1);
+  now = now + Millis{1'999};
+  EXPECT_EQ(settle_down(), Millis{1});
+  EXPECT_EQ(claims(), 1);
+  now = now + Millis{1};
+  settle_down();
+  EXPECT_EQ(claims(), 2);
+  queue.put(a);
+  settle_down();
+  EXPECT_EQ(runs.started.size(), 1U) << "the change was enough";
+}
+
+TEST_F(ClaimLoopTest, EndsAreKeptThroughAnOutageWithGrowingWaits) {
+  queue.put(a);
+  settle_down();
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  queue.outage = kOutage;
+  std::vector<Millis> waits;
+  for (int i = 0; i < 8; ++i) {
+    waits.push_back(settle_down());
+    now = now + waits.back();
+  }
+  EXPECT_EQ(waits, (std::vector<Millis>{Millis{100}, Millis{200}, Millis{400}, Millis{800}, Millis{1'600},
+                                        Millis{2'000}, Millis{1'200}, Millis{2'000}}))
+      << "100 ms doubling to 5 s; the poll of 2 s wakes it without a call";
+  EXPECT_TRUE(queue.settled.empty());
+  EXPECT_EQ(loop.held(), 1);
+
+  queue.outage.reset();
+  now = now + Millis{5'000};
+  settle_down();
+  ASSERT_EQ(queue.settled.size(), 1U);
+  EXPECT_EQ(loop.held(), 0);
+}
+
+TEST_F(ClaimLoopTest, AStaleEndIsDroppedAndNothingElseOfTheBatchWithIt) {
+  queue.put(a);
+  queue.put(b);
+  settle_down();
+  queue.refusals[a.lease.id.to_string()] = {kStale};
+  runs.ended = {{a.lease, Completion{.result = "1"}}, {b.lease, Completion{.result = "2"}}};
+  settle_down();
+  ASSERT_EQ(queue.settled.size(), 1U);
+  EXPECT_EQ(queue.settled[0].lease, b.lease);
+  EXPECT_EQ(loop.counts().refused, 1);
+  EXPECT_EQ(loop.held(), 0);
+}
+
+TEST_F(ClaimLoopTest, OneUnavailableAnswerKeepsThatEndOnly) {
+  queue.put(a);
+  queue.put(b);
+  settle_down();
+  queue.refusals[a.lease.id.to_string()] = {kOutage};
+  runs.ended = {{a.lease, Completion{.result = "1"}}, {b.lease, Completion{.result = "2"}}};
+  now = now + settle_down();
+  EXPECT_EQ(queue.settled.size(), 1U);
+  settle_down();
+  ASSERT_EQ(queue.settled.size(), 2U);
+  EXPECT_EQ(queue.settled[1].lease, a.lease);
+}
+
+TEST_F(ClaimLoopTest, AResultThatTheQueueRefusesBecomesAFailure) {
+  struct Row {
+    ErrorCode code;
+    ErrorClass error_class;
+  };
+  int number = 10;
+  for (const Row& row : {Row{ErrorCode::kResultTooLarge, ErrorClass::kResultTooLarge},
+                         Row{ErrorCode::kInvalidJson, ErrorClass::kAgentError}}) {
+    const ClaimedTask task = numbered_task(++number);
+    queue.put(task);
+    settle_down();
+    queue.refusals[task.lease.id.to_string()] = {Error{row.code, "refused", {}}};
+    runs.ended = {{task.lease, Completion{.result = "x", .exit_code = 0}}};
+    settle_down();
+    const auto* failure = std::get_if<Failure>(&queue.settled.back().end);
+    ASSERT_NE(failure, nullptr);
+    EXPECT_EQ(failure->error_class, row.error_class);
+    EXPECT_EQ(failure->message, "refused");
+    EXPECT_EQ(failure->exit_code, 0);
+  }
+}
+
+TEST_F(ClaimLoopTest, AnEndThatIsRefusedForGoodIsDropped) {
+  queue.put(a);
+  settle_down();
+  queue.refusals[a.lease.id.to_string()] = {Error{ErrorCode::kInternal, "no", {}}};
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  settle_down();
+  EXPECT_TRUE(queue.settled.empty());
+  EXPECT_EQ(loop.held(), 0) << "its lease runs out, and the task stalls";
+}
+
+TEST_F(ClaimLoopTest, DrainLetsWorkFinish) {
+  queue.put(a);
+  settle_down();
+  queue.put(b);
+  loop.drain(now);
+  settle_down();
+  EXPECT_FALSE(loop.finished());
+  EXPECT_EQ(runs.started.size(), 1U) << "no claim while draining";
+  EXPECT_TRUE(runs.stopped.empty());
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  settle_down();
+  EXPECT_TRUE(loop.finished());
+}
+
+TEST_F(ClaimLoopTest, AfterTheDrainTimeTheRestIsStoppedAndReleased) {
+  queue.put(a);
+  settle_down();
+  loop.drain(now);
+  now = now + (kDrain - Millis{1});
+  EXPECT_EQ(settle_down(), Millis{1});
+  EXPECT_TRUE(runs.stopped.empty());
+  now = now + Millis{1};
+  settle_down();
+  EXPECT_EQ(runs.stopped, (std::vector<FakeRuns::Stopped>{{a.lease, StopReason::kShutdown}}));
+  settle_down();
+  EXPECT_EQ(runs.stopped.size(), 1U) << "asked once by itself";
+  runs.ended = {{a.lease, Release{}}};
+  settle_down();
+  EXPECT_TRUE(loop.finished());
+  EXPECT_EQ(loop.counts().released, 1);
+}
+
+TEST_F(ClaimLoopTest, EachFurtherDrainIsMoreUrgent) {
+  queue.put(a);
+  settle_down();
+  const FakeRuns::Stopped stop{a.lease, StopReason::kShutdown};
+  loop.drain(now);
+  EXPECT_TRUE(runs.stopped.empty());
+  loop.drain(now);
+  EXPECT_EQ(runs.stopped, (std::vector{stop}));
+  loop.drain(now);
+  EXPECT_EQ(runs.stopped, (std::vector{stop, stop}));
+}
+
+TEST_F(ClaimLoopTest, FinishesWhenTheQueuesAreEmpty) {
+  ClaimLoop until_empty = make(WhenEmpty::kFinish, 2);
+  queue.put(a);
+  until_empty.step(now);
+  EXPECT_FALSE(until_empty.finished()) << "its own task still runs";
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  queue.backlog_answer = Backlog{.waiting = 1};
+  for (int i = 0; i < 5; ++i) until_empty.step(now);
+  EXPECT_FALSE(until_empty.finished()) << "something is scheduled";
+  queue.backlog_answer = Backlog{.running = 1};
+  now = now + Millis{2'000};
+  for (int i = 0; i < 5; ++i) until_empty.step(now);
+  EXPECT_FALSE(until_empty.finished()) << "another worker runs something";
+  queue.backlog_answer = Backlog{.blocked = 1};
+  now = now + Millis{2'000};
+  for (int i = 0; i < 5; ++i) until_empty.step(now);
+  EXPECT_TRUE(until_empty.finished()) << "blocked on what nobody here serves";
+}
+
+TEST_F(ClaimLoopTest, AClaimThatIsRefusedForGoodEndsTheWorker) {
+  queue.outage = Error{ErrorCode::kUnauthorised, "who are you", {}};
+  settle_down();
+  ASSERT_TRUE(loop.failure().has_value());
+  EXPECT_EQ(loop.failure()->code, ErrorCode::kUnauthorised);
+  EXPECT_TRUE(loop.finished());
+}
+
+TEST_F(ClaimLoopTest, AnOutageAtClaimIsWaitedFor) {
+  queue.outage = kOutage;
+  EXPECT_EQ(settle_down(), Millis{100});
+  EXPECT_FALSE(loop.failure().has_value());
+  queue.outage.reset();
+  queue.put(a);
+  now = now + Millis{100};
+  settle_down();
+  EXPECT_EQ(runs.started.size(), 1U);
+}
+
+}  // namespace
+}  // namespace drover::test

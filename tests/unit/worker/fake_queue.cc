@@ -1,0 +1,235 @@
+#include "unit/worker/fake_queue.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace drover::test {
+namespace {
+
+std::unexpected<Error> not_for_workers() {
+  return fail(ErrorCode::kInternal, "no verb of a worker");
+}
+
+template <class Bytes>
+Bytes numbered(int number) {
+  Bytes bytes{};
+  bytes[0] = 1;
+  bytes[14] = static_cast<std::uint8_t>(number >> 8);
+  bytes[15] = static_cast<std::uint8_t>(number);
+  return bytes;
+}
+
+TaskState state_after(const Settlement& item) {
+  if (std::holds_alternative<Completion>(item.end)) return TaskState::kCompleted;
+  if (std::holds_alternative<Failure>(item.end)) return TaskState::kFailed;
+  if (std::holds_alternative<Release>(item.end)) return TaskState::kPending;
+  return TaskState::kCancelled;
+}
+
+}  // namespace
+
+ClaimedTask numbered_task(int number) {
+  ClaimedTask claimed;
+  claimed.task.id = TaskId(numbered<TaskId::Bytes>(number));
+  claimed.task.type = "test";
+  claimed.task.queue = "test";
+  claimed.task.owner = "default";
+  claimed.task.state = TaskState::kRunning;
+  claimed.task.run = 1;
+  claimed.task.attempts = 1;
+  claimed.lease = {claimed.task.id, LeaseId(numbered<LeaseId::Bytes>(number))};
+  return claimed;
+}
+
+void FakeQueue::note(std::string call) {
+  calls.push_back(std::move(call));
+  ++changes_;
+  changed_.notify_all();
+}
+
+void FakeQueue::put(ClaimedTask task) {
+  const std::scoped_lock lock(mutex);
+  ready.push_back(std::move(task));
+  ++changes_;
+  changed_.notify_all();
+}
+
+std::string FakeQueue::log_text(LogStream stream) {
+  const std::scoped_lock lock(mutex);
+  std::string text;
+  for (const LogChunk& chunk : log_chunks) {
+    if (chunk.stream == stream) text += chunk.text;
+  }
+  return text;
+}
+
+Result<std::vector<Enqueued>> FakeQueue::enqueue(std::span<const TaskSpec> /*group*/) {
+  return not_for_workers();
+}
+
+Result<std::vector<Enqueued>> FakeQueue::spawn(const Lease& /*spawner*/, std::span<const TaskSpec> group) {
+  const std::scoped_lock lock(mutex);
+  note(fmt::format("spawn {}", group.size()));
+  if (outage) return std::unexpected(*outage);
+  std::vector<Enqueued> enqueued;
+  for (const TaskSpec& spec : group) {
+    spawned.push_back(spec);
+    enqueued.push_back({numbered_task(1000 + static_cast<int>(spawned.size())).task.id, TaskState::kPending, false});
+  }
+  return enqueued;
+}
+
+Result<Task> FakeQueue::get(const TaskId& id) {
+  const std::scoped_lock lock(mutex);
+  if (outage) return std::unexpected(*outage);
+  const auto found = tasks.find(id);
+  if (found == tasks.end()) return drover::fail(ErrorCode::kNotFound, "no such task");
+  return found->second;
+}
+
+Result<std::vector<RunSummary>> FakeQueue::runs(const TaskId& /*id*/) {
+  return not_for_workers();
+}
+Result<TaskPage> FakeQueue::list(const TaskFilter& /*filter*/, int /*limit*/,
+                                 const std::optional<std::string>& /*cursor*/) {
+  return not_for_workers();
+}
+Result<CancelOutcome> FakeQueue::cancel(const TaskId& /*id*/, const std::string& /*reason*/) {
+  return not_for_workers();
+}
+Result<Task> FakeQueue::retry(const TaskId& /*id*/) {
+  return not_for_workers();
+}
+Result<std::vector<Event>> FakeQueue::events(std::int64_t /*after*/, int /*limit*/) {
+  return not_for_workers();
+}
+Result<std::int64_t> FakeQueue::last_event_seq() {
+  return not_for_workers();
+}
+Result<LogPage> FakeQueue::log(const TaskId& /*id*/, std::int64_t /*after*/, int /*limit*/) {
+  return not_for_workers();
+}
+
+Status FakeQueue::register_worker(const WorkerInfo& worker) {
+  const std::scoped_lock lock(mutex);
+  note("register");
+  if (outage) return std::unexpected(*outage);
+  registered.push_back(worker);
+  return {};
+}
+
+Status FakeQueue::unregister_worker(const std::string& worker_id, const std::string& /*reason*/) {
+  const std::scoped_lock lock(mutex);
+  note("unregister");
+  if (outage) return std::unexpected(*outage);
+  unregistered.push_back(worker_id);
+  return {};
+}
+
+Result<std::vector<WorkerInfo>> FakeQueue::workers() {
+  return not_for_workers();
+}
+
+Result<std::vector<ClaimedTask>> FakeQueue::claim(const ClaimRequest& request) {
+  const std::scoped_lock lock(mutex);
+  calls.push_back(fmt::format("claim {}", request.n));
+  claims.push_back(request);
+  if (outage) return std::unexpected(*outage);
+  std::vector<ClaimedTask> claimed;
+  while (!ready.empty() && static_cast<int>(claimed.size()) < request.n) {
+    claimed.push_back(std::move(ready.front()));
+    ready.pop_front();
+  }
+  return claimed;
+}
+
+Result<std::vector<LeaseState>> FakeQueue::renew(const std::string& /*worker_id*/, std::span<const Lease> leases,
+                                                 Millis lease) {
+  const std::scoped_lock lock(mutex);
+  note(fmt::format("renew {}", leases.size()));
+  if (outage) return std::unexpected(*outage);
+  renewals.push_back({{leases.begin(), leases.end()}, lease});
+  std::vector<LeaseState> states;
+  for (const Lease& held : leases) {
+    const auto named = lease_states.find(held.id.to_string());
+    states.push_back(named == lease_states.end() ? LeaseState::kHeld : named->second);
+  }
+  return states;
+}
+
+Status FakeQueue::progress(const Lease& /*lease*/, const Progress& progress) {
+  const std::scoped_lock lock(mutex);
+  note("progress");
+  if (outage) return std::unexpected(*outage);
+  progresses.push_back(progress);
+  return {};
+}
+
+Status FakeQueue::append_log(const Lease& /*lease*/, std::span<const LogChunk> chunks) {
+  const std::scoped_lock lock(mutex);
+  note(fmt::format("append_log {}", chunks.size()));
+  if (outage) return std::unexpected(*outage);
+  log_chunks.insert(log_chunks.end(), chunks.begin(), chunks.end());
+  return {};
+}
+
+Status FakeQueue::checkpoint(const Lease& /*lease*/, const JsonText& value) {
+  const std::scoped_lock lock(mutex);
+  note("checkpoint");
+  if (outage) return std::unexpected(*outage);
+  checkpoints.push_back(value);
+  return {};
+}
+
+std::vector<Result<TaskState>> FakeQueue::settle(std::span<const Settlement> items) {
+  const std::scoped_lock lock(mutex);
+  note(fmt::format("settle {}", items.size()));
+  std::vector<Result<TaskState>> answers;
+  for (const Settlement& item : items) answers.push_back(settle_one(item));
+  return answers;
+}
+
+Result<TaskState> FakeQueue::settle_one(const Settlement& item) {
+  if (outage) return std::unexpected(*outage);
+  const auto refusal = refusals.find(item.lease.id.to_string());
+  if (refusal != refusals.end() && !refusal->second.empty()) {
+    const Error error = refusal->second.front();
+    refusal->second.pop_front();
+    return std::unexpected(error);
+  }
+  settled.push_back(item);
+  return state_after(item);
+}
+
+Result<Backlog> FakeQueue::backlog(std::span<const Serve> /*serves*/) {
+  const std::scoped_lock lock(mutex);
+  calls.emplace_back("backlog");
+  if (outage) return std::unexpected(*outage);
+  return backlog_answer.value_or(Backlog{.waiting = static_cast<std::int64_t>(ready.size())});
+}
+
+Result<int> FakeQueue::requeue_stalled(Millis /*max_age*/) {
+  return not_for_workers();
+}
+Result<Config> FakeQueue::config() {
+  return not_for_workers();
+}
+Result<Config> FakeQueue::apply_config(const JsonText& /*document*/, std::int64_t /*based_on_version*/) {
+  return not_for_workers();
+}
+Result<std::vector<Finding>> FakeQueue::fsck(FsckMode /*mode*/) {
+  return not_for_workers();
+}
+
+std::uint64_t FakeQueue::changes() {
+  const std::scoped_lock lock(mutex);
+  return changes_;
+}
+
+void FakeQueue::wait_for_change(std::uint64_t seen, Millis timeout) {
+  std::unique_lock lock(mutex);
+  changed_.wait_for(lock, timeout, [&] { return changes_ != seen; });
+}
+
+}  // namespace drover::test

@@ -1,0 +1,91 @@
+// A TaskQueue that hands out what a test puts in and remembers what it is told.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "drover/task_queue.h"
+
+namespace drover::test {
+
+// A task and its lease, distinct for each number.
+[[nodiscard]] ClaimedTask numbered_task(int number);
+
+class FakeQueue final : public TaskQueue {
+ public:
+  struct Renewed {
+    std::vector<Lease> leases;
+    Millis lease{0};
+  };
+  // What tests set up and look at. Hold `mutex` while other threads use the queue.
+  std::mutex mutex;
+  std::deque<ClaimedTask> ready;
+  std::optional<Error> outage;                        // every worker verb answers this
+  std::map<std::string, LeaseState> lease_states;     // by lease id; kHeld if not named
+  std::map<std::string, std::deque<Error>> refusals;  // by lease id: what settle answers first
+  std::optional<Backlog> backlog_answer;              // otherwise: what is in `ready`
+
+  std::vector<std::string> calls;  // "register", "claim 3", "settle 1", …
+  std::vector<WorkerInfo> registered;
+  std::vector<std::string> unregistered;
+  std::vector<ClaimRequest> claims;
+  std::vector<Renewed> renewals;
+  std::vector<Settlement> settled;
+  std::vector<Progress> progresses;
+  std::vector<JsonText> checkpoints;
+  std::vector<TaskSpec> spawned;
+  std::vector<LogChunk> log_chunks;
+  std::map<TaskId, Task> tasks;  // for get
+
+  // Waits until `condition`, called with the lock held, is true.
+  template <class Condition>
+  [[nodiscard]] bool wait_until(Millis bound, Condition condition) {
+    std::unique_lock lock(mutex);
+    return changed_.wait_for(lock, bound, condition);
+  }
+  void put(ClaimedTask task);
+  [[nodiscard]] std::string log_text(LogStream stream);
+
+  Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override;
+  Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override;
+  Result<Task> get(const TaskId& id) override;
+  Result<std::vector<RunSummary>> runs(const TaskId& id) override;
+  Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
+  Result<Task> retry(const TaskId& id) override;
+  Result<std::vector<Event>> events(std::int64_t after, int limit) override;
+  Result<std::int64_t> last_event_seq() override;
+  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
+  Status register_worker(const WorkerInfo& worker) override;
+  Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
+  Result<std::vector<WorkerInfo>> workers() override;
+  Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override;
+  Result<std::vector<LeaseState>> renew(const std::string& worker_id, std::span<const Lease> leases,
+                                        Millis lease) override;
+  Status progress(const Lease& lease, const Progress& progress) override;
+  Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
+  Status checkpoint(const Lease& lease, const JsonText& value) override;
+  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
+  Result<Backlog> backlog(std::span<const Serve> serves) override;
+  Result<int> requeue_stalled(Millis max_age) override;
+  Result<Config> config() override;
+  Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
+  Result<std::vector<Finding>> fsck(FsckMode mode) override;
+  std::uint64_t changes() override;
+  void wait_for_change(std::uint64_t seen, Millis timeout) override;
+
+ private:
+  void note(std::string call);  // with the lock held
+  [[nodiscard]] Result<TaskState> settle_one(const Settlement& item);
+
+  std::condition_variable changed_;
+  std::uint64_t changes_ = 1;
+};
+
+}  // namespace drover::test
