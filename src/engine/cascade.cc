@@ -116,25 +116,35 @@ Status Cascade::follow_all() {
   return {};
 }
 
-// A record's dependents and children are followed all at once or not at all, so that none is counted twice.
 Status Cascade::follow(const Follow& what) {
   const TaskRecord record = *decided(what.id);
-  const auto reach = static_cast<std::size_t>(record.dependents) + static_cast<std::size_t>(record.children);
-  const bool too_many = steps_.size() > 1 && steps_.size() + reach > kCascadeStepsMax;
-  if (what.cause == Cause::kRetried) {
-    if (too_many) return fail(ErrorCode::kLimitExceeded, "too many tasks depend on this one to bring them back in one step");
-    return follow_retry(record);
+  if (what.cause == Cause::kEnded) return follow_ended(record);
+  const auto reach = static_cast<std::size_t>(record.dependents);
+  if (steps_.size() > 1 && steps_.size() + reach > kCascadeStepsMax) {
+    return fail(ErrorCode::kLimitExceeded, "too many tasks depend on this one to bring them back in one step");
   }
-  if (reach == 0) return {};
-  if (too_many) {
-    steps_[index_.at(what.id)].next.cascade_due = true;
+  return follow_retry(record);
+}
+
+// A record's dependents are followed once and all together, so that none counts this end twice. Its children go first; if
+// they alone are too many they go in portions, and the dependents with the last one.
+Status Cascade::follow_ended(const TaskRecord& record) {
+  auto children = children_to_cancel(record);
+  if (!children) return std::unexpected(children.error());
+  const std::size_t reach = static_cast<std::size_t>(record.dependents) + children->size();
+  bool& cascade_due = steps_[index_.at(record.task.id)].next.cascade_due;
+  if (steps_.size() > 1 && steps_.size() + reach > kCascadeStepsMax) {
+    cascade_due = true;
     return {};
   }
-  if (is_terminal(record.task.state)) {
-    if (auto status = follow_end(record); !status) return status;
+  const bool in_portions = children->size() > kCascadeStepsMax;
+  if (in_portions) {
+    cascade_due = true;
+    children->resize(kCascadeStepsMax);
   }
-  if (record.task.state == TaskState::kCancelled || record.task.cancel_requested_at) return follow_cancel(record);
-  return {};
+  if (auto status = cancel_children(record, *children); !status) return status;
+  if (in_portions || !is_terminal(record.task.state)) return {};
+  return follow_end(record);
 }
 
 Status Cascade::follow_end(const TaskRecord& ended) {
@@ -156,13 +166,30 @@ Status Cascade::follow_end(const TaskRecord& ended) {
   return {};
 }
 
-Status Cascade::follow_cancel(const TaskRecord& cancelled) {
-  if (cancelled.children == 0) return {};
-  auto children = view_.children(cancelled.task.id);
-  if (!children) return std::unexpected(children.error());
-  for (TaskRecord& child : *children) {
-    if (const TaskRecord* newer = decided(child.task.id)) child = *newer;
-    if (is_terminal(child.task.state) || child.task.cancel_requested_at) continue;
+// What a cancel of this record reaches by spawning. A finished child stays as it is, but what it spawned goes too.
+Result<std::vector<TaskRecord>> Cascade::children_to_cancel(const TaskRecord& record) {
+  std::vector<TaskRecord> found;
+  if (record.task.state != TaskState::kCancelled && !record.task.cancel_requested_at) return found;
+  std::vector<TaskId> spawners;
+  if (record.children > 0) spawners.push_back(record.task.id);
+  while (!spawners.empty()) {
+    auto children = view_.children(spawners.back());
+    if (!children) return children;
+    spawners.pop_back();
+    for (TaskRecord& child : *children) {
+      if (const TaskRecord* newer = decided(child.task.id)) child = *newer;
+      if (is_terminal(child.task.state)) {
+        if (child.children > 0) spawners.push_back(child.task.id);
+      } else if (!child.task.cancel_requested_at) {
+        found.push_back(std::move(child));
+      }
+    }
+  }
+  return found;
+}
+
+Status Cascade::cancel_children(const TaskRecord& cancelled, std::span<const TaskRecord> children) {
+  for (const TaskRecord& child : children) {
     auto step = decide_on(child, trigger::Cancel{cancelled.task.cancel_reason.value_or("")});
     if (!step) return std::unexpected(step.error());
     add(std::move(*step));

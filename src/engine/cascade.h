@@ -4,7 +4,7 @@
 // what the task's end had ended. All of it is decided here, from records, and applied by the store in one step.
 #pragma once
 
-#include <map>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -68,8 +68,10 @@ class Cascade {
   Result<Step> decide_on(const TaskRecord& record, const Trigger& trigger);
   Status follow_all();
   Status follow(const Follow& what);
+  Status follow_ended(const TaskRecord& record);
   Status follow_end(const TaskRecord& ended);
-  Status follow_cancel(const TaskRecord& cancelled);
+  Result<std::vector<TaskRecord>> children_to_cancel(const TaskRecord& record);
+  Status cancel_children(const TaskRecord& cancelled, std::span<const TaskRecord> children);
   Status follow_retry(const TaskRecord& retried);
   Status revive(const TaskRecord& dependent, const TaskId& parent);
 
