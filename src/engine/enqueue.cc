@@ -1,7 +1,7 @@
 // Enqueue: a group of tasks is stored whole or not at all, together with its request ids and its parents' counts.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 
 #include "base/check.h"
 #include "engine/batch.h"
@@ -31,6 +31,7 @@ class Enqueue {
  private:
   Result<Enqueued> add_item(const TaskSpec& spec, const BatchItem& item);
   Result<std::optional<TaskRecord>> replayed(const TaskRecord& record);
+  Result<std::optional<TaskRecord>> find_request(const Task& task);
   Result<TaskRecord> current(const TaskId& id, std::string_view role);
   Status join_parents(TaskRecord& record, const BatchItem& item, std::optional<TaskId>& ended);
   Status join_spawner(TaskRecord& record);
@@ -42,6 +43,7 @@ class Enqueue {
   RecordView view_;
   Cascade cascade_;
   std::vector<TaskId> ids_by_index_;
+  std::map<std::pair<std::string, std::string>, TaskId> requests_;  // of this group: owner and request id
 };
 
 Status Enqueue::check_spawner(const Lease& lease) {
@@ -53,17 +55,25 @@ Status Enqueue::check_spawner(const Lease& lease) {
   return {};
 }
 
+// The task that has this request id already: in the store, or earlier in this group.
+Result<std::optional<TaskRecord>> Enqueue::find_request(const Task& task) {
+  if (const auto it = requests_.find({task.owner, *task.request_id}); it != requests_.end()) {
+    return *cascade_.decided(it->second);
+  }
+  auto found = store_.find_request(task.owner, *task.request_id);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return std::nullopt;
+  return view_.find(**found, Parts::kHead);
+}
+
 // The task that an earlier, equal request with this id made.
 Result<std::optional<TaskRecord>> Enqueue::replayed(const TaskRecord& record) {
   if (!record.task.request_id) return std::nullopt;
-  auto found = store_.find_request(record.task.owner, *record.task.request_id);
-  if (!found) return std::unexpected(found.error());
-  if (!*found) return std::nullopt;
-  auto first = view_.find(**found, Parts::kHead);
+  auto first = find_request(record.task);
   if (!first) return std::unexpected(first.error());
   if (*first && (*first)->request_hash != record.request_hash) {
     return fail(ErrorCode::kRequestConflict, fmt::format("request id \"{}\" was used for another request, which made task {}",
-                                                         *record.task.request_id, (*found)->to_string()));
+                                                         *record.task.request_id, (*first)->task.id.to_string()));
   }
   return *first;
 }
@@ -137,6 +147,7 @@ Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) 
     return Enqueued{(*first)->task.id, (*first)->task.state, true};
   }
   ids_by_index_[item.index] = item.id;
+  if (record->task.request_id) requests_.emplace(std::pair(record->task.owner, *record->task.request_id), item.id);
   std::optional<TaskId> ended;
   if (auto joined = join_parents(*record, item, ended); !joined) return std::unexpected(joined.error());
   if (auto joined = join_spawner(*record); !joined) return std::unexpected(joined.error());

@@ -4,80 +4,18 @@
 
 #include "base/json.h"
 #include "base/sha256.h"
-#include "base/text.h"
+#include "core/spec_check.h"
 
 namespace drover {
 
 namespace {
 
-constexpr std::size_t kTagsMax = 100;
-constexpr std::size_t kShortTextBytesMax = 1'024;  // model, agent_id, source, traceparent
-constexpr int kCountMax = 1'000'000;
-constexpr Millis kDelayMax{366LL * 24 * 3'600'000};
-
-std::unexpected<Error> invalid(std::string_view field, std::string_view why) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", field, why));
-}
-
-Status check_name(std::string_view field, const std::optional<std::string>& value) {
-  if (!value || is_name(*value)) return {};
-  return invalid(field, fmt::format("{} is no valid name: 1 to 128 characters of A-Z a-z 0-9 _ . : @ -", json::quote(*value)));
-}
-
-Status check_count(std::string_view field, std::optional<int> value, int least) {
-  if (!value || (*value >= least && *value <= kCountMax)) return {};
-  return invalid(field, fmt::format("must be between {} and {}, not {}", least, kCountMax, *value));
-}
-
-Status check_span(std::string_view field, std::optional<Millis> value, Millis least) {
-  if (!value || (*value >= least && *value <= kDelayMax)) return {};
-  return invalid(field, fmt::format("must be between {} and {}", format_duration(least), format_duration(kDelayMax)));
-}
-
-Status check_text(std::string_view field, const std::optional<std::string>& value, std::size_t bytes_max) {
-  if (!value) return {};
-  if (!is_utf8(*value)) return invalid(field, "is not UTF-8");
-  if (value->size() > bytes_max) {
-    return fail(ErrorCode::kPayloadTooLarge, fmt::format("{}: has {} bytes; at most {} are taken", field, value->size(), bytes_max));
-  }
-  return {};
-}
-
-Status check_names(const TaskSpec& spec) {
-  if (!is_name(spec.type)) return check_name("type", spec.type);
-  for (const auto& [field, value] : {std::pair{"queue", &spec.queue}, {"owner", &spec.owner}, {"ref", &spec.ref}, {"request_id", &spec.request_id}}) {
-    if (auto valid = check_name(field, *value); !valid) return valid;
-  }
-  if (spec.tags.size() > kTagsMax) return invalid("tags", fmt::format("has {} tags; at most {} are taken", spec.tags.size(), kTagsMax));
-  for (const std::string& tag : spec.tags) {
-    if (auto valid = check_name("tags", tag); !valid) return valid;
-  }
-  return {};
-}
-
-Status check_numbers(const TaskSpec& spec) {
-  if (spec.priority && (*spec.priority < 0 || *spec.priority > kPriorityMax)) {
-    return invalid("priority", fmt::format("must be between 0 and {}, not {}", kPriorityMax, *spec.priority));
-  }
-  if (auto valid = check_count("max_attempts", spec.max_attempts, 1); !valid) return valid;
-  if (auto valid = check_count("max_stalls", spec.max_stalls, 0); !valid) return valid;
-  if (auto valid = check_count("max_defers", spec.max_defers, 0); !valid) return valid;
-  if (auto valid = check_span("delay", spec.delay, Millis{0}); !valid) return valid;
-  if (auto valid = check_span("deadline", spec.deadline, Millis{1}); !valid) return valid;
-  if (auto valid = check_span("timeout", spec.timeout, Millis{1}); !valid) return valid;
-  if (auto valid = check_span("idle_timeout", spec.idle_timeout, Millis{1}); !valid) return valid;
-  if (spec.delay && spec.run_at) return invalid("delay", "cannot stand beside run_at");
-  if (spec.deadline && spec.deadline_at) return invalid("deadline", "cannot stand beside deadline_at");
-  return {};
-}
-
-Status check_texts(const TaskSpec& spec, const Limits& limits) {
+// What a limit of the policy says of sizes; the rest of a spec is core's to check.
+Status check_sizes(const TaskSpec& spec, const Limits& limits) {
   const auto bytes_max = static_cast<std::size_t>(limits.payload_bytes);
   for (const auto& [field, value] : {std::pair{"prompt", &spec.prompt}, {"system_prompt", &spec.system_prompt}}) {
-    if (auto valid = check_text(field, *value, bytes_max); !valid) return valid;
-  }
-  for (const auto& [field, value] : {std::pair{"model", &spec.model}, {"agent_id", &spec.agent_id}, {"source", &spec.source}, {"traceparent", &spec.traceparent}}) {
-    if (auto valid = check_text(field, *value, kShortTextBytesMax); !valid) return valid;
+    if (!*value || (*value)->size() <= bytes_max) continue;
+    return fail(ErrorCode::kPayloadTooLarge, fmt::format("{}: has {} bytes; at most {} are taken", field, (*value)->size(), bytes_max));
   }
   return {};
 }
@@ -112,9 +50,8 @@ void choose(T& field, const std::optional<T>& from_spec, const std::optional<T>&
 }  // namespace
 
 Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, const TaskId& id, Time now) {
-  if (auto valid = check_names(spec); !valid) return std::unexpected(valid.error());
-  if (auto valid = check_numbers(spec); !valid) return std::unexpected(valid.error());
-  if (auto valid = check_texts(spec, policy.limits); !valid) return std::unexpected(valid.error());
+  if (auto valid = check_spec(spec); !valid) return std::unexpected(valid.error());
+  if (auto valid = check_sizes(spec, policy.limits); !valid) return std::unexpected(valid.error());
   auto payload = checked_json("payload", spec.payload, policy.limits.payload_bytes);
   if (!payload) return std::unexpected(payload.error());
   auto fallback = checked_json("fallback_result", spec.fallback_result, policy.limits.result_bytes);

@@ -10,6 +10,7 @@ namespace drover::test {
 namespace {
 
 constexpr int kPage = 100;
+constexpr Millis kLongLease{24h};
 constexpr std::string_view kEventPrefix = "task.";
 
 }  // namespace
@@ -121,9 +122,11 @@ std::vector<TaskId> ConformanceTest::drain() {
 }
 
 ConformanceTest::Placed ConformanceTest::place_in(TaskState state) {
-  const auto started = [this] {
-    const Lease lease = start_work();
-    return Placed{lease.task, lease};
+  const auto started = [this](Millis lease_ms = kLongLease) {
+    const std::string type = fmt::format("placed-{}", ++placed_);  // claimed past whatever else waits there
+    enqueue({.type = type, .queue = "work"});
+    const auto claimed = claim({{.queue = "work", .type = type}}, 1, lease_ms);
+    return Placed{claimed.at(0).task.id, claimed.at(0).lease};
   };
   switch (state) {
     case TaskState::kBlocked:
@@ -135,7 +138,7 @@ ConformanceTest::Placed ConformanceTest::place_in(TaskState state) {
     case TaskState::kRunning:
       return started();
     case TaskState::kStalled: {
-      const Placed placed = started();
+      const Placed placed = started(kLease);
       lose(*placed.lease);
       return placed;
     }

@@ -92,7 +92,7 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   // Claims everything in "work", one by one, and completes it. The order in which it came.
   std::vector<TaskId> drain();
 
-  // A new task of type "work" in that state, and the lease of its last run if it ever ran.
+  // A new task of the queue "work" in that state, and the lease of its last run if it ever ran.
   struct Placed {
     TaskId id;
     std::optional<Lease> lease;
@@ -110,6 +110,7 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
 
  private:
   std::unique_ptr<QueueFixture> fixture_;
+  int placed_ = 0;
 };
 
 inline std::string store_name(const ::testing::TestParamInfo<QueueFixtureFactory>& info) {

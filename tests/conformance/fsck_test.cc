@@ -12,9 +12,8 @@ TEST_P(Fsck, AnEmptyStoreIsClean) {
 
 TEST_P(Fsck, EveryStateIsClean) {
   for (const TaskState state : kAllStates) {
-    const TaskId id = place_in(state).id;
+    place_in(state);
     EXPECT_TRUE(must(queue().fsck(FsckMode::kCheck)).empty()) << name_of(state);
-    if (is_claimable(state)) cancel(id);
   }
 }
 

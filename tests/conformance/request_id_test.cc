@@ -105,10 +105,20 @@ TEST_P(RequestId, AConflictInsideABatchStoresNothing) {
   EXPECT_EQ(world(), before);
 }
 
-TEST_P(RequestId, TwiceInOneBatchIsRefused) {
-  const World before = world();
+TEST_P(RequestId, TwiceInOneBatchIsOneTask) {
   const std::vector<TaskSpec> group(2, TaskSpec{.type = "work", .request_id = "r"});
-  EXPECT_EQ(code_of(queue().enqueue(group)), ErrorCode::kInvalidArgument);
+  const auto answers = must(queue().enqueue(group));
+  EXPECT_FALSE(answers[0].deduplicated);
+  EXPECT_EQ(answers[1].id, answers[0].id);
+  EXPECT_TRUE(answers[1].deduplicated);
+  EXPECT_EQ(drain(), std::vector{answers[0].id});
+}
+
+TEST_P(RequestId, TwoBodiesInOneBatchAreAConflict) {
+  const World before = world();
+  EXPECT_EQ(code_of(queue().enqueue(std::vector<TaskSpec>{{.type = "work", .request_id = "r"},
+                                                          {.type = "work", .payload = "2", .request_id = "r"}})),
+            ErrorCode::kRequestConflict);
   EXPECT_EQ(world(), before);
 }
 

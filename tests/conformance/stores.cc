@@ -26,6 +26,7 @@ class EmbeddedFixture : public QueueFixture {
     SqliteOptions options;
     options.path = path;
     options.clock = &clock_;
+    options.synchronous = SqliteOptions::Synchronous::kNormal;  // no case here cuts the power
     options.ballast_bytes = 0;  // room for a full disk is the store's own affair, and its own tests'
     store_ = must(open_sqlite(std::move(options)));
     start_engine();

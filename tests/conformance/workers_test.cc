@@ -108,11 +108,7 @@ TEST_P(Workers, ABadRegistrationIsRefused) {
 }
 
 TEST_P(Workers, TheBacklogOfTheirQueues) {
-  enqueue_work();
-  enqueue({.type = "work", .delay = 1h});
-  lose(start_work());
-  const Lease running = start_work();  // the stalled one comes first, at its place
-  enqueue_after(running.task);
+  for (const TaskState state : kAllStates) place_in(state);
   enqueue({.type = "other"});
   const Backlog backlog = must(queue().backlog(std::vector<Serve>{{.queue = "work"}}));
   EXPECT_EQ(backlog.waiting, 3);
