@@ -81,6 +81,11 @@ Status Writer::run(const Operation& operation) {
   return *self.answer;
 }
 
+std::size_t Writer::waiting() {
+  const std::lock_guard lock(mutex_);
+  return first_.size() + in_order_.size();
+}
+
 std::deque<Writer::Pending*>& Writer::line_of(const Operation& operation) {
   return operation.turn == Operation::Turn::kFirst ? first_ : in_order_;
 }

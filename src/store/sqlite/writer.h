@@ -65,6 +65,8 @@ class Writer {
 
   // Returns when the operation is committed, or known not to be, or its fate is unknown (a failed commit).
   [[nodiscard]] Status run(const Operation& operation);
+  // How many operations wait for a later batch.
+  [[nodiscard]] std::size_t waiting();
   // Folds the write-ahead log into the database if it has grown and the lock is free.
   void checkpoint_at_close();
 
