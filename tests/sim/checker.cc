@@ -1,0 +1,413 @@
+#include "sim/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+
+namespace drover::sim {
+namespace {
+
+constexpr int kPage = 1'000;
+
+int number_of(const Task& task) {
+  const auto payload = task.payload ? json::parse(*task.payload) : Result<json::Value>(json::Value());
+  const json::Value* number = payload ? payload->find("n") : nullptr;
+  return number != nullptr ? static_cast<int>(number->as_int().value_or(0)) : 0;
+}
+
+std::string worker_in(const Event& event) {
+  const auto data = json::parse(event.data);
+  const json::Value* worker = data ? data->find("worker_id") : nullptr;
+  return worker != nullptr && worker->as_string() != nullptr ? *worker->as_string() : std::string();
+}
+
+bool serves_task(const std::vector<Serve>& serves, const Task& task) {
+  return std::ranges::any_of(serves, [&](const Serve& serve) {
+    return serve.queue == task.queue && (!serve.type || *serve.type == task.type);
+  });
+}
+
+}  // namespace
+
+void Checker::report(std::string check, std::string what) {
+  if (wrong_) return;
+  trace_.add(now_, "WRONG {}: {}", check, what);
+  wrong_ = Wrong{std::move(check), std::move(what)};
+}
+
+Life* Checker::find(const TaskId& id) {
+  const auto found = lives_.find(id);
+  return found == lives_.end() ? nullptr : &found->second;
+}
+
+std::optional<TaskId> Checker::id_of(int number) const {
+  const auto found = ids_.find(number);
+  return found == ids_.end() ? std::nullopt : std::optional(found->second);
+}
+
+// --- what users know
+
+void Checker::acknowledged(int number, const Enqueued& answer, Replay replay) {
+  const Life* life = find(answer.id);
+  if (life == nullptr)
+    return report("P1 kept", fmt::format("task {} was acknowledged and is not there", answer.id.to_string()));
+  const auto known = ids_.find(number);
+  if (known == ids_.end() || known->second != answer.id)
+    return report("P2 same task",
+                  fmt::format("the answer for task number {} names another task, {}", number, answer.id.to_string()));
+  if (answer.deduplicated && replay == Replay::kImpossible)
+    return report("P2 same task", fmt::format("the first request for number {} was called a replay", number));
+  acknowledged_[answer.id] = number;
+}
+
+void Checker::refused(int number) {
+  if (ids_.contains(number)) report("P2 same task", fmt::format("task number {} was refused and is there", number));
+  refused_.insert(number);
+}
+
+void Checker::cancel_acknowledged(const TaskId& id, const CancelOutcome& outcome) {
+  const Life* life = find(id);
+  if (life == nullptr || life->deleted()) return;
+  if (outcome.state == TaskState::kCancelled) {
+    // Tried again meanwhile: nothing to hold on to.
+    if (life->state() == TaskState::kCancelled) cancelled_for_sure_[id] = life->generation();
+    return;
+  }
+  if (!life->cancel_requested() && !is_terminal(life->state()))
+    report("P7 cancel", fmt::format("task {}: the cancel was acknowledged as requested, and is not", id.to_string()));
+}
+
+// --- what agents and their workers know
+
+void Checker::started(const AgentRun& run, const Task& task) {
+  ++counts_.starts;
+  const TaskId& id = run.lease.task;
+  Life* life = find(id);
+  if (life == nullptr) return report("P1 kept", fmt::format("task {} was started and is not there", id.to_string()));
+  if (task.payload != life->given().payload)
+    report("T1 payload", fmt::format("task {} started with another payload", id.to_string()));
+  for (const AgentRun& other : live_[id]) {
+    if (other.unsupervised) continue;
+    report("P4 overlap",
+           fmt::format("run {} of task {} starts while run {} lives", run.run, id.to_string(), other.run));
+  }
+  if (!leases_.insert(run.lease.id.to_string()).second)
+    report("P3 one lease", fmt::format("lease {} was given twice", run.lease.id.to_string()));
+  if (!started_runs_.insert({id, run.run}).second)
+    report("P3 one lease", fmt::format("run {} of task {} started twice", run.run, id.to_string()));
+  const auto cancelled = cancelled_for_sure_.find(id);
+  if (cancelled != cancelled_for_sure_.end() && cancelled->second == run.generation)
+    report("P7 cancel",
+           fmt::format("run {} of task {} starts after its cancel was acknowledged", run.run, id.to_string()));
+  if (++starts_[{id, run.generation}] > 1 && life->given().at_most_once)
+    report("P4 at most once", fmt::format("task {} starts again", id.to_string()));
+  live_[id].push_back(run);
+}
+
+void Checker::ended(const Lease& lease) {
+  std::erase_if(live_[lease.task], [&](const AgentRun& run) { return run.lease == lease; });
+}
+
+void Checker::unsupervised(const Lease& lease) {
+  for (AgentRun& run : live_[lease.task]) run.unsupervised = run.unsupervised || run.lease == lease;
+}
+
+void Checker::settled(const AgentRun& run, const Settlement& sent, const Result<TaskState>& answer) {
+  if (!answer) return;
+  const TaskId& id = run.lease.task;
+  const Life* life = find(id);
+  if (life == nullptr) return report("P1 kept", fmt::format("task {} was settled and is not there", id.to_string()));
+  if (!settled_runs_.insert({id, run.run}).second)
+    return report("P5 one end", fmt::format("run {} of task {} was settled twice", run.run, id.to_string()));
+  const std::string* end = life->end_of_run(run.run);
+  if (end == nullptr)
+    return report("P5 one end",
+                  fmt::format("the end of run {} of task {} was taken and is not there", run.run, id.to_string()));
+  const auto is = [&](std::initializer_list<std::string_view> names) {
+    return std::ranges::find(names, *end) != names.end();
+  };
+  const bool fits = std::holds_alternative<Completion>(sent.end) ? is({"completed", "cancelled"})
+                    : std::holds_alternative<Failure>(sent.end)  ? is({"retrying", "deferred", "failed", "cancelled"})
+                    : std::holds_alternative<Release>(sent.end)  ? is({"released", "cancelled"})
+                                                                 : is({"cancelled"});
+  if (!fits)
+    report("P5 one end",
+           fmt::format("the end of run {} of task {} was taken, but it is {}", run.run, id.to_string(), *end));
+}
+
+void Checker::vouched(const Lease& lease, Millis at, Millis lease_ms) {
+  vouched_[lease.id.to_string()] = {at + lease_ms, at};
+}
+
+// --- the store from outside
+
+Life* Checker::meet(Store& store, const TaskId& id) {
+  auto read = store.read(std::span(&id, 1), Parts::kAll);
+  if (!read || !read->front()) {
+    report("P12 events", fmt::format("an event tells of task {}, which is not there", id.to_string()));
+    return nullptr;
+  }
+  Task task = std::move(read->front()->task);
+  check_given(task);
+  const int number = number_of(task);
+  if (!ids_.emplace(number, id).second) {
+    report("P2 same task",
+           fmt::format("task number {} was stored twice: {} and {}", number, ids_[number].to_string(), id.to_string()));
+    return nullptr;
+  }
+  if (refused_.contains(number)) report("P2 same task", fmt::format("task number {} was refused and is there", number));
+  for (const TaskId& parent : task.depends_on) dependents_[parent].push_back(id);
+  in_order_.push_back(id);
+  // Already beyond its first state: what it was given is what counts here.
+  return &lives_.emplace(id, Life(std::move(task), number)).first->second;
+}
+
+void Checker::check_given(const Task& task) {
+  const auto found = expected_.find(number_of(task));
+  if (found == expected_.end())
+    return report("P1 kept", fmt::format("task {} was never asked for", task.id.to_string()));
+  const TaskSpec& spec = found->second.spec;
+  const auto wrong = [&](std::string_view field) {
+    report("T1 record", fmt::format("{} of task {} is not what was asked for", field, task.id.to_string()));
+  };
+  if (task.payload != spec.payload) wrong("payload");
+  if (task.type != spec.type) wrong("type");
+  if (task.queue != spec.queue.value_or(spec.type)) wrong("queue");
+  if (task.priority != spec.priority.value_or(5)) wrong("priority");
+  if (spec.max_attempts && task.max_attempts != *spec.max_attempts) wrong("max_attempts");
+  if (spec.retry && task.retry != *spec.retry) wrong("retry");
+  if (task.at_most_once != spec.at_most_once.value_or(false)) wrong("at_most_once");
+  if (task.fallback_result != spec.fallback_result) wrong("fallback_result");
+  if (spec.delay && task.run_at != task.created_at + *spec.delay) wrong("run_at");
+}
+
+void Checker::observe(Store& store, Millis now) {
+  now_ = now;
+  for (;;) {
+    const auto events = store.events(last_seq_, kPage);
+    if (!events) return report("store", fmt::format("the observer cannot read: {}", to_string(events.error())));
+    std::vector<TaskId> touched;
+    for (const Event& event : *events) {
+      if (event.seq != last_seq_ + 1)
+        return report("P12 events", fmt::format("event {} follows event {}", event.seq, last_seq_));
+      last_seq_ = event.seq;
+      take_event(store, event);
+      if (wrong_) return;
+      if (std::ranges::find(touched, event.task) == touched.end()) touched.push_back(event.task);
+    }
+    compare_rows(store, touched);
+    for (const TaskId& id : touched) check_dependents(id);
+    if (wrong_ || events->size() < kPage) return;
+  }
+}
+
+void Checker::take_event(Store& store, const Event& event) {
+  Life* life = find(event.task);
+  if (life == nullptr) life = meet(store, event.task);
+  if (life == nullptr) return;
+  trace_.add(now_, "  {} {} #{} run {} -> {} {}", event.seq, event.name, life->number(), event.run,
+             name_of(event.state), event.data);
+  if (event.name == "task.claimed") {
+    check_line(*life, event);
+    check_parents(*life, event);
+  }
+  if (event.name == "task.unblocked") check_parents(*life, event);
+  check_cause(*life, event);
+  check_lease_ran_out(*life, event);
+  if (const auto wrong = life->apply(event, ++tail_))
+    fail({wrong->check, fmt::format("task {} (number {}): {}", event.task.to_string(), life->number(), wrong->what)});
+  count(event);
+}
+
+void Checker::count(const Event& event) {
+  ++counts_.events;
+  if (event.name == "task.completed") ++counts_.completed;
+  if (event.name == "task.failed") ++counts_.failed;
+  if (event.name == "task.cancelled") ++counts_.cancelled;
+  if (event.name == "task.stalled") ++counts_.stalls;
+}
+
+int Checker::unmet_parents(const Life& life) {
+  int unmet = 0;
+  for (const TaskId& id : life.given().depends_on) {
+    const Life* parent = find(id);
+    if (parent != nullptr && !parent->is_done_for(life.given().on_parent_failure)) ++unmet;
+  }
+  return unmet;
+}
+
+void Checker::check_parents(const Life& life, const Event& event) {
+  if (unmet_parents(life) > 0)
+    report("P10 parents", fmt::format("{} of task {} while a parent is not done", event.name, event.task.to_string()));
+}
+
+// A claimed task must be the first in line of all that its worker may take.
+void Checker::check_line(const Life& claimed, const Event& event) {
+  const auto worker = workers_.find(worker_in(event));
+  if (worker == workers_.end())
+    return report("P3 one lease", fmt::format("task {} was claimed by nobody: {}", event.task.to_string(), event.data));
+  const auto rank = [](const Life& life) { return std::pair(life.given().priority, life.place()); };
+  if (!serves_task(worker->second, claimed.given()))
+    return report("W2 claim", fmt::format("task {} went to a worker that does not serve it", event.task.to_string()));
+  for (const TaskId& id : in_order_) {
+    const Life& other = *find(id);
+    if (!is_claimable(other.state()) || &other == &claimed || !serves_task(worker->second, other.given())) continue;
+    if (rank(other) < rank(claimed)) {
+      return report(
+          "T3 order",
+          fmt::format("number {} (priority {}, place {}) was claimed before number {} (priority {}, place {})",
+                      claimed.number(), claimed.given().priority, claimed.place(), other.number(),
+                      other.given().priority, other.place()));
+    }
+  }
+}
+
+void Checker::check_lease_ran_out(const Life& life, const Event& event) {
+  const bool by_lease = event.name == "task.stalled" ||
+                        (event.name == "task.failed" && event.data.find(R"("class":"stalled")") != std::string::npos);
+  if (!by_lease) return;
+  const auto lease = lease_of_run_.find({event.task, life.run()});
+  if (lease == lease_of_run_.end()) return;  // its claim's answer was lost: nobody relies on it
+  const auto vouched = vouched_.find(lease->second.to_string());
+  if (vouched == vouched_.end() || now_ >= vouched->second.until) return;
+  for (const Millis max_age : requeues_) {
+    if (now_ >= vouched->second.at + max_age) return;
+  }
+  report("P3 lease kept", fmt::format("the lease of task {} was taken back {} ms early", event.task.to_string(),
+                                      (vouched->second.until - now_).count()));
+}
+
+// Cancels and retries do not happen by themselves.
+void Checker::check_cause(const Life& life, const Event& event) {
+  if (event.name == "task.retried" && !retries_sent_.contains(event.task))
+    return report("P5 one end", fmt::format("task {} was retried by nobody", event.task.to_string()));
+  if (event.name != "task.cancelled" && event.name != "task.cancel_requested") return;
+  if (cancels_sent_.contains(event.task) || life.cancel_requested()) return;
+  for (const TaskId& id : life.given().depends_on) {
+    const Life* parent = find(id);
+    if (parent != nullptr && is_terminal(parent->state()) && parent->state() != TaskState::kCompleted) return;
+  }
+  if (life.given().parent_id) {
+    const Life* spawner = find(*life.given().parent_id);
+    if (spawner != nullptr && (spawner->cancel_requested() || spawner->state() == TaskState::kCancelled)) return;
+  }
+  // Within one step the cause may be told after the effect: parents and spawners that end in the same commit.
+  for (const TaskId& id : life.given().depends_on) {
+    if (cancels_sent_.contains(id)) return;
+  }
+  if (life.given().parent_id && cancels_sent_.contains(*life.given().parent_id)) return;
+  report("P7 cancel", fmt::format("{} of task {} without a cause", event.name, event.task.to_string()));
+}
+
+// Released or ended in the same step as the last parent, never later.
+void Checker::check_dependents(const TaskId& parent) {
+  const auto found = dependents_.find(parent);
+  const Life* life = find(parent);
+  if (found == dependents_.end() || life == nullptr || !is_terminal(life->state())) return;
+  for (const TaskId& id : found->second) {
+    const Life& dependent = *find(id);
+    if (dependent.state() != TaskState::kBlocked) continue;
+    const bool ends_it =
+        life->state() != TaskState::kCompleted && dependent.given().on_parent_failure != OnParentFailure::kRun;
+    if (ends_it)
+      return report("P10 parents", fmt::format("task {} is blocked for ever: its parent {} has ended", id.to_string(),
+                                               parent.to_string()));
+    if (unmet_parents(dependent) == 0)
+      return report("P10 parents", fmt::format("task {} is blocked though its parents are done", id.to_string()));
+  }
+}
+
+void Checker::compare_rows(Store& store, const std::vector<TaskId>& ids) {
+  if (ids.empty()) return;
+  const auto rows = store.read(ids, Parts::kHead);
+  if (!rows) return report("store", fmt::format("the observer cannot read: {}", to_string(rows.error())));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const Life* life = find(ids[i]);
+    const bool gone = !(*rows)[i];
+    if (gone != life->deleted())
+      return report("P1 kept", fmt::format("task {} is {}", ids[i].to_string(), gone ? "gone" : "still there"));
+    if (!gone) compare_row(*(*rows)[i]);
+  }
+}
+
+void Checker::compare_row(const TaskRecord& row) {
+  Life* life = find(row.task.id);
+  if (life == nullptr)
+    return report("P12 row and events", fmt::format("task {} is there without an event", row.task.id.to_string()));
+  if (const auto wrong = life->compare(row, slack_)) return fail(*wrong);
+  if (row.task.state == TaskState::kRunning) lease_of_run_[{row.task.id, row.task.run}] = row.lease;
+  if (row.task.state == TaskState::kBlocked && row.unmet_parents != unmet_parents(*life))
+    report("P8 counts", fmt::format("task {} waits for {} parents, not {}", row.task.id.to_string(),
+                                    unmet_parents(*life), row.unmet_parents));
+}
+
+void Checker::scan(Store& store) {
+  int rows = 0;
+  std::optional<std::string> cursor;
+  std::set<std::pair<std::string, std::string>> requests;
+  do {
+    const auto page = store.list({}, kPage, cursor);
+    if (!page) return report("store", fmt::format("the observer cannot read: {}", to_string(page.error())));
+    for (const TaskRecord& row : page->records) {
+      compare_row(row);
+      const Task& task = row.task;
+      if (task.request_id && !requests.insert({task.owner, *task.request_id}).second)
+        report("P2 same task", fmt::format("two tasks have request id {}", *task.request_id));
+    }
+    rows += static_cast<int>(page->records.size());
+    cursor = page->cursor;
+  } while (cursor && !wrong_);
+  const auto expected = std::ranges::count_if(lives_, [](const auto& entry) { return !entry.second.deleted(); });
+  if (!wrong_ && rows != expected) report("P1 kept", fmt::format("{} rows, but {} tasks are known", rows, expected));
+}
+
+void Checker::fsck(Store& store) {
+  const auto findings = store.fsck(FsckMode::kCheck);
+  if (!findings) return report("store", fmt::format("fsck: {}", to_string(findings.error())));
+  if (!findings->empty()) report("P8 fsck", fmt::format("{}: {}", findings->front().code, findings->front().detail));
+}
+
+void Checker::final_check(Store& store) {
+  for (const TaskId& id : in_order_) {
+    const Life& life = *find(id);
+    if (life.deleted()) continue;
+    const auto read = store.read(std::span(&id, 1), Parts::kAll);
+    if (!read || !read->front()) return report("P1 kept", fmt::format("task {} is gone", id.to_string()));
+    const Task& task = read->front()->task;
+    if (task.payload != life.given().payload)
+      report("T1 payload", fmt::format("the payload of task {} has changed", id.to_string()));
+    if (task.state != TaskState::kCompleted) continue;
+    const JsonText expected = task.fallback ? *life.given().fallback_result : fmt::format(R"({{"run":{}}})", task.run);
+    if (task.result != expected)
+      report("P5 result", fmt::format("the result of task {} is {}, expected {}", id.to_string(),
+                                      task.result.value_or("unset"), expected));
+  }
+}
+
+int Checker::unfinished() const {
+  return static_cast<int>(std::ranges::count_if(
+      lives_, [](const auto& entry) { return !entry.second.deleted() && !is_terminal(entry.second.state()); }));
+}
+
+std::string Checker::describe_unfinished() const {
+  std::string text;
+  for (const TaskId& id : in_order_) {
+    const Life& life = lives_.at(id);
+    if (!life.deleted() && !is_terminal(life.state()))
+      text += fmt::format(" number {} is {} (run {});", life.number(), name_of(life.state()), life.run());
+  }
+  return text;
+}
+
+std::optional<Time> Checker::next_deadline() const {
+  std::optional<Time> next;
+  for (const auto& [_, life] : lives_) {
+    if (is_terminal(life.state()) || life.deleted() || !life.deadline_at()) continue;
+    next = next ? std::min(*next, *life.deadline_at()) : *life.deadline_at();
+  }
+  return next;
+}
+
+}  // namespace drover::sim

@@ -1,0 +1,107 @@
+#include "sim/fault_store.h"
+
+#include "base/check.h"
+
+namespace drover::sim {
+
+template <class Call>
+auto FaultStore::pass(Effect effect, Call call) -> decltype(call()) {
+  if (auto open = gate_.before_call(effect); !open) return std::unexpected(open.error());
+  auto answer = call();
+  if (auto open = gate_.after_call(effect); !open) return std::unexpected(open.error());
+  return answer;
+}
+
+// The clock needs no store.
+Result<Time> FaultStore::now() {
+  return inner_->now();
+}
+
+Result<std::vector<std::optional<TaskRecord>>> FaultStore::read(std::span<const TaskId> ids, Parts parts) {
+  return pass(Effect::kReads, [&] { return inner_->read(ids, parts); });
+}
+Result<std::optional<TaskId>> FaultStore::find_request(const std::string& owner, const std::string& request_id) {
+  return pass(Effect::kReads, [&] { return inner_->find_request(owner, request_id); });
+}
+Result<std::vector<TaskRecord>> FaultStore::dependents(const TaskId& parent) {
+  return pass(Effect::kReads, [&] { return inner_->dependents(parent); });
+}
+Result<std::vector<TaskRecord>> FaultStore::children(const TaskId& spawner) {
+  return pass(Effect::kReads, [&] { return inner_->children(spawner); });
+}
+Result<RecordPage> FaultStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+  return pass(Effect::kReads, [&] { return inner_->list(filter, limit, cursor); });
+}
+Result<std::vector<RunSummary>> FaultStore::runs(const TaskId& id, int limit) {
+  return pass(Effect::kReads, [&] { return inner_->runs(id, limit); });
+}
+Result<std::vector<Event>> FaultStore::events(std::int64_t after, int limit) {
+  return pass(Effect::kReads, [&] { return inner_->events(after, limit); });
+}
+Result<std::int64_t> FaultStore::last_event_seq() {
+  return pass(Effect::kReads, [&] { return inner_->last_event_seq(); });
+}
+Result<LogPage> FaultStore::log(const TaskId& id, std::int64_t after, int limit) {
+  return pass(Effect::kReads, [&] { return inner_->log(id, after, limit); });
+}
+Result<Backlog> FaultStore::backlog(std::span<const Serve> serves) {
+  return pass(Effect::kReads, [&] { return inner_->backlog(serves); });
+}
+Result<std::vector<Applied>> FaultStore::apply(std::span<const StepGroup> groups) {
+  return pass(Effect::kWrites, [&] { return inner_->apply(groups); });
+}
+Result<std::vector<TaskRecord>> FaultStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) {
+  return pass(Effect::kWrites, [&] { return inner_->claim(request, lease_ids); });
+}
+Result<std::vector<Renewal>> FaultStore::renew(const std::string& worker_id, std::span<const Lease> leases,
+                                               Millis lease) {
+  return pass(Effect::kWrites, [&] { return inner_->renew(worker_id, leases, lease); });
+}
+Result<std::vector<bool>> FaultStore::note(std::span<const Note> notes) {
+  return pass(Effect::kWrites, [&] { return inner_->note(notes); });
+}
+Result<std::vector<TaskRecord>> FaultStore::due(int limit) {
+  return pass(Effect::kReads, [&] { return inner_->due(limit); });
+}
+Result<std::vector<TaskRecord>> FaultStore::past_deadline(int limit) {
+  return pass(Effect::kReads, [&] { return inner_->past_deadline(limit); });
+}
+Result<std::vector<TaskRecord>> FaultStore::lapsed(std::optional<Millis> silent_for, int limit) {
+  return pass(Effect::kReads, [&] { return inner_->lapsed(silent_for, limit); });
+}
+Result<std::vector<TaskRecord>> FaultStore::cascades(int limit) {
+  return pass(Effect::kReads, [&] { return inner_->cascades(limit); });
+}
+Result<std::optional<Millis>> FaultStore::next_wake() {
+  return pass(Effect::kReads, [&] { return inner_->next_wake(); });
+}
+Result<int> FaultStore::expire(const Retention& retention, int limit) {
+  return pass(Effect::kWrites, [&] { return inner_->expire(retention, limit); });
+}
+Status FaultStore::register_worker(const WorkerInfo& worker) {
+  return pass(Effect::kWrites, [&] { return inner_->register_worker(worker); });
+}
+Status FaultStore::unregister_worker(const std::string& worker_id) {
+  return pass(Effect::kWrites, [&] { return inner_->unregister_worker(worker_id); });
+}
+Result<std::vector<WorkerInfo>> FaultStore::workers() {
+  return pass(Effect::kReads, [&] { return inner_->workers(); });
+}
+Result<std::vector<std::string>> FaultStore::forget_workers(Millis silent_for) {
+  return pass(Effect::kWrites, [&] { return inner_->forget_workers(silent_for); });
+}
+Result<Config> FaultStore::config() {
+  return pass(Effect::kReads, [&] { return inner_->config(); });
+}
+Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based_on_version) {
+  return pass(Effect::kWrites, [&] { return inner_->put_config(document, based_on_version); });
+}
+Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
+  return pass(Effect::kReads, [&] { return inner_->fsck(mode); });
+}
+
+void FaultStore::wait_for_change(std::uint64_t /*seen*/, Millis /*timeout*/) {
+  CHECK_MSG(false, "nothing waits in a simulation: actors are woken");
+}
+
+}  // namespace drover::sim

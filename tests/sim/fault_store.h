@@ -1,0 +1,71 @@
+// A store through which a simulated process sees the real one: every call passes a gate before and after.
+#pragma once
+
+#include <memory>
+
+#include "store/store.h"
+
+namespace drover::sim {
+
+class StoreGate {
+ public:
+  enum class Effect : std::uint8_t { kReads, kWrites };
+
+  virtual ~StoreGate() = default;
+  // An error: the call is not made. It may let others have their turn.
+  [[nodiscard]] virtual Status before_call(Effect effect) = 0;
+  // An error: the call was made, and its answer is lost.
+  [[nodiscard]] virtual Status after_call(Effect effect) = 0;
+  // What TaskQueue::changes() is to say.
+  [[nodiscard]] virtual std::uint64_t changes_seen() = 0;
+};
+
+class FaultStore final : public Store {
+ public:
+  explicit FaultStore(StoreGate& gate) : gate_(gate) {}
+  // The store behind the gate; outlives its use.
+  void connect(Store* inner) { inner_ = inner; }
+
+  Result<Time> now() override;
+  Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
+  Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
+  Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override;
+  Result<std::vector<TaskRecord>> children(const TaskId& spawner) override;
+  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override;
+  Result<std::vector<Event>> events(std::int64_t after, int limit) override;
+  Result<std::int64_t> last_event_seq() override;
+  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
+  Result<Backlog> backlog(std::span<const Serve> serves) override;
+  Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
+  Result<std::vector<TaskRecord>> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) override;
+  Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
+                                     Millis lease) override;
+  Result<std::vector<bool>> note(std::span<const Note> notes) override;
+  Result<std::vector<TaskRecord>> due(int limit) override;
+  Result<std::vector<TaskRecord>> past_deadline(int limit) override;
+  Result<std::vector<TaskRecord>> lapsed(std::optional<Millis> silent_for, int limit) override;
+  Result<std::vector<TaskRecord>> cascades(int limit) override;
+  Result<std::optional<Millis>> next_wake() override;
+  Result<int> expire(const Retention& retention, int limit) override;
+  Status register_worker(const WorkerInfo& worker) override;
+  Status unregister_worker(const std::string& worker_id) override;
+  Result<std::vector<WorkerInfo>> workers() override;
+  Result<std::vector<std::string>> forget_workers(Millis silent_for) override;
+  Result<Config> config() override;
+  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version) override;
+  Result<std::vector<Finding>> fsck(FsckMode mode) override;
+  std::uint64_t changes() override { return gate_.changes_seen(); }
+  void wait_for_change(std::uint64_t seen, Millis timeout) override;
+
+ private:
+  using Effect = StoreGate::Effect;
+
+  template <class Call>
+  auto pass(Effect effect, Call call) -> decltype(call());
+
+  StoreGate& gate_;
+  Store* inner_ = nullptr;
+};
+
+}  // namespace drover::sim

@@ -1,0 +1,104 @@
+// One task's life as an outsider expects it: the transition table of the design, written a second time.
+//
+// Fed with the task's events in order. Every event must be one that its state allows, and what the store's row says
+// afterwards must be what the events add up to.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/task_record.h"
+#include "drover/task.h"
+
+namespace drover::sim {
+
+struct Wrong {
+  std::string check;  // which promise: "P5 one end"
+  std::string what;
+};
+
+class Life {
+ public:
+  // `given` is the whole task as it was first seen; `number` is the one in its payload.
+  Life(Task given, int number);
+
+  // Nothing: as it should be.
+  [[nodiscard]] std::optional<Wrong> apply(const Event& event, std::int64_t place_at_tail);
+  // The row after the events that were applied. Times are decided a little before they are committed: `slack` says how
+  // much.
+  [[nodiscard]] std::optional<Wrong> compare(const TaskRecord& row, Millis slack);
+
+  [[nodiscard]] const Task& given() const { return given_; }
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] TaskState state() const { return state_; }
+  [[nodiscard]] int generation() const { return generation_; }
+  [[nodiscard]] int run() const { return run_; }
+  [[nodiscard]] std::int64_t place() const { return place_; }
+  [[nodiscard]] bool cancel_requested() const { return cancel_requested_; }
+  [[nodiscard]] bool deleted() const { return deleted_; }
+  [[nodiscard]] std::optional<Time> deadline_at() const { return deadline_at_; }
+  [[nodiscard]] std::optional<Time> run_at() const { return run_at_; }
+  [[nodiscard]] std::optional<Time> finished_at() const { return finished_at_; }
+  // How a run ended: the last word of the event's name. Nothing while it runs.
+  [[nodiscard]] const std::string* end_of_run(int run) const;
+  // Whether a task with this policy need not wait for it any longer.
+  [[nodiscard]] bool is_done_for(OnParentFailure policy) const;
+
+ private:
+  using Rule = std::optional<Wrong> (Life::*)(const Event&);
+  static const std::map<std::string, Rule, std::less<>>& rules();
+
+  std::optional<Wrong> on_enqueued(const Event& event);
+  std::optional<Wrong> on_unblocked(const Event& event);
+  std::optional<Wrong> on_due(const Event& event);
+  std::optional<Wrong> on_claimed(const Event& event);
+  std::optional<Wrong> on_progressed(const Event& event);
+  std::optional<Wrong> on_completed(const Event& event);
+  std::optional<Wrong> on_retrying(const Event& event);
+  std::optional<Wrong> on_failed(const Event& event);
+  std::optional<Wrong> on_deferred(const Event& event);
+  std::optional<Wrong> on_released(const Event& event);
+  std::optional<Wrong> on_stalled(const Event& event);
+  std::optional<Wrong> on_cancel_requested(const Event& event);
+  std::optional<Wrong> on_cancelled(const Event& event);
+  std::optional<Wrong> on_deadline_passed(const Event& event);
+  std::optional<Wrong> on_retried(const Event& event);
+  std::optional<Wrong> on_revived(const Event& event);
+  std::optional<Wrong> on_deleted(const Event& event);
+
+  [[nodiscard]] std::optional<Wrong> compare_times(const Task& task, Millis slack);
+  [[nodiscard]] std::optional<Wrong> compare_end(const TaskRecord& row);
+  [[nodiscard]] std::optional<Wrong> refuse(const Event& event, std::string check, std::string why) const;
+  std::optional<Wrong> end_run(const Event& event, std::string_view outcome);
+  std::optional<Wrong> finish(const Event& event);
+  std::optional<Wrong> failed_run(const Event& event, const std::string& error_class);
+  [[nodiscard]] std::optional<Wrong> check_delay(const Event& event, Millis delay) const;
+  void reopen(const Event& event);
+  void to_tail() { place_ = tail_; }
+
+  Task given_;
+  int number_;
+  TaskState state_ = TaskState::kBlocked;
+  int generation_ = 0;  // 0: not enqueued yet
+  int run_ = 0;
+  int attempts_ = 0;
+  int stalls_ = 0;
+  int defers_ = 0;
+  std::int64_t place_ = 0;
+  std::int64_t tail_ = 0;
+  std::optional<Time> run_at_;
+  std::optional<Time> deadline_at_;
+  std::optional<Time> finished_at_;
+  bool cancel_requested_ = false;
+  bool deleted_ = false;
+  bool counters_open_ = false;  // the events alone do not tell the counters: the row does, within bounds
+  bool times_open_ = false;     // the same of run_at, deadline_at and finished_at
+  std::map<int, std::string> closed_runs_;
+  std::optional<TaskRecord> ended_;  // the row's head as it was first seen after the end
+  std::optional<std::optional<JsonText>> ended_result_;
+  std::int64_t revision_ = 0;
+};
+
+}  // namespace drover::sim

@@ -1,0 +1,273 @@
+#include "sim/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace drover::sim {
+namespace {
+
+using std::chrono::milliseconds;
+using namespace std::chrono_literals;
+
+enum Part : std::uint64_t { kTopology = 1, kWork, kFaultDraws, kAgentMix, kBehaviours };
+
+const std::vector<std::string> kTypes{"alpha", "beta", "gamma"};
+constexpr std::array<std::string_view, Fault::kKinds> kFaultNames{"kill",
+                                                                  "kill_at_failpoint",
+                                                                  "kill_at_disk_op",
+                                                                  "freeze_worker",
+                                                                  "freeze_with_shims",
+                                                                  "freeze_at_failpoint",
+                                                                  "power_cut",
+                                                                  "power_cut_at_disk_op",
+                                                                  "store_fails",
+                                                                  "store_forgets_answer",
+                                                                  "store_slow",
+                                                                  "clock_jump",
+                                                                  "disk_full",
+                                                                  "disk_error",
+                                                                  "sync_error",
+                                                                  "settle_twice",
+                                                                  "drain"};
+
+WorkerPlan draw_worker(Rng& rng, bool serves_all) {
+  WorkerPlan worker;
+  worker.capacity = between(rng, 1, 4);
+  worker.lease = pick(rng, std::vector<Millis>{6s, 15s, 30s});
+  for (const std::string& type : kTypes) {
+    if (serves_all || chance(rng, 60)) worker.serves.push_back({type, std::nullopt});
+  }
+  // One type only, in the queue where others wait too.
+  if (!serves_all && chance(rng, 30)) worker.serves = {{"shared", kTypes[rng.below(kTypes.size())]}};
+  if (serves_all) worker.serves.push_back({"shared", std::nullopt});
+  if (worker.serves.empty()) worker.serves.push_back({kTypes.front(), std::nullopt});
+  return worker;
+}
+
+void draw_topology(Rng& rng, Plan& plan) {
+  plan.servers = between(rng, 1, 3);
+  const int workers = between(rng, 1, 5);
+  for (int i = 0; i < workers; ++i) plan.workers.push_back(draw_worker(rng, i == 0));
+  plan.interleave_percent = pick(rng, std::vector<int>{0, 2, 5, 15});
+  if (chance(rng, 10)) plan.config = R"({"limits":{"retention":"60s","event_retention":"120s"}})";
+}
+
+void draw_agents(Rng& rng, Plan& plan) {
+  AgentMix& mix = plan.agents;
+  const auto percent = [&](int likely, int max) { return chance(rng, likely) ? between(rng, 1, max) : 0; };
+  mix.fail = percent(80, 40);
+  mix.fail_for_good = percent(60, 10);
+  mix.crash = percent(60, 10);
+  mix.rate_limited = percent(60, 15);
+  mix.hang = percent(50, 8);
+  mix.ignore_term = percent(50, 50);
+  mix.talk = percent(70, 30);
+  mix.spawn = percent(50, 12);
+  mix.takes_max = pick(rng, std::vector<Millis>{1s, 5s, 20s});
+}
+
+RetryPolicy draw_retry(Rng& rng) {
+  switch (rng.below(4)) {
+    case 0:
+      return {.kind = RetryPolicy::Kind::kLinear, .base = between(rng, 50ms, 1000ms)};
+    case 1:
+      return {.kind = RetryPolicy::Kind::kFixed, .base = between(rng, 0ms, 3000ms)};
+    case 2:
+      return {.kind = RetryPolicy::Kind::kList, .delays = {500ms, 0ms, 2000ms}};
+    default:
+      return {
+          .kind = RetryPolicy::Kind::kExponential, .base = between(rng, 200ms, 2000ms), .multiplier = 2, .cap = 30s};
+  }
+}
+
+void draw_limits(Rng& rng, TaskSpec& spec) {
+  spec.max_attempts = between(rng, 1, 5);
+  spec.max_stalls = between(rng, 0, 4);
+  spec.max_defers = between(rng, 0, 3);
+  spec.retry = draw_retry(rng);
+  spec.timeout = between(rng, 5s, 40s);
+  if (chance(rng, 20)) spec.delay = between(rng, 0ms, 60s);
+  if (chance(rng, 15)) {
+    spec.deadline = between(rng, 2s, 90s);
+    if (chance(rng, 50)) spec.fallback_result = R"({"fallback":true})";
+  }
+  if (chance(rng, 10)) spec.at_most_once = true;
+}
+
+TaskPlan draw_task(Rng& rng, int number, int first_of_batch) {
+  TaskPlan task;
+  task.number = number;
+  TaskSpec& spec = task.spec;
+  spec.type = pick(rng, kTypes);
+  if (chance(rng, 25)) spec.queue = "shared";
+  if (chance(rng, 30)) spec.owner = "team";
+  if (chance(rng, 50)) spec.priority = pick(rng, std::vector<int>{2, 5, 8});
+  spec.payload = fmt::format(R"({{"n":{}}})", number);
+  draw_limits(rng, spec);
+  task.chooses_id = chance(rng, 25);
+  task.chooses_request_id = chance(rng, 70);
+  const int parents = chance(rng, 30) ? between(rng, 1, 3) : 0;
+  for (int i = 0; i < parents && number > 1; ++i) {
+    const bool inside = number > first_of_batch && chance(rng, 70);
+    const int low = inside ? first_of_batch : std::max(1, number - 30);
+    const int parent = between(rng, low, number - 1);
+    if (std::ranges::find(task.parents, parent) == task.parents.end()) task.parents.push_back(parent);
+  }
+  if (!task.parents.empty())
+    spec.on_parent_failure = pick(
+        rng, std::vector<OnParentFailure>{OnParentFailure::kCancel, OnParentFailure::kFail, OnParentFailure::kRun});
+  return task;
+}
+
+Operation draw_enqueue(Rng& rng, int& last_number) {
+  Operation operation;
+  const int size = chance(rng, 60) ? 1 : between(rng, 2, 7);
+  const int first = last_number + 1;
+  for (int i = 0; i < size; ++i) operation.tasks.push_back(draw_task(rng, ++last_number, first));
+  // A request that is sent again as a whole needs an id for each of its tasks.
+  const bool safe = operation.tasks.front().chooses_request_id;
+  for (TaskPlan& task : operation.tasks) task.chooses_request_id = safe;
+  operation.replays = safe && chance(rng, 15);
+  return operation;
+}
+
+void draw_work(Rng& rng, Plan& plan) {
+  const int operations = between(rng, 25, 60);
+  const bool in_bursts = chance(rng, 40);
+  int last_number = 0;
+  Millis at{0};
+  for (int i = 0; i < operations; ++i) {
+    const Millis mean = plan.lasts * 9 / 10 / operations;
+    at = in_bursts && i % 10 != 0 ? at + between(rng, 0ms, 200ms)
+                                  : std::max(at, plan.lasts * 9 / 10 * i / operations) + between(rng, 0ms, mean);
+    Operation operation;
+    const auto draw = static_cast<int>(rng.below(100));
+    if (last_number == 0 || draw < 68) {
+      operation = draw_enqueue(rng, last_number);
+    } else if (draw < 96) {
+      operation.kind = draw < 84 ? Operation::Kind::kCancel : Operation::Kind::kRetry;
+      operation.target = between(rng, std::max(1, last_number - 25), last_number);
+    } else {
+      operation.kind = Operation::Kind::kRequeueStalled;
+      operation.max_age = between(rng, 1s, 20s);
+    }
+    operation.at = at;
+    operation.server = static_cast<int>(rng.below(3));
+    plan.operations.push_back(std::move(operation));
+  }
+}
+
+Millis draw_duration(Rng& rng, Fault::Kind kind) {
+  using enum Fault::Kind;
+  switch (kind) {
+    case kFreezeWorker:
+    case kFreezeWithShims:
+    case kFreezeAtFailpoint:
+      return between(rng, 1s, 60s);
+    case kStoreFails:
+    case kStoreForgetsAnswer:
+    case kStoreSlow:
+    case kDiskFull:
+      return between(rng, 1s, 30s);
+    case kSettleTwice:
+      return between(rng, 10s, 120s);
+    default:
+      return between(rng, 100ms, 20s);
+  }
+}
+
+Millis draw_jump(Rng& rng) {
+  const std::vector<Millis> sizes{5s, 60s, 3600s, 24h * 3650};
+  const Millis size = pick(rng, sizes);
+  return chance(rng, 50) ? size : -size;
+}
+
+Fault draw_fault(Rng& rng, const Plan& plan, Fault::Kind kind) {
+  Fault fault;
+  fault.kind = kind;
+  fault.at = between(rng, 1s, plan.lasts * 9 / 10);
+  const int workers = static_cast<int>(plan.workers.size());
+  fault.victim = between(rng, 0, plan.servers + workers - 1);
+  if (kind == Fault::Kind::kDrain || chance(rng, 50)) fault.victim = plan.servers + between(rng, 0, workers - 1);
+  fault.count = between(rng, 1, chance(rng, 50) ? 5 : 60);
+  fault.lasts = draw_duration(rng, kind);
+  fault.jump = draw_jump(rng);
+  fault.percent = pick(rng, std::vector<int>{5, 30, 100});
+  return fault;
+}
+
+// Swarm: most kinds of fault are off in any one seed, so that those that are on do not hide behind the others.
+void draw_faults(Rng& rng, Plan& plan) {
+  if (chance(rng, 8)) return;
+  std::vector<Fault::Kind> enabled;
+  for (int kind = 0; kind < Fault::kKinds; ++kind) {
+    if (chance(rng, 25)) enabled.push_back(static_cast<Fault::Kind>(kind));
+  }
+  if (enabled.empty()) return;
+  const int faults = between(rng, 2, 14);
+  for (int i = 0; i < faults; ++i) plan.faults.push_back(draw_fault(rng, plan, pick(rng, enabled)));
+  std::ranges::sort(plan.faults, {}, &Fault::at);
+}
+
+ErrorClass draw_class(Rng& rng, const std::vector<ErrorClass>& classes) {
+  return pick(rng, classes);
+}
+
+}  // namespace
+
+std::string_view name_of(Fault::Kind kind) {
+  return kFaultNames[std::to_underlying(kind)];
+}
+
+std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part) {
+  SeededRng rng(seed * 0x9e3779b97f4a7c15 + part);
+  return rng.next();
+}
+
+Plan make_plan(std::uint64_t seed) {
+  Plan plan;
+  plan.seed = seed;
+  SeededRng topology(derive_seed(seed, kTopology));
+  draw_topology(topology, plan);
+  SeededRng agents(derive_seed(seed, kAgentMix));
+  draw_agents(agents, plan);
+  SeededRng work(derive_seed(seed, kWork));
+  draw_work(work, plan);
+  SeededRng faults(derive_seed(seed, kFaultDraws));
+  draw_faults(faults, plan);
+  return plan;
+}
+
+Behaviour behaviour_of(const Plan& plan, int number, int run) {
+  SeededRng rng(derive_seed(derive_seed(plan.seed, kBehaviours),
+                            static_cast<std::uint64_t>(number) * 1000 + static_cast<std::uint64_t>(run)));
+  const AgentMix& mix = plan.agents;
+  Behaviour behaviour;
+  behaviour.takes = between(rng, 20ms, mix.takes_max);
+  behaviour.ignores_term = chance(rng, mix.ignore_term);
+  behaviour.talks = chance(rng, mix.talk);
+  if (chance(rng, mix.spawn)) behaviour.children = between(rng, 1, 2);
+  if (chance(rng, mix.hang)) {
+    behaviour.kind = Behaviour::Kind::kHang;
+  } else if (chance(rng, mix.crash)) {
+    behaviour.kind = Behaviour::Kind::kCrash;
+  } else if (chance(rng, mix.rate_limited)) {
+    behaviour.kind = Behaviour::Kind::kFail;
+    behaviour.error_class =
+        draw_class(rng, {ErrorClass::kRateLimited, ErrorClass::kQuotaExhausted, ErrorClass::kOverloaded});
+    if (chance(rng, 60)) behaviour.retry_after = between(rng, 0ms, 20s);
+  } else if (chance(rng, mix.fail_for_good)) {
+    behaviour.kind = Behaviour::Kind::kFail;
+    behaviour.error_class = draw_class(
+        rng, {ErrorClass::kSyntax, ErrorClass::kInvalid, ErrorClass::kAuth, ErrorClass::kBilling, ErrorClass::kOom});
+  } else if (chance(rng, mix.fail)) {
+    behaviour.kind = Behaviour::Kind::kFail;
+    behaviour.error_class = draw_class(rng, {ErrorClass::kAgentError, ErrorClass::kTimeout, ErrorClass::kSpawnFailed});
+  }
+  return behaviour;
+}
+
+}  // namespace drover::sim

@@ -1,0 +1,224 @@
+#include "sim/sim_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "sim/sim_worker.h"
+#include "sim/world.h"
+
+namespace drover::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis kGrace{2'000};
+constexpr Millis kObeysWithin{150};
+
+int number_in(const Task& task) {
+  // {"n":NUMBER}
+  return task.payload ? std::atoi(task.payload->c_str() + 5) : 0;
+}
+
+StopCause cause_of(StopReason reason) {
+  switch (reason) {
+    case StopReason::kCancelled:
+      return StopCause::kCancelled;
+    case StopReason::kLeaseLost:
+      return StopCause::kLeaseLost;
+    case StopReason::kShutdown:
+      return StopCause::kShutdown;
+  }
+  return StopCause::kShutdown;
+}
+
+}  // namespace
+
+void SimRuns::start(ClaimedTask claimed, MonoTime expires_at) {
+  if (worker_.dead()) return;
+  auto agent = std::make_shared<Agent>();
+  const Millis now = world_.clock().now();
+  agent->task = std::move(claimed.task);
+  agent->run = {.lease = claimed.lease,
+                .worker = worker_.name(),
+                .number = number_in(agent->task),
+                .run = agent->task.run,
+                .generation = agent->task.generation};
+  agent->behaviour = behaviour_of(world_.plan(), agent->run.number, agent->task.run);
+  agent->expires_at = world_.clock().since_start(expires_at);
+  runs_[claimed.lease.id.to_string()] = agent->run;
+  if (now >= agent->expires_at - worker_.lease() / 10) {
+    // The shim's time to kill it has come before it could start.
+    ended_.push_back(
+        settlement(*agent, {.how = NotStarted{"its lease has run out"}, .stopped = StopCause::kLeaseLost}));
+    worker_.run_ended();
+    return;
+  }
+  const Behaviour& behaviour = agent->behaviour;
+  if (behaviour.kind != Behaviour::Kind::kHang) agent->ends_at = now + behaviour.takes;
+  agent->times_out_at = now + agent->task.timeout;
+  if (behaviour.talks) agent->talks_at = now + behaviour.takes / 3;
+  if (behaviour.children > 0) agent->spawns_at = now + behaviour.takes / 2;
+  world_.trace("{} starts {} run {}", worker_.name(), agent->run.number, agent->run.run);
+  world_.observe();
+  world_.checker().started(agent->run, agent->task);
+  if (shims_frozen_until_ > now) world_.checker().unsupervised(agent->run.lease);
+  agent->actor =
+      world_.scheduler().add([this, weak = std::weak_ptr(agent), worker = std::weak_ptr(worker_.weak_from_this())] {
+        const auto keep = worker.lock();
+        const auto self = weak.lock();
+        if (keep && self) step(self);
+      });
+  agents_.push_back(agent);
+  world_.scheduler().wake(agent->actor, next_step(*agent));
+}
+
+SimRuns::Agent* SimRuns::find(const Lease& lease) {
+  const auto found = std::ranges::find_if(agents_, [&](const auto& agent) { return agent->run.lease == lease; });
+  return found == agents_.end() ? nullptr : found->get();
+}
+
+const AgentRun* SimRuns::find_run(const Lease& lease) const {
+  const auto found = runs_.find(lease.id.to_string());
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+void SimRuns::lease_renewed(const Lease& lease, MonoTime expires_at) {
+  if (Agent* agent = find(lease)) agent->expires_at = world_.clock().since_start(expires_at);
+}
+
+void SimRuns::stop(const Lease& lease, StopReason reason) {
+  Agent* agent = find(lease);
+  if (agent == nullptr) return;
+  world_.trace("{} stops {} run {} ({})", worker_.name(), agent->run.number, agent->run.run, static_cast<int>(reason));
+  if (!agent->stopped) {
+    ask_to_stop(*agent, cause_of(reason), world_.clock().now() + kGrace);
+  } else if (reason == StopReason::kShutdown) {
+    agent->kill_at = world_.clock().now();
+  }
+  world_.scheduler().wake(agent->actor, next_step(*agent));
+}
+
+std::vector<RunEnded> SimRuns::take_ended() {
+  return std::exchange(ended_, {});
+}
+
+void SimRuns::die() {
+  for (const auto& agent : agents_) {
+    world_.checker().ended(agent->run.lease);
+    world_.scheduler().remove(agent->actor);
+  }
+  agents_.clear();
+  ended_.clear();
+}
+
+void SimRuns::freeze_shims(Millis until) {
+  shims_frozen_until_ = until;
+  for (const auto& agent : agents_) world_.checker().unsupervised(agent->run.lease);
+}
+
+Millis SimRuns::next_step(const Agent& agent) const {
+  Millis next = std::min({agent.ends_at, agent.talks_at, agent.spawns_at});
+  // Supervision: by the shim, and for timeouts by the worker through it.
+  Millis watched = std::min({agent.kill_at, agent.expires_at - worker_.lease() / 10});
+  if (!agent.stopped)
+    watched = std::min(
+        {watched, std::max(agent.times_out_at, worker_.frozen_until()), agent.expires_at - worker_.lease() / 3});
+  next = std::min(next, std::max(watched, shims_frozen_until_));
+  return std::max(next, world_.clock().now() + Millis{1});
+}
+
+void SimRuns::step(const std::shared_ptr<Agent>& agent) {
+  const Millis now = world_.clock().now();
+  if (now >= agent->talks_at) speak(*agent);
+  if (now >= agent->spawns_at) spawn_children(*agent);
+  if (worker_.dead()) return;
+  if (world_.clock().now() >= agent->ends_at) {
+    if (agent->stopped && agent->behaviour.kind == Behaviour::Kind::kHang) return end(*agent, KilledBySignal{SIGTERM});
+    return end(*agent, agent->behaviour.kind == Behaviour::Kind::kCrash
+                           ? decltype(ProcessEnd::how)(KilledBySignal{SIGSEGV})
+                           : Exited{agent->behaviour.kind == Behaviour::Kind::kFail ? 1 : 0});
+  }
+  if (world_.clock().now() >= shims_frozen_until_) supervise(*agent);
+  if (std::ranges::find(agents_, agent) != agents_.end()) world_.scheduler().wake(agent->actor, next_step(*agent));
+}
+
+void SimRuns::supervise(Agent& agent) {
+  const Millis now = world_.clock().now();
+  const Millis fence_kill_at = agent.expires_at - worker_.lease() / 10;
+  if (!agent.stopped && now >= agent.expires_at - worker_.lease() / 3)
+    ask_to_stop(agent, StopCause::kLeaseLost, fence_kill_at);
+  if (!agent.stopped && now >= agent.times_out_at && !worker_.frozen())
+    ask_to_stop(agent, StopCause::kTimeout, now + kGrace);
+  if (now >= std::min(agent.kill_at, fence_kill_at)) {
+    if (!agent.stopped) agent.stopped = StopCause::kLeaseLost;
+    end(agent, KilledBySignal{SIGKILL});
+  }
+}
+
+void SimRuns::ask_to_stop(Agent& agent, StopCause cause, Millis kill_at) {
+  agent.stopped = cause;
+  agent.kill_at = std::min(agent.kill_at, kill_at);
+  if (!agent.behaviour.ignores_term) agent.ends_at = std::min(agent.ends_at, world_.clock().now() + kObeysWithin);
+}
+
+// Through its own door: the worker passes it on, unless it is frozen.
+void SimRuns::speak(Agent& agent) {
+  agent.talks_at = kNever;
+  if (worker_.frozen()) return;
+  const Lease& lease = agent.run.lease;
+  TaskQueue& queue = worker_.queue();
+  const LogChunk chunk{LogStream::kOut, fmt::format("run {}\n", agent.run.run)};
+  const Status progress = queue.progress(lease, {50, "half way"});
+  const Status checkpoint =
+      worker_.dead() ? Status{} : queue.checkpoint(lease, fmt::format(R"({{"run":{}}})", agent.run.run));
+  const Status log = worker_.dead() ? Status{} : queue.append_log(lease, std::span(&chunk, 1));
+  world_.trace("{} run {} talks: {}{}{}", agent.run.number, agent.run.run, progress.has_value(), checkpoint.has_value(),
+               log.has_value());
+}
+
+void SimRuns::spawn_children(Agent& agent) {
+  agent.spawns_at = kNever;
+  if (worker_.frozen() || !world_.may_spawn()) return;
+  std::vector<TaskSpec> specs;
+  std::vector<int> numbers;
+  for (int i = 0; i < agent.behaviour.children; ++i) {
+    const TaskPlan child = world_.draw_child(agent.task);
+    numbers.push_back(child.number);
+    specs.push_back(child.spec);
+  }
+  const auto answer = worker_.queue().spawn(agent.run.lease, specs);
+  world_.trace("{} run {} spawns {}: {}", agent.run.number, agent.run.run, specs.size(),
+               answer ? "ok" : to_string(answer.error()));
+  if (!answer || worker_.dead()) return;
+  world_.observe();
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    world_.checker().acknowledged(numbers[i], (*answer)[i], Replay::kImpossible);
+}
+
+void SimRuns::end(Agent& agent, decltype(ProcessEnd::how) how) {
+  world_.trace("{} run {} ends", agent.run.number, agent.run.run);
+  world_.checker().ended(agent.run.lease);
+  ended_.push_back(settlement(agent, {.how = std::move(how), .stopped = agent.stopped}));
+  world_.scheduler().remove(agent.actor);
+  std::erase_if(agents_, [&](const auto& other) { return other.get() == &agent; });
+  worker_.run_ended();
+}
+
+Settlement SimRuns::settlement(const Agent& agent, const ProcessEnd& end) const {
+  const Behaviour& behaviour = agent.behaviour;
+  const bool its_own = !end.stopped && std::holds_alternative<Exited>(end.how);
+  if (its_own && behaviour.kind == Behaviour::Kind::kFail) {
+    return {agent.run.lease, Failure{.error_class = behaviour.error_class,
+                                     .message = "as planned",
+                                     .retry_after = behaviour.retry_after,
+                                     .exit_code = 1}};
+  }
+  ResultCapture out(1 << 20);
+  out.feed(fmt::format("{{\"run\":{}}}\n", agent.run.run));
+  const LastLine err;
+  return {agent.run.lease, exec_outcome(end, {agent.task, out, err})};
+}
+
+}  // namespace drover::sim

@@ -1,0 +1,152 @@
+#include "sim/users.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/sim_process.h"
+#include "sim/world.h"
+
+namespace drover::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kUsersPart = 101;
+constexpr int kTriesMax = 5;  // of what is not worth more
+
+bool has_no_answer(const Error& error) {
+  return error_info(error.code).retryable == Retryable::kYes;
+}
+
+}  // namespace
+
+Users::Users(World& world) : world_(world), rng_(derive_seed(world.plan().seed, kUsersPart)) {
+  for (const Operation& operation : world.plan().operations) {
+    auto request = std::make_unique<Request>();
+    request->operation = &operation;
+    request->actor = world.scheduler().add([this, self = request.get()] { step(*self); });
+    world.scheduler().wake(request->actor, operation.at);
+    requests_.push_back(std::move(request));
+  }
+}
+
+void Users::step(Request& request) {
+  if (request.tries++ == 0) ++waiting_;
+  const std::shared_ptr<SimProcess> server = world_.server(request.operation->server + request.tries);
+  if (server == nullptr) return try_again(request);
+  switch (request.operation->kind) {
+    case Operation::Kind::kEnqueue:
+      return enqueue(request, *server);
+    case Operation::Kind::kCancel:
+      return cancel(request, *server);
+    case Operation::Kind::kRetry:
+      return retry(request, *server);
+    case Operation::Kind::kRequeueStalled:
+      return requeue(request, *server);
+  }
+}
+
+void Users::done(Request& request) {
+  request.answered = true;
+  --waiting_;
+}
+
+void Users::try_again(Request& request) {
+  world_.scheduler().wake(request.actor, world_.clock().now() + between(rng_, 100ms, 3s));
+}
+
+// The same words each time it is sent.
+void Users::prepare(Request& request) {
+  const std::vector<TaskPlan>& tasks = request.operation->tasks;
+  const auto in_batch = [&](int number) { return std::ranges::find(tasks, number, &TaskPlan::number) != tasks.end(); };
+  for (const TaskPlan& task : tasks) {
+    TaskSpec spec = task.spec;
+    spec.ref = fmt::format("t{}", task.number);
+    if (task.chooses_id) spec.id = new_task_id(rng_, world_.clock().wall());
+    if (task.chooses_request_id) spec.request_id = fmt::format("request-{}", task.number);
+    for (const int parent : task.parents) {
+      if (in_batch(parent)) {
+        spec.depends_on.emplace_back(fmt::format("t{}", parent));
+      } else if (const auto known = ids_.find(parent); known != ids_.end()) {
+        spec.depends_on.emplace_back(known->second);
+      }
+    }
+    world_.checker().expect_task({.number = task.number, .spec = spec});
+    request.specs.push_back(std::move(spec));
+  }
+}
+
+void Users::enqueue(Request& request, SimProcess& server) {
+  if (request.specs.empty()) prepare(request);
+  const std::vector<TaskPlan>& tasks = request.operation->tasks;
+  const auto answer = server.engine().enqueue(request.specs);
+  const bool died = server.dead();
+  world_.trace("user enqueues {}..{} at {}: {}", tasks.front().number, tasks.back().number, server.name(),
+               died     ? "no answer"
+               : answer ? "ok"
+                        : to_string(answer.error()));
+  const bool safe = tasks.front().chooses_request_id;
+  if (died || (!answer && has_no_answer(answer.error()))) {
+    request.unknown = true;
+    if (safe) return try_again(request);
+    return done(request);
+  }
+  world_.observe();
+  const Replay replay = request.unknown || request.answered ? Replay::kPossible : Replay::kImpossible;
+  if (!answer) {
+    // A replay may meet parents that are gone by now; what it once stored stays.
+    if (replay == Replay::kImpossible) {
+      for (const TaskPlan& task : tasks) world_.checker().refused(task.number);
+    }
+    return request.answered ? void() : done(request);
+  }
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    ids_[tasks[i].number] = (*answer)[i].id;
+    world_.checker().acknowledged(tasks[i].number, (*answer)[i], replay);
+  }
+  if (request.answered) return;
+  done(request);
+  if (request.operation->replays) world_.scheduler().wake(request.actor, world_.clock().now() + between(rng_, 1s, 60s));
+}
+
+void Users::cancel(Request& request, SimProcess& server) {
+  const auto known = ids_.find(request.operation->target);
+  if (known == ids_.end()) return done(request);
+  world_.checker().cancel_sent(known->second);
+  const auto answer = server.engine().cancel(known->second, "no longer needed");
+  world_.trace("user cancels {} at {}: {}", request.operation->target, server.name(),
+               server.dead() ? "no answer"
+               : answer      ? std::string(name_of(answer->state))
+                             : to_string(answer.error()));
+  if (server.dead() || (!answer && has_no_answer(answer.error())))
+    return request.tries < kTriesMax ? try_again(request) : done(request);
+  world_.observe();
+  if (answer) world_.checker().cancel_acknowledged(known->second, *answer);
+  done(request);
+}
+
+void Users::retry(Request& request, SimProcess& server) {
+  const auto known = ids_.find(request.operation->target);
+  if (known == ids_.end()) return done(request);
+  world_.checker().retry_sent(known->second);
+  const auto answer = server.engine().retry(known->second);
+  world_.trace("user retries {} at {}: {}", request.operation->target, server.name(),
+               server.dead() ? "no answer"
+               : answer      ? "ok"
+                             : to_string(answer.error()));
+  done(request);
+}
+
+void Users::requeue(Request& request, SimProcess& server) {
+  const Millis max_age = request.operation->max_age;
+  world_.checker().requeue_began(max_age);
+  const auto answer = server.engine().requeue_stalled(max_age);
+  world_.observe();
+  world_.checker().requeue_ended(max_age);
+  world_.trace("user requeues what is silent for {} ms at {}: {}", max_age.count(), server.name(),
+               server.dead() || !answer ? -1 : *answer);
+  done(request);
+}
+
+}  // namespace drover::sim

@@ -1,0 +1,49 @@
+// The users of the simulated fleet: they enqueue, cancel, retry, and ask again when they got no answer.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/plan.h"
+#include "sim/scheduler.h"
+
+namespace drover::sim {
+
+class World;
+class SimProcess;
+
+class Users {
+ public:
+  explicit Users(World& world);
+
+  // Nobody waits for an answer any more.
+  [[nodiscard]] bool content() const { return waiting_ == 0; }
+
+ private:
+  struct Request {
+    const Operation* operation = nullptr;
+    ActorPtr actor;
+    std::vector<TaskSpec> specs;
+    int tries = 0;
+    bool answered = false;
+    bool unknown = false;  // an earlier try may have taken effect
+  };
+
+  void step(Request& request);
+  void enqueue(Request& request, SimProcess& server);
+  void prepare(Request& request);
+  void cancel(Request& request, SimProcess& server);
+  void retry(Request& request, SimProcess& server);
+  void requeue(Request& request, SimProcess& server);
+  void done(Request& request);
+  void try_again(Request& request);
+
+  World& world_;
+  SeededRng rng_;
+  std::vector<std::unique_ptr<Request>> requests_;
+  std::map<int, TaskId> ids_;  // what they were told
+  int waiting_ = 0;
+};
+
+}  // namespace drover::sim

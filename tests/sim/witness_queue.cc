@@ -1,0 +1,51 @@
+#include "sim/witness_queue.h"
+
+#include "sim/sim_worker.h"
+#include "sim/world.h"
+
+namespace drover::sim {
+
+Result<std::vector<ClaimedTask>> WitnessQueue::claim(const ClaimRequest& request) {
+  const Millis asked_at = world_.clock().now();
+  auto claimed = engine_.claim(request);
+  if (!claimed || worker_.dead()) return claimed;
+  world_.observe();
+  for (const ClaimedTask& task : *claimed) world_.checker().vouched(task.lease, asked_at, request.lease);
+  return claimed;
+}
+
+Result<std::vector<LeaseState>> WitnessQueue::renew(const std::string& worker_id, std::span<const Lease> leases,
+                                                    Millis lease) {
+  const Millis asked_at = world_.clock().now();
+  auto states = engine_.renew(worker_id, leases, lease);
+  if (!states || worker_.dead()) return states;
+  for (std::size_t i = 0; i < leases.size(); ++i) {
+    if ((*states)[i] != LeaseState::kLost) world_.checker().vouched(leases[i], asked_at, lease);
+  }
+  return states;
+}
+
+std::vector<Result<TaskState>> WitnessQueue::settle(std::span<const Settlement> items) {
+  const auto deliver = [&] {
+    auto answers = engine_.settle(items);
+    world_.observe();
+    for (std::size_t i = 0; i < items.size() && !worker_.dead(); ++i) {
+      const AgentRun* run = worker_.runs().find_run(items[i].lease);
+      world_.trace("{} settles {} run {}: {}", worker_.name(), run->number, run->run,
+                   answers[i] ? std::string(name_of(*answers[i])) : to_string(answers[i].error()));
+      world_.checker().settled(*run, items[i], answers[i]);
+    }
+    return answers;
+  };
+  auto answers = deliver();
+  if (!worker_.dead() && world_.store_faults().settles_twice()) {
+    const auto again = deliver();
+    // A lost first answer is made up for by the second, as far as the worker can tell.
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (!answers[i]) answers[i] = again[i];
+    }
+  }
+  return answers;
+}
+
+}  // namespace drover::sim
