@@ -1,4 +1,4 @@
-// At most once: a lost lease is the end, never another run.
+// At most once: a lost lease or a failure is the end, never another run.
 #include "conformance/conformance.h"
 
 namespace drover::test {
@@ -22,6 +22,14 @@ TEST_P(AtMostOnce, OnDemandTooALostLeaseIsTheEnd) {
   advance(5s);
   EXPECT_EQ(must(queue().requeue_stalled(5s)), 1);
   EXPECT_EQ(get(lease.task).error->error_class, ErrorClass::kLost);
+}
+
+TEST_P(AtMostOnce, AFailureIsTheEndThoughAttemptsAreLeft) {
+  for (const ErrorClass error_class : {ErrorClass::kAgentError, ErrorClass::kRateLimited}) {
+    const Lease lease = start_new({.type = "work", .max_attempts = 5, .at_most_once = true});
+    EXPECT_EQ(must(queue().fail(lease, {.error_class = error_class})), TaskState::kFailed);
+    EXPECT_EQ(story(lease.task), "enqueued claimed failed");
+  }
 }
 
 TEST_P(AtMostOnce, ItMayComplete) {

@@ -1,6 +1,5 @@
 // Claim: who gets what, and never two of one.
 #include <set>
-#include <thread>
 
 #include "conformance/conformance.h"
 
@@ -144,30 +143,6 @@ TEST_P(Claim, RunNumbersAreNeverReused) {
   const auto runs = must(queue().runs(id));
   ASSERT_EQ(runs.size(), 6U);
   for (std::size_t i = 0; i < runs.size(); ++i) EXPECT_EQ(runs[i].run, 6 - static_cast<int>(i));
-}
-
-TEST_P(Claim, ManyClaimersNeverGetTheSameTask) {
-  constexpr int kTasks = 200;
-  enqueue_all(std::vector<TaskSpec>(kTasks, TaskSpec{.type = "work"}));
-  std::vector<std::vector<TaskId>> got(4);
-  {
-    std::vector<std::jthread> claimers;
-    for (auto& mine : got) {
-      claimers.emplace_back([this, &mine] {
-        for (auto claimed = claim(3); !claimed.empty(); claimed = claim(3)) {
-          for (const ClaimedTask& item : claimed) mine.push_back(item.task.id);
-        }
-      });
-    }
-  }
-  std::set<TaskId> distinct;
-  std::size_t total = 0;
-  for (const auto& mine : got) {
-    total += mine.size();
-    distinct.insert(mine.begin(), mine.end());
-  }
-  EXPECT_EQ(total, static_cast<std::size_t>(kTasks));
-  EXPECT_EQ(distinct.size(), static_cast<std::size_t>(kTasks));
 }
 
 TEST_P(Claim, ABadRequestIsRefused) {

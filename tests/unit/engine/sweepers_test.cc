@@ -1,0 +1,131 @@
+// Sweepers: bounded per pass, honest about what is left, and no busier than they need to be.
+#include "unit/engine/engine_fixture.h"
+
+namespace drover::test {
+namespace {
+
+class SweepersTest : public EngineTest {
+ protected:
+  static constexpr int kMany = 600;  // more than two passes take
+
+  // Passes until nothing is left; how many it took.
+  int passes_until_done() {
+    for (int passes = 1; passes < 100; ++passes) {
+      if (!must(sweepers_.run_once()).more) return passes;
+    }
+    return 100;
+  }
+
+  Sweepers sweepers_{engine_};
+};
+
+TEST_F(SweepersTest, PromoteInBoundedPasses) {
+  enqueue_all(std::vector<TaskSpec>(kMany, TaskSpec{.type = "work", .delay = 1s}));
+  clock_.advance(1s);
+  const SweepReport first = must(sweepers_.run_once());
+  EXPECT_TRUE(first.more);
+  EXPECT_GT(first.promoted, 0);
+  EXPECT_LT(first.promoted, kMany);
+  EXPECT_GT(passes_until_done(), 1);
+  EXPECT_EQ(count({.states = {TaskState::kPending}}), static_cast<std::size_t>(kMany));
+}
+
+TEST_F(SweepersTest, ReclaimInBoundedPasses) {
+  enqueue_all(std::vector<TaskSpec>(kMany, TaskSpec{.type = "work"}));
+  claim(kMany);
+  clock_.advance(30s);
+  const SweepReport first = must(sweepers_.run_once());
+  EXPECT_TRUE(first.more);
+  EXPECT_LT(first.reclaimed, kMany);
+  EXPECT_GT(passes_until_done(), 1);
+  EXPECT_EQ(count({.states = {TaskState::kStalled}}), static_cast<std::size_t>(kMany));
+}
+
+TEST_F(SweepersTest, EnforceDeadlinesInBoundedPasses) {
+  enqueue_all(std::vector<TaskSpec>(kMany, TaskSpec{.type = "work", .deadline = 1s}));
+  clock_.advance(1s);
+  const SweepReport first = must(sweepers_.run_once());
+  EXPECT_TRUE(first.more);
+  EXPECT_LT(first.deadlines, kMany);
+  EXPECT_GT(passes_until_done(), 1);
+  EXPECT_EQ(count({.states = {TaskState::kFailed}}), static_cast<std::size_t>(kMany));
+}
+
+TEST_F(SweepersTest, ExpireInBoundedPasses) {
+  enqueue_all(std::vector<TaskSpec>(kMany, TaskSpec{.type = "work", .deadline = 1s}));
+  clock_.advance(1s);
+  passes_until_done();
+  clock_.advance(24h * 8);
+  const SweepReport first = must(sweepers_.run_once());
+  EXPECT_TRUE(first.more);
+  EXPECT_LT(first.expired, kMany);
+  EXPECT_GT(passes_until_done(), 1);
+  EXPECT_EQ(count({}), 0U);
+}
+
+TEST_F(SweepersTest, OnDemandEverythingIsTakenBackAtOnce) {
+  enqueue_all(std::vector<TaskSpec>(kMany, TaskSpec{.type = "work"}));
+  claim(kMany);
+  clock_.advance(10s);
+  EXPECT_EQ(must(engine_.requeue_stalled(10s)), kMany);
+}
+
+TEST_F(SweepersTest, NothingToDoIsNothingDone) {
+  start_work();
+  const SweepReport report = must(sweepers_.run_once());
+  EXPECT_EQ(report.promoted + report.deadlines + report.reclaimed + report.cascades + report.expired, 0);
+  EXPECT_FALSE(report.more);
+  EXPECT_EQ(faults_.calls(StoreCall::kApply), 1);  // the enqueue
+}
+
+TEST_F(SweepersTest, HousekeepingOnceAMinute) {
+  for (int i = 0; i < 10; ++i) {
+    must(sweepers_.run_once());
+    clock_.advance(5s);
+  }
+  EXPECT_EQ(faults_.calls(StoreCall::kExpire), 1);
+  clock_.advance(10s);
+  must(sweepers_.run_once());
+  EXPECT_EQ(faults_.calls(StoreCall::kExpire), 2);
+}
+
+TEST_F(SweepersTest, HousekeepingGoesOnAfterTheClockWasSetBack) {
+  must(sweepers_.run_once());
+  clock_.jump_wall(-24h);
+  must(sweepers_.run_once());
+  EXPECT_EQ(faults_.calls(StoreCall::kExpire), 2);
+}
+
+TEST_F(SweepersTest, SleepUntilTheNextThingIsDue) {
+  EXPECT_EQ(sweepers_.idle_time(1min), Millis(1min));
+  enqueue({.type = "work", .delay = 40s});
+  EXPECT_EQ(sweepers_.idle_time(1min), Millis(40s));
+  enqueue({.type = "other", .deadline = 20s});
+  EXPECT_EQ(sweepers_.idle_time(1min), Millis(20s));
+  start_work();
+  clock_.advance(5s);
+  EXPECT_EQ(sweepers_.idle_time(1min), Millis(15s));
+  EXPECT_EQ(sweepers_.idle_time(2s), Millis(2s));
+  clock_.advance(1h);
+  EXPECT_EQ(sweepers_.idle_time(1min), Millis(0));
+}
+
+TEST_F(SweepersTest, ALeaseIsSomethingToWakeFor) {
+  start_work();
+  EXPECT_EQ(sweepers_.idle_time(1min), Millis(30s));
+}
+
+TEST_F(SweepersTest, OneChainPassingItsDeadlinesEndsInOneOrder) {
+  // Parent and child are late together: the child ends once, on its own account or its parent's.
+  const TaskId parent = enqueue({.type = "work", .deadline = 1s});
+  const TaskId child = enqueue({.type = "work", .depends_on = {parent}, .deadline = 1s});
+  clock_.advance(1s);
+  must(sweepers_.run_once());
+  must(sweepers_.run_once());
+  EXPECT_EQ(state(parent), TaskState::kFailed);
+  EXPECT_TRUE(is_terminal(state(child)));
+  EXPECT_EQ(must(engine_.last_event_seq()), 4);
+}
+
+}  // namespace
+}  // namespace drover::test
