@@ -132,6 +132,7 @@ Status Cascade::follow_ended(const TaskRecord& record) {
   auto children = children_to_cancel(record);
   if (!children) return std::unexpected(children.error());
   const std::size_t reach = static_cast<std::size_t>(record.dependents) + children->size();
+  if (reach == 0) return {};
   bool& cascade_due = steps_[index_.at(record.task.id)].next.cascade_due;
   if (steps_.size() > 1 && steps_.size() + reach > kCascadeStepsMax) {
     cascade_due = true;

@@ -96,7 +96,8 @@ std::string request_fingerprint(const TaskSpec& spec) {
   json::Writer out;
   const auto text = [&](const std::optional<std::string>& value) { value ? out.string(*value) : out.null(); };
   const auto json_text = [&](const std::optional<JsonText>& value) {
-    const auto compact = value ? json::compact(*value) : Result<std::string>("null");
+    if (!value) return static_cast<void>(out.null());
+    const auto compact = json::compact(*value);
     out.string(compact ? *compact : *value);
   };
   const auto number = [&](const auto& value) { value ? out.number(*value) : out.null(); };
