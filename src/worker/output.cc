@@ -81,7 +81,7 @@ void LogBuffer::add(LogStream stream, std::string_view bytes) {
   const std::size_t cut = cut_off_bytes(text);
   kept = text.substr(text.size() - cut);
   text.resize(text.size() - cut);
-  if (!text.empty()) append(stream, to_utf8(text));
+  if (!text.empty()) append(stream, std::move(text));
 }
 
 void LogBuffer::add_remark(std::string text) {
@@ -108,8 +108,8 @@ void LogBuffer::put_back_as_lost(const std::vector<LogChunk>& chunks) {
 
 void LogBuffer::finish() {
   for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
-    const std::string rest = std::exchange(cut_off_[static_cast<std::size_t>(stream)], {});
-    if (!rest.empty()) append(stream, to_utf8(rest));
+    std::string rest = std::exchange(cut_off_[static_cast<std::size_t>(stream)], {});
+    if (!rest.empty()) append(stream, std::move(rest));
   }
 }
 
@@ -122,6 +122,8 @@ std::vector<LogChunk> LogBuffer::take() {
   tail_.clear();
   head_bytes_ = tail_bytes_ = 0;
   left_out_bytes_ = 0;
+  // Only now, since most of a flood is never taken.
+  for (LogChunk& chunk : chunks) chunk.text = to_utf8(chunk.text);
   return chunks;
 }
 

@@ -35,8 +35,8 @@ class OutputFile {
   std::string complaint_;
 };
 
-// Output between two flushes, as UTF-8. Bounded: of what is too much, the first and the last part stay, and the gap is
-// told.
+// Output between two flushes, given out as UTF-8. Bounded: of what is too much, the first and the last part stay, and
+// the gap is told.
 class LogBuffer {
  public:
   void add(LogStream stream, std::string_view bytes);
