@@ -5,7 +5,7 @@
 namespace drover::cli {
 
 Environment Environment::of_process() {
-  std::map<std::string, std::string, std::less<>> variables;
+  Variables variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');

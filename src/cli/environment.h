@@ -4,13 +4,16 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace drover::cli {
+
+using Variables = std::map<std::string, std::string, std::less<>>;
 
 class Environment {
  public:
   Environment() = default;
-  explicit Environment(std::map<std::string, std::string, std::less<>> variables) : variables_(std::move(variables)) {}
+  explicit Environment(Variables variables) : variables_(std::move(variables)) {}
   // A copy of what the process was started with.
   [[nodiscard]] static Environment of_process();
 
@@ -18,7 +21,7 @@ class Environment {
   [[nodiscard]] const std::string* find(std::string_view name) const;
 
  private:
-  std::map<std::string, std::string, std::less<>> variables_;
+  Variables variables_;
 };
 
 }  // namespace drover::cli

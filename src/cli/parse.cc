@@ -614,6 +614,7 @@ CommandSpec Grammar::describe(const CLI::App& app) {
 }  // namespace
 
 std::expected<Invocation, UsageError> parse_command_line(std::span<const std::string> arguments) {
+  if (arguments.empty()) return Invocation{{}, HelpOptions{}};
   return Grammar().parse(arguments);
 }
 

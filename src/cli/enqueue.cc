@@ -1,0 +1,65 @@
+// drover enqueue: one task from flags, or a batch from a file, all or nothing.
+#include "cli/project.h"
+#include "cli/task_input.h"
+#include "cli/verbs.h"
+#include "cli/watch.h"
+#include "core/task_json.h"
+
+namespace drover::cli {
+namespace {
+
+Result<Batch> tasks_of(const EnqueueOptions& options) {
+  if (options.batch) return read_batch(*options.batch);
+  auto task = read_task(options.task);
+  if (!task) return std::unexpected(task.error());
+  Batch batch;
+  batch.tasks.push_back(*std::move(task));
+  return batch;
+}
+
+void print(const std::vector<Enqueued>& enqueued, Format format, Output& out) {
+  std::string text;
+  for (const Enqueued& task : enqueued) {
+    text += format == Format::kJson ? to_json(task) : task.id.to_string();
+    text += '\n';
+  }
+  out.write(text);
+}
+
+// The worst fate decides: failed, then cancelled.
+int worse_of(int a, int b) {
+  if (a == kExitTaskFailed || b == kExitTaskFailed) return kExitTaskFailed;
+  return std::max(a, b);
+}
+
+int wait_for_all(TaskQueue& queue, const std::vector<Enqueued>& enqueued, Context& context) {
+  int exit_code = kExitOk;
+  const Interrupts interrupts;
+  for (const Enqueued& one : enqueued) {
+    Task task;
+    const auto end = watch_task(queue, one.id, std::nullopt, task);
+    if (!end) return context.fail(end.error());
+    if (*end == WatchEnd::kInterrupted) {
+      context.say("no longer waiting; what was enqueued goes on");
+      return kExitInterrupted;
+    }
+    exit_code = worse_of(exit_code, exit_code_of_fate(task.state));
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+int run(const EnqueueOptions& options, Context& context) {
+  const auto batch = tasks_of(options);
+  if (!batch) return context.fail(batch.error());
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  TaskQueue& queue = (*opened)->queue();
+  const auto enqueued = queue.enqueue(batch->tasks);
+  if (!enqueued) return context.fail(options.batch ? at_line(*batch, enqueued.error()) : enqueued.error());
+  print(*enqueued, options.format, context.out);
+  return options.wait ? wait_for_all(queue, *enqueued, context) : kExitOk;
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,51 @@
+// drover fsck: records against indexes, both ways.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "cli/project.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+
+namespace drover::cli {
+namespace {
+
+std::string findings_json(const std::vector<Finding>& findings) {
+  json::Writer writer;
+  writer.begin_array();
+  for (const Finding& finding : findings) {
+    writer.begin_object().key("code").string(finding.code).key("detail").string(finding.detail);
+    writer.key("repaired").boolean(finding.repaired).end_object();
+  }
+  writer.end_array();
+  return std::move(writer).take();
+}
+
+Table findings_table(const std::vector<Finding>& findings) {
+  Table table({{"FINDING"}, {"REPAIRED"}, {"DETAIL", Fit::kRest}});
+  for (const Finding& finding : findings) {
+    table.add({Cell(finding.code, finding.repaired ? Paint::kGreen : Paint::kRed),
+               Cell(finding.repaired ? "yes" : "no"), finding.detail});
+  }
+  return table;
+}
+
+}  // namespace
+
+int run(const FsckOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto findings = (*opened)->queue().fsck(options.mode);
+  if (!findings) return context.fail(findings.error());
+  const auto open = std::ranges::count(*findings, false, &Finding::repaired);
+  if (options.format == Format::kJson) {
+    context.out.line(findings_json(*findings));
+  } else if (!findings->empty()) {
+    context.out.write(findings_table(*findings).render(context.out.look()));
+  }
+  context.say(findings->empty() ? "clean" : fmt::format("{} findings, {} not repaired", findings->size(), open));
+  return open == 0 ? kExitOk : kExitError;
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,75 @@
+// drover logs: what a task's runs wrote, followed until the task ends if so wished.
+#include <fmt/format.h>
+
+#include "cli/display_text.h"
+#include "cli/project.h"
+#include "cli/verbs.h"
+#include "cli/watch.h"
+#include "core/task_json.h"
+
+namespace drover::cli {
+namespace {
+
+constexpr int kPageRecords = 200;
+
+class LogPrinter {
+ public:
+  LogPrinter(TaskQueue& queue, const LogsOptions& options, Context& context)
+      : queue_(queue), options_(options), context_(context) {}
+
+  // Prints what came since the last call.
+  Status print_new() {
+    while (context_.out.open()) {
+      const auto page = queue_.log(options_.id, after_, kPageRecords);
+      if (!page) return std::unexpected(page.error());
+      for (const LogRecord& record : page->records) print(record, page->left_out_bytes);
+      if (page->records.size() < static_cast<std::size_t>(kPageRecords)) return {};
+    }
+    return {};
+  }
+
+ private:
+  void print(const LogRecord& record, std::int64_t left_out_bytes) {
+    const bool hole = after_ > 0 && record.seq > after_ + 1;
+    after_ = record.seq;
+    if (options_.run && record.run != *options_.run) return;
+    if (options_.format == Format::kJson) return context_.out.line(to_json(record));
+    if (hole && left_out_bytes > 0) context_.say(fmt::format("{} bytes left out here", left_out_bytes));
+    const bool terminal = context_.out.look().terminal;
+    if (terminal && run_ != 0 && record.run != run_) context_.say(fmt::format("run {}", record.run));
+    run_ = record.run;
+    if (record.stream == LogStream::kDrover) {
+      const std::string_view text = record.text;
+      context_.say(text.substr(0, text.find_last_not_of('\n') + 1));
+    } else {
+      context_.out.write(terminal ? harmless(record.text) : record.text);
+    }
+  }
+
+  TaskQueue& queue_;
+  const LogsOptions& options_;
+  Context& context_;
+  std::int64_t after_ = 0;
+  int run_ = 0;
+};
+
+}  // namespace
+
+int run(const LogsOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  TaskQueue& queue = (*opened)->queue();
+  LogPrinter printer(queue, options, context);
+  const Interrupts interrupts;
+  const auto end = watch(queue, std::nullopt, [&]() -> Result<Seen> {
+    // The state first: a task that has ended writes no more.
+    const auto task = queue.get(options.id);
+    if (!task) return std::unexpected(task.error());
+    if (auto printed = printer.print_new(); !printed) return std::unexpected(printed.error());
+    const bool done = !options.follow || is_terminal(task->state) || !context.out.open();
+    return done ? Seen::kDone : Seen::kNotYet;
+  });
+  return end ? kExitOk : context.fail(end.error());
+}
+
+}  // namespace drover::cli

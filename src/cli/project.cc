@@ -1,0 +1,100 @@
+#include "cli/project.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/sha256.h"
+#include "cli/files.h"
+#include "cli/trust_file.h"
+
+namespace drover::cli {
+namespace {
+
+constexpr ReadLimit kProjectLimit{4 << 20, ErrorCode::kInvalidConfig};
+constexpr std::string_view kSqlite = "sqlite:";
+
+std::string sqlite_url(const std::filesystem::path& path) {
+  return fmt::format("{}{}", kSqlite, path.string());
+}
+
+// Nobody should be led to a store elsewhere by a file that came with a download.
+bool stays_inside(std::string_view url) {
+  if (url == "memory:") return true;
+  if (!url.starts_with(kSqlite)) return false;
+  const std::filesystem::path path(url.substr(kSqlite.size()));
+  return path.is_relative() && std::ranges::find(path, "..") == path.end();
+}
+
+Result<std::optional<std::string>> store_of_project(const Context& context) {
+  const auto project = find_project(context);
+  if (!project) return std::unexpected(project.error());
+  if (!*project || !(*project)->document.local.store) return std::nullopt;
+  const std::string& url = *(*project)->document.local.store;
+  if (stays_inside(url)) return url;
+  const auto trusted = is_trusted(**project, context.environment);
+  if (!trusted) return std::unexpected(trusted.error());
+  if (!*trusted) {
+    return fail(ErrorCode::kForbidden,
+                fmt::format("{} names a store outside its folder, {}; {}", (*project)->path.string(), url,
+                            "`drover trust` allows it, --store chooses another"));
+  }
+  return url;
+}
+
+}  // namespace
+
+Result<Project> read_project(const std::filesystem::path& file) {
+  const auto text = read_input(file.string(), kProjectLimit);
+  if (!text) return std::unexpected(text.error());
+  std::error_code error;
+  Project project{.path = std::filesystem::canonical(file, error), .sha256 = sha256_hex(*text)};
+  if (error)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("cannot read {}: {}", file.string(), error.message()));
+  auto document = parse_document(*text, file.filename().string());
+  if (!document) return std::unexpected(document.error());
+  project.document = *std::move(document);
+  return project;
+}
+
+Result<bool> is_trusted(const Project& project, const Environment& environment) {
+  const auto trust_file = TrustFile::of_user(environment);
+  if (!trust_file) return std::unexpected(trust_file.error());
+  return trust_file->trusts(project.path, project.sha256);
+}
+
+Result<std::optional<Project>> find_project(const Context& context) {
+  const std::filesystem::path file = context.folder / kProjectFile;
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return std::nullopt;
+  auto project = read_project(file);
+  if (!project) return std::unexpected(project.error());
+  return *std::move(project);
+}
+
+std::string not_trusted_message(const Project& project) {
+  return fmt::format("{} is not trusted, so nothing of it runs; read it, then: drover trust {}", project.path.string(),
+                     project.path.string());
+}
+
+Result<std::string> choose_store(const Context& context) {
+  if (context.common.store) return *context.common.store;
+  if (const std::string* url = context.environment.find("DROVER_STORE")) return *url;
+  auto of_project = store_of_project(context);
+  if (!of_project) return std::unexpected(of_project.error());
+  if (*of_project) return **std::move(of_project);
+  const std::filesystem::path folder = context.folder / kProjectFolder;
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return sqlite_url(folder / "drover.db");
+  const auto state = state_folder(context.environment);
+  if (!state) return std::unexpected(state.error());
+  return sqlite_url(*state / "drover.db");
+}
+
+Result<std::unique_ptr<OpenedQueue>> open_chosen_store(const Context& context) {
+  const auto url = choose_store(context);
+  if (!url) return std::unexpected(url.error());
+  return open_queue(*url);
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,48 @@
+// drover run: enqueue, wait, print the result, exit with the task's fate.
+#include <fmt/format.h>
+
+#include "cli/display_text.h"
+#include "cli/project.h"
+#include "cli/task_input.h"
+#include "cli/task_view.h"
+#include "cli/verbs.h"
+#include "cli/watch.h"
+#include "core/task_json.h"
+
+namespace drover::cli {
+namespace {
+
+void print(const Task& task, const RunOptions& options, Context& context) {
+  if (options.format == Format::kJson) return context.out.line(to_json(task));
+  const std::string result = result_text(task);
+  context.out.write(context.out.look().terminal ? harmless(result) : result);
+  if (task.state == TaskState::kCompleted) return;
+  const std::string why = task.error ? fmt::format(": {}: {}", name_of(task.error->error_class), task.error->message)
+                                     : fmt::format(": {}", task.cancel_reason.value_or(""));
+  context.say(fmt::format("task {} {}{}", task.id.to_string(), name_of(task.state), why == ": " ? "" : why));
+}
+
+}  // namespace
+
+int run(const RunOptions& options, Context& context) {
+  const auto spec = read_task(options.task);
+  if (!spec) return context.fail(spec.error());
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  TaskQueue& queue = (*opened)->queue();
+  const auto enqueued = queue.enqueue_one(*spec);
+  if (!enqueued) return context.fail(enqueued.error());
+  const Interrupts interrupts;
+  Task task;
+  const auto end = watch_task(queue, enqueued->id, std::nullopt, task);
+  if (!end) return context.fail(end.error());
+  if (*end == WatchEnd::kInterrupted) {
+    const std::string id = enqueued->id.to_string();
+    context.say(fmt::format("no longer waiting; task {} goes on (drover wait {}, drover cancel {})", id, id, id));
+    return kExitInterrupted;
+  }
+  print(task, options, context);
+  return exit_code_of_fate(task.state);
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,95 @@
+#include "cli/task_input.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/json.h"
+#include "cli/files.h"
+#include "core/task_json.h"
+
+namespace drover::cli {
+namespace {
+
+// The largest that a policy may allow. The policy in force is the queue's to apply.
+constexpr ReadLimit kPayloadLimit{256 << 20, ErrorCode::kPayloadTooLarge};
+constexpr ReadLimit kBatchLimit{256 << 20, ErrorCode::kLimitExceeded};
+
+Result<JsonText> compact_json(std::string_view what, std::string_view text) {
+  auto compact = json::compact(text);
+  if (!compact) return fail(compact.error().code, fmt::format("{}: {}", what, compact.error().message));
+  return compact;
+}
+
+Result<JsonText> read_payload(const std::string& argument) {
+  if (argument != "-" && !argument.starts_with('@')) return compact_json("--payload", argument);
+  const std::string name = argument == "-" ? argument : argument.substr(1);
+  const auto text = read_input(name, kPayloadLimit);
+  if (!text) return std::unexpected(text.error());
+  return compact_json(name == "-" ? "stdin" : name, *text);
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+std::string at(const std::string& name, std::size_t line, std::string_view message) {
+  return fmt::format("{}:{}: {}", name, line, message);
+}
+
+}  // namespace
+
+Result<TaskSpec> read_task(const TaskArguments& arguments) {
+  TaskSpec spec = arguments.spec;
+  if (arguments.payload) {
+    auto payload = read_payload(*arguments.payload);
+    if (!payload) return std::unexpected(payload.error());
+    spec.payload = *std::move(payload);
+  }
+  if (arguments.fallback) {
+    auto fallback = compact_json("--fallback", *arguments.fallback);
+    if (!fallback) return std::unexpected(fallback.error());
+    spec.fallback_result = *std::move(fallback);
+  }
+  return spec;
+}
+
+Result<Batch> parse_batch(std::string_view text, const std::string& name) {
+  Batch batch{.name = name};
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (is_blank(line)) continue;
+    auto spec = parse_task_spec(line);
+    if (!spec) return fail(spec.error().code, at(name, number, spec.error().message));
+    batch.tasks.push_back(*std::move(spec));
+    batch.lines.push_back(number);
+  }
+  if (batch.tasks.empty()) return fail(ErrorCode::kInvalidArgument, fmt::format("{} holds no task", name));
+  return batch;
+}
+
+Result<Batch> read_batch(const std::string& file) {
+  const auto text = read_input(file, kBatchLimit);
+  if (!text) return std::unexpected(text.error());
+  return parse_batch(*text, file == "-" ? "stdin" : file);
+}
+
+Error at_line(const Batch& batch, Error error) {
+  constexpr std::string_view kPrefix = "task ";
+  const std::string_view message = error.message;
+  std::size_t number = 1;
+  std::string_view rest = message;
+  if (message.starts_with(kPrefix)) {
+    const char* const end_of_message = message.data() + message.size();
+    const auto [end, failure] = std::from_chars(message.data() + kPrefix.size(), end_of_message, number);
+    const std::string_view after(end, static_cast<std::size_t>(end_of_message - end));
+    if (failure == std::errc{} && after.starts_with(": ")) rest = after.substr(2);
+  }
+  const bool one_task = batch.tasks.size() == 1;
+  if ((rest.size() == message.size() && !one_task) || number < 1 || number > batch.lines.size()) return error;
+  error.message = at(batch.name, batch.lines[number - 1], rest);
+  return error;
+}
+
+}  // namespace drover::cli

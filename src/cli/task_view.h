@@ -1,0 +1,34 @@
+// How tasks, runs, events and workers look to people, and which columns programs get.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/output.h"
+#include "cli/table.h"
+#include "drover/task_queue.h"
+
+namespace drover::cli {
+
+// One unit, cut: "340ms", "12s", "5m", "3h", "2d".
+[[nodiscard]] std::string coarse_duration(Millis duration);
+
+[[nodiscard]] Paint paint_of(TaskState state);
+// What is worth knowing of a task beside its state: progress, the error, what it waits for.
+[[nodiscard]] std::string note_on(const Task& task, Time now);
+
+[[nodiscard]] Table task_table(std::span<const Task> tasks, Time now);
+[[nodiscard]] Table run_table(std::span<const RunSummary> runs, Time now);
+[[nodiscard]] Table worker_table(std::span<const WorkerInfo> workers, Time now);
+
+// A whole task with its runs, one field a line.
+[[nodiscard]] std::string task_page(const Task& task, std::span<const RunSummary> runs, Time now, const Look& look);
+
+// One line with its end: local time and words for people, tab-separated fields for programs.
+[[nodiscard]] std::string event_line(const Event& event, const Look& look);
+
+// The result as `drover run` prints it: a string as its text, anything else as JSON; with a line end.
+[[nodiscard]] std::string result_text(const Task& task);
+
+}  // namespace drover::cli

@@ -1,0 +1,30 @@
+// drover trust: the user has read a drover.yaml and lets it run commands.
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "cli/project.h"
+#include "cli/trust_file.h"
+#include "cli/verbs.h"
+
+namespace drover::cli {
+
+int run(const TrustOptions& options, Context& context) {
+  const auto project = read_project(context.folder / options.file);
+  if (!project) return context.fail(project.error());
+  const auto trust_file = TrustFile::of_user(context.environment);
+  if (!trust_file) return context.fail(trust_file.error());
+  if (auto trusted = trust_file->trust(project->path, project->sha256); !trusted) return context.fail(trusted.error());
+  if (options.format == Format::kJson) {
+    json::Writer writer;
+    writer.begin_object().key("path").string(project->path.string()).key("sha256").string(project->sha256).end_object();
+    context.out.line(std::move(writer).take());
+    return kExitOk;
+  }
+  context.say(fmt::format("trusted {}", project->path.string()));
+  for (const auto& [type, runner] : project->document.local.runners) {
+    context.say(fmt::format("  {} runs: {}", type, fmt::join(runner.argv, " ")));
+  }
+  return kExitOk;
+}
+
+}  // namespace drover::cli

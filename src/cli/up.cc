@@ -1,0 +1,219 @@
+// drover up: store, upkeep and the project's workers in one process.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <thread>
+
+#include "cli/files.h"
+#include "cli/live_view.h"
+#include "cli/project.h"
+#include "cli/verbs.h"
+#include "cli/watch.h"
+#include "engine/sweeper_thread.h"
+#include "worker/run_worker.h"
+
+namespace drover::cli {
+namespace {
+
+constexpr int kApplyTriesMax = 8;
+constexpr int kPageEvents = 200;
+
+// One worker per runner profile, each on its own thread.
+class Workers {
+ public:
+  Workers() = default;
+  ~Workers() { stop(); }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  void add(WorkerConfig config) { workers_.emplace_back().config = std::move(config); }
+  void start(TaskQueue& queue) {
+    for (One& worker : workers_) {
+      worker.thread = std::jthread([&worker, &queue, this] {
+        block_signals_in_this_thread();
+        worker.report = run_worker(queue, worker.config, worker.stop);
+        ended_.fetch_add(1);
+      });
+    }
+  }
+  [[nodiscard]] std::vector<StopSignal*> stop_signals() {
+    std::vector<StopSignal*> signals;
+    for (One& worker : workers_) signals.push_back(&worker.stop);
+    return signals;
+  }
+  [[nodiscard]] std::vector<Serve> serves() const {
+    std::vector<Serve> all;
+    for (const One& worker : workers_) std::ranges::copy(worker.config.serves, std::back_inserter(all));
+    return all;
+  }
+  // Whether one has ended: nobody asked it to, or everybody was asked.
+  [[nodiscard]] bool any_ended() const { return ended_.load() > 0; }
+
+  // Lets them finish, and waits until they have. The first error that one of them met.
+  [[nodiscard]] Status finish() {
+    stop();
+    for (const One& worker : workers_) {
+      if (worker.report && !*worker.report) return std::unexpected(worker.report->error());
+    }
+    return {};
+  }
+
+ private:
+  struct One {
+    WorkerConfig config;
+    StopSignal stop;
+    std::optional<Result<WorkReport>> report;
+    std::jthread thread;
+  };
+
+  void stop() {
+    for (One& worker : workers_) {
+      if (worker.thread.joinable() && worker.stop.requests() == 0) worker.stop.request();
+    }
+    for (One& worker : workers_) {
+      if (worker.thread.joinable()) worker.thread.join();
+    }
+  }
+
+  std::list<One> workers_;
+  std::atomic<int> ended_ = 0;
+};
+
+// A project keeps its store in its own folder, unless something else is said.
+Status prepare_store_folder(const Context& context, const std::optional<Project>& project) {
+  const bool chosen = context.common.store || context.environment.find("DROVER_STORE") != nullptr;
+  if (chosen || !project || project->document.local.store) return {};
+  return make_private_folder(context.folder / kProjectFolder);
+}
+
+// Somebody else may apply a policy at the same time; then the newest file wins, which is ours.
+Status apply_policy(TaskQueue& queue, const Project& project) {
+  for (int tries = 1;; ++tries) {
+    const auto config = queue.config();
+    if (!config) return std::unexpected(config.error());
+    if (config->document == project.document.shared) return {};
+    const auto applied = queue.apply_config(project.document.shared, config->version);
+    if (applied) {
+      log_info("up", "applied the policy",
+               {{"file", project.path.string()}, {"version", std::to_string(applied->version)}});
+      return {};
+    }
+    if (applied.error().code != ErrorCode::kWrongState || tries == kApplyTriesMax)
+      return std::unexpected(applied.error());
+  }
+}
+
+Status add_workers(Workers& workers, const Project& project, const Context& context, Engine& engine) {
+  const auto state = state_folder(context.environment);
+  if (!state) return std::unexpected(state.error());
+  const auto policy = engine.policy();
+  if (!policy) return std::unexpected(policy.error());
+  for (const auto& [type, profile] : project.document.local.runners) {
+    workers.add({.serves = {{(*policy)->queue_of(type), type}},
+                 .runners = {.for_all = {}, .by_type = {{type, profile}}},
+                 .state_dir = state->string(),
+                 .version = DROVER_VERSION,
+                 .concurrency = profile.concurrency,
+                 .result_bytes_max = static_cast<std::size_t>((*policy)->limits.result_bytes)});
+  }
+  return {};
+}
+
+// Policy and workers of the project, if it may run.
+Status set_up_project(const std::optional<Project>& project, Workers& workers, Context& context, Engine& engine) {
+  if (!project) {
+    context.say(fmt::format("no {} here: upkeep only, no workers", kProjectFile));
+    return {};
+  }
+  const auto trusted = is_trusted(*project, context.environment);
+  if (!trusted) return std::unexpected(trusted.error());
+  if (!*trusted) {
+    context.say(not_trusted_message(*project));
+    return {};
+  }
+  if (auto applied = apply_policy(engine, *project); !applied) return applied;
+  return add_workers(workers, *project, context, engine);
+}
+
+// Writes what happens to the log.
+class EventLog {
+ public:
+  EventLog(TaskQueue& queue, std::int64_t after) : queue_(queue), after_(after) {}
+
+  [[nodiscard]] Status refresh() {
+    for (std::size_t read = kPageEvents; read == kPageEvents;) {
+      const auto events = queue_.events(after_, kPageEvents);
+      if (!events) return std::unexpected(events.error());
+      for (const Event& event : *events) log_event(event);
+      read = events->size();
+      if (read > 0) after_ = events->back().seq;
+    }
+    return {};
+  }
+
+ private:
+  TaskQueue& queue_;
+  std::int64_t after_;
+};
+
+// Shows what happens until a signal comes or a worker gives up. A store that does not answer is waited for: the workers
+// do the same.
+template <class View>
+Result<WatchEnd> show_until_stopped(TaskQueue& queue, const Workers& workers, View& view) {
+  bool failing = false;
+  const auto look = [&]() -> Result<Seen> {
+    const Status shown = view.refresh();
+    if (!shown && error_info(shown.error().code).retryable == Retryable::kNo) return std::unexpected(shown.error());
+    if (!shown && !failing) log_warn("up", "cannot read events", {{"error", to_string(shown.error())}});
+    failing = !shown;
+    return Seen::kNotYet;
+  };
+  return watch(queue, std::nullopt, look, [&] { return workers.any_ended(); });
+}
+
+Result<WatchEnd> show_events(TaskQueue& queue, const Workers& workers, Context& context) {
+  const auto last = queue.last_event_seq();
+  if (!last) return std::unexpected(last.error());
+  if (context.out.look().terminal) {
+    LiveView view(queue, context.out, workers.serves(), *last);
+    return show_until_stopped(queue, workers, view);
+  }
+  EventLog view(queue, *last);
+  return show_until_stopped(queue, workers, view);
+}
+
+LogLevel log_level_of(const Context& context, const std::optional<Project>& project) {
+  if (context.common.log_level) return *context.common.log_level;
+  if (project && project->document.local.log_level) return *project->document.local.log_level;
+  return context.out.look().terminal ? LogLevel::kWarn : LogLevel::kInfo;  // the live view tells the rest
+}
+
+}  // namespace
+
+int run(const UpOptions& /*options*/, Context& context) {
+  const auto project = find_project(context);
+  if (!project) return context.fail(project.error());
+  configure_log(log_level_of(context, *project), LogFormat::kAuto);
+  if (auto made = prepare_store_folder(context, *project); !made) return context.fail(made.error());
+  const auto url = choose_store(context);
+  if (!url) return context.fail(url.error());
+  const auto opened = open_queue(*url);
+  if (!opened) return context.fail(opened.error());
+  Engine& engine = (*opened)->engine();
+
+  Workers workers;
+  if (auto ready = set_up_project(*project, workers, context, engine); !ready) return context.fail(ready.error());
+  const SweeperThread sweepers(engine);
+  const Interrupts interrupts(workers.stop_signals());
+  workers.start(engine);
+  context.say(fmt::format("up on {}, {} kinds of work; Ctrl-C stops", *url, workers.serves().size()));
+  const auto end = show_events(engine, workers, context);
+  context.say("stopping; running tasks may finish, once more stops them");
+  const auto finished = workers.finish();
+  if (!end) return context.fail(end.error());
+  return finished ? kExitOk : context.fail(finished.error());
+}
+
+}  // namespace drover::cli

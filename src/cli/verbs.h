@@ -1,0 +1,30 @@
+// The verbs: each in the file of its name. They return the process's exit code.
+#pragma once
+
+#include "cli/context.h"
+#include "cli/options.h"
+
+namespace drover::cli {
+
+int run(const EnqueueOptions& options, Context& context);
+int run(const RunOptions& options, Context& context);
+int run(const ListOptions& options, Context& context);
+int run(const ShowOptions& options, Context& context);
+int run(const WaitOptions& options, Context& context);
+int run(const LogsOptions& options, Context& context);
+int run(const CancelOptions& options, Context& context);
+int run(const RetryOptions& options, Context& context);
+int run(const EventsOptions& options, Context& context);
+int run(const WorkOptions& options, Context& context);
+int run(const UpOptions& options, Context& context);
+int run(const ProgressOptions& options, Context& context);
+int run(const FsckOptions& options, Context& context);
+int run(const ConfigApplyOptions& options, Context& context);
+int run(const ConfigShowOptions& options, Context& context);
+int run(const TrustOptions& options, Context& context);
+int run(const WorkerListOptions& options, Context& context);
+int run(const CompletionOptions& options, Context& context);
+int run(const HelpOptions& options, Context& context);
+int run(const VersionOptions& options, Context& context);
+
+}  // namespace drover::cli

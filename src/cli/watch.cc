@@ -1,0 +1,84 @@
+#include "cli/watch.h"
+
+#include <atomic>
+#include <csignal>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "cli/context.h"
+
+namespace drover::cli {
+namespace {
+
+// How late an interrupt may be noticed when the wait itself does not wake for it.
+constexpr Millis kWaitSlice{200};
+
+std::atomic<int> interrupt_count = 0;
+std::atomic<const std::vector<StopSignal*>*> workers_to_stop = nullptr;
+static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
+
+struct sigaction previous_int;
+struct sigaction previous_term;
+
+void on_interrupt(int /*signal*/) {
+  ++interrupt_count;
+  const std::vector<StopSignal*>* workers = workers_to_stop;
+  if (workers == nullptr) return;
+  for (StopSignal* worker : *workers) worker->request();
+}
+
+}  // namespace
+
+Interrupts::Interrupts(std::vector<StopSignal*> workers) : workers_(std::move(workers)) {
+  interrupt_count = 0;
+  workers_to_stop = &workers_;
+  struct sigaction action{};
+  action.sa_handler = on_interrupt;
+  CHECK(::sigaction(SIGINT, &action, &previous_int) == 0);
+  CHECK(::sigaction(SIGTERM, &action, &previous_term) == 0);
+}
+
+Interrupts::~Interrupts() {
+  ::sigaction(SIGINT, &previous_int, nullptr);
+  ::sigaction(SIGTERM, &previous_term, nullptr);
+  workers_to_stop = nullptr;
+}
+
+int Interrupts::count() {
+  return interrupt_count;
+}
+
+Result<WatchEnd> watch(TaskQueue& queue, std::optional<Millis> timeout, const std::function<Result<Seen>()>& look,
+                       const std::function<bool()>& ended) {
+  const MonoTime started = system_clock().mono();
+  while (true) {
+    const std::uint64_t changes = queue.changes();
+    const auto seen = look();
+    if (!seen) return std::unexpected(seen.error());
+    if (*seen == Seen::kDone) return WatchEnd::kDone;
+    do {
+      if (Interrupts::count() > 0) return WatchEnd::kInterrupted;
+      if (ended()) return WatchEnd::kDone;
+      const Millis passed = system_clock().mono() - started;
+      if (timeout && passed >= *timeout) return WatchEnd::kTimedOut;
+      queue.wait_for_change(changes, timeout ? std::min(kWaitSlice, *timeout - passed) : kWaitSlice);
+    } while (queue.changes() == changes);
+  }
+}
+
+Result<WatchEnd> watch_task(TaskQueue& queue, const TaskId& id, std::optional<Millis> timeout, Task& task) {
+  return watch(queue, timeout, [&]() -> Result<Seen> {
+    auto found = queue.get(id);
+    if (!found) return std::unexpected(found.error());
+    task = *std::move(found);
+    return is_terminal(task.state) ? Seen::kDone : Seen::kNotYet;
+  });
+}
+
+int exit_code_of_fate(TaskState state) {
+  CHECK(is_terminal(state));
+  if (state == TaskState::kCompleted) return kExitOk;
+  return state == TaskState::kFailed ? kExitTaskFailed : kExitTaskCancelled;
+}
+
+}  // namespace drover::cli

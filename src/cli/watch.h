@@ -1,0 +1,46 @@
+// Waiting for something to happen in a queue, ended by time or by the user.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "drover/task_queue.h"
+#include "worker/wake.h"
+
+namespace drover::cli {
+
+// While it lives, SIGINT and SIGTERM do not kill the process but are counted, and passed on to workers. One at a time.
+class Interrupts {
+ public:
+  // The workers' signals outlive it.
+  explicit Interrupts(std::vector<StopSignal*> workers = {});
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  [[nodiscard]] static int count();
+
+ private:
+  const std::vector<StopSignal*> workers_;  // read by the signal handler
+};
+
+enum class Seen : std::uint8_t { kNotYet, kDone };
+enum class WatchEnd : std::uint8_t { kDone, kTimedOut, kInterrupted };
+
+// Calls `look` at once and after every change of the queue, until it has seen what it waits for, `timeout` has passed,
+// or SIGINT or SIGTERM came. An error of `look` ends it too, and so does `ended`, which is asked a few times a second:
+// it is for what is no change of the queue.
+[[nodiscard]] Result<WatchEnd> watch(
+    TaskQueue& queue, std::optional<Millis> timeout, const std::function<Result<Seen>()>& look,
+    const std::function<bool()>& ended = [] { return false; });
+
+// Waits for a task's end; `task` is its last known record, whatever the end.
+[[nodiscard]] Result<WatchEnd> watch_task(TaskQueue& queue, const TaskId& id, std::optional<Millis> timeout,
+                                          Task& task);
+
+// 0 completed, 10 failed, 11 cancelled. The state is a terminal one.
+[[nodiscard]] int exit_code_of_fate(TaskState state);
+
+}  // namespace drover::cli
