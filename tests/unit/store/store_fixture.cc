@@ -18,6 +18,8 @@ SqliteOptions file_options(const std::string& path) {
   SqliteOptions options;
   options.path = path;
   options.ballast_bytes = kNoBallast;
+  // No power is cut here; this spares the disk.
+  options.synchronous = SqliteOptions::Synchronous::kNormal;
   return options;
 }
 

@@ -1,0 +1,206 @@
+// fsck finds every kind of damage, and puts right what follows from the task rows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/printers.h"
+#include "unit/store/store_fixture.h"
+
+namespace drover::test {
+namespace {
+
+enum class Cure { kRepaired, kReported };
+
+struct Damage {
+  const char* name;
+  const char* sql;
+  const char* code;  // that must be among the findings
+  Cure cure = Cure::kRepaired;
+};
+
+// Tasks 1 to 7: completed, running, blocked by 2, pending, scheduled, stalled, failed.
+const Damage kDamages[] = {
+    {"CountTooHigh", "UPDATE counts SET tasks = tasks + 1 WHERE scope = 'all' AND state = 2", "counts_wrong"},
+    {"CountGone", "DELETE FROM counts WHERE scope = 'owner:ann'", "counts_wrong"},
+    {"CountOfNothing", "INSERT INTO counts VALUES ('owner:nobody', 3, 4, 5)", "counts_wrong"},
+    {"HeldBytes", "UPDATE task SET held_bytes = 7 WHERE seq = 1", "held_bytes_wrong"},
+    {"TagGone", "DELETE FROM tag WHERE seq = 4", "tag_index_wrong"},
+    {"TagStray", "INSERT INTO tag VALUES ('stray', 1)", "tag_index_wrong"},
+    {"TagOrphan", "INSERT INTO tag VALUES ('stray', 999)", "tag_index_wrong"},
+    {"DependencyGone", "DELETE FROM dependency", "dependency_index_wrong"},
+    {"DependencyStray", "INSERT INTO dependency VALUES (1, 4)", "dependency_index_wrong"},
+    {"DependencyOrphan", "INSERT INTO dependency VALUES (998, 999)", "dependency_index_wrong"},
+    {"BodyGone", "DELETE FROM body WHERE seq = 1", "body_missing", Cure::kReported},
+    {"BodyOrphan", "INSERT INTO body (seq) VALUES (999)", "body_orphan"},
+    {"OutputOrphan", "INSERT INTO output (seq) VALUES (999)", "output_orphan"},
+    {"RunOrphan",
+     "INSERT INTO run (seq, run, generation, worker_id, started_at, outcome) VALUES (999, 1, 1, 'w', 0, '')",
+     "run_orphan"},
+    {"LogOrphan", "INSERT INTO log (seq, number, run, at, stream, text) VALUES (999, 1, 1, 0, 0, 'x')", "log_orphan"},
+    {"LogWithoutTotal", "DELETE FROM log_total", "log_orphan"},
+    {"LogTotalOrphan", "INSERT INTO log_total VALUES (999, 1, 0, 0, 0, 0, 0)", "log_total_orphan"},
+    {"LogTotal", "UPDATE log_total SET head_bytes = 1", "log_total_wrong"},
+    {"LogGone", "DELETE FROM log", "log_total_wrong"},
+    {"LeaseGone", "UPDATE task SET lease = NULL WHERE seq = 2", "lease_missing"},
+    {"LeaseTimeGone", "UPDATE task SET lease_until_mono = NULL WHERE seq = 2", "lease_missing"},
+    {"LeaseStray", "UPDATE task SET lease = randomblob(16), lease_until_mono = 5 WHERE seq = 4", "lease_without_run"},
+    {"RunGone", "DELETE FROM run WHERE seq = 2", "run_missing"},
+    {"RunEnded", "UPDATE run SET ended_at = 5 WHERE seq = 2", "run_missing"},
+    {"RunLeftOpen", "UPDATE run SET ended_at = NULL WHERE seq = 1", "run_open", Cure::kReported},
+    {"RunNumber", "UPDATE task SET run = 0 WHERE seq = 1", "run_number_wrong", Cure::kReported},
+    {"FinishTimeGone", "UPDATE task SET finished_at = NULL WHERE seq = 1", "finish_time_wrong", Cure::kReported},
+    {"RunAtGone", "UPDATE task SET run_at = NULL WHERE seq = 5", "run_at_missing", Cure::kReported},
+    {"PlaceGone", "UPDATE task SET place = 0 WHERE seq = 4", "place_missing"},
+    {"PlaceTwice", "UPDATE task SET place = (SELECT place FROM task WHERE seq = 6) WHERE seq = 4", "place_twice",
+     Cure::kReported},
+    {"SequenceBehind", "UPDATE sequence SET task = 0, place = 0", "sequence_behind"},
+    {"EventGap", "DELETE FROM event WHERE seq = 3", "event_gap", Cure::kReported},
+    {"LastEventGone", "DELETE FROM event WHERE seq = (SELECT max(seq) FROM event)", "event_gap", Cure::kReported},
+    {"StateChangedBehindItsBack", "UPDATE task SET state = 4 WHERE seq = 4", "event_state_wrong", Cure::kReported},
+    {"UnmetParentsTooMany", "UPDATE task SET unmet_parents = 5 WHERE seq = 3", "unmet_parents_wrong"},
+    {"UnmetParentsTooFew", "UPDATE task SET unmet_parents = 0 WHERE seq = 3", "unmet_parents_wrong"},
+    {"BlockedForNothing",
+     "UPDATE body SET depends_on = NULL WHERE seq = 3; DELETE FROM dependency; UPDATE task SET held_bytes = held_bytes "
+     "- 16, "
+     "unmet_parents = 0 WHERE seq = 3",
+     "blocked_for_nothing"},
+    {"ParentEndForgotten",
+     "UPDATE body SET depends_on = (SELECT id FROM task WHERE seq = 7) WHERE seq = 3; UPDATE dependency SET parent = 7",
+     "parent_end_forgotten"},
+    {"DependentsCount", "UPDATE task SET dependents = 0 WHERE seq = 2", "dependents_count_wrong"},
+    {"ChildrenCount", "UPDATE task SET children = 0 WHERE seq = 1", "children_count_wrong"},
+    {"RecordUnreadable", "UPDATE task SET on_parent_failure = 'perhaps' WHERE seq = 4", "record_unreadable",
+     Cure::kReported},
+};
+
+class FsckTest : public ::testing::Test {
+ protected:
+  // Rows get their seq in this order: task n is row n.
+  void SetUp() override {
+    for (int i = 1; i <= 7; ++i) sut_.add(record(i));
+    start(1);
+    sut_.step(id_of(1), trigger::Complete{{.result = R"("done")"}});
+    start(2);
+    const Note note{.lease = {id_of(2), lease_of(2)}, .checkpoint = "1", .log = {{LogStream::kOut, "hello"}}};
+    ASSERT_EQ(must(sut_->note(std::vector{note})), std::vector{true});
+    start(6);
+    sut_.step(id_of(6), trigger::LeaseLost{});
+    start(7);
+    sut_.step(id_of(7), trigger::Fail{{.message = "broke"}});
+    ASSERT_EQ(codes_of(must(sut_->fsck(FsckMode::kCheck))), std::vector<std::string>());
+  }
+
+  TaskRecord record(int number) {
+    TaskRecord record = new_record(number);
+    record.task.type = "t" + std::to_string(number);
+    record.task.max_attempts = 1;
+    if (number == 1) record.children = 1;
+    if (number == 2) record.dependents = 1;
+    if (number == 3) {
+      record.task.depends_on = {id_of(2)};
+      record.unmet_parents = 1;
+    }
+    if (number == 4) {
+      record.task.tags = {"a", "b"};
+      record.task.parent_id = id_of(1);
+    }
+    if (number == 5) record.task.run_at = sut_.clock().wall() + Millis(1'000);
+    return record;
+  }
+
+  void start(int number) {
+    const ClaimRequest request{.worker_id = "w", .serves = {{"build", "t" + std::to_string(number)}}};
+    ASSERT_EQ(must(sut_->claim(request, std::vector{lease_of(number)})).size(), 1U);
+  }
+
+  std::vector<std::string> findings(FsckMode mode) { return codes_of(must(sut_->fsck(mode))); }
+
+  TempDir dir_;
+  StoreUnderTest sut_{dir_.file("q.db")};
+};
+
+class Fsck : public FsckTest, public ::testing::WithParamInterface<Damage> {};
+
+TEST_P(Fsck, FindsItAndPutsItRightIfItFollowsFromTheTasks) {
+  const Damage& damage = GetParam();
+  RawDatabase(dir_.file("q.db")).run(damage.sql);
+  const std::vector<std::string> found = findings(FsckMode::kCheck);
+  EXPECT_GE(std::ranges::count(found, damage.code), 1) << ::testing::PrintToString(found);
+  EXPECT_EQ(findings(FsckMode::kCheck), found) << "looking changes nothing";
+
+  for (const Finding& finding : must(sut_->fsck(FsckMode::kRepair))) {
+    if (finding.code != damage.code) continue;
+    EXPECT_EQ(finding.repaired, damage.cure == Cure::kRepaired) << finding.detail;
+  }
+  const std::vector<std::string> left = findings(FsckMode::kCheck);
+  if (damage.cure == Cure::kRepaired) {
+    EXPECT_EQ(left, std::vector<std::string>());
+  } else {
+    EXPECT_GE(std::ranges::count(left, damage.code), 1) << ::testing::PrintToString(left);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Damages, Fsck, ::testing::ValuesIn(kDamages),
+                         [](const auto& damage) { return std::string(damage.param.name); });
+
+TEST_F(FsckTest, ARepairedStoreWorksOn) {
+  RawDatabase(dir_.file("q.db"))
+      .run(
+          "UPDATE task SET place = 0 WHERE seq = 4; UPDATE task SET lease = NULL WHERE seq = 2;"
+          "UPDATE sequence SET task = 0, place = 0; DELETE FROM counts");
+  static_cast<void>(must(sut_->fsck(FsckMode::kRepair)));
+  // The running task without a lease has lapsed, for the reclaimer to take back.
+  EXPECT_EQ(must(sut_->lapsed(std::nullopt, 10)).size(), 1U);
+  sut_.step(id_of(2), trigger::LeaseLost{});
+  sut_.add(record(8));
+  start(4);
+  EXPECT_EQ(must(sut_.try_add({new_record(9)}, {.waiting_max = 5})), std::vector{Applied::kQueueFull});
+  EXPECT_EQ(findings(FsckMode::kCheck), std::vector<std::string>());
+}
+
+TEST_F(FsckTest, WhatWasBlockedForNothingGoesWhereTheRulesSay) {
+  RawDatabase(dir_.file("q.db"))
+      .run("UPDATE body SET depends_on = NULL WHERE seq = 3; UPDATE task SET run_at = 9000000000000 WHERE seq = 3");
+  static_cast<void>(must(sut_->fsck(FsckMode::kRepair)));
+  EXPECT_EQ(sut_.read(id_of(3)).task.state, TaskState::kScheduled);
+  EXPECT_EQ(must(sut_->events(0, 100)).back().name, "task.unblocked");
+}
+
+TEST_F(FsckTest, AForgottenEndOfAParentIsLeftToTheCascade) {
+  RawDatabase(dir_.file("q.db"))
+      .run(
+          "UPDATE body SET depends_on = (SELECT id FROM task WHERE seq = 7) WHERE seq = 3; UPDATE dependency SET "
+          "parent = 7");
+  static_cast<void>(must(sut_->fsck(FsckMode::kRepair)));
+  const auto cascades = must(sut_->cascades(10));
+  ASSERT_EQ(cascades.size(), 1U);
+  EXPECT_EQ(cascades[0].task.id, id_of(7));
+}
+
+TEST_F(FsckTest, ADamagedIndexIsBuiltAnew) {
+  sut_.close();
+  {
+    RawDatabase raw(dir_.file("q.db"));
+    // The entries of one index now lie about the rows: as after a lost write.
+    raw.run(
+        "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = replace(sql, 'priority, place', 'place, priority') "
+        "WHERE name = 'task_ready'; PRAGMA writable_schema = 0");
+  }
+  sut_.reopen(dir_.file("q.db"));
+  EXPECT_EQ(findings(FsckMode::kCheck).at(0), "database_damaged");
+  EXPECT_TRUE(must(sut_->fsck(FsckMode::kRepair)).at(0).repaired);
+  EXPECT_EQ(findings(FsckMode::kCheck), std::vector<std::string>());
+}
+
+TEST_F(FsckTest, ManyFindingsOfAKindAreSummedUp) {
+  RawDatabase raw(dir_.file("q.db"));
+  raw.run(
+      "WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 1250) "
+      "INSERT INTO body (seq) SELECT i FROM n");
+  const auto found = must(sut_->fsck(FsckMode::kCheck));
+  EXPECT_EQ(found.size(), 101U);
+  EXPECT_EQ(found.back().detail, "and 151 more");
+}
+
+}  // namespace
+}  // namespace drover::test
