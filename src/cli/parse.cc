@@ -204,7 +204,7 @@ class Grammar {
   void add_task_flags(CLI::App& verb, TaskArguments* task);
 
   [[nodiscard]] const CLI::App* chosen() const;
-  [[nodiscard]] std::optional<std::string> complaint_about_extras() const;
+  [[nodiscard]] std::optional<UsageError> complaint_about_extras() const;
   [[nodiscard]] std::expected<Invocation, UsageError> finish();
   [[nodiscard]] static CommandSpec describe(const CLI::App& app);
 
@@ -466,7 +466,7 @@ void Grammar::add_completion() {
 
 void Grammar::add_help() {
   auto [verb, options] = add_verb<HelpOptions>(root_, "help", "Other");
-  add_list<std::string>(*verb, "COMMAND", "", &options->path, read_text, "the command to explain");
+  add_list<std::string>(*verb, "COMMAND", "", &options->path, read_text, "the command to explain")->allow_extra_args();
 }
 
 // ---- parsing
@@ -533,16 +533,19 @@ const CLI::App* Grammar::chosen() const {
   return app;
 }
 
-std::optional<std::string> Grammar::complaint_about_extras() const {
+// About the first word that nothing takes, as the command that met it would say it.
+std::string complain(const CLI::App& app, const std::string& extra) {
+  const std::string word = extra.substr(0, extra.find('='));
+  if (word.starts_with('-')) return fmt::format("unknown option {}{}", word, did_you_mean(word, flag_names(app)));
+  const std::vector<std::string> commands = command_names(app);
+  if (commands.empty()) return fmt::format("unexpected argument {}", quoted_excerpt(extra));
+  return fmt::format("unknown command {}{}", quoted_excerpt(word), did_you_mean(word, commands));
+}
+
+std::optional<UsageError> Grammar::complaint_about_extras() const {
   for (const CLI::App* app = &root_;; app = app->get_subcommands().front()) {
     const std::vector<std::string> extras = app->remaining();
-    if (!extras.empty()) {
-      const std::string word = extras.front().substr(0, extras.front().find('='));
-      if (word.starts_with('-')) return fmt::format("unknown option {}{}", word, did_you_mean(word, flag_names(*app)));
-      const std::vector<std::string> commands = command_names(*app);
-      if (commands.empty()) return fmt::format("unexpected argument {}", quoted_excerpt(extras.front()));
-      return fmt::format("unknown command {}{}", quoted_excerpt(word), did_you_mean(word, commands));
-    }
+    if (!extras.empty()) return UsageError{complain(*app, extras.front()), display_path(*app)};
     if (app->get_subcommands().empty()) return std::nullopt;
   }
 }
@@ -572,13 +575,13 @@ std::expected<Invocation, UsageError> Grammar::parse(std::span<const std::string
   };
   try {
     root_.parse(std::move(before_dashes));
-    if (auto complaint = complaint_about_extras()) return usage_error(*std::move(complaint));
+    if (auto complaint = complaint_about_extras()) return std::unexpected(*std::move(complaint));
     return finish();
   } catch (const CLI::CallForHelp&) {
     return Invocation{common_, HelpOptions{path_below_root(*chosen())}};
   } catch (const CLI::ParseError& error) {
     // A misspelt word explains a missing one.
-    if (auto complaint = complaint_about_extras()) return usage_error(*std::move(complaint));
+    if (auto complaint = complaint_about_extras()) return std::unexpected(*std::move(complaint));
     return usage_error(explain(error));
   }
 }

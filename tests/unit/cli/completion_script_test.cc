@@ -1,0 +1,117 @@
+#include "cli/completion_script.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "cli/parse.h"
+#include "support/temp_dir.h"
+
+namespace drover::cli {
+namespace {
+
+struct Ran {
+  int exit_code;
+  std::string output;
+};
+
+Ran run_shell(const std::string& command) {
+  std::FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return {-1, "popen failed"};
+  Ran ran{0, {}};
+  std::array<char, 4096> buffer;
+  for (std::size_t count = 0; (count = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+    ran.output.append(buffer.data(), count);
+  }
+  const int status = ::pclose(pipe);
+  ran.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ran;
+}
+
+bool have(const std::string& program) {
+  return run_shell("command -v " + program).exit_code == 0;
+}
+
+class CompletionTest : public testing::Test {
+ protected:
+  std::string write(Shell shell, const std::string& name) {
+    std::ofstream(dir_.file(name)) << completion_script(shell, describe_command_line());
+    return dir_.file(name);
+  }
+  // What bash offers for these words, the last of which is being typed.
+  std::vector<std::string> offers(const std::vector<std::string>& words) {
+    const std::string script = write(Shell::kBash, "drover.bash");
+    std::string line = fmt::format("source {}; COMP_WORDS=(", script);
+    for (const std::string& word : words) line += fmt::format("'{}' ", word);
+    line += fmt::format("); COMP_CWORD={}; _drover; printf '%s\\n' \"${{COMPREPLY[@]}}\"", words.size() - 1);
+    std::ofstream(dir_.file("ask.bash")) << line << "\n";
+    std::istringstream output(run_shell("bash " + dir_.file("ask.bash")).output);
+    std::vector<std::string> found;
+    for (std::string word; std::getline(output, word);) {
+      if (!word.empty()) found.push_back(word);
+    }
+    return found;
+  }
+
+  test::TempDir dir_;
+};
+
+using Words = std::vector<std::string>;
+
+TEST_F(CompletionTest, BashCompletesCommandsFlagsAndValues) {
+  EXPECT_EQ(offers({"drover", "enq"}), (Words{"enqueue"}));
+  EXPECT_EQ(offers({"drover", "config", ""})[0], "apply");
+  EXPECT_EQ(offers({"drover", "enqueue", "--idle"}), (Words{"--idle-timeout"}));
+  EXPECT_EQ(offers({"drover", "list", "--color", "a"}), (Words{"auto", "always"}));
+  EXPECT_EQ(offers({"drover", "list", "--color", "=", "n"}), (Words{"never"}));
+  EXPECT_EQ(offers({"drover", "completion", "z"}), (Words{"zsh"}));
+  EXPECT_EQ(offers({"drover", "--store", "memory:", "li"}), (Words{"list"}));
+  // The value of a flag is no command, and what it may be is not known.
+  EXPECT_EQ(offers({"drover", "enqueue", "t", "--queue", "list", "--pri"}), (Words{"--priority"}));
+  EXPECT_EQ(offers({"drover", "enqueue", "--queue", ""}), Words{});
+  EXPECT_EQ(offers({"drover", "work", "--type", "t", "--", "--"}), Words{});
+}
+
+TEST_F(CompletionTest, BashScriptParses) {
+  const Ran ran = run_shell("bash -n " + write(Shell::kBash, "drover.bash"));
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+}
+
+TEST_F(CompletionTest, ZshScriptParses) {
+  if (!have("zsh")) GTEST_SKIP() << "no zsh here";
+  const Ran ran = run_shell("zsh -n " + write(Shell::kZsh, "_drover"));
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+}
+
+TEST_F(CompletionTest, FishCompletesCommandsAndFlags) {
+  if (!have("fish")) GTEST_SKIP() << "no fish here";
+  const std::string script = write(Shell::kFish, "drover.fish");
+  const auto complete = [&](const std::string& line) {
+    return run_shell(
+        fmt::format("HOME={} fish -N -c 'source {}; complete -C \"{}\"'", dir_.path().string(), script, line));
+  };
+  EXPECT_TRUE(complete("drover enq").output.starts_with("enqueue\t"));
+  EXPECT_TRUE(complete("drover config app").output.starts_with("apply\t"));
+  EXPECT_TRUE(complete("drover enqueue --idle").output.starts_with("--idle-timeout\t"));
+  EXPECT_TRUE(complete("drover list --color al").output.starts_with("always\t"));
+  EXPECT_EQ(complete("drover worker list --idle").output, "");
+}
+
+TEST_F(CompletionTest, EveryCommandAndFlagIsInEveryScript) {
+  const CommandSpec root = describe_command_line();
+  for (const Shell shell : {Shell::kBash, Shell::kZsh, Shell::kFish}) {
+    const std::string script = completion_script(shell, root);
+    for (const CommandSpec& verb : root.commands) {
+      EXPECT_TRUE(script.contains(verb.name)) << verb.name;
+      for (const FlagSpec& flag : verb.flags) EXPECT_TRUE(script.contains(flag.long_name.substr(2))) << flag.long_name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace drover::cli

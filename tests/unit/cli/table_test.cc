@@ -1,0 +1,71 @@
+#include "cli/table.h"
+
+#include <gtest/gtest.h>
+
+namespace drover::cli {
+namespace {
+
+Table sheep() {
+  Table table({{"ID"}, {"TYPE", Fit::kElastic}, {"OWNER", Fit::kHidden}, {"AGE"}, {"NOTE", Fit::kRest}});
+  table.add({Cell("id-1"), Cell("herd"), Cell("ada"), Cell("3s", "2026-11-15T19:50:37.123Z"), Cell("all quiet")});
+  table.add({Cell("id-2"), Cell("羊飼い"), Cell("bob\tthe second"), Cell("12m", "2026-11-15T19:38:37.123Z"),
+             Cell("two\nlines and a rather long tale of the wolf that came by night and went without a sheep")});
+  return table;
+}
+
+Look terminal(int width) {
+  return {.terminal = true, .color = false, .width = width};
+}
+
+TEST(TableTest, FitsWide) {
+  EXPECT_EQ(
+      sheep().render(terminal(120)),
+      "ID    TYPE    AGE  NOTE\n"
+      "id-1  herd    3s   all quiet\n"
+      "id-2  羊飼い  12m  two lines and a rather long tale of the wolf that came by night and went without a sheep\n");
+}
+
+TEST(TableTest, CutsTheRestAt80) {
+  EXPECT_EQ(sheep().render(terminal(80)),
+            "ID    TYPE    AGE  NOTE\n"
+            "id-1  herd    3s   all quiet\n"
+            "id-2  羊飼い  12m  two lines and a rather long tale of the wolf that came by ni…\n");
+}
+
+TEST(TableTest, DropsTheRestWhenNextToNothingIsLeft) {
+  EXPECT_EQ(sheep().render(terminal(24)),
+            "ID    TYPE    AGE\n"
+            "id-1  herd    3s\n"
+            "id-2  羊飼い  12m\n");
+}
+
+TEST(TableTest, ElasticColumnsGiveWayAndIdsDoNot) {
+  Table table({{"ID"}, {"TYPE", Fit::kElastic}, {"AGE"}});
+  table.add({Cell("01920f5e-7a3c-7def-8123-456789abcdef"), Cell("a-type-with-a-very-long-name-indeed"), Cell("3s")});
+  EXPECT_EQ(table.render(terminal(60)),
+            "ID                                    TYPE               AGE\n"
+            "01920f5e-7a3c-7def-8123-456789abcdef  a-type-with-a-ve…  3s\n");
+  EXPECT_EQ(table.render(terminal(40)),
+            "ID                                    TYPE    AGE\n"
+            "01920f5e-7a3c-7def-8123-456789abcdef  a-typ…  3s\n");
+}
+
+TEST(TableTest, IsTabSeparatedForPrograms) {
+  EXPECT_EQ(sheep().render({.terminal = false}),
+            "id-1\therd\tada\t2026-11-15T19:50:37.123Z\tall quiet\n"
+            "id-2\t羊飼い\tbob\\tthe second\t2026-11-15T19:38:37.123Z\t"
+            "two\\nlines and a rather long tale of the wolf that came by night and went without a sheep\n");
+}
+
+TEST(TableTest, PaintsWithoutDisturbingTheColumns) {
+  Table table({{"STATE"}, {"AGE"}});
+  table.add({Cell("failed", Paint::kRed), Cell("3s")});
+  table.add({Cell("completed", Paint::kGreen), Cell("4s")});
+  EXPECT_EQ(table.render({.terminal = true, .color = true, .width = 80}),
+            "\x1b[1mSTATE\x1b[0m      \x1b[1mAGE\x1b[0m\n"
+            "\x1b[31mfailed\x1b[0m     3s\n"
+            "\x1b[32mcompleted\x1b[0m  4s\n");
+}
+
+}  // namespace
+}  // namespace drover::cli
