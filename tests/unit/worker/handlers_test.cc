@@ -1,0 +1,198 @@
+// The public Worker: handlers in this process.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <stdexcept>
+#include <thread>
+
+#include "drover/worker.h"
+#include "support/must.h"
+#include "support/printers.h"
+#include "unit/worker/process_support.h"
+#include "worker/handler_run.h"
+
+namespace drover::test {
+namespace {
+
+WorkerOptions until_empty() {
+  return {.concurrency = 2, .lease = Millis{6'000}, .heartbeat = Millis{200}, .until = RunUntil::kEmpty};
+}
+
+const Failure& failure_of(const Settlement& settled) {
+  return std::get<Failure>(settled.end);
+}
+
+TEST(Worker, RunsHandlersAndSettlesWhatTheyReturn) {
+  FakeQueue queue;
+  ClaimedTask claimed = numbered_task(1);
+  claimed.task.payload = "[1,2]";
+  queue.put(claimed);
+  Worker worker(queue, until_empty());
+  worker.handle("test", [](TaskContext& context) -> HandlerResult {
+    return R"({"got":)" + context.task().payload.value_or("null") + "}";
+  });
+  const WorkerReport report = must(worker.run());
+  EXPECT_EQ(report.completed, 1);
+  EXPECT_EQ(std::get<Completion>(queue.settled.at(0).end).result, R"({"got":[1,2]})");
+  EXPECT_EQ(queue.registered.at(0).serves, (std::vector<Serve>{{"test", "test"}}));
+  EXPECT_EQ(queue.unregistered, std::vector<std::string>{report.worker_id});
+}
+
+TEST(Worker, FailuresAndExceptionsAreFailures) {
+  FakeQueue queue;
+  for (int i = 1; i <= 3; ++i) queue.put(numbered_task(i));
+  Worker worker(queue, {.lease = Millis{6'000}, .heartbeat = Millis{200}, .until = RunUntil::kEmpty});
+  int calls = 0;
+  worker.handle("test", [&](TaskContext&) -> HandlerResult {
+    switch (++calls) {
+      case 1:
+        return std::unexpected(Failure{.error_class = ErrorClass::kRateLimited, .message = "slow down"});
+      case 2:
+        throw std::runtime_error("it broke");
+      default:
+        throw 42;
+    }
+  });
+  EXPECT_EQ(must(worker.run()).failed, 3);
+  EXPECT_EQ(failure_of(queue.settled.at(0)).error_class, ErrorClass::kRateLimited);
+  EXPECT_EQ(failure_of(queue.settled.at(1)).error_class, ErrorClass::kAgentError);
+  EXPECT_EQ(failure_of(queue.settled.at(1)).message, "it broke");
+  EXPECT_EQ(failure_of(queue.settled.at(2)).error_class, ErrorClass::kAgentError);
+}
+
+TEST(Worker, TheContextReachesTheQueue) {
+  FakeQueue queue;
+  queue.put(numbered_task(1));
+  Worker worker(queue, until_empty());
+  worker.handle("test", [](TaskContext& context) -> HandlerResult {
+    const TaskSpec child{.type = "child"};
+    EXPECT_TRUE(context.progress(10, "begun"));
+    EXPECT_TRUE(context.log("line\n"));
+    EXPECT_TRUE(context.checkpoint("{\"at\":1}"));
+    EXPECT_TRUE(context.spawn(std::span(&child, 1)));
+    EXPECT_FALSE(context.cancelled());
+    return "null";
+  });
+  EXPECT_EQ(must(worker.run()).completed, 1);
+  EXPECT_EQ(queue.progresses, (std::vector<Progress>{{10, "begun"}}));
+  EXPECT_EQ(queue.log_text(LogStream::kOut), "line\n");
+  EXPECT_EQ(queue.checkpoints.size(), 1U);
+  EXPECT_EQ(queue.spawned.size(), 1U);
+}
+
+TEST(Worker, HandlersRunAtTheSameTime) {
+  FakeQueue queue;
+  queue.put(numbered_task(1));
+  queue.put(numbered_task(2));
+  std::latch both(2);
+  Worker worker(queue, until_empty());
+  worker.handle("test", [&](TaskContext&) -> HandlerResult {
+    both.arrive_and_wait();
+    return "1";
+  });
+  EXPECT_EQ(must(worker.run()).completed, 2);
+}
+
+TEST(Worker, ACancelReachesTheHandler) {
+  FakeQueue queue;
+  const ClaimedTask claimed = numbered_task(1);
+  queue.put(claimed);
+  queue.lease_states[claimed.lease.id.to_string()] = LeaseState::kCancelRequested;
+  Worker worker(queue, until_empty());
+  worker.handle("test", [](TaskContext& context) -> HandlerResult {
+    EXPECT_TRUE(context.wait_cancelled(kLong));
+    EXPECT_TRUE(context.cancelled());
+    return "1";
+  });
+  EXPECT_EQ(must(worker.run()).cancelled, 1);
+}
+
+TEST(Worker, StopReleasesWhatHasNotFinished) {
+  FakeQueue queue;
+  queue.put(numbered_task(1));
+  std::latch begun(1);
+  Worker worker(queue, {.lease = Millis{6'000}, .heartbeat = Millis{200}, .drain = kLong * 10});
+  worker.handle("test", [&](TaskContext& context) -> HandlerResult {
+    begun.count_down();
+    EXPECT_TRUE(context.wait_cancelled(kLong));
+    return std::unexpected(Failure{.message = "half done"});
+  });
+  const std::jthread stopper([&] {
+    begun.wait();
+    worker.stop();
+    worker.stop();
+  });
+  EXPECT_EQ(must(worker.run()).released, 1);
+}
+
+TEST(Worker, RefusesToRunWithoutHandlers) {
+  FakeQueue queue;
+  Worker worker(queue, {});
+  EXPECT_EQ(code_of(worker.run()), ErrorCode::kInvalidArgument);
+}
+
+// ---- one call
+
+HandlerRun make_run(FakeQueue& queue, Task task, Millis lease_left, Millis lease) {
+  ClaimedTask claimed = numbered_task(1);
+  task.id = claimed.task.id;
+  claimed.task = std::move(task);
+  return {queue, std::move(claimed), system_clock().mono() + lease_left, lease};
+}
+
+TEST(HandlerRun, IsFencedByTheClockAloneWhenNobodyRenews) {
+  FakeQueue queue;
+  HandlerRun run = make_run(queue, {}, Millis{300}, Millis{600});
+  run.begin(system_clock().mono());
+  EXPECT_FALSE(run.cancelled());
+  EXPECT_TRUE(run.wait_cancelled(kLong)) << "a third of the lease is left";
+  EXPECT_TRUE(std::holds_alternative<Release>(run.end(std::unexpected(Failure{})).end));
+}
+
+TEST(HandlerRun, ARenewalKeepsItGoing) {
+  FakeQueue queue;
+  HandlerRun run = make_run(queue, {}, Millis{300}, Millis{600});
+  run.begin(system_clock().mono());
+  run.lease_renewed(system_clock().mono() + kLong);
+  EXPECT_FALSE(run.wait_cancelled(Millis{250}));
+}
+
+TEST(HandlerRun, TimeoutsTellTheHandlerToStop) {
+  FakeQueue queue;
+  Task slow;
+  slow.timeout = Millis{100};
+  HandlerRun run = make_run(queue, slow, kLong, kLong);
+  run.begin(system_clock().mono());
+  EXPECT_TRUE(run.wait_cancelled(kLong));
+  EXPECT_EQ(std::get<Failure>(run.end(std::unexpected(Failure{.message = "stopped"})).end).error_class,
+            ErrorClass::kTimeout);
+
+  Task silent;
+  silent.idle_timeout = Millis{100};
+  HandlerRun idle = make_run(queue, silent, kLong, kLong);
+  idle.begin(system_clock().mono());
+  EXPECT_TRUE(idle.wait_cancelled(kLong));
+  EXPECT_EQ(std::get<Failure>(idle.end(std::unexpected(Failure{})).end).error_class, ErrorClass::kTimeout);
+}
+
+TEST(HandlerRun, AResultThatWasReachedAllTheSameCounts) {
+  FakeQueue queue;
+  HandlerRun run = make_run(queue, {}, kLong, kLong);
+  run.begin(system_clock().mono());
+  run.ask_to_stop(StopCause::kShutdown);
+  EXPECT_EQ(std::get<Completion>(run.end("1").end).result, "1");
+}
+
+TEST(HandlerRun, AnAtMostOnceTaskThatWasStoppedIsLost) {
+  FakeQueue queue;
+  Task once;
+  once.at_most_once = true;
+  HandlerRun run = make_run(queue, once, kLong, kLong);
+  run.begin(system_clock().mono());
+  run.ask_to_stop(StopCause::kShutdown);
+  EXPECT_EQ(std::get<Failure>(run.end(std::unexpected(Failure{})).end).error_class, ErrorClass::kLost);
+}
+
+}  // namespace
+}  // namespace drover::test
