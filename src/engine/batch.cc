@@ -64,7 +64,7 @@ Result<std::vector<BatchItem>> plan_batch(std::span<const TaskSpec> specs, std::
   std::vector<std::size_t> unmet(specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
     auto item = link_item(specs[i], i, ids[i], *names);
-    if (!item) return std::unexpected(item.error());
+    if (!item) return fail(item.error().code, fmt::format("task {}: {}", i + 1, item.error().message));
     for (const std::size_t parent : item->inner) dependents[parent].push_back(i);
     unmet[i] = item->inner.size();
     items.push_back(std::move(*item));
