@@ -1,0 +1,91 @@
+// A full disk: new tasks are refused whole, running ones settle from the ballast, and nothing is lost.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "e2e/e2e_test.h"
+
+namespace drover::e2e {
+namespace {
+
+// A file system of its own of that size.
+class SmallDisk {
+ public:
+  SmallDisk(std::string folder, int mebibytes) : folder_(std::move(folder)) {
+    std::filesystem::create_directory(folder_);
+    const std::string size = fmt::format("size={}m,mode=0700", mebibytes);
+    mounted_ = ::mount("tmpfs", folder_.c_str(), "tmpfs", 0, size.c_str()) == 0;
+    error_ = mounted_ ? 0 : errno;
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(folder_.c_str(), MNT_DETACH);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+
+  [[nodiscard]] bool mounted() const { return mounted_; }
+  [[nodiscard]] std::string why_not() const { return std::strerror(error_); }
+
+  void fill() const {
+    const int fd = ::open((folder_ + "/filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    const std::string block(65'536, 'x');
+    std::size_t size = block.size();
+    while (size > 0) {
+      if (::write(fd, block.data(), size) < 0) size /= 2;
+    }
+    ::close(fd);
+  }
+  void empty() const { std::filesystem::remove(folder_ + "/filler"); }
+
+ private:
+  std::string folder_;
+  bool mounted_ = false;
+  int error_ = 0;
+};
+
+class FullDiskTest : public E2eTest {};
+
+TEST_F(FullDiskTest, RefusesNewTasksAndSettlesOldOnes) {
+  const SmallDisk disk(sandbox.file("store"), 256);
+  if (!disk.mounted()) GTEST_SKIP() << "cannot mount a small disk here: " << disk.why_not();
+  EventStream events = sandbox.events();
+  const std::string id = sandbox.enqueue({"work"});
+  const auto worker = sandbox.start(work(
+      "work", {"/bin/sh", "-c", "while [ ! -e '" + sandbox.file("go") + "' ]; do sleep 0.05; done; echo '\"done\"'"}));
+  ASSERT_TRUE(events.next("task.claimed", id));
+  disk.fill();
+
+  const std::string before = sandbox.must({"list", "--json"});
+  sandbox.write_file("payload.json", "\"" + std::string(500'000, 'x') + "\"");
+  for (const Arguments& more :
+       std::vector<Arguments>{{"enqueue", "work"}, {"enqueue", "work", "--payload", "@payload.json"}}) {
+    expect_refused(sandbox.drover(more), 1, "disk_full");
+  }
+  EXPECT_EQ(sandbox.must_json({"list", "--json"}).as_array()->size(), 1U) << "something of a refused task was stored";
+
+  sandbox.write_file("go", "");
+  ASSERT_TRUE(events.next("task.completed", id)) << worker->errors();
+  EXPECT_EQ(at(sandbox.show(id), "result"), "done");
+  EXPECT_EQ(sandbox.must({"fsck", "--json"}), "[]\n");
+
+  disk.empty();
+  const Outcome again = sandbox.drover({"enqueue", "work"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+}
+
+TEST_F(FullDiskTest, ADiskThatIsTooSmallFromTheStart) {
+  const SmallDisk disk(sandbox.file("store"), 4);
+  if (!disk.mounted()) GTEST_SKIP() << "cannot mount a small disk here: " << disk.why_not();
+  disk.fill();
+  expect_refused(sandbox.drover({"enqueue", "work"}), 1, "disk_full");
+  disk.empty();
+  expect_refused(sandbox.drover({"enqueue", "work"}), 1, "disk_full");  // no room for tasks and ballast
+}
+
+}  // namespace
+}  // namespace drover::e2e
