@@ -161,6 +161,8 @@ void fail_run(Change& change) {
   if (cancel_was_requested(change)) return end_run_cancelled(change, std::move(end));
   task.error = error;
   const ClassRule& rule = rule_of(change.context, failure.error_class);
+  // It has run, however it went: never again, whatever the class allows.
+  if (task.at_most_once) return end_run_failed(change, std::move(end), error, rule);
   if (rule.action == Action::kRetry) return retry_or_fail(change, std::move(end), error, rule);
   if (rule.action == Action::kDefer) return defer_or_fail(change, std::move(end), error, rule);
   end_run_failed(change, std::move(end), error, rule);

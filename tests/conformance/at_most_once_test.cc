@@ -11,7 +11,7 @@ TEST_P(AtMostOnce, ALostLeaseIsTheEnd) {
   lose(lease);
   const Task task = get(lease.task);
   EXPECT_EQ(task.state, TaskState::kFailed);
-  EXPECT_EQ(task.error->error_class, ErrorClass::kLost);
+  EXPECT_EQ(class_of(task.error), ErrorClass::kLost);
   EXPECT_EQ(task.finished_at, now());
   EXPECT_TRUE(claim(1).empty());
   EXPECT_EQ(story(lease.task), "enqueued claimed failed");
@@ -21,7 +21,7 @@ TEST_P(AtMostOnce, OnDemandTooALostLeaseIsTheEnd) {
   const Lease lease = start_new({.type = "work", .at_most_once = true});
   advance(5s);
   EXPECT_EQ(must(queue().requeue_stalled(5s)), 1);
-  EXPECT_EQ(get(lease.task).error->error_class, ErrorClass::kLost);
+  EXPECT_EQ(class_of(get(lease.task).error), ErrorClass::kLost);
 }
 
 TEST_P(AtMostOnce, AFailureIsTheEndThoughAttemptsAreLeft) {

@@ -136,6 +136,18 @@ TEST(Fail, TheTypesOwnTableDecides) {
   EXPECT_EQ(step.events.at(0).data, R"({"class":"agent_error","message":"boom","delay_ms":1000,"alert":true})");
 }
 
+TEST(Fail, AtMostOnceIsNeverRunAgain) {
+  TaskRecord record = record_in(kRunning);
+  record.task.at_most_once = true;
+  for (const ErrorClass error_class : {ErrorClass::kAgentError, ErrorClass::kRateLimited, ErrorClass::kOom}) {
+    const Step step = must(record, failure(error_class));
+    EXPECT_EQ(step.next.task.state, kFailed);
+    EXPECT_EQ(step.next.task.error->error_class, error_class);
+    EXPECT_EQ(step.next.task.attempts, 1);
+    EXPECT_EQ(step.run_end->outcome, "failed");
+  }
+}
+
 TEST(Fail, LongMessagesStayWhole) {
   const std::string message(1 << 20, 'x');
   const Step step = must(record_in(kRunning), failure(ErrorClass::kSyntax, message));
