@@ -27,7 +27,7 @@ Context make_context(const CommonOptions& common) {
 
 int report(const UsageError& error) {
   Context context = make_context({});
-  context.say(error.message);
+  (void)context.fail({ErrorCode::kInvalidArgument, error.message, {}});
   context.err.line(fmt::format("try: {} --help", error.command));
   return kExitUsage;
 }
@@ -40,7 +40,7 @@ int run_command_line(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   const auto invocation = parse_command_line(arguments);
   if (!invocation) return report(invocation.error());
-  configure_log(invocation->common.log_level.value_or(LogLevel::kWarn), LogFormat::kAuto);
+  configure_log(invocation->common.log_level.value_or(LogLevel::kError), LogFormat::kAuto);
   Context context = make_context(invocation->common);
   const int exit_code = std::visit([&](const auto& options) { return run(options, context); }, invocation->command);
   const auto written = context.out.result();

@@ -91,10 +91,17 @@ Result<std::string> choose_store(const Context& context) {
   return sqlite_url(*state / "drover.db");
 }
 
+Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url) {
+  auto opened = open_queue(url);
+  const std::string_view path = std::string_view(url).substr(url.find(':') + 1);
+  if (opened || opened.error().message.contains(path)) return opened;
+  return fail(opened.error().code, fmt::format("{}: {}", path, opened.error().message), opened.error().operation);
+}
+
 Result<std::unique_ptr<OpenedQueue>> open_chosen_store(const Context& context) {
   const auto url = choose_store(context);
   if (!url) return std::unexpected(url.error());
-  return open_queue(*url);
+  return open_store(*url);
 }
 
 }  // namespace drover::cli

@@ -203,8 +203,7 @@ Paint paint_of(TaskState state) {
 std::string note_on(const Task& task, Time now) {
   switch (task.state) {
     case TaskState::kBlocked:
-      return task.depends_on.empty() ? "waits for parents"
-                                     : fmt::format("waits for {} parents", task.depends_on.size());
+      return task.depends_on.size() == 1 ? "waits for its parent" : "waits for its parents";
     case TaskState::kScheduled: {
       const std::string when =
           task.run_at && *task.run_at > now ? fmt::format("in {}", since(now, *task.run_at)) : "due";
@@ -302,7 +301,9 @@ std::string event_line(const Event& event, const Look& look) {
       fmt::format("{}  {}  {}  {}", painted(local_clock_time(event.at), Paint::kDim, look),
                   painted(fit_left(name, 16), paint_of_event(event), look), fit_left(event.type, 16), id);
   constexpr std::size_t kHeadWidth = 8 + 2 + 16 + 2 + 16 + 2 + 36;
-  const std::string detail = one_line(event_detail(event.data));
+  // Which worker it was is for programs; people see the run.
+  const bool claimed = event.name == "task.claimed";
+  const std::string detail = claimed ? fmt::format("run {}", event.run) : one_line(event_detail(event.data));
   const auto width = static_cast<std::size_t>(look.width);
   // On a narrow terminal the detail gets a line of its own rather than none.
   if (detail.empty()) return head + "\n";
@@ -315,7 +316,7 @@ std::string result_text(const Task& task) {
   const auto value = json::parse(*task.result);
   const std::string* text = value ? value->as_string() : nullptr;
   if (text == nullptr) return *task.result + "\n";
-  return text->ends_with('\n') ? *text : *text + "\n";
+  return text->empty() || text->ends_with('\n') ? *text : *text + "\n";
 }
 
 }  // namespace drover::cli

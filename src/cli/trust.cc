@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "cli/display_text.h"
 #include "cli/project.h"
 #include "cli/trust_file.h"
 #include "cli/verbs.h"
@@ -20,9 +21,9 @@ int run(const TrustOptions& options, Context& context) {
     context.out.line(std::move(writer).take());
     return kExitOk;
   }
-  context.say(fmt::format("trusted {}", project->path.string()));
+  context.say(fmt::format("trusted {}; `drover up` may run:", project->path.string()));
   for (const auto& [type, runner] : project->document.local.runners) {
-    context.say(fmt::format("  {} runs: {}", type, fmt::join(runner.argv, " ")));
+    context.err.line("  " + one_line(fmt::format("{}: {}", type, fmt::join(runner.argv, " "))));
   }
   return kExitOk;
 }

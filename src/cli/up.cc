@@ -199,7 +199,7 @@ int run(const UpOptions& /*options*/, Context& context) {
   if (auto made = prepare_store_folder(context, *project); !made) return context.fail(made.error());
   const auto url = choose_store(context);
   if (!url) return context.fail(url.error());
-  const auto opened = open_queue(*url);
+  const auto opened = open_store(*url);
   if (!opened) return context.fail(opened.error());
   Engine& engine = (*opened)->engine();
 
@@ -208,9 +208,9 @@ int run(const UpOptions& /*options*/, Context& context) {
   const SweeperThread sweepers(engine);
   const Interrupts interrupts(workers.stop_signals());
   workers.start(engine);
-  context.say(fmt::format("up on {}, {} kinds of work; Ctrl-C stops", *url, workers.serves().size()));
+  context.say(fmt::format("up on {} with {} workers; Ctrl-C stops", *url, workers.serves().size()));
   const auto end = show_events(engine, workers, context);
-  context.say("stopping; running tasks may finish, once more stops them");
+  context.say("stopping; what runs may finish for a while, another Ctrl-C stops it now");
   const auto finished = workers.finish();
   if (!end) return context.fail(end.error());
   return finished ? kExitOk : context.fail(finished.error());

@@ -87,6 +87,7 @@ TEST(BatchTest, ARefusalOfTheQueueNamesTheLine) {
        ErrorCode::kUnknownParent, "f:3: "},
       {"\n{\"type\":\"b\",\"depends_on\":[\"01920f5e-7a3c-7def-8123-456789abcdef\"]}", ErrorCode::kUnknownParent,
        "f:2: "},
+      {"{\"type\":\"a\"}\n\n{\"type\":\"b\",\"depends_on\":[\"@zz\"]}", ErrorCode::kUnknownParent, "f:3: "},
       {"{\"type\":\"a\"}\n{\"type\":\"b\",\"payload\":\"" + std::string(1 << 20, 'x') + "\"}",
        ErrorCode::kPayloadTooLarge, "f:2: "},
   };

@@ -70,7 +70,7 @@ TEST(NoteTest, SaysWhatMatters) {
   EXPECT_EQ(note_on(cancelled, kNow), "wrong branch");
   Task blocked = task(1, TaskState::kBlocked);
   blocked.depends_on = {TaskId{}, TaskId{}};
-  EXPECT_EQ(note_on(blocked, kNow), "waits for 2 parents");
+  EXPECT_EQ(note_on(blocked, kNow), "waits for its parents");
   Task stopping = task(1, TaskState::kRunning);
   stopping.cancel_requested_at = kNow;
   EXPECT_EQ(note_on(stopping, kNow), "cancel requested");
@@ -172,6 +172,8 @@ TEST(ResultTextTest, StringsAreText) {
   EXPECT_EQ(result_text(done), "{\"a\":1e400}\n");
   done.result = R"("two\nlines\n")";
   EXPECT_EQ(result_text(done), "two\nlines\n");
+  done.result = R"("")";
+  EXPECT_EQ(result_text(done), "");
   done.result = R"("word")";
   EXPECT_EQ(result_text(done), "word\n");
 }
