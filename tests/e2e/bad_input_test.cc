@@ -139,8 +139,12 @@ TEST_F(BadInputTest, WrongStates) {
 
 class BadStoreTest : public E2eTest {
  protected:
+  static constexpr std::size_t kTasks = 50;
+
   void SetUp() override {
-    for (int i = 0; i < 50; ++i) sandbox.enqueue({"work", "--payload", "[1]"});
+    std::string batch;
+    for (std::size_t i = 0; i < kTasks; ++i) batch += "{\"type\":\"work\",\"payload\":[1]}\n";
+    sandbox.must({"enqueue", "--batch", "-"}, batch);
     fold_log();
   }
 
@@ -203,7 +207,7 @@ TEST_F(BadStoreTest, ANewerSchema) {
     expect_store_refused(verb, 1, "schema_too_new");
   }
   execute("UPDATE meta SET value = '2' WHERE key = 'schema_version'");
-  EXPECT_EQ(sandbox.must_json({"list", "--json"}).as_array()->size(), 50U);
+  EXPECT_EQ(sandbox.must_json({"list", "--json"}).as_array()->size(), kTasks);
 }
 
 TEST_F(BadStoreTest, AFolderThatCannotBeMade) {
@@ -213,14 +217,23 @@ TEST_F(BadStoreTest, AFolderThatCannotBeMade) {
   expect_refused(outcome, 7, "store_unavailable");
 }
 
-TEST_F(BadStoreTest, FsckFindsWhatDoesNotAgree) {
-  // A row that no index and no count should show.
-  execute("UPDATE task SET state = 5 WHERE id = (SELECT min(id) FROM task)");
+TEST_F(BadStoreTest, FsckRepairsAnIndexThatDoesNotAgree) {
+  const std::string id = sandbox.enqueue({"work", "--tag", "red"});
+  execute("DELETE FROM tag");
+  EXPECT_EQ(sandbox.must({"list", "-q", "--tag", "red"}), "");
   const Outcome found = sandbox.drover({"fsck", "--json"});
   EXPECT_EQ(found.exit_code, 1) << found.out;
-  EXPECT_NE(found.out, "[]\n");
+  EXPECT_TRUE(contains(found.out, id));
   EXPECT_EQ(sandbox.drover({"fsck", "--repair"}).exit_code, 0);
   EXPECT_EQ(sandbox.must({"fsck", "--json"}), "[]\n");
+  EXPECT_EQ(sandbox.must({"list", "-q", "--tag", "red"}), id + "\n");
+}
+
+TEST_F(BadStoreTest, FsckTellsWhatItCannotRepair) {
+  execute("UPDATE task SET state = 5 WHERE seq = 1");
+  const Outcome found = sandbox.drover({"fsck", "--repair", "--json"});
+  EXPECT_EQ(found.exit_code, 1) << found.out;
+  EXPECT_TRUE(contains(found.out, "\"repaired\":false"));
 }
 
 }  // namespace

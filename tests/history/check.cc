@@ -62,8 +62,8 @@ class Judge {
     for (std::size_t i = 1; i < history_.events.size(); ++i) {
       const LoggedEvent& before = history_.events[i - 1];
       const LoggedEvent& event = history_.events[i];
-      if (event.seq <= before.seq) {
-        report(Broken::kEventGap, event.task, fmt::format("event {} comes after event {}", event.seq, before.seq));
+      if (event.seq != before.seq + 1) {
+        report(Broken::kEventGap, event.task, fmt::format("event {} follows event {}", event.seq, before.seq));
       }
     }
   }

@@ -237,6 +237,7 @@ const Plant kPlants[] = {
     {"NoRetriedEvent", Broken::kEventGap, [](Story& s) { drop_event(s, 3, "task.retried"); }},
     {"EnqueuedTwice", Broken::kEventGap,
      [](Story& s) { s.history.events.push_back(*event_of(s.history, 1, "task.enqueued")); }},
+    {"SequenceHasAHole", Broken::kEventGap, [](Story& s) { s.history.events.back().seq += 1; }},
     {"SequenceRunsBackwards", Broken::kEventGap, [](Story& s) { s.history.events.back().seq = 1; }},
     {"EventLeadsElsewhere", Broken::kEventGap,
      [](Story& s) { event_of(s.history, 1, "task.completed")->state = kFailed; }},
