@@ -15,6 +15,9 @@ namespace {
 constexpr Millis kBeatRetryMax{1'000};
 // After so many missed heartbeats the store may have forgotten this worker.
 constexpr int kForgottenAfterBeats = 3;
+constexpr Millis kLookEvery{250};
+// More news than this are not read one by one: a beat asks about everything that is held.
+constexpr int kNewsMax = 500;
 
 }  // namespace
 
@@ -74,6 +77,38 @@ Millis LeaseKeeper::step(MonoTime now) {
   }
   beat(now);
   return Millis{0};
+}
+
+Millis LeaseKeeper::look_for_requests(MonoTime now) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (gone_ || held_.empty()) return kLookEvery;
+    if (now < next_look_) return next_look_ - now;
+    next_look_ = now + kLookEvery;
+  }
+  const std::uint64_t changes = queue_.changes();
+  if (changes == seen_changes_) return kLookEvery;
+  const auto news = queue_.events(seen_event_, kNewsMax);
+  if (!news) return kLookEvery;  // the beat will tell
+  seen_changes_ = changes;
+  bool must_beat = false;
+  if (news->size() < static_cast<std::size_t>(kNewsMax)) {
+    must_beat = std::ranges::any_of(*news, [this](const Event& event) { return concerns_us(event); });
+    if (!news->empty()) seen_event_ = news->back().seq;
+  } else {
+    must_beat = true;
+    seen_event_ = queue_.last_event_seq().value_or(news->back().seq);
+  }
+  if (!must_beat) return kLookEvery;
+  const std::scoped_lock lock(mutex_);
+  next_beat_ = now;
+  return Millis{0};
+}
+
+bool LeaseKeeper::concerns_us(const Event& event) const {
+  if (event.name == "task.claimed" || event.name == "task.progressed") return false;
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(held_, [&](const Held& held) { return held.lease.task == event.task; });
 }
 
 // The runs are told outside the lock: they may call back.

@@ -44,6 +44,10 @@ class LeaseKeeper {
   // The last word to the store; not while a step is under way. Afterwards step does nothing.
   [[nodiscard]] Status unregister(const std::string& reason);
 
+  // Heartbeats are seconds apart, and a cancel should not wait for one: reads what happened since the last look and, if
+  // it concerns something that is held, makes the next step beat. Returns how long until the next look is worth it.
+  Millis look_for_requests(MonoTime now);
+
   // Fences what ran short, then beats if it is time. `now` was read just before the call. Returns how long the caller
   // may wait before the next step; zero after a beat, since that may have taken long.
   Millis step(MonoTime now);
@@ -61,6 +65,7 @@ class LeaseKeeper {
   [[nodiscard]] Status send_registration_if_due(MonoTime now);
   [[nodiscard]] Status send_renewal(MonoTime now);
   void take_answer(const Lease& lease, LeaseState state, MonoTime expires_at);
+  [[nodiscard]] bool concerns_us(const Event& event) const;
   [[nodiscard]] Held* find(const Lease& lease);
   [[nodiscard]] std::vector<Lease> leases() const;
   [[nodiscard]] Millis until_next(MonoTime now) const;
@@ -74,10 +79,15 @@ class LeaseKeeper {
   std::vector<Held> held_;  // as many as the worker has slots
   MonoTime next_beat_{};
   MonoTime last_good_beat_{};
+  MonoTime next_look_{};
   bool registered_ = false;
   bool must_register_ = true;
   bool draining_ = false;
   bool gone_ = false;
+
+  // Of the stepping thread only.
+  std::uint64_t seen_changes_ = 0;
+  std::int64_t seen_event_ = 0;  // the latest that was looked at; from 0, the first look skips what is old
 };
 
 }  // namespace drover

@@ -36,12 +36,13 @@ class KeeperThread {
   KeeperThread(LeaseKeeper& keeper, const Waker& loop)
       : thread_(worker_thread([this, &keeper, &loop](const std::stop_token& stop) {
           while (!stop.stop_requested()) {
-            const Millis wait = keeper.step(system_clock().mono());
-            if (wait > Millis{0}) {
-              wait_for_wake(wake_, wake_, wait);
-            } else {
+            const Millis until_step = keeper.step(system_clock().mono());
+            if (until_step <= Millis{0}) {
               loop.wake();  // it waits for the first beat
+              continue;
             }
+            const Millis until_look = keeper.look_for_requests(system_clock().mono());
+            wait_for_wake(wake_, wake_, std::min(until_step, until_look));
           }
         })) {}
   ~KeeperThread() {

@@ -55,6 +55,13 @@ void FakeQueue::put(ClaimedTask task) {
   changed_.notify_all();
 }
 
+void FakeQueue::tell(std::int64_t seq, const std::string& name, const TaskId& task) {
+  const std::scoped_lock lock(mutex);
+  news.push_back({.seq = seq, .name = name, .task = task});
+  ++changes_;
+  changed_.notify_all();
+}
+
 std::string FakeQueue::log_text(LogStream stream) {
   const std::scoped_lock lock(mutex);
   std::string text;
@@ -101,11 +108,19 @@ Result<CancelOutcome> FakeQueue::cancel(const TaskId& /*id*/, const std::string&
 Result<Task> FakeQueue::retry(const TaskId& /*id*/) {
   return not_for_workers();
 }
-Result<std::vector<Event>> FakeQueue::events(std::int64_t /*after*/, int /*limit*/) {
-  return not_for_workers();
+Result<std::vector<Event>> FakeQueue::events(std::int64_t after, int limit) {
+  const std::scoped_lock lock(mutex);
+  calls.push_back(fmt::format("events {}", after));
+  if (outage) return std::unexpected(*outage);
+  std::vector<Event> page;
+  for (const Event& event : news) {
+    if (event.seq > after && static_cast<int>(page.size()) < limit) page.push_back(event);
+  }
+  return page;
 }
 Result<std::int64_t> FakeQueue::last_event_seq() {
-  return not_for_workers();
+  const std::scoped_lock lock(mutex);
+  return news.empty() ? 0 : news.back().seq;
 }
 Result<LogPage> FakeQueue::log(const TaskId& /*id*/, std::int64_t /*after*/, int /*limit*/) {
   return not_for_workers();

@@ -31,6 +31,8 @@ class FakeQueue final : public TaskQueue {
   std::map<std::string, std::deque<Error>> refusals;  // by lease id: what settle answers first
   std::optional<Backlog> backlog_answer;              // otherwise: what is in `ready`
 
+  std::vector<Event> news;  // what events gives out
+
   std::vector<std::string> calls;  // "register", "claim 3", "settle 1", …
   std::vector<WorkerInfo> registered;
   std::vector<std::string> unregistered;
@@ -50,6 +52,8 @@ class FakeQueue final : public TaskQueue {
     return changed_.wait_for(lock, bound, condition);
   }
   void put(ClaimedTask task);
+  // An event of that name, seq and task happened.
+  void tell(std::int64_t seq, const std::string& name, const TaskId& task);
   [[nodiscard]] std::string log_text(LogStream stream);
 
   Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override;

@@ -199,6 +199,58 @@ TEST_F(LeaseKeeperTest, AfterUnregisteringItIsSilent) {
   EXPECT_EQ(queue.calls, (Calls{"register", "unregister"}));
 }
 
+TEST_F(LeaseKeeperTest, ACancelDoesNotWaitForTheHeartbeat) {
+  settle_down();
+  keeper.hold(a.lease, now + kLease);
+  queue.lease_states[a.lease.id.to_string()] = LeaseState::kCancelRequested;
+  queue.tell(7, "task.cancel_requested", a.task.id);
+  now = now + Millis{300};
+  EXPECT_EQ(keeper.look_for_requests(now), Millis{0});
+  settle_down();
+  EXPECT_EQ(runs.stopped, (std::vector<FakeRuns::Stopped>{{a.lease, StopReason::kCancelled}}));
+}
+
+TEST_F(LeaseKeeperTest, NewsOfOthersAndOfOurOwnDoingCauseNoBeat) {
+  settle_down();
+  keeper.hold(a.lease, now + kLease);
+  queue.tell(1, "task.claimed", a.task.id);
+  queue.tell(2, "task.progressed", a.task.id);
+  queue.tell(3, "task.cancel_requested", b.task.id);
+  queue.calls.clear();
+  EXPECT_EQ(keeper.look_for_requests(now), Millis{250});
+  EXPECT_EQ(queue.calls, Calls{"events 0"});
+  now = now + Millis{100};
+  EXPECT_EQ(keeper.look_for_requests(now), Millis{150}) << "not more often than every 250 ms";
+  now = now + Millis{150};
+  EXPECT_EQ(keeper.look_for_requests(now), Millis{250}) << "nothing changed: the store is not asked";
+  queue.tell(4, "task.enqueued", b.task.id);
+  now = now + Millis{250};
+  EXPECT_EQ(keeper.look_for_requests(now), Millis{250});
+  EXPECT_EQ(queue.calls, (Calls{"events 0", "events 3"}));
+}
+
+TEST_F(LeaseKeeperTest, WithNothingHeldNoNewsAreRead) {
+  settle_down();
+  queue.tell(1, "task.cancel_requested", a.task.id);
+  queue.calls.clear();
+  EXPECT_EQ(keeper.look_for_requests(now), Millis{250});
+  EXPECT_TRUE(queue.calls.empty());
+}
+
+TEST_F(LeaseKeeperTest, TooMuchNewsIsSkippedWithABeat) {
+  settle_down();
+  keeper.hold(a.lease, now + kLease);
+  for (int seq = 1; seq <= 2000; ++seq) queue.tell(seq, "task.enqueued", b.task.id);
+  EXPECT_EQ(keeper.look_for_requests(now), Millis{0});
+  queue.calls.clear();
+  settle_down();
+  EXPECT_EQ(queue.calls, Calls{"renew 1"});
+  queue.tell(2001, "task.enqueued", b.task.id);
+  now = now + Millis{250};
+  EXPECT_EQ(keeper.look_for_requests(now), Millis{250});
+  EXPECT_EQ(queue.calls.back(), "events 2000");
+}
+
 TEST(CheckHeartbeat, ALeaseLastsForTwoBeats) {
   EXPECT_TRUE(check_heartbeat(Millis{30'000}, Millis{5'000}));
   EXPECT_TRUE(check_heartbeat(Millis{10'000}, Millis{5'000}));

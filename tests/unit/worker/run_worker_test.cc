@@ -116,13 +116,17 @@ TEST_F(RunWorkerTest, ACancelRequestReachesTheAgent) {
   PidPipe pids(dir.file("pid"));
   const ClaimedTask claimed = task(1, R"({"hang":true,"pid_file":")" + pids.path() + "\"}");
   queue.put(claimed);
-  start(config());
+  WorkerConfig slow_heart = config();
+  slow_heart.lease = kLong * 10;
+  slow_heart.heartbeat = kLong * 3;
+  start(slow_heart);
   const Watched agent(pids.wait());
   {
     const std::scoped_lock lock(queue.mutex);
     queue.lease_states[claimed.lease.id.to_string()] = LeaseState::kCancelRequested;
   }
-  EXPECT_TRUE(waits_for_settled(1));
+  queue.tell(1, "task.cancel_requested", claimed.task.id);
+  EXPECT_TRUE(waits_for_settled(1)) << "long before the next heartbeat";
   EXPECT_TRUE(std::holds_alternative<CancelConfirmed>(queue.settled[0].end));
   EXPECT_TRUE(agent.ends_within(Millis{0}));
   stop.request();
