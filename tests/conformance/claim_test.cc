@@ -114,7 +114,7 @@ TEST_P(Claim, ShowsTheEarlierRunsNewestFirst) {
   EXPECT_EQ(third.task.run, 3);
   ASSERT_EQ(third.earlier_runs.size(), 2U);
   EXPECT_EQ(third.earlier_runs[0].run, 2);
-  EXPECT_EQ(third.earlier_runs[0].error->error_class, ErrorClass::kKilled);
+  EXPECT_EQ(class_of(third.earlier_runs[0].error), ErrorClass::kKilled);
   EXPECT_EQ(third.earlier_runs[1].run, 1);
   EXPECT_EQ(third.earlier_runs[1].outcome, "retrying");
   EXPECT_EQ(third.earlier_runs[1].error, (TaskError{ErrorClass::kTimeout, "slow"}));

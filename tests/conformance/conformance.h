@@ -38,6 +38,13 @@ struct World {
 };
 void PrintTo(const World& world, std::ostream* out);
 
+inline std::optional<ErrorClass> class_of(const std::optional<TaskError>& error) {
+  return error ? std::optional(error->error_class) : std::nullopt;
+}
+inline std::string message_of(const std::optional<TaskError>& error) {
+  return error ? error->message : "no error";
+}
+
 class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
  protected:
   ConformanceTest() : fixture_(GetParam().open()) {}
@@ -102,7 +109,11 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   // What happened to a task, without the prefix: "enqueued claimed completed".
   [[nodiscard]] std::string story(const TaskId& id);
   [[nodiscard]] std::vector<Event> events_of(const TaskId& id);
-  [[nodiscard]] Event last_event_of(const TaskId& id) { return events_of(id).back(); }
+  [[nodiscard]] Event last_event_of(const TaskId& id) {
+    const auto events = events_of(id);
+    return events.at(events.size() - 1);
+  }
+  [[nodiscard]] RunSummary last_run_of(const TaskId& id) { return must(queue().runs(id)).at(0); }
   [[nodiscard]] std::vector<Event> all_events();
   [[nodiscard]] std::vector<Task> all_tasks(const TaskFilter& filter = {});
   [[nodiscard]] std::string log_text(const TaskId& id);

@@ -17,7 +17,7 @@ TEST_P(DeadlineFallback, WithoutAFallbackTheTaskFails) {
   pass(1ms);
   const Task task = get(id);
   EXPECT_EQ(task.state, TaskState::kFailed);
-  EXPECT_EQ(task.error->error_class, ErrorClass::kDeadline);
+  EXPECT_EQ(class_of(task.error), ErrorClass::kDeadline);
   EXPECT_EQ(task.finished_at, now());
   EXPECT_FALSE(task.fallback);
   EXPECT_EQ(story(id), "enqueued deadline_passed");
@@ -49,7 +49,7 @@ TEST_P(DeadlineFallback, HoldsInEveryUnfinishedState) {
   pass(2min);
   for (const TaskId& id : {blocked, scheduled, stalled.task, retried.task, pending}) {
     EXPECT_EQ(state(id), TaskState::kFailed);
-    EXPECT_EQ(get(id).error->error_class, ErrorClass::kDeadline);
+    EXPECT_EQ(class_of(get(id).error), ErrorClass::kDeadline);
     EXPECT_EQ(last_event_of(id).name, "task.deadline_passed");
   }
   EXPECT_TRUE(claim(1).empty());
@@ -62,9 +62,9 @@ TEST_P(DeadlineFallback, EndsARunningTaskAtOnce) {
   EXPECT_EQ(renew(lease), LeaseState::kLost);
   const Task task = get(lease.task);
   EXPECT_EQ(task.worker_id, std::nullopt);
-  const auto runs = must(queue().runs(lease.task));
-  EXPECT_EQ(runs.front().outcome, "deadline_passed");
-  EXPECT_EQ(runs.front().ended_at, now());
+  const RunSummary run = last_run_of(lease.task);
+  EXPECT_EQ(run.outcome, "deadline_passed");
+  EXPECT_EQ(run.ended_at, now());
   EXPECT_EQ(story(lease.task), "enqueued claimed deadline_passed");
 }
 
@@ -81,7 +81,7 @@ TEST_P(DeadlineFallback, SpansTheAttempts) {
   pass(2s);
   fail(start(id));
   pass(8s);
-  EXPECT_EQ(get(id).error->error_class, ErrorClass::kDeadline);
+  EXPECT_EQ(class_of(get(id).error), ErrorClass::kDeadline);
 }
 
 TEST_P(DeadlineFallback, InTimeItDoesNotMatter) {
@@ -104,7 +104,7 @@ TEST_P(DeadlineFallback, WinsOverADueTime) {
 TEST_P(DeadlineFallback, WinsOverALostLease) {
   const Lease lease = start_new({.type = "work", .deadline = 10s});
   pass(1h);
-  EXPECT_EQ(get(lease.task).error->error_class, ErrorClass::kDeadline);
+  EXPECT_EQ(class_of(get(lease.task).error), ErrorClass::kDeadline);
   EXPECT_EQ(get(lease.task).stalls, 0);
 }
 

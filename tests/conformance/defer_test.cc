@@ -56,7 +56,7 @@ TEST_P(Defer, PastMaxDefersItFails) {
     pass(1s);
   }
   EXPECT_EQ(defer(start(id), 1s), TaskState::kFailed);
-  EXPECT_EQ(get(id).error->error_class, ErrorClass::kRateLimited);
+  EXPECT_EQ(class_of(get(id).error), ErrorClass::kRateLimited);
   EXPECT_EQ(story(id), "enqueued claimed deferred due claimed deferred due claimed failed");
 }
 

@@ -32,8 +32,7 @@ TEST_P(ParentPolicy, FailEndsItAsFailed) {
   fail(start(parent), ErrorClass::kInvalid);
   const Task task = get(child);
   EXPECT_EQ(task.state, TaskState::kFailed);
-  ASSERT_TRUE(task.error.has_value());
-  EXPECT_EQ(task.error->error_class, ErrorClass::kParentFailed);
+  EXPECT_EQ(class_of(task.error), ErrorClass::kParentFailed);
   EXPECT_EQ(story(child), "enqueued failed");
 }
 

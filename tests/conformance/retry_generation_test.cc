@@ -47,9 +47,9 @@ TEST_P(RetryGeneration, KeepsTheHistoryOfRuns) {
   const auto runs = must(queue().runs(id));
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_EQ(runs[0].generation, 2);
-  EXPECT_EQ(runs[0].error->message, "second");
+  EXPECT_EQ(message_of(runs[0].error), "second");
   EXPECT_EQ(runs[1].generation, 1);
-  EXPECT_EQ(runs[1].error->message, "first");
+  EXPECT_EQ(message_of(runs[1].error), "first");
 }
 
 TEST_P(RetryGeneration, KeepsTheBody) {

@@ -124,7 +124,7 @@ TEST_P(SettleRetry, FailsForGoodWhenTheAttemptsAreUsedUp) {
   EXPECT_EQ(task.error, (TaskError{ErrorClass::kAgentError, "again"}));
   EXPECT_EQ(task.finished_at, now());
   EXPECT_EQ(story(id), "enqueued claimed retrying due claimed failed");
-  EXPECT_EQ(must(queue().runs(id)).front().outcome, "failed");
+  EXPECT_EQ(last_run_of(id).outcome, "failed");
 }
 
 TEST_P(SettleRetry, OneAttemptMeansNoRetry) {
@@ -197,7 +197,7 @@ TEST_P(SettleRetry, AResultThatIsNoJsonIsRefusedAndTheRunGoesOn) {
 TEST_P(SettleRetry, ALongErrorKeepsItsHeadAndItsTail) {
   const Lease lease = start_work();
   fail(lease, ErrorClass::kInvalid, "head" + std::string(100'000, 'x') + "tail");
-  const std::string text = get(lease.task).error->message;
+  const std::string text = message_of(get(lease.task).error);
   EXPECT_LT(text.size(), 50'000U);
   EXPECT_TRUE(text.starts_with("head"));
   EXPECT_TRUE(text.ends_with("tail"));
@@ -207,7 +207,7 @@ TEST_P(SettleRetry, ALongErrorKeepsItsHeadAndItsTail) {
 TEST_P(SettleRetry, AnErrorThatIsNoUtf8IsMadeReadable) {
   const Lease lease = start_work();
   fail(lease, ErrorClass::kInvalid, "bad \xff byte");
-  EXPECT_EQ(get(lease.task).error->message, "bad \xEF\xBF\xBD byte");
+  EXPECT_EQ(message_of(get(lease.task).error), "bad \xEF\xBF\xBD byte");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Sweepers: bounded per pass, honest about what is left, and no busier than they need to be.
+#include "engine/cascade.h"
 #include "unit/engine/engine_fixture.h"
 
 namespace drover::test {
@@ -125,6 +126,22 @@ TEST_F(SweepersTest, OneChainPassingItsDeadlinesEndsInOneOrder) {
   EXPECT_EQ(state(parent), TaskState::kFailed);
   EXPECT_TRUE(is_terminal(state(child)));
   EXPECT_EQ(must(engine_.last_event_seq()), 4);
+}
+
+TEST_F(SweepersTest, ABeatAfterTheSweeperLookedSavesTheLease) {
+  const Lease lease = start_work();
+  clock_.advance(30s);
+  const auto lapsed = must(store_->lapsed(std::nullopt, 10));
+  ASSERT_EQ(lapsed.size(), 1U);
+  must(engine_.renew("host:1:a", std::span(&lease, 1), 30s));
+
+  RecordView view(*store_);
+  const Policy policy;
+  Cascade cascade(view, rng_, policy, clock_.wall());
+  must(cascade.run(lapsed[0], trigger::LeaseLost{}));
+  const StepGroup group = cascade.take();
+  EXPECT_EQ(must(store_->apply(std::span(&group, 1))).at(0), Applied::kConflict);
+  EXPECT_EQ(must(engine_.complete(lease, {})), TaskState::kCompleted);
 }
 
 }  // namespace
