@@ -81,8 +81,8 @@ Outcome Sandbox::drover(const Arguments& arguments, std::string input, Millis bo
   return run_to_end(command(arguments, std::move(input)), bound);
 }
 
-std::unique_ptr<Process> Sandbox::start(const Arguments& arguments) const {
-  return std::make_unique<Process>(command(arguments, {}));
+std::unique_ptr<Process> Sandbox::start(const Arguments& arguments, std::string input) const {
+  return std::make_unique<Process>(command(arguments, std::move(input)));
 }
 
 EventStream Sandbox::events() const {

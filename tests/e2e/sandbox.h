@@ -45,7 +45,7 @@ class Sandbox {
   // Runs `drover ARGUMENTS` to its end.
   [[nodiscard]] Outcome drover(const Arguments& arguments, std::string input = {}, Millis bound = kHangs) const;
   // Starts it and lets it run.
-  [[nodiscard]] std::unique_ptr<Process> start(const Arguments& arguments) const;
+  [[nodiscard]] std::unique_ptr<Process> start(const Arguments& arguments, std::string input = {}) const;
   [[nodiscard]] EventStream events() const;
 
   // Short forms that throw when the command fails, and so end the test.

@@ -1,0 +1,353 @@
+#include "e2e/storm.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <system_error>
+
+#include "base/rng.h"
+#include "e2e/sandbox.h"
+#include "history/read.h"
+#include "worker/process_tree.h"
+
+namespace drover::e2e {
+namespace {
+
+constexpr const char* kType = "storm";
+constexpr int kExitConflict = 6;
+constexpr int kExitUnavailable = 7;
+constexpr Millis kProgressEvery{200};
+constexpr Millis kLeave{60'000};  // for workers that were asked to
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+class Storm {
+ public:
+  Storm(const StormPlan& plan, const std::function<void(const StormFigures&)>& on_progress)
+      : plan_(plan), on_progress_(on_progress), rng_(plan.seed) {}
+
+  StormOutcome run() {
+    started_ = mono_now();
+    follower_ = sandbox_.start({"events", "-f", "--after", "0", "--json"});
+    enqueue(plan_.tasks_at_once);
+    for (int i = 0; i < plan_.workers; ++i) workers_.push_back(start_worker());
+    rage();
+    calm_down();
+    judge();
+    figures_.took = mono_now() - started_;
+    return {figures_, faults_, faults_.empty() ? std::string() : keep_folder()};
+  }
+
+ private:
+  struct Worker {
+    std::unique_ptr<Process> process;
+    std::optional<Millis> wake_at;  // while it is frozen
+    std::optional<DeathWatch> tree;
+  };
+
+  void fault(std::string what) { faults_.push_back(std::move(what)); }
+  bool chance(int percent) { return rng_.below(100) < static_cast<std::uint64_t>(percent); }
+
+  // ---- the weather
+
+  void rage() {
+    Millis next_tick = mono_now() + plan_.tick;
+    while (!is_over()) {
+      if (mono_now() - started_ > plan_.bound) return fault(fmt::format("not over after {} ms", plan_.bound.count()));
+      if (const auto line = follower_->read_line(std::min(next_tick - mono_now(), kProgressEvery))) take_event(*line);
+      tell_progress();
+      if (mono_now() < next_tick) continue;
+      next_tick = std::max(next_tick + plan_.tick, mono_now());
+      tick();
+    }
+  }
+
+  [[nodiscard]] bool is_over() const {
+    return figures_.kills >= plan_.kills_min && figures_.enqueued >= plan_.tasks && unfinished_ == 0 &&
+           static_cast<int>(states_.size()) >= acknowledged_;
+  }
+
+  void tick() {
+    check_killed_trees();
+    wake_frozen();
+    if (chance(plan_.freeze_percent)) {
+      freeze_one();
+    } else {
+      kill_one();
+    }
+    const int rest = plan_.tasks - plan_.tasks_at_once;
+    const int share = (rest + plan_.kills_min - 1) / plan_.kills_min;
+    const int count = std::min(share, plan_.tasks - figures_.enqueued);
+    if (count > 0 && chance(plan_.abandon_percent)) {
+      abandon_enqueue(count);
+    } else if (count > 0) {
+      enqueue(count);
+    }
+    if (chance(plan_.cancel_percent)) meddle();
+  }
+
+  Worker start_worker() {
+    return {.process =
+                sandbox_.start({"work", "--type", kType, "--concurrency", std::to_string(plan_.concurrency), "--lease",
+                                format_duration(plan_.lease), "--heartbeat", format_duration(plan_.heartbeat), "--",
+                                AGENTSIM_BIN, "witness=" + sandbox_.file("witness")}),
+            .wake_at = {},
+            .tree = {}};
+  }
+
+  void kill_one() {
+    Worker& victim = workers_[rng_.below(workers_.size())];
+    killed_trees_.emplace_back(descendants_of(victim.process->pid()));
+    victim.process->signal(SIGKILL);
+    victim = start_worker();
+    ++figures_.kills;
+  }
+
+  void check_killed_trees() {
+    for (DeathWatch& tree : killed_trees_) {
+      if (!tree.all_dead(Millis{0})) fault("agents outlived their killed worker by a second");
+    }
+    killed_trees_.clear();
+  }
+
+  void freeze_one() {
+    Worker& victim = workers_[rng_.below(workers_.size())];
+    if (victim.wake_at) return;
+    victim.tree.emplace(descendants_of(victim.process->pid()));
+    victim.process->signal(SIGSTOP);
+    victim.wake_at = mono_now() + plan_.lease + plan_.tick;
+    ++figures_.freezes;
+  }
+
+  void wake_frozen() {
+    for (Worker& worker : workers_) {
+      if (!worker.wake_at || mono_now() < *worker.wake_at) continue;
+      if (!worker.tree->all_dead(Millis{0})) fault("agents of a frozen worker outlived its lease");
+      worker.process->signal(SIGCONT);
+      worker.wake_at.reset();
+    }
+  }
+
+  // ---- clients
+
+  std::string batch_line(const TaskId& id) {
+    const auto spread = static_cast<std::uint64_t>((plan_.task_max - plan_.task_min).count() + 1);
+    const Millis takes = plan_.task_min + Millis{static_cast<Millis::rep>(rng_.below(spread))};
+    return fmt::format(R"({{"type":"{}","id":"{}","request_id":"{}","max_stalls":{},"payload":{{"sleep_ms":{}}}}})",
+                       kType, id.to_string(), id.to_string(), plan_.max_stalls, takes.count()) +
+           "\n";
+  }
+
+  std::string make_batch(int count, std::vector<TaskId>& ids) {
+    std::string batch;
+    for (int i = 0; i < count; ++i) {
+      ids.push_back(new_task_id(rng_, system_clock().wall()));
+      batch += batch_line(ids.back());
+    }
+    figures_.enqueued += count;
+    return batch;
+  }
+
+  void log_calls(history::Call::Verb verb, const std::vector<TaskId>& ids, Millis invoked, history::Call::Answer answer,
+                 std::optional<TaskState> state = {}) {
+    for (const TaskId& id : ids) {
+      history_.calls.push_back({verb, id, MonoTime{invoked}, MonoTime{mono_now()}, answer, state});
+    }
+  }
+
+  // Runs a client to its end while the weather goes on: a worker that was frozen inside the store's lock holds the
+  // client up until it is woken.
+  Outcome client(const Arguments& arguments, std::string input = {}) {
+    const auto process = sandbox_.start(arguments, std::move(input));
+    const Millis end = mono_now() + kHangs;
+    Outcome outcome;
+    std::optional<Exit> exit;
+    while (!exit && mono_now() < end) {
+      outcome.out += process->read_rest(Millis{20});
+      exit = process->wait(Millis{5});
+      wake_frozen();
+    }
+    outcome.out += process->read_rest(Millis{0});
+    outcome.err = process->errors();
+    if (exit && exit->code) outcome.exit_code = *exit->code;
+    return outcome;
+  }
+
+  // A client that was told nothing asks again with the same request ids.
+  void enqueue(int count) {
+    constexpr int kTriesMax = 5;
+    std::vector<TaskId> ids;
+    const std::string batch = make_batch(count, ids);
+    for (int tries = 0; tries < kTriesMax; ++tries) {
+      const Millis invoked = mono_now();
+      const Outcome outcome = client({"enqueue", "--batch", "-"}, batch);
+      if (outcome.exit_code == 0) {
+        acknowledged_ += count;
+        acknowledged_ids_.insert(acknowledged_ids_.end(), ids.begin(), ids.end());
+        return log_calls(history::Call::Verb::kEnqueue, ids, invoked, history::Call::Answer::kOk);
+      }
+      log_calls(history::Call::Verb::kEnqueue, ids, invoked, history::Call::Answer::kUnknown);
+      if (outcome.exit_code != kExitUnavailable) break;
+    }
+    fault(fmt::format("an enqueue of {} tasks was refused", count));
+  }
+
+  void abandon_enqueue(int count) {
+    std::vector<TaskId> ids;
+    sandbox_.write_file("abandoned.ndjson", make_batch(count, ids));
+    const Millis invoked = mono_now();
+    const auto process = sandbox_.start({"enqueue", "--batch", "abandoned.ndjson"});
+    const auto exit = process->wait(Millis{static_cast<Millis::rep>(rng_.below(30))});
+    if (exit == Exit{.code = 0}) {
+      acknowledged_ += count;
+      return log_calls(history::Call::Verb::kEnqueue, ids, invoked, history::Call::Answer::kOk);
+    }
+    process->signal(SIGKILL);
+    [[maybe_unused]] const auto dead = process->wait(kHangs);
+    log_calls(history::Call::Verb::kEnqueue, ids, invoked, history::Call::Answer::kUnknown);
+  }
+
+  void meddle() {
+    if (acknowledged_ids_.empty()) return;
+    const TaskId id = acknowledged_ids_[rng_.below(acknowledged_ids_.size())];
+    ask(history::Call::Verb::kCancel, "cancel", id);
+    ++figures_.cancels;
+    if (chance(50)) ask(history::Call::Verb::kRetry, "retry", id);
+  }
+
+  void ask(history::Call::Verb verb, const char* command, const TaskId& id) {
+    const Millis invoked = mono_now();
+    const Outcome outcome = client({command, id.to_string(), "--json"});
+    using Answer = history::Call::Answer;
+    if (outcome.exit_code == 0) {
+      const auto answer = json::parse(outcome.out);
+      const auto state = answer ? parse_task_state(at(*answer, "state")) : std::nullopt;
+      return log_calls(verb, {id}, invoked, Answer::kOk, state);
+    }
+    if (outcome.exit_code != kExitConflict && outcome.exit_code != kExitUnavailable) {
+      fault(fmt::format("{} {}: exit code {}: {}", command, id.to_string(), outcome.exit_code, outcome.err));
+    }
+    log_calls(verb, {id}, invoked, outcome.exit_code == kExitConflict ? Answer::kRefused : Answer::kUnknown);
+  }
+
+  // ---- what is seen while it rages
+
+  void take_event(const std::string& line) {
+    const auto event = history::read_events(line + "\n");
+    if (!event) return fault(event.error().message);
+    const history::LoggedEvent& one = event->front();
+    const auto [known, is_new] = states_.try_emplace(one.task, one.state);
+    unfinished_ += is_new ? 1 : 0;
+    unfinished_ -= is_terminal(one.state) && (is_new || !is_terminal(known->second)) ? 1 : 0;
+    unfinished_ += !is_new && is_terminal(known->second) && !is_terminal(one.state) ? 1 : 0;
+    known->second = one.state;
+    figures_.leases_lost += one.name == "task.stalled" ? 1 : 0;
+    figures_.runs += one.name == "task.claimed" ? 1 : 0;
+    figures_.ended = static_cast<int>(states_.size()) - unfinished_;
+  }
+
+  void tell_progress() {
+    if (mono_now() < next_progress_) return;
+    next_progress_ = mono_now() + kProgressEvery;
+    figures_.took = mono_now() - started_;
+    on_progress_(figures_);
+  }
+
+  // ---- the end
+
+  void calm_down() {
+    for (Worker& worker : workers_) {
+      worker.process->signal(SIGCONT);
+      worker.process->signal(SIGTERM);
+    }
+    for (Worker& worker : workers_) {
+      if (worker.process->wait(kLeave) != Exit{.code = 0}) fault("a worker did not leave: " + worker.process->errors());
+    }
+    follower_.reset();
+    DeathWatch strays(sandbox_.all_task_processes());
+    if (!strays.all_dead(Millis{2'000})) {
+      for (const pid_t pid : strays.alive()) fault("a stray process: " + command_line_of(pid));
+    }
+  }
+
+  void judge() {
+    if (const Outcome fsck = sandbox_.drover({"fsck", "--json"}); fsck.out != "[]\n")
+      fault("fsck: " + fsck.out + fsck.err);
+    auto tasks = history::read_tasks(sandbox_.must({"list", "--json", "--limit", "1000000"}));
+    auto events = history::read_events(sandbox_.must({"events", "--json"}));
+    auto sightings = history::read_witness(read_file(sandbox_.file("witness")));
+    if (!tasks || !events || !sightings) return fault("the dump cannot be read");
+    history_.tasks = *std::move(tasks);
+    history_.events = *std::move(events);
+    history_.sightings = *std::move(sightings);
+
+    const history::Verdict verdict = history::check(history_);
+    if (!verdict.violations.empty()) fault(history::to_string(verdict.violations));
+    figures_.leases_lost = verdict.leases_lost;
+    figures_.runs = verdict.runs;
+    figures_.unknown_enqueues = verdict.unknown;
+    if (only_kills(plan_)) {
+      for (const history::FinalTask& task : history_.tasks) {
+        if (task.state != TaskState::kCompleted) {
+          fault(fmt::format("task {} is {}", task.id.to_string(), name_of(task.state)));
+        }
+      }
+    }
+    if (figures_.leases_lost < plan_.leases_lost_min) {
+      fault(fmt::format("only {} leases were lost: no storm", figures_.leases_lost));
+    }
+  }
+
+  std::string keep_folder() const {
+    namespace fs = std::filesystem;
+    const fs::path kept = fs::temp_directory_path() / fmt::format("kept-{}", sandbox_.folder().filename().string());
+    std::error_code error;
+    fs::create_directory(kept, error);
+    fs::copy(fs::path(sandbox_.store_path()).parent_path(), kept / "store", error);
+    fs::copy(sandbox_.file("witness"), kept / "witness", error);
+    return kept.string();
+  }
+
+  const StormPlan plan_;
+  const std::function<void(const StormFigures&)> on_progress_;
+  SeededRng rng_;
+  Sandbox sandbox_;
+  std::unique_ptr<Process> follower_;
+  std::vector<Worker> workers_;
+  std::vector<DeathWatch> killed_trees_;
+  history::History history_;
+  std::vector<TaskId> acknowledged_ids_;
+  int acknowledged_ = 0;
+  std::map<TaskId, TaskState> states_;  // by the events so far
+  int unfinished_ = 0;
+  Millis started_{0};
+  Millis next_progress_{0};
+  StormFigures figures_;
+  std::vector<std::string> faults_;
+};
+
+}  // namespace
+
+StormOutcome run_storm(const StormPlan& plan, const std::function<void(const StormFigures&)>& on_progress) {
+  return Storm(plan, on_progress).run();
+}
+
+std::string to_string(const StormFigures& figures) {
+  const double seconds = std::chrono::duration<double>(figures.took).count();
+  std::string text = fmt::format("{} of {} tasks ended, {} kills, {} leases lost, {} runs, {:.1f} s, {:.1f} tasks/s",
+                                 figures.ended, figures.enqueued, figures.kills, figures.leases_lost, figures.runs,
+                                 seconds, figures.ended / std::max(seconds, 0.001));
+  if (figures.freezes > 0) text += fmt::format(", {} freezes", figures.freezes);
+  if (figures.cancels > 0) text += fmt::format(", {} cancels", figures.cancels);
+  if (figures.unknown_enqueues > 0) text += fmt::format(", {} enqueues of unknown fate", figures.unknown_enqueues);
+  return text;
+}
+
+}  // namespace drover::e2e

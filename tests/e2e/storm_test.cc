@@ -1,0 +1,33 @@
+// Small storms for every day; `./dev soak storm` runs the large one.
+#include <gtest/gtest.h>
+
+#include "e2e/storm.h"
+
+namespace drover::e2e {
+namespace {
+
+void expect_survived(const StormPlan& plan) {
+  const StormOutcome outcome = run_storm(plan, [](const StormFigures&) {});
+  for (const std::string& fault : outcome.faults) ADD_FAILURE() << fault;
+  if (!outcome.folder.empty()) ADD_FAILURE() << "seed " << plan.seed << "; store and witness: " << outcome.folder;
+  std::cout << to_string(outcome.figures) << "\n";
+}
+
+TEST(StormTest, KilledWorkersLoseNothing) {
+  expect_survived({.tasks = 240, .tasks_at_once = 160, .kills_min = 8, .leases_lost_min = 8, .bound = Millis{120'000}});
+}
+
+TEST(StormTest, FreezesCancelsAndAbandonedClientsToo) {
+  expect_survived({.seed = 2,
+                   .tasks = 200,
+                   .tasks_at_once = 120,
+                   .kills_min = 6,
+                   .leases_lost_min = 6,
+                   .bound = Millis{120'000},
+                   .freeze_percent = 30,
+                   .cancel_percent = 80,
+                   .abandon_percent = 30});
+}
+
+}  // namespace
+}  // namespace drover::e2e
