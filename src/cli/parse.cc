@@ -290,7 +290,6 @@ void Grammar::add_task_flags(CLI::App& verb, TaskArguments* task) {
 
 void check_task(const TaskArguments& task) {
   if (task.spec.delay && task.spec.run_at) throw CLI::ValidationError("--delay and --at", "give one of them");
-  if (task.fallback && !task.spec.deadline) throw CLI::ValidationError("--fallback", "goes with --deadline");
 }
 
 void Grammar::add_enqueue() {

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
+#include "captured_output.h"
 #include "cli/context.h"
 #include "cli/watch.h"
 #include "support/printers.h"
@@ -12,20 +11,8 @@ namespace {
 // What a failed command prints and returns.
 class FailTest : public testing::Test {
  protected:
-  FailTest()
-      : fd_(::memfd_create("err", 0)),
-        context_{.common = {}, .environment = {}, .folder = {}, .out = Output(fd_, {}), .err = Output(fd_, {})} {}
-  ~FailTest() override { ::close(fd_); }
-
-  std::string written() {
-    std::string text(4096, '\0');
-    const ssize_t size = ::pread(fd_, text.data(), text.size(), 0);
-    text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-    return text;
-  }
-
-  int fd_;
-  Context context_;
+  CapturedOutput captured_;
+  Context context_{.common = {}, .environment = {}, .folder = {}, .out = captured_.output(), .err = captured_.output()};
 };
 
 TEST_F(FailTest, EveryCodeHasItsExitCode) {
@@ -44,7 +31,7 @@ TEST_F(FailTest, EveryCodeHasItsExitCode) {
 
 TEST_F(FailTest, TheMessageCarriesTheCode) {
   (void)context_.fail({ErrorCode::kNotFound, "there is no task \x1b[2Jx", "engine.get"});
-  EXPECT_EQ(written(), "drover: there is no task x (not_found)\n");
+  EXPECT_EQ(captured_.take(), "drover: there is no task x (not_found)\n");
 }
 
 TEST(FateTest, HasAnExitCode) {

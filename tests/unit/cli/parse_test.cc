@@ -240,7 +240,6 @@ TEST(UsageErrorTest, SaysWhatIsWrong) {
       {{"enqueue", "t", "--at", "tomorrow"}, "--at: ", "drover enqueue"},
       {{"enqueue", "t", "--timeout", "0s"}, "--timeout: must be longer than 0", "drover enqueue"},
       {{"enqueue", "t", "--retry", "sometimes"}, "--retry: ", "drover enqueue"},
-      {{"enqueue", "t", "--fallback", "1"}, "--fallback: goes with --deadline", "drover enqueue"},
       {{"enqueue", "t", "--max-attempts", "0"}, "--max-attempts: ", "drover enqueue"},
       {{"enqueue", "t", "--on-parent-failure", "cancle"}, "did you mean cancel?", "drover enqueue"},
       {{"list", "--state", "runing"}, "did you mean running?", "drover list"},
