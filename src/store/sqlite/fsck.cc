@@ -58,7 +58,7 @@ void raise_sequences(Transaction& transaction) {
 }
 
 // In this order: what later ones count is right by then.
-constexpr std::array kChecks{
+const std::array kChecks{
     Check{"sequence_behind", named_sql(embedded::fsck_sql, "find_sequence"), {}, raise_sequences},
     Check{"body_missing", named_sql(embedded::fsck_sql, "find_body_missing")},
     Check{"body_orphan", named_sql(embedded::fsck_sql, "find_body_orphan"),
