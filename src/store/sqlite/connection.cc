@@ -181,12 +181,16 @@ Connection::~Connection() {
 }
 
 RollbackGuard::~RollbackGuard() {
-  // Nothing is left to do if even this fails: the connection is of no use then, and says so at the next call.
-  if (db_.in_transaction()) sqlite3_exec(db_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  if (!db_.in_transaction()) return;
+  try {
+    db_.run("ROLLBACK");
+  } catch (const SqliteFailure&) {
+    // Nothing is left to do: the connection is of no use then, and says so at the next call.
+  }
 }
 
 Statement Connection::prepare(std::string_view sql) {
-  auto& cached = statements_[sql];
+  auto& cached = statements_[sql.data()];
   if (!cached) cached = std::make_unique<Statement::Cached>(compile(db_, sql, SQLITE_PREPARE_PERSISTENT));
   return {db_, cached.get()};
 }

@@ -141,7 +141,7 @@ class Connection {
 
  private:
   sqlite3* db_ = nullptr;
-  std::unordered_map<std::string_view, std::unique_ptr<Statement::Cached>> statements_;
+  std::unordered_map<const char*, std::unique_ptr<Statement::Cached>> statements_;  // by where the text is
 };
 
 // Whatever transaction is still open on the connection when this ends is rolled back.

@@ -4,51 +4,26 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "base/log.h"
+#include "store/sqlite/descriptor.h"
+#include "store/sqlite/file_lock.h"
 
 namespace drover::sqlite {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr mode_t kFileMode = 0600;
-// Between two looks at a lock that another process holds. Most holds last less than the first few.
-constexpr std::chrono::microseconds kPauseMin{50};
-constexpr std::chrono::microseconds kPauseMax{5'000};
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
-std::unexpected<Error> os_error(std::string_view what, const std::string& path, std::string_view operation) {
+std::unexpected<Error> cannot(std::string_view what, const std::string& path) {
   return fail(ErrorCode::kStoreUnavailable, fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)),
-              std::string(operation));
+              "sqlite.open");
 }
 
 class PosixSideFiles final : public SideFiles {
@@ -57,31 +32,16 @@ class PosixSideFiles final : public SideFiles {
       : path_(path), ballast_path_(path + "-ballast"), bell_path_(path + "-bell"), ballast_bytes_(ballast_bytes) {}
 
   Status open() {
-    const std::string lock_path = path_ + "-lock";
-    lock_ = Descriptor(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
-    if (!lock_.is_open()) return os_error("open", lock_path, "sqlite.open");
+    if (Status opened = lock_.open(path_ + "-lock"); !opened) return opened;
     bell_ = Descriptor(::open(bell_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
-    if (!bell_.is_open()) return os_error("open", bell_path_, "sqlite.open");
+    if (!bell_.is_open()) return cannot("open", bell_path_);
     stop_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!stop_.is_open()) return os_error("make", "an eventfd", "sqlite.open");
+    if (!stop_.is_open()) return cannot("make", "an eventfd");
     return {};
   }
 
-  Status lock(Millis wait) override {
-    const auto end = SteadyClock::now() + wait;
-    for (auto pause = kPauseMin;; pause = std::min(pause * 2, kPauseMax)) {
-      if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return {};
-      if (errno != EWOULDBLOCK && errno != EINTR) return os_error("lock", path_, "sqlite.lock");
-      if (SteadyClock::now() >= end) {
-        return fail(ErrorCode::kStoreUnavailable,
-                    fmt::format("{} is locked by another process, for longer than {} ms", path_, wait.count()),
-                    "sqlite.lock");
-      }
-      std::this_thread::sleep_for(pause);
-    }
-  }
-
-  void unlock() override { ::flock(lock_.get(), LOCK_UN); }
+  Status lock(Millis wait) override { return lock_.lock(wait); }
+  void unlock() override { lock_.unlock(); }
 
   void ring() override {
     ++rings_;
@@ -104,7 +64,7 @@ class PosixSideFiles final : public SideFiles {
   Room room() override {
     Room room;
     struct statvfs facts{};
-    if (::fstatvfs(lock_.get(), &facts) == 0) {
+    if (::fstatvfs(bell_.get(), &facts) == 0) {
       room.free_bytes = static_cast<std::int64_t>(facts.f_bavail * facts.f_frsize);
     }
     struct stat ballast{};
@@ -149,7 +109,7 @@ class PosixSideFiles final : public SideFiles {
   const std::string ballast_path_;
   const std::string bell_path_;
   const std::int64_t ballast_bytes_;
-  Descriptor lock_;
+  FileLock lock_;
   Descriptor bell_;
   Descriptor stop_;
   std::uint64_t rings_ = 0;

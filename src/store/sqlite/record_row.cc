@@ -147,7 +147,7 @@ void bind_fixed(Statement& statement, std::int64_t seq, const TaskRecord& record
                  record.depth);
 }
 
-void bind_moving(Statement& statement, const TaskRecord& record) {
+void bind_moving(Statement& statement, const TaskRecord& record, const Given& given) {
   const Task& task = record.task;
   statement.bind(static_cast<int>(task.state), task.priority, task.run_at, task.started_at, task.finished_at,
                  task.deadline_at, task.run, task.attempts, task.max_attempts, task.stalls, task.max_stalls,
@@ -159,7 +159,7 @@ void bind_moving(Statement& statement, const TaskRecord& record) {
   }
   statement.bind(task.worker_id, task.cancel_requested_at, task.cancel_reason, task.fallback);
   bind_error(statement, task.error);
-  statement.bind(task.exit_code, record.revision, record.lease, record.lease_beats, record.place, record.unmet_parents,
+  statement.bind(task.exit_code, given.revision, record.lease, record.lease_beats, given.place, record.unmet_parents,
                  record.dependents, record.children, record.ended_by, record.cascade_due);
 }
 

@@ -16,9 +16,15 @@ namespace drover::sqlite {
 // From the columns of task, body and output.
 [[nodiscard]] TaskRecord read_all(Statement& row);
 
+// What the store gives a record with every step.
+struct Given {
+  std::int64_t revision = 0;
+  std::int64_t place = 0;
+};
+
 // The columns that are fixed at enqueue, and those that steps move, in the order of the table.
 void bind_fixed(Statement& statement, std::int64_t seq, const TaskRecord& record);
-void bind_moving(Statement& statement, const TaskRecord& record);
+void bind_moving(Statement& statement, const TaskRecord& record, const Given& given);
 void bind_body(Statement& statement, std::int64_t seq, const Task& task);
 // What the texts of a task take, near enough for retention.
 [[nodiscard]] std::int64_t body_bytes(const Task& task);

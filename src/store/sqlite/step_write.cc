@@ -19,12 +19,9 @@ constexpr std::string_view kPutResult = named_sql(embedded::tasks_sql, "put_resu
 constexpr std::string_view kInsertRun = named_sql(embedded::tasks_sql, "insert_run");
 constexpr std::string_view kEndRun = named_sql(embedded::tasks_sql, "end_run");
 
-// The record as it goes into the table.
-TaskRecord stored_form(Transaction& transaction, const Step& step, std::int64_t revision) {
-  TaskRecord record = step.next;
-  record.revision = revision;
-  if (record.place == 0 && is_claimable(record.task.state)) record.place = transaction.next_place();
-  return record;
+Given give(Transaction& transaction, const TaskRecord& next, std::int64_t revision) {
+  const bool to_tail = next.place == 0 && is_claimable(next.task.state);
+  return {revision, to_tail ? transaction.next_place() : next.place};
 }
 
 void add_events(Transaction& transaction, const Step& step) {
@@ -75,13 +72,10 @@ std::int64_t insert_task(Transaction& transaction, const Step& step) {
   const Task& task = step.next.task;
   const std::int64_t seq = transaction.next_task_seq();
   const std::int64_t bytes = body_bytes(task);
-  {
-    const TaskRecord record = stored_form(transaction, step, 1);
-    Statement insert = db.prepare(kInsertTask);
-    bind_fixed(insert, seq, record);
-    bind_moving(insert, record);
-    insert.bind(nullptr, nullptr, bytes).run();
-  }
+  Statement insert = db.prepare(kInsertTask);
+  bind_fixed(insert, seq, step.next);
+  bind_moving(insert, step.next, give(transaction, step.next, 1));
+  insert.bind(nullptr, nullptr, bytes).run();
   Statement insert_body = db.prepare(kInsertBody);
   bind_body(insert_body, seq, task);
   insert_body.run();
@@ -101,9 +95,8 @@ void update_task(Transaction& transaction, const Stored& stored, const Step& ste
   const bool running = task.state == TaskState::kRunning;
   CHECK(!running || !step.next.lease.is_none());
   const std::int64_t bytes = stored.held_bytes + result_growth(transaction, stored.seq, step);
-  const TaskRecord record = stored_form(transaction, step, stored.revision + 1);
   Statement update = transaction.db().prepare(kUpdateTask);
-  bind_moving(update, record);
+  bind_moving(update, step.next, give(transaction, step.next, stored.revision + 1));
   update.bind(bytes, running && !lease);
   if (lease) {
     update.bind(lease->until.since_origin, lease->renewed.since_origin);
