@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/help_texts.h"
+#include "cli/read_value.h"
 
 namespace drover::cli {
 namespace {
@@ -19,103 +20,13 @@ constexpr std::string_view kCommonGroup = "Common options";
 template <class T>
 using Reader = std::function<Result<T>(std::string_view)>;
 
-// ---- values
-
-Result<std::int64_t> read_integer(std::string_view text, std::int64_t min, std::int64_t max) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < min || value > max) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is no whole number from {} to {}", quoted_excerpt(text), min, max));
-  }
-  return value;
-}
-
-Reader<int> integer_between(int min, int max) {
+// A whole number within the bounds.
+Reader<int> integer_between(Bounds bounds) {
   return [=](std::string_view text) -> Result<int> {
-    const auto value = read_integer(text, min, max);
+    const auto value = read_integer(text, bounds);
     if (!value) return std::unexpected(value.error());
     return static_cast<int>(*value);
   };
-}
-
-Result<std::string> read_name(std::string_view text) {
-  if (is_name(text)) return std::string(text);
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} is no name: 1 to 128 letters, digits and _ . : @ -", quoted_excerpt(text)));
-}
-
-Result<TaskId> read_task_id(std::string_view text) {
-  if (const auto id = TaskId::parse(text)) return *id;
-  return fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format("{} is no task id, which looks like 01920f5e-7a3c-7def-8123-456789abcdef", quoted_excerpt(text)));
-}
-
-Result<std::string> read_text(std::string_view text) {
-  if (is_utf8(text)) return std::string(text);
-  return fail(ErrorCode::kInvalidArgument, "is not UTF-8");
-}
-
-template <class T>
-Result<T> choose(std::string_view text, std::optional<T> found, std::span<const std::string_view> known) {
-  if (found) return *found;
-  const std::string_view near = closest_word(text, known);
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} is none of {}{}", quoted_excerpt(text), fmt::join(known, ", "),
-                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));
-}
-
-Result<TaskState> read_state(std::string_view text) {
-  std::array<std::string_view, kTaskStateCount> names;
-  for (int i = 0; i < kTaskStateCount; ++i) names[static_cast<std::size_t>(i)] = name_of(static_cast<TaskState>(i));
-  return choose(text, parse_task_state(text), names);
-}
-
-Result<std::vector<TaskState>> read_states(std::string_view text) {
-  std::vector<TaskState> states;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    const auto state = read_state(text.substr(0, comma));
-    if (!state) return std::unexpected(state.error());
-    states.push_back(*state);
-    if (comma == std::string_view::npos) return states;
-    text.remove_prefix(comma + 1);
-  }
-}
-
-Result<OnParentFailure> read_on_parent_failure(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"cancel", "fail", "run"};
-  return choose(text, parse_on_parent_failure(text), kNames);
-}
-
-Result<LogLevel> read_log_level(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"debug", "info", "warn", "error", "off"};
-  return choose(text, parse_log_level(text), kNames);
-}
-
-Result<ColorChoice> read_color(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"auto", "always", "never"};
-  std::optional<ColorChoice> choice;
-  for (std::size_t i = 0; i < std::size(kNames); ++i) {
-    if (text == kNames[i]) choice = static_cast<ColorChoice>(i);
-  }
-  return choose(text, choice, kNames);
-}
-
-Result<Shell> read_shell(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"bash", "zsh", "fish"};
-  std::optional<Shell> shell;
-  for (std::size_t i = 0; i < std::size(kNames); ++i) {
-    if (text == kNames[i]) shell = static_cast<Shell>(i);
-  }
-  return choose(text, shell, kNames);
-}
-
-Result<Millis> read_positive_duration(std::string_view text) {
-  auto duration = parse_duration(text);
-  if (duration && *duration <= Millis{0}) return fail(ErrorCode::kInvalidArgument, "must be longer than 0");
-  return duration;
 }
 
 // ---- defining options
@@ -274,14 +185,13 @@ void Grammar::add_task_flags(CLI::App& verb, TaskArguments* task) {
   add_value<std::string>(verb, "--request-id", "R", &spec->request_id, read_name,
                          "the same request again gives the same task");
   add_list<std::string>(verb, "--tag", "T", &spec->tags, read_name, "a label to find it by");
-  add_value<int>(verb, "--max-attempts", "N", &spec->max_attempts, integer_between(1, 1'000'000),
+  add_value<int>(verb, "--max-attempts", "N", &spec->max_attempts, integer_between(kMaxAttemptsBounds),
                  "counted runs before it fails");
   add_value<RetryPolicy>(verb, "--retry", "KIND:ARGS", &spec->retry, parse_retry_policy,
                          "exponential:1s,2,300s  linear:60ms  fixed:1s  list:1s,5s,30s");
-  add_value<Millis>(verb, "--timeout", "D", &spec->timeout, read_positive_duration, "how long one run may take");
-  add_value<Millis>(verb, "--idle-timeout", "D", &spec->idle_timeout, read_positive_duration,
-                    "how long a run may be silent");
-  add_value<Millis>(verb, "--deadline", "D", &spec->deadline, read_positive_duration,
+  add_value<Millis>(verb, "--timeout", "D", &spec->timeout, read_time_limit, "how long one run may take");
+  add_value<Millis>(verb, "--idle-timeout", "D", &spec->idle_timeout, read_time_limit, "how long a run may be silent");
+  add_value<Millis>(verb, "--deadline", "D", &spec->deadline, read_time_limit,
                     "when it must have ended, all runs together");
   add_value<std::string>(verb, "--fallback", "JSON", &task->fallback, read_text, "its result if the deadline passes");
   verb.add_flag_function(
@@ -333,7 +243,7 @@ void Grammar::add_list_verb() {
       "only these states: blocked scheduled pending running stalled completed failed cancelled");
   add_value<std::string>(*verb, "--tag", "T", &filter->tag, read_name, "only with this tag");
   add_value<TaskId>(*verb, "--parent", "ID", &filter->parent_id, read_task_id, "only what this task spawned");
-  add_value<int>(*verb, "--limit", "N", &options->limit, integer_between(1, 1'000'000),
+  add_value<int>(*verb, "--limit", "N", &options->limit, integer_between({1, 1'000'000}),
                  fmt::format("at most so many; default {}", kListLimitDefault));
   add_value<std::string>(*verb, "--cursor", "C", &options->cursor, read_text,
                          "go on where the list before this one ended");
@@ -359,7 +269,7 @@ void Grammar::add_logs() {
   auto [verb, options] = add_verb<LogsOptions>(root_, "logs", "Tasks");
   add_task_id(*verb, &options->id);
   verb->add_flag("-f,--follow", options->follow, "go on until the task ends");
-  add_value<int>(*verb, "--run", "N", &options->run, integer_between(1, 1'000'000'000), "only this run");
+  add_value<int>(*verb, "--run", "N", &options->run, integer_between({1, 1'000'000'000}), "only this run");
   add_json(*verb, &options->format, "print one JSON object a line");
 }
 
@@ -380,11 +290,11 @@ void Grammar::add_events() {
   auto [verb, options] = add_verb<EventsOptions>(root_, "events", "Operating");
   verb->add_flag("-f,--follow", options->follow, "go on with what happens next; without --after only that");
   const auto read_seq = [](std::string_view text) {
-    return read_integer(text, 0, std::numeric_limits<std::int64_t>::max());
+    return read_integer(text, {0, std::numeric_limits<std::int64_t>::max()});
   };
   add_value<std::int64_t>(*verb, "--after", "SEQ", &options->after, read_seq,
                           "events after this one; 0: from the first");
-  add_value<int>(*verb, "--limit", "N", &options->limit, integer_between(1, 1'000'000'000), "at most so many");
+  add_value<int>(*verb, "--limit", "N", &options->limit, integer_between({1, 1'000'000'000}), "at most so many");
   add_json(*verb, &options->format, "print one JSON object a line");
 }
 
@@ -394,12 +304,12 @@ void Grammar::add_work() {
       ->allow_extra_args();
   add_list<std::string>(*verb, "--queue", "Q", &options->queues, read_name, "serve all types of this queue")
       ->allow_extra_args();
-  add_value<int>(*verb, "--concurrency", "N", &options->concurrency, integer_between(1, 10'000),
+  add_value<int>(*verb, "--concurrency", "N", &options->concurrency, integer_between({1, 1'000}),
                  "how many at once; default 1, or the profile's");
   verb->add_flag("--until-empty", options->until_empty, "end when nothing is left to do");
-  add_value<Millis>(*verb, "--lease", "D", &options->lease, read_positive_duration,
+  add_value<Millis>(*verb, "--lease", "D", &options->lease, read_time_limit,
                     "how long a silent worker keeps its tasks; default 30s");
-  CLI::Option* heartbeat = add_value<Millis>(*verb, "--heartbeat", "D", &options->heartbeat, read_positive_duration,
+  CLI::Option* heartbeat = add_value<Millis>(*verb, "--heartbeat", "D", &options->heartbeat, read_time_limit,
                                              "how often leases are renewed; default 5s, at most lease/6");
   finish_[verb] = [this, heartbeat, options = options] {
     if (options->types.empty() && options->queues.empty())
@@ -418,7 +328,7 @@ void Grammar::add_up() {
 
 void Grammar::add_progress() {
   auto [verb, options] = add_verb<ProgressOptions>(root_, "progress", "Running");
-  add_value<int>(*verb, "PERCENT", "", &options->percent, integer_between(0, 100), "0 to 100")->required();
+  add_value<int>(*verb, "PERCENT", "", &options->percent, integer_between({0, 100}), "0 to 100")->required();
   add_value<std::string>(*verb, "MESSAGE", "", &options->message, read_text, "what is being done");
 }
 

@@ -1,0 +1,108 @@
+#include "cli/read_value.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <span>
+
+#include "base/text.h"
+
+namespace drover::cli {
+namespace {
+
+template <class T>
+Result<T> choose(std::string_view text, std::optional<T> found, std::span<const std::string_view> known) {
+  if (found) return *found;
+  const std::string_view near = closest_word(text, known);
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} is none of {}{}", quoted_excerpt(text), fmt::join(known, ", "),
+                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+}
+
+// `names` in the order of the enumerators.
+template <class Enum>
+Result<Enum> choose_by_place(std::string_view text, std::span<const std::string_view> names) {
+  std::optional<Enum> found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (text == names[i]) found = static_cast<Enum>(i);
+  }
+  return choose(text, found, names);
+}
+
+Result<TaskState> read_state(std::string_view text) {
+  std::array<std::string_view, kTaskStateCount> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_of(static_cast<TaskState>(i));
+  return choose(text, parse_task_state(text), names);
+}
+
+}  // namespace
+
+Result<std::int64_t> read_integer(std::string_view text, Bounds bounds) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < bounds.min || value > bounds.max) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("expected a whole number from {} to {}, not {}", bounds.min,
+                                                         bounds.max, quoted_excerpt(text)));
+  }
+  return value;
+}
+
+Result<std::string> read_name(std::string_view text) {
+  if (auto valid = check_name(text); !valid) return std::unexpected(valid.error());
+  return std::string(text);
+}
+
+Result<std::string> read_text(std::string_view text) {
+  if (is_utf8(text)) return std::string(text);
+  return fail(ErrorCode::kInvalidArgument, "expected UTF-8 text");
+}
+
+Result<TaskId> read_task_id(std::string_view text) {
+  if (const auto id = TaskId::parse(text)) return *id;
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} is no task id, which looks like 01920f5e-7a3c-7def-8123-456789abcdef", quoted_excerpt(text)));
+}
+
+Result<Millis> read_time_limit(std::string_view text) {
+  auto limit = parse_duration(text);
+  if (!limit) return limit;
+  if (auto valid = check_time_limit(*limit); !valid) return std::unexpected(valid.error());
+  return limit;
+}
+
+Result<std::vector<TaskState>> read_states(std::string_view text) {
+  std::vector<TaskState> states;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const auto state = read_state(text.substr(0, comma));
+    if (!state) return std::unexpected(state.error());
+    states.push_back(*state);
+    if (comma == std::string_view::npos) return states;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<OnParentFailure> read_on_parent_failure(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"cancel", "fail", "run"};
+  return choose(text, parse_on_parent_failure(text), kNames);
+}
+
+Result<LogLevel> read_log_level(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"debug", "info", "warn", "error", "off"};
+  return choose(text, parse_log_level(text), kNames);
+}
+
+Result<ColorChoice> read_color(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"auto", "always", "never"};
+  return choose_by_place<ColorChoice>(text, kNames);
+}
+
+Result<Shell> read_shell(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"bash", "zsh", "fish"};
+  return choose_by_place<Shell>(text, kNames);
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,27 @@
+// The values of flags and arguments. Errors are kInvalidArgument; the caller names the flag.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.h"
+#include "core/spec_check.h"
+#include "drover/task.h"
+
+namespace drover::cli {
+
+[[nodiscard]] Result<std::int64_t> read_integer(std::string_view text, Bounds bounds);
+[[nodiscard]] Result<std::string> read_name(std::string_view text);
+[[nodiscard]] Result<std::string> read_text(std::string_view text);
+[[nodiscard]] Result<TaskId> read_task_id(std::string_view text);
+[[nodiscard]] Result<Millis> read_time_limit(std::string_view text);
+// One or more states with commas between them.
+[[nodiscard]] Result<std::vector<TaskState>> read_states(std::string_view text);
+[[nodiscard]] Result<OnParentFailure> read_on_parent_failure(std::string_view text);
+[[nodiscard]] Result<LogLevel> read_log_level(std::string_view text);
+[[nodiscard]] Result<ColorChoice> read_color(std::string_view text);
+[[nodiscard]] Result<Shell> read_shell(std::string_view text);
+
+}  // namespace drover::cli
