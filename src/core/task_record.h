@@ -22,6 +22,7 @@ struct TaskRecord {
   int depth = 0;                   // spawners above it
   std::optional<TaskId> ended_by;  // the parent whose end ended this task
   bool cascade_due = false;        // it ended, but its dependents were too many for one step: a sweeper goes on
+  std::optional<Millis> deadline_span;  // from enqueue, or from an operator's retry, to deadline_at
   std::string request_hash;        // fingerprint of the request's body, with request_id
 
   bool operator==(const TaskRecord&) const = default;

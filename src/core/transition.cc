@@ -324,7 +324,7 @@ void reopen(Change& change, int unmet_parents) {
   task.error.reset();
   task.exit_code.reset();
   write_result(change, std::nullopt);
-  if (task.deadline_at) task.deadline_at = change.context.now + (*task.deadline_at - task.created_at);
+  if (next.deadline_span) task.deadline_at = change.context.now + *next.deadline_span;
   next.ended_by.reset();
   next.cascade_due = false;
   next.unmet_parents = unmet_parents;

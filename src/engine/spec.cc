@@ -80,6 +80,7 @@ Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, 
   if (spec.run_at) task.run_at = spec.run_at;
   if (spec.delay) task.run_at = now + *spec.delay;
   task.deadline_at = deadline_of(spec, type, now);
+  if (task.deadline_at) record.deadline_span = *task.deadline_at - now;
   choose(task.max_attempts, spec.max_attempts, type.max_attempts);
   choose(task.max_stalls, spec.max_stalls, type.max_stalls);
   choose(task.max_defers, spec.max_defers, type.max_defers);

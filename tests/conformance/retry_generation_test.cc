@@ -93,6 +93,9 @@ TEST_P(RetryGeneration, TheDeadlineCountsAfresh) {
   pass(1min);
   ASSERT_EQ(state(id), TaskState::kFailed);
   EXPECT_EQ(retry(id).deadline_at, now() + 1min);
+  pass(1h);
+  ASSERT_EQ(state(id), TaskState::kFailed);
+  EXPECT_EQ(retry(id).deadline_at, now() + 1min) << "the time before the first retry must not count";
   sweep();
   EXPECT_EQ(state(id), TaskState::kPending);
 }

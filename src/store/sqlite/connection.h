@@ -62,6 +62,10 @@ class Statement {
   [[nodiscard]] TaskId task_id();
   [[nodiscard]] Time time() { return Time(Millis(integer())); }
   [[nodiscard]] Millis millis() { return Millis(integer()); }
+  [[nodiscard]] std::optional<Millis> maybe_millis() {
+    const std::optional<std::int64_t> count = maybe_integer();
+    return count ? std::optional(Millis(*count)) : std::nullopt;
+  }
   [[nodiscard]] std::optional<std::int64_t> maybe_integer();
   [[nodiscard]] std::optional<int> maybe_small();
   [[nodiscard]] std::optional<std::string> maybe_text();

@@ -130,6 +130,7 @@ TaskRecord read_head(Statement& row) {
   read_fixed(row, record);
   read_moving(row, record);
   skip_own(row);
+  record.deadline_span = row.maybe_millis();
   return record;
 }
 

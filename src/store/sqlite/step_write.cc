@@ -75,7 +75,7 @@ std::int64_t insert_task(Transaction& transaction, const Step& step) {
   Statement insert = db.prepare(kInsertTask);
   bind_fixed(insert, seq, step.next);
   bind_moving(insert, step.next, give(transaction, step.next, 1));
-  insert.bind(nullptr, nullptr, bytes).run();
+  insert.bind(nullptr, nullptr, bytes, step.next.deadline_span).run();
   Statement insert_body = db.prepare(kInsertBody);
   bind_body(insert_body, seq, task);
   insert_body.run();
