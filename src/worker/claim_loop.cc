@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 
 namespace drover {
@@ -71,7 +72,9 @@ bool ClaimLoop::finished() const {
 
 void ClaimLoop::settle(MonoTime now) {
   const std::size_t count = std::min(ended_.size(), kSettleBatchMax);
+  failpoint("worker.before_settle");
   const auto answers = queue_.settle(std::span(ended_).first(count));
+  failpoint("worker.after_settle");
   CHECK(answers.size() == count);
 
   std::vector<RunEnded> again;
@@ -138,6 +141,7 @@ void ClaimLoop::claim(MonoTime now) {
     take_refusal(claimed.error(), now);
     return;
   }
+  failpoint("worker.after_claim");
   CHECK(claimed->size() <= static_cast<std::size_t>(free_slots));
   backoff_ = Millis{0};
   left_slot_free_ = claimed->size() < static_cast<std::size_t>(free_slots);

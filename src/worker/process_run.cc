@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/failpoint.h"
 #include "base/log.h"
 
 namespace drover {
@@ -64,6 +65,7 @@ Status ProcessRun::try_start() {
                           .lease = host_.options.lease});
   if (!shim) return std::unexpected(shim.error());
   shim_ = *std::move(shim);
+  failpoint("worker.after_spawn");
   input_ = task.payload ? *task.payload : task.prompt.value_or("");
   watch_shim();
   return {};

@@ -23,7 +23,7 @@ class Waker {
   UniqueFd fd_;
 };
 
-// Asks a worker to leave. The first request lets work finish for the drain time, the second stops it, the third kills
+// Asks one worker to leave. The first request lets work finish for the drain time, the second stops it, the third kills
 // it.
 class StopSignal {
  public:

@@ -118,13 +118,13 @@ TEST_F(ProcessDeathTest, AFrozenShimIsKilledAfterItsGrace) {
 
 TEST_F(ProcessDeathTest, WithoutRenewalsTheShimEndsTheRunBeforeTheLeaseDoes) {
   ProcessRunsOptions options = RunsFixture::default_options();
-  options.lease = Millis{1'500};
+  options.lease = Millis{3'000};
   RunsFixture short_leases(std::move(options));
   ClaimedTask claimed = numbered_task(1);
   claimed.task.payload = "{" + json_member("pid_file", agents) + "," + json_member("grandchild", grandchildren) +
                          R"(,"ignore_term":true,"hang":true})";
-  const MonoTime expires_at = system_clock().mono() + Millis{1'500};
-  short_leases.start(std::move(claimed), Millis{1'500});
+  const MonoTime expires_at = system_clock().mono() + Millis{3'000};
+  short_leases.start(std::move(claimed), Millis{3'000});
   const Watched agent(agents.wait());
   const Watched grandchild(grandchildren.wait());
   EXPECT_TRUE(agent.ends_within(expires_at - system_clock().mono()));
@@ -134,11 +134,11 @@ TEST_F(ProcessDeathTest, WithoutRenewalsTheShimEndsTheRunBeforeTheLeaseDoes) {
 
 TEST_F(ProcessDeathTest, RenewalsKeepARunAlive) {
   ProcessRunsOptions options = RunsFixture::default_options();
-  options.lease = Millis{1'500};
+  options.lease = Millis{3'000};
   RunsFixture short_leases(std::move(options));
   ClaimedTask claimed = numbered_task(1);
-  claimed.task.payload = R"({"sleep_ms":2500,"print":"1"})";
-  const Lease lease = short_leases.start(std::move(claimed), Millis{1'500});
+  claimed.task.payload = R"({"sleep_ms":4000,"print":"1"})";
+  const Lease lease = short_leases.start(std::move(claimed), Millis{3'000});
   short_leases.runs().lease_renewed(lease, system_clock().mono() + Millis{60'000});
   EXPECT_EQ(get_end<Completion>(short_leases.wait_ended()).result, "1");
 }
@@ -164,7 +164,7 @@ TEST_F(DeadWorkerTest, KilledWorkersLeaveNothingBehind) {
 }
 
 TEST_F(DeadWorkerTest, AFrozenWorkersAgentIsDeadBeforeTheLeaseIs) {
-  constexpr Millis kLease{3'000};
+  constexpr Millis kLease{4'000};
   const Child worker(victim_argv(kLease));
   const Watched agent(agents.wait());
   const Watched grandchild(grandchildren.wait());
@@ -176,7 +176,7 @@ TEST_F(DeadWorkerTest, AFrozenWorkersAgentIsDeadBeforeTheLeaseIs) {
 }
 
 TEST_F(DeadWorkerTest, RenewedLeasesOutliveTheirFirstTerm) {
-  constexpr Millis kLease{1'200};
+  constexpr Millis kLease{2'400};
   const Child worker(victim_argv(kLease));
   const Watched agent(agents.wait());
   EXPECT_FALSE(agent.ends_within(kLease * 2)) << "the heartbeat keeps it";

@@ -35,6 +35,18 @@ ClaimedTask task_with_payload(const std::string& payload) {
   return claimed;
 }
 
+// Sanitizers keep shadows of memory, so that its cost says nothing.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define DROVER_TEST_SANITIZED
+#endif
+#endif
+#if defined(DROVER_TEST_SANITIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 // A number in kB from /proc/self/status.
 long memory_kb(const std::string& name) {
   std::ifstream status("/proc/self/status");
@@ -125,10 +137,10 @@ TEST(ProcessRuns, ExitsAndSignalsKeepTheirMeaning) {
   EXPECT_EQ(get_end<Failure>(fixture.wait_ended()).message, "exit code 3: it broke");
   fixture.start_agent(R"({"exit":75})");
   EXPECT_EQ(get_end<Failure>(fixture.wait_ended()).error_class, ErrorClass::kRateLimited);
-  fixture.start_agent(R"({"signal":11})");
+  fixture.start_agent(R"({"signal":10})");
   const RunEnded killed = fixture.wait_ended();
   EXPECT_EQ(get_end<Failure>(killed).error_class, ErrorClass::kKilled);
-  EXPECT_EQ(get_end<Failure>(killed).message, "killed by SIGSEGV");
+  EXPECT_EQ(get_end<Failure>(killed).message, "killed by SIGUSR1");
 }
 
 TEST(ProcessRuns, OutputGoesToTheLogAndAllOfItToAPrivateFile) {
@@ -183,7 +195,9 @@ TEST(ProcessRuns, AHundredMegabytesCostLittleMemory) {
   // The fake queue keeps what it is sent; a store would not.
   long logged = 0;
   for (const LogChunk& chunk : fixture.queue.log_chunks) logged += static_cast<long>(chunk.text.size());
-  EXPECT_LT(cost_kb - 2 * logged / 1024, 16 * 1024) << "logged " << logged;
+  if (!kSanitized) {
+    EXPECT_LT(cost_kb - 2 * logged / 1024, 16 * 1024) << "logged " << logged;
+  }
   EXPECT_NE(fixture.queue.log_text(LogStream::kDrover).find("left out"), std::string::npos);
 }
 
