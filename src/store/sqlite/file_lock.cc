@@ -35,7 +35,7 @@ bool change_turn(int fd, short type) {
 }
 
 bool try_turn(int fd) {
-  return change_turn(fd, F_WRLCK) || true;
+  return change_turn(fd, F_WRLCK);
 }
 void give_turn_up(int fd) {
   change_turn(fd, F_UNLCK);
