@@ -44,19 +44,19 @@ std::string ids(std::span<const Task> tasks) {
 int run(const ListOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto page = list_tasks((*opened)->queue(), options);
-  if (!page) return context.fail(page.error());
+  const auto listed = list_tasks((*opened)->queue(), options);
+  if (!listed) return context.fail(listed.error());
+  const TaskPage& page = *listed;
   if (options.format == Format::kJson) {
-    context.out.write(json_array(page->tasks));
+    context.out.write(json_array(page.tasks));
   } else if (options.ids_only) {
-    context.out.write(ids(page->tasks));
-  } else if (page->tasks.empty()) {
+    context.out.write(ids(page.tasks));
+  } else if (page.tasks.empty()) {
     context.say("no tasks");
   } else {
-    context.out.write(task_table(page->tasks, system_clock().wall()).render(context.out.look()));
+    context.out.write(task_table(page.tasks, system_clock().wall()).render(context.out.look()));
   }
-  if (page->cursor)
-    context.say(fmt::format("there are more: --cursor {} goes on, --limit N shows more", *page->cursor));
+  if (page.cursor) context.say(fmt::format("there are more: --cursor {} goes on, --limit N shows more", *page.cursor));
   return kExitOk;
 }
 

@@ -27,19 +27,18 @@ bool stays_inside(std::string_view url) {
 }
 
 Result<std::optional<std::string>> store_of_project(const Context& context) {
-  const auto project = find_project(context);
-  if (!project) return std::unexpected(project.error());
-  if (!*project || !(*project)->document.local.store) return std::nullopt;
-  const std::string& url = *(*project)->document.local.store;
-  if (stays_inside(url)) return url;
-  const auto trusted = is_trusted(**project, context.environment);
+  const auto found = find_project(context);
+  if (!found) return std::unexpected(found.error());
+  const std::optional<Project>& project = *found;
+  if (!project) return std::nullopt;
+  const std::optional<std::string>& url = project->document.local.store;
+  if (!url || stays_inside(*url)) return url;
+  const auto trusted = is_trusted(*project, context.environment);
   if (!trusted) return std::unexpected(trusted.error());
-  if (!*trusted) {
-    return fail(ErrorCode::kForbidden,
-                fmt::format("{} names a store outside its folder, {}; {}", (*project)->path.string(), url,
-                            "`drover trust` allows it, --store chooses another"));
-  }
-  return url;
+  if (*trusted) return url;
+  return fail(ErrorCode::kForbidden, fmt::format("{} names a store outside its folder, {}; `drover trust` allows it, "
+                                                 "--store chooses another",
+                                                 project->path.string(), *url));
 }
 
 }  // namespace
@@ -80,9 +79,9 @@ std::string not_trusted_message(const Project& project) {
 Result<std::string> choose_store(const Context& context) {
   if (context.common.store) return *context.common.store;
   if (const std::string* url = context.environment.find("DROVER_STORE")) return *url;
-  auto of_project = store_of_project(context);
+  const auto of_project = store_of_project(context);
   if (!of_project) return std::unexpected(of_project.error());
-  if (*of_project) return **std::move(of_project);
+  if (const std::optional<std::string>& url = *of_project) return *url;
   const std::filesystem::path folder = context.folder / kProjectFolder;
   std::error_code error;
   if (std::filesystem::is_directory(folder, error)) return sqlite_url(folder / "drover.db");

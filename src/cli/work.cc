@@ -16,17 +16,18 @@ namespace {
 
 // The profiles of the project, if the user allowed them.
 Result<Runners> runners_of_project(const Context& context) {
-  const auto project = find_project(context);
-  if (!project) return std::unexpected(project.error());
-  if (!*project) {
+  const auto found = find_project(context);
+  if (!found) return std::unexpected(found.error());
+  const std::optional<Project>& project = *found;
+  if (!project) {
     return drover::fail(
         ErrorCode::kInvalidArgument,
         fmt::format("nothing to run: give a command after --, or a runner profile in {}", kProjectFile));
   }
-  const auto trusted = is_trusted(**project, context.environment);
+  const auto trusted = is_trusted(*project, context.environment);
   if (!trusted) return std::unexpected(trusted.error());
-  if (!*trusted) return drover::fail(ErrorCode::kForbidden, not_trusted_message(**project));
-  return Runners{.by_type = (*project)->document.local.runners};
+  if (!*trusted) return drover::fail(ErrorCode::kForbidden, not_trusted_message(*project));
+  return Runners{.by_type = project->document.local.runners};
 }
 
 Result<Runners> runners_of(const WorkOptions& options, const Context& context) {
