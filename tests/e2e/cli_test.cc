@@ -46,7 +46,6 @@ TEST_F(CliTest, RefusesWhatItDoesNotUnderstand) {
       {"enqueue", "x", "--retry", "sometimes"},
       {"enqueue", "x", "--timeout", "0s"},
       {"enqueue", "x", "--on-parent-failure", "cry"},
-      {"enqueue", "x", "--fallback", "1"},
       {"enqueue", "x", "--batch", "-"},
       {"show", "1"},
       {"list", "--state", "lost"},
