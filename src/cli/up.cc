@@ -88,8 +88,10 @@ Status prepare_store_folder(const Context& context, const std::optional<Project>
   return make_private_folder(context.folder / kProjectFolder);
 }
 
-// Somebody else may apply a policy at the same time; then the newest file wins, which is ours.
+// Somebody else may apply a policy at the same time; then the newest file wins, which is ours. A file with nothing but
+// local settings has no policy.
 Status apply_policy(TaskQueue& queue, const Project& project) {
+  if (project.document.shared == "{}") return {};
   for (int tries = 1;; ++tries) {
     const auto config = queue.config();
     if (!config) return std::unexpected(config.error());
