@@ -1,0 +1,133 @@
+// The console blocks of the documentation are real sessions: their commands run, and print what stands there.
+//
+// In a ```console block a line that starts with "$ " is a command, one that starts with "> " goes on with it,
+// everything else is its output, stdout and stderr together. All blocks of a page are one shell in an empty folder.
+// <id>, <time> and <ago> stand for what differs each time. Blocks about building (./dev, git) are left to the reader.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "e2e/e2e_test.h"
+
+namespace drover::e2e {
+namespace {
+
+constexpr Millis kSessionMax{120'000};
+
+struct Step {
+  std::string command;
+  std::string output;  // as the page shows it
+};
+
+bool is_about_building(const std::string& command) {
+  return command.starts_with("./dev") || command.starts_with("git ");
+}
+
+std::vector<Step> session_of(const std::string& page) {
+  std::vector<Step> steps;
+  std::ifstream in(page);
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("```")) {
+      inside = !inside && line == "```console";
+    } else if (inside && line.starts_with("$ ")) {
+      steps.push_back({line.substr(2), {}});
+    } else if (inside && !steps.empty() && steps.back().output.empty() && line.starts_with(">")) {
+      steps.back().command += "\n" + line.substr(std::min<std::size_t>(2, line.size()));
+    } else if (inside && !steps.empty()) {
+      steps.back().output += line + "\n";
+    }
+  }
+  std::erase_if(steps, [](const Step& step) { return is_about_building(step.command); });
+  return steps;
+}
+
+std::string marker(std::size_t number) {
+  return fmt::format("==== step {} ====\n", number);
+}
+
+std::string script_of(const std::vector<Step>& steps) {
+  std::string script = "exec 2>&1\n";
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    script += fmt::format("printf '%s' '{}'\n{}\n", marker(i), steps[i].command);
+  }
+  return script + fmt::format("printf '%s' '{}'\n", marker(steps.size()));
+}
+
+std::string replace_all(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+std::regex pattern_of(const std::string& output) {
+  static const std::regex special(R"([.^$|()\[\]{}*+?\\])");
+  std::string pattern = std::regex_replace(output, special, R"(\$&)");
+  pattern = replace_all(std::move(pattern), "<id>", "[0-9a-f-]{36}");
+  pattern = replace_all(std::move(pattern), "<time>", "[0-9][0-9T:. Z+-]+");
+  pattern = replace_all(std::move(pattern), "<ago>", "[^)\\n]*");
+  return std::regex(pattern);
+}
+
+std::string part_between(const std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t begin = text.find(from);
+  if (begin == std::string::npos) return "(the session did not get here)";
+  const std::size_t end = text.find(to, begin);
+  return text.substr(begin + from.size(), end == std::string::npos ? end : end - begin - from.size());
+}
+
+bool is_installed(const std::string& program) {
+  for (const char* folder : {"/usr/local/bin/", "/usr/bin/", "/bin/"}) {
+    if (std::filesystem::exists(folder + program)) return true;
+  }
+  return false;
+}
+
+// README.md, and every page under docs/ with a session in it.
+std::vector<std::string> pages() {
+  const std::filesystem::path root(DROVER_SOURCE_DIR);
+  std::vector<std::string> found;
+  if (!session_of((root / "README.md").string()).empty()) found.emplace_back("README.md");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "docs")) {
+    if (entry.path().extension() != ".md" || session_of(entry.path().string()).empty()) continue;
+    found.push_back(std::filesystem::relative(entry.path(), root).string());
+  }
+  return found;
+}
+
+class DocsTest : public E2eTest, public testing::WithParamInterface<std::string> {};
+
+TEST_P(DocsTest, SessionsAreReal) {
+  const std::vector<Step> steps = session_of(std::string(DROVER_SOURCE_DIR) + "/" + GetParam());
+  const std::string script = script_of(steps);
+  for (const std::string program : {"curl", "sqlite3"}) {
+    if (script.find(program + " ") != std::string::npos && !is_installed(program)) GTEST_SKIP() << "needs " << program;
+  }
+  std::filesystem::create_symlink(DROVER_BIN, sandbox.file("home/drover"));
+  std::filesystem::create_directory(sandbox.folder() / "empty");
+  const Outcome outcome = run_to_end(
+      {.argv = {"/bin/bash", "-c", script},
+       .environment = {"PATH=" + sandbox.file("home") + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + sandbox.file("home"),
+                       "XDG_STATE_HOME=" + sandbox.file("state"), "XDG_RUNTIME_DIR=" + sandbox.file("runtime"),
+                       "LANG=C.UTF-8", "DROVER_STORE=sqlite:" + sandbox.store_path()},
+       .folder = sandbox.folder() / "empty",
+       .input = {}},
+      kSessionMax);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::string printed = part_between(outcome.out, marker(i), marker(i + 1));
+    EXPECT_TRUE(std::regex_match(printed, pattern_of(steps[i].output)))
+        << GetParam() << ": $ " << steps[i].command << "\nthe page says:\n"
+        << steps[i].output << "it printed:\n"
+        << printed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Pages, DocsTest, testing::ValuesIn(pages()), [](const auto& page) {
+  return std::regex_replace(page.param, std::regex("[^A-Za-z0-9]"), "_");
+});
+
+}  // namespace
+}  // namespace drover::e2e
