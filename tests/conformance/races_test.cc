@@ -1,5 +1,6 @@
 // Many callers at once: whatever the order, the outcome is one that some order explains.
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 
@@ -128,6 +129,20 @@ TEST_P(Races, RenewalAndReclaimNeverBothWin) {
     EXPECT_EQ(state(lease.task), renewed == LeaseState::kHeld ? TaskState::kRunning : TaskState::kStalled);
     cancel(lease.task);
   }
+}
+
+TEST_P(Races, WhoWaitsForAChangeIsWoken) {
+  using std::chrono::steady_clock;
+  const std::uint64_t seen = queue().changes();
+  const auto begin = steady_clock::now();
+  together(2, [&](int caller) {
+    if (caller == 0) {
+      while (queue().changes() == seen) queue().wait_for_change(seen, 1min);
+    } else {
+      enqueue_work();
+    }
+  });
+  EXPECT_LT(steady_clock::now() - begin, 30s);
 }
 
 }  // namespace
