@@ -19,7 +19,7 @@ struct Scale {
   int drain = 20'000;
   int small_backlog = 10'000;
   int large_backlog = 200'000;
-  int backlog_drain = 4'000;  // taken off each
+  int backlog_drain = 8'000;  // taken off each
   int latencies = 500;
 };
 inline constexpr Scale kQuick{.rounds = 1,

@@ -74,16 +74,18 @@ Contest draining(int backlog, int count) {
 struct Named {
   std::string name;
   Contest contest;
+  int rounds = 1;
 };
 
 Case contest_case(const std::string& name, Sync sync, const std::function<Named(const Scale&)>& make) {
   const std::string setting = sync == Sync::kFull ? "FULL" : "NORMAL";
   return {fmt::format("{} ({})", name, setting), [=](const std::filesystem::path& folder, const Scale& scale) {
             const Named named = make(scale);
-            return std::vector<Figure>{{named.name, setting, hold(named.contest, folder, sync, scale.rounds)}};
+            return std::vector<Figure>{{named.name, setting, hold(named.contest, folder, sync, named.rounds)}};
           }};
 }
 
+// Once each: filling takes longer than the measurement.
 Case backlog_case(int Scale::* backlog) {
   return contest_case("drain behind a backlog", Sync::kFull, [=](const Scale& scale) {
     return Named{fmt::format("drain, {} waiting", scale.*backlog), draining(scale.*backlog, scale.backlog_drain)};
@@ -97,13 +99,13 @@ std::vector<Case> throughput_cases() {
   for (const Sync sync : {Sync::kFull, Sync::kNormal}) {
     cases.push_back(contest_case("enqueue, each awaited", sync, [=](const Scale& scale) {
       const int count = sync == Sync::kFull ? scale.awaited_full : scale.awaited_normal;
-      return Named{"enqueue, each awaited", one_by_one(count)};
+      return Named{"enqueue, each awaited", one_by_one(count), scale.rounds};
     }));
     cases.push_back(contest_case("enqueue, batches of 1000", sync, [](const Scale& scale) {
-      return Named{"enqueue, batches of 1000", in_bulk(scale.bulk)};
+      return Named{"enqueue, batches of 1000", in_bulk(scale.bulk), scale.rounds};
     }));
     cases.push_back(contest_case("drain, batches of 100", sync, [](const Scale& scale) {
-      return Named{"drain, batches of 100", draining(scale.drain, scale.drain)};
+      return Named{"drain, batches of 100", draining(scale.drain, scale.drain), scale.rounds};
     }));
   }
   cases.push_back(backlog_case(&Scale::small_backlog));
