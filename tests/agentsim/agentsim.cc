@@ -16,7 +16,9 @@
 //   children=N [child_type=T] [child_payload=JSON]   spawns through the door
 //   door=TARGET [door_body=JSON] posts there, prints the status and the answer
 //   grandchild=FILE              double fork and setsid; it ignores TERM, writes its pid to FILE and stays for ever
-//   hopper=true                  a process that forks and exits again and again, in a session of its own
+//   hopper=FILE                  a process that forks and exits again and again, in a session of its own; ignores TERM,
+//   and
+//                                writes its pid to FILE when it has hopped a few times
 //   hold_pipe_ms=N               a child keeps stdout open for that long after the end
 //   sleep_ms=N
 //   flood=BYTES                  so much text on stdout; flood_err=BYTES on stderr
@@ -113,12 +115,16 @@ void start_grandchild(const std::string& pid_file) {
 }
 
 // Whoever reads its pid and then signals it comes too late.
-void start_hopper() {
+void start_hopper(const std::string& pid_file) {
+  constexpr int kHopsBeforeItTells = 50;
   if (::fork() != 0) return;
   ::setsid();
+  std::signal(SIGTERM, SIG_IGN);
   close_stdio();
-  for (;;) {
-    if (::fork() != 0) std::_Exit(EXIT_SUCCESS);
+  for (int hops = 0;; ++hops) {
+    if (hops == kHopsBeforeItTells) append_line(pid_file, std::to_string(::getpid()));
+    const pid_t next = ::fork();
+    if (next > 0) std::_Exit(EXIT_SUCCESS);
   }
 }
 
@@ -177,7 +183,7 @@ void use_door(const Settings& settings) {
 
 void start_relatives(const Settings& settings) {
   if (settings.has("grandchild")) start_grandchild(settings.text("grandchild"));
-  if (settings.is_on("hopper")) start_hopper();
+  if (settings.has("hopper")) start_hopper(settings.text("hopper"));
   if (settings.has("hold_pipe_ms")) start_pipe_holder(settings.number("hold_pipe_ms", 0));
 }
 

@@ -81,8 +81,9 @@ TEST_F(ProcessDeathTest, AHeldPipeDelaysTheEndByTwoSecondsAtMost) {
 }
 
 TEST_F(ProcessDeathTest, AProcessThatKeepsForkingAwayIsCaught) {
-  const Lease lease = fixture.start_agent("{" + json_member("pid_file", agents) + R"(,"hopper":true,"hang":true})");
-  ASSERT_GT(agents.wait(), 0);
+  PidPipe hoppers(fixture.dir.file("hopper"));
+  const Lease lease = fixture.start_agent("{" + json_member("hopper", hoppers) + R"(,"hang":true})");
+  ASSERT_GT(hoppers.wait(), 0);
   const MonoTime asked_at = system_clock().mono();
   fixture.runs().stop(lease, StopReason::kCancelled);
   std::ignore = get_end<CancelConfirmed>(fixture.wait_ended());
