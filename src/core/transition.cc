@@ -171,6 +171,10 @@ void fail_run(Change& change) {
 void give_back(Change& change) {
   if (cancel_was_requested(change)) return end_run_cancelled(change, {});
   TaskRecord& next = change.step.next;
+  if (next.task.at_most_once) {
+    const TaskError error{ErrorClass::kLost, "its worker shut down, and it may run at most once"};
+    return end_run_failed(change, {}, error, rule_of(change.context, error.error_class));
+  }
   next.task.state = TaskState::kPending;
   next.task.attempts -= 1;
   if (planted(PlantedBug::kReleaseLosesPlace)) move_to_tail(next);

@@ -32,6 +32,12 @@ TEST_P(AtMostOnce, AFailureIsTheEndThoughAttemptsAreLeft) {
   }
 }
 
+TEST_P(AtMostOnce, AReleaseIsTheEndToo) {
+  const Lease lease = start_new({.type = "work", .at_most_once = true});
+  EXPECT_EQ(must(queue().release(lease)), TaskState::kFailed);
+  EXPECT_EQ(class_of(get(lease.task).error), ErrorClass::kLost);
+}
+
 TEST_P(AtMostOnce, ItMayComplete) {
   EXPECT_EQ(complete(start_new({.type = "work", .at_most_once = true})), TaskState::kCompleted);
 }

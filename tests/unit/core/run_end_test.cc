@@ -166,6 +166,15 @@ TEST(Release, KeepsItsPlaceAndGivesTheAttemptBack) {
   EXPECT_EQ(step.run_end, (RunEnd{.ended_at = kNow, .outcome = "released"}));
 }
 
+TEST(Release, AtMostOnceIsLost) {
+  TaskRecord record = record_in(kRunning);
+  record.task.at_most_once = true;
+  const Step step = must(record, trigger::Release{});
+  EXPECT_EQ(step.next.task.state, kFailed);
+  EXPECT_EQ(step.next.task.error->error_class, ErrorClass::kLost);
+  EXPECT_EQ(event_names(step), std::vector<std::string>{"task.failed"});
+}
+
 TEST(LeaseLost, KeepsItsPlaceAndGivesTheAttemptBack) {
   const Step step = must(record_in(kRunning), trigger::LeaseLost{});
   EXPECT_EQ(step.next.task.state, kStalled);
