@@ -30,6 +30,8 @@ enum class PlantedBug : std::uint8_t {
   kReleaseLosesPlace,        // a released task goes to the tail
 };
 
+inline constexpr int kPlantedBugCount = 16;  // without kNone
+
 namespace internal {
 inline std::atomic<PlantedBug> planted_bug{PlantedBug::kNone};
 }

@@ -152,11 +152,14 @@ Life* Checker::meet(Store& store, const TaskId& id) {
   Task task = std::move(read->front()->task);
   check_given(task);
   const int number = number_of(task);
-  if (!ids_.emplace(number, id).second) {
-    report("P2 same task",
-           fmt::format("task number {} was stored twice: {} and {}", number, ids_[number].to_string(), id.to_string()));
+  const auto known = ids_.find(number);
+  // A request id lives as long as its task: once retention has taken that, the request makes a new one.
+  if (known != ids_.end() && !find(known->second)->deleted()) {
+    report("P2 same task", fmt::format("task number {} was stored twice: {} and {}", number, known->second.to_string(),
+                                       id.to_string()));
     return nullptr;
   }
+  ids_[number] = id;
   if (refused_.contains(number)) report("P2 same task", fmt::format("task number {} was refused and is there", number));
   for (const TaskId& parent : task.depends_on) dependents_[parent].push_back(id);
   in_order_.push_back(id);
@@ -183,8 +186,9 @@ void Checker::check_given(const Task& task) {
   if (spec.delay && task.run_at != task.created_at + *spec.delay) wrong("run_at");
 }
 
-void Checker::observe(Store& store, Millis now) {
+void Checker::observe(Store& store, Millis now, Time wall) {
   now_ = now;
+  wall_max_ = std::max(wall_max_, wall);
   for (;;) {
     const auto events = store.events(last_seq_, kPage);
     if (!events) return report("store", fmt::format("the observer cannot read: {}", to_string(events.error())));
@@ -209,15 +213,12 @@ void Checker::take_event(Store& store, const Event& event) {
   if (life == nullptr) return;
   trace_.add(now_, "  {} {} #{} run {} -> {} {}", event.seq, event.name, life->number(), event.run,
              name_of(event.state), event.data);
-  if (event.name == "task.claimed") {
-    check_line(*life, event);
-    check_parents(*life, event);
-  }
-  if (event.name == "task.unblocked") check_parents(*life, event);
+  if (event.name == "task.claimed") check_line(*life, event);
   check_cause(*life, event);
   check_lease_ran_out(*life, event);
-  if (const auto wrong = life->apply(event, ++tail_))
+  if (const auto wrong = life->apply(event, ++tail_, wall_max_))
     fail({wrong->check, fmt::format("task {} (number {}): {}", event.task.to_string(), life->number(), wrong->what)});
+  check_parents(*life, event);
   count(event);
 }
 
@@ -233,13 +234,18 @@ int Checker::unmet_parents(const Life& life) {
   int unmet = 0;
   for (const TaskId& id : life.given().depends_on) {
     const Life* parent = find(id);
-    if (parent != nullptr && !parent->is_done_for(life.given().on_parent_failure)) ++unmet;
+    // One that retention took had ended: nobody waits for it.
+    if (parent != nullptr && !parent->deleted() && !parent->is_done_for(life.given().on_parent_failure)) ++unmet;
   }
   return unmet;
 }
 
+// What left the blocked state, or never was in it, has no parent to wait for.
 void Checker::check_parents(const Life& life, const Event& event) {
-  if (unmet_parents(life) > 0)
+  const bool free = event.state == TaskState::kPending || event.state == TaskState::kScheduled;
+  const bool just_freed =
+      event.name == "task.enqueued" || event.name == "task.unblocked" || event.name == "task.retried";
+  if (free && just_freed && unmet_parents(life) > 0)
     report("P10 parents", fmt::format("{} of task {} while a parent is not done", event.name, event.task.to_string()));
 }
 
@@ -273,7 +279,10 @@ void Checker::check_lease_ran_out(const Life& life, const Event& event) {
   const auto vouched = vouched_.find(lease->second.to_string());
   if (vouched == vouched_.end() || now_ >= vouched->second.until) return;
   for (const Millis max_age : requeues_) {
-    if (now_ >= vouched->second.at + max_age) return;
+    if (now_ < vouched->second.at + max_age) continue;
+    // The operator took it from a worker that lives: it learns so with its next beat, and its agent may overlap till
+    // then.
+    return unsupervised({event.task, lease->second});
   }
   report("P3 lease kept", fmt::format("the lease of task {} was taken back {} ms early", event.task.to_string(),
                                       (vouched->second.until - now_).count()));
@@ -289,15 +298,17 @@ void Checker::check_cause(const Life& life, const Event& event) {
     const Life* parent = find(id);
     if (parent != nullptr && is_terminal(parent->state()) && parent->state() != TaskState::kCompleted) return;
   }
-  if (life.given().parent_id) {
-    const Life* spawner = find(*life.given().parent_id);
-    if (spawner != nullptr && (spawner->cancel_requested() || spawner->state() == TaskState::kCancelled)) return;
-  }
   // Within one step the cause may be told after the effect: parents and spawners that end in the same commit.
   for (const TaskId& id : life.given().depends_on) {
     if (cancels_sent_.contains(id)) return;
   }
-  if (life.given().parent_id && cancels_sent_.contains(*life.given().parent_id)) return;
+  for (std::optional<TaskId> above = life.given().parent_id; above;) {
+    const Life* spawner = find(*above);
+    if (spawner == nullptr || cancels_sent_.contains(*above) || spawner->cancel_requested() ||
+        spawner->state() == TaskState::kCancelled)
+      return;
+    above = spawner->given().parent_id;
+  }
   report("P7 cancel", fmt::format("{} of task {} without a cause", event.name, event.task.to_string()));
 }
 

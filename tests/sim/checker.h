@@ -64,7 +64,7 @@ class Checker {
 
   // --- the store from outside
   // Reads what is new; call after everything that may have committed. `now` is virtual time.
-  void observe(Store& store, Millis now);
+  void observe(Store& store, Millis now, Time wall);
   // Every row against everything known.
   void scan(Store& store);
   void fsck(Store& store);
@@ -111,6 +111,7 @@ class Checker {
   const Millis slack_;
   std::optional<Wrong> wrong_;
   Millis now_{0};
+  Time wall_max_{};
 
   std::map<int, TaskPlan> expected_;
   std::map<int, TaskId> ids_;

@@ -90,11 +90,12 @@ const std::map<std::string, Life::Rule, std::less<>>& Life::rules() {
   return rules;
 }
 
-std::optional<Wrong> Life::apply(const Event& event, std::int64_t place_at_tail) {
+std::optional<Wrong> Life::apply(const Event& event, std::int64_t place_at_tail, Time wall_max) {
   if (deleted_) return refuse(event, "P12 events", "after its deletion");
   if ((generation_ == 0) != (event.name == "task.enqueued"))
     return refuse(event, "P12 events", "enqueued is the first event and no other");
   tail_ = place_at_tail;
+  wall_max_ = wall_max;
   const auto found = rules().find(event.name);
   if (found == rules().end()) return refuse(event, "P12 events", "there is no such event");
   if (auto wrong = (this->*found->second)(event)) return wrong;
@@ -127,25 +128,24 @@ std::optional<Wrong> Life::on_enqueued(const Event& event) {
     return refuse(event, "P12 events", "a new task cannot be in this state");
   // A task whose parent has ended badly is stored and ends in one step: both events show the state at its end.
   if (is_terminal(state_)) state_ = TaskState::kBlocked;
-  if (state_ == TaskState::kPending && run_at_ && *run_at_ > event.at)
-    return refuse(event, "P9 run_at", "pending before its time");
+  if (state_ == TaskState::kPending && too_early()) return refuse(event, "P9 run_at", "pending before its time");
   return std::nullopt;
 }
 
 std::optional<Wrong> Life::on_unblocked(const Event& event) {
   if (state_ != TaskState::kBlocked) return refuse(event, "P12 events", "it was not blocked");
-  const bool ahead = run_at_ && *run_at_ > event.at;
-  state_ = ahead ? TaskState::kScheduled : TaskState::kPending;
-  to_tail();
   // Released and ended in one step: both events show the state at its end.
-  if (event.state != state_ && !is_terminal(event.state))
-    return refuse(event, "P9 run_at", fmt::format("became {}", name_of(event.state)));
+  state_ = is_terminal(event.state) ? TaskState::kPending : event.state;
+  to_tail();
+  if (state_ != TaskState::kScheduled && state_ != TaskState::kPending)
+    return refuse(event, "P12 events", fmt::format("left it {}", name_of(event.state)));
+  if (event.state == TaskState::kPending && too_early()) return refuse(event, "P9 run_at", "pending before its time");
   return std::nullopt;
 }
 
 std::optional<Wrong> Life::on_due(const Event& event) {
   if (state_ != TaskState::kScheduled) return refuse(event, "P12 events", "it was not scheduled");
-  if (run_at_ && event.at < *run_at_) return refuse(event, "P9 run_at", "before its time");
+  if (too_early()) return refuse(event, "P9 run_at", "before its time");
   state_ = TaskState::kPending;
   to_tail();
   return std::nullopt;
@@ -306,7 +306,7 @@ std::optional<Wrong> Life::on_cancelled(const Event& event) {
 
 std::optional<Wrong> Life::on_deadline_passed(const Event& event) {
   if (is_terminal(state_)) return refuse(event, "P5 one end", "it had ended");
-  if (!deadline_at_ || event.at < *deadline_at_) return refuse(event, "T8 deadline", "before its time");
+  if (!deadline_at_ || wall_max_ < *deadline_at_) return refuse(event, "T8 deadline", "before its time");
   if (state_ == TaskState::kRunning) closed_runs_[run_] = "deadline_passed";
   const TaskState expected = given_.fallback_result ? TaskState::kCompleted : TaskState::kFailed;
   if (event.state != expected) return refuse(event, "T8 deadline", fmt::format("ended as {}", name_of(event.state)));
@@ -322,7 +322,7 @@ void Life::reopen(const Event& event) {
   ended_.reset();
   ended_result_.reset();
   times_open_ = true;
-  if (given_.deadline_at) deadline_at_ = event.at + (*given_.deadline_at - given_.created_at);
+  if (deadline_at_) deadline_at_ = event.at + (*deadline_at_ - given_.created_at);
   state_ = event.state;
   to_tail();
 }

@@ -24,8 +24,9 @@ class Life {
   // `given` is the whole task as it was first seen; `number` is the one in its payload.
   Life(Task given, int number);
 
-  // Nothing: as it should be.
-  [[nodiscard]] std::optional<Wrong> apply(const Event& event, std::int64_t place_at_tail);
+  // Nothing: as it should be. `place_at_tail` is the place of who joins the line now; `wall_max` the latest that the
+  // store's clock has ever shown: a time that was reached once was reached, though the clock be set back.
+  [[nodiscard]] std::optional<Wrong> apply(const Event& event, std::int64_t place_at_tail, Time wall_max);
   // The row after the events that were applied. Times are decided a little before they are committed: `slack` says how
   // much.
   [[nodiscard]] std::optional<Wrong> compare(const TaskRecord& row, Millis slack);
@@ -77,6 +78,7 @@ class Life {
   [[nodiscard]] std::optional<Wrong> check_delay(const Event& event, Millis delay) const;
   void reopen(const Event& event);
   void to_tail() { place_ = tail_; }
+  [[nodiscard]] bool too_early() const { return run_at_ && *run_at_ > wall_max_; }
 
   Task given_;
   int number_;
@@ -88,6 +90,7 @@ class Life {
   int defers_ = 0;
   std::int64_t place_ = 0;
   std::int64_t tail_ = 0;
+  Time wall_max_{};
   std::optional<Time> run_at_;
   std::optional<Time> deadline_at_;
   std::optional<Time> finished_at_;

@@ -5,7 +5,17 @@
 namespace drover::sim {
 
 ActorPtr Scheduler::add(std::function<void()> step, std::shared_ptr<ProcessState> state) {
-  return std::make_shared<Actor>(std::move(step), std::move(state));
+  auto actor = std::make_shared<Actor>(std::move(step), std::move(state));
+  actor->number_ = ++actors_;
+  return actor;
+}
+
+// A function of who and when, not of what happened before: a plan made smaller keeps most of its order.
+std::uint64_t Scheduler::tie_break(const Actor& actor, Millis at) const {
+  std::uint64_t mixed =
+      seed_ ^ (actor.number_ * 0x9e3779b97f4a7c15) ^ (static_cast<std::uint64_t>(at.count()) * 0xc2b2ae3d27d4eb4f);
+  mixed = (mixed ^ (mixed >> 31)) * 0xbf58476d1ce4e5b9;
+  return mixed ^ (mixed >> 29);
 }
 
 void Scheduler::wake(const ActorPtr& actor, Millis at) {
@@ -16,7 +26,7 @@ void Scheduler::wake(const ActorPtr& actor, Millis at) {
   }
   if (at >= actor->due_) return;
   actor->due_ = at;
-  heap_.push({at, rng_.next(), ++actor->version_, actor});
+  heap_.push({at, tie_break(*actor, at), ++actor->version_, actor});
 }
 
 bool Scheduler::run_until(Millis until) {
@@ -28,8 +38,8 @@ bool Scheduler::run_until(Millis until) {
     actor->due_ = kNever;
     clock_.move_to(entry.at);
     if (actor->state_ != nullptr && actor->state_->dead) continue;
-    if (actor->state_ != nullptr && actor->state_->frozen_until > clock_.now()) {
-      wake(actor, actor->state_->frozen_until);
+    if (actor->state_ != nullptr && (actor->state_->frozen_until > clock_.now() || actor->state_->inside_step)) {
+      wake(actor, std::max(actor->state_->frozen_until, clock_.now() + Millis{10}));
       continue;
     }
     step(actor);

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "base/rng.h"
 #include "sim/sim_clock.h"
 
 namespace drover::sim {
@@ -23,6 +22,7 @@ inline constexpr Millis kNever = Millis::max();
 struct ProcessState {
   bool dead = false;
   Millis frozen_until{0};
+  bool inside_step = false;  // frozen in the middle of a step: none of its threads may move, whatever the clock says
 };
 
 class Actor {
@@ -36,6 +36,7 @@ class Actor {
   std::function<void()> step_;
   std::shared_ptr<ProcessState> state_;  // null: of no process
   Millis due_ = kNever;
+  std::uint64_t number_ = 0;
   std::uint64_t version_ = 0;  // of the entry in the heap that counts
   bool busy_ = false;
   bool gone_ = false;
@@ -47,7 +48,7 @@ class Scheduler {
  public:
   static constexpr int kDepthMax = 4;
 
-  Scheduler(SimClock& clock, std::uint64_t seed) : clock_(clock), rng_(seed) {}
+  Scheduler(SimClock& clock, std::uint64_t seed) : clock_(clock), seed_(seed) {}
 
   // Without a state it belongs to no process and cannot be frozen or killed.
   [[nodiscard]] ActorPtr add(std::function<void()> step, std::shared_ptr<ProcessState> state = nullptr);
@@ -76,9 +77,11 @@ class Scheduler {
   };
 
   void step(const ActorPtr& actor);
+  [[nodiscard]] std::uint64_t tie_break(const Actor& actor, Millis at) const;
 
   SimClock& clock_;
-  SeededRng rng_;
+  const std::uint64_t seed_;
+  std::uint64_t actors_ = 0;
   std::priority_queue<Entry, std::vector<Entry>, Later> heap_;
   std::function<bool()> after_step_;
   bool stopped_ = false;

@@ -47,15 +47,26 @@ void SimProcess::kill() {
   world_.side_lock().release(*this);
 }
 
+void SimProcess::freeze_inside(Millis how_long) {
+  freeze_until(world_.clock().now() + how_long);
+  state_->inside_step = true;
+  world_.scheduler().run_others(how_long);
+  state_->inside_step = false;
+  freeze_until(world_.clock().now());
+}
+
 bool SimProcess::frozen() const {
-  return state_->frozen_until > world_.clock().now();
+  return state_->inside_step || state_->frozen_until > world_.clock().now();
 }
 
 ActorPtr SimProcess::add_thread(std::function<void()> step) {
   // A step keeps its process alive, in memory, to its end.
   return world_.scheduler().add(
       [step = std::move(step), weak = weak_from_this()] {
-        if (const auto self = weak.lock()) step();
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        const World::Running running(self->world_, *self);
+        step();
       },
       state_);
 }

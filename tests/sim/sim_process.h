@@ -28,6 +28,8 @@ class SimProcess : public StoreGate, public std::enable_shared_from_this<SimProc
   // As kill -9 does. What it is in the middle of has no effect from here on.
   virtual void kill();
   void freeze_until(Millis thaw) { state_->frozen_until = thaw; }
+  // From inside one of its own calls of the store: everybody else goes on, it holds what it holds.
+  void freeze_inside(Millis how_long);
 
   [[nodiscard]] bool dead() const { return state_->dead; }
   [[nodiscard]] bool frozen() const;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "sim/quiet_side_files.h"
 #include "sim/sim_server.h"
 #include "sim/sim_worker.h"
 #include "sim/users.h"
@@ -91,17 +92,7 @@ void World::open_observer() {
   options.vfs = observer_vfs_->name();
   options.ballast_bytes = 0;
   // It never writes once the schema is there, and it must not wait for anybody.
-  class NoSideFiles final : public SideFiles {
-    Status lock(Millis /*wait*/) override { return {}; }
-    void unlock() override {}
-    void ring() override {}
-    void wait_for_ring(Millis /*timeout*/) override {}
-    void stop_waiting() override {}
-    Room room() override { return {}; }
-    bool drop_ballast() override { return false; }
-    void restore_ballast() override {}
-  };
-  options.side_files = std::make_unique<NoSideFiles>();
+  options.side_files = std::make_unique<QuietSideFiles>();
   auto opened = open_sqlite(std::move(options));
   if (!opened) return checker_.report("store", fmt::format("does not open: {}", to_string(opened.error())));
   observer_ = *std::move(opened);
@@ -114,22 +105,21 @@ void World::apply_config() {
 }
 
 void World::observe() {
-  if (checker_.wrong() || observing_) return;
-  if (observer_vfs_->dead()) {
-    open_observer();
-    if (checker_.wrong()) return;
-    checker_.observe(*observer_, clock_.now());
-    // Nothing that anybody could have seen may be missing after a power cut.
-    if (!checker_.wrong()) checker_.scan(*observer_);
-  }
-  if (syncs_ == syncs_observed_) return;
+  if (checker_.wrong() || observing_ || (syncs_ == syncs_observed_ && !observer_vfs_->dead())) return;
   syncs_observed_ = syncs_;
   observing_ = true;
-  checker_.observe(*observer_, clock_.now());
-  ++observations_;
-  if (!checker_.wrong() && observations_ % kScanEvery == 0) checker_.scan(*observer_);
-  if (!checker_.wrong() && observations_ % kFsckEvery == 0) checker_.fsck(*observer_);
+  look();
   observing_ = false;
+}
+
+void World::look() {
+  const bool rebooted = observer_vfs_->dead();
+  if (rebooted) open_observer();
+  if (!checker_.wrong()) checker_.observe(*observer_, clock_.now(), clock_.wall());
+  ++observations_;
+  // Nothing that anybody could have seen may be missing after a power cut.
+  if (!checker_.wrong() && (rebooted || observations_ % kScanEvery == 0)) checker_.scan(*observer_);
+  if (!checker_.wrong() && observations_ % kFsckEvery == 0) checker_.fsck(*observer_);
 }
 
 bool World::after_step() {

@@ -70,7 +70,7 @@ class World {
   [[nodiscard]] bool may_spawn() const { return children_ < 40; }
   [[nodiscard]] TaskPlan draw_child(const Task& spawner);
 
-  // Which process is inside the store just now: what happens there happens to it.
+  // Which process has the thread just now: what happens at a failpoint or on the disk happens to it.
   class Running {
    public:
     Running(World& world, SimProcess& process) : world_(world), process_(process) { world_.enter(process_); }
@@ -104,6 +104,7 @@ class World {
   };
 
   void open_observer();
+  void look();
   void apply_config();
   void boot_fleet();
   void boot(int slot);

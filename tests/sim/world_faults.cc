@@ -50,6 +50,8 @@ void World::strike(const Fault& fault) {
     case kSettleTwice:
       return store_faults_.open_window(fault);
     case kClockJump:
+      ++syncs_;
+      observe();  // what the clock showed till now
       clock_.set_wall_offset(clock_.wall_offset() + fault.jump);
       wall_offset_max_ = std::max(wall_offset_max_, clock_.wall_offset());
       return;
@@ -128,7 +130,7 @@ bool World::hits(Armed& armed) {
 }
 
 int World::on_disk_operation(DiskOp op) {
-  if (inside_.empty()) return SQLITE_OK;  // the observer's
+  if (inside_.empty() || observing_) return SQLITE_OK;  // the observer's
   if (op == DiskOp::kSync) ++syncs_;
   if (armed_.empty()) return SQLITE_OK;
   SimProcess& process = *inside_.back();
@@ -164,9 +166,7 @@ void World::on_failpoint(std::string_view name) {
     if (!at_failpoint(fault.kind) || process.slot() != fault.victim || !hits(armed_[i])) continue;
     trace("{} strikes {} at {}", name_of(fault.kind), process.name(), name);
     if (fault.kind == Fault::Kind::kKillAtFailpoint) return kill(fault.victim, fault.lasts);
-    process.freeze_until(clock_.now() + fault.lasts);
-    scheduler_.run_others(fault.lasts);
-    return;
+    return process.freeze_inside(fault.lasts);
   }
 }
 
