@@ -3,6 +3,7 @@
 #include "cli/task_input.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
+#include "engine/sweeper_thread.h"
 #include "core/task_json.h"
 
 namespace drover::cli {
@@ -32,8 +33,9 @@ int worse_of(int a, int b) {
   return std::max(a, b);
 }
 
-int wait_for_all(TaskQueue& queue, const std::vector<Enqueued>& enqueued, Context& context) {
+int wait_for_all(Engine& queue, const std::vector<Enqueued>& enqueued, Context& context) {
   int exit_code = kExitOk;
+  const SweeperThread upkeep(queue);  // time goes on although no worker may be there
   const Interrupts interrupts;
   for (const Enqueued& one : enqueued) {
     Task task;
@@ -59,7 +61,7 @@ int run(const EnqueueOptions& options, Context& context) {
   const auto enqueued = queue.enqueue(batch->tasks);
   if (!enqueued) return context.fail(options.batch ? at_line(*batch, enqueued.error()) : enqueued.error());
   print(*enqueued, options.format, context.out);
-  return options.wait ? wait_for_all(queue, *enqueued, context) : kExitOk;
+  return options.wait ? wait_for_all((*opened)->engine(), *enqueued, context) : kExitOk;
 }
 
 }  // namespace drover::cli

@@ -9,7 +9,8 @@ namespace drover {
 namespace {
 
 constexpr Millis kPassEvery{20};  // no faster than this, however much changes
-constexpr Millis kIdleMax{500};   // also how long a stop may take
+constexpr Millis kIdleMax{500};
+constexpr Millis kStopWithin{100};  // how soon a stop is noticed
 constexpr Millis kAfterError{1'000};
 
 }  // namespace
@@ -28,7 +29,9 @@ void SweeperThread::run(const std::stop_token& stop, Engine& engine) {
     if (report && report->more) continue;
     std::this_thread::sleep_for(kPassEvery);
     const Millis idle = failing ? kAfterError : sweepers.idle_time(kIdleMax);
-    if (!stop.stop_requested() && idle > Millis{0}) engine.wait_for_change(seen, std::min(idle, kIdleMax));
+    for (Millis left = idle; left > Millis{0} && !stop.stop_requested(); left -= kStopWithin) {
+      engine.wait_for_change(seen, std::min(left, kStopWithin));
+    }
   }
 }
 

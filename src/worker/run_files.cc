@@ -97,11 +97,15 @@ void remove_sockets_left_in(const std::string& folder) {
 Result<RunFiles> RunFiles::make(const std::string& state_dir, const TaskId& task, int run) {
   const std::string name = fmt::format("{}.{}", task.to_string(), run);
   std::error_code error;
-  fs::create_directories(state_dir, error);
-  if (error) return cannot("make the folder", state_dir, error.value());
   // Agents may work in any folder: the path that they are given must not depend on ours.
   const fs::path absolute = fs::absolute(state_dir, error);
   if (error) return cannot("find", state_dir, error.value());
+
+  for (fs::path folder; const fs::path& part : absolute) {
+    folder /= part;
+    if (fs::exists(folder, error)) continue;
+    if (auto made = make_private_folder(folder.string()); !made) return std::unexpected(made.error());
+  }
 
   RunFiles files;
   const std::string runs = (absolute / "runs").string();

@@ -32,6 +32,12 @@ TEST_F(RunTest, FailureIsTen) {
   EXPECT_TRUE(contains(outcome.err, "no such page"));
 }
 
+TEST_F(RunTest, ADeadlinePassesWithoutAnyWorker) {
+  const Outcome outcome = sandbox.drover({"run", "work", "--deadline", "200ms", "--fallback", "\"later\""});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "later\n");
+}
+
 TEST_F(RunTest, CancelIsEleven) {
   EventStream events = sandbox.events();
   const auto runner = sandbox.start({"run", "work"});

@@ -37,6 +37,7 @@ TEST(RunFiles, AreInAFolderThatOnlyWeCanEnter) {
   const RunFiles files = make(dir, 1);
   EXPECT_EQ(fs::status(files.folder()).permissions(), fs::perms::owner_all);
   EXPECT_EQ(fs::status(fs::path(files.folder()).parent_path()).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(fs::status(dir.file("state")).permissions(), fs::perms::owner_all);
   EXPECT_TRUE(files.door_path().starts_with(files.folder()));
   files.remove_if_empty();
   EXPECT_FALSE(fs::exists(files.folder()));
