@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "drover/open.h"
+#include "engine/sweeper_thread.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace drover {
@@ -27,6 +31,19 @@ Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url) {
   auto store = open_store(url);
   if (!store) return std::unexpected(store.error());
   return std::make_unique<OpenedQueue>(std::move(*store), system_rng());
+}
+
+Result<std::shared_ptr<TaskQueue>> open_task_queue(const std::string& url, Upkeep upkeep) {
+  struct Owned {
+    std::unique_ptr<OpenedQueue> opened;
+    std::optional<SweeperThread> sweepers;  // ends before what it sweeps
+  };
+  auto opened = open_queue(url);
+  if (!opened) return std::unexpected(opened.error());
+  auto owned = std::make_shared<Owned>(std::move(*opened));
+  if (upkeep == Upkeep::kBackground) owned->sweepers.emplace(owned->opened->engine());
+  TaskQueue* queue = &owned->opened->queue();
+  return std::shared_ptr<TaskQueue>(std::move(owned), queue);
 }
 
 }  // namespace drover
