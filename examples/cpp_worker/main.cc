@@ -14,8 +14,11 @@ namespace {
 drover::HandlerResult greet(drover::TaskContext& context) {
   const std::string name = context.task().payload.value_or("null");
   if (name.size() < 2 || name.front() != '"') {
-    return std::unexpected(drover::Failure{
-        .error_class = drover::ErrorClass::kInvalid, .message = "a name must be a string", .retry_after = {}, .exit_code = {}, .note = {}});
+    return std::unexpected(drover::Failure{.error_class = drover::ErrorClass::kInvalid,
+                                           .message = "a name must be a string",
+                                           .retry_after = {},
+                                           .exit_code = {},
+                                           .note = {}});
   }
   if (auto told = context.progress(50, "thinking of something nice"); !told) return "null";  // not ours any more
   return "\"Hello, " + name.substr(1);
@@ -53,5 +56,6 @@ int main(int argc, char** argv) {
     if (!task) return give_up(task.error());
     std::printf("%s\n", task->result ? task->result->c_str() : task->error->message.c_str());
   }
-  std::printf("%lld completed, %lld failed\n", static_cast<long long>(report->completed), static_cast<long long>(report->failed));
+  std::printf("%lld completed, %lld failed\n", static_cast<long long>(report->completed),
+              static_cast<long long>(report->failed));
 }

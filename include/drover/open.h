@@ -9,8 +9,9 @@
 
 namespace drover {
 
-// Whether this process also does what time does to tasks (due, deadlines, lost leases, retention), in a thread that ends
-// with the queue. Any number of processes may; where a `drover up` or `drover work` runs on the store, none needs to.
+// Whether this process also does what time does to tasks (due, deadlines, lost leases, retention), in a thread that
+// ends with the queue. Any number of processes may; where a `drover up` or `drover work` runs on the store, none needs
+// to.
 enum class Upkeep : std::uint8_t { kNone, kBackground };
 
 // `sqlite:PATH` or `memory:`. The store closes when the last copy of the pointer goes.

@@ -166,11 +166,12 @@ struct RunSummary {
   int generation = 1;
   std::string worker_id;
   Time started_at{};
-  std::optional<Time> ended_at;           // absent while it runs
-  std::string outcome;                    // completed, retrying, failed, deferred, released, stalled, cancelled, deadline_passed; empty while it runs
+  std::optional<Time> ended_at;  // absent while it runs
+  std::string outcome;  // completed, retrying, failed, deferred, released, stalled, cancelled, deadline_passed; empty
+                        // while it runs
   std::optional<TaskError> error;
   std::optional<int> exit_code;
-  std::optional<std::string> note;        // what the run left for the next one
+  std::optional<std::string> note;  // what the run left for the next one
 
   bool operator==(const RunSummary&) const = default;
 };

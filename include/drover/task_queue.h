@@ -153,7 +153,8 @@ class TaskQueue {
   [[nodiscard]] virtual Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) = 0;
   [[nodiscard]] virtual Result<Task> get(const TaskId& id) = 0;
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id) = 0;
-  [[nodiscard]] virtual Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) = 0;
+  [[nodiscard]] virtual Result<TaskPage> list(const TaskFilter& filter, int limit,
+                                              const std::optional<std::string>& cursor) = 0;
   [[nodiscard]] virtual Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) = 0;
   [[nodiscard]] virtual Result<Task> retry(const TaskId& id) = 0;
   // Events with seq > after, oldest first. An event is never seen before one with a smaller seq.
@@ -167,7 +168,8 @@ class TaskQueue {
   [[nodiscard]] virtual Result<std::vector<WorkerInfo>> workers() = 0;
   [[nodiscard]] virtual Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) = 0;
   // The worker's beat: renews these leases for `lease` from now. One answer per lease.
-  [[nodiscard]] virtual Result<std::vector<LeaseState>> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) = 0;
+  [[nodiscard]] virtual Result<std::vector<LeaseState>> renew(const std::string& worker_id,
+                                                              std::span<const Lease> leases, Millis lease) = 0;
   [[nodiscard]] virtual Status progress(const Lease& lease, const Progress& progress) = 0;
   [[nodiscard]] virtual Status append_log(const Lease& lease, std::span<const LogChunk> chunks) = 0;
   [[nodiscard]] virtual Status checkpoint(const Lease& lease, const JsonText& value) = 0;
@@ -183,8 +185,8 @@ class TaskQueue {
   [[nodiscard]] virtual Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) = 0;
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;
 
-  // Waiting, at the edges. `changes()` grows whenever something was committed by anyone; wait_for_change returns when it
-  // differs from `seen`, or after the timeout. May wake early.
+  // Waiting, at the edges. `changes()` grows whenever something was committed by anyone; wait_for_change returns when
+  // it differs from `seen`, or after the timeout. May wake early.
   [[nodiscard]] virtual std::uint64_t changes() = 0;
   virtual void wait_for_change(std::uint64_t seen, Millis timeout) = 0;
 

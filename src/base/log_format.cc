@@ -79,8 +79,7 @@ std::string_view shown_value(std::string_view name, std::string_view value) {
   return is_secret_name(name) ? kRedacted : value;
 }
 
-std::string format_text(const LogEntry& record, std::string_view colour, std::string_view dim,
-                        std::string_view plain) {
+std::string format_text(const LogEntry& record, std::string_view colour, std::string_view dim, std::string_view plain) {
   std::string line =
       fmt::format("{}{}{} {}{}{} ", dim, time_of_day(record.time), plain, colour, look_of(record.level).label, plain);
   append_escaped(line, record.component);

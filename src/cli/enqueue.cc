@@ -3,8 +3,8 @@
 #include "cli/task_input.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
-#include "engine/sweeper_thread.h"
 #include "core/task_json.h"
+#include "engine/sweeper_thread.h"
 
 namespace drover::cli {
 namespace {

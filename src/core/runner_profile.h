@@ -1,5 +1,5 @@
-// A runner profile: which command a worker may execute for a type. From a worker's own drover.yaml or command line; never
-// stored, never from a task.
+// A runner profile: which command a worker may execute for a type. From a worker's own drover.yaml or command line;
+// never stored, never from a task.
 #pragma once
 
 #include <string>

@@ -13,17 +13,17 @@ struct TaskRecord {
   Task task;
   // Grows with every step. Renewals, progress, checkpoints and log lines leave it alone.
   std::int64_t revision = 0;
-  LeaseId lease;                   // none unless running
-  std::int64_t lease_beats = 0;    // renewals of this lease
-  std::int64_t place = 0;          // in line among tasks of its queue and priority; 0: the store gives it the tail
-  int unmet_parents = 0;           // parents not done yet; meaningful while blocked
-  int dependents = 0;              // tasks that depend on this one
-  int children = 0;                // tasks that this one spawned
-  int depth = 0;                   // spawners above it
-  std::optional<TaskId> ended_by;  // the parent whose end ended this task
-  bool cascade_due = false;        // it ended, but its dependents were too many for one step: a sweeper goes on
+  LeaseId lease;                        // none unless running
+  std::int64_t lease_beats = 0;         // renewals of this lease
+  std::int64_t place = 0;               // in line among tasks of its queue and priority; 0: the store gives it the tail
+  int unmet_parents = 0;                // parents not done yet; meaningful while blocked
+  int dependents = 0;                   // tasks that depend on this one
+  int children = 0;                     // tasks that this one spawned
+  int depth = 0;                        // spawners above it
+  std::optional<TaskId> ended_by;       // the parent whose end ended this task
+  bool cascade_due = false;             // it ended, but its dependents were too many for one step: a sweeper goes on
   std::optional<Millis> deadline_span;  // from enqueue, or from an operator's retry, to deadline_at
-  std::string request_hash;        // fingerprint of the request's body, with request_id
+  std::string request_hash;             // fingerprint of the request's body, with request_id
 
   bool operator==(const TaskRecord&) const = default;
 };

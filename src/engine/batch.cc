@@ -24,7 +24,8 @@ Result<Names> collect_names(std::span<const TaskSpec> specs, std::span<const Tas
       return fail(ErrorCode::kInvalidArgument, fmt::format("ref {} is given twice", json::quote(*specs[i].ref)));
     }
     if (!names.by_id.emplace(specs[i].id.value_or(ids[i]), i).second) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("id {} is given twice", specs[i].id.value_or(ids[i]).to_string()));
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("id {} is given twice", specs[i].id.value_or(ids[i]).to_string()));
     }
   }
   return names;
@@ -35,7 +36,9 @@ Result<BatchItem> link_item(const TaskSpec& spec, std::size_t index, const TaskI
   for (const ParentRef& parent : spec.depends_on) {
     if (const auto* ref = std::get_if<std::string>(&parent)) {
       const auto it = names.by_ref.find(*ref);
-      if (it == names.by_ref.end()) return fail(ErrorCode::kUnknownParent, fmt::format("depends_on: no task of this batch has the ref {}", json::quote(*ref)));
+      if (it == names.by_ref.end())
+        return fail(ErrorCode::kUnknownParent,
+                    fmt::format("depends_on: no task of this batch has the ref {}", json::quote(*ref)));
       item.inner.push_back(it->second);
       continue;
     }
@@ -82,9 +85,12 @@ Result<std::vector<BatchItem>> plan_batch(std::span<const TaskSpec> specs, std::
     ordered.push_back(std::move(items[ready[next]]));
   }
   if (ordered.size() != specs.size()) {
-    const auto stuck = static_cast<std::size_t>(std::ranges::find_if(unmet, [](std::size_t n) { return n > 0; }) - unmet.begin());
+    const auto stuck =
+        static_cast<std::size_t>(std::ranges::find_if(unmet, [](std::size_t n) { return n > 0; }) - unmet.begin());
     const std::string name = specs[stuck].ref ? "@" + *specs[stuck].ref : fmt::format("number {}", stuck + 1);
-    return fail(ErrorCode::kCycle, fmt::format("the tasks of this batch depend on each other in a circle; {} is part of it or behind it", name));
+    return fail(
+        ErrorCode::kCycle,
+        fmt::format("the tasks of this batch depend on each other in a circle; {} is part of it or behind it", name));
   }
   return ordered;
 }

@@ -9,10 +9,10 @@
 namespace drover {
 
 struct BatchItem {
-  std::size_t index = 0;              // in the caller's order
-  TaskId id;                          // chosen by the caller, or made
-  std::vector<std::size_t> inner;     // parents inside the batch, by index
-  std::vector<TaskId> outer;          // parents that must be stored already
+  std::size_t index = 0;           // in the caller's order
+  TaskId id;                       // chosen by the caller, or made
+  std::vector<std::size_t> inner;  // parents inside the batch, by index
+  std::vector<TaskId> outer;       // parents that must be stored already
 };
 
 // The items in an order in which parents come first. Unknown refs, refs given twice and cycles are refused.

@@ -10,7 +10,8 @@ namespace drover {
 Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason) {
   constexpr std::size_t kReasonBytesMax = 4'096;
   if (reason.size() > kReasonBytesMax || !is_utf8(reason)) {
-    return drover::fail(ErrorCode::kInvalidArgument, fmt::format("a reason must be UTF-8 of at most {} bytes", kReasonBytesMax));
+    return drover::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("a reason must be UTF-8 of at most {} bytes", kReasonBytesMax));
   }
   auto policy = this->policy();
   if (!policy) return std::unexpected(policy.error());

@@ -48,8 +48,12 @@ Result<std::vector<TaskRecord>> RecordView::overlay(Result<std::vector<TaskRecor
   return stored;
 }
 
-Result<std::vector<TaskRecord>> RecordView::dependents(const TaskId& parent) { return overlay(store_.dependents(parent)); }
-Result<std::vector<TaskRecord>> RecordView::children(const TaskId& spawner) { return overlay(store_.children(spawner)); }
+Result<std::vector<TaskRecord>> RecordView::dependents(const TaskId& parent) {
+  return overlay(store_.dependents(parent));
+}
+Result<std::vector<TaskRecord>> RecordView::children(const TaskId& spawner) {
+  return overlay(store_.children(spawner));
+}
 
 Result<Step> Cascade::decide_on(const TaskRecord& record, const Trigger& trigger) {
   const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type).classes};
@@ -126,8 +130,8 @@ Status Cascade::follow(const Follow& what) {
   return follow_retry(record);
 }
 
-// A record's dependents are followed once and all together, so that none counts this end twice. Its children go first; if
-// they alone are too many they go in portions, and the dependents with the last one.
+// A record's dependents are followed once and all together, so that none counts this end twice. Its children go first;
+// if they alone are too many they go in portions, and the dependents with the last one.
 Status Cascade::follow_ended(const TaskRecord& record) {
   auto children = children_to_cancel(record);
   if (!children) return std::unexpected(children.error());

@@ -42,7 +42,8 @@ inline constexpr std::size_t kCascadeStepsMax = 10'000;
 
 class Cascade {
  public:
-  Cascade(RecordView& view, Rng& rng, const Policy& policy, Time now) : view_(view), rng_(rng), policy_(policy), now_(now) {}
+  Cascade(RecordView& view, Rng& rng, const Policy& policy, Time now)
+      : view_(view), rng_(rng), policy_(policy), now_(now) {}
 
   // Decides this trigger for this record, and all that follows from it for others.
   [[nodiscard]] Status run(const TaskRecord& record, const Trigger& trigger);

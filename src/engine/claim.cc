@@ -16,8 +16,9 @@ constexpr Millis kLeaseMax{24 * 3'600'000};
 
 Status check_lease_length(Millis lease) {
   if (lease < kLeaseMin || lease > kLeaseMax) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("a lease must be between {} and {}, not {}", format_duration(kLeaseMin),
-                                                         format_duration(kLeaseMax), format_duration(lease)));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a lease must be between {} and {}, not {}", format_duration(kLeaseMin),
+                            format_duration(kLeaseMax), format_duration(lease)));
   }
   return {};
 }
@@ -63,7 +64,8 @@ Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
   return claimed;
 }
 
-Result<std::vector<LeaseState>> Engine::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
+Result<std::vector<LeaseState>> Engine::renew(const std::string& worker_id, std::span<const Lease> leases,
+                                              Millis lease) {
   if (auto valid = check_worker_id(worker_id); !valid) return std::unexpected(valid.error());
   if (auto valid = check_lease_length(lease); !valid) return std::unexpected(valid.error());
   auto renewals = store_.renew(worker_id, leases, lease);
@@ -78,17 +80,20 @@ Status Engine::write_note(Note note) {
   const TaskId id = note.lease.task;
   auto stored = store_.note(std::span(&note, 1));
   if (!stored) return std::unexpected(stored.error());
-  if (!stored->front()) return drover::fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended", id.to_string()));
+  if (!stored->front())
+    return drover::fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended", id.to_string()));
   return {};
 }
 
 Status Engine::progress(const Lease& lease, const Progress& progress) {
   if (progress.percent < 0 || progress.percent > 100) {
-    return drover::fail(ErrorCode::kInvalidArgument, fmt::format("percent must be between 0 and 100, not {}", progress.percent));
+    return drover::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("percent must be between 0 and 100, not {}", progress.percent));
   }
   constexpr std::size_t kProgressBytesMax = 4'096;
   if (progress.message.size() > kProgressBytesMax || !is_utf8(progress.message)) {
-    return drover::fail(ErrorCode::kInvalidArgument, fmt::format("a progress message must be UTF-8 of at most {} bytes", kProgressBytesMax));
+    return drover::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("a progress message must be UTF-8 of at most {} bytes", kProgressBytesMax));
   }
   Note note{.lease = lease, .progress = progress, .checkpoint = {}, .log = {}};
   return write_note(std::move(note));
@@ -108,7 +113,8 @@ Status Engine::checkpoint(const Lease& lease, const JsonText& value) {
   if (!policy) return std::unexpected(policy.error());
   const auto bytes_max = static_cast<std::size_t>((*policy)->limits.payload_bytes);
   if (compact->size() > bytes_max) {
-    return drover::fail(ErrorCode::kPayloadTooLarge, fmt::format("the checkpoint has {} bytes; at most {} are kept", compact->size(), bytes_max));
+    return drover::fail(ErrorCode::kPayloadTooLarge,
+                        fmt::format("the checkpoint has {} bytes; at most {} are kept", compact->size(), bytes_max));
   }
   Note note{.lease = lease, .progress = {}, .checkpoint = std::move(*compact), .log = {}};
   return write_note(std::move(note));
@@ -116,7 +122,8 @@ Status Engine::checkpoint(const Lease& lease, const JsonText& value) {
 
 Status Engine::register_worker(const WorkerInfo& worker) {
   if (auto valid = check_worker_id(worker.id); !valid) return valid;
-  if (worker.capacity < 1) return drover::fail(ErrorCode::kInvalidArgument, "a worker needs room for at least one task");
+  if (worker.capacity < 1)
+    return drover::fail(ErrorCode::kInvalidArgument, "a worker needs room for at least one task");
   return store_.register_worker(worker);
 }
 
@@ -124,6 +131,8 @@ Status Engine::unregister_worker(const std::string& worker_id, const std::string
   return store_.unregister_worker(worker_id);
 }
 
-Result<std::vector<WorkerInfo>> Engine::workers() { return store_.workers(); }
+Result<std::vector<WorkerInfo>> Engine::workers() {
+  return store_.workers();
+}
 
 }  // namespace drover

@@ -26,7 +26,8 @@ std::unexpected<Error> no_such_task(const TaskId& id) {
 }  // namespace
 
 std::unexpected<Error> too_much_contention(std::string_view verb) {
-  return fail(ErrorCode::kStoreUnavailable, "others keep changing the same tasks; try again", fmt::format("engine.{}", verb));
+  return fail(ErrorCode::kStoreUnavailable, "others keep changing the same tasks; try again",
+              fmt::format("engine.{}", verb));
 }
 
 Result<Task> Engine::get(const TaskId& id) {
@@ -59,7 +60,9 @@ Result<std::vector<Event>> Engine::events(std::int64_t after, int limit) {
   return store_.events(after, limit);
 }
 
-Result<std::int64_t> Engine::last_event_seq() { return store_.last_event_seq(); }
+Result<std::int64_t> Engine::last_event_seq() {
+  return store_.last_event_seq();
+}
 
 Result<LogPage> Engine::log(const TaskId& id, std::int64_t after, int limit) {
   if (auto valid = check_limit(limit); !valid) return std::unexpected(valid.error());
@@ -69,9 +72,13 @@ Result<LogPage> Engine::log(const TaskId& id, std::int64_t after, int limit) {
   return store_.log(id, after, limit);
 }
 
-Result<Backlog> Engine::backlog(std::span<const Serve> serves) { return store_.backlog(serves); }
+Result<Backlog> Engine::backlog(std::span<const Serve> serves) {
+  return store_.backlog(serves);
+}
 
-Result<Config> Engine::config() { return store_.config(); }
+Result<Config> Engine::config() {
+  return store_.config();
+}
 
 Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based_on_version) {
   if (auto parsed = parse_policy(document); !parsed) return std::unexpected(parsed.error());
@@ -79,8 +86,9 @@ Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based
   if (!stored) return std::unexpected(stored.error());
   if (!*stored) {
     return drover::fail(ErrorCode::kWrongState,
-                fmt::format("the configuration is no longer at version {}: someone else changed it; look at `drover config show` and apply again",
-                            based_on_version));
+                        fmt::format("the configuration is no longer at version {}: someone else changed it; look at "
+                                    "`drover config show` and apply again",
+                                    based_on_version));
   }
   return store_.config();
 }
@@ -97,7 +105,9 @@ Result<std::shared_ptr<const Policy>> Engine::policy() {
   return policy_;
 }
 
-Result<std::vector<Finding>> Engine::fsck(FsckMode mode) { return store_.fsck(mode); }
+Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
+  return store_.fsck(mode);
+}
 
 Result<Enqueued> TaskQueue::enqueue_one(const TaskSpec& spec) {
   auto enqueued = enqueue(std::span(&spec, 1));

@@ -33,7 +33,8 @@ class Engine final : public TaskQueue {
   Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
   Result<std::vector<WorkerInfo>> workers() override;
   Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override;
-  Result<std::vector<LeaseState>> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override;
+  Result<std::vector<LeaseState>> renew(const std::string& worker_id, std::span<const Lease> leases,
+                                        Millis lease) override;
   Status progress(const Lease& lease, const Progress& progress) override;
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;

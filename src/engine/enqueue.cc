@@ -16,7 +16,8 @@ namespace {
 // One attempt at storing a group: everything that is read and decided between two compare-and-sets.
 class Enqueue {
  public:
-  Enqueue(Store& store, Rng& rng, const Policy& policy, Time now) : store_(store), policy_(policy), now_(now), view_(store), cascade_(view_, rng, policy, now) {}
+  Enqueue(Store& store, Rng& rng, const Policy& policy, Time now)
+      : store_(store), policy_(policy), now_(now), view_(store), cascade_(view_, rng, policy, now) {}
 
   Result<std::vector<Enqueued>> decide(std::span<const TaskSpec> specs, std::span<const BatchItem> items);
   Status check_spawner(const Lease& lease);
@@ -24,7 +25,8 @@ class Enqueue {
   // Empty when every item was an exact replay.
   StepGroup take() {
     StepGroup group = cascade_.take();
-    if (!group.steps.empty()) group.capacity = Capacity{policy_.limits.max_waiting, policy_.limits.max_waiting_per_owner};
+    if (!group.steps.empty())
+      group.capacity = Capacity{policy_.limits.max_waiting, policy_.limits.max_waiting_per_owner};
     return group;
   }
 
@@ -72,8 +74,9 @@ Result<std::optional<TaskRecord>> Enqueue::replayed(const TaskRecord& record) {
   auto first = find_request(record.task);
   if (!first) return std::unexpected(first.error());
   if (*first && (*first)->request_hash != record.request_hash) {
-    return fail(ErrorCode::kRequestConflict, fmt::format("request id \"{}\" was used for another request, which made task {}",
-                                                         *record.task.request_id, (*first)->task.id.to_string()));
+    return fail(ErrorCode::kRequestConflict,
+                fmt::format("request id \"{}\" was used for another request, which made task {}",
+                            *record.task.request_id, (*first)->task.id.to_string()));
   }
   return *first;
 }
@@ -90,7 +93,8 @@ Result<TaskRecord> Enqueue::current(const TaskId& id, std::string_view role) {
 // Moves the other record's revision too, so that it cannot end unnoticed between this decision and its commit.
 Status Enqueue::count_on(TaskRecord parent, int TaskRecord::* counter, std::int64_t limit, std::string_view what) {
   if (parent.*counter >= limit) {
-    return fail(ErrorCode::kLimitExceeded, fmt::format("task {} has {} {}; more are not taken", parent.task.id.to_string(), parent.*counter, what));
+    return fail(ErrorCode::kLimitExceeded, fmt::format("task {} has {} {}; more are not taken",
+                                                       parent.task.id.to_string(), parent.*counter, what));
   }
   Step step;
   step.expected_revision = parent.revision;
@@ -111,7 +115,9 @@ Status Enqueue::join_parents(TaskRecord& record, const BatchItem& item, std::opt
       ++record.unmet_parents;
       if (is_terminal(state) && !ended) ended = id;
     }
-    if (auto counted = count_on(std::move(*parent), &TaskRecord::dependents, policy_.limits.dependents, "dependents"); !counted) return counted;
+    if (auto counted = count_on(std::move(*parent), &TaskRecord::dependents, policy_.limits.dependents, "dependents");
+        !counted)
+      return counted;
   }
   record.task.depends_on = std::move(parents);
   return {};
@@ -122,11 +128,13 @@ Status Enqueue::join_spawner(TaskRecord& record) {
   auto spawner = current(*record.task.parent_id, "the spawning task");
   if (!spawner) return std::unexpected(spawner.error());
   if (spawner->task.cancel_requested_at || spawner->task.state == TaskState::kCancelled) {
-    return fail(ErrorCode::kWrongState, fmt::format("the spawning task {} is being cancelled", spawner->task.id.to_string()));
+    return fail(ErrorCode::kWrongState,
+                fmt::format("the spawning task {} is being cancelled", spawner->task.id.to_string()));
   }
   record.depth = spawner->depth + 1;
   if (record.depth > policy_.limits.depth) {
-    return fail(ErrorCode::kLimitExceeded, fmt::format("tasks may spawn each other {} deep, not deeper", policy_.limits.depth));
+    return fail(ErrorCode::kLimitExceeded,
+                fmt::format("tasks may spawn each other {} deep, not deeper", policy_.limits.depth));
   }
   return count_on(std::move(*spawner), &TaskRecord::children, policy_.limits.children, "children");
 }
@@ -154,7 +162,8 @@ Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) 
   cascade_.add(first_step(std::move(*record), {now_, 0, nullptr}));
   if (ended) {
     const TaskRecord blocked = *cascade_.decided(item.id);
-    if (auto status = cascade_.run(blocked, trigger::ParentEnded{*ended}); !status) return std::unexpected(status.error());
+    if (auto status = cascade_.run(blocked, trigger::ParentEnded{*ended}); !status)
+      return std::unexpected(status.error());
   }
   return Enqueued{item.id, cascade_.decided(item.id)->task.state, false};
 }
@@ -180,12 +189,14 @@ Result<std::vector<Enqueued>> Enqueue::decide(std::span<const TaskSpec> specs, s
 Status check_batch(std::span<const TaskSpec> group, const Policy& policy) {
   if (group.empty()) return fail(ErrorCode::kInvalidArgument, "there is no task in this batch");
   if (group.size() > static_cast<std::size_t>(policy.limits.batch_tasks)) {
-    return fail(ErrorCode::kLimitExceeded, fmt::format("the batch has {} tasks; at most {} are taken at once", group.size(), policy.limits.batch_tasks));
+    return fail(ErrorCode::kLimitExceeded, fmt::format("the batch has {} tasks; at most {} are taken at once",
+                                                       group.size(), policy.limits.batch_tasks));
   }
   return {};
 }
 
-Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy& policy, const Lease* spawner, std::span<const TaskSpec> group) {
+Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy& policy, const Lease* spawner,
+                                            std::span<const TaskSpec> group) {
   std::vector<TaskId> ids;
   std::vector<BatchItem> items;
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
@@ -215,10 +226,13 @@ Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy
       case Applied::kRequestTaken:
         continue;
       case Applied::kIdTaken:
-        return fail(ErrorCode::kRequestConflict, "a task with this id exists already; let Drover choose the id, or use a request id to repeat a request safely");
+        return fail(ErrorCode::kRequestConflict,
+                    "a task with this id exists already; let Drover choose the id, or use a request id to repeat a "
+                    "request safely");
       case Applied::kQueueFull:
         return fail(ErrorCode::kQueueFull,
-                    fmt::format("too many tasks wait: at most {} in all and {} of one owner (limits.max_waiting, limits.max_waiting_per_owner); nothing was stored",
+                    fmt::format("too many tasks wait: at most {} in all and {} of one owner (limits.max_waiting, "
+                                "limits.max_waiting_per_owner); nothing was stored",
                                 policy.limits.max_waiting, policy.limits.max_waiting_per_owner));
     }
   }
@@ -238,7 +252,8 @@ Result<std::vector<Enqueued>> Engine::spawn(const Lease& spawner, std::span<cons
   if (!policy) return std::unexpected(policy.error());
   auto parent = store_.read(std::span(&spawner.task, 1), Parts::kHead);
   if (!parent) return std::unexpected(parent.error());
-  if (!parent->front()) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", spawner.task.to_string()));
+  if (!parent->front())
+    return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", spawner.task.to_string()));
   std::vector<TaskSpec> children(group.begin(), group.end());
   for (TaskSpec& child : children) {
     child.parent_id = spawner.task;

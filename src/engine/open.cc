@@ -19,7 +19,8 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url) {
   if (url.starts_with(kSqlitePrefix)) {
     SqliteOptions options;
     options.path = url.substr(kSqlitePrefix.size());
-    if (options.path.empty()) return fail(ErrorCode::kInvalidArgument, "sqlite: needs a path, as in sqlite:.drover/drover.db");
+    if (options.path.empty())
+      return fail(ErrorCode::kInvalidArgument, "sqlite: needs a path, as in sqlite:.drover/drover.db");
     return open_sqlite(std::move(options));
   }
   return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no store URL; use sqlite:PATH or memory:", url));

@@ -19,8 +19,9 @@ Result<int> count_unmet(RecordView& view, const Task& task) {
     const TaskState state = (*parent)->task.state;
     if (parent_is_done(state, task.on_parent_failure)) continue;
     if (is_terminal(state)) {
-      return fail(ErrorCode::kWrongState, fmt::format("its parent {} is {}: retry that one, and this task comes back with it",
-                                                      id.to_string(), name_of(state)));
+      return fail(ErrorCode::kWrongState,
+                  fmt::format("its parent {} is {}: retry that one, and this task comes back with it", id.to_string(),
+                              name_of(state)));
     }
     ++unmet;
   }

@@ -45,7 +45,8 @@ Result<Trigger> trigger_of(const Settlement& item, const Limits& limits) {
     if (fitted.retry_after && *fitted.retry_after < Millis{0}) fitted.retry_after = Millis{0};
     return trigger::Fail{std::move(fitted)};
   }
-  if (const auto* confirmed = std::get_if<CancelConfirmed>(&item.end)) return trigger::ConfirmCancel{confirmed->exit_code};
+  if (const auto* confirmed = std::get_if<CancelConfirmed>(&item.end))
+    return trigger::ConfirmCancel{confirmed->exit_code};
   return trigger::Release{};
 }
 
@@ -53,14 +54,15 @@ Status check_fence(const std::optional<TaskRecord>& record, const Lease& lease) 
   if (!record) return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", lease.task.to_string()));
   if (planted(PlantedBug::kSettleIgnoresLease) && record->task.state == TaskState::kRunning) return {};
   if (record->task.state != TaskState::kRunning || record->lease != lease.id || lease.id.is_none()) {
-    return fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended; the task is {}", lease.task.to_string(),
-                                                    name_of(record->task.state)));
+    return fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended; the task is {}",
+                                                    lease.task.to_string(), name_of(record->task.state)));
   }
   return {};
 }
 
 // The group for one item, decided on top of the items before it.
-Result<StepGroup> decide_item(const Settlement& item, const Trigger& trigger, RecordView& view, Rng& rng, const Policy& policy, Time now) {
+Result<StepGroup> decide_item(const Settlement& item, const Trigger& trigger, RecordView& view, Rng& rng,
+                              const Policy& policy, Time now) {
   auto record = view.find(item.lease.task, Parts::kHead);
   if (!record) return std::unexpected(record.error());
   if (auto fence = check_fence(*record, item.lease); !fence) return std::unexpected(fence.error());
@@ -94,7 +96,8 @@ std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items)
     std::vector<std::size_t> sent;
     for (const std::size_t i : open) {
       auto trigger = trigger_of(items[i], (*policy)->limits);
-      auto group = trigger ? decide_item(items[i], *trigger, view, rng_, **policy, *now) : std::unexpected(trigger.error());
+      auto group =
+          trigger ? decide_item(items[i], *trigger, view, rng_, **policy, *now) : std::unexpected(trigger.error());
       if (!group) {
         answers[i] = std::unexpected(group.error());
         continue;

@@ -15,17 +15,20 @@ Status check_sizes(const TaskSpec& spec, const Limits& limits) {
   const auto bytes_max = static_cast<std::size_t>(limits.payload_bytes);
   for (const auto& [field, value] : {std::pair{"prompt", &spec.prompt}, {"system_prompt", &spec.system_prompt}}) {
     if (!*value || (*value)->size() <= bytes_max) continue;
-    return fail(ErrorCode::kPayloadTooLarge, fmt::format("{}: has {} bytes; at most {} are taken", field, (*value)->size(), bytes_max));
+    return fail(ErrorCode::kPayloadTooLarge,
+                fmt::format("{}: has {} bytes; at most {} are taken", field, (*value)->size(), bytes_max));
   }
   return {};
 }
 
-Result<std::optional<JsonText>> checked_json(std::string_view field, const std::optional<JsonText>& value, std::int64_t bytes_max) {
+Result<std::optional<JsonText>> checked_json(std::string_view field, const std::optional<JsonText>& value,
+                                             std::int64_t bytes_max) {
   if (!value) return std::nullopt;
   auto compact = json::compact(*value);
   if (!compact) return fail(compact.error().code, fmt::format("{}: {}", field, compact.error().message));
   if (compact->size() > static_cast<std::size_t>(bytes_max)) {
-    return fail(ErrorCode::kPayloadTooLarge, fmt::format("{}: has {} bytes; at most {} are taken", field, compact->size(), bytes_max));
+    return fail(ErrorCode::kPayloadTooLarge,
+                fmt::format("{}: has {} bytes; at most {} are taken", field, compact->size(), bytes_max));
   }
   return std::move(*compact);
 }
@@ -103,11 +106,15 @@ std::string request_fingerprint(const TaskSpec& spec) {
   };
   const auto number = [&](const auto& value) { value ? out.number(*value) : out.null(); };
   const auto span = [&](const std::optional<Millis>& value) { value ? out.number(value->count()) : out.null(); };
-  const auto time = [&](const std::optional<Time>& value) { value ? out.number(value->time_since_epoch().count()) : out.null(); };
+  const auto time = [&](const std::optional<Time>& value) {
+    value ? out.number(value->time_since_epoch().count()) : out.null();
+  };
 
   out.begin_array();
   out.string(spec.type);
-  for (const auto* value : {&spec.queue, &spec.owner, &spec.prompt, &spec.system_prompt, &spec.model, &spec.agent_id, &spec.source, &spec.traceparent}) text(*value);
+  for (const auto* value : {&spec.queue, &spec.owner, &spec.prompt, &spec.system_prompt, &spec.model, &spec.agent_id,
+                            &spec.source, &spec.traceparent})
+    text(*value);
   json_text(spec.payload);
   json_text(spec.fallback_result);
   for (const auto* value : {&spec.priority, &spec.max_attempts, &spec.max_stalls, &spec.max_defers}) number(*value);

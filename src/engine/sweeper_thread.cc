@@ -23,7 +23,8 @@ void SweeperThread::run(const std::stop_token& stop, Engine& engine) {
   while (!stop.stop_requested()) {
     const std::uint64_t seen = engine.changes();
     const auto report = sweepers.run_once();
-    if (!report && !failing) log_error("engine", "sweeping failed; trying again every second", {{"error", to_string(report.error())}});
+    if (!report && !failing)
+      log_error("engine", "sweeping failed; trying again every second", {{"error", to_string(report.error())}});
     if (report && failing) log_info("engine", "sweeping works again");
     failing = !report;
     if (report && report->more) continue;

@@ -33,7 +33,8 @@ Result<int> Sweepers::sweep(Result<std::vector<TaskRecord>> records, const Decid
     if (view.contains(record.task.id)) continue;
     Cascade cascade(view, engine_.rng_, **policy, *now);
     if (auto status = decide(cascade, record); !status) {
-      log_error("engine", "sweeper cannot decide on a task", {{"task", record.task.id.to_string()}, {"error", to_string(status.error())}});
+      log_error("engine", "sweeper cannot decide on a task",
+                {{"task", record.task.id.to_string()}, {"error", to_string(status.error())}});
       continue;
     }
     groups.push_back(cascade.take());
@@ -45,7 +46,8 @@ Result<int> Sweepers::sweep(Result<std::vector<TaskRecord>> records, const Decid
 }
 
 Result<int> Sweepers::promote(int limit) {
-  return sweep(engine_.store_.due(limit), [](Cascade& cascade, const TaskRecord& record) { return cascade.run(record, trigger::Due{}); });
+  return sweep(engine_.store_.due(limit),
+               [](Cascade& cascade, const TaskRecord& record) { return cascade.run(record, trigger::Due{}); });
 }
 
 Result<int> Sweepers::enforce_deadlines(int limit) {
@@ -53,24 +55,26 @@ Result<int> Sweepers::enforce_deadlines(int limit) {
   if (late && planted(PlantedBug::kDeadlineIgnoresRunning)) {
     std::erase_if(*late, [](const TaskRecord& record) { return record.task.state == TaskState::kRunning; });
   }
-  return sweep(std::move(late), [](Cascade& cascade, const TaskRecord& record) { return cascade.run(record, trigger::Deadline{}); });
+  return sweep(std::move(late),
+               [](Cascade& cascade, const TaskRecord& record) { return cascade.run(record, trigger::Deadline{}); });
 }
 
 Result<int> Sweepers::reclaim(std::optional<Millis> silent_for, int limit) {
-  return sweep(engine_.store_.lapsed(silent_for, limit), [](Cascade& cascade, const TaskRecord& record) {
-    return cascade.run(record, trigger::LeaseLost{});
-  });
+  return sweep(engine_.store_.lapsed(silent_for, limit),
+               [](Cascade& cascade, const TaskRecord& record) { return cascade.run(record, trigger::LeaseLost{}); });
 }
 
 Result<int> Sweepers::resume_cascades(int limit) {
-  return sweep(engine_.store_.cascades(limit), [](Cascade& cascade, const TaskRecord& record) { return cascade.resume(record); });
+  return sweep(engine_.store_.cascades(limit),
+               [](Cascade& cascade, const TaskRecord& record) { return cascade.resume(record); });
 }
 
 Result<int> Sweepers::expire(int limit) {
   auto policy = engine_.policy();
   if (!policy) return std::unexpected(policy.error());
   const Limits& limits = (*policy)->limits;
-  const Retention retention{limits.retention, limits.retention_tasks, limits.retention_bytes, limits.event_retention, limits.event_retention_count};
+  const Retention retention{limits.retention, limits.retention_tasks, limits.retention_bytes, limits.event_retention,
+                            limits.event_retention_count};
   return engine_.store_.expire(retention, limit);
 }
 
@@ -96,8 +100,10 @@ Result<SweepReport> Sweepers::run_once() {
     return {};
   };
   // Deadlines first: a task that is due and late at once ends, it does not start.
-  if (auto status = take(enforce_deadlines(kPassMax), report.deadlines); !status) return std::unexpected(status.error());
-  if (auto status = take(reclaim(std::nullopt, kPassMax), report.reclaimed); !status) return std::unexpected(status.error());
+  if (auto status = take(enforce_deadlines(kPassMax), report.deadlines); !status)
+    return std::unexpected(status.error());
+  if (auto status = take(reclaim(std::nullopt, kPassMax), report.reclaimed); !status)
+    return std::unexpected(status.error());
   if (auto status = take(promote(kPassMax), report.promoted); !status) return std::unexpected(status.error());
   if (auto status = take(resume_cascades(kPassMax), report.cascades); !status) return std::unexpected(status.error());
   auto now = engine_.store_.now();

@@ -9,13 +9,13 @@ namespace drover {
 
 // What one run_once() did: counts for logs and tests.
 struct SweepReport {
-  int promoted = 0;        // scheduled tasks that became pending
-  int deadlines = 0;       // tasks whose deadline passed
-  int reclaimed = 0;       // leases taken back
-  int cascades = 0;        // large cascades that went on
-  int expired = 0;         // finished tasks past retention
-  int workers_gone = 0;    // registrations of dead workers
-  bool more = false;       // a bound was reached: run again at once
+  int promoted = 0;      // scheduled tasks that became pending
+  int deadlines = 0;     // tasks whose deadline passed
+  int reclaimed = 0;     // leases taken back
+  int cascades = 0;      // large cascades that went on
+  int expired = 0;       // finished tasks past retention
+  int workers_gone = 0;  // registrations of dead workers
+  bool more = false;     // a bound was reached: run again at once
 };
 
 class Sweepers {
@@ -35,7 +35,8 @@ class Sweepers {
   [[nodiscard]] Result<int> expire(int limit);
 
  private:
-  // Decides for each record by itself and applies what was decided; a record that moved meanwhile is left to the next pass.
+  // Decides for each record by itself and applies what was decided; a record that moved meanwhile is left to the next
+  // pass.
   using Decide = std::function<Status(class Cascade&, const TaskRecord&)>;
   Result<int> sweep(Result<std::vector<TaskRecord>> records, const Decide& decide);
   Status keep_house(Time now, SweepReport& report);

@@ -1,10 +1,11 @@
 // Store: the data contract under the engine. Plain data in, plain data out; no policy.
 //
 // The one idea: every transition is decided in C++ from records that were read, and applied as a group of steps under
-// compare-and-set. If anything that the decision was based on has moved, nothing is written and the engine decides anew.
-// What needs shared state runs inside the store: choosing what to claim, line order, capacity, request ids.
+// compare-and-set. If anything that the decision was based on has moved, nothing is written and the engine decides
+// anew. What needs shared state runs inside the store: choosing what to claim, line order, capacity, request ids.
 //
-// Safe to call from any thread. Writes of concurrent callers may be combined into one commit; each is answered by itself.
+// Safe to call from any thread. Writes of concurrent callers may be combined into one commit; each is answered by
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -72,12 +73,15 @@ class Store {
   [[nodiscard]] virtual Result<Time> now() = 0;
 
   // In the order of ids; nothing where there is no such task.
-  [[nodiscard]] virtual Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) = 0;
-  [[nodiscard]] virtual Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) = 0;
+  [[nodiscard]] virtual Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids,
+                                                                            Parts parts) = 0;
+  [[nodiscard]] virtual Result<std::optional<TaskId>> find_request(const std::string& owner,
+                                                                   const std::string& request_id) = 0;
   // Heads of the tasks that depend on `parent`; of the tasks that `spawner` spawned.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> dependents(const TaskId& parent) = 0;
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> children(const TaskId& spawner) = 0;
-  [[nodiscard]] virtual Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) = 0;
+  [[nodiscard]] virtual Result<RecordPage> list(const TaskFilter& filter, int limit,
+                                                const std::optional<std::string>& cursor) = 0;
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) = 0;  // newest first
   [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t after, int limit) = 0;
   [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;
@@ -87,8 +91,10 @@ class Store {
   // One answer per group. An Error means that nothing is known to be written: the commit failed or its fate is unknown.
   [[nodiscard]] virtual Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) = 0;
   // Takes up to n claimable tasks, best first (priority, then place), under new leases made from lease_ids (n of them).
-  [[nodiscard]] virtual Result<std::vector<TaskRecord>> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) = 0;
-  [[nodiscard]] virtual Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) = 0;
+  [[nodiscard]] virtual Result<std::vector<TaskRecord>> claim(const ClaimRequest& request,
+                                                              std::span<const LeaseId> lease_ids) = 0;
+  [[nodiscard]] virtual Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
+                                                           Millis lease) = 0;
   // One answer per note: whether its lease was live.
   [[nodiscard]] virtual Result<std::vector<bool>> note(std::span<const Note> notes) = 0;
 

@@ -66,11 +66,13 @@ void EventLoop::run_once(Millis timeout) {
   CHECK(count >= 0 || errno == EINTR);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
-    if (event.data.u64 == kWakerToken) {
+    const std::uint64_t token =
+        event.data.u64;  // a copy: epoll_event is packed, and its members may not be referred to
+    if (token == kWakerToken) {
       waker_.clear();
       continue;
     }
-    const auto found = watched_.find(event.data.u64);
+    const auto found = watched_.find(token);
     if (found == watched_.end()) continue;  // reset by what came before it
     const std::shared_ptr<Ready> ready = found->second;
     (*ready)(event.events);

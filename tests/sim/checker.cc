@@ -130,8 +130,9 @@ void Checker::settled(const AgentRun& run, const Settlement& sent, const Result<
   };
   const bool fits = std::holds_alternative<Completion>(sent.end) ? is({"completed", "cancelled"})
                     : std::holds_alternative<Failure>(sent.end)  ? is({"retrying", "deferred", "failed", "cancelled"})
-                    : std::holds_alternative<Release>(sent.end)  ? is({"released", "cancelled"})
-                                                                 : is({"cancelled"});
+                    : std::holds_alternative<Release>(sent.end)
+                        ? is({"released", "cancelled"}) || (life->given().at_most_once && *end == "failed")
+                        : is({"cancelled"});
   if (!fits)
     report("P5 one end",
            fmt::format("the end of run {} of task {} was taken, but it is {}", run.run, id.to_string(), *end));

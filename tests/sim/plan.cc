@@ -204,10 +204,10 @@ void draw_faults(Rng& rng, Plan& plan) {
   if (chance(rng, 8)) return;
   std::vector<Fault::Kind> enabled;
   for (int kind = 0; kind < Fault::kKinds; ++kind) {
-    if (chance(rng, 25)) enabled.push_back(static_cast<Fault::Kind>(kind));
+    if (chance(rng, 30)) enabled.push_back(static_cast<Fault::Kind>(kind));
   }
   if (enabled.empty()) return;
-  const int faults = between(rng, 2, 14);
+  const int faults = between(rng, 3, 20);
   for (int i = 0; i < faults; ++i) plan.faults.push_back(draw_fault(rng, plan, pick(rng, enabled)));
   std::ranges::sort(plan.faults, {}, &Fault::at);
 }

@@ -2,11 +2,11 @@
 
 -- name: ready
 -- Inputs: queue, limit. Result: priority, place and seq of claimable tasks, best first.
-SELECT priority, place, seq FROM task WHERE state IN (2, 4) AND queue = ?1 ORDER BY priority, place LIMIT ?2;
+SELECT priority, place, seq FROM task INDEXED BY task_ready WHERE state IN (2, 4) AND queue = ?1 ORDER BY priority, place LIMIT ?2;
 
 -- name: ready_of_type
 -- Inputs: queue, limit, type. Result: as ready.
-SELECT priority, place, seq FROM task WHERE state IN (2, 4) AND queue = ?1 AND type = ?3 ORDER BY priority, place LIMIT ?2;
+SELECT priority, place, seq FROM task INDEXED BY task_ready WHERE state IN (2, 4) AND queue = ?1 AND type = ?3 ORDER BY priority, place LIMIT ?2;
 
 -- name: scheduled
 -- Inputs: queue, limit. Result: as ready, of tasks whose time has not come: for a planted bug only.

@@ -58,7 +58,7 @@ ORDER BY seq DESC LIMIT ?2;
 -- name: backlog
 -- Inputs: queue, type (null: any). Result: how many are waiting for a worker or a time, running, blocked.
 SELECT
-  (SELECT count(*) FROM task WHERE state IN (2, 4) AND queue = ?1 AND (?2 IS NULL OR type = ?2))
+  (SELECT count(*) FROM task INDEXED BY task_ready WHERE state IN (2, 4) AND queue = ?1 AND (?2 IS NULL OR type = ?2))
     + (SELECT count(*) FROM task WHERE state = 1 AND queue = ?1 AND (?2 IS NULL OR type = ?2)),
   (SELECT count(*) FROM task WHERE state = 3 AND queue = ?1 AND (?2 IS NULL OR type = ?2)),
   (SELECT count(*) FROM task WHERE state = 0 AND queue = ?1 AND (?2 IS NULL OR type = ?2));

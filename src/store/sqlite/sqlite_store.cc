@@ -217,6 +217,7 @@ WriterOptions SqliteStore::writer_options() {
   options.room = room_ ? &*room_ : nullptr;
   options.shared_connection = in_memory() ? &read_mutex_ : nullptr;
   options.lock_wait = options_.lock_wait;
+  options.busy_wait = options_.busy_wait;
   options.checkpoint_wal_bytes = options_.checkpoint_wal_bytes;
   options.on_commit = [this] { watch_->committed(); };
   options.on_sync_failure = options_.on_sync_failure ? options_.on_sync_failure : stop_after_sync_failure;

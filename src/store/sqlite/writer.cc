@@ -13,7 +13,9 @@ namespace {
 
 constexpr Millis kHoldMax{50};
 constexpr std::size_t kBatchMax = 1'000;
-// A log that has grown to so many times its usual size is kept from being reset by readers: wait for them.
+constexpr std::int64_t kPageBytes = 4096;
+// A log that has grown to so many times its usual size is cut when it can be, so that its file does not stay that
+// large.
 constexpr int kOvergrown = 8;
 
 int count_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int page_count) {
@@ -236,25 +238,28 @@ void Writer::after_commit() {
   if (options_.on_commit) options_.on_commit();
   if (options_.side_files == nullptr) return;
   if (rings_) options_.side_files->ring();
-  constexpr std::int64_t kPageBytes = 4096;
-  const std::int64_t wal_bytes = wal_pages_ * kPageBytes;
-  if (wal_bytes > kOvergrown * options_.checkpoint_wal_bytes) {
-    checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
-  } else if (wal_bytes > options_.checkpoint_wal_bytes) {
-    checkpoint(SQLITE_CHECKPOINT_PASSIVE);
-  }
+  // While a reader keeps the log from being reset, try again only after it has grown as much again.
+  checkpointed_pages_ = std::min(checkpointed_pages_, wal_pages_);
+  if ((wal_pages_ - checkpointed_pages_) * kPageBytes <= options_.checkpoint_wal_bytes) return;
+  const bool overgrown = wal_pages_ * kPageBytes > kOvergrown * options_.checkpoint_wal_bytes;
+  checkpoint(overgrown ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE);
 }
 
+// As far as readers let it, without waiting for them: others wait for the lock meanwhile.
 void Writer::checkpoint(int mode) {
+  checkpointed_pages_ = wal_pages_;
+  sqlite3_busy_timeout(db_.handle(), 0);
   const int result = sqlite3_wal_checkpoint_v2(db_.handle(), nullptr, mode, nullptr, nullptr);
-  if (result == SQLITE_OK || (result & 0xff) == SQLITE_BUSY) return;
   const SqliteFailure failure(sqlite3_extended_errcode(db_.handle()), sqlite3_errmsg(db_.handle()));
+  sqlite3_busy_timeout(db_.handle(), static_cast<int>(options_.busy_wait.count()));
+  if (result == SQLITE_OK || failure.primary_code() == SQLITE_BUSY || failure.primary_code() == SQLITE_LOCKED) return;
   if (is_sync_failure(failure)) return sync_failed(failure);
   log_warn("store", "a checkpoint failed; the write-ahead log goes on growing", {{"why", failure.what()}});
 }
 
 void Writer::checkpoint_at_close() {
-  if (options_.side_files == nullptr || broken_) return;
+  const bool has_grown = wal_pages_ * kPageBytes > options_.checkpoint_wal_bytes / 4;
+  if (options_.side_files == nullptr || broken_ || !has_grown) return;
   WriterOptions at_once = options_;
   at_once.lock_wait = Millis(0);
   const Hold hold(at_once);

@@ -54,6 +54,7 @@ struct WriterOptions {
   // Held while writing where reads share the connection, else null.
   std::mutex* shared_connection = nullptr;
   Millis lock_wait{0};
+  Millis busy_wait{0};  // of the connection
   std::int64_t checkpoint_wal_bytes = 0;
   std::function<void()> on_commit;  // after every commit that wrote something
   std::function<void(const std::string& what)> on_sync_failure;
@@ -108,8 +109,9 @@ class Writer {
   bool used_ballast_ = false;
   bool wrote_ = false;
   bool rings_ = false;
-  std::int64_t wal_pages_ = 0;
-  std::optional<Error> broken_;  // set once an fsync has failed
+  std::int64_t wal_pages_ = 0;           // in the log after the last commit
+  std::int64_t checkpointed_pages_ = 0;  // in the log when it was last tried to fold it in
+  std::optional<Error> broken_;          // set once an fsync has failed
 };
 
 }  // namespace drover::sqlite

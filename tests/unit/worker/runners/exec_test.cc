@@ -127,8 +127,7 @@ TEST_P(ExecOutcome, IsAsTheTableSays) {
   EXPECT_EQ(exit_code_of(end), row.exit_code);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, ExecOutcome, testing::ValuesIn(rows()),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(Table, ExecOutcome, testing::ValuesIn(rows()), [](const auto& row) { return row.param.name; });
 
 struct ResultRow {
   std::string out;
