@@ -1,6 +1,7 @@
 // Three hundred seeds of ten simulated minutes, each twice; in two halves, so that two cores share them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "sim/simulate.h"
@@ -29,6 +30,23 @@ TEST(Simulation, EvenSeedsKeepEveryPromise) {
 }
 TEST(Simulation, OddSeedsKeepEveryPromise) {
   run_seeds(1, 2);
+}
+
+TEST(Simulation, WithoutFullThePowerCutsAreNoticed) {
+  SimOptions options;
+  options.synchronous = SqliteOptions::Synchronous::kNormal;
+  int noticed = 0;
+  for (std::uint64_t seed = 0; seed < 100 && noticed == 0; ++seed) {
+    const Plan plan = make_plan(seed);
+    const bool cuts =
+        std::ranges::any_of(plan.faults, [](const Fault& fault) { return fault.kind == Fault::Kind::kPowerCut; });
+    if (cuts && simulate(plan, options).wrong) ++noticed;
+  }
+  EXPECT_GT(noticed, 0);
+}
+
+TEST(Simulation, AnotherSeedIsAnotherStory) {
+  EXPECT_NE(simulate(make_plan(1)).trace_hash, simulate(make_plan(2)).trace_hash);
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ int run_sim(std::span<char*> args) {
     ++failed;
     if (keep_going) {
       fmt::print("seed {} breaks {}: {}\n", plan.seed, outcome.wrong->check, outcome.wrong->what);
+      std::fflush(stdout);
       continue;
     }
     if (!options.echo) show_failure(plan, outcome, options);
