@@ -90,18 +90,18 @@ class Door::Connection : public std::enable_shared_from_this<Connection> {
   }
 
   void take_next() {
-    auto request = reader_.next();
-    if (!request) {
-      HttpResponse refusal =
-          problem(request.error().status, Error{ErrorCode::kInvalidArgument, request.error().message, {}});
+    auto next = reader_.next();
+    if (!next) {
+      HttpResponse refusal = problem(next.error().status, Error{ErrorCode::kInvalidArgument, next.error().message, {}});
       refusal.keep_alive = false;
       return answer(refusal);
     }
-    if (!*request) return;
+    std::optional<HttpRequest>& request = *next;
+    if (!request) return;
     phase_ = Phase::kAnswering;
     watch_.set_events(0);
-    const bool keep_alive = (*request)->keep_alive;
-    door_.handle_(**std::move(request), [weak = weak_from_this(), keep_alive](HttpResponse response) {
+    const bool keep_alive = request->keep_alive;
+    door_.handle_(*std::move(request), [weak = weak_from_this(), keep_alive](HttpResponse response) {
       const auto self = weak.lock();
       if (self == nullptr || self->is_closed()) return;
       response.keep_alive = keep_alive;

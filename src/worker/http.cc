@@ -54,13 +54,13 @@ std::expected<void, HttpError> put(Parser& parser, std::string& bytes) {
 }  // namespace
 
 struct HttpRequestReader::Impl {
-  std::optional<RequestParser> parser;
+  std::unique_ptr<RequestParser> parser;
   std::string waiting;  // not yet taken by a parser
   std::optional<HttpError> error;
   bool said_continue = false;
 
   void open() {
-    parser.emplace();
+    parser = std::make_unique<RequestParser>();
     set_limits(*parser);
     said_continue = false;
   }
@@ -83,7 +83,7 @@ void HttpRequestReader::feed(std::string_view bytes) {
 }
 
 std::expected<std::optional<HttpRequest>, HttpError> HttpRequestReader::next() {
-  if (impl_->error) return std::unexpected(*impl_->error);
+  if (const std::optional<HttpError>& error = impl_->error) return std::unexpected(*error);
   if (!impl_->parser->is_done()) return std::nullopt;
   auto message = impl_->parser->release();
   HttpRequest request{.method = std::string(message.method_string()),

@@ -16,6 +16,7 @@ namespace drover {
 // A 0600 file, made with the first byte, that stops growing at its limit or when the disk refuses.
 class OutputFile {
  public:
+  OutputFile() = default;
   OutputFile(std::string path, std::int64_t bytes_max) : path_(std::move(path)), bytes_max_(bytes_max) {}
 
   void write(std::string_view bytes);
@@ -28,7 +29,7 @@ class OutputFile {
   void give_up(std::string why);
 
   std::string path_;
-  std::int64_t bytes_max_;
+  std::int64_t bytes_max_ = 0;
   std::int64_t bytes_ = 0;
   UniqueFd fd_;
   bool given_up_ = false;

@@ -55,12 +55,12 @@ Status ProcessRun::try_start() {
   auto files = RunFiles::make(host_.options.state_dir, task.id, task.run);
   if (!files) return std::unexpected(files.error());
   files_ = *std::move(files);
-  file_.emplace(files_->output_path(), host_.options.output_file_bytes_max);
+  file_ = OutputFile(files_.output_path(), host_.options.output_file_bytes_max);
   if (auto opened = open_door(); !opened) return opened;
 
   auto shim = start_shim({.shim_program = host_.options.shim_program,
                           .argv = profile_->argv,
-                          .environment = agent_environment(host_.environment, *profile_, task, files_->door_path()),
+                          .environment = agent_environment(host_.environment, *profile_, task, files_.door_path()),
                           .expires_at = expires_at_,
                           .lease = host_.options.lease});
   if (!shim) return std::unexpected(shim.error());
@@ -72,7 +72,7 @@ Status ProcessRun::try_start() {
 }
 
 Status ProcessRun::open_door() {
-  auto door = Door::open(host_.loop, files_->door_path(), [this](HttpRequest request, Door::Reply reply) {
+  auto door = Door::open(host_.loop, files_.door_path(), [this](HttpRequest request, Door::Reply reply) {
     answer(std::move(request), std::move(reply));
   });
   if (!door) return std::unexpected(door.error());
@@ -82,11 +82,11 @@ Status ProcessRun::open_door() {
 
 void ProcessRun::watch_shim() {
   EventLoop& loop = host_.loop;
-  shim_watch_ = loop.watch(shim_->pidfd.get(), EPOLLIN, [this](std::uint32_t) { shim_ready(); });
-  status_watch_ = loop.watch(shim_->status.get(), EPOLLIN, [this](std::uint32_t) { read_status(); });
-  out_watch_ = loop.watch(shim_->out.get(), EPOLLIN, [this](std::uint32_t) { read_output(LogStream::kOut); });
-  err_watch_ = loop.watch(shim_->err.get(), EPOLLIN, [this](std::uint32_t) { read_output(LogStream::kErr); });
-  in_watch_ = loop.watch(shim_->in.get(), EPOLLOUT, [this](std::uint32_t) { write_input(); });
+  shim_watch_ = loop.watch(shim_.pidfd.get(), EPOLLIN, [this](std::uint32_t) { shim_ready(); });
+  status_watch_ = loop.watch(shim_.status.get(), EPOLLIN, [this](std::uint32_t) { read_status(); });
+  out_watch_ = loop.watch(shim_.out.get(), EPOLLIN, [this](std::uint32_t) { read_output(LogStream::kOut); });
+  err_watch_ = loop.watch(shim_.err.get(), EPOLLIN, [this](std::uint32_t) { read_output(LogStream::kErr); });
+  in_watch_ = loop.watch(shim_.in.get(), EPOLLOUT, [this](std::uint32_t) { write_input(); });
 }
 
 // ---- what the worker wants of it
@@ -117,15 +117,15 @@ void ProcessRun::ask_to_stop(StopCause cause, Millis grace, MonoTime now) {
 }
 
 void ProcessRun::abandon() {
-  if (shim_) shim_->control.reset();
+  shim_.control.reset();
 }
 
 // A full pipe means that the shim does not read: what is lost is made up for by the next renewal, or by
 // shim_overdue_at_.
 void ProcessRun::send(const ShimOrder& order) {
-  if (!shim_ || !shim_->control.is_open()) return;
+  if (!shim_.control.is_open()) return;
   const std::string line = format_order(order);
-  if (::write(shim_->control.get(), line.data(), line.size()) < 0 && errno != EAGAIN && errno != EPIPE) {
+  if (::write(shim_.control.get(), line.data(), line.size()) < 0 && errno != EAGAIN && errno != EPIPE) {
     log_warn("worker", "cannot tell the shim", {{"order", line}, {"error", std::strerror(errno)}});
   }
 }
@@ -150,7 +150,7 @@ void ProcessRun::check_timeouts(MonoTime now) {
   if (now >= shim_overdue_at_) {
     log_error("worker", "a shim does not end, killing it", {{"task", task.id.to_string()}});
     shim_overdue_at_ = kNever;
-    kill_shim(*shim_);
+    kill_shim(shim_);
   }
 }
 
@@ -167,7 +167,7 @@ MonoTime ProcessRun::next_tick() const {
 
 void ProcessRun::write_input() {
   while (input_written_ < input_.size()) {
-    const ssize_t size = ::write(shim_->in.get(), input_.data() + input_written_, input_.size() - input_written_);
+    const ssize_t size = ::write(shim_.in.get(), input_.data() + input_written_, input_.size() - input_written_);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return;
     if (size < 0) return close_input();  // the agent does not want it
@@ -178,28 +178,28 @@ void ProcessRun::write_input() {
 
 void ProcessRun::close_input() {
   in_watch_.reset();
-  shim_->in.reset();
+  shim_.in.reset();
   input_ = {};
 }
 
 void ProcessRun::read_output(LogStream stream) {
-  UniqueFd& fd = stream == LogStream::kOut ? shim_->out : shim_->err;
+  UniqueFd& fd = stream == LogStream::kOut ? shim_.out : shim_.err;
   std::array<char, kReadBytes> buffer;
   const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size > 0) return take_output(stream, {buffer.data(), static_cast<std::size_t>(size)});
   (stream == LogStream::kOut ? out_watch_ : err_watch_).reset();
   fd.reset();
-  if (!shim_->out.is_open() && !shim_->err.is_open()) send(OutputClosed{});
+  if (!shim_.out.is_open() && !shim_.err.is_open()) send(OutputClosed{});
 }
 
 void ProcessRun::take_output(LogStream stream, std::string_view bytes) {
   active_at_ = system_clock().mono();
   if (stream == LogStream::kOut) out_.feed(bytes);
   if (stream == LogStream::kErr) err_.feed(bytes);
-  file_->write(bytes);
+  file_.write(bytes);
   log_.add(stream, bytes);
-  if (std::string complaint = file_->take_complaint(); !complaint.empty()) {
+  if (std::string complaint = file_.take_complaint(); !complaint.empty()) {
     log_.add_remark("[the full output is not kept: " + complaint + "]");
   }
   if (flush_at_ == kNever) flush_at_ = active_at_ + kFlushEvery;
@@ -247,7 +247,7 @@ void ProcessRun::answer(HttpRequest request, Door::Reply reply) {
 
 void ProcessRun::read_status() {
   std::array<char, 1024> buffer;
-  const ssize_t size = ::read(shim_->status.get(), buffer.data(), buffer.size());
+  const ssize_t size = ::read(shim_.status.get(), buffer.data(), buffer.size());
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) {
     status_watch_.reset();  // its end is told by the pidfd
@@ -263,7 +263,7 @@ void ProcessRun::read_status() {
 }
 
 void ProcessRun::shim_ready() {
-  if (has_ended(*shim_)) shim_gone();
+  if (has_ended(shim_)) shim_gone();
 }
 
 void ProcessRun::shim_gone() {
@@ -324,7 +324,7 @@ void ProcessRun::begin_flushing(ProcessEnd end) {
   close_pipes();
   door_.reset();
   door_tick_ = kNever;
-  if (files_ && file_->is_empty()) files_->remove_if_empty();
+  if (file_.is_empty()) files_.remove_if_empty();
   log_.finish();
   flush_log();
   if (!log_in_flight_) phase_ = Phase::kOver;
@@ -332,7 +332,7 @@ void ProcessRun::begin_flushing(ProcessEnd end) {
 
 void ProcessRun::close_pipes() {
   for (EventLoop::Watch* watch : {&shim_watch_, &status_watch_, &in_watch_, &out_watch_, &err_watch_}) watch->reset();
-  shim_.reset();
+  shim_ = {};
 }
 
 RunEnded ProcessRun::end() const {

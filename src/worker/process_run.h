@@ -59,7 +59,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   [[nodiscard]] bool is_over() const { return phase_ == Phase::kOver; }
   [[nodiscard]] RunEnded end() const;
   [[nodiscard]] const Lease& lease() const { return claimed_->lease; }
-  [[nodiscard]] const ShimProcess* shim() const { return shim_ ? &*shim_ : nullptr; }
+  [[nodiscard]] const ShimProcess* shim() const { return shim_.pidfd.is_open() ? &shim_ : nullptr; }
 
  private:
   enum class Phase : std::uint8_t { kRunning, kSweeping, kFlushing, kOver };
@@ -107,9 +107,9 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   MonoTime sweep_at_{};
   MonoTime sweep_until_{};
 
-  std::optional<RunFiles> files_;
-  std::optional<OutputFile> file_;
-  std::optional<ShimProcess> shim_;
+  RunFiles files_;
+  OutputFile file_;
+  ShimProcess shim_;  // its descriptors are closed before the start and after the end
   std::unique_ptr<Door> door_;
   MonoTime door_tick_{Millis::max()};
   std::string input_;

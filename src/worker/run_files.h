@@ -19,7 +19,7 @@ class RunFiles {
   [[nodiscard]] std::string output_path() const { return folder_ + "/output.log"; }
   // Short enough for a socket, wherever the state directory is. Nobody listens there yet.
   [[nodiscard]] const std::string& door_path() const { return door_path_; }
-  // Takes the folder away if nothing is left in it.
+  // Takes the folder away if there is one and nothing is left in it.
   void remove_if_empty() const;
 
  private:

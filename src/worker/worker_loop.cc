@@ -119,7 +119,7 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
   if (const Status gone = keeper.unregister("stopped"); !gone) {
     log_warn("worker", "could not unregister", {{"error", to_string(gone.error())}});
   }
-  if (loop.failure()) return std::unexpected(*loop.failure());
+  if (const std::optional<Error>& failure = loop.failure()) return std::unexpected(*failure);
   return loop.counts();
 }
 
