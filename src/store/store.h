@@ -80,6 +80,7 @@ class Store {
   // Heads of the tasks that depend on `parent`; of the tasks that `spawner` spawned.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> dependents(const TaskId& parent) = 0;
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> children(const TaskId& spawner) = 0;
+  // Whole records, newest first. A page may end early when its bodies are large; its cursor then tells.
   [[nodiscard]] virtual Result<RecordPage> list(const TaskFilter& filter, int limit,
                                                 const std::optional<std::string>& cursor) = 0;
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) = 0;  // newest first

@@ -39,11 +39,12 @@ std::vector<TaskId> ids_found(Connection& db, std::string_view find) {
 void unblock(Transaction& transaction) {
   for (const TaskId& id : ids_found(transaction.db(), named_sql(embedded::fsck_sql, "find_blocked_for_nothing"))) {
     std::optional<TaskRecord> record = read_task(transaction.db(), id, Parts::kHead);
-    CHECK(record.has_value());
+    const std::optional<Stored> stored = find_stored(transaction.db(), id);
+    if (!record || !stored) throw SqliteFailure(SQLITE_CORRUPT, "a task is there and is not: " + id.to_string());
     record->unmet_parents = 1;
     const Result<Step> step = decide(*record, trigger::ParentDone{}, {.now = transaction.now()});
     CHECK(step.has_value());
-    update_task(transaction, *find_stored(transaction.db(), id), *step, std::nullopt);
+    update_task(transaction, *stored, *step, std::nullopt);
   }
 }
 

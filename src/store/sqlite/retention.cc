@@ -11,6 +11,7 @@ namespace drover::sqlite {
 namespace {
 
 constexpr std::string_view kOldestFinished = named_sql(embedded::retention_sql, "oldest_finished");
+constexpr std::string_view kDeleteEmptyCounts = named_sql(embedded::retention_sql, "delete_empty_counts");
 constexpr std::string_view kOldestEvents = named_sql(embedded::retention_sql, "oldest_events");
 constexpr std::string_view kDeleteEvents = named_sql(embedded::retention_sql, "delete_events");
 constexpr std::array kDeletions{
@@ -91,6 +92,8 @@ int expire_finished(Transaction& transaction, const Retention& retention, int li
     kept.bytes -= finished.held_bytes;
     ++gone;
   }
+  // Those that this very transaction empties go the next time.
+  if (gone > 0) transaction.db().run(kDeleteEmptyCounts);
   expire_events(transaction, retention, limit * kEventsPerTask);
   return gone;
 }

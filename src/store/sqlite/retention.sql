@@ -26,6 +26,10 @@ DELETE FROM log WHERE seq = ?1;
 -- name: delete_log_total
 DELETE FROM log_total WHERE seq = ?1;
 
+-- name: delete_empty_counts
+-- Writes: counts. An owner whose tasks are all gone leaves nothing behind.
+DELETE FROM counts WHERE tasks = 0 AND bytes = 0;
+
 -- name: oldest_events
 -- Inputs: limit. Result: seq and time, oldest first.
 SELECT seq, at FROM event ORDER BY seq LIMIT ?1;

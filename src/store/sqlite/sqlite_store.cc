@@ -166,11 +166,11 @@ class SqliteStore final : public Store {
   SqliteOptions options_;
   std::unique_ptr<SideFiles> side_files_;
   Connection write_connection_;
-  std::optional<Connection> read_connection_;  // none in memory
-  std::mutex read_mutex_;                      // of the connection that reads use
-  std::optional<Room> room_;
-  std::optional<ChangeWatch> watch_;
-  std::optional<Writer> writer_;
+  std::unique_ptr<Connection> read_connection_;  // none in memory
+  std::mutex read_mutex_;                        // of the connection that reads use
+  std::unique_ptr<Room> room_;                   // none in memory
+  std::unique_ptr<ChangeWatch> watch_;
+  std::unique_ptr<Writer> writer_;
 };
 
 SqliteStore::~SqliteStore() {
@@ -185,12 +185,12 @@ Status SqliteStore::open() {
                                                                               : "PRAGMA synchronous = NORMAL");
   db.execute_script("PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY");
   if (!in_memory()) {
-    read_connection_.emplace(connection_options(options_));
+    read_connection_ = std::make_unique<Connection>(connection_options(options_));
     read_connection_->execute_script("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
-    room_.emplace(*side_files_, *options_.clock, options_.ballast_bytes);
+    room_ = std::make_unique<Room>(*side_files_, *options_.clock, options_.ballast_bytes);
   }
-  watch_.emplace(side_files_.get(), [this] { return data_version(); });
-  writer_.emplace(db, writer_options());
+  watch_ = std::make_unique<ChangeWatch>(side_files_.get(), [this] { return data_version(); });
+  writer_ = std::make_unique<Writer>(db, writer_options());
   return {};
 }
 
@@ -214,7 +214,7 @@ WriterOptions SqliteStore::writer_options() {
   WriterOptions options;
   options.clock = options_.clock;
   options.side_files = side_files_.get();
-  options.room = room_ ? &*room_ : nullptr;
+  options.room = room_.get();
   options.shared_connection = in_memory() ? &read_mutex_ : nullptr;
   options.lock_wait = options_.lock_wait;
   options.busy_wait = options_.busy_wait;

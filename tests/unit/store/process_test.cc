@@ -83,6 +83,8 @@ std::unique_ptr<Store> open_at(const std::string& path, Millis lock_wait = Milli
   options.ballast_bytes = kNoBallast;
   options.lock_wait = lock_wait;
   options.busy_wait = Millis(200);
+  // A killed process loses nothing by it; only a power cut would.
+  options.synchronous = SqliteOptions::Synchronous::kNormal;
   return must(open_sqlite(std::move(options)));
 }
 
@@ -177,6 +179,18 @@ TEST_F(Processes, ManyWriteAtOnceAndNothingIsLost) {
   ASSERT_EQ(events.size(), 4U * kEach);
   EXPECT_EQ(events.back().seq, 4 * kEach);
   EXPECT_EQ(codes_of(must(store->fsck(FsckMode::kCheck))), std::vector<std::string>());
+}
+
+TEST_F(Processes, ManyMakeTheSameStoreAtOnce) {
+  std::vector<std::unique_ptr<Child>> children;
+  for (int c = 0; c < 6; ++c) {
+    children.push_back(std::make_unique<Child>([&, c] {
+      const auto own = open_at(path_);
+      EXPECT_EQ(must(add(*own, c)), std::vector{Applied::kDone});
+    }));
+  }
+  for (const auto& child : children) EXPECT_EQ(child->end(), 0);
+  EXPECT_EQ(must(open_at(path_)->last_event_seq()), 6);
 }
 
 TEST_F(Processes, AnotherProgramThatHoldsTheDatabaseIsWaitedForWithinBounds) {

@@ -103,6 +103,23 @@ TEST(StoreRetention, NothingOfADeletedTaskIsLeftButItsEvents) {
   EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
 }
 
+TEST(StoreRetention, OwnersThatAreGoneLeaveNoCounts) {
+  const TempDir dir;
+  StoreUnderTest sut(dir.file("q.db"));
+  for (int i = 1; i <= 20; ++i) {
+    TaskRecord record = new_record(i);
+    record.task.owner = "owner" + std::to_string(i);
+    sut.add(record);
+    end(sut, i);
+    sut.clock().advance(Millis(1));
+  }
+  Retention retention = kKeepAll;
+  retention.tasks_max = 1;
+  EXPECT_EQ(must(sut->expire(retention, 18)), 18);
+  EXPECT_EQ(must(sut->expire(retention, 18)), 1);
+  EXPECT_LE(RawDatabase(dir.file("q.db")).number("SELECT count(*) FROM counts"), 6);
+}
+
 TEST(StoreRetention, OneWhoseCascadeIsDueStays) {
   StoreUnderTest sut;
   sut.add(1);
