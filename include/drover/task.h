@@ -66,6 +66,18 @@ enum class OnParentFailure : std::uint8_t { kCancel, kFail, kRun };
 [[nodiscard]] std::string_view name_of(OnParentFailure policy);
 [[nodiscard]] std::optional<OnParentFailure> parse_on_parent_failure(std::string_view name);
 
+// What an enqueue does when a task of the same owner, type and dedupe_key is there already.
+enum class DedupeMode : std::uint8_t {
+  kSingleFlight,  // answers with one that has not ended
+  kDrop,          // answers with any that was enqueued within the window
+  kMerge,         // its payload is merged into one that has not started (JSON Merge Patch)
+  kReplace,       // its payload replaces that of one that has not started
+  kKeepLatest,    // at most one running and one waiting: the waiting one gets the new payload and keeps its place
+};
+
+[[nodiscard]] std::string_view name_of(DedupeMode mode);
+[[nodiscard]] std::optional<DedupeMode> parse_dedupe_mode(std::string_view name);
+
 // When the next run of a failed task may start. Written KIND:ARGS, see parse_retry_policy.
 struct RetryPolicy {
   enum class Kind : std::uint8_t { kExponential, kLinear, kFixed, kList };
@@ -129,6 +141,10 @@ struct Task {
 
   std::optional<TaskId> parent_id;  // the task that spawned it
   std::optional<std::string> request_id;
+  std::optional<std::string> dedupe_key;
+  std::optional<DedupeMode> dedupe;
+  std::vector<std::string> gates;  // its own: provider:P, lock:K. Those of its queue, type and owner go without saying
+  std::int64_t cost = 1;           // units of the rates that it passes
   std::optional<Time> run_at;
   Time created_at{};
   std::optional<Time> started_at;  // of the latest run
@@ -215,6 +231,11 @@ struct TaskSpec {
   std::optional<TaskId> parent_id;
   std::vector<ParentRef> depends_on;
   std::optional<std::string> request_id;
+  std::optional<std::string> dedupe_key;  // with a mode but no key: a hash of type and payload
+  std::optional<DedupeMode> dedupe;
+  std::optional<Millis> dedupe_window;  // of kDrop; 5 minutes unless set
+  std::vector<std::string> locks;       // only one task at a time holds each of them
+  std::optional<std::int64_t> cost;
   std::optional<Millis> delay;  // not together with run_at
   std::optional<Time> run_at;
   std::optional<Millis> deadline;  // from the enqueue; not together with deadline_at

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "drover/error.h"
+#include "drover/gate.h"
 #include "drover/ids.h"
 #include "drover/task.h"
 #include "drover/time.h"
@@ -21,7 +22,7 @@ namespace drover {
 struct Enqueued {
   TaskId id;
   TaskState state = TaskState::kPending;
-  bool deduplicated = false;  // an exact replay of a request id: this is the first task
+  bool deduplicated = false;  // this task was there already: an exact replay of a request id, or a dedupe_key that matched
 
   bool operator==(const Enqueued&) const = default;
 };
@@ -71,6 +72,9 @@ struct ClaimRequest {
   std::vector<Serve> serves;
   int n = 1;
   Millis lease{30'000};
+  // What the worker is doing already, for queues that reserve slots for urgent work; capacity 0: nothing is reserved.
+  int capacity = 0;
+  std::vector<int> running_priorities = {};
 };
 
 struct ClaimedTask {
@@ -143,6 +147,21 @@ struct Backlog {
   std::int64_t blocked = 0;
 };
 
+// What an operator does to a gate by hand.
+struct GateOrder {
+  struct Open {};  // drops every hold but the policy's
+  struct Close {
+    Time until = kUntilOpened;
+  };
+  struct Limit {
+    std::optional<int> permits;  // absent: no limit by hand any more
+  };
+  std::string gate;
+  std::variant<Open, Close, Limit> what;
+  std::string why;
+  std::string by;
+};
+
 class TaskQueue {
  public:
   virtual ~TaskQueue() = default;
@@ -180,6 +199,12 @@ class TaskQueue {
   [[nodiscard]] virtual Result<int> requeue_stalled(Millis max_age) = 0;
 
   // Operators.
+  // Gates that hold something back or could, by name.
+  [[nodiscard]] virtual Result<std::vector<GateStatus>> gates() = 0;
+  [[nodiscard]] virtual Result<GateStatus> set_gate(const GateOrder& order) = 0;
+  [[nodiscard]] virtual Result<std::vector<QueueStatus>> queues() = 0;
+  // Why a task is not running, and what will release it.
+  [[nodiscard]] virtual Result<Explanation> explain(const TaskId& id) = 0;
   [[nodiscard]] virtual Result<Config> config() = 0;
   // Compare-and-set on the version that the change was based on; kWrongState if it moved.
   [[nodiscard]] virtual Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) = 0;
@@ -189,6 +214,10 @@ class TaskQueue {
   // it differs from `seen`, or after the timeout. May wake early.
   [[nodiscard]] virtual std::uint64_t changes() = 0;
   virtual void wait_for_change(std::uint64_t seen, Millis timeout) = 0;
+  // As wait_for_change, for workers: of many that wait for the same work only some need be woken.
+  virtual void wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout) {
+    wait_for_change(seen, timeout);
+  }
 
   // One-item forms.
   [[nodiscard]] Result<Enqueued> enqueue_one(const TaskSpec& spec);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/gate.h"
 #include "core/task_record.h"
 
 namespace drover {
@@ -34,17 +35,29 @@ struct Step {
     kRevision,          // the record is still at expected_revision
     kRevisionAndBeats,  // and its lease has not been renewed since it was read
   };
-  enum class ResultWrite : std::uint8_t { kKeep, kReplace };  // whether next.task.result replaces the stored one
+  enum class ResultWrite : std::uint8_t { kKeep, kReplace };   // whether next.task.result replaces the stored one
+  enum class PayloadWrite : std::uint8_t { kKeep, kReplace };  // whether next.task.payload does
 
   TaskRecord next;                     // its revision is set by the store
   std::int64_t expected_revision = 0;  // 0: a new task; it must not exist
   std::int64_t expected_beats = 0;     // the record's lease_beats when it was read; looked at by kRevisionAndBeats
   Guard guard = Guard::kRevision;
   ResultWrite result = ResultWrite::kKeep;
+  PayloadWrite payload = PayloadWrite::kKeep;
   std::vector<EventDraft> events;
   std::optional<RunEnd> run_end;
 
   bool operator==(const Step&) const = default;
+};
+
+// A gate's way from one committed state to the next; or only the check that it has not moved.
+struct GateStep {
+  std::string name;
+  std::int64_t expected_revision = 0;  // 0: it is not stored
+  std::optional<GateRecord> next;      // its revision is set by the store; one that is_default() is taken away
+  std::vector<EventDraft> events;      // of no task
+
+  bool operator==(const GateStep&) const = default;
 };
 
 }  // namespace drover

@@ -17,6 +17,7 @@ constexpr Names<kErrorClassCount> kClassNames{
     "spawn_failed", "result_too_large", "stalled",    "lost", "deadline",         "parent_failed"};
 
 constexpr Names<3> kOnParentFailureNames{"cancel", "fail", "run"};
+constexpr Names<5> kDedupeModeNames{"single_flight", "drop", "merge", "replace", "keep_latest"};
 
 struct PriorityName {
   std::string_view name;
@@ -55,6 +56,14 @@ std::string_view name_of(OnParentFailure policy) {
 
 std::optional<OnParentFailure> parse_on_parent_failure(std::string_view name) {
   return value_in<OnParentFailure>(kOnParentFailureNames, name);
+}
+
+std::string_view name_of(DedupeMode mode) {
+  return name_in(kDedupeModeNames, mode);
+}
+
+std::optional<DedupeMode> parse_dedupe_mode(std::string_view name) {
+  return value_in<DedupeMode>(kDedupeModeNames, name);
 }
 
 Result<int> parse_priority(std::string_view text) {

@@ -8,11 +8,14 @@
 // itself.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/step.h"
@@ -23,12 +26,23 @@ namespace drover {
 struct Capacity {
   std::int64_t waiting_max = 1'000'000;
   std::int64_t waiting_per_owner_max = 100'000;
+  std::vector<std::pair<std::string, std::int64_t>> waiting_per_queue_max = {};  // of the queues that have such a limit
 };
 
-// Steps that take effect together or not at all. At most one step per task.
+// The newest task of that owner, type and dedupe key is still this one; none if there was none.
+struct DedupeGuard {
+  std::string owner;
+  std::string type;
+  std::string key;
+  std::optional<TaskId> newest;
+};
+
+// Steps that take effect together or not at all. At most one step per task and per gate.
 struct StepGroup {
   std::vector<Step> steps;
   std::optional<Capacity> capacity;  // set when the group adds tasks
+  std::vector<GateStep> gates = {};
+  std::vector<DedupeGuard> dedupes = {};
 };
 
 enum class Applied : std::uint8_t {
@@ -37,6 +51,47 @@ enum class Applied : std::uint8_t {
   kIdTaken,       // a new task's id exists
   kRequestTaken,  // a new task's owner and request id exist
   kQueueFull,
+};
+
+// What a claim took. More: it stopped at a bound on its work, and there may be tasks that it did not get to.
+struct Claimed {
+  std::vector<TaskRecord> records;
+  bool more = false;
+};
+
+// Of n tasks, at most n_others may have a higher rank number than `rank`.
+struct ReservedSlots {
+  int rank = 0;
+  int n_others = 0;
+};
+
+struct DedupeMatches {
+  std::optional<TaskRecord> newest;     // of all that are kept
+  std::vector<TaskRecord> unfinished;  // newest first, at most 16
+};
+
+struct GateState {
+  GateRecord record;
+  GateUse use;
+  std::int64_t waiting_lanes = 0;
+};
+
+// Where a waiting task stands.
+struct Standing {
+  std::optional<std::string> parked_at;  // the gate where its lane is parked; none: the lane is open
+  std::int64_t ahead = 0;                // tasks before it in its lane, counted up to kAheadMax
+};
+inline constexpr std::int64_t kAheadMax = 1'000;
+
+struct QueueCounts {
+  std::string name;
+  std::array<std::int64_t, kTaskStateCount> tasks{};  // by state
+};
+
+// The parts of the policy that a store itself obeys.
+struct Weights {
+  std::map<std::string, int> owners = {};  // owners with a share of their own
+  int others = 1;                          // of everybody else
 };
 
 struct Renewal {
@@ -77,6 +132,8 @@ class Store {
                                                                             Parts parts) = 0;
   [[nodiscard]] virtual Result<std::optional<TaskId>> find_request(const std::string& owner,
                                                                    const std::string& request_id) = 0;
+  [[nodiscard]] virtual Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type,
+                                                          const std::string& key) = 0;
   // Heads of the tasks that depend on `parent`; of the tasks that `spawner` spawned.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> dependents(const TaskId& parent) = 0;
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> children(const TaskId& spawner) = 0;
@@ -91,13 +148,25 @@ class Store {
 
   // One answer per group. An Error means that nothing is known to be written: the commit failed or its fate is unknown.
   [[nodiscard]] virtual Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) = 0;
-  // Takes up to n claimable tasks, best first (priority, then place), under new leases made from lease_ids (n of them).
-  [[nodiscard]] virtual Result<std::vector<TaskRecord>> claim(const ClaimRequest& request,
-                                                              std::span<const LeaseId> lease_ids) = 0;
+  // Takes up to n claimable tasks under new leases made from lease_ids (n of them), in the order that
+  // docs/internals/lanes-and-gates.md describes. Bounded work per call.
+  [[nodiscard]] virtual Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                                              const std::optional<ReservedSlots>& reserved) = 0;
   [[nodiscard]] virtual Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
                                                            Millis lease) = 0;
   // One answer per note: whether its lease was live.
   [[nodiscard]] virtual Result<std::vector<bool>> note(std::span<const Note> notes) = 0;
+
+  // In the order of names; a gate that is not stored has revision 0.
+  [[nodiscard]] virtual Result<std::vector<GateState>> read_gates(std::span<const std::string> names) = 0;
+  // Every gate that is stored or has lanes waiting, by name.
+  [[nodiscard]] virtual Result<std::vector<GateState>> gates() = 0;
+  // Lets lanes go whose gate's time has come, at most kWakesMax. Returns how many; claims do the same.
+  [[nodiscard]] virtual Result<int> wake_gates() = 0;
+  // None if the task does not wait in a lane.
+  [[nodiscard]] virtual Result<std::optional<Standing>> standing(const TaskId& id) = 0;
+  // Queues that hold tasks, by name.
+  [[nodiscard]] virtual Result<std::vector<QueueCounts>> queues() = 0;
 
   // For the sweepers; heads, at most `limit`, most urgent first.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> due(int limit) = 0;            // scheduled, run_at reached
@@ -105,7 +174,7 @@ class Store {
   // Running tasks whose lease ran out, or (silent_for) was not renewed for that long.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> lapsed(std::optional<Millis> silent_for, int limit) = 0;
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> cascades(int limit) = 0;  // cascade_due
-  // How long until the next of these is due, by the store's clock; nothing if none waits.
+  // How long until the next of these, or of the gates, is due, by the store's clock; nothing if none waits.
   [[nodiscard]] virtual Result<std::optional<Millis>> next_wake() = 0;
   // Deletes finished tasks and old events beyond retention, at most `limit` tasks. Returns how many tasks went.
   [[nodiscard]] virtual Result<int> expire(const Retention& retention, int limit) = 0;
@@ -117,8 +186,10 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<std::string>> forget_workers(Millis silent_for) = 0;
 
   [[nodiscard]] virtual Result<Config> config() = 0;
-  // False: based_on_version is not the stored one any more.
-  [[nodiscard]] virtual Result<bool> put_config(const JsonText& document, std::int64_t based_on_version) = 0;
+  // The document, its limits as steps of gates, and its weights, together. False: based_on_version is not the stored one
+  // any more, or a gate has moved.
+  [[nodiscard]] virtual Result<bool> put_config(const JsonText& document, std::int64_t based_on_version,
+                                                std::span<const GateStep> gates, const Weights& weights) = 0;
 
   // Rows against every index and count, both ways.
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;
@@ -126,6 +197,7 @@ class Store {
   // See TaskQueue.
   [[nodiscard]] virtual std::uint64_t changes() = 0;
   virtual void wait_for_change(std::uint64_t seen, Millis timeout) = 0;
+  virtual void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) = 0;
 };
 
 }  // namespace drover

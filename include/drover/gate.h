@@ -1,0 +1,96 @@
+// Gates as operators see them: who holds what back, and why.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/task.h"
+#include "drover/time.h"
+
+namespace drover {
+
+enum class HoldSource : std::uint8_t {
+  kPolicy,    // a limit of the policy document
+  kOperator,  // by hand: pause, gate close, gate limit
+  kBreaker,
+  kProvider,  // a provider said so: rate limit, quota
+};
+inline constexpr int kHoldSourceCount = 4;
+
+[[nodiscard]] std::string_view name_of(HoldSource source);
+[[nodiscard]] std::optional<HoldSource> parse_hold_source(std::string_view name);
+
+// Closed until opened by hand.
+inline constexpr Time kUntilOpened = Time::max();
+
+struct Hold {
+  HoldSource source = HoldSource::kOperator;
+  std::optional<Time> closed_until;  // kUntilOpened: until the hold goes
+  std::optional<int> permits;        // how many may run at once
+  std::string why;
+  std::string by;  // who: user@host, or the part of Drover
+  Time since{};
+
+  bool operator==(const Hold&) const = default;
+};
+
+// So many units in that time, at most `burst` at once. A task takes its cost.
+struct Rate {
+  std::int64_t units = 1;
+  Millis per{1000};
+  std::int64_t burst = 1;
+
+  bool operator==(const Rate&) const = default;
+};
+
+// "60/min", "5/s", "1000/h", "100/10s". The burst is given apart; 1 unless set.
+[[nodiscard]] Result<Rate> parse_rate(std::string_view text);
+[[nodiscard]] std::string to_string(const Rate& rate);
+
+// One of `all`, `queue:Q`, `type:T`, `owner:O`, `lock:K`, `provider:P`.
+[[nodiscard]] Status check_gate_name(std::string_view name);
+
+struct GateStatus {
+  std::string name;
+  std::vector<Hold> holds;
+  std::optional<Rate> rate;
+  std::optional<Time> closed_until;  // what counts of all holds
+  std::optional<int> permits;
+  std::optional<std::int64_t> in_use;  // counted only while permits are limited
+  std::int64_t waiting_lanes = 0;      // parked here
+};
+
+struct QueueStatus {
+  std::string name;
+  std::int64_t waiting = 0;  // pending and stalled
+  std::int64_t scheduled = 0;
+  std::int64_t blocked = 0;
+  std::int64_t running = 0;
+  std::optional<GateStatus> gate;  // `queue:NAME`, when it has a hold or a rate
+};
+
+// Why a task is not running, and what will release it.
+struct Explanation {
+  enum class Reason : std::uint8_t {
+    kRunning,
+    kEnded,
+    kBlocked,    // waits for parents
+    kScheduled,  // waits for run_at
+    kGate,       // a gate refuses it
+    kInLine,     // would be taken: others stand before it
+    kNoWorker,   // would be taken, but no live worker serves it
+  };
+  Reason reason = Reason::kInLine;
+  std::string text;                       // one sentence for people
+  std::optional<std::string> gate;        // kGate: the first that refuses
+  std::vector<GateStatus> refusing;       // kGate: all that refuse now
+  std::optional<Time> at;                 // when it will be released, if a time is known
+  std::vector<TaskId> waits_for;          // kBlocked: parents that are not done; at most 100
+  std::optional<std::int64_t> ahead;      // kInLine: tasks before it in its own lane, counted up to a bound
+};
+[[nodiscard]] std::string_view name_of(Explanation::Reason reason);
+
+}  // namespace drover

@@ -1,0 +1,236 @@
+#include "core/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "core/names.h"
+
+namespace drover {
+
+namespace {
+
+constexpr Names<kHoldSourceCount> kSourceNames{"policy", "operator", "breaker", "provider"};
+constexpr Names<7> kReasonNames{"running", "ended", "blocked", "scheduled", "gate", "in_line", "no_worker"};
+constexpr std::int64_t kRateUnitsMax = 1'000'000;
+
+std::int64_t micros(Time time) {
+  return time.time_since_epoch().count() * 1'000;
+}
+
+// Rounded up: nobody is let in early.
+Time time_of(std::int64_t at_us) {
+  return Time(Millis((at_us + 999) / 1'000));
+}
+
+// Until when the rate's units are spent. A clock that was set back must not close a gate for longer than its burst.
+std::int64_t spent_until(const GateLimits& limits, std::int64_t rate_at_us, std::int64_t now_us) {
+  return std::clamp(rate_at_us, now_us, now_us + limits.interval_us * limits.burst);
+}
+
+GateVerdict ask_rate(const GateLimits& limits, const GateUse& use, std::int64_t cost, Time now) {
+  const std::int64_t now_us = micros(now);
+  const std::int64_t spent = spent_until(limits, use.rate_at_us, now_us);
+  const std::int64_t span = limits.interval_us * limits.burst;
+  const std::int64_t units = (now_us + span - spent) / limits.interval_us;
+  if (units >= cost) return {.room = units / cost, .look_again = std::nullopt};
+  return {.room = 0, .look_again = time_of(spent + cost * limits.interval_us - span)};
+}
+
+// ---- JSON
+
+void write_time(json::Writer& out, std::string_view key, Time time) {
+  out.key(key).number(time.time_since_epoch().count());
+}
+
+std::optional<Time> read_time(const json::Value& object, std::string_view key) {
+  const json::Value* value = object.find(key);
+  const auto number = value != nullptr ? value->as_int() : std::nullopt;
+  return number ? std::optional(Time(Millis(*number))) : std::nullopt;
+}
+
+std::optional<std::int64_t> read_number(const json::Value& object, std::string_view key) {
+  const json::Value* value = object.find(key);
+  return value != nullptr ? value->as_int() : std::nullopt;
+}
+
+std::string read_text(const json::Value& object, std::string_view key) {
+  const json::Value* value = object.find(key);
+  const std::string* text = value != nullptr ? value->as_string() : nullptr;
+  return text != nullptr ? *text : std::string();
+}
+
+void write_hold(json::Writer& out, const Hold& hold) {
+  out.begin_object().key("source").string(name_of(hold.source));
+  if (hold.closed_until) write_time(out, "closed_until", *hold.closed_until);
+  if (hold.permits) out.key("permits").number(*hold.permits);
+  out.key("why").string(hold.why).key("by").string(hold.by);
+  write_time(out, "since", hold.since);
+  out.end_object();
+}
+
+std::optional<Hold> read_hold(const json::Value& value) {
+  const auto source = parse_hold_source(read_text(value, "source"));
+  if (!source) return std::nullopt;
+  Hold hold{.source = *source};
+  hold.closed_until = read_time(value, "closed_until");
+  if (const auto permits = read_number(value, "permits")) hold.permits = static_cast<int>(*permits);
+  hold.why = read_text(value, "why");
+  hold.by = read_text(value, "by");
+  hold.since = read_time(value, "since").value_or(Time{});
+  return hold;
+}
+
+}  // namespace
+
+std::string_view name_of(HoldSource source) {
+  return name_in(kSourceNames, source);
+}
+std::optional<HoldSource> parse_hold_source(std::string_view name) {
+  return value_in<HoldSource>(kSourceNames, name);
+}
+std::string_view name_of(Explanation::Reason reason) {
+  return name_in(kReasonNames, reason);
+}
+
+Result<Rate> parse_rate(std::string_view text) {
+  const auto bad = [&] {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a rate is written like 60/min, 5/s, 1000/h or 100/10s, not {}", quoted_excerpt(text)));
+  };
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return bad();
+  Rate rate;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + slash, rate.units);
+  if (error != std::errc{} || end != text.data() + slash || rate.units < 1 || rate.units > kRateUnitsMax) return bad();
+  std::string per(text.substr(slash + 1));
+  if (per == "min") per = "m";
+  if (!per.empty() && (per[0] < '0' || per[0] > '9')) per.insert(0, "1");
+  const auto duration = parse_duration(per);
+  if (!duration || *duration <= Millis{0}) return bad();
+  rate.per = *duration;
+  return rate;
+}
+
+std::string to_string(const Rate& rate) {
+  return fmt::format("{}/{}", rate.units, format_duration(rate.per));
+}
+
+Status check_gate_name(std::string_view name) {
+  if (name == "all") return {};
+  for (const std::string_view kind : {"queue:", "type:", "owner:", "lock:", "provider:"}) {
+    if (name.starts_with(kind) && is_name(name.substr(kind.size()))) return {};
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} is no gate; gates are all, queue:NAME, type:NAME, owner:NAME, lock:NAME and "
+                          "provider:NAME",
+                          quoted_excerpt(name)));
+}
+
+GateLimits limits_of(const GateRecord& gate) {
+  GateLimits limits;
+  for (const Hold& hold : gate.holds) {
+    if (hold.closed_until) limits.closed_until = std::max(limits.closed_until.value_or(Time::min()), *hold.closed_until);
+    if (!hold.permits || (limits.permits && *limits.permits <= *hold.permits)) continue;
+    limits.permits = hold.permits;
+    // The breaker's one permit is for the probe: what ran before does not count.
+    const bool for_probe = hold.source == HoldSource::kBreaker && hold.closed_until;
+    limits.counted_from = for_probe ? *hold.closed_until : Time{};
+  }
+  if (gate.rate) {
+    limits.interval_us = std::max<std::int64_t>(1, gate.rate->per.count() * 1'000 / gate.rate->units);
+    limits.burst = gate.rate->burst;
+  }
+  return limits;
+}
+
+bool is_default(const GateRecord& gate) {
+  return gate.holds.empty() && !gate.rate && gate.breaker == BreakerCount{};
+}
+
+const Hold* find_hold(const GateRecord& gate, HoldSource source) {
+  const auto found = std::ranges::find(gate.holds, source, &Hold::source);
+  return found != gate.holds.end() ? &*found : nullptr;
+}
+
+void drop_hold(GateRecord& gate, HoldSource source) {
+  std::erase_if(gate.holds, [&](const Hold& hold) { return hold.source == source; });
+}
+
+void set_hold(GateRecord& gate, Hold hold) {
+  drop_hold(gate, hold.source);
+  gate.holds.push_back(std::move(hold));
+  std::ranges::sort(gate.holds, {}, &Hold::source);
+}
+
+GateVerdict ask_gate(const GateLimits& limits, const GateUse& use, std::int64_t cost, Time now) {
+  if (limits.closed_until && now < *limits.closed_until) {
+    if (*limits.closed_until == kUntilOpened) return {};
+    return {.room = 0, .look_again = limits.closed_until};
+  }
+  GateVerdict verdict{.room = kRoomMax, .look_again = std::nullopt};
+  if (limits.permits) {
+    verdict.room = std::min(verdict.room, *limits.permits - use.in_use);
+    if (verdict.room <= 0) return {};
+  }
+  if (limits.interval_us > 0) {
+    const GateVerdict rate = ask_rate(limits, use, cost, now);
+    if (rate.room == 0) return rate;
+    verdict.room = std::min(verdict.room, rate.room);
+  }
+  return verdict;
+}
+
+GateUse use_gate(const GateLimits& limits, GateUse use, std::int64_t cost, std::int64_t count, Time now) {
+  if (limits.permits) use.in_use += count;
+  if (limits.interval_us > 0) {
+    use.rate_at_us = spent_until(limits, use.rate_at_us, micros(now)) + cost * count * limits.interval_us;
+  }
+  return use;
+}
+
+JsonText gate_to_json(const GateRecord& gate) {
+  json::Writer out;
+  out.begin_object().key("holds").begin_array();
+  for (const Hold& hold : gate.holds) write_hold(out, hold);
+  out.end_array();
+  if (gate.rate) {
+    out.key("rate").begin_object().key("units").number(gate.rate->units).key("per_ms").number(gate.rate->per.count());
+    out.key("burst").number(gate.rate->burst).end_object();
+  }
+  if (gate.breaker.failures > 0) {
+    out.key("failures").number(gate.breaker.failures);
+    write_time(out, "first_failure_at", gate.breaker.first_at);
+  }
+  out.end_object();
+  return std::move(out).take();
+}
+
+Result<GateRecord> gate_from_json(std::string_view json) {
+  const auto value = json::parse(json);
+  if (!value) return std::unexpected(value.error());
+  const auto unreadable = [] { return fail(ErrorCode::kStoreDamaged, "a gate's record cannot be read"); };
+  GateRecord gate;
+  const json::Value* holds = value->find("holds");
+  if (holds == nullptr || holds->as_array() == nullptr) return unreadable();
+  for (const json::Value& item : *holds->as_array()) {
+    auto hold = read_hold(item);
+    if (!hold) return unreadable();
+    gate.holds.push_back(*std::move(hold));
+  }
+  if (const json::Value* rate = value->find("rate")) {
+    const auto units = read_number(*rate, "units");
+    const auto per = read_number(*rate, "per_ms");
+    const auto burst = read_number(*rate, "burst");
+    if (!units || !per || !burst || *units < 1) return unreadable();
+    gate.rate = Rate{*units, Millis(*per), *burst};
+  }
+  gate.breaker.failures = static_cast<int>(read_number(*value, "failures").value_or(0));
+  gate.breaker.first_at = read_time(*value, "first_failure_at").value_or(Time{});
+  return gate;
+}
+
+}  // namespace drover

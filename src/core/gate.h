@@ -1,0 +1,78 @@
+// A gate: a key that may hold tasks back, and why. See docs/internals/lanes-and-gates.md.
+//
+// Holds are kept one per source, so that a breaker that closes again never opens what an operator paused. What a store
+// enforces is computed from them here, once: the latest closed_until and the smallest permits win.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/gate.h"
+#include "drover/task.h"
+
+namespace drover {
+
+// What a type's failures in a row have come to; only on the gate `type:T`.
+struct BreakerCount {
+  int failures = 0;
+  Time first_at{};  // of the first of them
+
+  bool operator==(const BreakerCount&) const = default;
+};
+
+struct GateRecord {
+  std::string name;
+  std::int64_t revision = 0;  // 0: not stored; everything at its default
+  std::vector<Hold> holds;    // by source, at most one each
+  std::optional<Rate> rate;
+  BreakerCount breaker;
+
+  bool operator==(const GateRecord&) const = default;
+};
+
+// The numbers that a store enforces. Everything absent: the gate is open and nothing is counted.
+struct GateLimits {
+  std::optional<Time> closed_until;
+  std::optional<int> permits;
+  Time counted_from{};  // only runs that started then or later use a permit
+  std::int64_t interval_us = 0;  // between two units of the rate; 0: no rate
+  std::int64_t burst = 0;        // units at once
+
+  [[nodiscard]] bool limits_anything() const { return closed_until || permits || interval_us > 0; }
+  bool operator==(const GateLimits&) const = default;
+};
+
+[[nodiscard]] GateLimits limits_of(const GateRecord& gate);
+// Nothing to keep: as if it were not stored.
+[[nodiscard]] bool is_default(const GateRecord& gate);
+
+[[nodiscard]] const Hold* find_hold(const GateRecord& gate, HoldSource source);
+// Replaces the source's hold, or takes it away.
+void set_hold(GateRecord& gate, Hold hold);
+void drop_hold(GateRecord& gate, HoldSource source);
+
+// How much of a gate is used.
+struct GateUse {
+  std::int64_t in_use = 0;
+  std::int64_t rate_at_us = 0;  // the time (microseconds since 1970) until which the rate's units are spent (GCRA)
+};
+
+// Whether a lane whose tasks cost that much may start one now.
+struct GateVerdict {
+  std::int64_t room = 0;          // how many may start now; 0: refused
+  std::optional<Time> look_again;  // when to ask again; absent: when a permit comes back or the gate is set
+};
+inline constexpr std::int64_t kRoomMax = 1'000'000;
+
+[[nodiscard]] GateVerdict ask_gate(const GateLimits& limits, const GateUse& use, std::int64_t cost, Time now);
+// After `count` tasks of that cost started.
+[[nodiscard]] GateUse use_gate(const GateLimits& limits, GateUse use, std::int64_t cost, std::int64_t count, Time now);
+
+// As stored beside its numbers, and as `gate list --json` shows it.
+[[nodiscard]] JsonText gate_to_json(const GateRecord& gate);
+[[nodiscard]] Result<GateRecord> gate_from_json(std::string_view json);
+
+}  // namespace drover

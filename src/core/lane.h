@@ -1,0 +1,26 @@
+// A lane: the waiting tasks that are equal to the scheduler (same queue, rank, owner, type, cost and gates), in FIFO order.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/task.h"
+
+namespace drover {
+
+inline constexpr int kQuantum = 8;           // taken from one lane while others of its rank wait
+inline constexpr int kOldestEvery = 8;       // every so many tasks of a line, one from the lane that waited longest
+inline constexpr int kVisitsMax = 64;        // lanes looked at per claim
+inline constexpr int kWakesMax = 16;         // lanes woken per claim
+inline constexpr int kVirtualUnit = 1'000;   // what one task adds to its owner's virtual time, divided by the weight
+inline constexpr int kWeightMax = 1'000;
+
+// "queue|rank|owner|type|cost|gate,gate": the same in every store.
+[[nodiscard]] std::string lane_name(const Task& task);
+// The gates of a task in the order in which they are asked: all, its queue, type and owner, then its own.
+[[nodiscard]] std::vector<std::string> gates_of(const Task& task);
+// The names of its `lock:` gates.
+[[nodiscard]] std::vector<std::string> locks_of(const Task& task);
+
+}  // namespace drover
