@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "base/unique_fd.h"
 #include "drover/time.h"
-#include "worker/unique_fd.h"
 
 namespace drover::bench {
 

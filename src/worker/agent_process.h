@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/unique_fd.h"
 #include "drover/error.h"
-#include "worker/unique_fd.h"
 
 namespace drover {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "drover/time.h"
-#include "worker/unique_fd.h"
 #include "worker/wake.h"
 
 namespace drover {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "drover/task_queue.h"
-#include "worker/unique_fd.h"
 
 namespace drover {
 

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "worker/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace drover {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "worker/unique_fd.h"
+#include "base/unique_fd.h"
 
 namespace drover {
 namespace {

@@ -18,9 +18,9 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/unique_fd.h"
 #include "worker/process_tree.h"
 #include "worker/shim_protocol.h"
-#include "worker/unique_fd.h"
 
 namespace drover {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "base/unique_fd.h"
 #include "drover/time.h"
-#include "worker/unique_fd.h"
 
 namespace drover {
 

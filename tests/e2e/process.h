@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "drover/time.h"
-#include "worker/unique_fd.h"
 
 namespace drover::e2e {
 

@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "support/temp_dir.h"
 #include "unit/worker/fake_queue.h"
 #include "worker/process_runs.h"
-#include "worker/unique_fd.h"
 
 namespace drover::test {
 
