@@ -44,12 +44,12 @@ Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
   std::vector<LeaseId> lease_ids;
   lease_ids.reserve(static_cast<std::size_t>(request.n));
   for (int i = 0; i < request.n; ++i) lease_ids.push_back(new_lease_id(rng_));
-  auto records = store_.claim(request, lease_ids);
-  if (!records) return std::unexpected(records.error());
+  auto taken = store_.claim(request, lease_ids, std::nullopt);
+  if (!taken) return std::unexpected(taken.error());
 
   std::vector<ClaimedTask> claimed;
-  claimed.reserve(records->size());
-  for (TaskRecord& record : *records) {
+  claimed.reserve(taken->records.size());
+  for (TaskRecord& record : taken->records) {
     ClaimedTask item{std::move(record.task), Lease{{}, record.lease}, {}};
     item.lease.task = item.task.id;
     if (item.task.run > 1) {

@@ -82,7 +82,7 @@ Result<Config> Engine::config() {
 
 Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based_on_version) {
   if (auto parsed = parse_policy(document); !parsed) return std::unexpected(parsed.error());
-  auto stored = store_.put_config(document, based_on_version);
+  auto stored = store_.put_config(document, based_on_version, {}, {});
   if (!stored) return std::unexpected(stored.error());
   if (!*stored) {
     return drover::fail(ErrorCode::kWrongState,

@@ -42,6 +42,14 @@ class Engine final : public TaskQueue {
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
 
+  Result<std::vector<GateStatus>> gates() override { return drover::fail(ErrorCode::kInternal, "no gates yet"); }
+  Result<GateStatus> set_gate(const GateOrder& /*order*/) override {
+    return drover::fail(ErrorCode::kInternal, "no gates yet");
+  }
+  Result<std::vector<QueueStatus>> queues() override { return drover::fail(ErrorCode::kInternal, "no gates yet"); }
+  Result<Explanation> explain(const TaskId& /*id*/) override {
+    return drover::fail(ErrorCode::kInternal, "no gates yet");
+  }
   Result<Config> config() override;
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;

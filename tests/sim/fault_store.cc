@@ -23,6 +23,10 @@ Result<std::vector<std::optional<TaskRecord>>> FaultStore::read(std::span<const 
 Result<std::optional<TaskId>> FaultStore::find_request(const std::string& owner, const std::string& request_id) {
   return pass(Effect::kReads, [&] { return inner_->find_request(owner, request_id); });
 }
+Result<DedupeMatches> FaultStore::find_dedupe(const std::string& owner, const std::string& type,
+                                              const std::string& key) {
+  return pass(Effect::kReads, [&] { return inner_->find_dedupe(owner, type, key); });
+}
 Result<std::vector<TaskRecord>> FaultStore::dependents(const TaskId& parent) {
   return pass(Effect::kReads, [&] { return inner_->dependents(parent); });
 }
@@ -50,8 +54,9 @@ Result<Backlog> FaultStore::backlog(std::span<const Serve> serves) {
 Result<std::vector<Applied>> FaultStore::apply(std::span<const StepGroup> groups) {
   return pass(Effect::kWrites, [&] { return inner_->apply(groups); });
 }
-Result<std::vector<TaskRecord>> FaultStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) {
-  return pass(Effect::kWrites, [&] { return inner_->claim(request, lease_ids); });
+Result<Claimed> FaultStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                                  const std::optional<ReservedSlots>& reserved) {
+  return pass(Effect::kWrites, [&] { return inner_->claim(request, lease_ids, reserved); });
 }
 Result<std::vector<Renewal>> FaultStore::renew(const std::string& worker_id, std::span<const Lease> leases,
                                                Millis lease) {
@@ -59,6 +64,21 @@ Result<std::vector<Renewal>> FaultStore::renew(const std::string& worker_id, std
 }
 Result<std::vector<bool>> FaultStore::note(std::span<const Note> notes) {
   return pass(Effect::kWrites, [&] { return inner_->note(notes); });
+}
+Result<std::vector<GateState>> FaultStore::read_gates(std::span<const std::string> names) {
+  return pass(Effect::kReads, [&] { return inner_->read_gates(names); });
+}
+Result<std::vector<GateState>> FaultStore::gates() {
+  return pass(Effect::kReads, [&] { return inner_->gates(); });
+}
+Result<int> FaultStore::wake_gates() {
+  return pass(Effect::kWrites, [&] { return inner_->wake_gates(); });
+}
+Result<std::optional<Standing>> FaultStore::standing(const TaskId& id) {
+  return pass(Effect::kReads, [&] { return inner_->standing(id); });
+}
+Result<std::vector<QueueCounts>> FaultStore::queues() {
+  return pass(Effect::kReads, [&] { return inner_->queues(); });
 }
 Result<std::vector<TaskRecord>> FaultStore::due(int limit) {
   return pass(Effect::kReads, [&] { return inner_->due(limit); });
@@ -93,8 +113,9 @@ Result<std::vector<std::string>> FaultStore::forget_workers(Millis silent_for) {
 Result<Config> FaultStore::config() {
   return pass(Effect::kReads, [&] { return inner_->config(); });
 }
-Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based_on_version) {
-  return pass(Effect::kWrites, [&] { return inner_->put_config(document, based_on_version); });
+Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based_on_version,
+                                    std::span<const GateStep> gates, const Weights& weights) {
+  return pass(Effect::kWrites, [&] { return inner_->put_config(document, based_on_version, gates, weights); });
 }
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
   return pass(Effect::kReads, [&] { return inner_->fsck(mode); });
@@ -102,6 +123,9 @@ Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
 
 void FaultStore::wait_for_change(std::uint64_t /*seen*/, Millis /*timeout*/) {
   CHECK_MSG(false, "nothing waits in a simulation: actors are woken");
+}
+void FaultStore::wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout) {
+  wait_for_change(seen, timeout);
 }
 
 }  // namespace drover::sim

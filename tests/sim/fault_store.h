@@ -29,6 +29,8 @@ class FaultStore final : public Store {
   Result<Time> now() override;
   Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
   Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
+  Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type,
+                                    const std::string& key) override;
   Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override;
   Result<std::vector<TaskRecord>> children(const TaskId& spawner) override;
   Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
@@ -38,10 +40,16 @@ class FaultStore final : public Store {
   Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
-  Result<std::vector<TaskRecord>> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) override;
+  Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                        const std::optional<ReservedSlots>& reserved) override;
   Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
                                      Millis lease) override;
   Result<std::vector<bool>> note(std::span<const Note> notes) override;
+  Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override;
+  Result<std::vector<GateState>> gates() override;
+  Result<int> wake_gates() override;
+  Result<std::optional<Standing>> standing(const TaskId& id) override;
+  Result<std::vector<QueueCounts>> queues() override;
   Result<std::vector<TaskRecord>> due(int limit) override;
   Result<std::vector<TaskRecord>> past_deadline(int limit) override;
   Result<std::vector<TaskRecord>> lapsed(std::optional<Millis> silent_for, int limit) override;
@@ -53,10 +61,12 @@ class FaultStore final : public Store {
   Result<std::vector<WorkerInfo>> workers() override;
   Result<std::vector<std::string>> forget_workers(Millis silent_for) override;
   Result<Config> config() override;
-  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version) override;
+  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
+                          const Weights& weights) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
   std::uint64_t changes() override { return gate_.changes_seen(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override;
+  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;
 
  private:
   using Effect = StoreGate::Effect;

@@ -47,6 +47,10 @@ class WitnessQueue final : public TaskQueue {
   Status checkpoint(const Lease& lease, const JsonText& value) override { return engine_.checkpoint(lease, value); }
   Result<Backlog> backlog(std::span<const Serve> serves) override { return engine_.backlog(serves); }
   Result<int> requeue_stalled(Millis max_age) override { return engine_.requeue_stalled(max_age); }
+  Result<std::vector<GateStatus>> gates() override { return engine_.gates(); }
+  Result<GateStatus> set_gate(const GateOrder& order) override { return engine_.set_gate(order); }
+  Result<std::vector<QueueStatus>> queues() override { return engine_.queues(); }
+  Result<Explanation> explain(const TaskId& id) override { return engine_.explain(id); }
   Result<Config> config() override { return engine_.config(); }
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override {
     return engine_.apply_config(document, based_on_version);

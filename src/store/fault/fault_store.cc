@@ -83,6 +83,11 @@ Result<std::optional<TaskId>> FaultStore::find_request(const std::string& owner,
   return pass(StoreCall::kFindRequest, [&] { return inner_.find_request(owner, request_id); });
 }
 
+Result<DedupeMatches> FaultStore::find_dedupe(const std::string& owner, const std::string& type,
+                                              const std::string& key) {
+  return pass(StoreCall::kFindDedupe, [&] { return inner_.find_dedupe(owner, type, key); });
+}
+
 Result<std::vector<TaskRecord>> FaultStore::dependents(const TaskId& parent) {
   return pass(StoreCall::kDependents, [&] { return inner_.dependents(parent); });
 }
@@ -130,8 +135,9 @@ Result<std::vector<Applied>> FaultStore::apply(std::span<const StepGroup> groups
   return std::unexpected(fault->error);
 }
 
-Result<std::vector<TaskRecord>> FaultStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) {
-  return pass(StoreCall::kClaim, [&] { return inner_.claim(request, lease_ids); });
+Result<Claimed> FaultStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                                  const std::optional<ReservedSlots>& reserved) {
+  return pass(StoreCall::kClaim, [&] { return inner_.claim(request, lease_ids, reserved); });
 }
 
 Result<std::vector<Renewal>> FaultStore::renew(const std::string& worker_id, std::span<const Lease> leases,
@@ -141,6 +147,26 @@ Result<std::vector<Renewal>> FaultStore::renew(const std::string& worker_id, std
 
 Result<std::vector<bool>> FaultStore::note(std::span<const Note> notes) {
   return pass(StoreCall::kNote, [&] { return inner_.note(notes); });
+}
+
+Result<std::vector<GateState>> FaultStore::read_gates(std::span<const std::string> names) {
+  return pass(StoreCall::kReadGates, [&] { return inner_.read_gates(names); });
+}
+
+Result<std::vector<GateState>> FaultStore::gates() {
+  return pass(StoreCall::kGates, [&] { return inner_.gates(); });
+}
+
+Result<int> FaultStore::wake_gates() {
+  return pass(StoreCall::kWakeGates, [&] { return inner_.wake_gates(); });
+}
+
+Result<std::optional<Standing>> FaultStore::standing(const TaskId& id) {
+  return pass(StoreCall::kStanding, [&] { return inner_.standing(id); });
+}
+
+Result<std::vector<QueueCounts>> FaultStore::queues() {
+  return pass(StoreCall::kQueues, [&] { return inner_.queues(); });
 }
 
 Result<std::vector<TaskRecord>> FaultStore::due(int limit) {
@@ -187,8 +213,9 @@ Result<Config> FaultStore::config() {
   return pass(StoreCall::kConfig, [&] { return inner_.config(); });
 }
 
-Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based_on_version) {
-  return pass(StoreCall::kPutConfig, [&] { return inner_.put_config(document, based_on_version); });
+Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based_on_version,
+                                    std::span<const GateStep> gates, const Weights& weights) {
+  return pass(StoreCall::kPutConfig, [&] { return inner_.put_config(document, based_on_version, gates, weights); });
 }
 
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {

@@ -55,6 +55,10 @@ class SqliteStore final : public Store {
   Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override {
     return reading("sqlite.find_request", [&](Connection& db) { return sqlite::find_request(db, owner, request_id); });
   }
+  Result<DedupeMatches> find_dedupe(const std::string& /*owner*/, const std::string& /*type*/,
+                                    const std::string& /*key*/) override {
+    return DedupeMatches();
+  }
   Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override {
     return reading("sqlite.dependents", [&](Connection& db) { return read_dependents(db, parent); });
   }
@@ -79,10 +83,21 @@ class SqliteStore final : public Store {
   }
 
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
-  Result<std::vector<TaskRecord>> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) override;
+  Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                        const std::optional<ReservedSlots>& reserved) override;
   Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
                                      Millis lease) override;
   Result<std::vector<bool>> note(std::span<const Note> notes) override;
+
+  Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override {
+    std::vector<GateState> states(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) states[i].record.name = names[i];
+    return states;
+  }
+  Result<std::vector<GateState>> gates() override { return std::vector<GateState>(); }
+  Result<int> wake_gates() override { return 0; }
+  Result<std::optional<Standing>> standing(const TaskId& /*id*/) override { return std::nullopt; }
+  Result<std::vector<QueueCounts>> queues() override { return std::vector<QueueCounts>(); }
 
   Result<std::vector<TaskRecord>> due(int limit) override {
     return reading("sqlite.due", [&](Connection& db) { return read_due(db, *options_.clock, limit); });
@@ -124,7 +139,8 @@ class SqliteStore final : public Store {
   Result<Config> config() override {
     return reading("sqlite.config", [&](Connection& db) { return read_config(db); });
   }
-  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version) override {
+  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version,
+                          std::span<const GateStep> /*gates*/, const Weights& /*weights*/) override {
     return writing<bool>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
       return write_config(transaction, document, based_on_version);
     });
@@ -134,6 +150,9 @@ class SqliteStore final : public Store {
 
   std::uint64_t changes() override { return watch_->changes(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override { watch_->wait(seen, timeout); }
+  void wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout) override {
+    watch_->wait(seen, timeout);
+  }
 
  private:
   [[nodiscard]] bool in_memory() const { return options_.path.empty(); }
@@ -261,14 +280,16 @@ Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> group
   });
 }
 
-Result<std::vector<TaskRecord>> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids) {
+Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                                   const std::optional<ReservedSlots>& /*reserved*/) {
   CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
   // An idle worker finds nothing without taking the lock from those who write.
   const auto ready = reading("sqlite.claim", [&](Connection& db) { return anything_ready(db, request.serves); });
   if (!ready) return std::unexpected(ready.error());
-  if (!*ready || request.n <= 0) return std::vector<TaskRecord>();
-  return writing<std::vector<TaskRecord>>(
-      {&kClaimFailpoints, {}}, [&](Transaction& transaction) { return claim_tasks(transaction, request, lease_ids); });
+  if (!*ready || request.n <= 0) return Claimed();
+  return writing<Claimed>({&kClaimFailpoints, {}}, [&](Transaction& transaction) {
+    return Claimed{claim_tasks(transaction, request, lease_ids), false};
+  });
 }
 
 Result<std::vector<Renewal>> SqliteStore::renew(const std::string& worker_id, std::span<const Lease> leases,

@@ -28,7 +28,7 @@ std::vector<TaskId> claim(StoreUnderTest& sut, std::vector<Serve> serves, int n)
   request.n = n;
   std::vector<LeaseId> leases;
   for (int i = 0; i < n; ++i) leases.push_back(lease_of(i + 1));
-  return ids_of(must(sut->claim(request, leases)));
+  return ids_of(must(sut->claim(request, leases, std::nullopt)).records);
 }
 
 TEST(StoreClaim, PriorityThenPlaceAcrossAllServedQueues) {

@@ -58,7 +58,7 @@ TEST_F(FaultStoreTest, ScriptsSkipAndRepeat) {
   EXPECT_TRUE(add(2).has_value());
   store_.script(StoreCall::kClaim, {StoreFault::Kind::kFailBefore}, 100);
   store_.heal();
-  EXPECT_TRUE(store_.claim({.serves = {{"build", {}}}, .n = 1}, std::vector{lease_of(1)}).has_value());
+  EXPECT_TRUE(store_.claim({.serves = {{"build", {}}}, .n = 1}, std::vector{lease_of(1)}, std::nullopt).has_value());
 }
 
 TEST_F(FaultStoreTest, TheSameSeedGivesTheSameFaults) {

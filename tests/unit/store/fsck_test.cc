@@ -110,7 +110,7 @@ class FsckTest : public ::testing::Test {
 
   void start(int number) {
     const ClaimRequest request{.worker_id = "w", .serves = {{"build", "t" + std::to_string(number)}}};
-    ASSERT_EQ(must(sut_->claim(request, std::vector{lease_of(number)})).size(), 1U);
+    ASSERT_EQ(must(sut_->claim(request, std::vector{lease_of(number)}, std::nullopt)).records.size(), 1U);
   }
 
   std::vector<std::string> findings(FsckMode mode) { return codes_of(must(sut_->fsck(mode))); }

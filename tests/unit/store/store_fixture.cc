@@ -94,7 +94,7 @@ std::vector<TaskRecord> StoreUnderTest::claim(int n, int first_lease) {
   request.n = n;
   std::vector<LeaseId> leases;
   for (int i = 0; i < n; ++i) leases.push_back(lease_of(first_lease + i));
-  return must(store_->claim(request, leases));
+  return must(store_->claim(request, leases, std::nullopt)).records;
 }
 
 TaskRecord StoreUnderTest::read(const TaskId& id) {

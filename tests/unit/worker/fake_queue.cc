@@ -227,6 +227,18 @@ Result<Backlog> FakeQueue::backlog(std::span<const Serve> /*serves*/) {
 Result<int> FakeQueue::requeue_stalled(Millis /*max_age*/) {
   return not_for_workers();
 }
+Result<std::vector<GateStatus>> FakeQueue::gates() {
+  return not_for_workers();
+}
+Result<GateStatus> FakeQueue::set_gate(const GateOrder& /*order*/) {
+  return not_for_workers();
+}
+Result<std::vector<QueueStatus>> FakeQueue::queues() {
+  return not_for_workers();
+}
+Result<Explanation> FakeQueue::explain(const TaskId& /*id*/) {
+  return not_for_workers();
+}
 Result<Config> FakeQueue::config() {
   return not_for_workers();
 }

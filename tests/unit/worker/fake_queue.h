@@ -78,6 +78,10 @@ class FakeQueue final : public TaskQueue {
   std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
+  Result<std::vector<GateStatus>> gates() override;
+  Result<GateStatus> set_gate(const GateOrder& order) override;
+  Result<std::vector<QueueStatus>> queues() override;
+  Result<Explanation> explain(const TaskId& id) override;
   Result<Config> config() override;
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
