@@ -46,9 +46,11 @@ struct Rate {
   bool operator==(const Rate&) const = default;
 };
 
-// "60/min", "5/s", "1000/h", "100/10s". The burst is given apart; 1 unless set.
+// "60/min", "5/s", "1000/h", "100/10s"; over at most 31 days. The burst is given apart; 1 unless set.
 [[nodiscard]] Result<Rate> parse_rate(std::string_view text);
 [[nodiscard]] std::string to_string(const Rate& rate);
+// The numbers stay within what a store can count: an empty burst is full again within kDurationMax.
+[[nodiscard]] Status check_rate(const Rate& rate);
 
 // One of `all`, `queue:Q`, `type:T`, `owner:O`, `lock:K`, `provider:P`.
 [[nodiscard]] Status check_gate_name(std::string_view name);
@@ -84,12 +86,12 @@ struct Explanation {
     kNoWorker,   // would be taken, but no live worker serves it
   };
   Reason reason = Reason::kInLine;
-  std::string text;                       // one sentence for people
-  std::optional<std::string> gate;        // kGate: the first that refuses
-  std::vector<GateStatus> refusing;       // kGate: all that refuse now
-  std::optional<Time> at;                 // when it will be released, if a time is known
-  std::vector<TaskId> waits_for;          // kBlocked: parents that are not done; at most 100
-  std::optional<std::int64_t> ahead;      // kInLine: tasks before it in its own lane, counted up to a bound
+  std::string text;                   // one sentence for people
+  std::optional<std::string> gate;    // kGate: the first that refuses
+  std::vector<GateStatus> refusing;   // kGate: all that refuse now
+  std::optional<Time> at;             // when it will be released, if a time is known
+  std::vector<TaskId> waits_for;      // kBlocked: parents that are not done; at most 100
+  std::optional<std::int64_t> ahead;  // kInLine: tasks before it in its own lane, counted up to a bound
 };
 [[nodiscard]] std::string_view name_of(Explanation::Reason reason);
 

@@ -23,7 +23,8 @@ constexpr ClassTable make_default_table() {
   set(ErrorClass::kBilling, kFailRule);
   set(ErrorClass::kTimeout, {.action = Action::kRetry, .timeout_factor = 1.5});
   set(ErrorClass::kRateLimited, kDeferRule);
-  set(ErrorClass::kQuotaExhausted, kDeferRule);
+  // Nobody gets anything from that provider until its reset.
+  set(ErrorClass::kQuotaExhausted, {.action = Action::kDefer, .close_gate = true});
   // The provider's trouble, not the task's: no attempt is used up.
   set(ErrorClass::kOverloaded, kDeferRule);
   set(ErrorClass::kOom, {.action = Action::kFail, .alert = true});

@@ -21,6 +21,7 @@ struct ClassRule {
   Action action = Action::kRetry;
   double timeout_factor = 1;  // the next run's timeout grows by it, up to kTimeoutMax
   bool alert = false;
+  bool close_gate = false;  // closes the gate of the task's provider until Retry-After
 
   bool operator==(const ClassRule&) const = default;
 };

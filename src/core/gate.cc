@@ -16,6 +16,7 @@ namespace {
 constexpr Names<kHoldSourceCount> kSourceNames{"policy", "operator", "breaker", "provider"};
 constexpr Names<7> kReasonNames{"running", "ended", "blocked", "scheduled", "gate", "in_line", "no_worker"};
 constexpr std::int64_t kRateUnitsMax = 1'000'000;
+constexpr Millis kRatePerMax = std::chrono::days(31);
 
 std::int64_t micros(Time time) {
   return time.time_since_epoch().count() * 1'000;
@@ -110,13 +111,19 @@ Result<Rate> parse_rate(std::string_view text) {
   if (per == "min") per = "m";
   if (!per.empty() && (per[0] < '0' || per[0] > '9')) per.insert(0, "1");
   const auto duration = parse_duration(per);
-  if (!duration || *duration <= Millis{0}) return bad();
+  if (!duration || *duration <= Millis{0} || *duration > kRatePerMax) return bad();
   rate.per = *duration;
   return rate;
 }
 
 std::string to_string(const Rate& rate) {
   return fmt::format("{}/{}", rate.units, format_duration(rate.per));
+}
+
+Status check_rate(const Rate& rate) {
+  if (rate.per.count() * rate.burst / rate.units <= kDurationMax.count()) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("a burst of {} at {} takes longer than {} to come back",
+                                                       rate.burst, to_string(rate), format_duration(kDurationMax)));
 }
 
 Status check_gate_name(std::string_view name) {
@@ -133,7 +140,8 @@ Status check_gate_name(std::string_view name) {
 GateLimits limits_of(const GateRecord& gate) {
   GateLimits limits;
   for (const Hold& hold : gate.holds) {
-    if (hold.closed_until) limits.closed_until = std::max(limits.closed_until.value_or(Time::min()), *hold.closed_until);
+    if (hold.closed_until)
+      limits.closed_until = std::max(limits.closed_until.value_or(Time::min()), *hold.closed_until);
     if (!hold.permits || (limits.permits && *limits.permits <= *hold.permits)) continue;
     limits.permits = hold.permits;
     // The breaker's one permit is for the probe: what ran before does not count.

@@ -37,7 +37,7 @@ struct GateRecord {
 struct GateLimits {
   std::optional<Time> closed_until;
   std::optional<int> permits;
-  Time counted_from{};  // only runs that started then or later use a permit
+  Time counted_from{};           // only runs that started then or later use a permit
   std::int64_t interval_us = 0;  // between two units of the rate; 0: no rate
   std::int64_t burst = 0;        // units at once
 
@@ -62,7 +62,7 @@ struct GateUse {
 
 // Whether a lane whose tasks cost that much may start one now.
 struct GateVerdict {
-  std::int64_t room = 0;          // how many may start now; 0: refused
+  std::int64_t room = 0;           // how many may start now; 0: refused
   std::optional<Time> look_again;  // when to ask again; absent: when a permit comes back or the gate is set
 };
 inline constexpr std::int64_t kRoomMax = 1'000'000;

@@ -3,17 +3,58 @@
 namespace drover {
 namespace {
 
+constexpr std::string_view kQueue = "queue:";
+constexpr std::string_view kOwner = "owner:";
+constexpr std::string_view kLock = "lock:";
+
 const TypePolicy kDefaultType;
+
+template <class Map>
+const typename Map::mapped_type* find(const Map& map, std::string_view key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
+// The entry of the document that is about this gate.
+const GatePolicy* entry_of(const Policy& policy, std::string_view gate) {
+  if (gate == kOtherOwnersGate) return &policy.other_owners.gate;
+  if (gate.starts_with(kQueue)) {
+    const QueuePolicy* queue = find(policy.queues, gate.substr(kQueue.size()));
+    return queue != nullptr ? &queue->gate : nullptr;
+  }
+  if (gate.starts_with(kOwner)) {
+    const OwnerPolicy* owner = find(policy.owners, gate.substr(kOwner.size()));
+    return owner != nullptr ? &owner->gate : nullptr;
+  }
+  return find(policy.gates, gate);
+}
 
 }  // namespace
 
 const TypePolicy& Policy::type(std::string_view name) const {
-  const auto found = types.find(name);
-  return found == types.end() ? kDefaultType : found->second;
+  const TypePolicy* type = find(types, name);
+  return type != nullptr ? *type : kDefaultType;
 }
 
 std::string Policy::queue_of(std::string_view type_name) const {
   return type(type_name).queue.value_or(std::string(type_name));
+}
+
+GatePolicy Policy::gate(std::string_view name) const {
+  const GatePolicy* entry = entry_of(*this, name);
+  GatePolicy gate;
+  if (entry != nullptr) {
+    gate = *entry;
+  } else if (name.starts_with(kOwner)) {
+    gate = other_owners.gate;
+  }
+  if (name.starts_with(kLock) && !gate.permits) gate.permits = 1;
+  return gate;
+}
+
+bool Policy::names_gate(std::string_view name) const {
+  const GatePolicy* entry = entry_of(*this, name);
+  return entry != nullptr && entry->limits_anything();
 }
 
 }  // namespace drover

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "core/breaker.h"
 #include "core/error_class.h"
+#include "drover/gate.h"
 #include "drover/task.h"
 
 namespace drover {
@@ -24,9 +26,43 @@ struct TypePolicy {
   std::optional<Millis> deadline;
   std::optional<OnParentFailure> on_parent_failure;
   std::optional<bool> at_most_once;
+  std::optional<std::string> provider;
+  BreakerPolicy breaker;
   ClassTable classes = default_class_table();
 
   bool operator==(const TypePolicy&) const = default;
+};
+
+// What the document says of a gate.
+struct GatePolicy {
+  std::optional<int> permits;
+  std::optional<Rate> rate;
+
+  [[nodiscard]] bool limits_anything() const { return permits || rate; }
+  bool operator==(const GatePolicy&) const = default;
+};
+
+// Slots of each worker that only tasks of this priority and more urgent ones may use.
+struct Reserve {
+  int priority = 0;
+  int slots = 1;
+
+  bool operator==(const Reserve&) const = default;
+};
+
+struct QueuePolicy {
+  GatePolicy gate;
+  std::optional<std::int64_t> max_waiting;
+  std::optional<Reserve> reserve;
+
+  bool operator==(const QueuePolicy&) const = default;
+};
+
+struct OwnerPolicy {
+  int weight = 1;
+  GatePolicy gate;
+
+  bool operator==(const OwnerPolicy&) const = default;
 };
 
 struct Limits {
@@ -47,14 +83,26 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+// The gate of every owner that has none of its own.
+inline constexpr std::string_view kOtherOwnersGate = "owner:*";
+
 struct Policy {
   std::map<std::string, TypePolicy, std::less<>> types;
+  std::map<std::string, QueuePolicy, std::less<>> queues;
+  std::map<std::string, OwnerPolicy, std::less<>> owners;  // complete: what was unset came from other_owners
+  OwnerPolicy other_owners;                                // `owners: {default: …}`
+  std::map<std::string, GatePolicy, std::less<>> gates;    // all, type:T, provider:P, lock:K
   Limits limits;
 
   // The type's own policy, or the defaults.
   [[nodiscard]] const TypePolicy& type(std::string_view name) const;
   // The queue where tasks of this type wait unless they say otherwise: the type's, else the one of its name.
   [[nodiscard]] std::string queue_of(std::string_view type_name) const;
+  // What holds for a gate, by its name: what the document says; else what other owners obey, the one permit of a lock,
+  // or nothing.
+  [[nodiscard]] GatePolicy gate(std::string_view name) const;
+  // Whether the document itself limits the gate, so that it is always stored.
+  [[nodiscard]] bool names_gate(std::string_view name) const;
 
   bool operator==(const Policy&) const = default;
 };

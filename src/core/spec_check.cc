@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -53,6 +54,16 @@ Status check_tags(const std::vector<std::string>& tags) {
   return {};
 }
 
+Status check_locks(const std::vector<std::string>& locks) {
+  if (locks.size() > kLocksMax)
+    return invalid(fmt::format("expected at most {} locks, not {}", kLocksMax, locks.size()));
+  for (auto lock = locks.begin(); lock != locks.end(); ++lock) {
+    if (auto status = check_name(*lock); !status) return status;
+    if (std::find(locks.begin(), lock, *lock) != lock) return invalid(fmt::format("{} is named twice", *lock));
+  }
+  return {};
+}
+
 Status check_parents(const std::vector<ParentRef>& parents) {
   if (parents.size() <= kParentsMax) return {};
   return invalid(fmt::format("expected at most {} parents, not {}", kParentsMax, parents.size()));
@@ -62,6 +73,11 @@ template <class A, class B>
 Status check_not_both(const std::optional<A>& a, const std::optional<B>& b, std::string_view other) {
   if (!a || !b) return {};
   return invalid(fmt::format("not together with {}", other));
+}
+
+Status check_window_has_use(const TaskSpec& spec) {
+  if (!spec.dedupe_window || spec.dedupe == DedupeMode::kDrop) return {};
+  return invalid("only the dedupe mode drop has a window");
 }
 
 auto within(Bounds bounds) {
@@ -74,7 +90,9 @@ void check_names(Checker& check, const TaskSpec& spec) {
   check.optional("queue", spec.queue, check_name);
   check.optional("owner", spec.owner, check_name);
   check.optional("request_id", spec.request_id, check_name);
+  check.optional("dedupe_key", spec.dedupe_key, check_name);
   check.take("tags", check_tags(spec.tags));
+  check.take("locks", check_locks(spec.locks));
   check.take("depends_on", check_parents(spec.depends_on));
 }
 
@@ -92,6 +110,7 @@ void check_numbers(Checker& check, const TaskSpec& spec) {
   check.optional("max_attempts", spec.max_attempts, within(kMaxAttemptsBounds));
   check.optional("max_stalls", spec.max_stalls, within(kMaxStallsBounds));
   check.optional("max_defers", spec.max_defers, within(kMaxDefersBounds));
+  check.optional("cost", spec.cost, within(kCostBounds));
   check.optional("retry", spec.retry, check_retry_policy);
 }
 
@@ -102,6 +121,8 @@ void check_times(Checker& check, const TaskSpec& spec) {
   check.take("deadline", check_not_both(spec.deadline, spec.deadline_at, "deadline_at"));
   check.optional("timeout", spec.timeout, check_time_limit);
   check.optional("idle_timeout", spec.idle_timeout, check_time_limit);
+  check.optional("dedupe_window", spec.dedupe_window, check_time_limit);
+  check.take("dedupe_window", check_window_has_use(spec));
 }
 
 }  // namespace

@@ -22,7 +22,10 @@ inline constexpr Bounds kMaxStallsBounds{0, 1'000'000};
 inline constexpr Bounds kMaxDefersBounds{0, 1'000'000};
 // A delay may be 0; a time limit may not.
 inline constexpr Millis kTimeLimitMin{1};
+inline constexpr Bounds kCostBounds{1, 1'000'000};
+inline constexpr Bounds kBurstBounds{1, 1'000'000};
 inline constexpr std::size_t kTagsMax = 100;
+inline constexpr std::size_t kLocksMax = 8;
 inline constexpr std::size_t kParentsMax = 1'000;
 inline constexpr std::size_t kLabelBytesMax = 1'024;  // model, agent_id, source, traceparent
 

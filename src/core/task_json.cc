@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/lane.h"
 #include "core/names.h"
 
 namespace drover {
@@ -18,14 +19,10 @@ struct Raw {
 
   std::string_view text;
 };
-struct EmptyArray {};
 struct Nothing {};
 
 void write(Writer& out, Nothing) {
   out.null();
-}
-void write(Writer& out, EmptyArray) {
-  out.begin_array().end_array();
 }
 void write(Writer& out, std::string_view text) {
   out.string(text);
@@ -121,8 +118,8 @@ void put_request(Object& object, const Task& task) {
       .put("parent_id", task.parent_id)
       .put("depends_on", task.depends_on)
       .put("request_id", task.request_id)
-      .put("dedupe_key", Nothing{})
-      .put("locks", EmptyArray{});
+      .put("dedupe_key", task.dedupe_key)
+      .put("locks", locks_of(task));
 }
 
 void put_life(Object& object, const Task& task) {
@@ -146,9 +143,9 @@ void put_life(Object& object, const Task& task) {
       .put("fallback_result", Raw{task.fallback_result})
       .put("checkpoint", Raw{task.checkpoint})
       .put("generation", task.generation)
-      .put("dedupe", Nothing{})
-      .put("gates", EmptyArray{})
-      .put("cost", Nothing{});
+      .put("dedupe", task.dedupe ? std::optional(name_of(*task.dedupe)) : std::nullopt)
+      .put("gates", gates_of(task))
+      .put("cost", task.cost);
 }
 
 void put_outcome(Object& object, const Task& task) {
@@ -201,16 +198,18 @@ std::string to_json(const RunSummary& run) {
 
 std::string to_json(const Event& event) {
   return document([&](Object& object) {
+    // An event of a gate is of no task.
+    const auto of_task = [&](const auto& value) { return event.task.is_nil() ? std::nullopt : std::optional(value); };
     object.put("seq", event.seq)
         .put("at", event.at)
         .put("name", event.name)
-        .put("task_id", event.task)
-        .put("type", event.type)
-        .put("queue", event.queue)
-        .put("owner", event.owner)
-        .put("state", name_of(event.state))
-        .put("run", event.run)
-        .put("generation", event.generation)
+        .put("task_id", of_task(event.task))
+        .put("type", of_task(event.type))
+        .put("queue", of_task(event.queue))
+        .put("owner", of_task(event.owner))
+        .put("state", of_task(name_of(event.state)))
+        .put("run", of_task(event.run))
+        .put("generation", of_task(event.generation))
         .put("data", Raw{event.data});
   });
 }

@@ -20,7 +20,7 @@ namespace drover {
 // A task object as in a batch line or a request body. Unknown fields, wrong types and bad values are kInvalidArgument
 // and name the field. `payload` and `fallback_result` keep the text that stands in `text`. Accepts both
 // "delay"/"deadline"/"timeout"/"idle_timeout" as durations ("30s") and the task shape's own names ("run_at",
-// "deadline_at", "timeout_ms", "idle_timeout_ms").
+// "deadline_at", "timeout_ms", "idle_timeout_ms"); "dedupe_window" or "dedupe_window_ms".
 [[nodiscard]] Result<TaskSpec> parse_task_spec(std::string_view text);
 [[nodiscard]] Result<TaskSpec> parse_task_spec(const json::Value& object);
 

@@ -93,6 +93,12 @@ Result<OnParentFailure> on_parent_failure_of(std::string_view text) {
   return fail(ErrorCode::kInvalidArgument, "expected cancel, fail or run, not " + quoted_excerpt(text));
 }
 
+Result<DedupeMode> dedupe_of(std::string_view text) {
+  if (const auto mode = parse_dedupe_mode(text)) return *mode;
+  return fail(ErrorCode::kInvalidArgument,
+              "expected single_flight, drop, merge, replace or keep_latest, not " + quoted_excerpt(text));
+}
+
 template <class T, class Parser>
 Result<std::vector<T>> list_of(const Value& value, Parser parser) {
   const Value::Array* items = value.as_array();
@@ -141,6 +147,13 @@ constexpr auto kFields = std::to_array<Field>({
     {"parent_id", [](TaskSpec& s, const Value& v) { return put(parsed(v, task_id_of), s.parent_id); }},
     {"depends_on", [](TaskSpec& s, const Value& v) { return put(list_of<ParentRef>(v, parent_of), s.depends_on); }},
     {"request_id", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.request_id); }},
+    {"dedupe_key", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.dedupe_key); }},
+    {"dedupe", [](TaskSpec& s, const Value& v) { return put(parsed(v, dedupe_of), s.dedupe); }},
+    {"dedupe_window",
+     [](TaskSpec& s, const Value& v) { return put_duration(parsed(v, parse_duration), s.dedupe_window); }},
+    {"dedupe_window_ms", [](TaskSpec& s, const Value& v) { return put_duration(millis_of(v), s.dedupe_window); }},
+    {"locks", [](TaskSpec& s, const Value& v) { return put(list_of<std::string>(v, as_it_is), s.locks); }},
+    {"cost", [](TaskSpec& s, const Value& v) { return put(whole_number_of(v), s.cost); }},
     {"delay", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_duration), s.delay); }},
     {"run_at", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_time), s.run_at); }},
     {"deadline", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_duration), s.deadline); }},

@@ -9,6 +9,8 @@
 
 #include "core/spec_check.h"
 #include "policy/config_node.h"
+#include "policy/config_values.h"
+#include "policy/gate_sections.h"
 
 namespace drover {
 namespace {
@@ -20,39 +22,8 @@ constexpr Bounds kFanOutBounds{1, 10'000};
 constexpr Bounds kDepthBounds{1, 1'000};
 constexpr Bounds kStoreBytesBounds{1, 1LL << 50};
 constexpr Bounds kConcurrencyBounds{1, 1'024};
+constexpr Bounds kBreakerFailuresBounds{1, 1'000'000};
 constexpr double kTimeoutFactorMax = 100;
-
-Result<int> count_of(const ConfigNode& node, Bounds bounds) {
-  const auto value = node.whole_number(bounds);
-  if (!value) return std::unexpected(value.error());
-  return static_cast<int>(*value);
-}
-
-// Applies a parser that names no field to a text.
-template <class Parser>
-auto parsed(const ConfigNode& node, Parser parser) -> decltype(parser(std::string_view{})) {
-  const auto text = node.text();
-  if (!text) return std::unexpected(text.error());
-  auto value = parser(*text);
-  if (!value) return node.error(value.error());
-  return value;
-}
-
-// As parsed(), for parsers whose answer is the value or nothing; `choices` says what there is.
-template <class Parser>
-auto one_of(const ConfigNode& node, Parser parser, std::string_view choices)
-    -> Result<typename decltype(parser(std::string_view{}))::value_type> {
-  const auto text = node.text();
-  if (!text) return std::unexpected(text.error());
-  const auto value = parser(*text);
-  if (!value) return node.error(fmt::format("expected {}, not {}", choices, quoted_excerpt(*text)));
-  return *value;
-}
-
-Result<int> priority_of(const ConfigNode& node) {
-  if (node.is_string()) return parsed(node, parse_priority);
-  return count_of(node, kPriorityBounds);
-}
 
 // ---- types
 
@@ -64,6 +35,7 @@ constexpr auto kRuleFields = std::to_array<ConfigField<ClassRule>>({
     {"action", [](ClassRule& r, const ConfigNode& n) { return put(action_of(n), r.action); }},
     {"timeout_factor",
      [](ClassRule& r, const ConfigNode& n) { return put(n.number(1, kTimeoutFactorMax), r.timeout_factor); }},
+    {"close_gate", [](ClassRule& r, const ConfigNode& n) { return put(n.boolean(), r.close_gate); }},
     {"alert", [](ClassRule& r, const ConfigNode& n) { return put(n.boolean(), r.alert); }},
 });
 
@@ -92,6 +64,20 @@ Status read_errors(ClassTable& table, const ConfigNode& node) {
   });
 }
 
+constexpr auto kBreakerFields = std::to_array<ConfigField<BreakerPolicy>>({
+    {"failures",
+     [](BreakerPolicy& b, const ConfigNode& n) { return put(count_of(n, kBreakerFailuresBounds), b.failures); }},
+    {"window", [](BreakerPolicy& b, const ConfigNode& n) { return put(n.time_limit(), b.window); }},
+    {"open", [](BreakerPolicy& b, const ConfigNode& n) { return put(n.time_limit(), b.open); }},
+});
+
+Status read_breaker(BreakerPolicy& breaker, const ConfigNode& node) {
+  if (!node.is_string()) return read_fields(node, kBreakerFields, breaker);
+  if (*node.text() != "off") return node.error("expected off, or a mapping with failures, window and open");
+  breaker.failures = 0;
+  return {};
+}
+
 constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
     {"queue", [](TypePolicy& t, const ConfigNode& n) { return put(n.name(), t.queue); }},
     {"priority", [](TypePolicy& t, const ConfigNode& n) { return put(priority_of(n), t.priority); }},
@@ -108,6 +94,8 @@ constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
        return put(one_of(n, parse_on_parent_failure, "cancel, fail or run"), t.on_parent_failure);
      }},
     {"at_most_once", [](TypePolicy& t, const ConfigNode& n) { return put(n.boolean(), t.at_most_once); }},
+    {"provider", [](TypePolicy& t, const ConfigNode& n) { return put(n.name(), t.provider); }},
+    {"breaker", [](TypePolicy& t, const ConfigNode& n) { return read_breaker(t.breaker, n); }},
     {"errors", [](TypePolicy& t, const ConfigNode& n) { return read_errors(t.classes, n); }},
 });
 
@@ -228,6 +216,9 @@ Status keep(Reading& reading, std::string_view key, const ConfigNode& node, Stat
 
 constexpr auto kTopFields = std::to_array<ConfigField<Reading>>({
     {"types", [](Reading& r, const ConfigNode& n) { return keep(r, "types", n, read_types(r.document.policy, n)); }},
+    {"queues", [](Reading& r, const ConfigNode& n) { return keep(r, "queues", n, read_queues(r.document.policy, n)); }},
+    {"owners", [](Reading& r, const ConfigNode& n) { return keep(r, "owners", n, read_owners(r.document.policy, n)); }},
+    {"gates", [](Reading& r, const ConfigNode& n) { return keep(r, "gates", n, read_gates(r.document.policy, n)); }},
     {"limits",
      [](Reading& r, const ConfigNode& n) {
        return keep(r, "limits", n, read_fields(n, kLimitFields, r.document.policy.limits));

@@ -1,5 +1,5 @@
-// drover.yaml: YAML or JSON. The shared part (types, limits) becomes the policy in the store; `local` stays in this
-// process.
+// drover.yaml: YAML or JSON. The shared part (types, queues, owners, gates, limits) becomes the policy in the store;
+// `local` stays in this process.
 #pragma once
 
 #include <map>

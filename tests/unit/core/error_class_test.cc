@@ -12,6 +12,7 @@ struct Row {
   Action action;
   double timeout_factor = 1;
   bool alert = false;
+  bool close_gate = false;
 };
 
 // T7, row by row.
@@ -23,7 +24,7 @@ constexpr std::array<Row, kErrorClassCount> kExpected{{
     {"billing", Action::kFail},
     {"timeout", Action::kRetry, 1.5},
     {"rate_limited", Action::kDefer},
-    {"quota_exhausted", Action::kDefer},
+    {"quota_exhausted", Action::kDefer, 1, false, true},
     {"overloaded", Action::kDefer},
     {"oom", Action::kFail, 1, true},
     {"context_too_long", Action::kFail},
@@ -47,6 +48,7 @@ TEST(ErrorClass, EveryRowOfTheDefaultTable) {
     EXPECT_EQ(name_of(rule.action), name_of(row.action));
     EXPECT_EQ(rule.timeout_factor, row.timeout_factor);
     EXPECT_EQ(rule.alert, row.alert);
+    EXPECT_EQ(rule.close_gate, row.close_gate);
     seen.insert(*error_class);
   }
   EXPECT_EQ(seen.size(), static_cast<std::size_t>(kErrorClassCount));

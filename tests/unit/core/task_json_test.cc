@@ -83,6 +83,10 @@ Task full_task() {
   task.error = TaskError{ErrorClass::kTimeout, "too slow"};
   task.exit_code = -9;
   task.cancel_reason = "enough";
+  task.dedupe_key = "k";
+  task.dedupe = DedupeMode::kKeepLatest;
+  task.gates = {"provider:p", "lock:a"};
+  task.cost = 7;
   return task;
 }
 
@@ -111,27 +115,28 @@ TEST(TaskJson, GoldenEmpty) {
       R"("created_at":"2027-01-15T08:00:00.000Z","started_at":null,"finished_at":null,"run":0,"attempts":0,)"
       R"("max_attempts":3,"stalls":0,"defers":0,"retry":"exponential:1s,2,300s","timeout_ms":3600000,)"
       R"("idle_timeout_ms":600000,"deadline_at":null,"max_stalls":3,"max_defers":100,"on_parent_failure":"cancel",)"
-      R"("at_most_once":false,"fallback_result":null,"checkpoint":null,"generation":1,"dedupe":null,"gates":[],)"
-      R"("cost":null,"progress":null,"worker_id":null,"cancel_requested_at":null,"result":null,"fallback":false,)"
+      R"("at_most_once":false,"fallback_result":null,"checkpoint":null,"generation":1,"dedupe":null,)"
+      R"("gates":["all","queue:eng","type:eng","owner:default"],"cost":1,"progress":null,"worker_id":null,"cancel_requested_at":null,"result":null,"fallback":false,)"
       R"("error":null,"exit_code":null,"usage":null,"cancel_reason":null,"traceparent":null})");
 }
 
 TEST(TaskJson, GoldenFull) {
-  EXPECT_EQ(to_json(full_task()),
-            R"({"id":"01926f3e-7c00-7000-8000-000000000001","type":"eng","queue":"q","owner":"o","state":"running",)"
-            R"("priority":2,"payload":{"a":0.10},"prompt":"p","system_prompt":"s","model":"m","agent_id":"agent",)"
-            R"("source":"src","tags":["x","y"],"parent_id":"00000000-0000-0000-0000-000000000002",)"
-            R"("depends_on":["00000000-0000-0000-0000-000000000008","00000000-0000-0000-0000-000000000009"],)"
-            R"("request_id":"r","dedupe_key":null,"locks":[],"run_at":"2027-01-15T08:00:00.001Z",)"
-            R"("created_at":"2027-01-15T08:00:00.000Z","started_at":"2027-01-15T08:00:00.002Z",)"
-            R"("finished_at":"2027-01-15T08:00:00.003Z","run":4,"attempts":2,"max_attempts":3,"stalls":1,"defers":1,)"
-            R"("retry":"exponential:1s,2,300s","timeout_ms":3600000,"idle_timeout_ms":600000,)"
-            R"("deadline_at":"2027-01-15T08:00:00.004Z","max_stalls":3,"max_defers":100,"on_parent_failure":"cancel",)"
-            R"("at_most_once":true,"fallback_result":[1.50],"checkpoint":{"step":1},"generation":1,"dedupe":null,)"
-            R"("gates":[],"cost":null,"progress":{"percent":40,"message":"half \"way\""},"worker_id":"h:1:u",)"
-            R"("cancel_requested_at":"2027-01-15T08:00:00.005Z","result":{"b":1,"a":2},"fallback":true,)"
-            R"("error":{"class":"timeout","message":"too slow"},"exit_code":-9,"usage":null,"cancel_reason":"enough",)"
-            R"("traceparent":"tp"})");
+  EXPECT_EQ(
+      to_json(full_task()),
+      R"({"id":"01926f3e-7c00-7000-8000-000000000001","type":"eng","queue":"q","owner":"o","state":"running",)"
+      R"("priority":2,"payload":{"a":0.10},"prompt":"p","system_prompt":"s","model":"m","agent_id":"agent",)"
+      R"("source":"src","tags":["x","y"],"parent_id":"00000000-0000-0000-0000-000000000002",)"
+      R"("depends_on":["00000000-0000-0000-0000-000000000008","00000000-0000-0000-0000-000000000009"],)"
+      R"("request_id":"r","dedupe_key":"k","locks":["a"],"run_at":"2027-01-15T08:00:00.001Z",)"
+      R"("created_at":"2027-01-15T08:00:00.000Z","started_at":"2027-01-15T08:00:00.002Z",)"
+      R"("finished_at":"2027-01-15T08:00:00.003Z","run":4,"attempts":2,"max_attempts":3,"stalls":1,"defers":1,)"
+      R"("retry":"exponential:1s,2,300s","timeout_ms":3600000,"idle_timeout_ms":600000,)"
+      R"("deadline_at":"2027-01-15T08:00:00.004Z","max_stalls":3,"max_defers":100,"on_parent_failure":"cancel",)"
+      R"("at_most_once":true,"fallback_result":[1.50],"checkpoint":{"step":1},"generation":1,"dedupe":"keep_latest",)"
+      R"("gates":["all","queue:q","type:eng","owner:o","provider:p","lock:a"],"cost":7,"progress":{"percent":40,"message":"half \"way\""},"worker_id":"h:1:u",)"
+      R"("cancel_requested_at":"2027-01-15T08:00:00.005Z","result":{"b":1,"a":2},"fallback":true,)"
+      R"("error":{"class":"timeout","message":"too slow"},"exit_code":-9,"usage":null,"cancel_reason":"enough",)"
+      R"("traceparent":"tp"})");
 }
 
 TEST(RunJson, Golden) {
@@ -163,6 +168,13 @@ TEST(EventJson, Golden) {
   EXPECT_EQ(to_json(event), R"({"seq":9007199254740993,"at":"2027-01-15T08:00:00.000Z","name":"task.completed",)"
                             R"("task_id":"00000000-0000-0000-0000-000000000001","type":"eng","queue":"q","owner":"o",)"
                             R"("state":"completed","run":3,"generation":2,"data":{"a":1.0}})");
+}
+
+TEST(EventJson, OfNoTask) {
+  const Event event{.seq = 1, .at = kCreated, .name = "gate.closed", .data = R"({"gate":"all"})"};
+  EXPECT_EQ(to_json(event), R"({"seq":1,"at":"2027-01-15T08:00:00.000Z","name":"gate.closed","task_id":null,)"
+                            R"("type":null,"queue":null,"owner":null,"state":null,"run":null,"generation":null,)"
+                            R"("data":{"gate":"all"}})");
 }
 
 TEST(EnqueuedJson, Golden) {

@@ -33,7 +33,8 @@ TEST(TaskSpecJson, ReadsEveryField) {
     "priority": 2, "payload": {"k": [1, 2]}, "prompt": "p", "system_prompt": "s", "model": "m", "agent_id": "x",
     "source": "src", "traceparent": "tp", "tags": ["t1", "t2"],
     "parent_id": "00000000-0000-0000-0000-000000000002",
-    "depends_on": ["@b", "00000000-0000-0000-0000-000000000003"], "request_id": "r", "delay": "1m",
+    "depends_on": ["@b", "00000000-0000-0000-0000-000000000003"], "request_id": "r", "dedupe_key": "k",
+    "dedupe": "drop", "dedupe_window": "10m", "locks": ["a", "b"], "cost": 3, "delay": "1m",
     "deadline": "2h", "max_attempts": 5, "max_stalls": 0, "max_defers": 7, "retry": "fixed:2s", "timeout": "30m",
     "idle_timeout": "90s", "on_parent_failure": "run", "at_most_once": true, "fallback_result": [null]})");
   TaskSpec expected;
@@ -54,6 +55,11 @@ TEST(TaskSpecJson, ReadsEveryField) {
   expected.parent_id = task_id(2);
   expected.depends_on = {std::string("b"), task_id(3)};
   expected.request_id = "r";
+  expected.dedupe_key = "k";
+  expected.dedupe = DedupeMode::kDrop;
+  expected.dedupe_window = Millis{600'000};
+  expected.locks = {"a", "b"};
+  expected.cost = 3;
   expected.delay = Millis{60'000};
   expected.deadline = Millis{7'200'000};
   expected.max_attempts = 5;
@@ -70,12 +76,14 @@ TEST(TaskSpecJson, ReadsEveryField) {
 
 TEST(TaskSpecJson, ReadsTheNamesOfTheTasksOwnShape) {
   const TaskSpec spec = must_parse(R"({"type":"eng","priority":"high","run_at":"2027-01-15T08:00:00.001Z",
-    "deadline_at":"2027-01-15T08:00:00.002Z","timeout_ms":5,"idle_timeout_ms":6})");
+    "deadline_at":"2027-01-15T08:00:00.002Z","timeout_ms":5,"idle_timeout_ms":6,"dedupe":"drop",
+    "dedupe_window_ms":7})");
   EXPECT_EQ(spec.priority, 2);
   EXPECT_EQ(spec.run_at, kCreated + Millis{1});
   EXPECT_EQ(spec.deadline_at, kCreated + Millis{2});
   EXPECT_EQ(spec.timeout, Millis{5});
   EXPECT_EQ(spec.idle_timeout, Millis{6});
+  EXPECT_EQ(spec.dedupe_window, Millis{7});
 }
 
 TEST(TaskSpecJson, NullIsUnset) {
@@ -123,6 +131,12 @@ TEST(TaskSpecJson, RefusalsNameTheField) {
             R"(depends_on: expected a task id, or @ and a ref of this batch, not "nope")");
   EXPECT_EQ(refusal(R"({"type":"t","on_parent_failure":"x"})"),
             R"(on_parent_failure: expected cancel, fail or run, not "x")");
+  EXPECT_EQ(refusal(R"({"type":"t","dedupe":"x"})"),
+            R"(dedupe: expected single_flight, drop, merge, replace or keep_latest, not "x")");
+  EXPECT_EQ(refusal(R"({"type":"t","cost":0})"), "cost: expected a whole number from 1 to 1000000, not 0");
+  EXPECT_EQ(refusal(R"({"type":"t","locks":["a","a"]})"), "locks: a is named twice");
+  EXPECT_EQ(refusal(R"({"type":"t","dedupe":"merge","dedupe_window":"1m"})"),
+            "dedupe_window: only the dedupe mode drop has a window");
   for (const std::string_view text :
        {R"({"type":"t","retry":"x"})", R"({"type":"t","run_at":"x"})", R"({"type":"t","delay":"x"})",
         R"({"type":"t","deadline":5})", R"({"type":"t","priority":"x"})"}) {
@@ -182,6 +196,12 @@ TEST(CheckSpec, BoundsEveryValueOfCallersInCode) {
   EXPECT_EQ(complaint([](TaskSpec& s) { s.queue = ""; }), "queue");
   EXPECT_EQ(complaint([](TaskSpec& s) { s.owner = "ä"; }), "owner");
   EXPECT_EQ(complaint([](TaskSpec& s) { s.request_id = "\n"; }), "request_id");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.dedupe_key = "a b"; }), "dedupe_key");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.dedupe_window = Millis{1}; }), "dedupe_window");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.dedupe = DedupeMode::kDrop, s.dedupe_window = Millis{0}; }), "dedupe_window");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.locks = {"a b"}; }), "locks");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.locks.assign(kLocksMax + 1, "x"); }), "locks");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.cost = 1'000'001; }), "cost");
   EXPECT_EQ(complaint([](TaskSpec& s) { s.tags = {"ok", "not ok"}; }), "tags");
   EXPECT_EQ(complaint([](TaskSpec& s) { s.tags.assign(kTagsMax + 1, "x"); }), "tags");
   EXPECT_EQ(complaint([](TaskSpec& s) { s.depends_on.assign(kParentsMax + 1, task_id(1)); }), "depends_on");
@@ -221,6 +241,10 @@ TEST(CheckSpec, TakesTheEdges) {
   spec.timeout = kDurationMax;
   spec.retry = RetryPolicy{};
   spec.tags.assign(kTagsMax, "x");
+  spec.locks = {"1", "2", "3", "4", "5", "6", "7", "8"};
+  spec.cost = 1'000'000;
+  spec.dedupe = DedupeMode::kDrop;
+  spec.dedupe_window = Millis{1};
   spec.depends_on.assign(kParentsMax, std::string("a"));
   spec.model = std::string(kLabelBytesMax, 'x');
   spec.prompt = "ü";

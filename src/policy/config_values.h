@@ -1,0 +1,45 @@
+// Values of drover.yaml that are more than a scalar: counts, priorities, and whatever a parser of ours takes.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "core/spec_check.h"
+#include "policy/config_node.h"
+
+namespace drover {
+
+[[nodiscard]] inline Result<int> count_of(const ConfigNode& node, Bounds bounds) {
+  const auto value = node.whole_number(bounds);
+  if (!value) return std::unexpected(value.error());
+  return static_cast<int>(*value);
+}
+
+// Applies a parser that names no field to a text.
+template <class Parser>
+[[nodiscard]] auto parsed(const ConfigNode& node, Parser parser) -> decltype(parser(std::string_view{})) {
+  const auto text = node.text();
+  if (!text) return std::unexpected(text.error());
+  auto value = parser(*text);
+  if (!value) return node.error(value.error());
+  return value;
+}
+
+// As parsed(), for parsers whose answer is the value or nothing; `choices` says what there is.
+template <class Parser>
+[[nodiscard]] auto one_of(const ConfigNode& node, Parser parser, std::string_view choices)
+    -> Result<typename decltype(parser(std::string_view{}))::value_type> {
+  const auto text = node.text();
+  if (!text) return std::unexpected(text.error());
+  const auto value = parser(*text);
+  if (!value) return node.error(fmt::format("expected {}, not {}", choices, quoted_excerpt(*text)));
+  return *value;
+}
+
+[[nodiscard]] inline Result<int> priority_of(const ConfigNode& node) {
+  if (node.is_string()) return parsed(node, parse_priority);
+  return count_of(node, kPriorityBounds);
+}
+
+}  // namespace drover

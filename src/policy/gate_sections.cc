@@ -1,0 +1,145 @@
+#include "policy/gate_sections.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "core/lane.h"
+#include "core/spec_check.h"
+#include "policy/config_values.h"
+
+namespace drover {
+namespace {
+
+constexpr Bounds kPermitsBounds{0, 1'000'000};
+constexpr Bounds kWaitingBounds{1, 1'000'000'000};
+constexpr Bounds kSlotsBounds{1, 1'024};
+constexpr Bounds kWeightBounds{1, kWeightMax};
+constexpr std::string_view kOtherOwners = "default";
+
+// What is written of a gate, before what is unset is filled in.
+struct GateReading {
+  std::optional<int> permits;
+  std::optional<Rate> rate;
+  std::optional<std::int64_t> burst;
+};
+
+struct QueueReading : GateReading {
+  QueuePolicy policy;
+};
+
+struct OwnerReading : GateReading {
+  std::optional<int> weight;
+};
+
+// The three fields that every section has.
+template <class T>
+constexpr std::array<ConfigField<T>, 3> kGateFields{{
+    {"permits", [](T& g, const ConfigNode& n) { return put(count_of(n, kPermitsBounds), g.permits); }},
+    {"rate", [](T& g, const ConfigNode& n) { return put(parsed(n, parse_rate), g.rate); }},
+    {"burst", [](T& g, const ConfigNode& n) { return put(n.whole_number(kBurstBounds), g.burst); }},
+}};
+
+template <class T, std::size_t N>
+constexpr std::array<ConfigField<T>, N + 3> with_gate_fields(const std::array<ConfigField<T>, N>& own) {
+  std::array<ConfigField<T>, N + 3> all{};
+  std::ranges::copy(kGateFields<T>, all.begin());
+  std::ranges::copy(own, all.begin() + 3);
+  return all;
+}
+
+// What holds, with `others` where nothing is said.
+Result<GatePolicy> resolve(const ConfigNode& node, const GateReading& own, const GateReading& others = {}) {
+  GatePolicy gate{.permits = own.permits ? own.permits : others.permits, .rate = own.rate ? own.rate : others.rate};
+  const auto burst = own.burst ? own.burst : others.burst;
+  if (burst && !gate.rate) return node.error("burst is set, but no rate");
+  if (!gate.rate) return gate;
+  gate.rate->burst = burst.value_or(1);
+  if (const auto status = check_rate(*gate.rate); !status) return node.error(status.error());
+  return gate;
+}
+
+// ---- queues
+
+constexpr auto kReserveFields = std::to_array<ConfigField<Reserve>>({
+    {"priority", [](Reserve& r, const ConfigNode& n) { return put(priority_of(n), r.priority); }},
+    {"slots", [](Reserve& r, const ConfigNode& n) { return put(count_of(n, kSlotsBounds), r.slots); }},
+});
+
+constexpr auto kQueueFields = with_gate_fields(std::to_array<ConfigField<QueueReading>>({
+    {"max_waiting",
+     [](QueueReading& q, const ConfigNode& n) { return put(n.whole_number(kWaitingBounds), q.policy.max_waiting); }},
+    {"reserve",
+     [](QueueReading& q, const ConfigNode& n) { return read_fields(n, kReserveFields, q.policy.reserve.emplace()); }},
+}));
+
+// ---- owners
+
+constexpr auto kOwnerFields = with_gate_fields(std::to_array<ConfigField<OwnerReading>>({
+    {"weight", [](OwnerReading& o, const ConfigNode& n) { return put(count_of(n, kWeightBounds), o.weight); }},
+}));
+
+struct NamedOwner {
+  std::string name;
+  ConfigNode node;
+  OwnerReading reading;
+};
+
+Result<OwnerPolicy> owner_policy(const NamedOwner& owner, const OwnerReading& others) {
+  auto gate = resolve(owner.node, owner.reading, others);
+  if (!gate) return std::unexpected(std::move(gate.error()));
+  const int weight = owner.reading.weight.value_or(others.weight.value_or(OwnerPolicy{}.weight));
+  return OwnerPolicy{.weight = weight, .gate = std::move(*gate)};
+}
+
+// ---- gates
+
+Status check_gate_key(const std::string& name, const ConfigNode& value) {
+  for (const auto& [prefix, section] : {std::pair{"queue:", "queues"}, {"owner:", "owners"}}) {
+    if (name.starts_with(prefix)) return value.error(fmt::format("stands under {}, not under gates", section));
+  }
+  if (const auto status = check_gate_name(name); !status) return value.error(status.error());
+  return {};
+}
+
+}  // namespace
+
+Status read_queues(Policy& policy, const ConfigNode& node) {
+  return node.members([&](const std::string& queue, const ConfigNode& value) -> Status {
+    if (const auto status = check_name(queue); !status) return value.error(status.error());
+    QueueReading reading;
+    if (auto status = read_fields(value, kQueueFields, reading); !status) return status;
+    QueuePolicy& target = policy.queues[queue] = std::move(reading.policy);
+    return put(resolve(value, reading), target.gate);
+  });
+}
+
+Status read_owners(Policy& policy, const ConfigNode& node) {
+  std::vector<NamedOwner> owners;
+  OwnerReading others;
+  auto status = node.members([&](const std::string& owner, const ConfigNode& value) -> Status {
+    if (const auto valid = check_name(owner); !valid) return value.error(valid.error());
+    OwnerReading& reading = owners.emplace_back(owner, value, OwnerReading{}).reading;
+    if (auto read = read_fields(value, kOwnerFields, reading); !read) return read;
+    if (owner == kOtherOwners) others = reading;
+    return {};
+  });
+  if (!status) return status;
+  // Only now is it known what stands under default.
+  for (const NamedOwner& owner : owners) {
+    OwnerPolicy& target = owner.name == kOtherOwners ? policy.other_owners : policy.owners[owner.name];
+    if (auto read = put(owner_policy(owner, others), target); !read) return read;
+  }
+  return {};
+}
+
+Status read_gates(Policy& policy, const ConfigNode& node) {
+  return node.members([&](const std::string& name, const ConfigNode& value) -> Status {
+    if (auto status = check_gate_key(name, value); !status) return status;
+    GateReading reading;
+    if (auto status = read_fields(value, kGateFields<GateReading>, reading); !status) return status;
+    return put(resolve(value, reading), policy.gates[name]);
+  });
+}
+
+}  // namespace drover

@@ -1,0 +1,50 @@
+#include "policy/policy_gates.h"
+
+#include <algorithm>
+#include <string>
+
+namespace drover {
+
+namespace {
+
+bool is_only_policy(const GateRecord& gate) {
+  return gate.breaker == BreakerCount{} &&
+         std::ranges::all_of(gate.holds, [](const Hold& hold) { return hold.source == HoldSource::kPolicy; });
+}
+
+std::vector<std::string> named_gates(const Policy& policy) {
+  std::vector<std::string> names{std::string(kOtherOwnersGate)};
+  for (const auto& [queue, unused] : policy.queues) names.push_back("queue:" + queue);
+  for (const auto& [owner, unused] : policy.owners) names.push_back("owner:" + owner);
+  for (const auto& [gate, unused] : policy.gates) names.push_back(gate);
+  std::erase_if(names, [&](const std::string& name) { return !policy.names_gate(name); });
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+std::vector<GateRecord> policy_gates(const Policy& policy) {
+  std::vector<GateRecord> gates;
+  for (std::string& name : named_gates(policy)) {
+    obey_policy(gates.emplace_back(GateRecord{.name = std::move(name)}), policy, Time{});
+  }
+  return gates;
+}
+
+void obey_policy(GateRecord& gate, const Policy& policy, Time now) {
+  const bool needed = policy.names_gate(gate.name) || !is_only_policy(gate);
+  const GatePolicy limits = needed ? policy.gate(gate.name) : GatePolicy{};
+  gate.rate = limits.rate;
+  if (!limits.permits) return drop_hold(gate, HoldSource::kPolicy);
+  const Hold* hold = find_hold(gate, HoldSource::kPolicy);
+  if (hold != nullptr && hold->permits == limits.permits) return;
+  set_hold(gate, Hold{.source = HoldSource::kPolicy,
+                      .closed_until = std::nullopt,
+                      .permits = limits.permits,
+                      .why = "limit of the policy",
+                      .by = "policy",
+                      .since = now});
+}
+
+}  // namespace drover
