@@ -20,8 +20,9 @@ struct Names {
 Result<Names> collect_names(std::span<const TaskSpec> specs, std::span<const TaskId> ids) {
   Names names;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (specs[i].ref && !names.by_ref.emplace(*specs[i].ref, i).second) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("ref {} is given twice", json::quote(*specs[i].ref)));
+    const std::optional<std::string>& ref = specs[i].ref;
+    if (ref && !names.by_ref.emplace(*ref, i).second) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("ref {} is given twice", json::quote(*ref)));
     }
     if (!names.by_id.emplace(specs[i].id.value_or(ids[i]), i).second) {
       return fail(ErrorCode::kInvalidArgument,
@@ -87,7 +88,8 @@ Result<std::vector<BatchItem>> plan_batch(std::span<const TaskSpec> specs, std::
   if (ordered.size() != specs.size()) {
     const auto stuck =
         static_cast<std::size_t>(std::ranges::find_if(unmet, [](std::size_t n) { return n > 0; }) - unmet.begin());
-    const std::string name = specs[stuck].ref ? "@" + *specs[stuck].ref : fmt::format("number {}", stuck + 1);
+    const std::optional<std::string>& ref = specs[stuck].ref;
+    const std::string name = ref ? "@" + *ref : fmt::format("number {}", stuck + 1);
     return fail(
         ErrorCode::kCycle,
         fmt::format("the tasks of this batch depend on each other in a circle; {} is part of it or behind it", name));

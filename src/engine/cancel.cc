@@ -19,14 +19,15 @@ Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason
     auto now = store_.now();
     if (!now) return std::unexpected(now.error());
     RecordView view(store_);
-    auto record = view.find(id, Parts::kHead);
-    if (!record) return std::unexpected(record.error());
-    if (!*record) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
-    if ((*record)->task.cancel_requested_at && !is_terminal((*record)->task.state)) {
-      return CancelOutcome{.state = (*record)->task.state};
+    const auto found = view.find(id, Parts::kHead);
+    if (!found) return std::unexpected(found.error());
+    const std::optional<TaskRecord>& record = *found;
+    if (!record) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
+    if (record->task.cancel_requested_at && !is_terminal(record->task.state)) {
+      return CancelOutcome{.state = record->task.state};
     }
     Cascade cascade(view, rng_, **policy, *now);
-    if (auto status = cascade.run(**record, trigger::Cancel{reason}); !status) return std::unexpected(status.error());
+    if (auto status = cascade.run(*record, trigger::Cancel{reason}); !status) return std::unexpected(status.error());
     const CancelOutcome outcome{cascade.decided(id)->task.state, cascade.cancelled(), cascade.cancel_requested()};
     const StepGroup group = cascade.take();
     auto applied = store_.apply(std::span(&group, 1));

@@ -13,10 +13,11 @@ Result<int> count_unmet(RecordView& view, const Task& task) {
   if (auto read = view.prefetch(task.depends_on); !read) return std::unexpected(read.error());
   int unmet = 0;
   for (const TaskId& id : task.depends_on) {
-    auto parent = view.find(id, Parts::kHead);
-    if (!parent) return std::unexpected(parent.error());
-    if (!*parent) continue;  // retention took it: it had ended
-    const TaskState state = (*parent)->task.state;
+    const auto found = view.find(id, Parts::kHead);
+    if (!found) return std::unexpected(found.error());
+    const std::optional<TaskRecord>& parent = *found;
+    if (!parent) continue;  // retention took it: it had ended
+    const TaskState state = parent->task.state;
     if (parent_is_done(state, task.on_parent_failure)) continue;
     if (is_terminal(state)) {
       return fail(ErrorCode::kWrongState,
@@ -37,17 +38,18 @@ Result<Task> Engine::retry(const TaskId& id) {
     auto now = store_.now();
     if (!now) return std::unexpected(now.error());
     RecordView view(store_);
-    auto record = view.find(id, Parts::kAll);
-    if (!record) return std::unexpected(record.error());
-    if (!*record) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
+    const auto found = view.find(id, Parts::kAll);
+    if (!found) return std::unexpected(found.error());
+    const std::optional<TaskRecord>& record = *found;
+    if (!record) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
     int unmet = 0;
-    if (is_terminal((*record)->task.state)) {
-      auto counted = count_unmet(view, (*record)->task);
+    if (is_terminal(record->task.state)) {
+      auto counted = count_unmet(view, record->task);
       if (!counted) return std::unexpected(counted.error());
       unmet = *counted;
     }
     Cascade cascade(view, rng_, **policy, *now);
-    if (auto status = cascade.run(**record, trigger::Retry{unmet}); !status) return std::unexpected(status.error());
+    if (auto status = cascade.run(*record, trigger::Retry{unmet}); !status) return std::unexpected(status.error());
     const StepGroup group = cascade.take();
     auto applied = store_.apply(std::span(&group, 1));
     if (!applied) return std::unexpected(applied.error());

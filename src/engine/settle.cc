@@ -50,12 +50,11 @@ Result<Trigger> trigger_of(const Settlement& item, const Limits& limits) {
   return trigger::Release{};
 }
 
-Status check_fence(const std::optional<TaskRecord>& record, const Lease& lease) {
-  if (!record) return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", lease.task.to_string()));
-  if (planted(PlantedBug::kSettleIgnoresLease) && record->task.state == TaskState::kRunning) return {};
-  if (record->task.state != TaskState::kRunning || record->lease != lease.id || lease.id.is_none()) {
+Status check_fence(const TaskRecord& record, const Lease& lease) {
+  if (planted(PlantedBug::kSettleIgnoresLease) && record.task.state == TaskState::kRunning) return {};
+  if (record.task.state != TaskState::kRunning || record.lease != lease.id || lease.id.is_none()) {
     return fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended; the task is {}",
-                                                    lease.task.to_string(), name_of(record->task.state)));
+                                                    lease.task.to_string(), name_of(record.task.state)));
   }
   return {};
 }
@@ -63,11 +62,13 @@ Status check_fence(const std::optional<TaskRecord>& record, const Lease& lease) 
 // The group for one item, decided on top of the items before it.
 Result<StepGroup> decide_item(const Settlement& item, const Trigger& trigger, RecordView& view, Rng& rng,
                               const Policy& policy, Time now) {
-  auto record = view.find(item.lease.task, Parts::kHead);
-  if (!record) return std::unexpected(record.error());
+  const auto found = view.find(item.lease.task, Parts::kHead);
+  if (!found) return std::unexpected(found.error());
+  const std::optional<TaskRecord>& record = *found;
+  if (!record) return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", item.lease.task.to_string()));
   if (auto fence = check_fence(*record, item.lease); !fence) return std::unexpected(fence.error());
   Cascade cascade(view, rng, policy, now);
-  if (auto status = cascade.run(**record, trigger); !status) return std::unexpected(status.error());
+  if (auto status = cascade.run(*record, trigger); !status) return std::unexpected(status.error());
   return cascade.take();
 }
 

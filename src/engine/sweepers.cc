@@ -114,9 +114,8 @@ Result<SweepReport> Sweepers::run_once() {
 }
 
 Millis Sweepers::idle_time(Millis at_most) {
-  auto wake = engine_.store_.next_wake();
-  if (!wake || !*wake) return at_most;
-  return std::clamp(**wake, Millis{0}, at_most);
+  const auto wake = engine_.store_.next_wake();
+  return wake ? std::clamp(wake->value_or(at_most), Millis{0}, at_most) : at_most;
 }
 
 Result<int> Engine::requeue_stalled(Millis max_age) {
