@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/help_texts.h"
 #include "cli/read_value.h"
+#include "worker/lease_keeper.h"
 
 namespace drover::cli {
 namespace {
@@ -188,7 +189,7 @@ void Grammar::add_task_flags(CLI::App& verb, TaskArguments* task) {
   add_value<int>(verb, "--max-attempts", "N", &spec->max_attempts, integer_between(kMaxAttemptsBounds),
                  "counted runs before it fails");
   add_value<RetryPolicy>(verb, "--retry", "KIND:ARGS", &spec->retry, parse_retry_policy,
-                         "exponential:1s,2,300s  linear:60ms  fixed:1s  list:1s,5s,30s");
+                         "exponential:1s,2,300s, linear:60ms, fixed:1s or list:1s,5s,30s");
   add_value<Millis>(verb, "--timeout", "D", &spec->timeout, read_time_limit, "how long one run may take");
   add_value<Millis>(verb, "--idle-timeout", "D", &spec->idle_timeout, read_time_limit, "how long a run may be silent");
   add_value<Millis>(verb, "--deadline", "D", &spec->deadline, read_time_limit,
@@ -304,19 +305,19 @@ void Grammar::add_work() {
       ->allow_extra_args();
   add_list<std::string>(*verb, "--queue", "Q", &options->queues, read_name, "serve all types of this queue")
       ->allow_extra_args();
-  add_value<int>(*verb, "--concurrency", "N", &options->concurrency, integer_between({1, 1'000}),
+  add_value<int>(*verb, "--concurrency", "N", &options->concurrency, integer_between(kConcurrencyBounds),
                  "how many at once; default 1, or the profile's");
   verb->add_flag("--until-empty", options->until_empty, "end when nothing is left to do");
-  add_value<Millis>(*verb, "--lease", "D", &options->lease, read_time_limit,
+  add_value<Millis>(*verb, "--lease", "D", &options->lease, read_lease,
                     "how long a silent worker keeps its tasks; default 30s");
   CLI::Option* heartbeat = add_value<Millis>(*verb, "--heartbeat", "D", &options->heartbeat, read_time_limit,
-                                             "how often leases are renewed; default 5s, at most lease/6");
+                                             "how often leases are renewed; default 5s, or a sixth of a shorter lease");
   finish_[verb] = [this, heartbeat, options = options] {
     if (options->types.empty() && options->queues.empty())
       throw CLI::ValidationError("--type or --queue", "say what to serve");
     if (heartbeat->count() == 0) options->heartbeat = std::min(options->heartbeat, options->lease / 6);
-    if (options->heartbeat * 2 > options->lease)
-      throw CLI::ValidationError("--heartbeat", "must be at most half of --lease");
+    if (const Status valid = check_heartbeat(options->lease, options->heartbeat); !valid)
+      throw CLI::ValidationError("--heartbeat", valid.error().message);
     options->argv = std::exchange(after_dashes_, {});
     return Command(*options);
   };

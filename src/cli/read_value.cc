@@ -31,6 +31,13 @@ Result<Enum> choose_by_place(std::string_view text, std::span<const std::string_
   return choose(text, found, names);
 }
 
+Result<Millis> read_duration(std::string_view text, Status (*check)(Millis)) {
+  auto duration = parse_duration(text);
+  if (!duration) return duration;
+  if (const Status valid = check(*duration); !valid) return std::unexpected(valid.error());
+  return duration;
+}
+
 Result<TaskState> read_state(std::string_view text) {
   std::array<std::string_view, kTaskStateCount> names;
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_of(static_cast<TaskState>(i));
@@ -67,10 +74,11 @@ Result<TaskId> read_task_id(std::string_view text) {
 }
 
 Result<Millis> read_time_limit(std::string_view text) {
-  auto limit = parse_duration(text);
-  if (!limit) return limit;
-  if (auto valid = check_time_limit(*limit); !valid) return std::unexpected(valid.error());
-  return limit;
+  return read_duration(text, check_time_limit);
+}
+
+Result<Millis> read_lease(std::string_view text) {
+  return read_duration(text, check_lease_length);
 }
 
 Result<std::vector<TaskState>> read_states(std::string_view text) {

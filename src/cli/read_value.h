@@ -17,6 +17,7 @@ namespace drover::cli {
 [[nodiscard]] Result<std::string> read_text(std::string_view text);
 [[nodiscard]] Result<TaskId> read_task_id(std::string_view text);
 [[nodiscard]] Result<Millis> read_time_limit(std::string_view text);
+[[nodiscard]] Result<Millis> read_lease(std::string_view text);
 // One or more states with commas between them.
 [[nodiscard]] Result<std::vector<TaskState>> read_states(std::string_view text);
 [[nodiscard]] Result<OnParentFailure> read_on_parent_failure(std::string_view text);

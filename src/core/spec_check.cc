@@ -132,6 +132,12 @@ Status check_bounds(std::int64_t value, Bounds bounds) {
   return invalid(fmt::format("expected a whole number from {} to {}, not {}", bounds.min, bounds.max, value));
 }
 
+Status check_lease_length(Millis lease) {
+  if (lease >= kLeaseMin && lease <= kLeaseMax) return {};
+  return invalid(fmt::format("a lease must be between {} and {}, not {}", format_duration(kLeaseMin),
+                             format_duration(kLeaseMax), format_duration(lease)));
+}
+
 Status check_time_limit(Millis limit) {
   if (limit >= kTimeLimitMin && limit <= kDurationMax) return {};
   return invalid(fmt::format("expected a duration from {} to {}, not {}", format_duration(kTimeLimitMin),

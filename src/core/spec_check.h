@@ -24,6 +24,9 @@ inline constexpr Bounds kMaxDefersBounds{0, 1'000'000};
 inline constexpr Millis kTimeLimitMin{1};
 inline constexpr Bounds kCostBounds{1, 1'000'000};
 inline constexpr Bounds kBurstBounds{1, 1'000'000};
+inline constexpr Millis kLeaseMin{100};
+inline constexpr Millis kLeaseMax{24 * 3'600'000};
+inline constexpr Bounds kConcurrencyBounds{1, 1'000};  // of one worker
 inline constexpr std::size_t kTagsMax = 100;
 inline constexpr std::size_t kLocksMax = 8;
 inline constexpr std::size_t kParentsMax = 1'000;
@@ -32,6 +35,7 @@ inline constexpr std::size_t kLabelBytesMax = 1'024;  // model, agent_id, source
 // Errors are kInvalidArgument and say what was expected; the caller names the field.
 [[nodiscard]] Status check_bounds(std::int64_t value, Bounds bounds);
 [[nodiscard]] Status check_time_limit(Millis limit);
+[[nodiscard]] Status check_lease_length(Millis lease);
 [[nodiscard]] Status check_name(std::string_view name);
 [[nodiscard]] Status check_retry_policy(const RetryPolicy& policy);
 

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "core/spec_check.h"
 #include "engine/engine.h"
 
 namespace drover {
@@ -11,17 +12,6 @@ namespace {
 
 constexpr int kClaimMax = 1'000;
 constexpr int kEarlierRunsMax = 10;
-constexpr Millis kLeaseMin{100};
-constexpr Millis kLeaseMax{24 * 3'600'000};
-
-Status check_lease_length(Millis lease) {
-  if (lease < kLeaseMin || lease > kLeaseMax) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a lease must be between {} and {}, not {}", format_duration(kLeaseMin),
-                            format_duration(kLeaseMax), format_duration(lease)));
-  }
-  return {};
-}
 
 Status check_worker_id(std::string_view id) {
   if (!is_name(id)) return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no worker id", id));

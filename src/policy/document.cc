@@ -21,7 +21,6 @@ constexpr Bounds kBatchBounds{1, 100'000};
 constexpr Bounds kFanOutBounds{1, 10'000};
 constexpr Bounds kDepthBounds{1, 1'000};
 constexpr Bounds kStoreBytesBounds{1, 1LL << 50};
-constexpr Bounds kConcurrencyBounds{1, 1'024};
 constexpr Bounds kBreakerFailuresBounds{1, 1'000'000};
 constexpr double kTimeoutFactorMax = 100;
 

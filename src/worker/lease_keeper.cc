@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "core/spec_check.h"
 
 namespace drover {
 namespace {
@@ -22,6 +23,7 @@ constexpr int kNewsMax = 500;
 }  // namespace
 
 Status check_heartbeat(Millis lease, Millis heartbeat) {
+  if (Status valid = check_lease_length(lease); !valid) return valid;
   if (heartbeat > Millis{0} && heartbeat * 2 <= lease) return {};
   return fail(ErrorCode::kInvalidArgument, fmt::format("a lease ({}) must last for at least two heartbeats ({})",
                                                        format_duration(lease), format_duration(heartbeat)));

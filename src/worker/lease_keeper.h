@@ -23,7 +23,7 @@ struct LeaseKeeperOptions {
   Millis heartbeat{5'000};
 };
 
-// kInvalidArgument unless a lease outlives at least two heartbeats.
+// kInvalidArgument unless it is a lease that queues give, and outlives at least two heartbeats.
 [[nodiscard]] Status check_heartbeat(Millis lease, Millis heartbeat);
 
 class LeaseKeeper {

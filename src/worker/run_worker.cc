@@ -3,19 +3,18 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "core/spec_check.h"
 #include "worker/process_runs.h"
 #include "worker/worker_loop.h"
 
 namespace drover {
 namespace {
 
-constexpr int kConcurrencyMax = 1'000;
-
 Status check(const WorkerConfig& config) {
   const auto refuse = [](std::string why) { return fail(ErrorCode::kInvalidArgument, std::move(why)); };
   if (config.serves.empty()) return refuse("a worker must serve a queue or a type");
-  if (config.concurrency < 1 || config.concurrency > kConcurrencyMax) {
-    return refuse(fmt::format("concurrency must be between 1 and {}", kConcurrencyMax));
+  if (const Status valid = check_bounds(config.concurrency, kConcurrencyBounds); !valid) {
+    return at_field("concurrency", valid.error());
   }
   if (config.state_dir.empty()) return refuse("a worker needs a state directory");
   for (const Serve& serve : config.serves) {
@@ -50,6 +49,13 @@ Result<WorkReport> run_worker(TaskQueue& queue, const WorkerConfig& config, cons
                                     .drain = config.drain,
                                     .when_empty = config.when_empty});
   if (!counts) return std::unexpected(counts.error());
+  log_info("worker", "done",
+           {{"worker", worker_id},
+            {"completed", std::to_string(counts->completed)},
+            {"failed", std::to_string(counts->failed)},
+            {"released", std::to_string(counts->released)},
+            {"cancelled", std::to_string(counts->cancelled)},
+            {"refused", std::to_string(counts->refused)}});
   return WorkReport{worker_id, *counts};
 }
 

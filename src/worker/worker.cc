@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "core/spec_check.h"
 #include "worker/handler_runs.h"
 #include "worker/worker_loop.h"
 
@@ -34,7 +35,8 @@ void Worker::handle(std::string type, std::string queue, Handler handler) {
 Result<WorkerReport> Worker::run() {
   const WorkerOptions& options = impl_->options;
   if (impl_->serves.empty()) return fail(ErrorCode::kInvalidArgument, "a worker needs at least one handler");
-  if (options.concurrency < 1) return fail(ErrorCode::kInvalidArgument, "concurrency must be at least 1");
+  if (const Status valid = check_bounds(options.concurrency, kConcurrencyBounds); !valid)
+    return at_field("concurrency", valid.error());
   if (const Status valid = check_heartbeat(options.lease, options.heartbeat); !valid)
     return std::unexpected(valid.error());
 

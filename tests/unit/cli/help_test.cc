@@ -60,6 +60,7 @@ TEST(HelpTest, EveryCommandHasExamplesAndExplainsItsFlags) {
     ++pages;
     EXPECT_TRUE(page.contains("Examples:\n")) << page;
     EXPECT_TRUE(page.contains("--store URL")) << page;
+    EXPECT_FALSE(page.contains(" \n")) << "a line ends with a space:\n" << page;
   });
   EXPECT_GT(pages, 20);
 }

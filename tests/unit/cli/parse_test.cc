@@ -250,6 +250,8 @@ TEST(UsageErrorTest, SaysWhatIsWrong) {
       {{"events", "--after", "-1"}, "--after: ", "drover events"},
       {{"work"}, "--type or --queue", "drover work"},
       {{"work", "--type", "a", "--lease", "5s", "--heartbeat", "4s"}, "--heartbeat: ", "drover work"},
+      {{"work", "--type", "a", "--lease", "50ms"}, "--lease: a lease must be between", "drover work"},
+      {{"work", "--type", "a", "--concurrency", "1001"}, "--concurrency: expected", "drover work"},
       {{"work", "--type", "a", "b c"}, "--type: ", "drover work"},
       {{"progress", "101"}, "PERCENT: ", "drover progress"},
       {{"completion", "tcsh"}, "bash, zsh, fish", "drover completion"},

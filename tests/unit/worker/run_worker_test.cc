@@ -163,6 +163,11 @@ TEST_F(RunWorkerTest, AConfigurationThatCannotWorkIsRefused) {
   nothing_served.serves.clear();
   WorkerConfig no_slots = config();
   no_slots.concurrency = 0;
+  WorkerConfig too_many_slots = config();
+  too_many_slots.concurrency = 1'001;
+  WorkerConfig short_lease = config();
+  short_lease.lease = Millis{50};
+  short_lease.heartbeat = Millis{5};
   WorkerConfig no_runner = config();
   no_runner.serves = {{"test", "test"}};
   no_runner.runners = {};
@@ -170,7 +175,8 @@ TEST_F(RunWorkerTest, AConfigurationThatCannotWorkIsRefused) {
   slow_heart.heartbeat = slow_heart.lease;
   WorkerConfig nowhere = config();
   nowhere.state_dir.clear();
-  for (const WorkerConfig& bad : {nothing_served, no_slots, no_runner, slow_heart, nowhere}) {
+  for (const WorkerConfig& bad :
+       {nothing_served, no_slots, too_many_slots, short_lease, no_runner, slow_heart, nowhere}) {
     EXPECT_EQ(code_of(run_worker(queue, bad, stop)), ErrorCode::kInvalidArgument);
   }
   EXPECT_TRUE(queue.calls.empty());
