@@ -188,6 +188,19 @@ TEST_F(BadStoreTest, DamagedPages) {
   }
 }
 
+TEST_F(BadStoreTest, FsckSaysWhatToDoAboutDamagedPages) {
+  const std::size_t size = std::filesystem::file_size(sandbox.store_path());
+  overwrite(8 * 4'096, std::string(size - 8 * 4'096, '\xAA'));
+  for (const Arguments& verb : std::vector<Arguments>{{"fsck"}, {"fsck", "--repair"}}) {
+    const Outcome outcome = sandbox.drover(verb);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_TRUE(contains(outcome.err, "restore a backup")) << verb.back();
+    EXPECT_TRUE(contains(outcome.err, ".recover"));
+    EXPECT_FALSE(contains(outcome.out + outcome.err, "SELECT")) << outcome.out << outcome.err;
+    EXPECT_FALSE(contains(outcome.err, "run drover fsck"));
+  }
+}
+
 TEST_F(BadStoreTest, ADatabaseOfAnotherProgram) {
   const std::string path = sandbox.file("other.db");
   sqlite3* db = nullptr;

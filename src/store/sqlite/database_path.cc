@@ -7,9 +7,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "base/log.h"
 
@@ -89,6 +91,19 @@ Status make_file(const std::string& path, const std::string& folder) {
   return sync_folder(folder);
 }
 
+// Before anything is put beside the file: whoever names the wrong file finds it and its folder as they were.
+Status check_is_database(const std::string& path) {
+  static constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kMagic.size()> head{};
+  file.read(head.data(), head.size());
+  const std::string_view found(head.data(), static_cast<std::size_t>(file.gcount()));
+  // What cannot be read is told by SQLite, and an empty file is a database to be.
+  if (found.empty() || found == kMagic) return {};
+  return fail(ErrorCode::kStoreDamaged,
+              fmt::format("{} is no database; name another file, or restore it from a backup", path), "sqlite.open");
+}
+
 }  // namespace
 
 Status prepare_path(const std::string& path) {
@@ -96,7 +111,8 @@ Status prepare_path(const std::string& path) {
   if (folder.empty()) folder = ".";
   if (Status made = make_folder(folder); !made) return made;
   if (Status fit = check_file_system(folder); !fit) return fit;
-  return make_file(path, folder);
+  if (Status made = make_file(path, folder); !made) return made;
+  return check_is_database(path);
 }
 
 }  // namespace drover::sqlite

@@ -151,6 +151,15 @@ TEST(StoreOpen, AFileThatIsNoDatabaseIsRefusedAndNotTouched) {
   EXPECT_EQ(content_of(path), text);
 }
 
+TEST(StoreOpen, NothingIsPutBesideAFileThatIsNoDatabase) {
+  const TempDir dir;
+  for (const std::string& text : {std::string("x"), std::string("SQLite format 4\0", 16), std::string(8'192, '.')}) {
+    write_file(dir.file("notes.txt"), text);
+    EXPECT_EQ(code_of(open_at(dir.file("notes.txt"))), ErrorCode::kStoreDamaged);
+    EXPECT_EQ(std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()), 1);
+  }
+}
+
 TEST(StoreOpen, ADamagedDatabaseIsSaidToBeDamaged) {
   const TempDir dir;
   const std::string path = dir.file("q.db");
