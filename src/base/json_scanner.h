@@ -1,4 +1,5 @@
-// The grammar of JSON, one token at a time, without building anything. Internal to base/json.
+// The grammar of JSON, one token at a time, without building anything. Beneath base/json, and for readers that
+// want the place of a value rather than the value.
 #pragma once
 
 #include <cstddef>

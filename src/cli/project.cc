@@ -71,6 +71,11 @@ Result<std::optional<Project>> find_project(const Context& context) {
   return *std::move(project);
 }
 
+LogLevel log_level_of(const Context& context, const std::optional<Project>& project, LogLevel otherwise) {
+  if (context.common.log_level) return *context.common.log_level;
+  return project ? project->document.local.log_level.value_or(otherwise) : otherwise;
+}
+
 std::string not_trusted_message(const Project& project) {
   return fmt::format("{} is not trusted, so nothing of it runs; read it, then: drover trust {}", project.path.string(),
                      project.path.string());

@@ -29,6 +29,9 @@ struct Project {
 // Whether the user has allowed exactly this content at this path.
 [[nodiscard]] Result<bool> is_trusted(const Project& project, const Environment& environment);
 
+// --log-level, else `local.log.level` of drover.yaml, else `otherwise`.
+[[nodiscard]] LogLevel log_level_of(const Context& context, const std::optional<Project>& project, LogLevel otherwise);
+
 // What `drover up` and `drover work` say of a project that they will not run.
 [[nodiscard]] std::string not_trusted_message(const Project& project);
 

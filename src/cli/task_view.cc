@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -12,6 +13,8 @@ namespace drover::cli {
 namespace {
 
 constexpr std::size_t kFieldNameWidth = 14;
+// Six heartbeats of a worker that was started without options; its leases have run out by then.
+constexpr Millis kSilentAfter{30'000};
 
 std::string since(Time then, Time now) {
   return coarse_duration(std::max(Millis{0}, now - then));
@@ -34,6 +37,11 @@ std::string serves_text(const std::vector<Serve>& serves) {
     if (serve.type && *serve.type != serve.queue) text += "/" + *serve.type;
   }
   return text;
+}
+
+Cell worker_state(const WorkerInfo& worker, Time now) {
+  if (now - worker.last_beat_at > kSilentAfter) return {"silent", Paint::kRed};
+  return {worker.draining ? "draining" : "working"};
 }
 
 Paint paint_of_outcome(const std::string& outcome) {
@@ -146,12 +154,24 @@ void add_life(Page& page, const Task& task, Time now) {
   page.add_optional("worker", task.worker_id);
 }
 
-void add_outcome(Page& page, const Task& task, Time now) {
+// Until a task has ended, its error and exit code are those of an earlier run.
+void add_error(Page& page, const Task& task, std::span<const RunSummary> runs) {
+  if (is_terminal(task.state)) {
+    if (task.error) page.add("error", error_text(*task.error), Paint::kRed);
+    if (task.exit_code) page.add("exit code", std::to_string(*task.exit_code));
+    return;
+  }
+  if (!task.error) return;
+  const auto failed = std::ranges::find_if(runs, [](const RunSummary& run) { return run.error.has_value(); });
+  const std::string which = failed == runs.end() ? "" : fmt::format("run {}: ", failed->run);
+  page.add("last error", which + error_text(*task.error), Paint::kYellow);
+}
+
+void add_outcome(Page& page, const Task& task, std::span<const RunSummary> runs, Time now) {
   if (task.progress) page.add("progress", fmt::format("{}% {}", task.progress->percent, task.progress->message));
   page.add_time("cancel asked", task.cancel_requested_at, now);
   page.add_optional("cancel reason", task.cancel_reason);
-  if (task.error) page.add("error", error_text(*task.error), Paint::kRed);
-  if (task.exit_code) page.add("exit code", std::to_string(*task.exit_code));
+  add_error(page, task, runs);
   page.add_optional("model", task.model);
   page.add_optional("agent", task.agent_id);
   page.add_optional("source", task.source);
@@ -275,7 +295,7 @@ Table worker_table(std::span<const WorkerInfo> workers, Time now) {
     table.add({worker.id, worker.version, std::to_string(worker.capacity),
                Cell(since(worker.registered_at, now), format_time(worker.registered_at)),
                Cell(fmt::format("{} ago", since(worker.last_beat_at, now)), format_time(worker.last_beat_at)),
-               Cell(worker.draining ? "draining" : "working"), serves_text(worker.serves)});
+               worker_state(worker, now), serves_text(worker.serves)});
   }
   return table;
 }
@@ -284,7 +304,7 @@ std::string task_page(const Task& task, std::span<const RunSummary> runs, Time n
   Page page(look);
   add_identity(page, task);
   add_life(page, task, now);
-  add_outcome(page, task, now);
+  add_outcome(page, task, runs, now);
   std::string text = std::move(page).take();
   if (!runs.empty() && look.terminal) text += "\n" + run_table(runs, now).render(look);
   return text;

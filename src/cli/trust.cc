@@ -21,8 +21,10 @@ int run(const TrustOptions& options, Context& context) {
     context.out.line(std::move(writer).take());
     return kExitOk;
   }
-  context.say(fmt::format("trusted {}; `drover up` may run:", project->path.string()));
-  for (const auto& [type, runner] : project->document.local.runners) {
+  const auto& runners = project->document.local.runners;
+  context.say(fmt::format("trusted {}; {}", project->path.string(),
+                          runners.empty() ? "it has no local.runners, so nothing runs" : "`drover up` may run:"));
+  for (const auto& [type, runner] : runners) {
     context.err.line("  " + one_line(fmt::format("{}: {}", type, fmt::join(runner.argv, " "))));
   }
   return kExitOk;

@@ -81,11 +81,35 @@ class Workers {
   std::atomic<int> ended_ = 0;
 };
 
-// A project keeps its store in its own folder, unless something else is said.
-Status prepare_store_folder(const Context& context, const std::optional<Project>& project) {
+// Whether there is a store at that URL with tasks that have not ended. One that does not open has a say when it is
+// used.
+bool has_unfinished_tasks(const std::string& url) {
+  std::error_code error;
+  if (!std::filesystem::exists(url.substr(url.find(':') + 1), error)) return false;
+  const auto opened = open_store(url);
+  if (!opened) return false;
+  TaskFilter unfinished;
+  for (std::size_t i = 0; i < kTaskStateCount; ++i) {
+    if (!is_terminal(static_cast<TaskState>(i))) unfinished.states.push_back(static_cast<TaskState>(i));
+  }
+  const auto page = (*opened)->queue().list(unfinished, 1, std::nullopt);
+  return page && !page->tasks.empty();
+}
+
+// A project keeps its store in its own folder, unless something else is said. Commands in this folder used another one
+// until now, so the change is told.
+Status prepare_store_folder(Context& context, const std::optional<Project>& project) {
   const bool chosen = context.common.store || context.environment.find("DROVER_STORE") != nullptr;
-  if (chosen || !project || project->document.local.store) return {};
-  return make_private_folder(context.folder / kProjectFolder);
+  const std::filesystem::path folder = context.folder / kProjectFolder;
+  std::error_code error;
+  if (chosen || !project || project->document.local.store || std::filesystem::exists(folder, error)) return {};
+  const auto before = choose_store(context);
+  if (!before) return std::unexpected(before.error());
+  if (auto made = make_private_folder(folder); !made) return made;
+  std::string told = fmt::format("created {} for the tasks of this project", folder.string());
+  if (has_unfinished_tasks(*before)) told += fmt::format("; unfinished ones are in --store {}", *before);
+  context.say(told);
+  return {};
 }
 
 // Somebody else may apply a policy at the same time; then the newest file wins, which is ours. A file with nothing but
@@ -186,18 +210,14 @@ Result<WatchEnd> show_events(TaskQueue& queue, const Workers& workers, Context& 
   return show_until_stopped(queue, workers, view);
 }
 
-LogLevel log_level_of(const Context& context, const std::optional<Project>& project) {
-  if (context.common.log_level) return *context.common.log_level;
-  if (project && project->document.local.log_level) return *project->document.local.log_level;
-  return context.out.look().terminal ? LogLevel::kWarn : LogLevel::kInfo;  // the live view tells the rest
-}
-
 }  // namespace
 
 int run(const UpOptions& /*options*/, Context& context) {
   const auto project = find_project(context);
   if (!project) return context.fail(project.error());
-  configure_log(log_level_of(context, *project), LogFormat::kAuto);
+  // The live view tells the rest.
+  const LogLevel otherwise = context.out.look().terminal ? LogLevel::kWarn : LogLevel::kInfo;
+  configure_log(log_level_of(context, *project, otherwise), LogFormat::kAuto);
   if (auto made = prepare_store_folder(context, *project); !made) return context.fail(made.error());
   const auto url = choose_store(context);
   if (!url) return context.fail(url.error());

@@ -15,10 +15,7 @@ namespace drover::cli {
 namespace {
 
 // The profiles of the project, if the user allowed them.
-Result<Runners> runners_of_project(const Context& context) {
-  const auto found = find_project(context);
-  if (!found) return std::unexpected(found.error());
-  const std::optional<Project>& project = *found;
+Result<Runners> runners_of_project(const Context& context, const std::optional<Project>& project) {
   if (!project) {
     return drover::fail(
         ErrorCode::kInvalidArgument,
@@ -30,8 +27,8 @@ Result<Runners> runners_of_project(const Context& context) {
   return Runners{.by_type = project->document.local.runners};
 }
 
-Result<Runners> runners_of(const WorkOptions& options, const Context& context) {
-  if (options.argv.empty()) return runners_of_project(context);
+Result<Runners> runners_of(const WorkOptions& options, const Context& context, const std::optional<Project>& project) {
+  if (options.argv.empty()) return runners_of_project(context, project);
   return Runners{.for_all = RunnerProfile{.argv = options.argv}};
 }
 
@@ -56,8 +53,9 @@ int default_concurrency(const WorkOptions& options, const Runners& runners) {
   return concurrency;
 }
 
-Result<WorkerConfig> config_of(const WorkOptions& options, const Context& context, Engine& engine) {
-  auto runners = runners_of(options, context);
+Result<WorkerConfig> config_of(const WorkOptions& options, const Context& context,
+                               const std::optional<Project>& project, Engine& engine) {
+  auto runners = runners_of(options, context, project);
   if (!runners) return std::unexpected(runners.error());
   const auto state = state_folder(context.environment);
   if (!state) return std::unexpected(state.error());
@@ -78,10 +76,12 @@ Result<WorkerConfig> config_of(const WorkOptions& options, const Context& contex
 }  // namespace
 
 int run(const WorkOptions& options, Context& context) {
-  configure_log(context.common.log_level.value_or(LogLevel::kInfo), LogFormat::kAuto);
+  const auto project = find_project(context);
+  if (!project) return context.fail(project.error());
+  configure_log(log_level_of(context, *project, LogLevel::kInfo), LogFormat::kAuto);
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto config = config_of(options, context, (*opened)->engine());
+  const auto config = config_of(options, context, *project, (*opened)->engine());
   if (!config) return context.fail(config.error());
   StopSignal stop;
   const Interrupts interrupts({&stop});

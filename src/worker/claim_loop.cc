@@ -102,14 +102,16 @@ ClaimLoop::Answered ClaimLoop::take_answer(RunEnded& ended, const Result<TaskSta
   }
   const Error& error = answer.error();
   if (error_info(error.code).retryable == Retryable::kYes) return Answered::kStoreUnavailable;
-  if (!means_not_ours(error.code)) {
+  const bool not_ours = means_not_ours(error.code);
+  if (!not_ours) {
     if (auto failure = failure_instead(ended, error)) {
       ended.end = *std::move(failure);
       return Answered::kSendOther;
     }
   }
-  log_warn("worker", "the end of a run was not taken",
-           {{"task", ended.lease.task.to_string()}, {"error", to_string(error)}});
+  // A deadline, a cancel or an operator may end a task at any time: nothing is wrong when its run comes late.
+  log_write(not_ours ? LogLevel::kInfo : LogLevel::kWarn, "worker", "the end of a run was not taken",
+            {{"task", ended.lease.task.to_string()}, {"error", to_string(error)}});
   ++counts_.refused;
   let_go(ended.lease);
   return Answered::kDone;

@@ -321,6 +321,28 @@ TEST_F(CliTest, WorkersAreListed) {
   EXPECT_EQ(at(info, "serves"), R"([{"queue":"greet","type":"greet"}])");
 }
 
+TEST_F(CliTest, AWorkerTellsWhatItDid) {
+  sandbox.enqueue({"greet"});
+  sandbox.enqueue({"greet"});
+  const Outcome outcome = sandbox.drover(work("greet", agentsim(), {"--until-empty"}));
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(contains(outcome.err, R"("message":"done")"));
+  EXPECT_TRUE(contains(outcome.err, R"("completed":"2","failed":"0")"));
+}
+
+TEST_F(CliTest, AWorkerLogsAtTheLevelOfItsProject) {
+  sandbox.write_file("drover.yaml", "local: {log: {level: error}}\n");
+  EXPECT_EQ(sandbox.drover(work("greet", agentsim(), {"--until-empty"})).err, "");
+  EXPECT_NE(sandbox.drover(work("greet", agentsim(), {"--until-empty", "--log-level", "info"})).err, "");
+}
+
+// Refused before anybody sees the worker.
+TEST_F(CliTest, AWorkerWithALeaseThatIsTooShortDoesNotAppear) {
+  sandbox.enqueue({"greet"});
+  EXPECT_EQ(sandbox.drover({"work", "--type", "greet", "--lease", "50ms", "--", "/bin/cat"}).exit_code, 2);
+  EXPECT_EQ(sandbox.must({"worker", "list", "--json"}), "[]\n");
+}
+
 TEST_F(CliTest, FsckFindsNothingInAHealthyStore) {
   sandbox.enqueue({"greet"});
   failed_task();

@@ -58,6 +58,27 @@ TEST_F(UpTest, AChangedProjectHasToBeTrustedAgain) {
   EXPECT_EQ(sandbox.drover({"work", "--type", "greet", "--until-empty"}).exit_code, 0);
 }
 
+TEST_F(UpTest, TellsOfTheFolderThatItMakes) {
+  const std::string before = "sqlite:" + sandbox.file("state/drover/drover.db");
+  EXPECT_TRUE(contains(start_up()->errors(), "created " + sandbox.file(".drover")));
+  EXPECT_FALSE(contains(start_up()->errors(), "created"));
+  std::filesystem::remove_all(sandbox.file(".drover"));
+  const std::string id = sandbox.enqueue({"greet"});
+  EXPECT_TRUE(contains(start_up()->errors(), "unfinished ones are in --store " + before));
+  EXPECT_EQ(sandbox.must({"list", "-q", "--store", before}), id + "\n");
+  std::filesystem::remove_all(sandbox.file(".drover"));
+  sandbox.must({"cancel", id});
+  EXPECT_FALSE(contains(start_up()->errors(), "unfinished"));
+}
+
+TEST_F(UpTest, TrustSaysWhatMayRun) {
+  EXPECT_TRUE(contains(sandbox.drover({"trust"}).err, "may run:\n  greet: "));
+  sandbox.write_file("drover.yaml", "types:\n  greet: {queue: eng}\n");
+  const Outcome nothing = sandbox.drover({"trust"});
+  EXPECT_TRUE(contains(nothing.err, "nothing runs"));
+  EXPECT_FALSE(contains(nothing.err, "may run:"));
+}
+
 TEST_F(UpTest, ASecondSignalStopsRunningTasks) {
   sandbox.must({"trust"});
   EventStream events = sandbox.events();

@@ -98,5 +98,16 @@ TEST_F(ProjectTest, NoFileIsNoProject) {
   EXPECT_EQ(must(find_project(context())).has_value(), false);
 }
 
+TEST_F(ProjectTest, TheLogLevelIsThatOfTheFlagThenOfTheProject) {
+  const auto level = [&] { return log_level_of(context(), must(find_project(context())), LogLevel::kInfo); };
+  EXPECT_EQ(level(), LogLevel::kInfo);
+  write_yaml("types: {a: {queue: b}}\n");
+  EXPECT_EQ(level(), LogLevel::kInfo);
+  write_yaml("local: {log: {level: error}}\n");
+  EXPECT_EQ(level(), LogLevel::kError);
+  common_.log_level = LogLevel::kDebug;
+  EXPECT_EQ(level(), LogLevel::kDebug);
+}
+
 }  // namespace
 }  // namespace drover::cli

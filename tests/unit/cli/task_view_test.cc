@@ -132,6 +132,44 @@ TEST(TaskPageTest, ShowsFieldsAndRuns) {
             "1    failed   10s ago  2s    3     host:1:w  agent_error: exit code 3\n");
 }
 
+TEST(TaskPageTest, AnErrorBeforeTheEndIsThatOfAnEarlierRun) {
+  Task again = task(1, TaskState::kRunning);
+  again.run = 2;
+  again.error = TaskError{ErrorClass::kAgentError, "exit code 3"};
+  again.exit_code = 3;
+  const RunSummary running{.run = 2};
+  const RunSummary failed{.run = 1, .outcome = "retrying", .error = again.error, .exit_code = 3};
+  const std::string page = task_page(again, std::vector{running, failed}, kNow, kPipe);
+  EXPECT_NE(page.find("\nlast error    run 1: agent_error: exit code 3\n"), std::string::npos) << page;
+  EXPECT_EQ(page.find("\nerror "), std::string::npos) << page;
+  EXPECT_EQ(page.find("\nexit code"), std::string::npos) << page;
+  // Its history may be gone before the task is.
+  EXPECT_NE(task_page(again, {}, kNow, kPipe).find("\nlast error    agent_error: exit code 3\n"), std::string::npos);
+  again.error.reset();
+  EXPECT_EQ(task_page(again, std::vector{running}, kNow, kPipe).find("last error"), std::string::npos);
+}
+
+TEST(WorkerTableTest, TellsWhoIsSilent) {
+  const auto worker = [](std::string id, std::chrono::seconds ago, bool draining) {
+    return WorkerInfo{.id = std::move(id),
+                      .version = "1",
+                      .serves = {{"q", std::nullopt}},
+                      .registered_at = kNow - std::chrono::hours(1),
+                      .last_beat_at = kNow - ago,
+                      .draining = draining};
+  };
+  using std::chrono::seconds;
+  EXPECT_EQ(worker_table(std::vector{worker("a", seconds(30), false), worker("b", seconds(3), true),
+                                     worker("c", seconds(31), false), worker("d", seconds(31), true)},
+                         kNow)
+                .render(kTerminal80),
+            "WORKER  CAPACITY  UP  BEAT     STATE     SERVES\n"
+            "a       1         1h  30s ago  working   q\n"
+            "b       1         1h  3s ago   draining  q\n"
+            "c       1         1h  31s ago  silent    q\n"
+            "d       1         1h  31s ago  silent    q\n");
+}
+
 Event event(std::string name, TaskState state, JsonText data) {
   return {.seq = 7,
           .at = kNow,

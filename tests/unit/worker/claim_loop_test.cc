@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log.h"
 #include "support/printers.h"
 #include "unit/worker/fake_queue.h"
 #include "unit/worker/fake_runs.h"
@@ -142,6 +143,20 @@ TEST_F(ClaimLoopTest, AStaleEndIsDroppedAndNothingElseOfTheBatchWithIt) {
   EXPECT_EQ(queue.settled[0].lease, b.lease);
   EXPECT_EQ(loop.counts().refused, 1);
   EXPECT_EQ(loop.held(), 0);
+}
+
+// A deadline or a cancel ended the task first; that happens, and a person need not look.
+TEST_F(ClaimLoopTest, AStaleEndIsNoWarning) {
+  queue.put(a);
+  settle_down();
+  queue.refusals[a.lease.id.to_string()] = {kStale};
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  configure_log(LogLevel::kWarn, LogFormat::kJson);
+  testing::internal::CaptureStderr();
+  settle_down();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  configure_log(LogLevel::kError, LogFormat::kText);  // as main does
+  EXPECT_EQ(loop.counts().refused, 1);
 }
 
 TEST_F(ClaimLoopTest, OneUnavailableAnswerKeepsThatEndOnly) {
