@@ -255,6 +255,16 @@ redis::Reply RedisServer::run(const redis::Command& command) const {
   return must(connection->call(command, redis::Patience::of(kCallMax)));
 }
 
+void RedisServer::wait_for_blocked_clients(int count) const {
+  const auto deadline = steady_clock::now() + kCallMax;
+  const std::string expected = fmt::format("blocked_clients:{}\r\n", count);
+  for (;;) {
+    const redis::Reply info = run(redis::Command("INFO", "clients"));
+    if (must(info.as_text()).contains(expected)) return;
+    if (steady_clock::now() >= deadline) throw std::runtime_error("not " + expected);
+  }
+}
+
 RedisServer& shared_redis() {
   static RedisServer server;
   return server;

@@ -53,6 +53,8 @@ class RedisServer {
 
   // One command, on a connection of its own. Error replies are replies.
   redis::Reply run(const redis::Command& command) const;
+  // Until so many clients wait inside Redis (BLPOP), within a bound.
+  void wait_for_blocked_clients(int count) const;
 
   void stop();       // SIGTERM, and its orderly end
   void kill_hard();  // SIGKILL

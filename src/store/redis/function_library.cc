@@ -1,0 +1,77 @@
+#include "store/redis/function_library.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "store/redis/reply_error.h"
+
+namespace drover::redis {
+namespace {
+
+std::optional<int> parse_part(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+Result<LibraryVersion> parse_version(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  const auto major = parse_part(text.substr(0, dot));
+  const auto minor = dot == std::string_view::npos ? std::nullopt : parse_part(text.substr(dot + 1));
+  if (major && minor) return LibraryVersion{*major, *minor};
+  return fail(ErrorCode::kStoreDamaged,
+              fmt::format("drover_version in Redis answers {}, which is no version", quoted_excerpt(text)),
+              "redis.library");
+}
+
+// "#!lua name=drover" and a new line.
+std::string_view library_name_in(std::string_view text) {
+  constexpr std::string_view kBefore = "name=";
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const std::size_t at = line.find(kBefore);
+  CHECK(at != std::string_view::npos);
+  return line.substr(at + kBefore.size());
+}
+
+// Nothing: there is no library, or one too old to tell.
+Result<std::optional<LibraryVersion>> loaded_version(Connection& connection, std::string_view name,
+                                                     const Patience& patience) {
+  const Result<Reply> reply = connection.call(Command("FCALL_RO", fmt::format("{}_version", name), 0), patience);
+  if (!reply) return std::unexpected(reply.error());
+  if (is_function_missing(*reply)) return std::nullopt;
+  const Result<std::string_view> text = reply->as_text();
+  if (!text) return std::unexpected(text.error());
+  return parse_version(*text);
+}
+
+}  // namespace
+
+std::string to_string(LibraryVersion version) {
+  return fmt::format("{}.{}", version.major, version.minor);
+}
+
+Status ensure_library(Connection& connection, std::string_view text, LibraryVersion ours, const Patience& patience) {
+  const Result<std::optional<LibraryVersion>> loaded = loaded_version(connection, library_name_in(text), patience);
+  if (!loaded) return std::unexpected(loaded.error());
+  if (loaded->has_value()) {
+    const LibraryVersion theirs = **loaded;
+    if (theirs.major > ours.major) {
+      return fail(ErrorCode::kSchemaTooNew,
+                  fmt::format("this Redis is used by a newer drover: its functions have version {}, this program knows "
+                              "{}; upgrade this program",
+                              to_string(theirs), to_string(ours)),
+                  "redis.library");
+    }
+    if (theirs >= ours) return {};
+  }
+  const Result<Reply> done = connection.must_call(Command("FUNCTION", "LOAD", "REPLACE", text), patience);
+  if (!done) return std::unexpected(done.error());
+  return {};
+}
+
+}  // namespace drover::redis
