@@ -6,6 +6,7 @@
 
 #include "drover/open.h"
 #include "engine/sweeper_thread.h"
+#include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace drover {
@@ -23,7 +24,15 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url) {
       return fail(ErrorCode::kInvalidArgument, "sqlite: needs a path, as in sqlite:.drover/drover.db");
     return open_sqlite(std::move(options));
   }
-  return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no store URL; use sqlite:PATH or memory:", url));
+  if (url.starts_with("redis")) {
+    auto address = redis::parse_address(url);
+    if (!address) return std::unexpected(address.error());
+    RedisOptions options;
+    options.address = *std::move(address);
+    return open_redis(std::move(options));
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"{}\" is no store URL; use sqlite:PATH, memory: or redis://HOST:PORT", url));
 }
 
 }  // namespace

@@ -4,17 +4,19 @@
 #include "conformance/queue_fixture.h"
 #include "engine/engine.h"
 #include "engine/sweepers.h"
+#include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/locked_rng.h"
 #include "support/manual_clock.h"
 #include "support/must.h"
+#include "support/redis_server.h"
 #include "support/temp_dir.h"
 
 namespace drover::test {
 namespace {
 
 // An engine of our own over a store that runs on the test's clock.
-class EmbeddedFixture : public QueueFixture {
+class EngineFixture : public QueueFixture {
  public:
   TaskQueue& queue() override { return *engine_; }
   Time now() override { return clock_.wall(); }
@@ -22,13 +24,9 @@ class EmbeddedFixture : public QueueFixture {
   void sweep() override { must(Sweepers(*engine_).run_once()); }
 
  protected:
-  void open(const std::string& path) {
-    SqliteOptions options;
-    options.path = path;
-    options.clock = &clock_;
-    options.synchronous = SqliteOptions::Synchronous::kNormal;  // no case here cuts the power
-    options.ballast_bytes = 0;  // room for a full disk is the store's own affair, and its own tests'
-    store_ = must(open_sqlite(std::move(options)));
+  [[nodiscard]] Clock& clock() { return clock_; }
+  void start_on(std::unique_ptr<Store> store) {
+    store_ = std::move(store);
     start_engine();
   }
   void start_engine() { engine_.emplace(*store_, rng_); }
@@ -42,6 +40,18 @@ class EmbeddedFixture : public QueueFixture {
   LockedRng rng_{1};
   std::unique_ptr<Store> store_;
   std::optional<Engine> engine_;
+};
+
+class EmbeddedFixture : public EngineFixture {
+ protected:
+  void open(const std::string& path) {
+    SqliteOptions options;
+    options.path = path;
+    options.clock = &clock();
+    options.synchronous = SqliteOptions::Synchronous::kNormal;  // no case here cuts the power
+    options.ballast_bytes = 0;  // room for a full disk is the store's own affair, and its own tests'
+    start_on(must(open_sqlite(std::move(options))));
+  }
 };
 
 class MemoryFixture final : public EmbeddedFixture {
@@ -65,6 +75,27 @@ class SqliteFileFixture final : public EmbeddedFixture {
   std::string path_ = folder_.file("drover.db");
 };
 
+// One server for all cases of a process; each has keys of its own.
+class RedisFixture final : public EngineFixture {
+ public:
+  RedisFixture() { open(); }
+  ~RedisFixture() override { close(); }
+  void reopen() override {
+    close();
+    open();
+  }
+
+ private:
+  void open() {
+    drover::RedisOptions options;
+    options.address = shared_redis().address(prefix_);
+    options.test_clock = &clock();
+    start_on(must(open_redis(std::move(options))));
+  }
+
+  std::string prefix_ = fresh_prefix();
+};
+
 template <class Fixture>
 std::unique_ptr<QueueFixture> make() {
   return std::make_unique<Fixture>();
@@ -76,6 +107,7 @@ const std::vector<QueueFixtureFactory>& queue_fixture_factories() {
   static const std::vector<QueueFixtureFactory> all{
       {"memory", make<MemoryFixture>},
       {"sqlite", make<SqliteFileFixture>},
+      {"redis", make<RedisFixture>},
   };
   return all;
 }

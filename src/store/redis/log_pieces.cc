@@ -1,0 +1,77 @@
+#include "store/redis/log_pieces.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace drover::redis {
+namespace {
+
+constexpr std::int64_t kPieceBytesMin = 256;
+constexpr std::int64_t kPieceBytesMax = 16 << 10;
+
+// At most so many bytes, without cutting a character in two; at least one byte.
+std::size_t piece_size(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text.size();
+  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; };
+  std::size_t cut = bytes;
+  while (cut > 0 && bytes - cut < 3 && is_inside(cut)) --cut;
+  return cut == 0 || is_inside(cut) ? bytes : cut;
+}
+
+}  // namespace
+
+void add_log_pieces(Command& command, std::span<const LogChunk> chunks, std::int64_t bytes_max) {
+  const std::int64_t half = std::max<std::int64_t>(1, bytes_max / 2);
+  const auto bytes = static_cast<std::size_t>(std::min(half, std::clamp(half / 8, kPieceBytesMin, kPieceBytesMax)));
+  std::vector<std::pair<LogStream, std::string_view>> pieces;
+  for (const LogChunk& chunk : chunks) {
+    std::string_view rest = chunk.text;
+    while (!rest.empty()) {
+      const std::size_t size = piece_size(rest, bytes);
+      pieces.emplace_back(chunk.stream, rest.substr(0, size));
+      rest.remove_prefix(size);
+    }
+  }
+  command.add(pieces.size());
+  for (const auto& [stream, text] : pieces) command.add(static_cast<int>(stream), text);
+}
+
+Result<LogPage> to_log_page(const Reply& reply) {
+  const auto parts = reply.as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  const auto entries = (*parts)[0].as_array();
+  const auto totals = (*parts)[1].as_array();
+  if (!entries || !totals) return std::unexpected(!entries ? entries.error() : totals.error());
+  std::map<std::string, std::int64_t, std::less<>> left_out;
+  for (std::size_t i = 0; i + 1 < totals->size(); i += 2) {
+    left_out.emplace((*totals)[i].as_text().value_or(""), (*totals)[i + 1].as_integer().value_or(0));
+  }
+  LogPage page;
+  std::set<int> runs;
+  for (const Reply& entry : *entries) {
+    const auto halves = entry.as_array_of(2);
+    if (!halves) return std::unexpected(halves.error());
+    // run, its number, at, time, stream, number, text, the text
+    const auto fields = (*halves)[1].as_array_of(8);
+    const auto id = (*halves)[0].as_text();
+    if (!fields || !id) return std::unexpected(!fields ? fields.error() : id.error());
+    LogRecord record;
+    record.seq = Reply::bulk(std::string(id->substr(0, id->find('-')))).as_integer().value_or(0);
+    record.run = static_cast<int>((*fields)[1].as_integer().value_or(0));
+    record.at = Time(Millis((*fields)[3].as_integer().value_or(0)));
+    record.stream = static_cast<LogStream>((*fields)[5].as_integer().value_or(0));
+    record.text = std::string((*fields)[7].as_text().value_or(""));
+    if (runs.insert(record.run).second) {
+      const auto found = left_out.find("left_out:" + std::to_string(record.run));
+      if (found != left_out.end()) page.left_out_bytes += found->second;
+    }
+    page.records.push_back(std::move(record));
+  }
+  return page;
+}
+
+}  // namespace drover::redis

@@ -1,0 +1,194 @@
+-- Gates: what is enforced, what is used. core/gate.cc says the same in C++.
+
+local gates = {}
+
+-- "closed_until permits counted_from interval_us burst"; '-' for none, 'x' for closed until opened.
+local limits_cache = {}
+local limits_cache_size = 0
+
+local function parse_limits(text)
+  local limits = limits_cache[text]
+  if limits then return limits end
+  local closed, permits, from, interval, burst = string.match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+  limits = {closed_until = closed ~= '-' and (closed == 'x' and math.huge or tonumber(closed)) or nil,
+            permits = permits ~= '-' and tonumber(permits) or nil, counted_from = tonumber(from),
+            interval = tonumber(interval), burst = tonumber(burst)}
+  if limits_cache_size >= 10000 then
+    limits_cache = {}
+    limits_cache_size = 0
+  end
+  limits_cache[text] = limits
+  limits_cache_size = limits_cache_size + 1
+  return limits
+end
+
+local ONE_PERMIT = '- 1 0 0 0'
+
+-- The limits of each gate, nil for those without. An owner without a gate of its own obeys owner:*, a lock has one permit.
+function gates.limits(names)
+  local found = call('HMGET', P .. 'gates', 'owner:*', unpack(names))
+  local all = {}
+  for i, name in ipairs(names) do
+    local text = found[i + 1]
+    if not text then
+      local kind = string.sub(name, 1, 5)
+      if kind == 'owner' then text = found[1] elseif kind == 'lock:' then text = ONE_PERMIT end
+    end
+    if text then all[i] = parse_limits(text) end
+  end
+  return all
+end
+
+function gates.limits_of(name)
+  return gates.limits({name})[1]
+end
+
+-- The use of a gate: only what its limits need is read.
+function gates.use(name, limits)
+  local use = {in_use = 0, rate_at = 0}
+  if limits.permits then use.in_use = tonumber(call('HGET', P .. 'in_use', name)) or 0 end
+  if limits.interval > 0 then use.rate_at = tonumber(call('HGET', P .. 'rate_at', name)) or 0 end
+  return use
+end
+
+local function spent_until(limits, rate_at)
+  local now_us = NOW * 1000
+  return math.min(math.max(rate_at, now_us), now_us + limits.interval * limits.burst)
+end
+
+gates.NONE = {counted_from = 0, interval = 0, burst = 0}
+
+-- How many tasks of that cost may start now; if none, when to ask again (nil: when something happens to the gate), and
+-- whether a smaller cost would be refused as well.
+function gates.ask(limits, use, cost)
+  if limits.closed_until and NOW < limits.closed_until then
+    if limits.closed_until == math.huge then return 0, nil, true end
+    return 0, limits.closed_until, true
+  end
+  local room = 1000000
+  if limits.permits then
+    room = math.min(room, limits.permits - use.in_use)
+    if room <= 0 then return 0, nil, true end
+  end
+  if limits.interval > 0 then
+    local spent = spent_until(limits, use.rate_at)
+    local span = limits.interval * limits.burst
+    local units = math.floor((NOW * 1000 + span - spent) / limits.interval)
+    if units < cost then return 0, math.ceil((spent + cost * limits.interval - span) / 1000), false end
+    room = math.min(room, math.floor(units / cost))
+  end
+  return room, nil
+end
+
+function gates.spend_in(limits, use, cost, started)
+  if limits.permits then use.in_use = use.in_use + started end
+  if limits.interval > 0 then
+    use.rate_at = spent_until(limits, use.rate_at) + cost * started * limits.interval
+  end
+end
+
+function gates.spend(name, limits, use, cost, started)
+  gates.spend_in(limits, use, cost, started)
+  if limits.permits then call('HSET', P .. 'in_use', name, use.in_use) end
+  if limits.interval > 0 then call('HSET', P .. 'rate_at', name, whole(use.rate_at)) end
+end
+
+function gates.has_waiting(name)
+  return call('EXISTS', P .. 'waits:' .. name) == 1
+end
+
+-- Looked at by the next claim, whatever it is for.
+function gates.look_now(name)
+  if gates.has_waiting(name) then call('ZADD', P .. 'wake', NOW, name) end
+end
+
+-- Runs of a lane ended that had started at these times.
+function gates.release(parts, starts)
+  local all = gates.limits(parts.gates)
+  for i, name in ipairs(parts.gates) do
+    local limits = all[i]
+    if limits and limits.permits then
+      local ended = 0
+      for _, started in ipairs(starts) do
+        if started >= limits.counted_from then ended = ended + 1 end
+      end
+      if ended > 0 then
+        if call('HINCRBY', P .. 'in_use', name, -ended) <= 0 then call('HDEL', P .. 'in_use', name) end
+        gates.look_now(name)
+      end
+    end
+  end
+end
+
+-- in_use of the gates for which `wanted` answers with limits, from the running tasks.
+local function recount(wanted)
+  local in_use = {}
+  for _, id in ipairs(call('ZRANGE', P .. 'leases', 0, -1)) do
+    local found = call('HMGET', P .. 't:' .. id, 'lane', 'started')
+    local parts = found[1] and parts_of(found[1])
+    if parts then
+      for _, name in ipairs(parts.gates) do
+        local limits = wanted(name)
+        if limits and limits.permits and tonumber(found[2]) >= limits.counted_from then
+          in_use[name] = (in_use[name] or 0) + 1
+        end
+      end
+    end
+  end
+  for name, used in pairs(in_use) do call('HSET', P .. 'in_use', name, used) end
+end
+
+local function forget_use(name, limits)
+  if not limits or not limits.permits then call('HDEL', P .. 'in_use', name) end
+  if not limits or limits.interval == 0 then call('HDEL', P .. 'rate_at', name) end
+end
+
+local function counts_anew(before, after)
+  if not after or not after.permits then return false end
+  return not before or not before.permits or before.counted_from ~= after.counted_from
+end
+
+local function set_default_of_owners(before, after)
+  local has_own = {}
+  for _, name in ipairs(call('HKEYS', P .. 'gates')) do has_own[name] = true end
+  local function obeys(name) return string.sub(name, 1, 6) == 'owner:' and not has_own[name] end
+  if not after or not after.permits then
+    for _, name in ipairs(call('HKEYS', P .. 'in_use')) do
+      if obeys(name) then call('HDEL', P .. 'in_use', name) end
+    end
+  elseif counts_anew(before, after) then
+    recount(function(name) return obeys(name) and after or nil end)
+  end
+  for _, name in ipairs(call('ZRANGE', P .. 'waited', 0, -1)) do
+    if obeys(name) then gates.look_now(name) end
+  end
+end
+
+-- text: the new limits, or '' for none.
+function gates.set_limits(name, text)
+  local before = gates.limits_of(name)
+  if text == '' then call('HDEL', P .. 'gates', name) else call('HSET', P .. 'gates', name, text) end
+  if name == 'owner:*' then return set_default_of_owners(before, text ~= '' and parse_limits(text) or nil) end
+  local after = gates.limits_of(name)
+  forget_use(name, after)
+  if counts_anew(before, after) then
+    call('HDEL', P .. 'in_use', name)
+    recount(function(other) return other == name and after or nil end)
+  end
+  gates.look_now(name)
+end
+
+-- record: JSON of the gate, '' if it is at rest and is not kept.
+function gates.put(name, record, limits)
+  if record == '' then
+    call('HDEL', P .. 'gate_records', name)
+  else
+    call('HSET', P .. 'gate_records', name, call('HINCRBY', P .. 'seq', 'gate', 1) .. ' ' .. record)
+  end
+  gates.set_limits(name, limits)
+end
+
+function gates.revision(name)
+  local record = call('HGET', P .. 'gate_records', name)
+  return record and tonumber(string.match(record, '^(%d+) ')) or 0
+end

@@ -1,0 +1,346 @@
+-- Lanes, and the lines in which they stand. docs/internals/lanes-and-gates.md is the specification.
+
+local lanes = {}
+
+local BAND = 1e14  -- of virtual times, per rank, in the score of a group
+local UNIT = 1000
+local touched = {}  -- open lines whose best rank may have changed in this call
+
+-- ---- virtual time
+
+local function virtual_times(parts)
+  local found = call('HMGET', P .. 'vt:' .. parts.queue, parts.group, parts.rank)
+  return tonumber(found[1]), tonumber(found[2]) or 0
+end
+
+local function weight_of(owner)
+  local found = call('HMGET', P .. 'weights', owner, '*')
+  return tonumber(found[1]) or tonumber(found[2]) or 1
+end
+
+-- Idling gives no credit.
+local function raise_to_clock(parts)
+  local vt, clock = virtual_times(parts)
+  if not vt or vt < clock then
+    vt = clock
+    call('HSET', P .. 'vt:' .. parts.queue, parts.group, whole(vt))
+  end
+  return vt
+end
+
+-- ---- lines
+
+local function enter(line, lane, parts, head, vt)
+  call('ZADD', P .. 'group:' .. line .. '|' .. parts.group, head, lane)
+  call('ZADD', P .. 'line:' .. line, whole(parts.rank * BAND + vt), parts.group)
+end
+
+local function leave(line, lane, parts)
+  local group = P .. 'group:' .. line .. '|' .. parts.group
+  call('ZREM', group, lane)
+  if call('EXISTS', group) == 0 then call('ZREM', P .. 'line:' .. line, parts.group) end
+end
+
+-- The first lane of a line, its group's score, and whether another group of its rank stands there.
+local function first(line, queue)
+  local key = P .. 'line:' .. line
+  while true do
+    local best = call('ZRANGE', key, 0, 1, 'WITHSCORES')
+    if #best == 0 then return nil end
+    local rank = tonumber(string.sub(best[1], 1, 1))
+    local score = tonumber(best[2])
+    local vt = tonumber(call('HGET', P .. 'vt:' .. queue, best[1])) or 0
+    if rank * BAND + vt <= score then
+      local others = best[3] ~= nil and string.sub(best[3], 1, 1) == string.sub(best[1], 1, 1)
+      return call('ZRANGE', P .. 'group:' .. line .. '|' .. best[1], 0, 0)[1], others
+    end
+    call('ZADD', key, whole(rank * BAND + vt), best[1])
+  end
+end
+
+-- ---- where a lane is: "last returned gate", see the keys' reference
+-- last: the place of the last entry that was delivered; returned: how many came back; gate: where it is parked, '' if open
+
+local function where_is(lane)
+  local text = call('HGET', P .. 'lanes', lane)
+  if not text then return nil end
+  local last, returned, gate = string.match(text, '^(%d+) (%d+) (.*)$')
+  return {last = tonumber(last), returned = tonumber(returned), gate = gate}
+end
+
+local function set_where(lane, where)
+  call('HSET', P .. 'lanes', lane, whole(where.last) .. ' ' .. where.returned .. ' ' .. where.gate)
+end
+
+-- The smallest place of its waiting tasks; nil if none is left.
+local function head_of(lane, where)
+  local key = P .. 'lane:' .. lane
+  if where.returned > 0 then
+    local back = redis.pcall('XPENDING', key, GROUP, '-', '+', 1, 'returned')
+    if back[1] then return tonumber(string.match(back[1][1], '^%d+')) end
+  end
+  local fresh = redis.pcall('XRANGE', key, string.format('(%.0f-0', where.last), '+', 'COUNT', 1)
+  return fresh[1] and tonumber(string.match(fresh[1][1], '^%d+'))
+end
+
+local function set_head(lane, parts, where, head)
+  if where.gate ~= '' then
+    call('ZADD', P .. 'group:' .. where.gate .. '@' .. parts.queue .. '|' .. parts.group, head, lane)
+    return
+  end
+  for _, line in ipairs(parts.lines) do
+    call('ZADD', P .. 'group:' .. line .. '|' .. parts.group, head, lane)
+    call('ZADD', P .. 'oldest:' .. line, head, lane)
+  end
+end
+
+local function enter_open(lane, parts, head)
+  local vt = raise_to_clock(parts)
+  for _, line in ipairs(parts.lines) do
+    enter(line, lane, parts, head, vt)
+    call('ZADD', P .. 'oldest:' .. line, head, lane)
+    touched[line] = (touched[line] or 0) + 1
+  end
+end
+
+local function leave_open(lane, parts)
+  for _, line in ipairs(parts.lines) do
+    leave(line, lane, parts)
+    call('ZREM', P .. 'oldest:' .. line, lane)
+    touched[line] = touched[line] or 0
+  end
+end
+
+local function leave_parked(lane, parts, gate)
+  local line = gate .. '@' .. parts.queue
+  leave(line, lane, parts)
+  if call('EXISTS', P .. 'line:' .. line) == 0 then
+    call('ZREM', P .. 'waits:' .. gate, parts.queue)
+    if not gates.has_waiting(gate) then
+      call('ZREM', P .. 'waited', gate)
+      call('ZREM', P .. 'wake', gate)
+      call('HDEL', P .. 'cursor', gate)
+    end
+  end
+end
+
+local function leave_lines(lane, parts, where)
+  if where.gate == '' then leave_open(lane, parts) else leave_parked(lane, parts, where.gate) end
+end
+
+local function park(lane, parts, where, gate, head, look_again)
+  leave_open(lane, parts)
+  local vt = virtual_times(parts) or 0
+  enter(gate .. '@' .. parts.queue, lane, parts, head, vt)
+  call('ZADD', P .. 'waits:' .. gate, 0, parts.queue)
+  call('ZADD', P .. 'waited', 0, gate)
+  if look_again then call('ZADD', P .. 'wake', 'LT', whole(look_again), gate) end
+  where.gate = gate
+end
+
+local function wake(lane, parts, where)
+  local head = tonumber(call('ZSCORE', P .. 'group:' .. where.gate .. '@' .. parts.queue .. '|' .. parts.group, lane))
+  leave_parked(lane, parts, where.gate)
+  where.gate = ''
+  enter_open(lane, parts, head)
+  set_where(lane, where)
+end
+
+-- An empty stream of a lane that nobody waits in, and of which nobody runs, goes.
+local function drop_if_empty(lane)
+  local key = P .. 'lane:' .. lane
+  if call('XLEN', key) == 0 and call('HEXISTS', P .. 'lanes', lane) == 0 then call('DEL', key) end
+end
+
+-- ---- tasks in lanes
+
+-- New tasks at the tail: pairs of id and place, places growing.
+function lanes.push(lane, tasks)
+  local parts = parts_of(lane)
+  local key = P .. 'lane:' .. lane
+  local where = where_is(lane)
+  if not where then
+    if call('EXISTS', key) == 0 then call('XGROUP', 'CREATE', key, GROUP, '0', 'MKSTREAM') end
+    local head = tasks[1][2]
+    set_where(lane, {last = head - 1, returned = 0, gate = ''})
+    enter_open(lane, parts, head)
+  end
+  if not where or where.gate == '' then
+    for _, line in ipairs(parts.lines) do touched[line] = (touched[line] or 0) + #tasks end
+  end
+  for i = 1, #tasks do call('XADD', key, whole(tasks[i][2]) .. '-0', 't', tasks[i][1]) end
+end
+
+-- A task that ran comes back to its old place. False: its entry is gone, it needs a new one.
+function lanes.give_back(lane, place)
+  local parts = parts_of(lane)
+  local key = P .. 'lane:' .. lane
+  local claimed = redis.pcall('XCLAIM', key, GROUP, 'returned', 0, whole(place) .. '-0', 'JUSTID')
+  if claimed.err or #claimed == 0 then return false end
+  local where = where_is(lane)
+  if not where then
+    where = {last = tonumber(call('HGET', P .. 'seq', 'place')), returned = 1, gate = ''}
+    enter_open(lane, parts, place)
+  else
+    where.returned = where.returned + 1
+    local head = head_of(lane, where)
+    set_head(lane, parts, where, head)
+    for _, line in ipairs(parts.lines) do touched[line] = (touched[line] or 0) + 1 end
+  end
+  set_where(lane, where)
+  return true
+end
+
+-- A waiting task leaves: cancelled, or its deadline passed.
+function lanes.remove(lane, place)
+  local parts = parts_of(lane)
+  local key = P .. 'lane:' .. lane
+  local entry = whole(place) .. '-0'
+  local where = where_is(lane)
+  if not where then return end
+  if place <= where.last and call('XACK', key, GROUP, entry) == 1 then where.returned = where.returned - 1 end
+  call('XDEL', key, entry)
+  local head = head_of(lane, where)
+  if head then
+    set_head(lane, parts, where, head)
+    set_where(lane, where)
+  else
+    leave_lines(lane, parts, where)
+    call('HDEL', P .. 'lanes', lane)
+    drop_if_empty(lane)
+  end
+end
+
+-- Entries of tasks that ran and do not come back.
+function lanes.drop(lane, places)
+  local entries = {}
+  for i, place in ipairs(places) do entries[i] = whole(place) .. '-0' end
+  local key = P .. 'lane:' .. lane
+  local acked = redis.pcall('XACK', key, GROUP, unpack(entries))
+  if type(acked) == 'table' and acked.err then return end
+  call('XDEL', key, unpack(entries))
+  drop_if_empty(lane)
+end
+
+-- A lane whose stream is damaged: put apart until fsck rebuilds it from its tasks.
+function lanes.give_up(lane, parts)
+  leave_lines(lane, parts, where_is(lane))
+  call('HDEL', P .. 'lanes', lane)
+  call('SADD', P .. 'damaged_lanes', lane)
+end
+
+-- ---- waking
+
+local function next_queue(gate, after)
+  local found = call('ZRANGEBYLEX', P .. 'waits:' .. gate, '(' .. after, '+', 'LIMIT', 0, 1)[1]
+  return found or call('ZRANGEBYLEX', P .. 'waits:' .. gate, '-', '+', 'LIMIT', 0, 1)[1]
+end
+
+-- One round over one gate. Returns how many lanes it let go.
+local REFUSALS_MAX = 64
+
+local function wake_gate(gate, budget)
+  local limits = gates.limits_of(gate) or gates.NONE
+  local use = gates.use(gate, limits)
+  local cursor = call('HGET', P .. 'cursor', gate) or ''
+  local refused = {}  -- queues whose first lane may not go
+  local refusals, woken = 0, 0
+  local again
+  while woken < budget and refusals < REFUSALS_MAX do
+    local queue = next_queue(gate, cursor)
+    if not queue or refused[queue] then break end
+    cursor = queue
+    local lane = first(gate .. '@' .. queue, queue)
+    local parts = parts_of(lane)
+    local room, look_again, whatever_cost = gates.ask(limits, use, parts.cost)
+    if room > 0 then
+      wake(lane, parts, where_is(lane))
+      gates.spend_in(limits, use, parts.cost, 1)
+      woken = woken + 1
+      refused, refusals = {}, 0
+    else
+      refused[queue] = true
+      refusals = refusals + 1
+      if look_again and (not again or look_again < again) then again = look_again end
+      if whatever_cost then break end
+    end
+  end
+  if gates.has_waiting(gate) then
+    call('HSET', P .. 'cursor', gate, cursor)
+    if woken > 0 or refusals >= REFUSALS_MAX then again = NOW end
+    if again then call('ZADD', P .. 'wake', whole(again), gate) else call('ZREM', P .. 'wake', gate) end
+  end
+  return woken
+end
+
+local WAKES_MAX = 16
+
+function lanes.wake_gates()
+  local woken = 0
+  for _, gate in ipairs(call('ZRANGEBYSCORE', P .. 'wake', '-inf', whole(NOW), 'LIMIT', 0, WAKES_MAX)) do
+    if woken >= WAKES_MAX then break end
+    woken = woken + wake_gate(gate, WAKES_MAX - woken)
+  end
+  return woken
+end
+
+-- ---- pools: the sets of lines that workers serve together
+
+local function best_rank(line)
+  local best = call('ZRANGE', P .. 'line:' .. line, 0, 0)[1]
+  return best and tonumber(string.sub(best, 1, 1))
+end
+
+local function rank_in_pool(pool, line, rank, turn)
+  if rank then
+    call('ZADD', P .. 'pool:' .. pool, whole(rank * BAND + turn), line)
+  else
+    call('ZREM', P .. 'pool:' .. pool, line)
+  end
+end
+
+local TOKENS_MAX = 16
+
+local function rank_in_pools(line, pools, except)
+  local rank = best_rank(line)
+  local turn = tonumber(call('HGET', P .. 'turns', line)) or 0
+  for _, pool in ipairs(pools) do
+    if pool ~= except then rank_in_pool(pool, line, rank, turn) end
+  end
+  return rank
+end
+
+-- Between two visits of a claim, so that the next one chooses well. Lines that are set aside stay out of its own pool.
+function lanes.rank_touched(own_pool, aside)
+  for line in pairs(touched) do
+    rank_in_pools(line, call('SMEMBERS', P .. 'pools:' .. line), aside[line] and own_pool)
+  end
+end
+
+-- At the end of a call: pools learn which lines have work, and sleeping workers get tokens for what is new.
+function lanes.tell_pools()
+  for line, fresh in pairs(touched) do
+    local pools = call('SMEMBERS', P .. 'pools:' .. line)
+    if #pools > 0 and rank_in_pools(line, pools) and fresh > 0 then
+      for _, pool in ipairs(pools) do
+        local tokens = P .. 'tokens:' .. pool
+        for _ = 1, math.min(TOKENS_MAX - call('LLEN', tokens), fresh) do call('RPUSH', tokens, '1') end
+      end
+    end
+  end
+  touched = {}
+end
+
+function lanes.start()
+  touched = {}
+end
+
+function lanes.make_pool(pool, lines)
+  call('DEL', P .. 'pool:' .. pool)
+  call('SADD', P .. 'pools', pool)
+  for _, line in ipairs(lines) do
+    call('SADD', P .. 'pools:' .. line, pool)
+    rank_in_pool(pool, line, best_rank(line), tonumber(call('HGET', P .. 'turns', line)) or 0)
+  end
+  call('HSET', P .. 'pool_lines', pool, #lines == 1 and lines[1] or '')
+end

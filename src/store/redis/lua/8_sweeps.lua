@@ -1,0 +1,122 @@
+-- What the sweepers look for, and retention.
+
+local function first_of(key, limit)
+  return call('ZRANGEBYSCORE', P .. key, '-inf', whole(NOW), 'LIMIT', 0, limit)
+end
+
+-- args: now, limit
+local function due(keys, args)
+  begin(keys, args)
+  return records_of(first_of('scheduled', args[2]), false)
+end
+
+-- args: now, limit
+local function past_deadline(keys, args)
+  begin(keys, args)
+  return records_of(first_of('deadlines', args[2]), true)
+end
+
+-- args: now, silent for ('' or milliseconds), limit
+local function lapsed(keys, args)
+  begin(keys, args)
+  if args[2] == '' then return records_of(first_of('leases', args[3]), false) end
+  local silent_since = NOW - tonumber(args[2])
+  local limit = tonumber(args[3])
+  local found = {}
+  for _, id in ipairs(call('ZRANGE', P .. 'leases', 0, -1)) do
+    local renewed = redis.pcall('HGET', P .. 't:' .. id, 'renewed')
+    local until_ = tonumber(call('ZSCORE', P .. 'leases', id))
+    if until_ <= NOW or (type(renewed) == 'string' and tonumber(renewed) <= silent_since) then found[#found + 1] = id end
+    if #found >= limit then break end
+  end
+  return records_of(found, false)
+end
+
+-- args: now, limit
+local function cascades(keys, args)
+  begin(keys, args)
+  return records_of(call('ZRANGE', P .. 'cascades', 0, tonumber(args[2]) - 1), false)
+end
+
+-- Milliseconds until the next of these is due, '' if nothing waits.
+local function next_wake(keys, args)
+  begin(keys, args)
+  local soonest
+  for _, key in ipairs({'scheduled', 'deadlines', 'leases', 'wake'}) do
+    local first_ = call('ZRANGE', P .. key, 0, 0, 'WITHSCORES')[2]
+    if first_ and (not soonest or tonumber(first_) < soonest) then soonest = tonumber(first_) end
+  end
+  if call('ZCARD', P .. 'cascades') > 0 then soonest = NOW end
+  return soonest and whole(math.max(0, soonest - NOW)) or ''
+end
+
+local function wake_gates(keys, args)
+  begin(keys, args)
+  lanes.start()
+  local woken = lanes.wake_gates()
+  lanes.tell_pools()
+  return woken
+end
+
+-- ---- retention
+
+local function delete_task(id, fields)
+  local parts = parts_of(fields.lane)
+  -- The first line of a body: tags|parents|…
+  local tags, parents = string.match(call('GET', P .. 'b:' .. id) or '', '^([^|\n]*)|([^|\n]*)|')
+  for _, kind in ipairs({'t:', 'b:', 'r:', 'c:', 'h:', 'log:', 'log_totals:', 'children:', 'dependents:'}) do
+    call('DEL', P .. kind .. id)
+  end
+  call('XDEL', P .. 'tasks', fields.seq .. '-0')
+  call('ZREM', P .. 'finished', id)
+  if fields.deadline then call('ZREM', P .. 'deadlines', id) end
+  if fields.request_id then call('DEL', P .. 'request:' .. parts.owner .. '|' .. fields.request_id) end
+  if fields.parent_id then call('ZREM', P .. 'children:' .. fields.parent_id, id) end
+  if fields.dedupe_key then
+    call('ZREM', P .. 'dedupe:' .. parts.owner .. '|' .. parts.type .. '|' .. fields.dedupe_key, id)
+  end
+  for tag in string.gmatch(tags or '', '[^,]+') do call('ZREM', P .. 'tag:' .. tag, id) end
+  for parent in string.gmatch(parents or '', '[^,]+') do call('ZREM', P .. 'dependents:' .. parent, id) end
+  local bytes = tonumber(fields.bytes)
+  count(fields.lane, fields.state, -1)
+  count_bytes(fields.state, -bytes)
+  add_event('task.deleted', id, fields.lane, fields.state, fields.run or '0', fields.generation or '1', '{}')
+  return bytes
+end
+
+local FINISHED = {'completed', 'failed', 'cancelled'}
+
+local function expire_events(limit, age, most)
+  local last = tonumber(call('HGET', P .. 'seq', 'event')) or 0
+  local first_kept = last - most + 1
+  local keep_from
+  for _, entry in ipairs(call('XRANGE', P .. 'events', '-', '+', 'COUNT', limit)) do
+    local seq = tonumber(string.match(entry[1], '^%d+'))
+    local at = tonumber(string.match(entry[2][2], '^%d+'))
+    if at > NOW - age and seq >= first_kept then break end
+    keep_from = seq + 1
+  end
+  if keep_from then call('XTRIM', P .. 'events', 'MINID', '=', whole(keep_from) .. '-0') end
+end
+
+-- args: now, age, tasks, bytes, event age, events, limit. Answers how many tasks went.
+local function expire(keys, args)
+  begin(keys, args)
+  local limit = tonumber(args[7])
+  local tasks, bytes = counted('all', FINISHED), counted('bytes', FINISHED)
+  local gone = 0
+  for _, id in ipairs(call('ZRANGE', P .. 'finished', 0, limit - 1)) do
+    local finished_at = tonumber(call('ZSCORE', P .. 'finished', id))
+    if finished_at > NOW - tonumber(args[2]) and tasks <= tonumber(args[3]) and bytes <= tonumber(args[4]) then break end
+    local fields = read_hash(P .. 't:' .. id)
+    -- One whose dependents are not all told stays until they are.
+    if fields and fields.lane and not fields.cascade then
+      bytes = bytes - delete_task(id, fields)
+      tasks = tasks - 1
+      gone = gone + 1
+    end
+  end
+  finish()
+  expire_events(limit * 10, tonumber(args[5]), tonumber(args[6]))
+  return gone
+end

@@ -1,0 +1,90 @@
+-- Workers, the policy document, pools.
+
+-- args: now, id, JSON of what it is, draining
+local function register_worker(keys, args)
+  begin(keys, args)
+  local key = P .. 'worker:' .. args[2]
+  call('HSETNX', key, 'registered_at', whole(NOW))
+  call('HSET', key, 'last_beat_at', whole(NOW), 'info', args[3], 'draining', args[4])
+  call('ZADD', P .. 'workers', whole(NOW), args[2])
+  return 1
+end
+
+-- args: now, id
+local function unregister_worker(keys, args)
+  begin(keys, args)
+  call('ZREM', P .. 'workers', args[2])
+  return call('DEL', P .. 'worker:' .. args[2])
+end
+
+local function workers(keys, args)
+  begin(keys, args)
+  local found = {}
+  for _, id in ipairs(call('ZRANGE', P .. 'workers', 0, -1)) do
+    found[#found + 1] = {id, call('HGETALL', P .. 'worker:' .. id)}
+  end
+  return found
+end
+
+-- args: now, silent for. Those that hold a lease stay.
+local function forget_workers(keys, args)
+  begin(keys, args)
+  local silent = call('ZRANGEBYSCORE', P .. 'workers', '-inf', whole(NOW - tonumber(args[2])))
+  if #silent == 0 then return {} end
+  local holds = {}
+  for _, id in ipairs(call('ZRANGE', P .. 'leases', 0, -1)) do
+    local worker = redis.pcall('HGET', P .. 't:' .. id, 'worker')
+    if type(worker) == 'string' then holds[worker] = true end
+  end
+  local gone = {}
+  for _, id in ipairs(silent) do
+    if not holds[id] then
+      call('ZREM', P .. 'workers', id)
+      call('DEL', P .. 'worker:' .. id)
+      gone[#gone + 1] = id
+    end
+  end
+  return gone
+end
+
+local function config(keys, args)
+  begin(keys, args)
+  local version = call('HGET', P .. 'config', 'version')
+  if not version then return {'0', '{}'} end
+  return {version, call('HGET', P .. 'config', 'document:' .. version)}
+end
+
+-- args: now, version it is based on, document, weights (owner, weight)…, gates. Answers 1, or 0 if something moved.
+local function put_config(keys, args)
+  begin(keys, args)
+  lanes.start()
+  args_, at_ = args, 4
+  local weights = take_list()
+  local steps = {}
+  for i = 1, take_number() do
+    steps[i] = {name = take(), expected = take_number(), op = take(), record = take(), limits = take(), events = take_list()}
+  end
+  local version = tonumber(call('HGET', P .. 'config', 'version')) or 0
+  if version ~= tonumber(args[2]) then return 0 end
+  for _, gate in ipairs(steps) do
+    if gates.revision(gate.name) ~= gate.expected then return 0 end
+  end
+  call('HSET', P .. 'config', 'version', version + 1, 'document:' .. (version + 1), args[3],
+       'applied_at:' .. (version + 1), whole(NOW))
+  call('DEL', P .. 'weights')
+  if #weights > 0 then call('HSET', P .. 'weights', unpack(weights)) end
+  start_writes()
+  for _, gate in ipairs(steps) do write_gate(gate) end
+  lanes.tell_pools()
+  finish()
+  return 1
+end
+
+-- args: now, pool, lines…
+local function make_pool(keys, args)
+  begin(keys, args)
+  local lines = {}
+  for i = 3, #args do lines[i - 2] = args[i] end
+  lanes.make_pool(args[2], lines)
+  return 1
+end

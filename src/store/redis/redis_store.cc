@@ -1,0 +1,784 @@
+#include "store/redis/redis_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <ranges>
+#include <set>
+#include <tuple>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "core/lane.h"
+#include "store/redis/client.h"
+#include "store/redis/library.h"
+#include "store/redis/log_pieces.h"
+#include "store/redis/record_fields.h"
+#include "store/redis/reply_error.h"
+#include "store/redis/run_text.h"
+#include "store/redis/server_checks.h"
+#include "store/redis/step_arguments.h"
+
+namespace drover {
+namespace {
+
+using redis::Client;
+using redis::Command;
+using redis::Reply;
+
+constexpr Millis kLookEvery{50};  // for changes that others made
+
+// A worker's lines: the queue, or one type of it.
+std::string line_of(const Serve& serve) {
+  return serve.type ? serve.queue + "|" + *serve.type : serve.queue;
+}
+
+// The lines that are served together, in one order whoever names them.
+std::vector<std::string> lines_of(std::span<const Serve> serves) {
+  std::set<std::string> lines;
+  for (const Serve& serve : serves) lines.insert(line_of(serve));
+  return {lines.begin(), lines.end()};
+}
+
+std::string pool_of(std::span<const std::string> lines) {
+  if (lines.size() == 1) return lines.front();
+  std::string all;
+  for (const std::string& line : lines) all += line + "\n";
+  return "pool:" + sha256_hex(all).substr(0, 16);
+}
+
+class RedisStore final : public Store {
+ public:
+  explicit RedisStore(RedisOptions options)
+      : options_(std::move(options)),
+        library_(redis::library_name(clock_kind())),
+        key_("{" + options_.address.prefix + "}:"),
+        client_(client_options()),
+        renewals_(client_options()) {}
+  ~RedisStore() override = default;
+
+  [[nodiscard]] Status open();
+
+  Result<Time> now() override;
+  Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
+  Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
+  Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type,
+                                    const std::string& key) override;
+  Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override { return relatives("dependents", parent); }
+  Result<std::vector<TaskRecord>> children(const TaskId& spawner) override { return relatives("children", spawner); }
+  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override;
+  Result<std::vector<Event>> events(std::int64_t after, int limit) override;
+  Result<std::int64_t> last_event_seq() override;
+  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
+  Result<Backlog> backlog(std::span<const Serve> serves) override;
+
+  Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
+  Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                        const std::optional<ReservedSlots>& reserved) override;
+  Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
+                                     Millis lease) override;
+  Result<std::vector<bool>> note(std::span<const Note> notes) override;
+
+  Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override;
+  Result<std::vector<GateState>> gates() override { return gate_states(function("gates")); }
+  Result<int> wake_gates() override;
+  Result<std::optional<Standing>> standing(const TaskId& id) override;
+  Result<std::vector<QueueCounts>> queues() override;
+
+  Result<std::vector<TaskRecord>> due(int limit) override { return records(function("due").add(limit)); }
+  Result<std::vector<TaskRecord>> past_deadline(int limit) override {
+    return records(function("past_deadline").add(limit));
+  }
+  Result<std::vector<TaskRecord>> lapsed(std::optional<Millis> silent_for, int limit) override;
+  Result<std::vector<TaskRecord>> cascades(int limit) override { return records(function("cascades").add(limit)); }
+  Result<std::optional<Millis>> next_wake() override;
+  Result<int> expire(const Retention& retention, int limit) override;
+
+  Status register_worker(const WorkerInfo& worker) override;
+  Status unregister_worker(const std::string& worker_id) override;
+  Result<std::vector<WorkerInfo>> workers() override;
+  Result<std::vector<std::string>> forget_workers(Millis silent_for) override;
+
+  Result<Config> config() override;
+  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
+                          const Weights& weights) override;
+  Result<std::vector<Finding>> fsck(FsckMode mode) override;
+
+  std::uint64_t changes() override;
+  void wait_for_change(std::uint64_t seen, Millis timeout) override;
+  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;
+
+ private:
+  [[nodiscard]] redis::LibraryClock clock_kind() const {
+    return options_.test_clock != nullptr ? redis::LibraryClock::kCaller : redis::LibraryClock::kServer;
+  }
+  [[nodiscard]] redis::ClientOptions client_options() const;
+
+  // A call of one of our functions, as far as all calls are alike.
+  [[nodiscard]] Command function(std::string_view name) const;
+  // The answer; an error reply is a failure.
+  [[nodiscard]] Result<Reply> ask(const Command& command) { return ask(client_, command); }
+  [[nodiscard]] static Result<Reply> ask(Client& client, const Command& command);
+  [[nodiscard]] Result<std::int64_t> ask_number(const Command& command);
+  [[nodiscard]] Result<std::vector<TaskRecord>> records(const Command& command);
+  [[nodiscard]] Result<std::vector<TaskRecord>> relatives(std::string_view kind, const TaskId& id);
+  [[nodiscard]] Result<std::vector<GateState>> gate_states(const Command& command);
+  [[nodiscard]] Result<std::vector<std::int64_t>> counts(const std::string& scope);
+  // With the pool made if Redis does not know it yet.
+  [[nodiscard]] Result<Reply> ask_with_pool(const Command& command, std::span<const std::string> lines);
+  void committed();
+
+  const RedisOptions options_;
+  const std::string library_;
+  const std::string key_;
+  Client client_;
+  Client renewals_;  // a slow batch must not cost leases
+
+  std::mutex change_mutex_;
+  std::condition_variable changed_;
+  std::uint64_t changes_ = 1;
+  std::int64_t last_event_seen_ = -1;
+};
+
+// ---- calling
+
+redis::ClientOptions RedisStore::client_options() const {
+  redis::ClientOptions options;
+  options.address = options_.address;
+  options.connect_timeout = options_.connect_timeout;
+  options.call_timeout = options_.call_timeout;
+  options.on_connect = [this](redis::Connection& connection, const redis::Patience& patience) {
+    if (auto report = redis::check_server(connection, patience); !report) return Status(std::unexpected(report.error()));
+    return redis::ensure_library(connection, redis::library_text(clock_kind()), redis::kLibraryVersion, patience);
+  };
+  return options;
+}
+
+Status RedisStore::open() {
+  auto time = now();
+  if (!time) return std::unexpected(time.error());
+  return {};
+}
+
+Command RedisStore::function(std::string_view name) const {
+  Command command("FCALL", library_ + "_" + std::string(name), 1, key_);
+  if (options_.test_clock != nullptr) {
+    command.add(options_.test_clock->wall().time_since_epoch().count());
+  } else {
+    command.add("");
+  }
+  return command;
+}
+
+Result<Reply> RedisStore::ask(Client& client, const Command& command) {
+  auto reply = client.call(command);
+  if (reply && reply->is_error()) return std::unexpected(redis::error_of(*reply));
+  return reply;
+}
+
+Result<std::int64_t> RedisStore::ask_number(const Command& command) {
+  const auto reply = ask(command);
+  if (!reply) return std::unexpected(reply.error());
+  return reply->as_integer();
+}
+
+Result<std::vector<TaskRecord>> RedisStore::records(const Command& command) {
+  const auto reply = ask(command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<TaskRecord> found;
+  found.reserve(items->size());
+  for (const Reply& item : *items) {
+    auto record = redis::to_record(item);
+    if (!record) return std::unexpected(record.error());
+    found.push_back(*std::move(record));
+  }
+  return found;
+}
+
+Result<std::vector<TaskRecord>> RedisStore::relatives(std::string_view kind, const TaskId& id) {
+  return records(function("relatives").add(kind, id.to_string()));
+}
+
+// ---- reading
+
+Result<Time> RedisStore::now() {
+  const auto millis = ask_number(function("clock"));
+  if (!millis) return std::unexpected(millis.error());
+  return Time(Millis(*millis));
+}
+
+Result<std::vector<std::optional<TaskRecord>>> RedisStore::read(std::span<const TaskId> ids, Parts parts) {
+  std::vector<std::optional<TaskRecord>> found;
+  if (ids.empty()) return found;
+  Command command = function("read");
+  command.add(parts == Parts::kAll ? "all" : "head");
+  for (const TaskId& id : ids) command.add(id.to_string());
+  const auto reply = ask(command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array_of(ids.size());
+  if (!items) return std::unexpected(items.error());
+  for (const Reply& item : *items) {
+    if (item.is_nil()) {
+      found.emplace_back();
+      continue;
+    }
+    auto record = redis::to_record(item);
+    if (!record) return std::unexpected(record.error());
+    found.emplace_back(*std::move(record));
+  }
+  return found;
+}
+
+Result<std::optional<TaskId>> RedisStore::find_request(const std::string& owner, const std::string& request_id) {
+  const auto reply = ask(function("find_request").add(redis::request_key(owner, request_id)));
+  if (!reply) return std::unexpected(reply.error());
+  const auto text = reply->as_maybe_text();
+  if (!text) return std::unexpected(text.error());
+  return *text ? TaskId::parse(**text) : std::nullopt;
+}
+
+Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const std::string& type,
+                                              const std::string& key) {
+  const auto reply = ask(function("find_dedupe").add(redis::dedupe_key(owner, type, key)));
+  if (!reply) return std::unexpected(reply.error());
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  DedupeMatches matches;
+  if (!(*parts)[0].is_nil()) {
+    auto newest = redis::to_record((*parts)[0]);
+    if (!newest) return std::unexpected(newest.error());
+    matches.newest = *std::move(newest);
+  }
+  const auto unfinished = (*parts)[1].as_array();
+  if (!unfinished) return std::unexpected(unfinished.error());
+  for (const Reply& item : *unfinished) {
+    auto record = redis::to_record(item);
+    if (!record) return std::unexpected(record.error());
+    matches.unfinished.push_back(*std::move(record));
+  }
+  return matches;
+}
+
+Result<std::int64_t> parse_cursor(const std::optional<std::string>& cursor) {
+  if (!cursor) return std::int64_t{1} << 52;
+  std::int64_t before = 0;
+  const char* end = cursor->data() + cursor->size();
+  const auto [stop, error] = std::from_chars(cursor->data(), end, before);
+  if (error != std::errc{} || stop != end || before < 0) {
+    return fail(ErrorCode::kInvalidArgument, "not a cursor: " + quoted_excerpt(*cursor));
+  }
+  return before;
+}
+
+Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+  const auto first = parse_cursor(cursor);
+  if (!first) return std::unexpected(first.error());
+  std::string states;
+  for (const TaskState state : filter.states) states += (states.empty() ? "," : "") + std::string(name_of(state)) + ",";
+  RecordPage page;
+  std::string before = std::to_string(*first);
+  // Each call looks at a bounded number of tasks. One more than the page holds tells whether there is another.
+  while (true) {
+    const auto wanted = limit + 1 - static_cast<int>(page.records.size());
+    const auto reply = ask(function("list").add(before, wanted, filter.type.value_or(""), filter.queue.value_or(""),
+                                                filter.owner.value_or(""), states, filter.tag.value_or(""),
+                                                filter.parent_id ? filter.parent_id->to_string() : ""));
+    if (!reply) return std::unexpected(reply.error());
+    const auto parts = reply->as_array_of(2);
+    if (!parts) return std::unexpected(parts.error());
+    const auto items = (*parts)[0].as_array();
+    const auto next = (*parts)[1].as_text();
+    if (!items || !next) return std::unexpected(!items ? items.error() : next.error());
+    for (const Reply& item : *items) {
+      const auto fields = item.as_array_of(2);
+      if (!fields) return std::unexpected(fields.error());
+      if (std::cmp_equal(page.records.size(), limit)) {
+        page.cursor = before;
+        return page;
+      }
+      auto record = redis::to_record((*fields)[1]);
+      if (!record) return std::unexpected(record.error());
+      before = std::string((*fields)[0].as_text().value_or(""));
+      page.records.push_back(*std::move(record));
+    }
+    if (next->empty()) return page;
+    before = std::string(*next);
+  }
+}
+
+Result<std::vector<RunSummary>> RedisStore::runs(const TaskId& id, int limit) {
+  const auto reply = ask(function("runs").add(id.to_string(), limit));
+  if (!reply) return std::unexpected(reply.error());
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  std::vector<RunSummary> runs;
+  if ((*parts)[0].is_nil()) return runs;
+  const auto record = redis::to_record((*parts)[0]);
+  if (!record) return std::unexpected(record.error());
+  const Task& task = record->task;
+  if (task.state == TaskState::kRunning) {
+    RunSummary current;
+    current.run = task.run;
+    current.generation = task.generation;
+    current.worker_id = task.worker_id.value_or("");
+    current.started_at = task.started_at.value_or(Time{});
+    runs.push_back(std::move(current));
+  }
+  const auto ended = (*parts)[1].as_array();
+  if (!ended) return std::unexpected(ended.error());
+  for (const Reply& item : *ended | std::views::reverse) {
+    if (std::cmp_equal(runs.size(), limit)) break;
+    const auto text = item.as_text();
+    if (!text) return std::unexpected(text.error());
+    auto run = redis::parse_run(*text);
+    if (!run) return std::unexpected(run.error());
+    runs.push_back(*std::move(run));
+  }
+  return runs;
+}
+
+Result<std::vector<Event>> RedisStore::events(std::int64_t after, int limit) {
+  const auto reply = ask(function("events").add(std::max<std::int64_t>(after, 0), limit));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<Event> events;
+  for (std::size_t i = 0; i + 1 < items->size(); i += 2) {
+    const auto seq = (*items)[i].as_integer();
+    const auto text = (*items)[i + 1].as_text();
+    if (!seq || !text) return std::unexpected(!seq ? seq.error() : text.error());
+    auto event = redis::parse_event(*seq, *text);
+    if (!event) return std::unexpected(event.error());
+    events.push_back(*std::move(event));
+  }
+  return events;
+}
+
+Result<std::int64_t> RedisStore::last_event_seq() {
+  return ask_number(function("last_event"));
+}
+
+Result<LogPage> RedisStore::log(const TaskId& id, std::int64_t after, int limit) {
+  const auto reply = ask(function("log").add(id.to_string(), std::max<std::int64_t>(after, 0), limit));
+  if (!reply) return std::unexpected(reply.error());
+  return redis::to_log_page(*reply);
+}
+
+Result<std::vector<std::int64_t>> RedisStore::counts(const std::string& scope) {
+  const auto reply = ask(function("count_scopes").add(scope));
+  if (!reply) return std::unexpected(reply.error());
+  const auto scopes = reply->as_array_of(1);
+  if (!scopes) return std::unexpected(scopes.error());
+  const auto states = (*scopes)[0].as_array_of(kTaskStateCount);
+  if (!states) return std::unexpected(states.error());
+  std::vector<std::int64_t> counts;
+  for (const Reply& state : *states) {
+    const auto count = state.as_integer();
+    if (!count) return std::unexpected(count.error());
+    counts.push_back(*count);
+  }
+  return counts;
+}
+
+Result<Backlog> RedisStore::backlog(std::span<const Serve> serves) {
+  Backlog backlog;
+  for (const Serve& serve : serves) {
+    const auto found = counts((serve.type ? "line:" : "queue:") + line_of(serve));
+    if (!found) return std::unexpected(found.error());
+    const auto of = [&](TaskState state) { return (*found)[static_cast<std::size_t>(state)]; };
+    backlog.waiting += of(TaskState::kPending) + of(TaskState::kStalled) + of(TaskState::kScheduled);
+    backlog.running += of(TaskState::kRunning);
+    backlog.blocked += of(TaskState::kBlocked);
+  }
+  return backlog;
+}
+
+// ---- writing
+
+Result<std::vector<Applied>> RedisStore::apply(std::span<const StepGroup> groups) {
+  std::vector<Applied> verdicts;
+  if (groups.empty()) return verdicts;
+  const bool adds = std::ranges::any_of(groups, [](const StepGroup& group) {
+    return std::ranges::any_of(group.steps, [](const Step& step) { return step.expected_revision == 0; });
+  });
+  Command command = function(adds ? "enqueue" : "apply");
+  redis::add_groups(command, groups);
+  const auto reply = ask(command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array_of(groups.size());
+  if (!items) return std::unexpected(items.error());
+  for (const Reply& item : *items) {
+    const auto verdict = item.as_integer();
+    if (!verdict) return std::unexpected(verdict.error());
+    CHECK(*verdict >= 0 && *verdict <= static_cast<int>(Applied::kQueueFull));
+    verdicts.push_back(static_cast<Applied>(*verdict));
+  }
+  committed();
+  return verdicts;
+}
+
+Result<Reply> RedisStore::ask_with_pool(const Command& command, std::span<const std::string> lines) {
+  constexpr std::string_view kNoPool = "NOPOOL";
+  auto reply = client_.call(command);
+  if (reply && reply->is_error() && reply->error_text().starts_with(kNoPool)) {
+    Command make = function("make_pool");
+    make.add(pool_of(lines));
+    for (const std::string& line : lines) make.add(line);
+    if (auto made = ask(make); !made) return made;
+    reply = client_.call(command);
+  }
+  if (reply && reply->is_error()) return std::unexpected(redis::error_of(*reply));
+  return reply;
+}
+
+Result<Claimed> RedisStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                                  const std::optional<ReservedSlots>& reserved) {
+  const std::vector<std::string> lines = lines_of(request.serves);
+  Command command = function("claim");
+  command.add(pool_of(lines), request.worker_id, request.lease.count(), request.n,
+              reserved ? reserved->rank : kPriorityMax, reserved ? reserved->n_others : 0);
+  for (const LeaseId& id : lease_ids) command.add(id.to_string());
+  const auto reply = ask_with_pool(command, lines);
+  if (!reply) return std::unexpected(reply.error());
+  const auto parts = reply->as_array_of(3);
+  if (!parts) return std::unexpected(parts.error());
+  const auto more = (*parts)[0].as_integer();
+  const auto items = (*parts)[2].as_array();
+  if (!more || !items) return std::unexpected(!more ? more.error() : items.error());
+  Claimed claimed;
+  claimed.more = *more != 0;
+  for (const Reply& item : *items) {
+    auto record = redis::to_claimed_record(item);
+    if (!record) return std::unexpected(record.error());
+    claimed.records.push_back(*std::move(record));
+  }
+  if (!claimed.records.empty()) committed();
+  return claimed;
+}
+
+Result<std::vector<Renewal>> RedisStore::renew(const std::string& worker_id, std::span<const Lease> leases,
+                                               Millis lease) {
+  Command command = function("renew");
+  command.add(worker_id, lease.count());
+  for (const Lease& held : leases) command.add(held.task.to_string(), held.id.to_string());
+  const auto reply = ask(renewals_, command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array_of(leases.size());
+  if (!items) return std::unexpected(items.error());
+  std::vector<Renewal> renewals;
+  for (const Reply& item : *items) {
+    const auto state = item.as_integer();
+    if (!state) return std::unexpected(state.error());
+    renewals.push_back({static_cast<LeaseState>(*state)});
+  }
+  return renewals;
+}
+
+Result<std::vector<bool>> RedisStore::note(std::span<const Note> notes) {
+  Command command = function("note");
+  command.add(options_.log_bytes_max);
+  for (const Note& note : notes) {
+    command.add(note.lease.task.to_string(), note.lease.id.to_string());
+    if (note.progress) {
+      json::Writer data;
+      data.begin_object().key("percent").number(note.progress->percent);
+      data.key("message").string(note.progress->message).end_object();
+      command.add(note.progress->percent, note.progress->message, std::move(data).take());
+    } else {
+      command.add("", "", "");
+    }
+    command.add(note.checkpoint ? "=" : "", note.checkpoint.value_or(""));
+    redis::add_log_pieces(command, note.log, options_.log_bytes_max);
+  }
+  const auto reply = ask(command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array_of(notes.size());
+  if (!items) return std::unexpected(items.error());
+  std::vector<bool> live;
+  for (const Reply& item : *items) live.push_back(item.as_integer().value_or(0) != 0);
+  committed();
+  return live;
+}
+
+// ---- gates and queues
+
+Result<std::vector<GateState>> RedisStore::gate_states(const Command& command) {
+  const auto reply = ask(command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<GateState> states;
+  for (const Reply& item : *items) {
+    const auto parts = item.as_array_of(5);
+    if (!parts) return std::unexpected(parts.error());
+    GateState state;
+    const auto record = (*parts)[1].as_text();
+    if (!record) return std::unexpected(record.error());
+    if (const std::size_t space = record->find(' '); space != std::string_view::npos) {
+      auto parsed = gate_from_json(record->substr(space + 1));
+      if (!parsed) return std::unexpected(parsed.error());
+      state.record = *std::move(parsed);
+      std::from_chars(record->data(), record->data() + space, state.record.revision);
+    }
+    state.record.name = std::string((*parts)[0].as_text().value_or(""));
+    state.use.in_use = (*parts)[2].as_integer().value_or(0);
+    state.use.rate_at_us = (*parts)[3].as_integer().value_or(0);
+    state.waiting_lanes = (*parts)[4].as_integer().value_or(0);
+    states.push_back(std::move(state));
+  }
+  return states;
+}
+
+Result<std::vector<GateState>> RedisStore::read_gates(std::span<const std::string> names) {
+  if (names.empty()) return std::vector<GateState>();
+  Command command = function("read_gates");
+  for (const std::string& name : names) command.add(name);
+  return gate_states(command);
+}
+
+Result<int> RedisStore::wake_gates() {
+  const auto woken = ask_number(function("wake_gates"));
+  if (!woken) return std::unexpected(woken.error());
+  if (*woken > 0) committed();
+  return static_cast<int>(*woken);
+}
+
+Result<std::optional<Standing>> RedisStore::standing(const TaskId& id) {
+  const auto reply = ask(function("standing").add(id.to_string()));
+  if (!reply) return std::unexpected(reply.error());
+  if (reply->is_nil()) return std::nullopt;
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  const auto gate = (*parts)[0].as_text();
+  const auto ahead = (*parts)[1].as_integer();
+  if (!gate || !ahead) return std::unexpected(!gate ? gate.error() : ahead.error());
+  Standing standing;
+  if (!gate->empty()) standing.parked_at = std::string(*gate);
+  standing.ahead = *ahead;
+  return standing;
+}
+
+Result<std::vector<QueueCounts>> RedisStore::queues() {
+  const auto reply = ask(function("queues"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::map<std::string, QueueCounts> queues;
+  for (std::size_t i = 0; i + 1 < items->size(); i += 2) {
+    // queue:NAME|state
+    std::string_view field = (*items)[i].as_text().value_or("");
+    field.remove_prefix(std::string_view("queue:").size());
+    const std::size_t bar = field.rfind('|');
+    const auto state = parse_task_state(field.substr(bar + 1));
+    const auto count = (*items)[i + 1].as_integer();
+    if (!state || !count) return fail(ErrorCode::kStoreDamaged, "unreadable counts", "redis.queues");
+    const std::string name(field.substr(0, bar));
+    QueueCounts& queue = queues[name];
+    queue.name = name;
+    queue.tasks[static_cast<std::size_t>(*state)] = *count;
+  }
+  std::vector<QueueCounts> found;
+  for (auto& [name, counts] : queues) found.push_back(std::move(counts));
+  return found;
+}
+
+// ---- sweeping
+
+Result<std::vector<TaskRecord>> RedisStore::lapsed(std::optional<Millis> silent_for, int limit) {
+  return records(function("lapsed").add(silent_for ? std::to_string(silent_for->count()) : "", limit));
+}
+
+Result<std::optional<Millis>> RedisStore::next_wake() {
+  const auto reply = ask(function("next_wake"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto text = reply->as_text();
+  if (!text) return std::unexpected(text.error());
+  if (text->empty()) return std::nullopt;
+  const auto millis = reply->as_integer();
+  if (!millis) return std::unexpected(millis.error());
+  return Millis(*millis);
+}
+
+Result<int> RedisStore::expire(const Retention& retention, int limit) {
+  const auto gone = ask_number(function("expire").add(retention.age.count(), retention.tasks_max, retention.bytes_max,
+                                                      retention.event_age.count(), retention.events_max, limit));
+  if (!gone) return std::unexpected(gone.error());
+  if (*gone > 0) committed();
+  return static_cast<int>(*gone);
+}
+
+// ---- the fleet
+
+Status RedisStore::register_worker(const WorkerInfo& worker) {
+  json::Writer info;
+  info.begin_object().key("version").string(worker.version).key("capacity").number(worker.capacity);
+  info.key("serves").begin_array();
+  for (const Serve& serve : worker.serves) {
+    info.begin_array().string(serve.queue);
+    serve.type ? info.string(*serve.type) : info.null();
+    info.end_array();
+  }
+  info.end_array().end_object();
+  const auto reply =
+      ask(function("register_worker").add(worker.id, std::move(info).take(), worker.draining ? "1" : "0"));
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Status RedisStore::unregister_worker(const std::string& worker_id) {
+  const auto reply = ask(function("unregister_worker").add(worker_id));
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Status read_worker_info(std::string_view json, WorkerInfo& worker) {
+  const auto info = json::parse(json);
+  if (!info) return std::unexpected(info.error());
+  if (const json::Value* version = info->find("version"); version != nullptr && version->as_string() != nullptr) {
+    worker.version = *version->as_string();
+  }
+  if (const json::Value* capacity = info->find("capacity"); capacity != nullptr) {
+    worker.capacity = static_cast<int>(capacity->as_int().value_or(1));
+  }
+  const json::Value* serves = info->find("serves");
+  if (serves == nullptr || serves->as_array() == nullptr) return {};
+  for (const json::Value& item : *serves->as_array()) {
+    const json::Value::Array* pair = item.as_array();
+    if (pair == nullptr || pair->size() != 2 || (*pair)[0].as_string() == nullptr) continue;
+    Serve serve{*(*pair)[0].as_string(), std::nullopt};
+    if ((*pair)[1].as_string() != nullptr) serve.type = *(*pair)[1].as_string();
+    worker.serves.push_back(std::move(serve));
+  }
+  return {};
+}
+
+Result<std::vector<WorkerInfo>> RedisStore::workers() {
+  const auto reply = ask(function("workers"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<WorkerInfo> workers;
+  for (const Reply& item : *items) {
+    const auto parts = item.as_array_of(2);
+    if (!parts) return std::unexpected(parts.error());
+    const auto fields = (*parts)[1].as_array();
+    if (!fields) return std::unexpected(fields.error());
+    WorkerInfo worker;
+    worker.id = std::string((*parts)[0].as_text().value_or(""));
+    for (std::size_t i = 0; i + 1 < fields->size(); i += 2) {
+      const std::string_view name = (*fields)[i].as_text().value_or("");
+      const Reply& value = (*fields)[i + 1];
+      if (name == "registered_at") worker.registered_at = Time(Millis(value.as_integer().value_or(0)));
+      if (name == "last_beat_at") worker.last_beat_at = Time(Millis(value.as_integer().value_or(0)));
+      if (name == "draining") worker.draining = value.as_integer().value_or(0) != 0;
+      if (name != "info") continue;
+      if (auto status = read_worker_info(value.as_text().value_or("{}"), worker); !status) {
+        return std::unexpected(status.error());
+      }
+    }
+    workers.push_back(std::move(worker));
+  }
+  std::ranges::sort(workers, [](const WorkerInfo& a, const WorkerInfo& b) {
+    return std::tie(a.registered_at, a.id) < std::tie(b.registered_at, b.id);
+  });
+  return workers;
+}
+
+Result<std::vector<std::string>> RedisStore::forget_workers(Millis silent_for) {
+  const auto reply = ask(function("forget_workers").add(silent_for.count()));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<std::string> gone;
+  for (const Reply& item : *items) gone.emplace_back(item.as_text().value_or(""));
+  return gone;
+}
+
+Result<Config> RedisStore::config() {
+  const auto reply = ask(function("config"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  const auto version = (*parts)[0].as_integer();
+  const auto document = (*parts)[1].as_text();
+  if (!version || !document) return std::unexpected(!version ? version.error() : document.error());
+  return Config{*version, std::string(*document)};
+}
+
+Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based_on_version,
+                                    std::span<const GateStep> gates, const Weights& weights) {
+  Command command = function("put_config");
+  command.add(based_on_version, document, (weights.owners.size() + 1) * 2, "*", weights.others);
+  for (const auto& [owner, weight] : weights.owners) command.add(owner, weight);
+  redis::add_gate_steps(command, gates);
+  const auto done = ask_number(command);
+  if (!done) return std::unexpected(done.error());
+  if (*done != 0) committed();
+  return *done != 0;
+}
+
+Result<std::vector<Finding>> RedisStore::fsck(FsckMode /*mode*/) {
+  return std::vector<Finding>();
+}
+
+// ---- waiting
+
+void RedisStore::committed() {
+  const std::lock_guard lock(change_mutex_);
+  ++changes_;
+  changed_.notify_all();
+}
+
+std::uint64_t RedisStore::changes() {
+  const std::lock_guard lock(change_mutex_);
+  return changes_;
+}
+
+void RedisStore::wait_for_change(std::uint64_t seen, Millis timeout) {
+  const MonoTime until = system_clock().mono() + timeout;
+  while (true) {
+    {
+      std::unique_lock lock(change_mutex_);
+      const Millis left = std::min(kLookEvery, until - system_clock().mono());
+      if (changed_.wait_for(lock, left, [&] { return changes_ != seen; })) return;
+    }
+    const auto last = last_event_seq();
+    const std::lock_guard lock(change_mutex_);
+    if (last && *last != last_event_seen_) {
+      last_event_seen_ = *last;
+      ++changes_;
+      changed_.notify_all();
+      return;
+    }
+    if (system_clock().mono() >= until) return;
+  }
+}
+
+void RedisStore::wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) {
+  if (changes() != seen) return;
+  const std::vector<std::string> lines = lines_of(serves);
+  const redis::Interrupt never;
+  const double seconds = static_cast<double>(timeout.count()) / 1000;
+  const Command pop("BLPOP", key_ + "tokens:" + pool_of(lines), fmt::format("{:.3f}", std::max(seconds, 0.001)));
+  const auto token = client_.blocking_call(pop, timeout, never);
+  if (token && !token->is_nil()) committed();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_redis(RedisOptions options) {
+  auto store = std::make_unique<RedisStore>(std::move(options));
+  if (auto status = store->open(); !status) return std::unexpected(status.error());
+  return store;
+}
+
+}  // namespace drover

@@ -1,0 +1,19 @@
+// Runs and events as Redis keeps them: one line of text each.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/step.h"
+#include "drover/error.h"
+
+namespace drover::redis {
+
+// "run|generation|outcome|JSON of error, exit code and note". The functions put worker|started|ended| before it.
+[[nodiscard]] std::string run_end_text(const RunEnd& end, int run, int generation);
+[[nodiscard]] Result<RunSummary> parse_run(std::string_view text);
+
+// "at|name|task|queue|rank|owner|type|cost|gates|state|run|generation|data"
+[[nodiscard]] Result<Event> parse_event(std::int64_t seq, std::string_view text);
+
+}  // namespace drover::redis
