@@ -31,11 +31,9 @@ Table findings_table(const std::vector<Finding>& findings) {
   return table;
 }
 
-// Pages that cannot be read are beyond what the records know of each other.
-constexpr std::string_view kBeyondRepair =
-    "fsck cannot mend damaged pages: stop all workers, keep a copy of the file, then restore a backup, or save what "
-    "can "
-    "be read: sqlite3 drover.db .recover | sqlite3 new.db";
+constexpr std::string_view kDamageAdvice =
+    "pages are damaged: stop all workers and keep a copy; --repair mends indexes, for more restore a backup, or save "
+    "what can be read: sqlite3 drover.db .recover | sqlite3 new.db";
 
 bool is_page_damage(const Finding& finding) {
   return finding.code == "database_damaged" && !finding.repaired;
@@ -47,11 +45,7 @@ int run(const FsckOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
   const auto findings = (*opened)->queue().fsck(options.mode);
-  if (!findings) {
-    const bool damaged = findings.error().code == ErrorCode::kStoreDamaged;
-    return context.fail(damaged ? Error{ErrorCode::kStoreDamaged, std::string(kBeyondRepair), "fsck"}
-                                : findings.error());
-  }
+  if (!findings) return context.fail(findings.error());
   const auto open = std::ranges::count(*findings, false, &Finding::repaired);
   if (options.format == Format::kJson) {
     context.out.line(findings_json(*findings));
@@ -59,7 +53,7 @@ int run(const FsckOptions& options, Context& context) {
     context.out.write(findings_table(*findings).render(context.out.look()));
   }
   context.say(findings->empty() ? "clean" : fmt::format("{} findings, {} not repaired", findings->size(), open));
-  if (std::ranges::any_of(*findings, is_page_damage)) context.say(kBeyondRepair);
+  if (std::ranges::any_of(*findings, is_page_damage)) context.say(kDamageAdvice);
   return open == 0 ? kExitOk : kExitError;
 }
 

@@ -24,6 +24,8 @@ void throw_failure(sqlite3* db, int result, std::string_view what) {
   const int extended = db != nullptr ? sqlite3_extended_errcode(db) : result;
   const int code = (extended & 0xff) == (result & 0xff) ? extended : result;
   const char* text = db != nullptr && code == extended ? sqlite3_errmsg(db) : sqlite3_errstr(result);
+  // Which statement happens to meet a damaged page says nothing.
+  if ((code & 0xff) == SQLITE_CORRUPT) throw SqliteFailure(code, text);
   throw SqliteFailure(code, fmt::format("{} ({}, in: {})", text, code, what));
 }
 

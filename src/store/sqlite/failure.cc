@@ -14,7 +14,9 @@ Meaning meaning_of(const SqliteFailure& failure) {
   if (is_disk_full(failure)) return {ErrorCode::kDiskFull, "the disk is full"};
   switch (failure.primary_code()) {
     case SQLITE_CORRUPT:
-      return {ErrorCode::kStoreDamaged, "the database is damaged; stop all workers, keep a copy and run drover fsck"};
+      return {ErrorCode::kStoreDamaged,
+              "the database is damaged; stop all workers and keep a copy; drover fsck --repair mends indexes, for more "
+              "restore a backup, or save what can be read: sqlite3 drover.db .recover | sqlite3 new.db"};
     case SQLITE_NOTADB:
       return {ErrorCode::kStoreDamaged, "the file is no database; name another one, or restore it from a backup"};
     case SQLITE_BUSY:

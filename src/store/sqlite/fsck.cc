@@ -156,7 +156,7 @@ void collect(std::vector<Finding>& all, Body body) {
     all.insert(all.end(), found.begin(), found.end());
   } catch (const SqliteFailure& failure) {
     if (failure.primary_code() != SQLITE_CORRUPT) throw;
-    all.push_back({"database_damaged", sqlite3_errstr(failure.primary_code())});
+    all.push_back({"database_damaged", failure.what()});
   }
 }
 
