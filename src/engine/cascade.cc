@@ -16,14 +16,15 @@ Result<std::optional<TaskRecord>> RecordView::find(const TaskId& id, Parts parts
   auto read = store_.read(std::span(&id, 1), parts);
   if (!read) return std::unexpected(read.error());
   auto record = std::move(read->front());
-  if (const auto it = known_.find(id); it != known_.end() && it->second && record) {
+  std::optional<TaskRecord>& known = known_[id];
+  if (known && record) {
     // Decided on already: the head is newer than the store's, the body is the store's.
-    TaskRecord merged = *it->second;
+    TaskRecord merged = *known;
     merged.task.depends_on = record->task.depends_on;
     merged.task.fallback_result = record->task.fallback_result;
     return merged;
   }
-  known_[id] = record;
+  known = record;
   return record;
 }
 
@@ -43,7 +44,9 @@ Result<std::vector<TaskRecord>> RecordView::overlay(Result<std::vector<TaskRecor
   if (!stored) return stored;
   for (TaskRecord& record : *stored) {
     const auto it = known_.find(record.task.id);
-    if (it != known_.end() && it->second) record = *it->second;
+    if (it == known_.end()) continue;
+    const std::optional<TaskRecord>& known = it->second;
+    if (known) record = *known;
   }
   return stored;
 }
@@ -76,6 +79,10 @@ void Cascade::add(Step step) {
   if (first.result == Step::ResultWrite::kReplace && step.result == Step::ResultWrite::kKeep) {
     step.result = first.result;
     step.next.task.result = first.next.task.result;
+  }
+  if (first.payload == Step::PayloadWrite::kReplace && step.payload == Step::PayloadWrite::kKeep) {
+    step.payload = first.payload;
+    step.next.task.payload = first.next.task.payload;
   }
   step.events.insert(step.events.begin(), first.events.begin(), first.events.end());
   if (first.run_end) step.run_end = first.run_end;
@@ -218,16 +225,18 @@ Status Cascade::follow_retry(const TaskRecord& retried) {
 
 // Counts the dependent's parents afresh. Another parent that ended meanwhile keeps it ended, now on that one's account.
 Status Cascade::revive(const TaskRecord& dependent, const TaskId& parent) {
-  auto whole = view_.find(dependent.task.id, Parts::kAll);
-  if (!whole) return std::unexpected(whole.error());
-  CHECK(whole->has_value());
+  const auto read = view_.find(dependent.task.id, Parts::kAll);
+  if (!read) return std::unexpected(read.error());
+  const std::optional<TaskRecord>& whole = *read;
+  CHECK(whole.has_value());
   int unmet = 0;
-  for (const TaskId& id : (*whole)->task.depends_on) {
-    auto found = view_.find(id, Parts::kHead);
+  for (const TaskId& id : whole->task.depends_on) {
+    const auto found = view_.find(id, Parts::kHead);
     if (!found) return std::unexpected(found.error());
-    if (!*found) continue;  // retention took it: it had ended
+    const std::optional<TaskRecord>& stored = *found;
+    if (!stored) continue;  // retention took it: it had ended
     const TaskRecord* newer = decided(id);
-    const TaskState state = newer != nullptr ? newer->task.state : (*found)->task.state;
+    const TaskState state = newer != nullptr ? newer->task.state : stored->task.state;
     if (id != parent && is_terminal(state) && !parent_is_done(state, dependent.task.on_parent_failure)) {
       Step step;
       step.next = dependent;

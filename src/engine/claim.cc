@@ -1,6 +1,8 @@
 // Claim, renew and what a running task says of itself.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "core/spec_check.h"
@@ -11,6 +13,7 @@ namespace drover {
 namespace {
 
 constexpr int kClaimMax = 1'000;
+constexpr int kClaimCallsMax = 64;
 constexpr int kEarlierRunsMax = 10;
 
 Status check_worker_id(std::string_view id) {
@@ -23,18 +26,47 @@ Status check_claim(const ClaimRequest& request) {
   if (request.n < 1 || request.n > kClaimMax) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("a claim takes 1 to {} tasks, not {}", kClaimMax, request.n));
   }
+  if (request.capacity < 0) return fail(ErrorCode::kInvalidArgument, "a worker's capacity is not negative");
   if (request.serves.empty()) return fail(ErrorCode::kInvalidArgument, "a claim must name a queue or a type");
   return check_lease_length(request.lease);
 }
 
+// Of the queues that it serves the one that sets most slots aside decides. A worker always has a slot for everybody:
+// one with a single slot would else never do what is not urgent.
+std::optional<ReservedSlots> reserved_slots(const ClaimRequest& request, const Policy& policy) {
+  if (request.capacity == 0) return std::nullopt;
+  const Reserve* most = nullptr;
+  for (const Serve& serve : request.serves) {
+    const auto queue = policy.queues.find(serve.queue);
+    if (queue == policy.queues.end() || !queue->second.reserve) continue;
+    if (most == nullptr || queue->second.reserve->slots > most->slots) most = &*queue->second.reserve;
+  }
+  if (most == nullptr) return std::nullopt;
+  const auto is_other = [&](int priority) { return priority > most->priority; };
+  const auto running = static_cast<int>(std::ranges::count_if(request.running_priorities, is_other));
+  const int for_others = std::max(1, request.capacity - most->slots);
+  return ReservedSlots{.rank = most->priority, .n_others = std::clamp(for_others - running, 0, request.n)};
+}
+
 }  // namespace
 
-Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
-  if (auto valid = check_claim(request); !valid) return std::unexpected(valid.error());
+// One call of the store does a bounded amount of work: as long as it only parks and wakes lanes, it is asked again.
+Result<Claimed> Engine::claim_records(const ClaimRequest& request) {
+  auto policy = this->policy();
+  if (!policy) return std::unexpected(policy.error());
   std::vector<LeaseId> lease_ids;
   lease_ids.reserve(static_cast<std::size_t>(request.n));
   for (int i = 0; i < request.n; ++i) lease_ids.push_back(new_lease_id(rng_));
-  auto taken = store_.claim(request, lease_ids, std::nullopt);
+  const auto reserved = reserved_slots(request, **policy);
+  for (int call = 1;; ++call) {
+    auto taken = store_.claim(request, lease_ids, reserved);
+    if (!taken || !taken->records.empty() || !taken->more || call == kClaimCallsMax) return taken;
+  }
+}
+
+Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
+  if (auto valid = check_claim(request); !valid) return std::unexpected(valid.error());
+  auto taken = claim_records(request);
   if (!taken) return std::unexpected(taken.error());
 
   std::vector<ClaimedTask> claimed;

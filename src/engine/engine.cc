@@ -33,8 +33,9 @@ std::unexpected<Error> too_much_contention(std::string_view verb) {
 Result<Task> Engine::get(const TaskId& id) {
   auto records = store_.read(std::span(&id, 1), Parts::kAll);
   if (!records) return std::unexpected(records.error());
-  if (!records->front()) return no_such_task(id);
-  return std::move(records->front()->task);
+  std::optional<TaskRecord>& record = records->front();
+  if (!record) return no_such_task(id);
+  return std::move(record->task);
 }
 
 Result<std::vector<RunSummary>> Engine::runs(const TaskId& id) {
@@ -77,19 +78,6 @@ Result<Backlog> Engine::backlog(std::span<const Serve> serves) {
 }
 
 Result<Config> Engine::config() {
-  return store_.config();
-}
-
-Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based_on_version) {
-  if (auto parsed = parse_policy(document); !parsed) return std::unexpected(parsed.error());
-  auto stored = store_.put_config(document, based_on_version, {}, {});
-  if (!stored) return std::unexpected(stored.error());
-  if (!*stored) {
-    return drover::fail(ErrorCode::kWrongState,
-                        fmt::format("the configuration is no longer at version {}: someone else changed it; look at "
-                                    "`drover config show` and apply again",
-                                    based_on_version));
-  }
   return store_.config();
 }
 

@@ -42,20 +42,19 @@ class Engine final : public TaskQueue {
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
 
-  Result<std::vector<GateStatus>> gates() override { return drover::fail(ErrorCode::kInternal, "no gates yet"); }
-  Result<GateStatus> set_gate(const GateOrder& /*order*/) override {
-    return drover::fail(ErrorCode::kInternal, "no gates yet");
-  }
-  Result<std::vector<QueueStatus>> queues() override { return drover::fail(ErrorCode::kInternal, "no gates yet"); }
-  Result<Explanation> explain(const TaskId& /*id*/) override {
-    return drover::fail(ErrorCode::kInternal, "no gates yet");
-  }
+  Result<std::vector<GateStatus>> gates() override;
+  Result<GateStatus> set_gate(const GateOrder& order) override;
+  Result<std::vector<QueueStatus>> queues() override;
+  Result<Explanation> explain(const TaskId& id) override;
   Result<Config> config() override;
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
 
   std::uint64_t changes() override { return store_.changes(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override { store_.wait_for_change(seen, timeout); }
+  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override {
+    store_.wait_for_work(serves, seen, timeout);
+  }
 
   // The policy in force: what the store's document says. Parsed once per version.
   Result<std::shared_ptr<const Policy>> policy();
@@ -63,7 +62,9 @@ class Engine final : public TaskQueue {
  private:
   friend class Sweepers;
 
+  Result<Claimed> claim_records(const ClaimRequest& request);
   Status write_note(Note note);
+  Status align_gates(const Policy& policy);
 
   Store& store_;
   Rng& rng_;

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "base/check.h"
 #include "engine/batch.h"
 #include "engine/cascade.h"
+#include "engine/dedupe.h"
 #include "engine/engine.h"
 #include "engine/spec.h"
 
@@ -17,18 +19,18 @@ namespace {
 class Enqueue {
  public:
   Enqueue(Store& store, Rng& rng, const Policy& policy, Time now)
-      : store_(store), policy_(policy), now_(now), view_(store), cascade_(view_, rng, policy, now) {}
+      : store_(store),
+        policy_(policy),
+        now_(now),
+        view_(store),
+        cascade_(view_, rng, policy, now),
+        dedupe_(store, view_, cascade_, policy.limits, now) {}
 
   Result<std::vector<Enqueued>> decide(std::span<const TaskSpec> specs, std::span<const BatchItem> items);
   Status check_spawner(const Lease& lease);
 
-  // Empty when every item was an exact replay.
-  StepGroup take() {
-    StepGroup group = cascade_.take();
-    if (!group.steps.empty())
-      group.capacity = Capacity{policy_.limits.max_waiting, policy_.limits.max_waiting_per_owner};
-    return group;
-  }
+  // Empty when every item was there already.
+  StepGroup take();
 
  private:
   Result<Enqueued> add_item(const TaskSpec& spec, const BatchItem& item);
@@ -44,9 +46,28 @@ class Enqueue {
   Time now_;
   RecordView view_;
   Cascade cascade_;
+  Dedupe dedupe_;
   std::vector<TaskId> ids_by_index_;
   std::map<std::pair<std::string, std::string>, TaskId> requests_;  // of this group: owner and request id
 };
+
+// Room is asked for only by what is new.
+StepGroup Enqueue::take() {
+  StepGroup group = cascade_.take();
+  group.dedupes = dedupe_.take_guards();
+  std::set<std::string> queues;
+  for (const Step& step : group.steps) {
+    if (step.expected_revision == 0) queues.insert(step.next.task.queue);
+  }
+  if (queues.empty()) return group;
+  group.capacity = Capacity{policy_.limits.max_waiting, policy_.limits.max_waiting_per_owner};
+  for (const std::string& queue : queues) {
+    const auto found = policy_.queues.find(queue);
+    if (found == policy_.queues.end() || !found->second.max_waiting) continue;
+    group.capacity->waiting_per_queue_max.emplace_back(queue, *found->second.max_waiting);
+  }
+  return group;
+}
 
 Status Enqueue::check_spawner(const Lease& lease) {
   auto spawner = current(lease.task, "the spawning task");
@@ -154,6 +175,12 @@ Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) 
     ids_by_index_[item.index] = (*first)->task.id;
     return Enqueued{(*first)->task.id, (*first)->task.state, true};
   }
+  auto match = dedupe_.find(*record, spec.dedupe_window);
+  if (!match) return std::unexpected(match.error());
+  if (*match) {
+    ids_by_index_[item.index] = (*match)->task.id;
+    return Enqueued{(*match)->task.id, (*match)->task.state, true};
+  }
   ids_by_index_[item.index] = item.id;
   if (record->task.request_id) requests_.emplace(std::pair(record->task.owner, *record->task.request_id), item.id);
   std::optional<TaskId> ended;
@@ -165,7 +192,9 @@ Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) 
     if (auto status = cascade_.run(blocked, trigger::ParentEnded{*ended}); !status)
       return std::unexpected(status.error());
   }
-  return Enqueued{item.id, cascade_.decided(item.id)->task.state, false};
+  const TaskRecord& stored = *cascade_.decided(item.id);
+  dedupe_.made(stored);
+  return Enqueued{item.id, stored.task.state, false};
 }
 
 Result<std::vector<Enqueued>> Enqueue::decide(std::span<const TaskSpec> specs, std::span<const BatchItem> items) {
@@ -193,6 +222,15 @@ Status check_batch(std::span<const TaskSpec> group, const Policy& policy) {
                                                        group.size(), policy.limits.batch_tasks));
   }
   return {};
+}
+
+std::unexpected<Error> queue_full(const Capacity& capacity) {
+  std::string limits = fmt::format("{} in all and {} of one owner (limits.max_waiting, limits.max_waiting_per_owner)",
+                                   capacity.waiting_max, capacity.waiting_per_owner_max);
+  for (const auto& [queue, waiting_max] : capacity.waiting_per_queue_max) {
+    limits += fmt::format(", {} in {} (queues.{}.max_waiting)", waiting_max, queue, queue);
+  }
+  return fail(ErrorCode::kQueueFull, fmt::format("too many tasks wait: at most {}; nothing was stored", limits));
 }
 
 Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy& policy, const Lease* spawner,
@@ -230,10 +268,7 @@ Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy
                     "a task with this id exists already; let Drover choose the id, or use a request id to repeat a "
                     "request safely");
       case Applied::kQueueFull:
-        return fail(ErrorCode::kQueueFull,
-                    fmt::format("too many tasks wait: at most {} in all and {} of one owner (limits.max_waiting, "
-                                "limits.max_waiting_per_owner); nothing was stored",
-                                policy.limits.max_waiting, policy.limits.max_waiting_per_owner));
+        return queue_full(*steps.capacity);
     }
   }
   return too_much_contention("enqueue");

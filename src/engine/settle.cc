@@ -1,11 +1,15 @@
 // Settle: a run ended, as its worker reports it. The fence is here: only the live lease may speak.
 #include <fmt/format.h>
 
+#include <map>
+#include <numeric>
+
 #include "base/json.h"
 #include "base/planted_bug.h"
 #include "base/text.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
+#include "engine/run_end_gates.h"
 
 namespace drover {
 
@@ -59,18 +63,113 @@ Status check_fence(const TaskRecord& record, const Lease& lease) {
   return {};
 }
 
-// The group for one item, decided on top of the items before it.
-Result<StepGroup> decide_item(const Settlement& item, const Trigger& trigger, RecordView& view, Rng& rng,
-                              const Policy& policy, Time now) {
-  const auto found = view.find(item.lease.task, Parts::kHead);
-  if (!found) return std::unexpected(found.error());
-  const std::optional<TaskRecord>& record = *found;
-  if (!record) return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", item.lease.task.to_string()));
-  if (auto fence = check_fence(*record, item.lease); !fence) return std::unexpected(fence.error());
-  Cascade cascade(view, rng, policy, now);
-  if (auto status = cascade.run(*record, trigger); !status) return std::unexpected(status.error());
-  return cascade.take();
-}
+// One attempt at settling a batch: everything that is read and decided between two compare-and-sets.
+class Settle {
+ public:
+  // A group of steps, and the items that it settles.
+  struct Decided {
+    StepGroup group;
+    std::vector<std::size_t> items;
+  };
+
+  Settle(Store& store, Rng& rng, const Policy& policy, Time now, std::span<const Settlement> items)
+      : store_(store), rng_(rng), policy_(policy), now_(now), items_(items), view_(store), gates_(policy, now) {}
+
+  // Answers as if every group were applied. What cannot be settled is answered with its error and is in no group.
+  Result<std::vector<Decided>> decide(std::span<const std::size_t> open, std::vector<Result<TaskState>>& answers) {
+    if (auto status = read(open); !status) return std::unexpected(status.error());
+    std::vector<Decided> all;
+    std::vector<std::size_t> together;
+    for (const std::size_t i : open) {
+      const auto task = tasks_.find(i);
+      if (task != tasks_.end() && gates_.moves_gates(task->second, items_[i])) {
+        together.push_back(i);
+        continue;
+      }
+      all.push_back(decide_group(std::span(&i, 1), answers));
+      if (task != tasks_.end()) all.back().group.gates = gates_.checks(task->second, items_[i]);
+    }
+    if (!together.empty()) {
+      all.push_back(decide_group(together, answers));
+      all.back().group.gates = gates_.take_steps();
+    }
+    std::erase_if(all, [](const Decided& decided) { return decided.items.empty(); });
+    return all;
+  }
+
+ private:
+  Status read(std::span<const std::size_t> open) {
+    std::vector<TaskId> ids;
+    for (const std::size_t i : open) ids.push_back(items_[i].lease.task);
+    if (auto read = view_.prefetch(ids); !read) return read;
+    for (const std::size_t i : open) {
+      // A lease that ended has no say about gates either; its item is answered when its turn comes.
+      auto record = live_record(items_[i].lease);
+      if (!record) continue;
+      gates_.announce(record->task, items_[i]);
+      tasks_.emplace(i, std::move(record->task));
+    }
+    return gates_.read(store_);
+  }
+
+  static Result<TaskRecord> fenced(const TaskRecord& record, const Lease& lease) {
+    if (auto fence = check_fence(record, lease); !fence) return std::unexpected(fence.error());
+    return record;
+  }
+
+  Result<TaskRecord> live_record(const Lease& lease) {
+    const auto found = view_.find(lease.task, Parts::kHead);
+    if (!found) return std::unexpected(found.error());
+    const std::optional<TaskRecord>& record = *found;
+    if (!record) return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", lease.task.to_string()));
+    return fenced(*record, lease);
+  }
+
+  Decided decide_group(std::span<const std::size_t> group, std::vector<Result<TaskState>>& answers) {
+    Cascade cascade(view_, rng_, policy_, now_);
+    Decided decided;
+    for (const std::size_t i : group) {
+      auto state = decide_item(items_[i], cascade);
+      if (state) decided.items.push_back(i);
+      answers[i] = std::move(state);
+      if (failed_) return abandon(group, answers);
+    }
+    decided.group = cascade.take();
+    return decided;
+  }
+
+  // The store failed in the middle of a decision: nothing of the group is known.
+  Decided abandon(std::span<const std::size_t> group, std::vector<Result<TaskState>>& answers) {
+    for (const std::size_t i : group) answers[i] = std::unexpected(*failed_);
+    failed_.reset();
+    return {};
+  }
+
+  Result<TaskState> decide_item(const Settlement& item, Cascade& cascade) {
+    const TaskId& id = item.lease.task;
+    auto trigger = trigger_of(item, policy_.limits);
+    if (!trigger) return std::unexpected(trigger.error());
+    const TaskRecord* decided = cascade.decided(id);
+    auto record = decided != nullptr ? fenced(*decided, item.lease) : live_record(item.lease);
+    if (!record) return std::unexpected(record.error());
+    if (auto status = cascade.run(*record, *trigger); !status) {
+      if (cascade.decided(id) != nullptr) failed_ = status.error();
+      return std::unexpected(status.error());
+    }
+    if (gates_.moves_gates(record->task, item)) gates_.tell(record->task, item);
+    return cascade.decided(id)->task.state;
+  }
+
+  Store& store_;
+  Rng& rng_;
+  const Policy& policy_;
+  Time now_;
+  std::span<const Settlement> items_;
+  RecordView view_;
+  RunEndGates gates_;
+  std::map<std::size_t, Task> tasks_;  // of the items whose lease is live
+  std::optional<Error> failed_;
+};
 
 }  // namespace
 
@@ -81,40 +180,29 @@ std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items)
     return answers;
   };
   std::vector<std::size_t> open(items.size());
-  for (std::size_t i = 0; i < items.size(); ++i) open[i] = i;
-  auto policy = this->policy();
-  if (!policy) return fail_rest(open, policy.error());
+  std::iota(open.begin(), open.end(), std::size_t{0});
 
   for (int attempt = 0; attempt < kDecideTriesMax && !open.empty(); ++attempt) {
+    auto policy = this->policy();
+    if (!policy) return fail_rest(open, policy.error());
     auto now = store_.now();
     if (!now) return fail_rest(open, now.error());
-    RecordView view(store_);
-    std::vector<TaskId> ids;
-    for (const std::size_t i : open) ids.push_back(items[i].lease.task);
-    if (auto read = view.prefetch(ids); !read) return fail_rest(open, read.error());
-
-    std::vector<StepGroup> groups;
-    std::vector<std::size_t> sent;
-    for (const std::size_t i : open) {
-      auto trigger = trigger_of(items[i], (*policy)->limits);
-      auto group =
-          trigger ? decide_item(items[i], *trigger, view, rng_, **policy, *now) : std::unexpected(trigger.error());
-      if (!group) {
-        answers[i] = std::unexpected(group.error());
-        continue;
-      }
-      answers[i] = group->steps.front().next.task.state;
-      groups.push_back(std::move(*group));
-      sent.push_back(i);
-    }
+    Settle settle(store_, rng_, **policy, *now, items);
+    auto decided = settle.decide(open, answers);
+    if (!decided) return fail_rest(open, decided.error());
     open.clear();
-    if (groups.empty()) break;
+    if (decided->empty()) break;
+    std::vector<StepGroup> groups;
+    for (Settle::Decided& one : *decided) groups.push_back(std::move(one.group));
     auto applied = store_.apply(groups);
-    if (!applied) return fail_rest(sent, applied.error());
-    for (std::size_t k = 0; k < sent.size(); ++k) {
-      if ((*applied)[k] == Applied::kDone) continue;
-      answers[sent[k]] = too_much_contention("settle");
-      open.push_back(sent[k]);
+    for (std::size_t k = 0; k < groups.size(); ++k) {
+      const std::vector<std::size_t>& settled = (*decided)[k].items;
+      if (!applied) {
+        fail_rest(settled, applied.error());
+      } else if ((*applied)[k] != Applied::kDone) {
+        fail_rest(settled, too_much_contention("settle").error());
+        open.insert(open.end(), settled.begin(), settled.end());
+      }
     }
   }
   return answers;

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/sha256.h"
+#include "core/dedupe.h"
+#include "core/lane.h"
 #include "core/spec_check.h"
 
 namespace drover {
@@ -38,6 +42,33 @@ std::optional<Time> deadline_of(const TaskSpec& spec, const TypePolicy& type, Ti
   if (spec.deadline) return now + *spec.deadline;
   if (type.deadline) return now + *type.deadline;
   return std::nullopt;
+}
+
+// Its own gates, in the order in which they are asked.
+std::vector<std::string> gates_from(const TaskSpec& spec, const TypePolicy& type) {
+  std::vector<std::string> gates;
+  for (const std::string& lock : spec.locks) gates.push_back("lock:" + lock);
+  std::ranges::sort(gates);
+  if (type.provider) gates.insert(gates.begin(), "provider:" + *type.provider);
+  return gates;
+}
+
+// A cost that no burst ever allows would wait for ever.
+Status check_cost(const Task& task, const Policy& policy) {
+  for (const std::string& gate : gates_of(task)) {
+    const auto rate = policy.gate(gate).rate;
+    if (!rate || task.cost <= rate->burst) continue;
+    return fail(ErrorCode::kLimitExceeded,
+                fmt::format("cost: is {}; the rate of {} lets at most {} go at once", task.cost, gate, rate->burst));
+  }
+  return {};
+}
+
+// A key alone asks for one at a time; a mode alone speaks of the same type and payload.
+void choose_dedupe(Task& task, const TaskSpec& spec) {
+  if (!spec.dedupe && !spec.dedupe_key) return;
+  task.dedupe = spec.dedupe.value_or(DedupeMode::kSingleFlight);
+  task.dedupe_key = spec.dedupe_key ? *spec.dedupe_key : default_dedupe_key(task.type, task.payload);
 }
 
 // The spec's own word, else its type's, else the default that stands in Task.
@@ -92,6 +123,10 @@ Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, 
   choose(task.idle_timeout, spec.idle_timeout, type.idle_timeout);
   choose(task.on_parent_failure, spec.on_parent_failure, type.on_parent_failure);
   choose(task.at_most_once, spec.at_most_once, type.at_most_once);
+  task.gates = gates_from(spec, type);
+  task.cost = spec.cost.value_or(1);
+  if (auto valid = check_cost(task, policy); !valid) return std::unexpected(valid.error());
+  choose_dedupe(task, spec);
   if (spec.request_id) record.request_hash = request_fingerprint(spec);
   return record;
 }
@@ -118,7 +153,14 @@ std::string request_fingerprint(const TaskSpec& spec) {
   json_text(spec.payload);
   json_text(spec.fallback_result);
   for (const auto* value : {&spec.priority, &spec.max_attempts, &spec.max_stalls, &spec.max_defers}) number(*value);
-  for (const auto* value : {&spec.delay, &spec.deadline, &spec.timeout, &spec.idle_timeout}) span(*value);
+  for (const auto* value : {&spec.delay, &spec.deadline, &spec.timeout, &spec.idle_timeout, &spec.dedupe_window})
+    span(*value);
+  number(spec.cost);
+  text(spec.dedupe_key);
+  text(spec.dedupe ? std::optional(std::string(name_of(*spec.dedupe))) : std::nullopt);
+  out.begin_array();
+  for (const std::string& lock : spec.locks) out.string(lock);
+  out.end_array();
   time(spec.run_at);
   time(spec.deadline_at);
   text(spec.retry ? std::optional(to_string(*spec.retry)) : std::nullopt);

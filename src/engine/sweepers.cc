@@ -106,6 +106,9 @@ Result<SweepReport> Sweepers::run_once() {
     return std::unexpected(status.error());
   if (auto status = take(promote(kPassMax), report.promoted); !status) return std::unexpected(status.error());
   if (auto status = take(resume_cascades(kPassMax), report.cascades); !status) return std::unexpected(status.error());
+  auto woken = engine_.store_.wake_gates();
+  if (!woken) return std::unexpected(woken.error());
+  report.woken = *woken;
   auto now = engine_.store_.now();
   if (!now) return std::unexpected(now.error());
   if (auto status = keep_house(*now, report); !status) return std::unexpected(status.error());

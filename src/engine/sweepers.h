@@ -14,6 +14,7 @@ struct SweepReport {
   int reclaimed = 0;     // leases taken back
   int cascades = 0;      // large cascades that went on
   int expired = 0;       // finished tasks past retention
+  int woken = 0;         // lanes let go by gates whose time had come
   int workers_gone = 0;  // registrations of dead workers
   bool more = false;     // a bound was reached: run again at once
 };

@@ -64,6 +64,12 @@ TEST(SpecTest, EveryFieldChangesTheFingerprint) {
       with([](TaskSpec& s) { s.on_parent_failure = OnParentFailure::kCancel; }),
       with([](TaskSpec& s) { s.at_most_once = false; }),
       with([](TaskSpec& s) { s.fallback_result = "1"; }),
+      with([](TaskSpec& s) { s.dedupe_key = "k"; }),
+      with([](TaskSpec& s) { s.dedupe = DedupeMode::kMerge; }),
+      with([](TaskSpec& s) { s.dedupe_window = 1s; }),
+      with([](TaskSpec& s) { s.locks = {"a", "b"}; }),
+      with([](TaskSpec& s) { s.locks = {"a"}; }),
+      with([](TaskSpec& s) { s.cost = 1; }),
   };
   std::set<std::string> fingerprints;
   for (const TaskSpec& spec : variants) fingerprints.insert(request_fingerprint(spec));
@@ -79,6 +85,37 @@ TEST(SpecTest, TheSpecSpeaksBeforeItsTypeAndTheTypeBeforeTheDefault) {
   EXPECT_EQ(task.max_attempts, 2);
   EXPECT_EQ(task.max_stalls, 8);
   EXPECT_EQ(task.max_defers, 100);
+}
+
+Task task_of(const TaskSpec& spec, const Policy& policy = {}) {
+  return must(record_from_spec(spec, policy, TaskId{}, Time{})).task;
+}
+
+TEST(SpecTest, ItsProviderIsAskedBeforeItsLocks) {
+  Policy policy;
+  policy.types["t"].provider = "p";
+  EXPECT_EQ(task_of({.type = "t", .locks = {"b", "a"}}, policy).gates,
+            (std::vector<std::string>{"provider:p", "lock:a", "lock:b"}));
+  EXPECT_EQ(task_of({.type = "u"}, policy).gates, std::vector<std::string>{});
+}
+
+TEST(SpecTest, ACostOverABurstIsRefusedAndNamesTheGate) {
+  Policy policy;
+  policy.other_owners.gate.rate = Rate{.units = 1, .per = Millis{1'000}, .burst = 5};
+  EXPECT_EQ(task_of({.type = "t", .cost = 5}, policy).cost, 5);
+  const auto refused = record_from_spec({.type = "t", .owner = "me", .cost = 6}, policy, TaskId{}, Time{});
+  ASSERT_EQ(code_of(refused), ErrorCode::kLimitExceeded);
+  EXPECT_EQ(refused.error().message, "cost: is 6; the rate of owner:me lets at most 5 go at once");
+}
+
+TEST(SpecTest, AKeyOrAModeIsEnoughToDeduplicate) {
+  EXPECT_EQ(task_of({.type = "t"}).dedupe, std::nullopt);
+  EXPECT_EQ(task_of({.type = "t"}).dedupe_key, std::nullopt);
+  EXPECT_EQ(task_of({.type = "t", .dedupe_key = "k"}).dedupe, DedupeMode::kSingleFlight);
+  const Task hashed = task_of({.type = "t", .payload = R"({"b": 1, "a": 2})", .dedupe = DedupeMode::kDrop});
+  EXPECT_EQ(hashed.dedupe, DedupeMode::kDrop);
+  EXPECT_EQ(hashed.dedupe_key,
+            task_of({.type = "t", .payload = R"({"a":2,"b":1})", .dedupe = DedupeMode::kMerge}).dedupe_key);
 }
 
 }  // namespace

@@ -50,6 +50,8 @@ void write_type(Writer& out) {
   out.maybe(4, fmt::format("deadline: {}", out.duration()));
   out.maybe(4, fmt::format("on_parent_failure: {}", out.one_of({"cancel", "fail", "run"})));
   out.maybe(4, fmt::format("at_most_once: {}", out.one_of({"true", "false", "True"})));
+  out.maybe(4, fmt::format("provider: {}", out.one_of({"p", "'1'"})));
+  out.maybe(4, fmt::format("breaker: {}", out.one_of({"off", "'off'", "{failures: 7, open: 3m}"})));
   out.maybe(4, fmt::format("errors: {{{}: {{action: {}, timeout_factor: {}.{}}}, lost: {{alert: true}}}}",
                            out.one_of({"timeout", "oom", "agent_error"}), out.one_of({"retry", "defer", "fail"}),
                            out.number(1, 99), out.number(0, 999)));
@@ -59,6 +61,15 @@ std::string random_document(Rng& rng) {
   Writer out(rng);
   out.line(0, "types:");
   for (std::uint64_t i = rng.below(5); i > 0; --i) write_type(out);
+  out.line(0, "queues:");
+  out.maybe(2, fmt::format("eng: {{permits: {}, rate: {}/{}, burst: {}, reserve: {{priority: low}}}}",
+                           out.number(0, 1'000'000), out.number(1, 1'000), out.one_of({"s", "min", "7h"}),
+                           out.number(1, 1'000)));
+  out.line(0, "owners:");
+  out.maybe(2, fmt::format("team: {{weight: {}}}", out.number(1, 1'000)));
+  out.maybe(2, fmt::format("default: {{permits: {}}}", out.number(0, 9)));
+  out.line(0, "gates:");
+  out.maybe(2, fmt::format("'provider:p': {{permits: {}}}", out.number(0, 9)));
   out.line(0, "limits:");
   out.maybe(2, fmt::format("max_waiting: {}", out.number(1, 1'000'000'000)));
   out.maybe(2, fmt::format("payload_bytes: {}{}", out.number(1, 1'000), out.one_of({"", "B", "KiB"})));

@@ -1,0 +1,44 @@
+// Dedupe at enqueue: what is there already, in the store and in the batch so far.
+#pragma once
+
+#include <map>
+#include <tuple>
+
+#include "core/dedupe.h"
+#include "engine/cascade.h"
+
+namespace drover {
+
+class Dedupe {
+ public:
+  // All outlive it. Steps that write a payload go to the cascade.
+  Dedupe(Store& store, RecordView& view, Cascade& cascade, const Limits& limits, Time now)
+      : store_(store), view_(view), cascade_(cascade), limits_(limits), now_(now) {}
+
+  // The task that stands for this new one, with its payload written if the mode says so; none: make it.
+  [[nodiscard]] Result<std::optional<TaskRecord>> find(const TaskRecord& record, std::optional<Millis> window);
+  // The task was made.
+  void made(const TaskRecord& record);
+  // What must still be so when the batch is stored.
+  [[nodiscard]] std::vector<DedupeGuard> take_guards() { return std::move(guards_); }
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;  // owner, type, dedupe key
+
+  static Key key_of(const Task& task) { return {task.owner, task.type, *task.dedupe_key}; }
+  Result<DedupeMatches*> matches(const Task& task);
+  TaskRecord current(const TaskRecord& record);
+  Result<TaskRecord> write(const TaskId& id, const TaskRecord& incoming);
+  Result<std::optional<JsonText>> payload_of(const TaskId& id);
+
+  Store& store_;
+  RecordView& view_;
+  Cascade& cascade_;
+  const Limits& limits_;
+  Time now_;
+  std::map<Key, DedupeMatches> known_;                  // as the batch so far leaves them
+  std::map<TaskId, std::optional<JsonText>> payloads_;  // of tasks that this batch made or wrote
+  std::vector<DedupeGuard> guards_;
+};
+
+}  // namespace drover

@@ -1,0 +1,232 @@
+// Explain: why a task is not running, and what will release it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/lane.h"
+#include "core/policy.h"
+#include "engine/engine.h"
+#include "engine/gate_status.h"
+
+namespace drover {
+
+namespace {
+
+using Reason = Explanation::Reason;
+
+constexpr std::size_t kParentsShown = 100;
+// A worker beats several times in this; after that nobody counts on it.
+constexpr Millis kWorkerSilence{60'000};
+
+std::string count_of(std::int64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+// ---- gates
+
+// A gate that refuses the task now.
+struct Refusal {
+  GateStatus gate;
+  std::optional<Time> at;  // when it will not
+  std::string why;         // as the end of "type:eng ..."
+};
+
+std::string by_whom(const Hold& hold) {
+  std::string text;
+  if (!hold.by.empty()) text += " by " + hold.by;
+  if (!hold.why.empty()) text += fmt::format(" ({})", hold.why);
+  return text;
+}
+
+const Hold* closing_hold(const GateStatus& gate) {
+  const auto found = std::ranges::find_if(
+      gate.holds, [&](const Hold& hold) { return hold.closed_until && hold.closed_until == gate.closed_until; });
+  return found != gate.holds.end() ? &*found : nullptr;
+}
+
+std::string closed_text(const GateStatus& gate) {
+  const Hold* hold = closing_hold(gate);
+  const std::string who = hold != nullptr ? by_whom(*hold) : "";
+  if (*gate.closed_until == kUntilOpened) {
+    return fmt::format("is closed{}, until `drover gate open {}`", who, gate.name);
+  }
+  return fmt::format("is closed{}, until {}", who, format_time(*gate.closed_until));
+}
+
+Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cost) {
+  Refusal refusal{.gate = std::move(gate), .at = verdict.look_again, .why = {}};
+  const GateStatus& status = refusal.gate;
+  if (status.closed_until) {
+    refusal.why = closed_text(status);
+  } else if (status.permits && *status.in_use >= *status.permits) {
+    refusal.why = fmt::format("has {} of {} in use; one that ends lets the next start", *status.in_use,
+                              count_of(*status.permits, "permit"));
+  } else if (status.rate && cost > status.rate->burst) {
+    refusal.at = std::nullopt;
+    refusal.why = fmt::format("lets at most {} go at once, and this task costs {}: raise its burst, or cancel the task",
+                              count_of(status.rate->burst, "unit"), cost);
+  } else if (status.rate) {
+    refusal.why = fmt::format("lets {} go; the next for this task is at {}", to_string(*status.rate),
+                              verdict.look_again ? format_time(*verdict.look_again) : "no known time");
+  }
+  return refusal;
+}
+
+// ---- one reason each
+
+Explanation explain_running(const Task& task) {
+  Explanation answer{.reason = Reason::kRunning};
+  answer.text = fmt::format("it runs on {} since {}", task.worker_id.value_or("a worker"),
+                            format_time(task.started_at.value_or(Time{})));
+  if (task.cancel_requested_at) answer.text += ", and was asked to stop";
+  return answer;
+}
+
+Explanation explain_ended(const Task& task) {
+  Explanation answer{.reason = Reason::kEnded};
+  answer.text = fmt::format("it is {}", name_of(task.state));
+  if (task.error) answer.text += fmt::format(": {}", task.error->message);
+  if (task.state != TaskState::kCompleted)
+    answer.text += fmt::format("; `drover retry {}` runs it again", task.id.to_string());
+  return answer;
+}
+
+Explanation explain_scheduled(const Task& task) {
+  Explanation answer{.reason = Reason::kScheduled, .at = task.run_at};
+  answer.text = fmt::format("it waits until {}", format_time(task.run_at.value_or(Time{})));
+  if (task.error)
+    answer.text += fmt::format(", because its latest run failed with {}", name_of(task.error->error_class));
+  return answer;
+}
+
+Explanation explain_gates(std::vector<Refusal> refusals) {
+  Explanation answer{.reason = Reason::kGate, .gate = refusals.front().gate.name};
+  answer.text = fmt::format("{} {}", refusals.front().gate.name, refusals.front().why);
+  if (refusals.size() > 1)
+    answer.text += fmt::format("; and {} more", count_of(static_cast<std::int64_t>(refusals.size()) - 1, "gate"));
+  // It goes when the last of them lets it go; if one has no time, nobody knows.
+  answer.at = refusals.front().at;
+  for (Refusal& refusal : refusals) {
+    answer.at = answer.at && refusal.at ? std::optional(std::max(*answer.at, *refusal.at)) : std::nullopt;
+    answer.refusing.push_back(std::move(refusal.gate));
+  }
+  return answer;
+}
+
+bool serves(const WorkerInfo& worker, const Task& task, Time now) {
+  if (worker.draining || now - worker.last_beat_at > kWorkerSilence) return false;
+  return std::ranges::any_of(worker.serves, [&](const Serve& serve) {
+    return serve.queue == task.queue && (!serve.type || *serve.type == task.type);
+  });
+}
+
+Explanation explain_line(const Task& task, const Standing& standing, int workers) {
+  Explanation answer{.reason = workers > 0 ? Reason::kInLine : Reason::kNoWorker, .ahead = standing.ahead};
+  if (workers == 0) {
+    answer.text =
+        fmt::format("no live worker serves queue {}: start one with `drover work --queue {}`", task.queue, task.queue);
+    return answer;
+  }
+  const std::string ahead =
+      standing.ahead >= kAheadMax ? fmt::format("{} or more", kAheadMax) : fmt::format("{}", standing.ahead);
+  answer.text = fmt::format("it stands in line in queue {}, priority {}: {} ahead of it in its lane, {} serving it",
+                            task.queue, task.priority, ahead, count_of(workers, "worker"));
+  return answer;
+}
+
+class Explain {
+ public:
+  Explain(Store& store, Time now) : store_(store), now_(now) {}
+
+  // None: the task moved while it was looked at.
+  Result<std::optional<Explanation>> of(const TaskRecord& record) {
+    const Task& task = record.task;
+    switch (task.state) {
+      case TaskState::kRunning:
+        return explain_running(task);
+      case TaskState::kCompleted:
+      case TaskState::kFailed:
+      case TaskState::kCancelled:
+        return explain_ended(task);
+      case TaskState::kScheduled:
+        return explain_scheduled(task);
+      case TaskState::kBlocked:
+        return of_blocked(task);
+      case TaskState::kPending:
+      case TaskState::kStalled:
+        return of_waiting(task);
+    }
+    std::unreachable();
+  }
+
+ private:
+  Result<std::optional<Explanation>> of_blocked(const Task& task) {
+    auto whole = store_.read(std::span(&task.id, 1), Parts::kAll);
+    if (!whole) return std::unexpected(whole.error());
+    if (!whole->front()) return std::nullopt;
+    const std::vector<TaskId>& parents = whole->front()->task.depends_on;
+    auto read = store_.read(parents, Parts::kHead);
+    if (!read) return std::unexpected(read.error());
+    Explanation answer{.reason = Reason::kBlocked};
+    std::size_t unmet = 0;
+    for (const auto& parent : *read) {
+      if (!parent || is_terminal(parent->task.state)) continue;
+      if (++unmet <= kParentsShown) answer.waits_for.push_back(parent->task.id);
+    }
+    answer.text =
+        fmt::format("it waits for {} of {}", unmet, count_of(static_cast<std::int64_t>(parents.size()), "parent"));
+    return answer;
+  }
+
+  Result<std::vector<Refusal>> refusals(const Task& task) {
+    std::vector<std::string> names = gates_of(task);
+    names.emplace_back(kOtherOwnersGate);
+    auto states = store_.read_gates(names);
+    if (!states) return std::unexpected(states.error());
+    const GateRecord others = states->back().record;
+    states->pop_back();
+    std::vector<Refusal> found;
+    for (const GateState& state : *states) {
+      const GateRecord gate = effective_gate(state.record, others);
+      const GateVerdict verdict = ask_gate(limits_of(gate), state.use, task.cost, now_);
+      if (verdict.room == 0) found.push_back(refusal_of(gate_status(state, gate, now_), verdict, task.cost));
+    }
+    return found;
+  }
+
+  Result<std::optional<Explanation>> of_waiting(const Task& task) {
+    auto standing = store_.standing(task.id);
+    if (!standing) return std::unexpected(standing.error());
+    if (!*standing) return std::nullopt;
+    auto refused = refusals(task);
+    if (!refused) return std::unexpected(refused.error());
+    if (!refused->empty()) return explain_gates(std::move(*refused));
+    auto workers = store_.workers();
+    if (!workers) return std::unexpected(workers.error());
+    const auto serving =
+        std::ranges::count_if(*workers, [&](const WorkerInfo& worker) { return serves(worker, task, now_); });
+    return explain_line(task, **standing, static_cast<int>(serving));
+  }
+
+  Store& store_;
+  Time now_;
+};
+
+}  // namespace
+
+Result<Explanation> Engine::explain(const TaskId& id) {
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    auto now = store_.now();
+    if (!now) return std::unexpected(now.error());
+    auto records = store_.read(std::span(&id, 1), Parts::kHead);
+    if (!records) return std::unexpected(records.error());
+    if (!records->front())
+      return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
+    auto answer = Explain(store_, *now).of(*records->front());
+    if (!answer) return std::unexpected(answer.error());
+    if (*answer) return **std::move(answer);
+  }
+  return too_much_contention("explain");
+}
+
+}  // namespace drover

@@ -1,0 +1,32 @@
+// Gates as operators see them, and the events that tell of their changes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/breaker.h"
+#include "store/store.h"
+
+namespace drover {
+
+// What a gate enforces though it may not be stored: an owner without a gate of its own obeys `other_owners` (the gate
+// owner:*), a lock has one permit.
+[[nodiscard]] GateRecord effective_gate(const GateRecord& gate, const GateRecord& other_owners);
+
+// Forgets holds whose time is over and that limit nothing else.
+void drop_expired_holds(GateRecord& gate, Time now);
+
+// `record` is the effective one.
+[[nodiscard]] GateStatus gate_status(const GateState& state, const GateRecord& record, Time now);
+
+namespace gate_event {
+[[nodiscard]] EventDraft closed(std::string_view gate, const Hold& hold);
+[[nodiscard]] EventDraft opened(std::string_view gate, std::string_view why, std::string_view by);
+// Permits or rate changed; neither: the limit is gone.
+[[nodiscard]] EventDraft limited(std::string_view gate, HoldSource source, const std::optional<int>& permits,
+                                 const std::optional<Rate>& rate, std::string_view why, std::string_view by);
+// Requires a change that is one of kOpened, kClosed, kReopened; `gate` is as it is after it.
+[[nodiscard]] EventDraft breaker(const GateRecord& gate, BreakerChange change);
+}  // namespace gate_event
+
+}  // namespace drover

@@ -1,0 +1,257 @@
+// Gates by hand and by policy, and what an operator sees of gates and queues.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/text.h"
+#include "engine/engine.h"
+#include "engine/gate_status.h"
+#include "policy/document.h"
+#include "policy/policy_gates.h"
+
+namespace drover {
+
+namespace {
+
+constexpr std::string_view kQueue = "queue:";
+constexpr std::string_view kOwner = "owner:";
+constexpr std::string_view kType = "type:";
+constexpr std::size_t kWhyBytesMax = 4'096;
+constexpr int kPermitsMax = 1'000'000;
+
+Status check_text(std::string_view what, std::string_view text) {
+  if (text.size() <= kWhyBytesMax && is_utf8(text)) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} must be UTF-8 of at most {} bytes", what, kWhyBytesMax));
+}
+
+Status check_order(const GateOrder& order, Time now) {
+  if (auto valid = check_gate_name(order.gate); !valid) return valid;
+  if (auto valid = check_text("a reason", order.why); !valid) return valid;
+  if (auto valid = check_text("who", order.by); !valid) return valid;
+  if (const auto* close = std::get_if<GateOrder::Close>(&order.what); close != nullptr && close->until <= now) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a gate is closed until a time to come, not until {}", format_time(close->until)));
+  }
+  const auto* limit = std::get_if<GateOrder::Limit>(&order.what);
+  if (limit != nullptr && limit->permits && (*limit->permits < 0 || *limit->permits > kPermitsMax)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("expected 0 to {} permits, not {}", kPermitsMax, *limit->permits));
+  }
+  return {};
+}
+
+Hold operator_hold(const GateRecord& gate, const GateOrder& order, Time now) {
+  const Hold* existing = find_hold(gate, HoldSource::kOperator);
+  Hold hold = existing != nullptr ? *existing : Hold{};
+  hold.source = HoldSource::kOperator;
+  hold.why = order.why;
+  hold.by = order.by;
+  hold.since = now;
+  return hold;
+}
+
+// Does what was ordered. Returns the event that tells of it.
+EventDraft carry_out(GateRecord& gate, const GateOrder& order, Time now) {
+  if (std::holds_alternative<GateOrder::Open>(order.what)) {
+    for (const HoldSource source : {HoldSource::kOperator, HoldSource::kBreaker, HoldSource::kProvider}) {
+      drop_hold(gate, source);
+    }
+    gate.breaker = {};
+    return gate_event::opened(gate.name, order.why, order.by);
+  }
+  Hold hold = operator_hold(gate, order, now);
+  if (const auto* close = std::get_if<GateOrder::Close>(&order.what)) {
+    hold.closed_until = close->until;
+    set_hold(gate, hold);
+    return gate_event::closed(gate.name, hold);
+  }
+  hold.permits = std::get<GateOrder::Limit>(order.what).permits;
+  EventDraft event = gate_event::limited(gate.name, hold.source, hold.permits, std::nullopt, hold.why, hold.by);
+  if (hold.permits || hold.closed_until) {
+    set_hold(gate, std::move(hold));
+  } else {
+    drop_hold(gate, HoldSource::kOperator);
+  }
+  return event;
+}
+
+// The gate of the other owners must not move meanwhile: an owner's own gate has a copy of its limit.
+std::vector<GateStep> order_steps(const GateState& gate, const GateState& other_owners, const GateOrder& order,
+                                  const Policy& policy, Time now) {
+  GateRecord next = gate.record;
+  drop_expired_holds(next, now);
+  EventDraft event = carry_out(next, order, now);
+  obey_policy(next, policy, now);
+  if (next == gate.record) return {};
+  std::vector<GateStep> steps;
+  if (order.gate.starts_with(kOwner)) {
+    steps.push_back({std::string(kOtherOwnersGate), other_owners.record.revision, std::nullopt, {}});
+  }
+  steps.push_back({order.gate, gate.record.revision, std::move(next), {std::move(event)}});
+  return steps;
+}
+
+// ---- policy
+
+// The breaker of a type that has none any more does not keep its gate closed.
+void obey_breaker(GateRecord& gate, const Policy& policy) {
+  if (!gate.name.starts_with(kType) || policy.type(gate.name.substr(kType.size())).breaker.failures > 0) return;
+  drop_hold(gate, HoldSource::kBreaker);
+  gate.breaker = {};
+}
+
+std::optional<int> policy_permits(const GateRecord& gate) {
+  const Hold* hold = find_hold(gate, HoldSource::kPolicy);
+  return hold != nullptr ? hold->permits : std::nullopt;
+}
+
+std::optional<GateStep> policy_step(const GateRecord& gate, const Policy& policy, Time now) {
+  GateRecord next = gate;
+  obey_breaker(next, policy);
+  obey_policy(next, policy, now);
+  if (next == gate) return std::nullopt;
+  GateStep step{.name = gate.name, .expected_revision = gate.revision, .next = next};
+  if (policy_permits(next) != policy_permits(gate) || next.rate != gate.rate) {
+    step.events.push_back(gate_event::limited(gate.name, HoldSource::kPolicy, policy_permits(next), next.rate,
+                                              "limit of the policy", "policy"));
+  }
+  return step;
+}
+
+// What changes of the gates for this policy to hold.
+std::vector<GateStep> policy_steps(std::span<const GateState> gates, const Policy& policy, Time now) {
+  std::map<std::string, GateRecord> all;
+  for (const GateRecord& gate : policy_gates(policy)) all[gate.name].name = gate.name;
+  for (const GateState& state : gates) all[state.record.name] = state.record;
+  std::vector<GateStep> steps;
+  for (const auto& [name, gate] : all) {
+    if (auto step = policy_step(gate, policy, now)) steps.push_back(*std::move(step));
+  }
+  return steps;
+}
+
+Weights weights_of(const Policy& policy) {
+  Weights weights{.owners = {}, .others = policy.other_owners.weight};
+  for (const auto& [name, owner] : policy.owners) {
+    if (owner.weight != weights.others) weights.owners[name] = owner.weight;
+  }
+  return weights;
+}
+
+bool is_worth_showing(const GateStatus& gate) {
+  return !gate.holds.empty() || gate.rate || gate.waiting_lanes > 0;
+}
+
+}  // namespace
+
+Result<std::vector<GateStatus>> Engine::gates() {
+  auto now = store_.now();
+  if (!now) return std::unexpected(now.error());
+  auto states = store_.gates();
+  if (!states) return std::unexpected(states.error());
+  GateRecord others{.name = std::string(kOtherOwnersGate)};
+  for (const GateState& state : *states) {
+    if (state.record.name == kOtherOwnersGate) others = state.record;
+  }
+  std::vector<GateStatus> gates;
+  for (const GateState& state : *states) {
+    GateStatus status = gate_status(state, effective_gate(state.record, others), *now);
+    if (is_worth_showing(status)) gates.push_back(std::move(status));
+  }
+  return gates;
+}
+
+Result<GateStatus> Engine::set_gate(const GateOrder& order) {
+  const std::vector<std::string> names{order.gate, std::string(kOtherOwnersGate)};
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    auto now = store_.now();
+    if (!now) return std::unexpected(now.error());
+    if (auto valid = check_order(order, *now); !valid) return std::unexpected(valid.error());
+    auto policy = this->policy();
+    if (!policy) return std::unexpected(policy.error());
+    auto states = store_.read_gates(names);
+    if (!states) return std::unexpected(states.error());
+    const StepGroup group{
+        .steps = {}, .capacity = {}, .gates = order_steps(states->at(0), states->at(1), order, **policy, *now)};
+    if (!group.gates.empty()) {
+      auto applied = store_.apply(std::span(&group, 1));
+      if (!applied) return std::unexpected(applied.error());
+      if (applied->front() != Applied::kDone) continue;
+      states = store_.read_gates(names);
+      if (!states) return std::unexpected(states.error());
+    }
+    return gate_status(states->at(0), effective_gate(states->at(0).record, states->at(1).record), *now);
+  }
+  return too_much_contention("set_gate");
+}
+
+Result<std::vector<QueueStatus>> Engine::queues() {
+  auto counts = store_.queues();
+  if (!counts) return std::unexpected(counts.error());
+  auto gates = this->gates();
+  if (!gates) return std::unexpected(gates.error());
+  std::map<std::string, QueueStatus> queues;
+  for (const QueueCounts& count : *counts) {
+    const auto of = [&](TaskState state) { return count.tasks[static_cast<std::size_t>(state)]; };
+    queues[count.name] = {.name = count.name,
+                          .waiting = of(TaskState::kPending) + of(TaskState::kStalled),
+                          .scheduled = of(TaskState::kScheduled),
+                          .blocked = of(TaskState::kBlocked),
+                          .running = of(TaskState::kRunning),
+                          .gate = std::nullopt};
+  }
+  for (GateStatus& gate : *gates) {
+    if (!gate.name.starts_with(kQueue) || (gate.holds.empty() && !gate.rate)) continue;
+    QueueStatus& queue = queues[gate.name.substr(kQueue.size())];
+    queue.name = gate.name.substr(kQueue.size());
+    queue.gate = std::move(gate);
+  }
+  std::vector<QueueStatus> answer;
+  for (auto& [name, queue] : queues) answer.push_back(std::move(queue));
+  return answer;
+}
+
+// ---- configuration
+
+// Gates that came up while the policy changed may have missed it.
+Status Engine::align_gates(const Policy& policy) {
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    auto now = store_.now();
+    if (!now) return std::unexpected(now.error());
+    auto gates = store_.gates();
+    if (!gates) return std::unexpected(gates.error());
+    const StepGroup group{.steps = {}, .capacity = {}, .gates = policy_steps(*gates, policy, *now)};
+    if (group.gates.empty()) return {};
+    auto applied = store_.apply(std::span(&group, 1));
+    if (!applied) return std::unexpected(applied.error());
+  }
+  return too_much_contention("apply_config");
+}
+
+Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based_on_version) {
+  auto policy = parse_policy(document);
+  if (!policy) return std::unexpected(policy.error());
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    auto now = store_.now();
+    if (!now) return std::unexpected(now.error());
+    auto gates = store_.gates();
+    if (!gates) return std::unexpected(gates.error());
+    auto stored =
+        store_.put_config(document, based_on_version, policy_steps(*gates, *policy, *now), weights_of(*policy));
+    if (!stored) return std::unexpected(stored.error());
+    if (*stored) {
+      if (auto aligned = align_gates(*policy); !aligned) return std::unexpected(aligned.error());
+      return store_.config();
+    }
+    auto config = store_.config();
+    if (!config) return std::unexpected(config.error());
+    if (config->version == based_on_version) continue;  // a gate moved
+    return drover::fail(ErrorCode::kWrongState,
+                        fmt::format("the configuration is no longer at version {}: someone else changed it; look at "
+                                    "`drover config show` and apply again",
+                                    based_on_version));
+  }
+  return too_much_contention("apply_config");
+}
+
+}  // namespace drover
