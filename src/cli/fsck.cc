@@ -32,8 +32,8 @@ Table findings_table(const std::vector<Finding>& findings) {
 }
 
 constexpr std::string_view kDamageAdvice =
-    "pages are damaged: stop all workers and keep a copy; --repair mends indexes, for more restore a backup, or save "
-    "what can be read: sqlite3 drover.db .recover | sqlite3 new.db";
+    "pages are damaged: stop all workers and keep a copy; --repair mends indexes, for more restore a backup (the "
+    ".recover of sqlite3 may save what is left)";
 
 bool is_page_damage(const Finding& finding) {
   return finding.code == "database_damaged" && !finding.repaired;

@@ -16,7 +16,7 @@ Meaning meaning_of(const SqliteFailure& failure) {
     case SQLITE_CORRUPT:
       return {ErrorCode::kStoreDamaged,
               "the database is damaged; stop all workers and keep a copy; drover fsck --repair mends indexes, for more "
-              "restore a backup, or save what can be read: sqlite3 drover.db .recover | sqlite3 new.db"};
+              "restore a backup (the .recover of sqlite3 may save what is left)"};
     case SQLITE_NOTADB:
       return {ErrorCode::kStoreDamaged, "the file is no database; name another one, or restore it from a backup"};
     case SQLITE_BUSY:
