@@ -14,11 +14,8 @@ namespace {
 drover::HandlerResult greet(drover::TaskContext& context) {
   const std::string name = context.task().payload.value_or("null");
   if (name.size() < 2 || name.front() != '"') {
-    return std::unexpected(drover::Failure{.error_class = drover::ErrorClass::kInvalid,
-                                           .message = "a name must be a string",
-                                           .retry_after = {},
-                                           .exit_code = {},
-                                           .note = {}});
+    return std::unexpected(
+        drover::Failure{.error_class = drover::ErrorClass::kInvalid, .message = "a name must be a string"});
   }
   if (auto told = context.progress(50, "thinking of something nice"); !told) return "null";  // not ours any more
   return "\"Hello, " + name.substr(1);
@@ -35,18 +32,13 @@ int main(int argc, char** argv) {
   const auto queue = drover::open_task_queue(argc > 1 ? argv[1] : "memory:", drover::Upkeep::kBackground);
   if (!queue) return give_up(queue.error());
 
-  std::vector<drover::TaskSpec> specs(3);
-  for (drover::TaskSpec& spec : specs) spec.type = "greet";
-  specs[0].payload = "\"Ada\"";
-  specs[1].payload = "\"Grace\"";
-  specs[2].payload = "42";
+  const std::vector<drover::TaskSpec> specs{{.type = "greet", .payload = "\"Ada\""},
+                                            {.type = "greet", .payload = "\"Grace\""},
+                                            {.type = "greet", .payload = "42"}};
   const auto enqueued = (*queue)->enqueue(specs);
   if (!enqueued) return give_up(enqueued.error());
 
-  drover::WorkerOptions options;
-  options.concurrency = 2;
-  options.until = drover::RunUntil::kEmpty;
-  drover::Worker worker(**queue, options);
+  drover::Worker worker(**queue, {.concurrency = 2, .until = drover::RunUntil::kEmpty});
   worker.handle("greet", greet);
   const auto report = worker.run();
   if (!report) return give_up(report.error());

@@ -213,42 +213,43 @@ struct Event {
 using ParentRef = std::variant<TaskId, std::string>;
 
 // What a caller says of a task to be. What is unset comes from its type, then from the defaults.
+// Members have initialisers, so that callers may name only what they set without a warning.
 struct TaskSpec {
-  std::optional<TaskId> id;
-  std::optional<std::string> ref;  // its name inside the batch
-  std::string type;
-  std::optional<std::string> queue;
-  std::optional<std::string> owner;
-  std::optional<int> priority;
-  std::optional<JsonText> payload;
-  std::optional<std::string> prompt;
-  std::optional<std::string> system_prompt;
-  std::optional<std::string> model;
-  std::optional<std::string> agent_id;
-  std::optional<std::string> source;
-  std::optional<std::string> traceparent;
-  std::vector<std::string> tags;
-  std::optional<TaskId> parent_id;
-  std::vector<ParentRef> depends_on;
-  std::optional<std::string> request_id;
-  std::optional<std::string> dedupe_key;  // with a mode but no key: a hash of type and payload
-  std::optional<DedupeMode> dedupe;
-  std::optional<Millis> dedupe_window;  // of kDrop; 5 minutes unless set
-  std::vector<std::string> locks;       // only one task at a time holds each of them
-  std::optional<std::int64_t> cost;
-  std::optional<Millis> delay;  // not together with run_at
-  std::optional<Time> run_at;
-  std::optional<Millis> deadline;  // from the enqueue; not together with deadline_at
-  std::optional<Time> deadline_at;
-  std::optional<int> max_attempts;
-  std::optional<int> max_stalls;
-  std::optional<int> max_defers;
-  std::optional<RetryPolicy> retry;
-  std::optional<Millis> timeout;
-  std::optional<Millis> idle_timeout;
-  std::optional<OnParentFailure> on_parent_failure;
-  std::optional<bool> at_most_once;
-  std::optional<JsonText> fallback_result;
+  std::optional<TaskId> id{};
+  std::optional<std::string> ref{};  // its name inside the batch
+  std::string type{};
+  std::optional<std::string> queue{};
+  std::optional<std::string> owner{};
+  std::optional<int> priority{};
+  std::optional<JsonText> payload{};
+  std::optional<std::string> prompt{};
+  std::optional<std::string> system_prompt{};
+  std::optional<std::string> model{};
+  std::optional<std::string> agent_id{};
+  std::optional<std::string> source{};
+  std::optional<std::string> traceparent{};
+  std::vector<std::string> tags{};
+  std::optional<TaskId> parent_id{};
+  std::vector<ParentRef> depends_on{};
+  std::optional<std::string> request_id{};
+  std::optional<std::string> dedupe_key{};  // with a mode but no key: a hash of type and payload
+  std::optional<DedupeMode> dedupe{};
+  std::optional<Millis> dedupe_window{};  // of kDrop; 5 minutes unless set
+  std::vector<std::string> locks{};       // only one task at a time holds each of them
+  std::optional<std::int64_t> cost{};
+  std::optional<Millis> delay{};  // not together with run_at
+  std::optional<Time> run_at{};
+  std::optional<Millis> deadline{};  // from the enqueue; not together with deadline_at
+  std::optional<Time> deadline_at{};
+  std::optional<int> max_attempts{};
+  std::optional<int> max_stalls{};
+  std::optional<int> max_defers{};
+  std::optional<RetryPolicy> retry{};
+  std::optional<Millis> timeout{};
+  std::optional<Millis> idle_timeout{};
+  std::optional<OnParentFailure> on_parent_failure{};
+  std::optional<bool> at_most_once{};
+  std::optional<JsonText> fallback_result{};
 
   bool operator==(const TaskSpec&) const = default;
 };

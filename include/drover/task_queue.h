@@ -22,7 +22,8 @@ namespace drover {
 struct Enqueued {
   TaskId id;
   TaskState state = TaskState::kPending;
-  bool deduplicated = false;  // this task was there already: an exact replay of a request id, or a dedupe_key that matched
+  bool deduplicated =
+      false;  // this task was there already: an exact replay of a request id, or a dedupe_key that matched
 
   bool operator==(const Enqueued&) const = default;
 };
@@ -30,12 +31,12 @@ struct Enqueued {
 enum class Parts : std::uint8_t { kHead, kAll };
 
 struct TaskFilter {
-  std::optional<std::string> type;
-  std::optional<std::string> queue;
-  std::optional<std::string> owner;
-  std::vector<TaskState> states;  // any of these; empty: all
-  std::optional<std::string> tag;
-  std::optional<TaskId> parent_id;
+  std::optional<std::string> type{};
+  std::optional<std::string> queue{};
+  std::optional<std::string> owner{};
+  std::vector<TaskState> states{};  // any of these; empty: all
+  std::optional<std::string> tag{};
+  std::optional<TaskId> parent_id{};
 };
 
 struct TaskPage {
@@ -85,23 +86,24 @@ struct ClaimedTask {
 
 enum class LeaseState : std::uint8_t { kHeld, kCancelRequested, kLost };
 
-// How a run ended, as its worker reports it. The engine decides what follows.
+// How a run ended, as its worker reports it. The engine decides what follows. Members have initialisers, so that
+// callers may name only what they set without a warning.
 struct Completion {
-  std::optional<JsonText> result;
-  std::optional<int> exit_code;
+  std::optional<JsonText> result{};
+  std::optional<int> exit_code{};
 };
 struct Failure {
   ErrorClass error_class = ErrorClass::kAgentError;
-  std::string message;
-  std::optional<Millis> retry_after;
-  std::optional<int> exit_code;
-  std::optional<std::string> note;
+  std::string message{};
+  std::optional<Millis> retry_after{};
+  std::optional<int> exit_code{};
+  std::optional<std::string> note{};
 };
 // The worker gives the task back unharmed, because it is shutting down.
 struct Release {};
 // The run's process tree is dead after a cancel request.
 struct CancelConfirmed {
-  std::optional<int> exit_code;
+  std::optional<int> exit_code{};
 };
 struct Settlement {
   Lease lease;

@@ -58,7 +58,7 @@ struct WorkerOptions {
   Millis heartbeat{5'000};
   Millis drain{30'000};  // how long handlers may go on after stop()
   RunUntil until = RunUntil::kStopped;
-  std::string version;
+  std::string version{};
 };
 
 struct WorkerReport {
