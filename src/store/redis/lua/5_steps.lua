@@ -173,7 +173,7 @@ local function leave_state(step, old)
     lanes.remove(old.lane, tonumber(old.place))
   elseif old.state == 'scheduled' then
     call('ZREM', P .. 'scheduled', step.id)
-  elseif old.state == 'running' and step.state ~= 'running' then
+  elseif old.state == 'running' then
     unleased[#unleased + 1] = step.id
     add_to(ends, old.lane, tonumber(old.started))
     if not (IS_WAITING[step.state] and not step.needs_place) then add_to(drops, old.lane, tonumber(old.place)) end
@@ -267,6 +267,9 @@ local function write_stored(step, place)
   local old = step.old
   local key = P .. 't:' .. step.id
   local stays = step.state == 'running' and old.state == 'running'
+  -- A step that does not concern its place: it stands where it stood.
+  local stands = IS_WAITING[old.state] and IS_WAITING[step.state] and not step.needs_place or
+                 IS_TERMINAL[old.state] and IS_TERMINAL[step.state]
   step.seq = old.seq
   local bytes = tonumber(old.bytes) + result_growth(step, old)
   if step.body ~= '' then
@@ -290,8 +293,10 @@ local function write_stored(step, place)
       if kept[i] then call('HSET', key, name, kept[i]) end
     end
   end
-  leave_state(step, old)
-  if not stays then enter_state(step, place) end
+  if not stays and not stands then
+    leave_state(step, old)
+    enter_state(step, place)
+  end
   write_indexes(step, old.deadline, old.cascade)
   end_run(step, old)
   write_step_events(step)

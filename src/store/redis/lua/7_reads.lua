@@ -104,9 +104,10 @@ end
 -- args: now, after, limit. Answers {seq, text, seq, text…}.
 local function read_events(keys, args)
   begin(keys, args)
-  local after, limit = tonumber(args[2]), tonumber(args[3])
+  local first = tonumber(call('HGET', P .. 'seq', 'first_event')) or 1
+  local after, limit = math.max(tonumber(args[2]), first - 1), tonumber(args[3])
   local found = {}
-  for _, entry in ipairs(call('XRANGE', P .. 'events', '(' .. args[2] .. '-0', '+', 'COUNT', limit)) do
+  for _, entry in ipairs(call('XRANGE', P .. 'events', '(' .. whole(after) .. '-0', '+', 'COUNT', limit)) do
     local seq = tonumber(string.match(entry[1], '^%d+')) - #entry[2] / 2
     for i = 2, #entry[2], 2 do
       seq = seq + 1

@@ -86,17 +86,26 @@ end
 
 local FINISHED = {'completed', 'failed', 'cancelled'}
 
-local function expire_events(limit, age, most)
-  local last = tonumber(call('HGET', P .. 'seq', 'event')) or 0
-  local first_kept = last - most + 1
-  local keep_from
+-- The first one to stay ends the search, so that no hole is torn when the clock has jumped.
+local function first_event_to_keep(limit, age, most)
+  local first_by_number = (tonumber(call('HGET', P .. 'seq', 'event')) or 0) - most + 1
+  local keep
   for _, entry in ipairs(call('XRANGE', P .. 'events', '-', '+', 'COUNT', limit)) do
-    local seq = tonumber(string.match(entry[1], '^%d+'))
-    local at = tonumber(string.match(entry[2][2], '^%d+'))
-    if at > NOW - age and seq >= first_kept then break end
-    keep_from = seq + 1
+    local seq = tonumber(string.match(entry[1], '^%d+')) - #entry[2] / 2
+    for i = 2, #entry[2], 2 do
+      seq = seq + 1
+      if tonumber(string.match(entry[2][i], '^%d+')) > NOW - age and seq >= first_by_number then return keep end
+      keep = seq + 1
+    end
   end
-  if keep_from then call('XTRIM', P .. 'events', 'MINID', '=', whole(keep_from) .. '-0') end
+  return keep
+end
+
+local function expire_events(limit, age, most)
+  local keep = first_event_to_keep(limit, age, most)
+  if not keep then return end
+  call('XTRIM', P .. 'events', 'MINID', '=', whole(keep) .. '-0')
+  call('HSET', P .. 'seq', 'first_event', whole(keep))
 end
 
 -- args: now, age, tasks, bytes, event age, events, limit. Answers how many tasks went.
