@@ -10,7 +10,8 @@ namespace drover::redis {
 
 inline constexpr LibraryVersion kLibraryVersion{.major = 1, .minor = 0};
 
-// A library for tests takes the time from its callers, and has names of its own, so that it can never be mistaken for the real one.
+// A library for tests takes the time from its callers, and has names of its own, so that it can never be mistaken for
+// the real one.
 enum class LibraryClock : std::uint8_t { kServer, kCaller };
 
 [[nodiscard]] std::string library_name(LibraryClock clock);

@@ -68,8 +68,7 @@ class RedisStore final : public Store {
   Result<Time> now() override;
   Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
   Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
-  Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type,
-                                    const std::string& key) override;
+  Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type, const std::string& key) override;
   Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override { return relatives("dependents", parent); }
   Result<std::vector<TaskRecord>> children(const TaskId& spawner) override { return relatives("children", spawner); }
   Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
@@ -155,7 +154,8 @@ redis::ClientOptions RedisStore::client_options() const {
   options.connect_timeout = options_.connect_timeout;
   options.call_timeout = options_.call_timeout;
   options.on_connect = [this](redis::Connection& connection, const redis::Patience& patience) {
-    if (auto report = redis::check_server(connection, patience); !report) return Status(std::unexpected(report.error()));
+    if (auto report = redis::check_server(connection, patience); !report)
+      return Status(std::unexpected(report.error()));
     return redis::ensure_library(connection, redis::library_text(clock_kind()), redis::kLibraryVersion, patience);
   };
   return options;
@@ -485,7 +485,7 @@ Result<std::vector<Renewal>> RedisStore::renew(const std::string& worker_id, std
 
 Result<std::vector<bool>> RedisStore::note(std::span<const Note> notes) {
   Command command = function("note");
-  command.add(options_.log_bytes_max);
+  command.add(options_.log_bytes_max, notes.size());
   for (const Note& note : notes) {
     command.add(note.lease.task.to_string(), note.lease.id.to_string());
     if (note.progress) {
@@ -726,8 +726,20 @@ Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based
   return *done != 0;
 }
 
-Result<std::vector<Finding>> RedisStore::fsck(FsckMode /*mode*/) {
-  return std::vector<Finding>();
+Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
+  const auto reply = ask(function("fsck").add(mode == FsckMode::kRepair ? "repair" : "check"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<Finding> findings;
+  for (const Reply& item : *items) {
+    const auto parts = item.as_array_of(3);
+    if (!parts) return std::unexpected(parts.error());
+    findings.push_back({std::string((*parts)[0].as_text().value_or("")),
+                        std::string((*parts)[1].as_text().value_or("")), (*parts)[2].as_integer().value_or(0) != 0});
+  }
+  if (mode == FsckMode::kRepair) committed();
+  return findings;
 }
 
 // ---- waiting

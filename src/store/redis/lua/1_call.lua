@@ -1,5 +1,8 @@
--- One call of a function: where its keys are, what time it is, and what is written once at its end.
--- Before this file stand three lines: LIBRARY, VERSION and TEST_CLOCK. See library.cc.
+-- One call of a function: where its keys are, what time it is, what it was given, and what is written once at its end.
+-- Before this file stand three lines: LIBRARY, VERSION and TEST_CLOCK. See library.cc, which also puts every file from the
+-- fourth on into a block of its own, because Lua allows 200 names in one.
+
+local functions = {}  -- what can be called from outside; b_register.lua gives them their names
 
 local call    -- redis.call, which is not there yet while the library loads
 local P       -- prefix of every key: "{ade}:"
@@ -156,4 +159,27 @@ local function read_hash(key)
   local fields = {}
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
   return fields, flat
+end
+
+-- ---- the arguments, read front to back
+
+local given, next_given
+
+local function read_from(args, at)
+  given, next_given = args, at
+end
+
+local function take()
+  next_given = next_given + 1
+  return given[next_given - 1]
+end
+
+local function take_number()
+  return tonumber(take())
+end
+
+local function take_list()
+  local list = {}
+  for i = 1, take_number() do list[i] = take() end
+  return list
 end

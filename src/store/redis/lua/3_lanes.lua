@@ -1,6 +1,8 @@
 -- Lanes, and the lines in which they stand. docs/internals/lanes-and-gates.md is the specification.
 
 local lanes = {}
+local steps = {}  -- what 5_steps.lua lends to others
+local reads = {}  -- and 7_reads.lua
 
 local BAND = 1e14  -- of virtual times, per rank, in the score of a group
 local UNIT = 1000
@@ -41,19 +43,16 @@ local function leave(line, lane, parts)
   if call('EXISTS', group) == 0 then call('ZREM', P .. 'line:' .. line, parts.group) end
 end
 
--- The first lane of a line, its group's score, and whether another group of its rank stands there.
+-- The first lane of a line; nil if it is empty.
 local function first(line, queue)
   local key = P .. 'line:' .. line
   while true do
-    local best = call('ZRANGE', key, 0, 1, 'WITHSCORES')
+    local best = call('ZRANGE', key, 0, 0, 'WITHSCORES')
     if #best == 0 then return nil end
     local rank = tonumber(string.sub(best[1], 1, 1))
     local score = tonumber(best[2])
     local vt = tonumber(call('HGET', P .. 'vt:' .. queue, best[1])) or 0
-    if rank * BAND + vt <= score then
-      local others = best[3] ~= nil and string.sub(best[3], 1, 1) == string.sub(best[1], 1, 1)
-      return call('ZRANGE', P .. 'group:' .. line .. '|' .. best[1], 0, 0)[1], others
-    end
+    if rank * BAND + vt <= score then return call('ZRANGE', P .. 'group:' .. line .. '|' .. best[1], 0, 0)[1] end
     call('ZADD', key, whole(rank * BAND + vt), best[1])
   end
 end

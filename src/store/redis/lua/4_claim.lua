@@ -1,7 +1,6 @@
 -- Claim: which lane is next, and a lease for what is taken from it.
 
 local OLDEST_EVERY = 8
-local QUANTUM = 8
 local VISITS_MAX = 64
 
 -- ---- which line
@@ -187,19 +186,19 @@ local function choose_lane(work, line, served)
     local lane = call('ZRANGE', P .. 'oldest:' .. line, 0, 0)[1]
     if not lane then return nil end
     local parts = parts_of(lane)
-    if parts.rank <= work.reserved_rank or work.others_left > 0 then return lane, parts, false, true end
+    if parts.rank <= work.reserved_rank or work.others_left > 0 then return lane, parts, true end
   end
-  local lane, others = first(line, queue)
+  local lane = first(line, queue)
   if not lane then return nil end
   local parts = parts_of(lane)
   if parts.rank > work.reserved_rank and work.others_left <= 0 then return nil end
-  return lane, parts, others, false
+  return lane, parts, false
 end
 
 local function visit(work, line)
   local queue = string.match(line, '^[^|]+')
   local served = tonumber(call('HGET', P .. 'vt:' .. queue, 'served:' .. line)) or 0
-  local lane, parts, others, oldest = choose_lane(work, line, served)
+  local lane, parts, oldest = choose_lane(work, line, served)
   if not lane then return set_aside(work, line) end
   work.visits = work.visits + 1
   local where = where_is(lane)
@@ -215,11 +214,9 @@ local function visit(work, line)
   if is_other then wanted = math.min(wanted, work.others_left) end
   if oldest then
     wanted = 1
-  else
-    if others then wanted = math.min(wanted, QUANTUM) end
-    if wanted > 1 and call('ZCARD', P .. 'oldest:' .. line) > 1 then
-      wanted = math.min(wanted, math.max(1, OLDEST_EVERY - 1 - served))
-    end
+  elseif wanted > 1 and call('ZCARD', P .. 'oldest:' .. line) > 1 then
+    -- Nobody gets a long turn while others wait.
+    wanted = math.min(wanted, math.max(1, OLDEST_EVERY - 1 - served))
   end
   local taken = take_from(work, line, lane, parts, where, wanted, uses, served)
   if is_other then work.others_left = work.others_left - taken end
@@ -228,7 +225,7 @@ local function visit(work, line)
 end
 
 -- args: now, pool, worker, lease, n, reserved rank (9: none), others, lease ids…
-local function claim(keys, args)
+function functions.claim(keys, args)
   begin(keys, args)
   lanes.start()
   local work = {pool = args[2], worker = args[3], lease = tonumber(args[4]), n = tonumber(args[5]),

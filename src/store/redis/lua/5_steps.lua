@@ -2,32 +2,11 @@
 
 local DONE, CONFLICT, ID_TAKEN, REQUEST_TAKEN, QUEUE_FULL = 0, 1, 2, 3, 4
 
--- The arguments, read front to back.
-local args_, at_
-
-local function take()
-  at_ = at_ + 1
-  return args_[at_ - 1]
-end
-
-local function take_number()
-  return tonumber(take())
-end
-
-local function take_list()
-  local n = take_number()
-  local list = {}
-  for i = 1, n do list[i] = take() end
-  return list
-end
-
 -- The order of these is that of step_arguments.cc.
 local function take_step()
   local step = {id = take(), expected = take_number(), beats = take(), needs_place = take() == '1', state = take(),
                 lane = take(), run = take(), generation = take()}
-  local fields = take_number()
-  step.from, step.to = at_, at_ + fields - 1
-  at_ = at_ + fields
+  step.fields = take_list()
   step.body = take()
   step.result_op, step.result = take(), take()
   step.bytes = take_number()
@@ -42,15 +21,20 @@ local function take_step()
   return step
 end
 
+function steps.take_gates()
+  local all = {}
+  for i = 1, take_number() do
+    all[i] = {name = take(), expected = take_number(), op = take(), record = take(), limits = take(), events = take_list()}
+  end
+  return all
+end
+
 local function take_group()
-  local group = {steps = {}, gates = {}, dedupes = {}, queues = {}}
+  local group = {steps = {}, dedupes = {}, queues = {}}
   group.waiting_max, group.owner_max = take(), take()
   for i = 1, take_number() do group.queues[i] = {queue = take(), max = take_number()} end
   for i = 1, take_number() do group.dedupes[i] = {key = take(), newest = take()} end
-  for i = 1, take_number() do
-    group.gates[i] = {name = take(), expected = take_number(), op = take(), record = take(), limits = take(),
-                      events = take_list()}
-  end
+  group.gates = steps.take_gates()
   for i = 1, take_number() do group.steps[i] = take_step() end
   return group
 end
@@ -139,7 +123,7 @@ end
 -- sets of all leases and of all finished tasks.
 local pushes, drops, ends, unleased, finished
 
-local function start_writes()
+function steps.start_writes()
   pushes, drops, ends, unleased, finished = {}, {}, {}, {}, {}
 end
 
@@ -164,7 +148,7 @@ local function flush_writes()
   for _, lane in ipairs(ends) do gates.release(parts_of(lane), ends[lane]) end
   for _, lane in ipairs(drops) do lanes.drop(lane, drops[lane]) end
   for _, lane in ipairs(pushes) do lanes.push(lane, pushes[lane]) end
-  start_writes()
+  steps.start_writes()
 end
 
 local function leave_state(step, old)
@@ -229,7 +213,7 @@ end
 
 local function write_new(step, place)
   local key = P .. 't:' .. step.id
-  call('HSET', key, 'seq', step.seq, 'bytes', step.bytes, 'place', whole(place), unpack(args_, step.from, step.to))
+  call('HSET', key, 'seq', step.seq, 'bytes', step.bytes, 'place', whole(place), unpack(step.fields))
   call('SET', P .. 'b:' .. step.id, step.body)
   if step.result_op == '=' then
     call('SET', P .. 'r:' .. step.id, step.result)
@@ -281,9 +265,9 @@ local function write_stored(step, place)
   local result = step.result_op == '=' or (step.result_op == '' and old.result)
   if result then
     call('HSET', key, 'seq', old.seq, 'bytes', whole(bytes), 'place', whole(place), 'result', 1,
-         unpack(args_, step.from, step.to))
+         unpack(step.fields))
   else
-    call('HSET', key, 'seq', old.seq, 'bytes', whole(bytes), 'place', whole(place), unpack(args_, step.from, step.to))
+    call('HSET', key, 'seq', old.seq, 'bytes', whole(bytes), 'place', whole(place), unpack(step.fields))
   end
   if old.checkpoint then call('HSET', key, 'checkpoint', 1) end
   if stays then
@@ -306,7 +290,7 @@ local function write_stored(step, place)
   count_bytes(step.state, bytes)
 end
 
-local function write_gate(gate)
+function steps.write_gate(gate)
   if gate.op == 'w' then
     flush_writes()
     gates.put(gate.name, gate.record, gate.limits)
@@ -320,7 +304,7 @@ local function reserve(kind, n)
 end
 
 local function write(group)
-  for _, gate in ipairs(group.gates) do write_gate(gate) end
+  for _, gate in ipairs(group.gates) do steps.write_gate(gate) end
   local places, seqs = 0, 0
   for _, step in ipairs(group.steps) do
     if step.needs_place then places = places + 1 end
@@ -343,11 +327,11 @@ local function write(group)
 end
 
 -- args: now, number of groups, groups…
-local function apply(keys, args)
+function functions.apply(keys, args)
   begin(keys, args)
   lanes.start()
-  start_writes()
-  args_, at_ = args, 2
+  steps.start_writes()
+  read_from(args, 2)
   local verdicts = {}
   for i = 1, take_number() do
     local group = take_group()

@@ -1,7 +1,7 @@
 -- Renewals, and what running tasks say of themselves. Both leave the revision alone.
 
 -- args: now, worker, lease, then task and lease id of each. Answers 0 held, 1 cancel requested, 2 lost.
-local function renew(keys, args)
+function functions.renew(keys, args)
   begin(keys, args)
   local worker = P .. 'worker:' .. args[2]
   if call('EXISTS', worker) == 1 then
@@ -61,13 +61,13 @@ local function append_log(id, run, cap, pieces)
   return head_bytes + tail_bytes - before
 end
 
--- args: now, log cap, then of each note: task, lease, percent or '', message, event data, checkpoint op, checkpoint,
+-- args: now, log cap, number of notes, then of each: task, lease, percent or '', message, event data, checkpoint op, checkpoint,
 -- number of pieces, (stream, text)… Answers 1 for each whose lease is live.
-local function note(keys, args)
+function functions.note(keys, args)
   begin(keys, args)
-  args_, at_ = args, 3
+  read_from(args, 3)
   local answers = {}
-  while at_ <= #args do
+  for i = 1, take_number() do
     local id, lease = take(), take()
     local percent, message, data = take(), take(), take()
     local checkpoint_op, checkpoint = take(), take()
@@ -76,7 +76,7 @@ local function note(keys, args)
     local key = P .. 't:' .. id
     local found = redis.pcall('HMGET', key, 'state', 'lease', 'lane', 'run', 'generation', 'bytes')
     local live = not found.err and found[1] == 'running' and found[2] == lease
-    answers[#answers + 1] = live and 1 or 0
+    answers[i] = live and 1 or 0
     if live then
       local growth = 0
       if percent ~= '' then

@@ -1,6 +1,6 @@
 -- Reading. None of these writes.
 
-local function clock(keys, args)
+function functions.clock(keys, args)
   begin(keys, args)
   return whole(NOW)
 end
@@ -15,7 +15,7 @@ local function record_of(id, whole_record)
           fields.checkpoint and call('GET', P .. 'c:' .. id) or false}
 end
 
-local function records_of(ids, whole_record)
+function reads.records_of(ids, whole_record)
   local records = {}
   for _, id in ipairs(ids) do
     local record = record_of(id, whole_record)
@@ -25,7 +25,7 @@ local function records_of(ids, whole_record)
 end
 
 -- args: now, 'head' or 'all', ids…
-local function read(keys, args)
+function functions.read(keys, args)
   begin(keys, args)
   local records = {}
   for i = 3, #args do records[i - 2] = record_of(args[i], args[2] == 'all') end
@@ -33,13 +33,13 @@ local function read(keys, args)
 end
 
 -- args: now, 'dependents' or 'children', id. Heads, oldest first.
-local function relatives(keys, args)
+function functions.relatives(keys, args)
   begin(keys, args)
-  return records_of(call('ZRANGE', P .. args[2] .. ':' .. args[3], 0, -1), false)
+  return reads.records_of(call('ZRANGE', P .. args[2] .. ':' .. args[3], 0, -1), false)
 end
 
 -- args: now, owner|request id
-local function find_request(keys, args)
+function functions.find_request(keys, args)
   begin(keys, args)
   return call('GET', P .. 'request:' .. args[2])
 end
@@ -47,11 +47,11 @@ end
 local DEDUPE_MAX = 16
 
 -- args: now, owner|type|key. Answers {newest or false, unfinished…}.
-local function find_dedupe(keys, args)
+function functions.find_dedupe(keys, args)
   begin(keys, args)
   local newest = call('ZREVRANGE', P .. 'dedupe:' .. args[2], 0, 0)[1]
   local open = call('ZREVRANGE', P .. 'dedupe_open:' .. args[2], 0, DEDUPE_MAX - 1)
-  return {newest and record_of(newest, true) or false, records_of(open, true)}
+  return {newest and record_of(newest, true) or false, reads.records_of(open, true)}
 end
 
 local SCAN_MAX = 1000
@@ -74,7 +74,7 @@ end
 
 -- args: now, before seq, limit, type, queue, owner, states (',pending,running,' or ''), tag, spawner.
 -- Answers {{seq, record}…, seq where to go on or ''}.
-local function list(keys, args)
+function functions.list(keys, args)
   begin(keys, args)
   local limit, type_, queue, owner, states, tag, spawner =
     tonumber(args[3]), args[4], args[5], args[6], args[7], args[8], args[9]
@@ -96,13 +96,13 @@ local function list(keys, args)
 end
 
 -- args: now, id, limit. Answers {the record's fields, ended runs, newest last}.
-local function runs(keys, args)
+function functions.runs(keys, args)
   begin(keys, args)
   return {record_of(args[2], false), call('LRANGE', P .. 'h:' .. args[2], -tonumber(args[3]), -1)}
 end
 
 -- args: now, after, limit. Answers {seq, text, seq, text…}.
-local function read_events(keys, args)
+function functions.read_events(keys, args)
   begin(keys, args)
   local first = tonumber(call('HGET', P .. 'seq', 'first_event')) or 1
   local after, limit = math.max(tonumber(args[2]), first - 1), tonumber(args[3])
@@ -121,20 +121,20 @@ local function read_events(keys, args)
   return found
 end
 
-local function last_event(keys, args)
+function functions.last_event(keys, args)
   begin(keys, args)
   return call('HGET', P .. 'seq', 'event') or '0'
 end
 
 -- args: now, id, after, limit. Answers {pieces, totals}.
-local function read_log(keys, args)
+function functions.read_log(keys, args)
   begin(keys, args)
   return {call('XRANGE', P .. 'log:' .. args[2], '(' .. args[3] .. '-0', '+', 'COUNT', args[4]),
           call('HGETALL', P .. 'log_totals:' .. args[2])}
 end
 
 -- args: now, scopes… ('queue:Q' or 'line:Q|T'). Answers the tasks of each state, in the order of STATES, for each.
-local function count_scopes(keys, args)
+function functions.count_scopes(keys, args)
   begin(keys, args)
   local all = {}
   for i = 2, #args do
@@ -147,7 +147,7 @@ local function count_scopes(keys, args)
   return all
 end
 
-local function queues(keys, args)
+function functions.queues(keys, args)
   begin(keys, args)
   local flat = call('HGETALL', P .. 'counts')
   local found = {}
@@ -176,7 +176,7 @@ local function state_of_gate(name)
 end
 
 -- args: now, names…
-local function read_gates(keys, args)
+function functions.read_gates(keys, args)
   begin(keys, args)
   local states = {}
   for i = 2, #args do states[i - 1] = state_of_gate(args[i]) end
@@ -184,7 +184,7 @@ local function read_gates(keys, args)
 end
 
 -- Those that are stored or waited at, by name.
-local function all_gates(keys, args)
+function functions.all_gates(keys, args)
   begin(keys, args)
   local names, seen = {}, {}
   for _, source in ipairs({call('HKEYS', P .. 'gate_records'), call('ZRANGE', P .. 'waited', 0, -1)}) do
@@ -204,7 +204,7 @@ end
 local AHEAD_MAX = 1000
 
 -- args: now, id. Answers false, or {gate where its lane is parked or '', how many are before it}.
-local function standing(keys, args)
+function functions.standing(keys, args)
   begin(keys, args)
   local found = redis.pcall('HMGET', P .. 't:' .. args[2], 'state', 'lane', 'place')
   if found.err or not found[1] or not IS_WAITING[found[1]] then return false end

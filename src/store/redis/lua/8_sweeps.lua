@@ -5,21 +5,21 @@ local function first_of(key, limit)
 end
 
 -- args: now, limit
-local function due(keys, args)
+function functions.due(keys, args)
   begin(keys, args)
-  return records_of(first_of('scheduled', args[2]), false)
+  return reads.records_of(first_of('scheduled', args[2]), false)
 end
 
 -- args: now, limit
-local function past_deadline(keys, args)
+function functions.past_deadline(keys, args)
   begin(keys, args)
-  return records_of(first_of('deadlines', args[2]), true)
+  return reads.records_of(first_of('deadlines', args[2]), true)
 end
 
 -- args: now, silent for ('' or milliseconds), limit
-local function lapsed(keys, args)
+function functions.lapsed(keys, args)
   begin(keys, args)
-  if args[2] == '' then return records_of(first_of('leases', args[3]), false) end
+  if args[2] == '' then return reads.records_of(first_of('leases', args[3]), false) end
   local silent_since = NOW - tonumber(args[2])
   local limit = tonumber(args[3])
   local found = {}
@@ -29,17 +29,17 @@ local function lapsed(keys, args)
     if until_ <= NOW or (type(renewed) == 'string' and tonumber(renewed) <= silent_since) then found[#found + 1] = id end
     if #found >= limit then break end
   end
-  return records_of(found, false)
+  return reads.records_of(found, false)
 end
 
 -- args: now, limit
-local function cascades(keys, args)
+function functions.cascades(keys, args)
   begin(keys, args)
-  return records_of(call('ZRANGE', P .. 'cascades', 0, tonumber(args[2]) - 1), false)
+  return reads.records_of(call('ZRANGE', P .. 'cascades', 0, tonumber(args[2]) - 1), false)
 end
 
 -- Milliseconds until the next of these is due, '' if nothing waits.
-local function next_wake(keys, args)
+function functions.next_wake(keys, args)
   begin(keys, args)
   local soonest
   for _, key in ipairs({'scheduled', 'deadlines', 'leases', 'wake'}) do
@@ -50,7 +50,7 @@ local function next_wake(keys, args)
   return soonest and whole(math.max(0, soonest - NOW)) or ''
 end
 
-local function wake_gates(keys, args)
+function functions.wake_gates(keys, args)
   begin(keys, args)
   lanes.start()
   local woken = lanes.wake_gates()
@@ -109,7 +109,7 @@ local function expire_events(limit, age, most)
 end
 
 -- args: now, age, tasks, bytes, event age, events, limit. Answers how many tasks went.
-local function expire(keys, args)
+function functions.expire(keys, args)
   begin(keys, args)
   local limit = tonumber(args[7])
   local tasks, bytes = counted('all', FINISHED), counted('bytes', FINISHED)

@@ -1,7 +1,7 @@
 -- Workers, the policy document, pools.
 
 -- args: now, id, JSON of what it is, draining
-local function register_worker(keys, args)
+function functions.register_worker(keys, args)
   begin(keys, args)
   local key = P .. 'worker:' .. args[2]
   call('HSETNX', key, 'registered_at', whole(NOW))
@@ -11,13 +11,13 @@ local function register_worker(keys, args)
 end
 
 -- args: now, id
-local function unregister_worker(keys, args)
+function functions.unregister_worker(keys, args)
   begin(keys, args)
   call('ZREM', P .. 'workers', args[2])
   return call('DEL', P .. 'worker:' .. args[2])
 end
 
-local function workers(keys, args)
+function functions.workers(keys, args)
   begin(keys, args)
   local found = {}
   for _, id in ipairs(call('ZRANGE', P .. 'workers', 0, -1)) do
@@ -27,7 +27,7 @@ local function workers(keys, args)
 end
 
 -- args: now, silent for. Those that hold a lease stay.
-local function forget_workers(keys, args)
+function functions.forget_workers(keys, args)
   begin(keys, args)
   local silent = call('ZRANGEBYSCORE', P .. 'workers', '-inf', whole(NOW - tonumber(args[2])))
   if #silent == 0 then return {} end
@@ -47,7 +47,7 @@ local function forget_workers(keys, args)
   return gone
 end
 
-local function config(keys, args)
+function functions.config(keys, args)
   begin(keys, args)
   local version = call('HGET', P .. 'config', 'version')
   if not version then return {'0', '{}'} end
@@ -55,33 +55,30 @@ local function config(keys, args)
 end
 
 -- args: now, version it is based on, document, weights (owner, weight)…, gates. Answers 1, or 0 if something moved.
-local function put_config(keys, args)
+function functions.put_config(keys, args)
   begin(keys, args)
   lanes.start()
-  args_, at_ = args, 4
+  read_from(args, 4)
   local weights = take_list()
-  local steps = {}
-  for i = 1, take_number() do
-    steps[i] = {name = take(), expected = take_number(), op = take(), record = take(), limits = take(), events = take_list()}
-  end
+  local changes = steps.take_gates()
   local version = tonumber(call('HGET', P .. 'config', 'version')) or 0
   if version ~= tonumber(args[2]) then return 0 end
-  for _, gate in ipairs(steps) do
+  for _, gate in ipairs(changes) do
     if gates.revision(gate.name) ~= gate.expected then return 0 end
   end
   call('HSET', P .. 'config', 'version', version + 1, 'document:' .. (version + 1), args[3],
        'applied_at:' .. (version + 1), whole(NOW))
   call('DEL', P .. 'weights')
   if #weights > 0 then call('HSET', P .. 'weights', unpack(weights)) end
-  start_writes()
-  for _, gate in ipairs(steps) do write_gate(gate) end
+  steps.start_writes()
+  for _, gate in ipairs(changes) do steps.write_gate(gate) end
   lanes.tell_pools()
   finish()
   return 1
 end
 
 -- args: now, pool, lines…
-local function make_pool(keys, args)
+function functions.make_pool(keys, args)
   begin(keys, args)
   local lines = {}
   for i = 3, #args do lines[i - 2] = args[i] end

@@ -1,0 +1,404 @@
+-- fsck: what every index must hold follows from the task hashes; both are compared, and a repair makes them equal.
+-- One call, so that nothing moves meanwhile. It looks at every key of the prefix.
+
+local findings
+local mending
+
+local function found(code, detail, repaired)
+  findings[#findings + 1] = {code, detail, repaired and 1 or 0}
+end
+
+local function keys_of(kind)
+  local names, cursor = {}, '0'
+  repeat
+    local page = call('SCAN', cursor, 'MATCH', P .. kind .. '*', 'COUNT', 1000)
+    cursor = page[1]
+    for _, key in ipairs(page[2]) do names[#names + 1] = string.sub(key, #P + #kind + 1) end
+  until cursor == '0'
+  table.sort(names)
+  return names
+end
+
+-- ---- what must be there
+
+local ZSETS = {'scheduled', 'leases', 'finished', 'deadlines', 'cascades'}
+local FAMILIES = {'children:', 'dependents:', 'tag:', 'dedupe:', 'dedupe_open:'}
+
+local function want(image, key, member, score)
+  local members = image.zsets[key]
+  if not members then
+    members = {}
+    image.zsets[key] = members
+  end
+  members[member] = score or true
+end
+
+local function want_relations(image, id, fields, parts)
+  if fields.parent_id then want(image, 'children:' .. fields.parent_id, id, fields.seq) end
+  if fields.request_id then image.requests[parts.owner .. '|' .. fields.request_id] = id end
+  if fields.dedupe_key then
+    local key = parts.owner .. '|' .. parts.type .. '|' .. fields.dedupe_key
+    want(image, 'dedupe:' .. key, id, fields.seq)
+    if not IS_TERMINAL[fields.state] then want(image, 'dedupe_open:' .. key, id, fields.seq) end
+  end
+  local body = redis.pcall('GET', P .. 'b:' .. id)
+  if type(body) ~= 'string' then return found('body_missing', 'task ' .. id) end
+  local tags, parents = string.match(body, '^([^|\n]*)|([^|\n]*)|')
+  for tag in string.gmatch(tags or '', '[^,]+') do want(image, 'tag:' .. tag, id, fields.seq) end
+  for parent in string.gmatch(parents or '', '[^,]+') do want(image, 'dependents:' .. parent, id, fields.seq) end
+end
+
+local function lane_image(image, lane)
+  local one = image.lanes[lane]
+  if not one then
+    one = {waiting = {}, running = {}}
+    image.lanes[lane] = one
+    image.lane_names[#image.lane_names + 1] = lane
+  end
+  return one
+end
+
+local function want_state(image, id, fields)
+  local state = fields.state
+  if IS_WAITING[state] then lane_image(image, fields.lane).waiting[tonumber(fields.place)] = id end
+  if state == 'running' then
+    lane_image(image, fields.lane).running[tonumber(fields.place)] = id
+    want(image, 'leases', id)
+  end
+  if state == 'scheduled' then want(image, 'scheduled', id, fields.run_at) end
+  if IS_TERMINAL[state] then want(image, 'finished', id) end
+  if fields.deadline and not IS_TERMINAL[state] then want(image, 'deadlines', id, fields.deadline) end
+  if fields.cascade then want(image, 'cascades', id) end
+end
+
+local function image_of_tasks()
+  local image = {zsets = {}, requests = {}, lanes = {}, lane_names = {}, tasks = {}, seqs = {}}
+  for _, id in ipairs(keys_of('t:')) do
+    local fields = read_hash(P .. 't:' .. id)
+    local parts = fields and fields.lane and parts_of(fields.lane)
+    if not parts or not fields.state or not fields.rev then
+      found('record_unreadable', 'task ' .. id)
+    else
+      image.tasks[id] = fields
+      image.seqs[fields.seq] = id
+      want_state(image, id, fields)
+      want_relations(image, id, fields, parts)
+      count(fields.lane, fields.state, 1)
+      count_bytes(fields.state, tonumber(fields.bytes) or 0)
+    end
+  end
+  return image
+end
+
+-- ---- sets
+
+local function compare_zset(key, wanted)
+  local stored = {}
+  local flat = redis.pcall('ZRANGE', P .. key, 0, -1, 'WITHSCORES')
+  if flat.err then
+    found('index_wrong', key .. ': ' .. flat.err, mending)
+    if mending then call('DEL', P .. key) end
+    flat = {}
+  end
+  for i = 1, #flat, 2 do
+    local member, score = flat[i], flat[i + 1]
+    stored[member] = true
+    local right = wanted[member]
+    if not right or (right ~= true and tonumber(right) ~= tonumber(score)) then
+      found('index_wrong', key .. ' holds ' .. member .. ' wrongly', mending)
+      if mending then call('ZREM', P .. key, member) end
+      stored[member] = nil
+    end
+  end
+  for member, score in pairs(wanted) do
+    if not stored[member] then
+      found('index_wrong', key .. ' lacks ' .. member, mending)
+      if mending then call('ZADD', P .. key, score == true and NOW_TEXT or score, member) end
+    end
+  end
+end
+
+local function check_sets(image)
+  for _, key in ipairs(ZSETS) do compare_zset(key, image.zsets[key] or {}) end
+  for _, family in ipairs(FAMILIES) do
+    local seen = {}
+    -- What a task that is gone spawned or released is not kept for it.
+    if family == 'children:' or family == 'dependents:' then
+      for key in pairs(image.zsets) do
+        if string.sub(key, 1, #family) == family and not image.tasks[string.sub(key, #family + 1)] then
+          image.zsets[key] = nil
+        end
+      end
+    end
+    for _, name in ipairs(keys_of(family)) do
+      seen[family .. name] = true
+      compare_zset(family .. name, image.zsets[family .. name] or {})
+    end
+    for key, wanted in pairs(image.zsets) do
+      if string.sub(key, 1, #family) == family and not seen[key] then compare_zset(key, wanted) end
+    end
+  end
+end
+
+local function check_requests(image)
+  for _, name in ipairs(keys_of('request:')) do
+    local id = redis.pcall('GET', P .. 'request:' .. name)
+    if type(id) ~= 'string' or image.requests[name] ~= id then
+      found('request_wrong', name, mending)
+      if mending then call('DEL', P .. 'request:' .. name) end
+    end
+  end
+  for name, id in pairs(image.requests) do
+    if call('EXISTS', P .. 'request:' .. name) == 0 then
+      found('request_wrong', name .. ' is missing', mending)
+      if mending then call('SET', P .. 'request:' .. name, id) end
+    end
+  end
+end
+
+local function check_task_list(image)
+  local listed = {}
+  local entries = redis.pcall('XRANGE', P .. 'tasks', '-', '+')
+  if entries.err then return found('task_list_wrong', entries.err) end
+  for _, entry in ipairs(entries) do
+    local seq = string.match(entry[1], '^%d+')
+    if image.seqs[seq] ~= entry[2][2] then
+      found('task_list_wrong', entry[1] .. ' ' .. (entry[2][2] or ''), mending)
+      if mending then call('XDEL', P .. 'tasks', entry[1]) end
+    else
+      listed[entry[2][2]] = true
+    end
+  end
+  for id in pairs(image.tasks) do
+    -- Its number has passed; it can only be found by its id.
+    if not listed[id] then found('task_list_wrong', 'task ' .. id .. ' is not listed') end
+  end
+end
+
+local OF_TASKS = {'b:', 'r:', 'c:', 'h:', 'log:', 'log_totals:'}
+
+local function check_orphans(image)
+  for _, kind in ipairs(OF_TASKS) do
+    for _, id in ipairs(keys_of(kind)) do
+      if not image.tasks[id] then
+        found('orphan', kind .. id, mending)
+        if mending then call('DEL', P .. kind .. id) end
+      end
+    end
+  end
+end
+
+-- ---- counts
+
+local function check_counts()
+  sum_moves()
+  local flat = call('HGETALL', P .. 'counts')
+  local stored = {}
+  for i = 1, #flat, 2 do stored[flat[i]] = tonumber(flat[i + 1]) end
+  local wrong = false
+  for field, value in pairs(counts) do
+    if value ~= 0 and stored[field] ~= value then
+      wrong = true
+      found('counts_wrong', field .. ' is ' .. (stored[field] or 0) .. ', not ' .. whole(value), mending)
+    end
+  end
+  for field, value in pairs(stored) do
+    if (counts[field] or 0) ~= value and (counts[field] or 0) == 0 then
+      wrong = true
+      found('counts_wrong', field .. ' is ' .. whole(value) .. ', not 0', mending)
+    end
+  end
+  if wrong and mending then
+    call('DEL', P .. 'counts')
+    write_counts()
+  end
+  counts, moves = {}, {}
+end
+
+-- ---- lanes
+
+local function places_of(map)
+  local places = {}
+  for place in pairs(map) do places[#places + 1] = place end
+  table.sort(places)
+  return places
+end
+
+local function pending_places(key, consumer)
+  local places = {}
+  local all = redis.pcall('XPENDING', key, GROUP, '-', '+', 10000000, consumer)
+  if all.err then return nil end
+  for _, pending in ipairs(all) do places[tonumber(string.match(pending[1], '^%d+'))] = true end
+  return places
+end
+
+local function wrong_entries(lane, one)
+  local key = P .. 'lane:' .. lane
+  local entries = redis.pcall('XRANGE', key, '-', '+')
+  if entries.err then return 'its stream is unreadable' end
+  local seen = {}
+  for _, entry in ipairs(entries) do
+    local place = tonumber(string.match(entry[1], '^%d+'))
+    local id = one.waiting[place] or one.running[place]
+    if not id or id ~= entry[2][2] then return 'entry ' .. entry[1] .. ' belongs to no task of it' end
+    seen[place] = true
+  end
+  for _, map in ipairs({one.waiting, one.running}) do
+    for place, id in pairs(map) do
+      if not seen[place] then return 'task ' .. id .. ' is not in it' end
+    end
+  end
+  if #entries == 0 then return nil end
+  local running, returned = pending_places(key, 'running'), pending_places(key, 'returned')
+  if not running or not returned then return 'its group is gone' end
+  for place, id in pairs(one.running) do
+    if not running[place] then return 'the run of task ' .. id .. ' is not in its group' end
+  end
+  for place in pairs(running) do
+    if not one.running[place] then return 'its group has a run at ' .. whole(place) .. ' that is over' end
+  end
+  for place in pairs(returned) do
+    if not one.waiting[place] then return 'its group has a task at ' .. whole(place) .. ' that does not wait' end
+  end
+end
+
+local function wrong_standing(lane, one)
+  local head = places_of(one.waiting)[1]
+  local where = where_is(lane)
+  if not head then return where and 'it is empty and still there' or nil end
+  if not where then return 'it is not among the lanes' end
+  local parts = parts_of(lane)
+  if head_of(lane, where) ~= head then return 'its head is not its smallest place' end
+  local lines = where.gate ~= '' and {where.gate .. '@' .. parts.queue} or parts.lines
+  for _, line in ipairs(lines) do
+    local score = call('ZSCORE', P .. 'group:' .. line .. '|' .. parts.group, lane)
+    if not score or tonumber(score) ~= head then return 'it stands wrongly in line ' .. line end
+    local group = call('ZSCORE', P .. 'line:' .. line, parts.group)
+    local vt = virtual_times(parts) or 0
+    if not group or tonumber(group) > parts.rank * BAND + vt then return 'its group stands wrongly in line ' .. line end
+    if where.gate == '' and tonumber(call('ZSCORE', P .. 'oldest:' .. line, lane) or -1) ~= head then
+      return 'it is not among the oldest of line ' .. line
+    end
+  end
+  if where.gate ~= '' and not call('ZSCORE', P .. 'waits:' .. where.gate, parts.queue) then
+    return 'its gate does not know that it waits'
+  end
+end
+
+local function wrong_groups(image)
+  for _, name in ipairs(keys_of('group:')) do
+    for _, lane in ipairs(call('ZRANGE', P .. 'group:' .. name, 0, -1)) do
+      local parts = parts_of(lane)
+      local one = image.lanes[lane]
+      local where = one and where_is(lane)
+      if not parts or not where then return 'a group holds ' .. lane .. ', which is no lane' end
+      local right = where.gate ~= '' and name == where.gate .. '@' .. parts.queue .. '|' .. parts.group or
+                    where.gate == '' and (name == parts.lines[1] .. '|' .. parts.group or name == parts.lines[2] .. '|' .. parts.group)
+      if not right then return 'a group holds ' .. lane .. ', which stands elsewhere' end
+    end
+  end
+end
+
+local function rebuild_lane(lane, one)
+  local key = P .. 'lane:' .. lane
+  local all = {}
+  for _, map in ipairs({one.waiting, one.running}) do
+    for place, id in pairs(map) do all[place] = id end
+  end
+  local places = places_of(all)
+  local last = places_of(one.running)
+  last = last[#last] or 0
+  call('XGROUP', 'CREATE', key, GROUP, '0', 'MKSTREAM')
+  for _, place in ipairs(places) do call('XADD', key, whole(place) .. '-0', 't', all[place]) end
+  local returned = 0
+  for _, place in ipairs(places) do
+    if place <= last then
+      local consumer = one.running[place] and 'running' or 'returned'
+      call('XCLAIM', key, GROUP, consumer, 0, whole(place) .. '-0', 'FORCE', 'JUSTID')
+      if consumer == 'returned' then returned = returned + 1 end
+    end
+  end
+  if last > 0 then call('XGROUP', 'SETID', key, GROUP, whole(last) .. '-0') end
+  local head = places_of(one.waiting)[1]
+  if not head then return end
+  set_where(lane, {last = math.max(last, last == 0 and head - 1 or 0), returned = returned, gate = ''})
+  enter_open(lane, parts_of(lane), head)
+end
+
+local LANE_KEYS = {'lane:', 'line:', 'group:', 'oldest:', 'waits:'}
+
+-- Everything that says where lanes are, from the tasks. Lanes begin open: gates park them again.
+local function rebuild_lanes(image)
+  for _, kind in ipairs(LANE_KEYS) do
+    for _, name in ipairs(keys_of(kind)) do call('DEL', P .. kind .. name) end
+  end
+  call('DEL', P .. 'lanes', P .. 'waited', P .. 'wake', P .. 'cursor', P .. 'damaged_lanes', P .. 'quarantine')
+  for _, lane in ipairs(image.lane_names) do rebuild_lane(lane, image.lanes[lane]) end
+end
+
+local function check_lanes(image)
+  local before = #findings
+  for _, name in ipairs(keys_of('lane:')) do
+    if not image.lanes[name] then found('lane_wrong', name .. ': no task is in it', mending) end
+  end
+  for _, lane in ipairs(call('HKEYS', P .. 'lanes')) do
+    if not image.lanes[lane] then found('lane_wrong', lane .. ': no task is in it', mending) end
+  end
+  for _, lane in ipairs(image.lane_names) do
+    local wrong = wrong_entries(lane, image.lanes[lane]) or wrong_standing(lane, image.lanes[lane])
+    if wrong then found('lane_wrong', lane .. ': ' .. wrong, mending) end
+  end
+  local wrong = wrong_groups(image)
+  if wrong then found('lane_wrong', wrong, mending) end
+  for _, id in ipairs(call('SMEMBERS', P .. 'quarantine')) do found('quarantined', id, mending) end
+  if mending and #findings > before then rebuild_lanes(image) end
+end
+
+-- ---- gates
+
+local function check_gates(image)
+  local in_use = {}
+  for _, lane in ipairs(image.lane_names) do
+    local parts = parts_of(lane)
+    local all = gates.limits(parts.gates)
+    for _, id in pairs(image.lanes[lane].running) do
+      for i, name in ipairs(parts.gates) do
+        local started = tonumber(image.tasks[id].started)
+        if all[i] and all[i].permits and started >= all[i].counted_from then in_use[name] = (in_use[name] or 0) + 1 end
+      end
+    end
+  end
+  local flat = call('HGETALL', P .. 'in_use')
+  local stored = {}
+  for i = 1, #flat, 2 do stored[flat[i]] = tonumber(flat[i + 1]) end
+  for name, used in pairs(in_use) do
+    if stored[name] ~= used then
+      found('permits_wrong', name .. ' counts ' .. (stored[name] or 0) .. ', not ' .. used, mending)
+      if mending then call('HSET', P .. 'in_use', name, used) end
+    end
+  end
+  for name, used in pairs(stored) do
+    if used ~= 0 and not in_use[name] then
+      found('permits_wrong', name .. ' counts ' .. used .. ', not 0', mending)
+      if mending then call('HDEL', P .. 'in_use', name) end
+    end
+  end
+end
+
+-- args: now, 'check' or 'repair'. Answers {code, detail, repaired}…
+function functions.fsck(keys, args)
+  begin(keys, args)
+  lanes.start()
+  findings = {}
+  mending = args[2] == 'repair'
+  local image = image_of_tasks()
+  check_sets(image)
+  check_requests(image)
+  check_task_list(image)
+  check_orphans(image)
+  check_counts()
+  check_lanes(image)
+  check_gates(image)
+  lanes.tell_pools()
+  return findings
+end
