@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace drover::test {
@@ -149,10 +150,12 @@ void FaultProxy::blackhole() {
 }
 
 void FaultProxy::reset() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   set(Mode::kReset);
-  for (Pair& pair : pairs_) break_off(pair);
+  // By the thread that polls: as long as it does, closing a socket has no effect.
+  breaking_ = true;
   wake();
+  broken_.wait(lock, [this] { return !breaking_; });
 }
 
 void FaultProxy::cut_after(std::size_t bytes) {
@@ -189,6 +192,10 @@ void FaultProxy::run() {
     const std::lock_guard lock(mutex_);
     eventfd_t wakes = 0;
     static_cast<void>(::eventfd_read(wake_.get(), &wakes));
+    if (std::exchange(breaking_, false)) {
+      for (Pair& pair : pairs_) break_off(pair);
+      broken_.notify_all();
+    }
     std::size_t at = 2;  // only this thread adds and removes pairs, so that they still stand in this order
     for (Pair& pair : pairs_) {
       serve(pair, watched[at].revents, watched[at + 1].revents);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -84,6 +85,8 @@ class FaultProxy {
   std::optional<std::size_t> bytes_left_;
   std::optional<std::string> next_answer_;
   int accepted_ = 0;
+  bool breaking_ = false;  // asked for, and not done yet
+  std::condition_variable broken_;
   bool stopping_ = false;
 
   std::thread thread_;
