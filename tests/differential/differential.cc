@@ -1,0 +1,460 @@
+#include "differential/differential.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/rng.h"
+#include "core/task_json.h"
+#include "engine/engine.h"
+#include "engine/sweepers.h"
+#include "support/manual_clock.h"
+
+namespace drover::test {
+namespace {
+
+constexpr int kDumpEvery = 200;
+constexpr int kPage = 100;
+constexpr std::size_t kKnownMax = 300;  // tasks that operations refer to
+
+// One store with its engine. Ids and jitter come from a seeded source, so that both sides make the same.
+class Side {
+ public:
+  Side(const OpenStore& open, Clock& clock, std::uint64_t seed)
+      : store_(open(clock)), rng_(seed), engine_(*store_, rng_), sweepers_(engine_) {}
+
+  Engine& engine() { return engine_; }
+  Store& store() { return *store_; }
+  Sweepers& sweepers() { return sweepers_; }
+
+ private:
+  std::unique_ptr<Store> store_;
+  SeededRng rng_;
+  Engine engine_;
+  Sweepers sweepers_;
+};
+
+// ---- answers as text. Messages may be worded by the store; codes may not.
+
+template <class T, class Format>
+std::string text_of(const Result<T>& answer, Format format) {
+  if (!answer) return fmt::format("error {}", error_info(answer.error().code).name);
+  return format(*answer);
+}
+
+std::string text_of(const Status& status) {
+  return status ? "ok" : fmt::format("error {}", error_info(status.error().code).name);
+}
+
+std::string text_of(const Enqueued& enqueued) {
+  return to_json(enqueued);
+}
+
+std::string text_of(const GateStatus& gate) {
+  std::string holds;
+  for (const Hold& hold : gate.holds) {
+    holds +=
+        fmt::format(" {}:{}:{}:{}", name_of(hold.source), hold.closed_until ? format_time(*hold.closed_until) : "-",
+                    hold.permits.value_or(-1), hold.why);
+  }
+  return fmt::format("{} [{}] rate {} in_use {} lanes {}", gate.name, holds, gate.rate ? to_string(*gate.rate) : "-",
+                     gate.in_use.value_or(-1), gate.waiting_lanes);
+}
+
+std::string text_of(const QueueStatus& queue) {
+  return fmt::format("{} waiting {} scheduled {} blocked {} running {}", queue.name, queue.waiting, queue.scheduled,
+                     queue.blocked, queue.running);
+}
+
+std::string text_of(const Explanation& explanation) {
+  std::string refusing;
+  for (const GateStatus& gate : explanation.refusing) refusing += " " + gate.name;
+  return fmt::format("{} gate {} refusing{} at {} waits for {} ahead {}", name_of(explanation.reason),
+                     explanation.gate.value_or("-"), refusing, explanation.at ? format_time(*explanation.at) : "-",
+                     explanation.waits_for.size(), explanation.ahead.value_or(-1));
+}
+
+template <class T>
+std::string text_of_all(const std::vector<T>& items) {
+  std::string text;
+  for (const T& item : items) text += text_of(item) + "\n";
+  return text;
+}
+
+// Everything that can be seen of a store.
+std::string dump(Side& side, std::int64_t& events_after) {
+  std::string text;
+  std::optional<std::string> cursor;
+  do {
+    auto page = side.engine().list({}, kPage, cursor);
+    if (!page) return fmt::format("list: {}", to_string(page.error()));
+    for (const Task& task : page->tasks) {
+      text += to_json(task) + "\n";
+      const auto runs = side.engine().runs(task.id);
+      for (const RunSummary& run : runs.value_or({})) text += "  " + to_json(run) + "\n";
+      const auto log = side.engine().log(task.id, 0, kPage);
+      if (!log) return fmt::format("log: {}", to_string(log.error()));
+      for (const LogRecord& record : log->records) text += "  " + to_json(record) + "\n";
+      const auto standing = side.store().standing(task.id);
+      if (!standing) return fmt::format("standing: {}", to_string(standing.error()));
+      if (*standing)
+        text += fmt::format("  parked at {}, {} ahead\n", (*standing)->parked_at.value_or("-"), (*standing)->ahead);
+    }
+    cursor = page->cursor;
+  } while (cursor);
+  while (true) {
+    const auto events = side.engine().events(events_after, kPage);
+    if (!events) return fmt::format("events: {}", to_string(events.error()));
+    if (events->empty()) break;
+    for (const Event& event : *events) text += to_json(event) + "\n";
+    events_after = events->back().seq;
+  }
+  text += text_of(side.engine().gates(), [](const auto& gates) { return text_of_all(gates); });
+  text += text_of(side.engine().queues(), [](const auto& queues) { return text_of_all(queues); });
+  const auto findings = side.engine().fsck(FsckMode::kCheck);
+  if (!findings) return fmt::format("fsck: {}", to_string(findings.error()));
+  for (const Finding& finding : *findings) text += fmt::format("FSCK {} {}\n", finding.code, finding.detail);
+  return text;
+}
+
+// The first line that differs, with the one before it.
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::size_t line = 0;
+  std::size_t at = 0;
+  while (at < a.size() && at < b.size() && a[at] == b[at]) {
+    if (a[at] == '\n') line = at + 1;
+    ++at;
+  }
+  const auto line_in = [&](const std::string& text) { return text.substr(line, text.find('\n', line) - line); };
+  return fmt::format("first:  {}\nsecond: {}", line_in(a), line_in(b));
+}
+
+class Driver {
+ public:
+  Driver(const OpenStore& first, const OpenStore& second, std::uint64_t seed)
+      : rng_(seed), first_(first, clock_, seed), second_(second, clock_, seed) {}
+
+  std::optional<Difference> run(int operations) {
+    for (int i = 1; i <= operations && !difference_; ++i) {
+      number_ = i;
+      operate();
+      if (i % kDumpEvery == 0 || i == operations) compare_dumps();
+    }
+    return difference_;
+  }
+
+ private:
+  // ---- chance
+
+  std::uint64_t below(std::uint64_t bound) { return rng_.below(bound); }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  template <class T>
+  const T& any_of(const std::vector<T>& items) {
+    return items[below(items.size())];
+  }
+  std::string any_type() { return fmt::format("t{}", below(4)); }
+  std::string any_queue() { return fmt::format("q{}", below(3)); }
+  std::string any_owner() { return fmt::format("o{}", below(4)); }
+  std::string any_gate() {
+    switch (below(6)) {
+      case 0:
+        return "all";
+      case 1:
+        return "queue:" + any_queue();
+      case 2:
+        return "type:" + any_type();
+      case 3:
+        return "owner:" + any_owner();
+      case 4:
+        return fmt::format("lock:l{}", below(2));
+      default:
+        return fmt::format("provider:p{}", below(2));
+    }
+  }
+
+  // ---- comparing
+
+  // Runs one operation on both sides; `call` answers with text.
+  template <class Call>
+  std::string both(const std::string& what, Call call) {
+    const std::string a = call(first_);
+    const std::string b = call(second_);
+    if (a != b && !difference_) difference_ = Difference{number_, what + "\n" + first_difference(a, b)};
+    return a;
+  }
+
+  void compare_dumps() {
+    if (difference_) return;
+    std::int64_t after_first = events_after_;
+    std::int64_t after_second = events_after_;
+    const std::string a = dump(first_, after_first);
+    const std::string b = dump(second_, after_second);
+    events_after_ = after_first;
+    if (a != b) difference_ = Difference{number_, "the dumps differ\n" + first_difference(a, b)};
+    if (const std::size_t found = a.find("FSCK"); found != std::string::npos && !difference_) {
+      difference_ = Difference{number_, a.substr(found, 500)};
+    }
+  }
+
+  // ---- operations
+
+  void operate() {
+    const std::uint64_t kind = below(100);
+    if (kind < 24) return enqueue();
+    if (kind < 48) return claim();
+    if (kind < 72) return settle();
+    if (kind < 80) return pass_time();
+    if (kind < 83) return note();
+    if (kind < 86) return renew();
+    if (kind < 89) return cancel();
+    if (kind < 91) return retry();
+    if (kind < 95) return set_gate();
+    if (kind < 96) return configure();
+    if (kind < 98) return list();
+    return explain();
+  }
+
+  TaskSpec any_spec() {
+    TaskSpec spec{.type = any_type()};
+    if (!one_in(4)) spec.queue = any_queue();
+    if (!one_in(4)) spec.owner = any_owner();
+    if (!one_in(3)) spec.priority = static_cast<int>(below(10));
+    if (one_in(2)) spec.payload = fmt::format(R"({{"n":{},"é":1e400,"k":0.10}})", below(5));
+    if (one_in(8)) spec.prompt = "do \"it\" | well\n";
+    if (one_in(8)) spec.tags = {fmt::format("tag{}", below(3))};
+    if (one_in(8)) spec.delay = Millis(below(20'000));
+    if (one_in(10)) spec.deadline = Millis(1 + below(60'000));
+    if (one_in(20)) spec.fallback_result = "[1]";
+    if (one_in(6)) spec.locks = {fmt::format("l{}", below(2))};
+    if (one_in(6)) spec.cost = static_cast<std::int64_t>(1 + below(3));
+    if (one_in(6)) spec.request_id = fmt::format("r{}", below(30));
+    if (one_in(6)) {
+      spec.dedupe = static_cast<DedupeMode>(below(5));
+      if (one_in(2)) spec.dedupe_key = fmt::format("d{}", below(4));
+    }
+    if (one_in(5)) spec.max_attempts = static_cast<int>(1 + below(3));
+    if (one_in(12)) spec.at_most_once = true;
+    if (one_in(6)) spec.on_parent_failure = static_cast<OnParentFailure>(below(3));
+    if (one_in(6) && !known_.empty()) spec.depends_on.emplace_back(any_of(known_));
+    if (one_in(12) && !known_.empty()) spec.parent_id = any_of(known_);
+    return spec;
+  }
+
+  void enqueue() {
+    std::vector<TaskSpec> group{any_spec()};
+    if (one_in(4)) {
+      group.front().ref = "a";
+      const std::uint64_t more = 1 + below(5);
+      for (std::uint64_t i = 0; i < more; ++i) {
+        group.push_back(any_spec());
+        if (one_in(2)) group.back().depends_on.emplace_back(std::string("a"));
+      }
+    }
+    both("enqueue", [&](Side& side) {
+      const auto answer = side.engine().enqueue(group);
+      if (&side == &first_ && answer) {
+        for (const Enqueued& enqueued : *answer) remember(enqueued.id);
+      }
+      return text_of(answer, [](const auto& all) { return text_of_all(all); });
+    });
+  }
+
+  void remember(const TaskId& id) {
+    if (known_.size() >= kKnownMax) known_.erase(known_.begin());
+    known_.push_back(id);
+  }
+
+  void claim() {
+    ClaimRequest request;
+    request.worker_id = fmt::format("host:1:w{}", below(3));
+    const std::uint64_t serves = 1 + below(3);
+    for (std::uint64_t i = 0; i < serves; ++i) {
+      Serve serve{any_queue(), std::nullopt};
+      if (one_in(3)) serve = {any_type(), std::nullopt};
+      if (one_in(3)) serve.type = any_type();
+      request.serves.push_back(serve);
+    }
+    request.n = static_cast<int>(1 + below(one_in(4) ? 40 : 6));
+    request.lease = Millis(5'000 + below(20'000));
+    request.capacity = request.n;
+    both("claim", [&](Side& side) {
+      const auto answer = side.engine().claim(request);
+      if (&side == &first_ && answer) {
+        for (const ClaimedTask& task : *answer) held_.push_back(task.lease);
+      }
+      return text_of(answer, [](const std::vector<ClaimedTask>& claimed) {
+        std::string text;
+        for (const ClaimedTask& task : claimed) {
+          text += fmt::format("{} {} after {} runs\n", to_json(task.task), task.lease.id.to_string(),
+                              task.earlier_runs.size());
+        }
+        return text;
+      });
+    });
+  }
+
+  Settlement any_end(const Lease& lease) {
+    Settlement item{.lease = lease, .end = Completion{}};
+    switch (below(8)) {
+      case 0:
+        item.end = Release{};
+        break;
+      case 1:
+        item.end = CancelConfirmed{};
+        break;
+      case 2:
+      case 3: {
+        Failure failure;
+        failure.error_class = static_cast<ErrorClass>(below(14));
+        failure.message = "no | luck";
+        if (one_in(2)) failure.retry_after = Millis(below(30'000));
+        item.end = failure;
+        break;
+      }
+      default: {
+        Completion completion;
+        if (one_in(2)) completion.result = R"({"ok":true})";
+        item.end = completion;
+      }
+    }
+    return item;
+  }
+
+  void settle() {
+    if (held_.empty()) return;
+    std::vector<Settlement> items;
+    const std::uint64_t count = 1 + below(std::min<std::uint64_t>(held_.size(), 8));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t at = below(held_.size());
+      items.push_back(any_end(held_[at]));
+      held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    both("settle", [&](Side& side) {
+      std::string text;
+      for (const auto& answer : side.engine().settle(items)) {
+        text += text_of(answer, [](TaskState state) { return std::string(name_of(state)); }) + "\n";
+      }
+      return text;
+    });
+  }
+
+  void pass_time() {
+    clock_.advance(Millis(one_in(6) ? below(60'000) : below(3'000)));
+    both("sweep", [](Side& side) {
+      return text_of(side.sweepers().run_once(), [](const SweepReport& report) {
+        return fmt::format("promoted {} deadlines {} reclaimed {} cascades {}", report.promoted, report.deadlines,
+                           report.reclaimed, report.cascades);
+      });
+    });
+  }
+
+  void note() {
+    if (held_.empty()) return;
+    const Lease lease = any_of(held_);
+    const std::uint64_t kind = below(3);
+    both("note", [&](Side& side) {
+      if (kind == 0) return text_of(side.engine().progress(lease, {static_cast<int>(kind), "half | way"}));
+      if (kind == 1) return text_of(side.engine().checkpoint(lease, "{\"at\":1}"));
+      const std::vector<LogChunk> chunks{{LogStream::kOut, "line\n"}};
+      return text_of(side.engine().append_log(lease, chunks));
+    });
+  }
+
+  void renew() {
+    std::vector<Lease> leases;
+    for (const Lease& lease : held_) {
+      if (one_in(2)) leases.push_back(lease);
+    }
+    both("renew", [&](Side& side) {
+      return text_of(side.engine().renew("host:1:w0", leases, Millis(20'000)), [](const auto& states) {
+        std::string text;
+        for (const LeaseState state : states) text += std::to_string(static_cast<int>(state));
+        return text;
+      });
+    });
+  }
+
+  void cancel() {
+    if (known_.empty()) return;
+    const TaskId id = any_of(known_);
+    both("cancel", [&](Side& side) {
+      return text_of(side.engine().cancel(id, "enough"), [](const CancelOutcome& outcome) {
+        return fmt::format("{} {} {}", name_of(outcome.state), outcome.cancelled, outcome.requested);
+      });
+    });
+  }
+
+  void retry() {
+    if (known_.empty()) return;
+    const TaskId id = any_of(known_);
+    both("retry",
+         [&](Side& side) { return text_of(side.engine().retry(id), [](const Task& task) { return to_json(task); }); });
+  }
+
+  void set_gate() {
+    GateOrder order{.gate = any_gate(), .what = GateOrder::Open{}, .why = "test", .by = "me"};
+    if (one_in(3)) order.what = GateOrder::Limit{one_in(3) ? std::nullopt : std::optional(static_cast<int>(below(4)))};
+    if (one_in(5)) order.what = GateOrder::Close{one_in(3) ? kUntilOpened : clock_.wall() + Millis(1 + below(20'000))};
+    both("gate " + order.gate, [&](Side& side) {
+      return text_of(side.engine().set_gate(order), [](const GateStatus& gate) { return text_of(gate); });
+    });
+  }
+
+  void configure() {
+    const std::string document = fmt::format(
+        R"({{"owners":{{"default":{{"weight":{}{}}},"o1":{{"weight":{}}}}},)"
+        R"("queues":{{"q0":{{"rate":"{}/s","burst":{}}},"q1":{{"permits":{}}}}},)"
+        R"("types":{{"t1":{{"provider":"p0","breaker":{{"failures":{},"window":"60s","open":"20s"}}}},"t2":{{"provider":"p1"}}}}}})",
+        1 + below(3), one_in(2) ? fmt::format(",\"permits\":{}", 1 + below(5)) : "", 1 + below(5), 1 + below(5),
+        3 + below(5), 1 + below(6), 2 + below(3));
+    both("config", [&](Side& side) {
+      const auto config = side.engine().config();
+      if (!config) return fmt::format("error {}", to_string(config.error()));
+      return text_of(side.engine().apply_config(document, config->version),
+                     [](const Config& applied) { return fmt::format("{} {}", applied.version, applied.document); });
+    });
+  }
+
+  void list() {
+    TaskFilter filter;
+    if (one_in(2)) filter.type = any_type();
+    if (one_in(2)) filter.owner = any_owner();
+    if (one_in(3)) filter.tag = "tag1";
+    if (one_in(2)) filter.states = {static_cast<TaskState>(below(8)), static_cast<TaskState>(below(8))};
+    both("list", [&](Side& side) {
+      return text_of(side.engine().list(filter, 20, std::nullopt), [](const TaskPage& page) {
+        std::string text;
+        for (const Task& task : page.tasks) text += task.id.to_string() + "\n";
+        return text + (page.cursor ? "more" : "all");
+      });
+    });
+  }
+
+  void explain() {
+    if (known_.empty()) return;
+    const TaskId id = any_of(known_);
+    both("explain", [&](Side& side) {
+      return text_of(side.engine().explain(id), [](const Explanation& explanation) { return text_of(explanation); });
+    });
+  }
+
+  SeededRng rng_;
+  ManualClock clock_;
+  Side first_;
+  Side second_;
+  std::vector<TaskId> known_;
+  std::vector<Lease> held_;
+  int number_ = 0;
+  std::int64_t events_after_ = 0;
+  std::optional<Difference> difference_;
+};
+
+}  // namespace
+
+std::optional<Difference> find_difference(const OpenStore& first, const OpenStore& second, std::uint64_t seed,
+                                          int operations) {
+  return Driver(first, second, seed).run(operations);
+}
+
+}  // namespace drover::test
