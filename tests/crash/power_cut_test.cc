@@ -59,7 +59,7 @@ struct Findings {
 class PowerCut {
  public:
   PowerCut(std::uint64_t seed, SqliteOptions::Synchronous synchronous, PowerDisk::Sync sync = PowerDisk::Sync::kHonest)
-      : rng_(seed), engine_rng_(seed + 1), synchronous_(synchronous) {
+      : rng_(seed), engine_rng_(seed + 1) {
     configure_log(LogLevel::kOff, LogFormat::kText);
     seed_sqlite(seed);
     vfs_ = std::make_unique<PowerVfs>(disk_);
@@ -169,7 +169,6 @@ class PowerCut {
 
   SeededRng rng_;
   SeededRng engine_rng_;
-  const SqliteOptions::Synchronous synchronous_;
   ManualClock clock_;
   ManualClock next_boot_;
   PowerDisk disk_;
