@@ -197,7 +197,7 @@ Result<Address> parse_address(std::string_view url) {
   if (!parts) return std::unexpected(parts.error());
   Address address{.transport = parts->transport};
   Status read;
-  if (parts->userinfo) read = read_userinfo(*parts->userinfo, address);
+  if (const std::optional<std::string_view> userinfo = parts->userinfo) read = read_userinfo(*userinfo, address);
   if (read) {
     read =
         address.transport == Transport::kUnix ? read_unix_path(*parts, address) : read_network_place(*parts, address);

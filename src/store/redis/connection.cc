@@ -82,8 +82,8 @@ Result<std::vector<Reply>> Connection::read_replies(std::size_t count, const Pat
   while (replies.size() < count) {
     Result<std::optional<Reply>> reply = reader_.next();
     if (!reply) return std::unexpected(reply.error());
-    if (reply->has_value()) {
-      replies.push_back(**std::move(reply));
+    if (std::optional<Reply>& whole = *reply) {
+      replies.push_back(*std::move(whole));
       continue;
     }
     const Result<std::size_t> got = socket_->read_some(buffer_, patience);

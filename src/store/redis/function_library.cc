@@ -58,16 +58,15 @@ std::string to_string(LibraryVersion version) {
 Status ensure_library(Connection& connection, std::string_view text, LibraryVersion ours, const Patience& patience) {
   const Result<std::optional<LibraryVersion>> loaded = loaded_version(connection, library_name_in(text), patience);
   if (!loaded) return std::unexpected(loaded.error());
-  if (loaded->has_value()) {
-    const LibraryVersion theirs = **loaded;
-    if (theirs.major > ours.major) {
+  if (const std::optional<LibraryVersion> theirs = *loaded) {
+    if (theirs->major > ours.major) {
       return fail(ErrorCode::kSchemaTooNew,
                   fmt::format("this Redis is used by a newer drover: its functions have version {}, this program knows "
                               "{}; upgrade this program",
-                              to_string(theirs), to_string(ours)),
+                              to_string(*theirs), to_string(ours)),
                   "redis.library");
     }
-    if (theirs >= ours) return {};
+    if (*theirs >= ours) return {};
   }
   const Result<Reply> done = connection.must_call(Command("FUNCTION", "LOAD", "REPLACE", text), patience);
   if (!done) return std::unexpected(done.error());

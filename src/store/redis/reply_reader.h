@@ -9,7 +9,7 @@
 #include "drover/error.h"
 #include "store/redis/reply.h"
 
-struct redisReader;
+struct redisReader;  // NOLINT(readability-identifier-naming): the name is hiredis'
 
 namespace drover::redis {
 

@@ -54,11 +54,10 @@ Addresses ask_in_time(const std::string& host, std::uint16_t port, const Patienc
     question->answered.notify_one();
   }).detach();
   std::unique_lock lock(question->mutex);
-  if (question->answered.wait_until(lock, patience.deadline, [&] { return question->answer.has_value(); })) {
-    return *std::move(question->answer);
-  }
-  return fail(ErrorCode::kStoreUnavailable, fmt::format("the name service did not find {} in time", host),
-              "redis.connect");
+  question->answered.wait_until(lock, patience.deadline, [&] { return question->answer.has_value(); });
+  const Error late{ErrorCode::kStoreUnavailable, fmt::format("the name service did not find {} in time", host),
+                   "redis.connect"};
+  return question->answer.value_or(std::unexpected(late));
 }
 
 }  // namespace
