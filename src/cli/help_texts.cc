@@ -41,6 +41,7 @@ Examples:
 Examples:
   drover enqueue review --prompt 'Review the last commit' --priority high
   drover enqueue deploy --payload @deploy.json --after 01920f5e-7a3c-7def-8123-456789abcdef
+  drover enqueue deploy --lock production --dedupe keep_latest --dedupe-key site
   drover enqueue sync --delay 10m --retry fixed:30s --max-attempts 5 --request-id nightly-42
   printf '%s\n' '{"type":"build","ref":"b"}' '{"type":"test","depends_on":["@b"]}' | drover enqueue --batch -)"},
     {"run", "Store a task, wait for its end and print its result",
@@ -70,6 +71,10 @@ Examples:
 
 Examples:
   drover logs -f 01920f5e-7a3c-7def-8123-456789abcdef)"},
+    {"explain", "Say why a task is not running, and what will release it",
+     R"(Examples:
+  drover explain 01920f5e-7a3c-7def-8123-456789abcdef
+  drover explain 01920f5e-7a3c-7def-8123-456789abcdef --json | jq .gate)"},
     {"cancel", "Cancel a task and what depends on it",
      R"(A running task is cancelled when its processes are dead: TERM, ten seconds of grace, KILL.
 
@@ -89,6 +94,51 @@ Examples:
      R"(Examples:
   drover events -f
   drover events --after 1200 --json)"},
+    {"queue", "See, pause and resume queues",
+     R"(Examples:
+  drover queue list
+  drover queue pause eng --reason 'database is moving'
+  drover queue resume eng)"},
+    {"queue list", "List the queues, what waits in them and what holds them back", R"(Examples:
+  drover queue list --json)"},
+    {"queue pause", "Start nothing more from a queue",
+     R"(What runs goes on. The same as `drover gate close queue:QUEUE`.
+
+Examples:
+  drover queue pause eng --reason 'database is moving'
+  drover queue pause eng --for 30m)"},
+    {"queue resume", "Start tasks of a paused queue again",
+     R"(The same as `drover gate open queue:QUEUE`.
+
+Examples:
+  drover queue resume eng)"},
+    {"gate", "See, close, open and limit what may start",
+     R"(A gate is asked before a task may start: all, queue:Q, type:T, owner:O, provider:P, lock:K. Nothing that runs is stopped.
+
+Examples:
+  drover gate list
+  drover gate close all --reason 'provider is down'
+  drover gate limit type:review 2)"},
+    {"gate list", "List the gates that hold something back or could", R"(Examples:
+  drover gate list --json)"},
+    {"gate open", "Drop everything that holds a gate closed, but the policy's limits",
+     R"(Pauses, limits by hand, a breaker and a provider's pause all go.
+
+Examples:
+  drover gate open all
+  drover gate open type:review --reason 'the agent is fixed')"},
+    {"gate close", "Let nothing more start that passes a gate",
+     R"(Until it is opened, or for a time. What runs goes on.
+
+Examples:
+  drover gate close all --reason 'provider is down'
+  drover gate close provider:anthropic --for 15m)"},
+    {"gate limit", "Let so many tasks of a gate run at once",
+     R"(Counts beside the limit of the policy: the smaller one holds.
+
+Examples:
+  drover gate limit type:review 2 --reason 'it eats all memory'
+  drover gate limit type:review none)"},
     {"worker", "See the workers",
      R"(Examples:
   drover worker list)"},

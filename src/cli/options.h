@@ -167,6 +167,40 @@ struct WorkerListOptions {
   bool operator==(const WorkerListOptions&) const = default;
 };
 
+struct ExplainOptions {
+  TaskId id;
+  Format format = Format::kAuto;
+
+  bool operator==(const ExplainOptions&) const = default;
+};
+
+struct GateListOptions {
+  Format format = Format::kAuto;
+
+  bool operator==(const GateListOptions&) const = default;
+};
+
+// gate open, close and limit; queue pause and resume.
+struct GateSetOptions {
+  enum class What : std::uint8_t { kOpen, kClose, kLimit };
+
+  std::string gate;
+  What what = What::kOpen;
+  std::optional<Millis> close_for;  // kClose: until opened, unless one of these is set
+  std::optional<Time> close_until;
+  std::optional<int> permits;  // kLimit; unset: no limit by hand
+  std::string reason;
+  Format format = Format::kAuto;
+
+  bool operator==(const GateSetOptions&) const = default;
+};
+
+struct QueueListOptions {
+  Format format = Format::kAuto;
+
+  bool operator==(const QueueListOptions&) const = default;
+};
+
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 
 struct CompletionOptions {
@@ -189,7 +223,8 @@ struct VersionOptions {
 using Command =
     std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
                  RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions, FsckOptions, ConfigApplyOptions,
-                 ConfigShowOptions, TrustOptions, WorkerListOptions, CompletionOptions, HelpOptions, VersionOptions>;
+                 ConfigShowOptions, TrustOptions, WorkerListOptions, ExplainOptions, GateListOptions, GateSetOptions,
+                 QueueListOptions, CompletionOptions, HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

@@ -111,6 +111,10 @@ class Grammar {
   void add_config();
   void add_trust();
   void add_worker();
+  void add_explain();
+  void add_gate();
+  void add_queue();
+  CLI::App& add_family(const std::string& name);
   void add_completion();
   void add_help();
   void add_task_flags(CLI::App& verb, TaskArguments* task);
@@ -154,10 +158,13 @@ Grammar::Grammar() : root_("A durable task queue for fleets of AI agents.", "dro
   add_show();
   add_wait();
   add_logs();
+  add_explain();
   add_cancel();
   add_retry();
   add_progress();
   add_events();
+  add_queue();
+  add_gate();
   add_worker();
   add_config();
   add_trust();
@@ -185,6 +192,17 @@ void Grammar::add_task_flags(CLI::App& verb, TaskArguments* task) {
                              read_on_parent_failure, "what happens if it does not complete");
   add_value<std::string>(verb, "--request-id", "R", &spec->request_id, read_name,
                          "the same request again gives the same task");
+  add_value<std::string>(verb, "--dedupe-key", "K", &spec->dedupe_key, read_name,
+                         "do not make it twice: what is the same has the same key");
+  add_value<DedupeMode>(verb, "--dedupe", "single_flight|drop|merge|replace|keep_latest", &spec->dedupe,
+                        read_dedupe_mode,
+                        "what to do if it is there already; the key is its type and payload unless given");
+  add_value<Millis>(verb, "--dedupe-window", "D", &spec->dedupe_window, read_time_limit,
+                    "how long --dedupe drop remembers; default 5m");
+  add_list<std::string>(verb, "--lock", "K", &spec->locks, read_name, "only one task at a time holds it");
+  add_value<std::int64_t>(
+      verb, "--cost", "N", &spec->cost, [](std::string_view text) { return read_integer(text, kCostBounds); },
+      "units of the rates that it passes; default 1");
   add_list<std::string>(verb, "--tag", "T", &spec->tags, read_name, "a label to find it by");
   add_value<int>(verb, "--max-attempts", "N", &spec->max_attempts, integer_between(kMaxAttemptsBounds),
                  "counted runs before it fails");
@@ -200,6 +218,8 @@ void Grammar::add_task_flags(CLI::App& verb, TaskArguments* task) {
 }
 
 void check_task(const TaskArguments& task) {
+  if (task.spec.dedupe_window && task.spec.dedupe != DedupeMode::kDrop)
+    throw CLI::ValidationError("--dedupe-window", "only --dedupe drop has a window");
   if (task.spec.delay && task.spec.run_at) throw CLI::ValidationError("--delay and --at", "give one of them");
 }
 
@@ -340,16 +360,91 @@ void Grammar::add_fsck() {
   add_json(*verb, &options->format, "print a JSON array of findings");
 }
 
+// A verb that only has commands of its own.
+CLI::App& Grammar::add_family(const std::string& name) {
+  const VerbText& text = verb_text(name);
+  CLI::App* family = root_.add_subcommand(name, std::string(text.summary));
+  family->group("Operating")->footer(std::string(text.footer))->allow_extras()->require_subcommand(0, 1);
+  add_common(*family, &common_);
+  return *family;
+}
+
+void Grammar::add_explain() {
+  auto [verb, options] = add_verb<ExplainOptions>(root_, "explain", "Tasks");
+  add_task_id(*verb, &options->id);
+  add_json(*verb, &options->format, "print the explanation as JSON");
+}
+
+void add_reason(CLI::App& verb, GateSetOptions* options) {
+  add_value<std::string>(verb, "--reason", "R", &options->reason, read_text, "why; shown to whoever asks");
+  add_json(verb, &options->format, "print the gate as JSON");
+}
+
+void add_closing(CLI::App& verb, GateSetOptions* options) {
+  options->what = GateSetOptions::What::kClose;
+  add_value<Millis>(verb, "--for", "D", &options->close_for, read_time_limit, "only for so long");
+  add_value<Time>(verb, "--until", "T", &options->close_until, parse_time, "only until this time (RFC 3339)");
+  add_reason(verb, options);
+}
+
+std::function<Command()> finish_closing(const GateSetOptions* options) {
+  return [options] {
+    if (options->close_for && options->close_until) throw CLI::ValidationError("--for and --until", "give one of them");
+    return Command(*options);
+  };
+}
+
+void add_gate_name(CLI::App& verb, GateSetOptions* options) {
+  add_value<std::string>(verb, "GATE", "", &options->gate, read_gate,
+                         "all, queue:Q, type:T, owner:O, lock:K or provider:P")
+      ->required();
+}
+
+void Grammar::add_gate() {
+  CLI::App& gate = add_family("gate");
+  auto [list, list_options] = add_verb<GateListOptions>(gate, "list", "");
+  add_json(*list, &list_options->format, "print a JSON array of gates");
+  auto [open, open_options] = add_verb<GateSetOptions>(gate, "open", "");
+  add_gate_name(*open, open_options);
+  add_reason(*open, open_options);
+  auto [close, close_options] = add_verb<GateSetOptions>(gate, "close", "");
+  add_gate_name(*close, close_options);
+  add_closing(*close, close_options);
+  finish_[close] = finish_closing(close_options);
+  auto [limit, limit_options] = add_verb<GateSetOptions>(gate, "limit", "");
+  limit_options->what = GateSetOptions::What::kLimit;
+  add_gate_name(*limit, limit_options);
+  add_value<std::optional<int>>(*limit, "PERMITS", "", &limit_options->permits, read_permits,
+                                "how many may run at once; none: no limit by hand any more")
+      ->required();
+  add_reason(*limit, limit_options);
+}
+
+void Grammar::add_queue() {
+  CLI::App& queue = add_family("queue");
+  auto [list, list_options] = add_verb<QueueListOptions>(queue, "list", "");
+  add_json(*list, &list_options->format, "print a JSON array of queues");
+  const auto read_queue = [](std::string_view text) -> Result<std::string> {
+    auto name = read_name(text);
+    if (name) name->insert(0, "queue:");
+    return name;
+  };
+  auto [pause, pause_options] = add_verb<GateSetOptions>(queue, "pause", "");
+  add_value<std::string>(*pause, "QUEUE", "", &pause_options->gate, read_queue, "the queue")->required();
+  add_closing(*pause, pause_options);
+  finish_[pause] = finish_closing(pause_options);
+  auto [resume, resume_options] = add_verb<GateSetOptions>(queue, "resume", "");
+  add_value<std::string>(*resume, "QUEUE", "", &resume_options->gate, read_queue, "the queue")->required();
+  add_reason(*resume, resume_options);
+}
+
 void Grammar::add_config() {
-  const VerbText& text = verb_text("config");
-  CLI::App* config = root_.add_subcommand("config", std::string(text.summary));
-  config->group("Operating")->footer(std::string(text.footer))->allow_extras()->require_subcommand(0, 1);
-  add_common(*config, &common_);
-  auto [apply, apply_options] = add_verb<ConfigApplyOptions>(*config, "apply", "");
+  CLI::App& config = add_family("config");
+  auto [apply, apply_options] = add_verb<ConfigApplyOptions>(config, "apply", "");
   add_value<std::string>(*apply, "FILE", "", &apply_options->file, read_text, "a drover.yaml, YAML or JSON; - is stdin")
       ->required();
   add_json(*apply, &apply_options->format, R"(print {"version", "changed"})");
-  auto [show, show_options] = add_verb<ConfigShowOptions>(*config, "show", "");
+  auto [show, show_options] = add_verb<ConfigShowOptions>(config, "show", "");
   add_json(*show, &show_options->format, R"(print {"version", "document"})");
 }
 
@@ -361,11 +456,7 @@ void Grammar::add_trust() {
 }
 
 void Grammar::add_worker() {
-  const VerbText& text = verb_text("worker");
-  CLI::App* worker = root_.add_subcommand("worker", std::string(text.summary));
-  worker->group("Operating")->footer(std::string(text.footer))->allow_extras()->require_subcommand(0, 1);
-  add_common(*worker, &common_);
-  auto [list, options] = add_verb<WorkerListOptions>(*worker, "list", "");
+  auto [list, options] = add_verb<WorkerListOptions>(add_family("worker"), "list", "");
   add_json(*list, &options->format, "print a JSON array of workers");
 }
 

@@ -98,6 +98,23 @@ Result<OnParentFailure> read_on_parent_failure(std::string_view text) {
   return choose(text, parse_on_parent_failure(text), kNames);
 }
 
+Result<DedupeMode> read_dedupe_mode(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"single_flight", "drop", "merge", "replace", "keep_latest"};
+  return choose(text, parse_dedupe_mode(text), kNames);
+}
+
+Result<std::string> read_gate(std::string_view text) {
+  if (auto valid = check_gate_name(text); !valid) return std::unexpected(valid.error());
+  return std::string(text);
+}
+
+Result<std::optional<int>> read_permits(std::string_view text) {
+  if (text == "none") return std::nullopt;
+  const auto permits = read_integer(text, kPermitsBounds);
+  if (!permits) return fail(ErrorCode::kInvalidArgument, permits.error().message + ", or none");
+  return static_cast<int>(*permits);
+}
+
 Result<LogLevel> read_log_level(std::string_view text) {
   static constexpr std::string_view kNames[] = {"debug", "info", "warn", "error", "off"};
   return choose(text, parse_log_level(text), kNames);

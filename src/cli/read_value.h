@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,11 @@ namespace drover::cli {
 // One or more states with commas between them.
 [[nodiscard]] Result<std::vector<TaskState>> read_states(std::string_view text);
 [[nodiscard]] Result<OnParentFailure> read_on_parent_failure(std::string_view text);
+[[nodiscard]] Result<DedupeMode> read_dedupe_mode(std::string_view text);
+// The name of a gate: all, queue:Q, type:T, …
+[[nodiscard]] Result<std::string> read_gate(std::string_view text);
+// A number of permits, or none.
+[[nodiscard]] Result<std::optional<int>> read_permits(std::string_view text);
 [[nodiscard]] Result<LogLevel> read_log_level(std::string_view text);
 [[nodiscard]] Result<ColorChoice> read_color(std::string_view text);
 [[nodiscard]] Result<Shell> read_shell(std::string_view text);

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "cli/display_text.h"
+#include "core/lane.h"
 
 namespace drover::cli {
 namespace {
@@ -131,6 +132,9 @@ void add_identity(Page& page, const Task& task) {
   page.add("priority", std::to_string(task.priority));
   page.add("tags", fmt::format("{}", fmt::join(task.tags, " ")));
   page.add_optional("request id", task.request_id);
+  if (task.dedupe_key && task.dedupe) page.add("dedupe", fmt::format("{} {}", name_of(*task.dedupe), *task.dedupe_key));
+  page.add("locks", fmt::format("{}", fmt::join(locks_of(task), " ")));
+  if (task.cost != 1) page.add("cost", std::to_string(task.cost));
   if (task.parent_id) page.add("spawned by", task.parent_id->to_string());
   std::string parents;
   for (const TaskId& parent : task.depends_on) parents += (parents.empty() ? "" : " ") + parent.to_string();
@@ -180,6 +184,19 @@ void add_outcome(Page& page, const Task& task, std::span<const RunSummary> runs,
   page.add_json("payload", task.payload);
   page.add_json("checkpoint", task.checkpoint);
   page.add_json(task.fallback ? "fallback" : "result", task.result);
+}
+
+// An event of a gate is of no task.
+std::string gate_event_line(const Event& event, const Look& look) {
+  if (!look.terminal) {
+    return fmt::format("{}\t{}\t{}\t\t\t\t\t\t\t{}\n", event.seq, format_time(event.at), event.name,
+                       tsv_field(event.data));
+  }
+  constexpr std::size_t kHeadWidth = 8 + 2 + 16 + 2;
+  const auto width = std::max(static_cast<std::size_t>(look.width), kHeadWidth + 24);
+  return fmt::format("{}  {}  {}\n", painted(local_clock_time(event.at), Paint::kDim, look),
+                     painted(fit_left(event.name, 16), Paint::kYellow, look),
+                     cut_to_width(one_line(event_detail(event.data)), width - kHeadWidth));
 }
 
 }  // namespace
@@ -311,6 +328,7 @@ std::string task_page(const Task& task, std::span<const RunSummary> runs, Time n
 }
 
 std::string event_line(const Event& event, const Look& look) {
+  if (event.task.is_nil()) return gate_event_line(event, look);
   const std::string id = event.task.to_string();
   if (!look.terminal) {
     return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", event.seq, format_time(event.at), event.name, id,

@@ -23,6 +23,7 @@ inline constexpr Bounds kMaxDefersBounds{0, 1'000'000};
 // A delay may be 0; a time limit may not.
 inline constexpr Millis kTimeLimitMin{1};
 inline constexpr Bounds kCostBounds{1, 1'000'000};
+inline constexpr Bounds kPermitsBounds{0, 1'000'000};
 inline constexpr Bounds kBurstBounds{1, 1'000'000};
 inline constexpr Millis kLeaseMin{100};
 inline constexpr Millis kLeaseMax{24 * 3'600'000};

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/gate_status.h"
 #include "policy/document.h"
@@ -17,7 +18,6 @@ constexpr std::string_view kQueue = "queue:";
 constexpr std::string_view kOwner = "owner:";
 constexpr std::string_view kType = "type:";
 constexpr std::size_t kWhyBytesMax = 4'096;
-constexpr int kPermitsMax = 1'000'000;
 
 Status check_text(std::string_view what, std::string_view text) {
   if (text.size() <= kWhyBytesMax && is_utf8(text)) return {};
@@ -33,11 +33,8 @@ Status check_order(const GateOrder& order, Time now) {
                 fmt::format("a gate is closed until a time to come, not until {}", format_time(close->until)));
   }
   const auto* limit = std::get_if<GateOrder::Limit>(&order.what);
-  if (limit != nullptr && limit->permits && (*limit->permits < 0 || *limit->permits > kPermitsMax)) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("expected 0 to {} permits, not {}", kPermitsMax, *limit->permits));
-  }
-  return {};
+  if (limit == nullptr || !limit->permits) return {};
+  return check_bounds(*limit->permits, kPermitsBounds);
 }
 
 Hold operator_hold(const GateRecord& gate, const GateOrder& order, Time now) {

@@ -11,7 +11,6 @@
 namespace drover {
 namespace {
 
-constexpr Bounds kPermitsBounds{0, 1'000'000};
 constexpr Bounds kWaitingBounds{1, 1'000'000'000};
 constexpr Bounds kSlotsBounds{1, 1'024};
 constexpr Bounds kWeightBounds{1, kWeightMax};

@@ -126,19 +126,28 @@ void ClaimLoop::count(const RunEnded& ended) {
 
 void ClaimLoop::let_go(const Lease& lease) {
   keeper_.let_go(lease);
-  std::erase(held_, lease);
+  std::erase_if(held_, [&](const Held& held) { return held.lease == lease; });
 }
 
 bool ClaimLoop::may_claim(MonoTime now) const {
-  if (phase_ != Phase::kWorking || now < retry_at_ || held() >= options_.capacity || !keeper_.registered())
-    return false;
+  if (!wants_work() || now < retry_at_ || !keeper_.registered()) return false;
   return !left_slot_free_ || now >= next_claim_ || queue_.changes() != seen_changes_;
+}
+
+ClaimRequest ClaimLoop::request() const {
+  ClaimRequest request{.worker_id = options_.worker_id,
+                       .serves = options_.serves,
+                       .n = options_.capacity - held(),
+                       .lease = options_.lease,
+                       .capacity = options_.capacity};
+  for (const Held& held : held_) request.running_priorities.push_back(held.priority);
+  return request;
 }
 
 void ClaimLoop::claim(MonoTime now) {
   const int free_slots = options_.capacity - held();
   seen_changes_ = queue_.changes();
-  auto claimed = queue_.claim({options_.worker_id, options_.serves, free_slots, options_.lease});
+  auto claimed = queue_.claim(request());
   if (!claimed) {
     take_refusal(claimed.error(), now);
     return;
@@ -167,7 +176,7 @@ void ClaimLoop::start(std::vector<ClaimedTask> claimed, MonoTime expires_at) {
   for (ClaimedTask& task : claimed) {
     const Lease lease = task.lease;
     ++counts_.claimed;
-    held_.push_back(lease);
+    held_.push_back({lease, task.task.priority});
     runs_.start(std::move(task), expires_at);
     keeper_.hold(lease, expires_at);
   }
@@ -185,7 +194,7 @@ void ClaimLoop::finish_if_empty(MonoTime now) {
 
 void ClaimLoop::stop_all() {
   phase_ = Phase::kStopping;
-  for (const Lease& lease : held_) runs_.stop(lease, StopReason::kShutdown);
+  for (const Held& held : held_) runs_.stop(held.lease, StopReason::kShutdown);
 }
 
 void ClaimLoop::back_off(MonoTime now) {

@@ -56,11 +56,18 @@ class ClaimLoop {
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
   [[nodiscard]] int held() const { return static_cast<int>(held_.size()); }
   [[nodiscard]] const ClaimLoopCounts& counts() const { return counts_; }
+  // Whether new work would be claimed at once.
+  [[nodiscard]] bool wants_work() const { return phase_ == Phase::kWorking && held() < options_.capacity; }
   // The queue's change count before the latest claim that left a slot free: what the driver waits on.
   [[nodiscard]] std::uint64_t seen_changes() const { return seen_changes_; }
 
  private:
   enum class Phase : std::uint8_t { kWorking, kDraining, kStopping };
+
+  struct Held {
+    Lease lease;
+    int priority;
+  };
 
   enum class Answered : std::uint8_t { kDone, kStoreUnavailable, kSendOther };
 
@@ -70,6 +77,7 @@ class ClaimLoop {
   void count(const RunEnded& ended);
   void let_go(const Lease& lease);
   [[nodiscard]] bool may_claim(MonoTime now) const;
+  [[nodiscard]] ClaimRequest request() const;
   void claim(MonoTime now);
   void take_refusal(const Error& error, MonoTime now);
   void start(std::vector<ClaimedTask> claimed, MonoTime expires_at);
@@ -84,7 +92,7 @@ class ClaimLoop {
   const ClaimLoopOptions options_;
 
   Phase phase_ = Phase::kWorking;
-  std::vector<Lease> held_;      // started and not settled
+  std::vector<Held> held_;       // started and not settled
   std::vector<RunEnded> ended_;  // to be settled, in order
   MonoTime drain_until_{};
   MonoTime next_claim_{};  // when to claim although nothing changed

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -55,23 +56,49 @@ class KeeperThread {
   std::jthread thread_;
 };
 
-// Wakes the claim loop when the queue has changed.
+// Wakes the claim loop when there may be work for it. Listens only while the loop has a slot free, so that it never
+// takes a hint that another worker could use.
 class BellThread {
  public:
-  BellThread(TaskQueue& queue, const Waker& loop)
-      : thread_(worker_thread([&queue, &loop](const std::stop_token& stop) {
-          std::uint64_t seen = queue.changes();
-          while (!stop.stop_requested()) {
-            queue.wait_for_change(seen, kBellWait);
-            if (const std::uint64_t changes = queue.changes(); changes != seen) {
-              seen = changes;
-              loop.wake();
-            }
-          }
+  BellThread(TaskQueue& queue, std::vector<Serve> serves, const Waker& loop)
+      : queue_(queue),
+        serves_(std::move(serves)),
+        loop_(loop),
+        thread_(worker_thread([this](const std::stop_token& stop) {
+          while (!stop.stop_requested()) ring_once(stop);
         })) {}
   void request_stop() { thread_.request_stop(); }
 
+  // Rings when the queue has changed since.
+  void listen(std::uint64_t seen) {
+    const std::lock_guard lock(mutex_);
+    seen_ = seen;
+    listening_.notify_one();
+  }
+  void hush() {
+    const std::lock_guard lock(mutex_);
+    seen_.reset();
+  }
+
  private:
+  void ring_once(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    if (!listening_.wait(lock, stop, [this] { return seen_.has_value(); })) return;
+    const std::uint64_t seen = seen_.value_or(0);
+    lock.unlock();
+    queue_.wait_for_work(serves_, seen, kBellWait);
+    if (queue_.changes() == seen) return;
+    lock.lock();
+    if (seen_ == seen) seen_.reset();
+    loop_.wake();
+  }
+
+  TaskQueue& queue_;
+  const std::vector<Serve> serves_;
+  const Waker& loop_;
+  std::mutex mutex_;
+  std::condition_variable_any listening_;
+  std::optional<std::uint64_t> seen_;  // none: nobody waits for work
   std::jthread thread_;
 };
 
@@ -84,12 +111,18 @@ ClaimLoopOptions claim_options(const WorkerLoopOptions& options) {
           .when_empty = options.when_empty};
 }
 
-void run_loop(ClaimLoop& loop, const Waker& wake, const StopSignal& stop) {
+void run_loop(ClaimLoop& loop, BellThread& bell, const Waker& wake, const StopSignal& stop) {
   int heeded = 0;
   while (!loop.finished()) {
     for (; heeded < stop.requests(); ++heeded) loop.drain(system_clock().mono());
     const Millis wait = loop.step(system_clock().mono());
-    if (wait > Millis{0} && !loop.finished()) wait_for_wake(wake, stop.waker(), wait);
+    if (wait <= Millis{0} || loop.finished()) continue;
+    if (loop.wants_work()) {
+      bell.listen(loop.seen_changes());
+    } else {
+      bell.hush();
+    }
+    wait_for_wake(wake, stop.waker(), wait);
   }
 }
 
@@ -110,10 +143,10 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
     return std::unexpected(registered.error());
   }
   ClaimLoop loop(queue, runs, keeper, claim_options(options));
-  BellThread bell(queue, wake);
+  BellThread bell(queue, options.worker.serves, wake);
   {
     const KeeperThread keeper_thread(keeper, wake);
-    run_loop(loop, wake, stop);
+    run_loop(loop, bell, wake, stop);
   }
   bell.request_stop();  // the last word to the store is a change that wakes it
   if (const Status gone = keeper.unregister("stopped"); !gone) {

@@ -1,0 +1,99 @@
+// drover gate and drover queue: what may start, seen and set by hand.
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/gate_view.h"
+#include "cli/project.h"
+#include "cli/verbs.h"
+#include "core/gate_json.h"
+
+namespace drover::cli {
+namespace {
+
+constexpr std::size_t kNameBytesMax = 256;
+
+// user@host, as other people know this person.
+std::string who() {
+  std::array<char, kNameBytesMax> host{};
+  const bool has_host = ::gethostname(host.data(), host.size() - 1) == 0;
+  const passwd* user = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): a command has one thread here
+  const std::string name = user != nullptr ? user->pw_name : fmt::format("uid-{}", ::geteuid());
+  return to_utf8(fmt::format("{}@{}", name, has_host ? host.data() : "localhost"));
+}
+
+GateOrder order_of(const GateSetOptions& options) {
+  GateOrder order{.gate = options.gate, .what = GateOrder::Open{}, .why = options.reason, .by = who()};
+  switch (options.what) {
+    case GateSetOptions::What::kOpen:
+      break;
+    case GateSetOptions::What::kClose: {
+      Time until = options.close_until.value_or(kUntilOpened);
+      if (options.close_for) until = system_clock().wall() + *options.close_for;
+      order.what = GateOrder::Close{until};
+      break;
+    }
+    case GateSetOptions::What::kLimit:
+      order.what = GateOrder::Limit{options.permits};
+      break;
+  }
+  return order;
+}
+
+template <class T>
+std::string json_array(const std::vector<T>& items) {
+  std::string text = "[";
+  for (const T& item : items) text.append(text.size() > 1 ? ",\n " : "").append(to_json(item));
+  return text + "]";
+}
+
+}  // namespace
+
+int run(const GateListOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto gates = (*opened)->queue().gates();
+  if (!gates) return context.fail(gates.error());
+  if (options.format == Format::kJson) {
+    context.out.line(json_array(*gates));
+  } else if (gates->empty()) {
+    context.say("no gate holds anything back");
+  } else {
+    context.out.write(gate_table(*gates, system_clock().wall()).render(context.out.look()));
+  }
+  return kExitOk;
+}
+
+int run(const GateSetOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto gate = (*opened)->queue().set_gate(order_of(options));
+  if (!gate) return context.fail(gate.error());
+  if (options.format == Format::kJson) {
+    context.out.line(to_json(*gate));
+  } else {
+    context.say(gate_sentence(*gate));
+  }
+  return kExitOk;
+}
+
+int run(const QueueListOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto queues = (*opened)->queue().queues();
+  if (!queues) return context.fail(queues.error());
+  if (options.format == Format::kJson) {
+    context.out.line(json_array(*queues));
+  } else if (queues->empty()) {
+    context.say("no queue holds tasks");
+  } else {
+    context.out.write(queue_table(*queues, system_clock().wall()).render(context.out.look()));
+  }
+  return kExitOk;
+}
+
+}  // namespace drover::cli

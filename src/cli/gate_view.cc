@@ -1,0 +1,126 @@
+#include "cli/gate_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/display_text.h"
+#include "cli/task_view.h"
+
+namespace drover::cli {
+namespace {
+
+std::string until_text(const std::optional<Time>& until) {
+  if (!until) return "";
+  return *until == kUntilOpened ? "opened" : format_time(*until);
+}
+
+// Who holds it and why, by source: "operator ada@box: deploy".
+std::string why_text(const GateStatus& gate) {
+  std::string text;
+  for (const Hold& hold : gate.holds) {
+    if (hold.source == HoldSource::kPolicy) continue;  // its numbers say all
+    if (!text.empty()) text += "; ";
+    text += name_of(hold.source);
+    if (hold.source == HoldSource::kOperator && !hold.by.empty()) text += " " + hold.by;
+    if (!hold.why.empty()) text += ": " + hold.why;
+  }
+  return text;
+}
+
+bool is_half_open(const GateStatus& gate) {
+  return !gate.closed_until && std::ranges::find(gate.holds, HoldSource::kBreaker, &Hold::source) != gate.holds.end();
+}
+
+Cell state_cell(const GateStatus& gate, Time now) {
+  if (gate.closed_until == kUntilOpened) return {"closed", Paint::kRed};
+  if (gate.closed_until) {
+    Cell cell(fmt::format("closed {}", coarse_duration(std::max(Millis{0}, *gate.closed_until - now))), "closed");
+    cell.paint = Paint::kRed;
+    return cell;
+  }
+  if (is_half_open(gate)) return {"probing", Paint::kYellow};
+  const bool full = gate.permits && gate.in_use && *gate.in_use >= *gate.permits;
+  return {full ? "full" : "open", full ? Paint::kYellow : Paint::kGreen};
+}
+
+std::string rate_text(const GateStatus& gate) {
+  return gate.rate ? fmt::format("{} burst {}", to_string(*gate.rate), gate.rate->burst) : "";
+}
+
+template <class T>
+std::string number_or_empty(const std::optional<T>& number) {
+  return number ? std::to_string(*number) : "";
+}
+
+Cell permits_cell(const GateStatus& gate) {
+  if (!gate.permits) return {std::string()};
+  return {fmt::format("{}/{}", gate.in_use.value_or(0), *gate.permits), std::to_string(*gate.permits)};
+}
+
+}  // namespace
+
+Table gate_table(std::span<const GateStatus> gates, Time now) {
+  Table table({{"GATE"},
+               {"STATE"},
+               {"UNTIL", Fit::kHidden},
+               {"PERMITS"},
+               {"IN USE", Fit::kHidden},
+               {"RATE"},
+               {"LANES"},
+               {"WHY", Fit::kRest}});
+  for (const GateStatus& gate : gates) {
+    table.add({gate.name, state_cell(gate, now), until_text(gate.closed_until), permits_cell(gate),
+               number_or_empty(gate.in_use), rate_text(gate), std::to_string(gate.waiting_lanes), why_text(gate)});
+  }
+  return table;
+}
+
+Table queue_table(std::span<const QueueStatus> queues, Time now) {
+  Table table({{"QUEUE"},
+               {"STATE"},
+               {"WAITING"},
+               {"RUNNING"},
+               {"SCHEDULED"},
+               {"BLOCKED"},
+               {"PERMITS"},
+               {"RATE", Fit::kElastic},
+               {"WHY", Fit::kRest}});
+  for (const QueueStatus& queue : queues) {
+    const GateStatus gate = queue.gate.value_or(GateStatus{});
+    Cell state = state_cell(gate, now);
+    if (gate.closed_until) state = Cell("paused", Paint::kRed);
+    table.add({queue.name, std::move(state), std::to_string(queue.waiting), std::to_string(queue.running),
+               std::to_string(queue.scheduled), std::to_string(queue.blocked), permits_cell(gate), rate_text(gate),
+               why_text(gate)});
+  }
+  return table;
+}
+
+std::string gate_sentence(const GateStatus& gate) {
+  std::string text = gate.name + " is ";
+  if (gate.closed_until) {
+    text += "closed until " + until_text(gate.closed_until);
+  } else {
+    text += "open";
+  }
+  if (gate.permits) text += fmt::format(", {} of {} permits in use", gate.in_use.value_or(0), *gate.permits);
+  if (gate.rate) text += fmt::format(", {}", rate_text(gate));
+  const std::string why = why_text(gate);
+  return why.empty() ? text : fmt::format("{} ({})", text, why);
+}
+
+std::string explanation_text(const Explanation& explanation, const Look& look) {
+  if (!look.terminal) {
+    return fmt::format("{}\t{}\t{}\t{}\n", name_of(explanation.reason), explanation.gate.value_or(""),
+                       until_text(explanation.at), tsv_field(explanation.text));
+  }
+  std::string text = harmless(explanation.text) + "\n";
+  if (explanation.refusing.size() > 1) {
+    for (const GateStatus& gate : explanation.refusing) text += "  " + harmless(gate_sentence(gate)) + "\n";
+  }
+  for (const TaskId& parent : explanation.waits_for) text += "  " + parent.to_string() + "\n";
+  return text;
+}
+
+}  // namespace drover::cli
