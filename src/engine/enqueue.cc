@@ -35,7 +35,7 @@ class Enqueue {
  private:
   Result<Enqueued> add_item(const TaskSpec& spec, const BatchItem& item);
   Result<std::optional<TaskRecord>> replayed(const TaskRecord& record);
-  Result<std::optional<TaskRecord>> find_request(const Task& task);
+  Result<std::optional<TaskRecord>> find_request(const std::string& owner, const std::string& request_id);
   Result<TaskRecord> current(const TaskId& id, std::string_view role);
   Status join_parents(TaskRecord& record, const BatchItem& item, std::optional<TaskId>& ended);
   Status join_spawner(TaskRecord& record);
@@ -63,8 +63,8 @@ StepGroup Enqueue::take() {
   group.capacity = Capacity{policy_.limits.max_waiting, policy_.limits.max_waiting_per_owner};
   for (const std::string& queue : queues) {
     const auto found = policy_.queues.find(queue);
-    if (found == policy_.queues.end() || !found->second.max_waiting) continue;
-    group.capacity->waiting_per_queue_max.emplace_back(queue, *found->second.max_waiting);
+    if (found == policy_.queues.end()) continue;
+    if (const auto& max = found->second.max_waiting) group.capacity->waiting_per_queue_max.emplace_back(queue, *max);
   }
   return group;
 }
@@ -79,27 +79,30 @@ Status Enqueue::check_spawner(const Lease& lease) {
 }
 
 // The task that has this request id already: in the store, or earlier in this group.
-Result<std::optional<TaskRecord>> Enqueue::find_request(const Task& task) {
-  if (const auto it = requests_.find({task.owner, *task.request_id}); it != requests_.end()) {
+Result<std::optional<TaskRecord>> Enqueue::find_request(const std::string& owner, const std::string& request_id) {
+  if (const auto it = requests_.find({owner, request_id}); it != requests_.end()) {
     return *cascade_.decided(it->second);
   }
-  auto found = store_.find_request(task.owner, *task.request_id);
+  const auto found = store_.find_request(owner, request_id);
   if (!found) return std::unexpected(found.error());
-  if (!*found) return std::nullopt;
-  return view_.find(**found, Parts::kHead);
+  const std::optional<TaskId>& id = *found;
+  if (!id) return std::nullopt;
+  return view_.find(*id, Parts::kHead);
 }
 
 // The task that an earlier, equal request with this id made.
 Result<std::optional<TaskRecord>> Enqueue::replayed(const TaskRecord& record) {
-  if (!record.task.request_id) return std::nullopt;
-  auto first = find_request(record.task);
-  if (!first) return std::unexpected(first.error());
-  if (*first && (*first)->request_hash != record.request_hash) {
+  const std::optional<std::string>& request_id = record.task.request_id;
+  if (!request_id) return std::nullopt;
+  auto found = find_request(record.task.owner, *request_id);
+  if (!found) return found;
+  const std::optional<TaskRecord>& first = *found;
+  if (first && first->request_hash != record.request_hash) {
     return fail(ErrorCode::kRequestConflict,
-                fmt::format("request id \"{}\" was used for another request, which made task {}",
-                            *record.task.request_id, (*first)->task.id.to_string()));
+                fmt::format("request id \"{}\" was used for another request, which made task {}", *request_id,
+                            first->task.id.to_string()));
   }
-  return *first;
+  return found;
 }
 
 // The record as this group would leave it.
@@ -107,8 +110,9 @@ Result<TaskRecord> Enqueue::current(const TaskId& id, std::string_view role) {
   if (const TaskRecord* decided = cascade_.decided(id)) return *decided;
   auto found = view_.find(id, Parts::kHead);
   if (!found) return std::unexpected(found.error());
-  if (!*found) return fail(ErrorCode::kUnknownParent, fmt::format("{} {} does not exist", role, id.to_string()));
-  return **found;
+  std::optional<TaskRecord>& record = *found;
+  if (!record) return fail(ErrorCode::kUnknownParent, fmt::format("{} {} does not exist", role, id.to_string()));
+  return *std::move(record);
 }
 
 // Moves the other record's revision too, so that it cannot end unnoticed between this decision and its commit.
@@ -169,20 +173,22 @@ Error at_item(Error error, std::size_t index, std::size_t count) {
 Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) {
   auto record = record_from_spec(spec, policy_, item.id, now_);
   if (!record) return std::unexpected(record.error());
-  auto first = replayed(*record);
-  if (!first) return std::unexpected(first.error());
-  if (*first) {
-    ids_by_index_[item.index] = (*first)->task.id;
-    return Enqueued{(*first)->task.id, (*first)->task.state, true};
+  const auto earlier = replayed(*record);
+  if (!earlier) return std::unexpected(earlier.error());
+  if (const std::optional<TaskRecord>& first = *earlier) {
+    ids_by_index_[item.index] = first->task.id;
+    return Enqueued{first->task.id, first->task.state, true};
   }
-  auto match = dedupe_.find(*record, spec.dedupe_window);
-  if (!match) return std::unexpected(match.error());
-  if (*match) {
-    ids_by_index_[item.index] = (*match)->task.id;
-    return Enqueued{(*match)->task.id, (*match)->task.state, true};
+  const auto matched = dedupe_.find(*record, spec.dedupe_window);
+  if (!matched) return std::unexpected(matched.error());
+  if (const std::optional<TaskRecord>& match = *matched) {
+    ids_by_index_[item.index] = match->task.id;
+    return Enqueued{match->task.id, match->task.state, true};
   }
   ids_by_index_[item.index] = item.id;
-  if (record->task.request_id) requests_.emplace(std::pair(record->task.owner, *record->task.request_id), item.id);
+  if (const auto& request_id = record->task.request_id) {
+    requests_.emplace(std::pair(record->task.owner, *request_id), item.id);
+  }
   std::optional<TaskId> ended;
   if (auto joined = join_parents(*record, item, ended); !joined) return std::unexpected(joined.error());
   if (auto joined = join_spawner(*record); !joined) return std::unexpected(joined.error());
@@ -201,7 +207,7 @@ Result<std::vector<Enqueued>> Enqueue::decide(std::span<const TaskSpec> specs, s
   std::vector<TaskId> others;
   for (const BatchItem& item : items) {
     others.insert(others.end(), item.outer.begin(), item.outer.end());
-    if (specs[item.index].parent_id) others.push_back(*specs[item.index].parent_id);
+    if (const auto& parent = specs[item.index].parent_id) others.push_back(*parent);
   }
   if (auto read = view_.prefetch(others); !read) return std::unexpected(read.error());
 
@@ -268,6 +274,7 @@ Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy
                     "a task with this id exists already; let Drover choose the id, or use a request id to repeat a "
                     "request safely");
       case Applied::kQueueFull:
+        CHECK(steps.capacity.has_value());
         return queue_full(*steps.capacity);
     }
   }
@@ -285,14 +292,14 @@ Result<std::vector<Enqueued>> Engine::enqueue(std::span<const TaskSpec> group) {
 Result<std::vector<Enqueued>> Engine::spawn(const Lease& spawner, std::span<const TaskSpec> group) {
   auto policy = this->policy();
   if (!policy) return std::unexpected(policy.error());
-  auto parent = store_.read(std::span(&spawner.task, 1), Parts::kHead);
-  if (!parent) return std::unexpected(parent.error());
-  if (!parent->front())
-    return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", spawner.task.to_string()));
+  const auto read = store_.read(std::span(&spawner.task, 1), Parts::kHead);
+  if (!read) return std::unexpected(read.error());
+  const std::optional<TaskRecord>& parent = read->front();
+  if (!parent) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", spawner.task.to_string()));
   std::vector<TaskSpec> children(group.begin(), group.end());
   for (TaskSpec& child : children) {
     child.parent_id = spawner.task;
-    child.owner = parent->front()->task.owner;  // an agent speaks for its own owner only
+    child.owner = parent->task.owner;  // an agent speaks for its own owner only
   }
   return enqueue_group(store_, rng_, **policy, &spawner, children);
 }
