@@ -9,7 +9,9 @@
 #include "base/check.h"
 #include "base/planted_bug.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/gates.h"
 #include "store/sqlite/named_sql.h"
+#include "store/sqlite/reads.h"
 #include "store/sqlite/step_write.h"
 #include "store/sqlite/writer.h"
 
@@ -34,6 +36,7 @@ class Group {
   [[nodiscard]] Applied check_new(const Step& step);
   [[nodiscard]] Applied check_stored(const Step& step);
   [[nodiscard]] bool parents_exist(const Step& step);
+  [[nodiscard]] bool guards_hold();
   [[nodiscard]] bool has_capacity();
   void write();
   [[nodiscard]] std::int64_t write_new(const Step& step);
@@ -63,7 +66,18 @@ Applied Group::check() {
     const Applied verdict = is_new(step) ? check_new(step) : check_stored(step);
     if (verdict != Applied::kDone) return verdict;
   }
+  if (!guards_hold()) return Applied::kConflict;
   return has_capacity() ? Applied::kDone : Applied::kQueueFull;
+}
+
+bool Group::guards_hold() {
+  for (const GateStep& gate : group_.gates) {
+    if (!still_holds(transaction_, gate)) return false;
+  }
+  for (const DedupeGuard& guard : group_.dedupes) {
+    if (newest_with_key(transaction_.db(), guard.owner, guard.type, guard.key) != guard.newest) return false;
+  }
+  return true;
 }
 
 Applied Group::check_new(const Step& step) {
@@ -102,28 +116,38 @@ Applied Group::check_stored(const Step& step) {
 
 bool Group::has_capacity() {
   if (!group_.capacity || added_.empty()) return true;
-  std::map<std::string_view, std::int64_t> added_by_owner;
+  std::map<std::string, std::int64_t> added_by_owner;
+  std::map<std::string, std::int64_t> added_by_queue;
   for (const Step& step : group_.steps) {
-    if (is_new(step)) ++added_by_owner[step.next.task.owner];
+    if (!is_new(step)) continue;
+    ++added_by_owner[step.next.task.owner];
+    ++added_by_queue[step.next.task.queue];
   }
   if (transaction_.waiting() + static_cast<std::int64_t>(added_.size()) > group_.capacity->waiting_max) return false;
   for (const auto& [owner, added] : added_by_owner) {
-    if (transaction_.waiting_of(std::string(owner)) + added > group_.capacity->waiting_per_owner_max) return false;
+    if (transaction_.waiting_of_owner(owner) + added > group_.capacity->waiting_per_owner_max) return false;
+  }
+  for (const auto& [queue, waiting_max] : group_.capacity->waiting_per_queue_max) {
+    const auto added = added_by_queue.find(queue);
+    if (added != added_by_queue.end() && transaction_.waiting_in_queue(queue) + added->second > waiting_max)
+      return false;
   }
   return true;
 }
 
 void Group::write() {
-  for (const Step& step : group_.steps) {
-    if (is_new(step)) added_[step.next.task.id] = write_new(step);
-  }
+  for (const GateStep& gate : group_.gates) write_gate(transaction_, gate);
   for (const Step& step : group_.steps) {
     if (is_new(step)) {
-      write_dependencies(step);
+      added_[step.next.task.id] = write_new(step);
       continue;
     }
     update_task(transaction_, stored_.at(step.next.task.id), step, std::nullopt);
     if (planted(PlantedBug::kDependentsReleasedApart)) transaction_.commit_apart(kSettleFailpoints);
+  }
+  // A parent may be new, too, and stand behind its child.
+  for (const Step& step : group_.steps) {
+    if (is_new(step)) write_dependencies(step);
   }
 }
 

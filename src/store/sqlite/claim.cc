@@ -1,12 +1,18 @@
 #include "store/sqlite/claim.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <compare>
+#include <tuple>
 
 #include "base/check.h"
 #include "base/planted_bug.h"
+#include "core/lane.h"
 #include "core/transition.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/gates.h"
+#include "store/sqlite/lanes.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/reads.h"
 #include "store/sqlite/step_write.h"
@@ -14,76 +20,304 @@
 namespace drover::sqlite {
 namespace {
 
-constexpr std::string_view kReady = named_sql(embedded::claim_sql, "ready");
-constexpr std::string_view kReadyOfType = named_sql(embedded::claim_sql, "ready_of_type");
+constexpr std::string_view kWaitingInLane = named_sql(embedded::claim_sql, "waiting_in_lane");
+constexpr std::string_view kSetAside = named_sql(embedded::claim_sql, "set_aside");
 constexpr std::string_view kScheduled = named_sql(embedded::claim_sql, "scheduled");
+constexpr std::string_view kLineState = named_sql(embedded::lanes_sql, "line_state");
+constexpr std::string_view kSetLineState = named_sql(embedded::lanes_sql, "set_line_state");
+constexpr std::string_view kPoolVisits = named_sql(embedded::lanes_sql, "pool_visits");
+constexpr std::string_view kAddPoolVisit = named_sql(embedded::lanes_sql, "add_pool_visit");
 
-// In the order in which they are claimed.
-struct Candidate {
-  int priority = 0;
-  std::int64_t place = 0;
-  std::int64_t seq = 0;
-
-  auto operator<=>(const Candidate&) const = default;
+// A line as a claim goes along.
+struct ServedLine {
+  Line line;
+  std::string name;
+  std::int64_t served = 0;
+  std::int64_t turn = 0;
+  std::optional<int> rank;  // its best; absent: it has no lane
+  bool rank_is_known = false;
+  bool set_aside = false;
 };
 
-void read_candidates(Statement& query, std::vector<Candidate>& found) {
-  while (query.step()) {
-    const int priority = query.small();
-    const std::int64_t place = query.integer();
-    found.push_back({priority, place, query.integer()});
+// Those of the serves, by name, each once.
+std::vector<ServedLine> lines_of(std::span<const Serve> serves) {
+  std::vector<ServedLine> lines;
+  for (const Serve& serve : serves) {
+    Line line{.queue = serve.queue, .type = serve.type};
+    std::string name = line.name();
+    lines.push_back({.line = std::move(line), .name = std::move(name)});
+  }
+  std::ranges::sort(lines, {}, &ServedLine::name);
+  const auto repeated = std::ranges::unique(lines, {}, &ServedLine::name);
+  lines.erase(repeated.begin(), repeated.end());
+  return lines;
+}
+
+void read_state(Connection& db, ServedLine& line) {
+  Statement query = db.prepare(kLineState);
+  if (!query.bind(line.name).step()) return;
+  line.served = query.integer();
+  line.turn = query.integer();
+}
+
+// A gate that refuses a lane, and when to look again.
+struct Refusal {
+  Gate* gate = nullptr;
+  std::optional<Time> look_again;
+};
+
+class Claim {
+ public:
+  Claim(Transaction& transaction, const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+        const std::optional<ReservedSlots>& reserved);
+
+  [[nodiscard]] Claimed run();
+
+ private:
+  [[nodiscard]] std::int64_t left() const { return request_.n - static_cast<std::int64_t>(claimed_.records.size()); }
+
+  [[nodiscard]] ServedLine* choose_line();
+  void find_rank(ServedLine& line);
+  [[nodiscard]] bool is_turn_of_least_served();
+  void visit(ServedLine& line);
+  [[nodiscard]] std::optional<Lane> choose_lane(const ServedLine& line);
+  [[nodiscard]] bool may_take_from(const Lane& lane) const;
+  [[nodiscard]] bool is_reserved_against(const Lane& lane) const;
+  [[nodiscard]] std::int64_t room_of_gates(const Lane& lane, Refusal& refusal);
+  [[nodiscard]] std::int64_t how_many(const ServedLine& line, const Lane& lane, std::int64_t room);
+  void take(ServedLine& line, Lane& lane, std::int64_t count);
+  void note_served(ServedLine& line, const Lane& lane, std::int64_t count);
+  [[nodiscard]] std::int64_t start(std::span<const std::int64_t> seqs);
+  void start(TaskRecord record);
+  void plant_ignored_run_at();
+
+  Transaction& transaction_;
+  Connection& db_;
+  const ClaimRequest& request_;
+  const std::span<const LeaseId> lease_ids_;
+  const std::optional<ReservedSlots>& reserved_;
+  const LeaseTimes times_;
+  std::vector<ServedLine> lines_;
+  std::string pool_;  // the names of the lines; empty if there is only one
+  int visits_ = 0;
+  std::int64_t others_taken_ = 0;  // of a higher rank number than the reserved one
+  Claimed claimed_;
+};
+
+Claim::Claim(Transaction& transaction, const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+             const std::optional<ReservedSlots>& reserved)
+    : transaction_(transaction),
+      db_(transaction.db()),
+      request_(request),
+      lease_ids_(lease_ids),
+      reserved_(reserved),
+      times_{transaction.mono() + request.lease, transaction.mono()},
+      lines_(lines_of(request.serves)) {
+  for (ServedLine& line : lines_) read_state(db_, line);
+  if (lines_.size() < 2) return;
+  std::vector<std::string_view> names;
+  for (const ServedLine& line : lines_) names.push_back(line.name);
+  pool_ = fmt::to_string(fmt::join(names, ","));
+}
+
+Claimed Claim::run() {
+  wake_gates(transaction_);
+  while (left() > 0 && visits_ < kVisitsMax) {
+    ServedLine* line = choose_line();
+    if (line == nullptr) break;
+    visit(*line);
+  }
+  transaction_.meter().lanes_visited += visits_;
+  if (planted(PlantedBug::kClaimIgnoresRunAt)) plant_ignored_run_at();
+  transaction_.gates().flush();
+  claimed_.more = left() > 0 && (visits_ == kVisitsMax || is_any_gate_due(db_, transaction_.now()));
+  return std::move(claimed_);
+}
+
+// ---- which line
+
+ServedLine* Claim::choose_line() {
+  const bool by_turn = is_turn_of_least_served();
+  const auto order = [&](const ServedLine& line) { return std::tuple(by_turn ? 0 : *line.rank, line.turn); };
+  ServedLine* best = nullptr;
+  for (ServedLine& line : lines_) {
+    if (line.set_aside) continue;
+    find_rank(line);
+    if (line.rank && (best == nullptr || order(line) < order(*best))) best = &line;
+  }
+  return best;
+}
+
+void Claim::find_rank(ServedLine& line) {
+  if (line.rank_is_known) return;
+  line.rank = best_rank(db_, line.line);
+  line.rank_is_known = true;
+}
+
+// So that no queue starves another.
+bool Claim::is_turn_of_least_served() {
+  return !pool_.empty() && db_.number(kPoolVisits, pool_) % kOldestEvery == kOldestEvery - 1;
+}
+
+// ---- which lane
+
+void Claim::visit(ServedLine& line) {
+  std::optional<Lane> lane = choose_lane(line);
+  if (!lane) {
+    line.set_aside = true;
+    return;
+  }
+  ++visits_;
+  Refusal refusal;
+  const std::int64_t room = room_of_gates(*lane, refusal);
+  if (refusal.gate != nullptr) {
+    park_lane(transaction_, *lane, *refusal.gate, refusal.look_again);
+  } else {
+    take(line, *lane, how_many(line, *lane, room));
+  }
+  for (ServedLine& other : lines_) {
+    if (other.line.queue == line.line.queue) other.rank_is_known = false;
   }
 }
 
-void look_in(Connection& db, const Serve& serve, int limit, std::vector<Candidate>& found) {
-  Statement query = db.prepare(serve.type ? kReadyOfType : kReady);
-  query.bind(serve.queue, limit);
-  if (serve.type) query.bind(*serve.type);
-  read_candidates(query, found);
-  if (planted(PlantedBug::kClaimIgnoresRunAt)) {
-    Statement early = db.prepare(kScheduled);
-    early.bind(serve.queue, limit);
-    read_candidates(early, found);
-  }
+bool is_turn_of_oldest(const ServedLine& line) {
+  return line.served % kOldestEvery == kOldestEvery - 1;
 }
 
-std::vector<std::int64_t> best_seqs(Connection& db, std::span<const Serve> serves, int limit) {
-  std::vector<Candidate> found;
-  for (const Serve& serve : serves) look_in(db, serve, limit, found);
-  std::ranges::sort(found);
-  // Two serves may name the same queue.
-  found.erase(std::ranges::unique(found).begin(), found.end());
+std::optional<Lane> Claim::choose_lane(const ServedLine& line) {
+  if (is_turn_of_oldest(line)) {
+    std::optional<Lane> oldest = oldest_lane(db_, line.line);
+    if (oldest && may_take_from(*oldest)) return oldest;
+  }
+  std::optional<Lane> first = first_lane(db_, line.line);
+  if (first && !may_take_from(*first)) return std::nullopt;
+  return first;
+}
+
+bool Claim::is_reserved_against(const Lane& lane) const {
+  return reserved_ && lane.like.priority > reserved_->rank;
+}
+
+bool Claim::may_take_from(const Lane& lane) const {
+  return !is_reserved_against(lane) || others_taken_ < reserved_->n_others;
+}
+
+// How many tasks of the lane its gates let start; or the first of them that refuses.
+std::int64_t Claim::room_of_gates(const Lane& lane, Refusal& refusal) {
+  std::int64_t room = kRoomMax;
+  for (Gate* gate : transaction_.gates().of(lane.like)) {
+    if (!gate->limits.limits_anything()) continue;
+    const GateVerdict verdict = ask_gate(gate->limits, gate->use, lane.like.cost, transaction_.now());
+    room = std::min(room, verdict.room);
+    if (room > 0) continue;
+    refusal = {gate, verdict.look_again};
+    return 0;
+  }
+  return room;
+}
+
+// ---- taking
+
+std::int64_t Claim::how_many(const ServedLine& line, const Lane& lane, std::int64_t room) {
+  std::int64_t count = std::min(left(), room);
+  if (is_reserved_against(lane)) count = std::min(count, reserved_->n_others - others_taken_);
+  const std::int64_t until_oldest = std::max<std::int64_t>(1, kOldestEvery - 1 - line.served % kOldestEvery);
+  if (is_turn_of_oldest(line)) return 1;
+  if (count > until_oldest && has_several_lanes(db_, line.line)) return until_oldest;
+  return count;
+}
+
+void Claim::take(ServedLine& line, Lane& lane, std::int64_t count) {
   std::vector<std::int64_t> seqs;
-  for (const Candidate& candidate : found) {
-    if (std::cmp_equal(seqs.size(), limit)) break;
-    seqs.push_back(candidate.seq);
+  std::int64_t last_place = lane.head;
+  {
+    Statement query = db_.prepare(kWaitingInLane);
+    query.bind(lane.id, count);
+    while (query.step()) {
+      seqs.push_back(query.integer());
+      last_place = query.integer();
+    }
   }
-  return seqs;
+  const std::int64_t taken = start(seqs);
+  if (is_reserved_against(lane)) others_taken_ += taken;
+  if (taken > 0) note_served(line, lane, taken);
+  if (!remove_tasks_up_to(transaction_, lane, last_place)) return;
+  Refusal refusal;
+  static_cast<void>(room_of_gates(lane, refusal));
+  if (refusal.gate != nullptr) park_lane(transaction_, lane, *refusal.gate, refusal.look_again);
+}
+
+void Claim::note_served(ServedLine& line, const Lane& lane, std::int64_t count) {
+  for (Gate* gate : transaction_.gates().of(lane.like)) {
+    if (!gate->limits.limits_anything()) continue;
+    gate->use = use_gate(gate->limits, gate->use, lane.like.cost, count, transaction_.now());
+    transaction_.gates().changed(*gate);
+  }
+  add_virtual_time(db_, lane, count);
+  line.served += count;
+  if (!pool_.empty()) {
+    line.turn = transaction_.next_turn();
+    db_.run(kAddPoolVisit, pool_);
+  }
+  db_.run(kSetLineState, line.name, line.served, line.turn);
+}
+
+std::int64_t Claim::start(std::span<const std::int64_t> seqs) {
+  std::int64_t started = 0;
+  for (const std::int64_t seq : seqs) {
+    std::optional<TaskRecord> record = read_record(db_, seq);
+    if (record) {
+      start(*std::move(record));
+      ++started;
+    } else {
+      db_.run(kSetAside, seq);
+    }
+  }
+  return started;
+}
+
+void Claim::start(TaskRecord record) {
+  const LeaseId& lease = lease_ids_[claimed_.records.size()];
+  Result<Step> step = decide(record, trigger::Claim{lease, request_.worker_id}, {.now = transaction_.now()});
+  CHECK_MSG(step.has_value(), "a task that stands in line cannot be claimed");
+  std::optional<Stored> stored = find_stored(db_, record.task.id);
+  CHECK(stored.has_value());
+  stored->lane.reset();  // the lane follows when all are taken
+  update_task(transaction_, *stored, *step, times_);
+  claimed_.records.push_back(std::move(step->next));
+  claimed_.records.back().revision = stored->revision + 1;
+}
+
+// A planted bug: tasks whose time has not come are taken as well.
+void Claim::plant_ignored_run_at() {
+  for (const ServedLine& line : lines_) {
+    std::vector<std::int64_t> seqs;
+    {
+      Statement query = db_.prepare(kScheduled);
+      query.bind(line.line.queue, left());
+      while (query.step()) seqs.push_back(query.integer());
+    }
+    for (const std::int64_t seq : seqs) {
+      std::optional<TaskRecord> record = read_record(db_, seq);
+      if (!record) continue;
+      record->task.state = TaskState::kPending;
+      start(*std::move(record));
+    }
+  }
 }
 
 }  // namespace
 
-bool anything_ready(Connection& db, std::span<const Serve> serves) {
-  return !best_seqs(db, serves, 1).empty();
+bool anything_ready(Connection& db, std::span<const Serve> serves, Time now) {
+  if (is_any_gate_due(db, now) || planted(PlantedBug::kClaimIgnoresRunAt)) return true;
+  return std::ranges::any_of(serves, [&](const Serve& serve) {
+    return best_rank(db, {.queue = serve.queue, .type = serve.type}).has_value();
+  });
 }
 
-std::vector<TaskRecord> claim_tasks(Transaction& transaction, const ClaimRequest& request,
-                                    std::span<const LeaseId> lease_ids) {
-  Connection& db = transaction.db();
-  const LeaseTimes times{transaction.mono() + request.lease, transaction.mono()};
-  const DecisionContext context{.now = transaction.now()};
-  std::vector<TaskRecord> claimed;
-  for (TaskRecord& record : read_records(db, best_seqs(db, request.serves, request.n))) {
-    if (planted(PlantedBug::kClaimIgnoresRunAt)) record.task.state = TaskState::kPending;
-    Result<Step> step = decide(record, trigger::Claim{lease_ids[claimed.size()], request.worker_id}, context);
-    CHECK_MSG(step.has_value(), "a task that stands in line cannot be claimed");
-    const std::optional<Stored> stored = find_stored(db, record.task.id);
-    CHECK(stored.has_value());
-    update_task(transaction, *stored, *step, times);
-    claimed.push_back(std::move(step->next));
-    claimed.back().revision = stored->revision + 1;
-  }
-  return claimed;
+Claimed claim_tasks(Transaction& transaction, const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                    const std::optional<ReservedSlots>& reserved) {
+  return Claim(transaction, request, lease_ids, reserved).run();
 }
 
 }  // namespace drover::sqlite

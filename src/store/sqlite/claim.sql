@@ -1,13 +1,13 @@
--- Choosing what to claim: priority, then place in line. See claim.cc.
+-- Taking tasks from a lane. See claim.cc; lanes.sql has what leads there.
 
--- name: ready
--- Inputs: queue, limit. Result: priority, place and seq of claimable tasks, best first.
-SELECT priority, place, seq FROM task INDEXED BY task_ready WHERE state IN (2, 4) AND queue = ?1 ORDER BY priority, place LIMIT ?2;
+-- name: waiting_in_lane
+-- Inputs: id of the lane, limit. Result: seq and place of its tasks, smallest place first.
+SELECT seq, place FROM task INDEXED BY task_ready WHERE lane = ?1 ORDER BY place LIMIT ?2;
 
--- name: ready_of_type
--- Inputs: queue, limit, type. Result: as ready.
-SELECT priority, place, seq FROM task INDEXED BY task_ready WHERE state IN (2, 4) AND queue = ?1 AND type = ?3 ORDER BY priority, place LIMIT ?2;
+-- name: set_aside
+-- Inputs: seq. Writes: task. One that cannot be read stops no other; fsck tells of it.
+UPDATE task SET lane = NULL WHERE seq = ?1;
 
 -- name: scheduled
--- Inputs: queue, limit. Result: as ready, of tasks whose time has not come: for a planted bug only.
-SELECT priority, place, seq FROM task WHERE state = 1 AND queue = ?1 ORDER BY priority, run_at LIMIT ?2;
+-- Inputs: queue, limit. Result: seqs of tasks whose time has not come: for a planted bug only.
+SELECT seq FROM task WHERE state = 1 AND queue = ?1 ORDER BY priority, run_at LIMIT ?2;

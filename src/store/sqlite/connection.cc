@@ -29,7 +29,8 @@ void throw_failure(sqlite3* db, int result, std::string_view what) {
   throw SqliteFailure(code, fmt::format("{} ({}, in: {})", text, code, what));
 }
 
-Statement::Statement(sqlite3* db, Cached* cached) : db_(db), cached_(cached) {
+Statement::Statement(sqlite3* db, Cached* cached, std::int64_t* vm_steps)
+    : db_(db), cached_(cached), vm_steps_(vm_steps) {
   if (cached->on_loan) {
     own_ = std::make_unique<Cached>(compile(db, sqlite3_sql(cached->stmt), 0));
     cached_ = own_.get();
@@ -39,6 +40,7 @@ Statement::Statement(sqlite3* db, Cached* cached) : db_(db), cached_(cached) {
 }
 
 Statement::~Statement() {
+  if (vm_steps_ != nullptr) *vm_steps_ += sqlite3_stmt_status(stmt_, SQLITE_STMTSTATUS_VM_STEP, 1);
   // A failed step has been reported by step(); reset only repeats its code.
   sqlite3_reset(stmt_);
   sqlite3_clear_bindings(stmt_);
@@ -159,7 +161,7 @@ std::optional<Time> Statement::maybe_time() {
   return time();
 }
 
-Connection::Connection(const ConnectionOptions& options) {
+Connection::Connection(const ConnectionOptions& options) : vm_steps_(options.vm_steps) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const char* vfs = options.vfs.empty() ? nullptr : options.vfs.c_str();
   const int result = sqlite3_open_v2(options.path.c_str(), &db_, flags, vfs);
@@ -194,7 +196,7 @@ RollbackGuard::~RollbackGuard() {
 Statement Connection::prepare(std::string_view sql) {
   auto& cached = statements_[sql.data()];
   if (!cached) cached = std::make_unique<Statement::Cached>(compile(db_, sql, SQLITE_PREPARE_PERSISTENT));
-  return {db_, cached.get()};
+  return {db_, cached.get(), vm_steps_};
 }
 
 void Connection::execute_script(std::string_view script) {

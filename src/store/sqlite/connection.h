@@ -38,7 +38,7 @@ class Statement {
  public:
   struct Cached;
 
-  Statement(sqlite3* db, Cached* cached);
+  Statement(sqlite3* db, Cached* cached, std::int64_t* vm_steps);
   ~Statement();
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
@@ -103,6 +103,7 @@ class Statement {
 
   sqlite3* db_;
   Cached* cached_;
+  std::int64_t* vm_steps_;
   std::unique_ptr<Cached> own_;  // when the cached one is on loan already
   sqlite3_stmt* stmt_;
   int bound_ = 0;
@@ -113,6 +114,7 @@ struct ConnectionOptions {
   std::string path;  // ":memory:" for one in memory
   std::string vfs;
   Millis busy_wait{1'000};
+  std::int64_t* vm_steps = nullptr;  // the steps of its statements are added here
 };
 
 class Connection {
@@ -145,6 +147,7 @@ class Connection {
 
  private:
   sqlite3* db_ = nullptr;
+  std::int64_t* const vm_steps_;
   std::unordered_map<const char*, std::unique_ptr<Statement::Cached>> statements_;  // by where the text is
 };
 

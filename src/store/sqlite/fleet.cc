@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/gates.h"
 #include "store/sqlite/named_sql.h"
 
 namespace drover::sqlite {
@@ -12,6 +13,8 @@ constexpr std::string_view kUnregisterWorker = named_sql(embedded::fleet_sql, "u
 constexpr std::string_view kWorkers = named_sql(embedded::fleet_sql, "workers");
 constexpr std::string_view kForgetWorkers = named_sql(embedded::fleet_sql, "forget_workers");
 constexpr std::string_view kConfig = named_sql(embedded::fleet_sql, "config");
+constexpr std::string_view kDeleteWeights = named_sql(embedded::fleet_sql, "delete_weights");
+constexpr std::string_view kInsertWeight = named_sql(embedded::fleet_sql, "insert_weight");
 constexpr std::string_view kPutConfig = named_sql(embedded::fleet_sql, "put_config");
 
 std::string pack_serves(const std::vector<Serve>& serves) {
@@ -47,6 +50,12 @@ std::vector<Serve> unpack_serves(const std::string& packed) {
   std::vector<Serve> serves;
   for (const json::Value& item : *items) serves.push_back(unpack_serve(item));
   return serves;
+}
+
+void write_weights(Connection& db, const Weights& weights) {
+  db.run(kDeleteWeights);
+  db.run(kInsertWeight, "*", weights.others);
+  for (const auto& [owner, weight] : weights.owners) db.run(kInsertWeight, owner, weight);
 }
 
 }  // namespace
@@ -92,8 +101,14 @@ Config read_config(Connection& db) {
   return {version, query.text()};
 }
 
-bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version) {
+bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
+                  std::span<const GateStep> gates, const Weights& weights) {
   if (read_config(transaction.db()).version != based_on_version) return false;
+  for (const GateStep& gate : gates) {
+    if (!still_holds(transaction, gate)) return false;
+  }
+  for (const GateStep& gate : gates) write_gate(transaction, gate);
+  write_weights(transaction.db(), weights);
   transaction.db().run(kPutConfig, based_on_version + 1, document, transaction.now());
   return true;
 }

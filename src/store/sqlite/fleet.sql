@@ -27,3 +27,11 @@ SELECT version, document FROM config ORDER BY version DESC LIMIT 1;
 -- name: put_config
 -- Inputs: version, document, wall time. Writes: config.
 INSERT INTO config (version, document, applied_at) VALUES (?1, ?2, ?3);
+
+-- name: delete_weights
+-- Writes: weight.
+DELETE FROM weight;
+
+-- name: insert_weight
+-- Inputs: owner ('*': everybody else), weight. Writes: weight.
+INSERT INTO weight (owner, weight) VALUES (?1, ?2);

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "core/transition.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/gates.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/reads.h"
 #include "store/sqlite/record_row.h"
@@ -101,6 +102,12 @@ const std::array kChecks{
     Check{"blocked_for_nothing", named_sql(embedded::fsck_sql, "find_blocked_for_nothing"), {}, unblock},
     Check{"place_missing", named_sql(embedded::fsck_sql, "find_place_missing"), {}, give_places},
     Check{"place_twice", named_sql(embedded::fsck_sql, "find_place_twice")},
+    Check{"lane_of_task_wrong", named_sql(embedded::fsck_sql, "find_lane_of_task"),
+          named_sql(embedded::fsck_sql, "repair_lane")},
+    Check{"lane_wrong", named_sql(embedded::fsck_sql, "find_lane"), named_sql(embedded::fsck_sql, "repair_lane")},
+    Check{"line_wrong", named_sql(embedded::fsck_sql, "find_line"), named_sql(embedded::fsck_sql, "repair_line")},
+    Check{"gate_wait_wrong", named_sql(embedded::fsck_sql, "find_gate_wait"),
+          named_sql(embedded::fsck_sql, "repair_gate_wait")},
     Check{"held_bytes_wrong", named_sql(embedded::fsck_sql, "find_held_bytes"),
           named_sql(embedded::fsck_sql, "repair_held_bytes")},
     Check{"counts_wrong", named_sql(embedded::fsck_sql, "find_counts"), named_sql(embedded::fsck_sql, "repair_counts")},
@@ -172,6 +179,44 @@ std::vector<Finding> mend_indexes(Connection& db) {
   return findings;
 }
 
+// What follows from limits, which only C++ knows.
+std::optional<Finding> find_wrong(Connection& db, const Gate& gate, Time now) {
+  const std::int64_t in_use = count_in_use(db, gate);
+  if (gate.use.in_use != in_use) {
+    return Finding{"gate_use_wrong", fmt::format("gate {} counts {} running tasks, but there are {}", gate.name(),
+                                                 gate.use.in_use, in_use)};
+  }
+  if (!is_forgotten(db, gate, now)) return std::nullopt;
+  return Finding{"gate_forgotten", fmt::format("lanes wait at gate {} that nobody will look at", gate.name())};
+}
+
+std::vector<Finding> find_gates(Connection& db, Time now) {
+  std::vector<Finding> findings;
+  GateRows gates(db);
+  for (const std::string& name : gates_in_use(db)) {
+    std::optional<Finding> finding = find_wrong(db, gates.get(name), now);
+    if (finding && findings.size() < kFindingsMax) findings.push_back(*std::move(finding));
+  }
+  return findings;
+}
+
+std::vector<Finding> mend_gates(Transaction& transaction) {
+  GateRows& gates = transaction.gates();
+  gates.flush();
+  gates.clear();
+  std::vector<Finding> findings = find_gates(transaction.db(), transaction.now());
+  if (findings.empty()) return findings;
+  for (const std::string& name : gates_in_use(transaction.db())) {
+    Gate& gate = gates.get(name);
+    gate.use.in_use = count_in_use(transaction.db(), gate);
+    if (is_forgotten(transaction.db(), gate, transaction.now())) gate.wake_at = transaction.now();
+    gates.changed(gate);
+  }
+  gates.flush();
+  mark_repaired(findings, find_gates(transaction.db(), transaction.now()).empty());
+  return findings;
+}
+
 std::vector<Finding> mend(Transaction& transaction, const Check& check) {
   Connection& db = transaction.db();
   std::vector<Finding> findings = find(db, check);
@@ -179,6 +224,7 @@ std::vector<Finding> mend(Transaction& transaction, const Check& check) {
   if (check.mend != nullptr) {
     check.mend(transaction);
     transaction.write_counts();
+    transaction.gates().flush();
   } else {
     db.execute_script(check.repair);
   }
@@ -189,12 +235,13 @@ std::vector<Finding> mend(Transaction& transaction, const Check& check) {
 
 }  // namespace
 
-std::vector<Finding> check_database(Connection& db) {
+std::vector<Finding> check_database(Connection& db, Time now) {
   db.execute_script(kViews);
   std::vector<Finding> findings;
   collect(findings, [&] { return find_damage(db); });
   collect(findings, [&] { return find_unreadable(db); });
   for (const Check& check : kChecks) collect(findings, [&] { return find(db, check); });
+  collect(findings, [&] { return find_gates(db, now); });
   return findings;
 }
 
@@ -204,6 +251,7 @@ std::vector<Finding> repair_database(Transaction& transaction) {
   collect(findings, [&] { return mend_indexes(transaction.db()); });
   collect(findings, [&] { return find_unreadable(transaction.db()); });
   for (const Check& check : kChecks) collect(findings, [&] { return mend(transaction, check); });
+  collect(findings, [&] { return mend_gates(transaction); });
   return findings;
 }
 

@@ -9,7 +9,7 @@
 namespace drover::sqlite {
 
 // Makes temporary views on the connection, and writes nothing else.
-[[nodiscard]] std::vector<Finding> check_database(Connection& db);
+[[nodiscard]] std::vector<Finding> check_database(Connection& db, Time now);
 // Also puts right what follows from the task rows. Alone in its transaction.
 [[nodiscard]] std::vector<Finding> repair_database(Transaction& transaction);
 

@@ -48,7 +48,23 @@ CREATE TEMP VIEW IF NOT EXISTS true_held AS
 CREATE TEMP VIEW IF NOT EXISTS true_counts AS
   SELECT 'all' AS scope, state, count(*) AS tasks, sum(held_bytes) AS bytes FROM task GROUP BY state
   UNION ALL
-  SELECT 'owner:' || owner, state, count(*), sum(held_bytes) FROM task GROUP BY owner, state;
+  SELECT 'owner:' || owner, state, count(*), sum(held_bytes) FROM task GROUP BY owner, state
+  UNION ALL
+  SELECT 'queue:' || queue, state, count(*), sum(held_bytes) FROM task GROUP BY queue, state
+  UNION ALL
+  SELECT 'line:' || queue || '|' || type, state, count(*), sum(held_bytes) FROM task GROUP BY queue, type, state;
+
+CREATE TEMP VIEW IF NOT EXISTS true_lane AS
+  SELECT queue || '|' || priority || '|' || owner || '|' || type || '|' || cost || '|' || gates AS name,
+    queue, priority AS rank, owner, type, cost, gates, min(place) AS head
+  FROM task WHERE state IN (2, 4) GROUP BY queue, priority, owner, type, cost, gates;
+
+CREATE TEMP VIEW IF NOT EXISTS true_group AS
+  SELECT queue AS line, rank, owner, queue FROM lane WHERE parked_at IS NULL
+  UNION
+  SELECT queue || '|' || type, rank, owner, queue FROM lane WHERE parked_at IS NULL
+  UNION
+  SELECT parked_at || '||' || queue, rank, owner, queue FROM lane WHERE parked_at IS NOT NULL;
 
 -- name: find_body_missing
 SELECT id, 'no body' FROM task WHERE NOT EXISTS (SELECT 1 FROM body WHERE body.seq = task.seq);
@@ -213,6 +229,58 @@ UPDATE task SET cascade_due = 1, revision = revision + 1
 WHERE state > 5 AND cascade_due = 0 AND EXISTS (
   SELECT 1 FROM dependency JOIN task AS child ON child.seq = dependency.child
   WHERE dependency.parent = task.seq AND child.state = 0 AND child.on_parent_failure <> 'run');
+
+-- name: find_lane_of_task
+SELECT task.id, 'waits, but not in the lane of its name' FROM task LEFT JOIN lane ON lane.id = task.lane
+WHERE state IN (2, 4) AND lane.name IS NOT
+  (task.queue || '|' || task.priority || '|' || task.owner || '|' || task.type || '|' || task.cost || '|' || task.gates)
+UNION ALL
+SELECT id, 'stands in a lane, but does not wait' FROM task WHERE state NOT IN (2, 4) AND lane IS NOT NULL;
+
+-- name: find_lane
+SELECT NULL, 'lane ' || name || ' is not there, or not as its tasks say' FROM (
+  SELECT name, queue, rank, owner, type, cost, gates, head FROM true_lane
+  EXCEPT SELECT name, queue, rank, owner, type, cost, gates, head FROM lane)
+UNION ALL
+SELECT NULL, 'lane ' || name || ' has no tasks' FROM (SELECT name FROM lane EXCEPT SELECT name FROM true_lane)
+UNION ALL
+SELECT NULL, 'lane ' || name || ' is parked at ' || parked_at || ', which is no gate of it' FROM lane
+WHERE parked_at NOT IN ('all', 'queue:' || queue, 'type:' || type, 'owner:' || owner)
+  AND instr(',' || gates || ',', ',' || parked_at || ',') = 0;
+
+-- name: repair_lane
+-- Every lane is open then: the next claims park it again where it must wait.
+DELETE FROM lane;
+INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head)
+  SELECT name, queue, rank, owner, type, cost, gates, head FROM true_lane;
+UPDATE task SET lane = CASE WHEN state IN (2, 4) THEN
+  (SELECT id FROM lane WHERE lane.name = task.queue || '|' || task.priority || '|' || task.owner || '|' || task.type || '|' || task.cost || '|' || task.gates) END
+WHERE state IN (2, 4) OR lane IS NOT NULL;
+
+-- name: find_line
+SELECT NULL, 'line ' || line || ' has no group of rank ' || rank || ' and owner ' || owner
+FROM (SELECT line, rank, owner FROM true_group EXCEPT SELECT line, rank, owner FROM line_group)
+UNION ALL
+SELECT NULL, 'line ' || line || ' has a group of rank ' || rank || ' and owner ' || owner || ' without a lane'
+FROM (SELECT line, rank, owner FROM line_group EXCEPT SELECT line, rank, owner FROM true_group)
+UNION ALL
+SELECT NULL, 'the group of rank ' || rank || ' and owner ' || owner || ' in line ' || line || ' is ahead of its share'
+FROM line_group JOIN true_group USING (line, rank, owner) LEFT JOIN share USING (queue, rank, owner)
+WHERE share.virtual_time IS NULL OR score > share.virtual_time;
+-- name: repair_line
+-- A score that is too small is put right by the next claim.
+DELETE FROM line_group;
+INSERT INTO line_group (line, rank, owner, score) SELECT line, rank, owner, 0 FROM true_group;
+INSERT OR IGNORE INTO share (queue, rank, owner, virtual_time)
+  SELECT lane.queue, lane.rank, lane.owner, coalesce(share_clock.virtual_time, 0)
+  FROM lane LEFT JOIN share_clock ON share_clock.queue = lane.queue AND share_clock.rank = lane.rank;
+
+-- name: find_gate_wait
+SELECT NULL, 'gate ' || name || ' is to be looked at, but nobody waits there' FROM gate
+WHERE (wake_at IS NOT NULL OR cursor <> '') AND NOT EXISTS (SELECT 1 FROM lane WHERE parked_at = gate.name);
+-- name: repair_gate_wait
+UPDATE gate SET wake_at = NULL, cursor = ''
+WHERE (wake_at IS NOT NULL OR cursor <> '') AND NOT EXISTS (SELECT 1 FROM lane WHERE parked_at = gate.name);
 
 -- name: find_held_bytes
 SELECT id, 'holds ' || bytes || ' bytes, but ' || held_bytes || ' are counted' FROM task JOIN true_held USING (seq)

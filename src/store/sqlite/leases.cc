@@ -77,7 +77,7 @@ bool write_note(Transaction& transaction, const Note& note, std::int64_t log_byt
   if (!note.log.empty()) growth += append_log(transaction, seq, task.run, note.log, log_bytes_max);
   if (growth != 0) {
     transaction.db().run(kAddHeldBytes, growth, seq);
-    transaction.count(task.owner, TaskState::kRunning, {0, growth});
+    transaction.count(task, TaskState::kRunning, {0, growth});
   }
   return true;
 }

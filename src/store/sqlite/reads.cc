@@ -28,8 +28,15 @@ constexpr std::string_view kListByState = named_sql(embedded::reads_sql, "list_b
 constexpr std::string_view kListByTag = named_sql(embedded::reads_sql, "list_by_tag");
 constexpr std::string_view kListByParent = named_sql(embedded::reads_sql, "list_by_parent");
 constexpr std::string_view kBacklog = named_sql(embedded::reads_sql, "backlog");
+constexpr std::string_view kQueues = named_sql(embedded::reads_sql, "queues");
+constexpr std::string_view kStanding = named_sql(embedded::reads_sql, "standing");
+constexpr std::string_view kAhead = named_sql(embedded::lanes_sql, "ahead");
+constexpr std::string_view kNewestWithKey = named_sql(embedded::reads_sql, "newest_with_key");
+constexpr std::string_view kUnfinishedWithKey = named_sql(embedded::reads_sql, "unfinished_with_key");
 
 constexpr std::int64_t kPageBytesMax = 16 << 20;
+constexpr int kUnfinishedMax = 16;
+constexpr std::string_view kQueueScope = "queue:";
 
 std::int64_t state_bits(const std::vector<TaskState>& states) {
   if (states.empty()) return (1 << kTaskStateCount) - 1;
@@ -114,6 +121,8 @@ void log_unreadable(const SqliteFailure& failure) {
   log_error("store", "a task's record is unreadable and is left out", {{"why", failure.what()}});
 }
 
+}  // namespace
+
 std::optional<TaskRecord> read_record(Connection& db, std::int64_t seq) {
   Statement query = db.prepare(kReadAllBySeq);
   if (!query.bind(seq).step()) return std::nullopt;
@@ -125,8 +134,6 @@ std::optional<TaskRecord> read_record(Connection& db, std::int64_t seq) {
   }
 }
 
-}  // namespace
-
 std::optional<TaskRecord> read_task(Connection& db, const TaskId& id, Parts parts) {
   Statement query = db.prepare(parts == Parts::kAll ? kReadAll : kReadHead);
   if (!query.bind(id).step()) return std::nullopt;
@@ -137,6 +144,27 @@ std::optional<TaskId> find_request(Connection& db, const std::string& owner, con
   Statement query = db.prepare(kRequest);
   if (!query.bind(owner, request_id).step()) return std::nullopt;
   return query.task_id();
+}
+
+std::optional<TaskId> newest_with_key(Connection& db, const std::string& owner, const std::string& type,
+                                      const std::string& key) {
+  Statement query = db.prepare(kNewestWithKey);
+  if (!query.bind(owner, type, key).step()) return std::nullopt;
+  static_cast<void>(query.integer());
+  return query.task_id();
+}
+
+DedupeMatches find_dedupe(Connection& db, const std::string& owner, const std::string& type, const std::string& key) {
+  DedupeMatches matches;
+  if (const std::int64_t newest = db.number(kNewestWithKey, owner, type, key)) matches.newest = read_record(db, newest);
+  std::vector<std::int64_t> seqs;
+  {
+    Statement query = db.prepare(kUnfinishedWithKey);
+    query.bind(owner, type, key, kUnfinishedMax);
+    read_seqs(query, seqs);
+  }
+  matches.unfinished = read_records(db, seqs);
+  return matches;
 }
 
 std::vector<TaskRecord> read_heads(Statement& query) {
@@ -201,12 +229,33 @@ Backlog read_backlog(Connection& db, std::span<const Serve> serves) {
     });
     if (covered) continue;
     Statement query = db.prepare(kBacklog);
-    query.bind(serve.queue, serve.type).step();
+    query.bind(serve.type ? "line:" + serve.queue + "|" + *serve.type : std::string(kQueueScope) + serve.queue).step();
     sum.waiting += query.integer();
     sum.running += query.integer();
     sum.blocked += query.integer();
   }
   return sum;
+}
+
+std::optional<Standing> read_standing(Connection& db, const TaskId& id) {
+  Statement query = db.prepare(kStanding);
+  if (!query.bind(id).step()) return std::nullopt;
+  const std::int64_t lane = query.integer();
+  Standing standing{.parked_at = query.maybe_text()};
+  standing.ahead = db.number(kAhead, lane, query.integer(), kAheadMax);
+  return standing;
+}
+
+std::vector<QueueCounts> read_queues(Connection& db) {
+  Statement query = db.prepare(kQueues);
+  std::vector<QueueCounts> queues;
+  while (query.step()) {
+    const std::string name = query.text().substr(kQueueScope.size());
+    if (queues.empty() || queues.back().name != name) queues.push_back({.name = name});
+    const auto state = static_cast<std::size_t>(query.integer());
+    queues.back().tasks.at(state) = query.integer();
+  }
+  return queues;
 }
 
 Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,

@@ -56,9 +56,25 @@ WHERE parent_id = ?7 AND seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL 
 ORDER BY seq DESC LIMIT ?2;
 
 -- name: backlog
--- Inputs: queue, type (null: any). Result: how many are waiting for a worker or a time, running, blocked.
-SELECT
-  (SELECT count(*) FROM task INDEXED BY task_ready WHERE state IN (2, 4) AND queue = ?1 AND (?2 IS NULL OR type = ?2))
-    + (SELECT count(*) FROM task WHERE state = 1 AND queue = ?1 AND (?2 IS NULL OR type = ?2)),
-  (SELECT count(*) FROM task WHERE state = 3 AND queue = ?1 AND (?2 IS NULL OR type = ?2)),
-  (SELECT count(*) FROM task WHERE state = 0 AND queue = ?1 AND (?2 IS NULL OR type = ?2));
+-- Inputs: scope of counts. Result: how many are waiting for a worker or a time, running, blocked.
+SELECT coalesce(sum(tasks) FILTER (WHERE state IN (1, 2, 4)), 0), coalesce(sum(tasks) FILTER (WHERE state = 3), 0),
+  coalesce(sum(tasks) FILTER (WHERE state = 0), 0)
+FROM counts WHERE scope = ?1;
+
+-- name: queues
+-- Result: scope, state and number of tasks of every queue that holds some, in the order of names.
+SELECT scope, state, tasks FROM counts WHERE scope >= 'queue:' AND scope < 'queue;' AND tasks > 0 ORDER BY scope, state;
+
+-- name: standing
+-- Inputs: task id. Result: id of its lane, where that is parked, the task's place; only of one that waits.
+SELECT lane.id, lane.parked_at, task.place FROM task JOIN lane ON lane.id = task.lane WHERE task.id = ?1;
+
+-- name: newest_with_key
+-- Inputs: owner, type, dedupe key. Result: seq and id of the newest such task.
+SELECT seq, id FROM task INDEXED BY task_dedupe WHERE dedupe_key IS NOT NULL AND owner = ?1 AND type = ?2 AND dedupe_key = ?3
+ORDER BY seq DESC LIMIT 1;
+
+-- name: unfinished_with_key
+-- Inputs: owner, type, dedupe key, limit. Result: seqs of such tasks that have not ended, newest first.
+SELECT seq FROM task INDEXED BY task_dedupe_open
+WHERE dedupe_key IS NOT NULL AND state < 5 AND owner = ?1 AND type = ?2 AND dedupe_key = ?3 ORDER BY seq DESC LIMIT ?4;

@@ -1,5 +1,9 @@
 #include "store/sqlite/record_row.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "base/json.h"
@@ -35,6 +39,12 @@ RetryPolicy read_retry(Statement& row) {
 OnParentFailure read_on_parent_failure(Statement& row) {
   const std::string text = row.text();
   return named(parse_on_parent_failure(text), "on_parent_failure", text);
+}
+
+std::optional<DedupeMode> read_dedupe(Statement& row) {
+  const std::optional<std::string> text = row.maybe_text();
+  if (!text) return std::nullopt;
+  return named(parse_dedupe_mode(*text), "dedupe mode", *text);
 }
 
 std::optional<Progress> read_progress(Statement& row) {
@@ -103,6 +113,15 @@ void skip_own(Statement& row) {
   static_cast<void>(row.integer());        // held_bytes
 }
 
+void read_later(Statement& row, TaskRecord& record) {
+  record.deadline_span = row.maybe_millis();
+  record.task.dedupe_key = row.maybe_text();
+  record.task.dedupe = read_dedupe(row);
+  record.task.cost = row.integer();
+  record.task.gates = split_gates(row.text());
+  static_cast<void>(row.maybe_integer());  // lane
+}
+
 void read_body(Statement& row, Task& task) {
   static_cast<void>(row.maybe_integer());  // seq
   task.payload = row.maybe_text();
@@ -130,7 +149,7 @@ TaskRecord read_head(Statement& row) {
   read_fixed(row, record);
   read_moving(row, record);
   skip_own(row);
-  record.deadline_span = row.maybe_millis();
+  read_later(row, record);
   return record;
 }
 
@@ -162,6 +181,12 @@ void bind_moving(Statement& statement, const TaskRecord& record, const Given& gi
   bind_error(statement, task.error);
   statement.bind(task.exit_code, given.revision, record.lease, record.lease_beats, given.place, record.unmet_parents,
                  record.dependents, record.children, record.ended_by, record.cascade_due);
+}
+
+void bind_later(Statement& statement, const TaskRecord& record, std::optional<std::int64_t> lane) {
+  const Task& task = record.task;
+  const auto dedupe = task.dedupe ? std::optional(name_of(*task.dedupe)) : std::nullopt;
+  statement.bind(record.deadline_span, task.dedupe_key, dedupe, task.cost, join_gates(task.gates), lane);
 }
 
 void bind_body(Statement& statement, std::int64_t seq, const Task& task) {
@@ -200,6 +225,20 @@ void bind_error(Statement& statement, const std::optional<TaskError>& error) {
   } else {
     statement.bind(nullptr, nullptr);
   }
+}
+
+std::string join_gates(std::span<const std::string> gates) {
+  return fmt::to_string(fmt::join(gates, ","));
+}
+
+std::vector<std::string> split_gates(std::string_view joined) {
+  std::vector<std::string> gates;
+  while (!joined.empty()) {
+    const std::size_t comma = std::min(joined.find(','), joined.size());
+    gates.emplace_back(joined.substr(0, comma));
+    joined.remove_prefix(std::min(comma + 1, joined.size()));
+  }
+  return gates;
 }
 
 std::optional<std::string> pack_ids(std::span<const TaskId> ids) {

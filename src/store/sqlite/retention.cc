@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kOldestFinished = named_sql(embedded::retention_sql, "oldest_finished");
 constexpr std::string_view kDeleteEmptyCounts = named_sql(embedded::retention_sql, "delete_empty_counts");
+constexpr std::string_view kForgetShares = named_sql(embedded::lanes_sql, "forget_shares");
+constexpr std::string_view kForgetUnusedGates = named_sql(embedded::gates_sql, "forget_unused");
 constexpr std::string_view kOldestEvents = named_sql(embedded::retention_sql, "oldest_events");
 constexpr std::string_view kDeleteEvents = named_sql(embedded::retention_sql, "delete_events");
 constexpr std::array kDeletions{
@@ -73,6 +75,16 @@ void expire_events(Transaction& transaction, const Retention& retention, int lim
   if (last_gone) transaction.db().run(kDeleteEvents, *last_gone);
 }
 
+// What owners and gates leave behind that nothing depends on.
+void forget_unused(Transaction& transaction, int limit) {
+  // Counts that this very transaction empties go the next time.
+  transaction.db().run(kDeleteEmptyCounts);
+  transaction.db().run(kForgetShares, limit);
+  transaction.gates().flush();
+  transaction.gates().clear();
+  transaction.db().run(kForgetUnusedGates, transaction.now().time_since_epoch().count() * 1'000);
+}
+
 }  // namespace
 
 void delete_task_rows(Connection& db, std::int64_t seq) {
@@ -86,14 +98,13 @@ int expire_finished(Transaction& transaction, const Retention& retention, int li
     const bool too_old = finished.finished_at <= transaction.now() - retention.age;
     if (!too_old && kept.tasks <= retention.tasks_max && kept.bytes <= retention.bytes_max) break;
     delete_task_rows(transaction.db(), finished.seq);
-    transaction.count(finished.task.owner, finished.task.state, {-1, -finished.held_bytes});
+    transaction.count(finished.task, finished.task.state, {-1, -finished.held_bytes});
     transaction.add_event(finished.task, "task.deleted", "{}");
     kept.tasks -= 1;
     kept.bytes -= finished.held_bytes;
     ++gone;
   }
-  // Those that this very transaction empties go the next time.
-  if (gone > 0) transaction.db().run(kDeleteEmptyCounts);
+  if (gone > 0) forget_unused(transaction, limit);
   expire_events(transaction, retention, limit * kEventsPerTask);
   return gone;
 }

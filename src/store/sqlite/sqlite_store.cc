@@ -15,6 +15,7 @@
 #include "store/sqlite/failure.h"
 #include "store/sqlite/fleet.h"
 #include "store/sqlite/fsck.h"
+#include "store/sqlite/gates.h"
 #include "store/sqlite/leases.h"
 #include "store/sqlite/posix_side_files.h"
 #include "store/sqlite/reads.h"
@@ -36,7 +37,7 @@ using namespace sqlite;  // NOLINT(google-build-using-namespace): this file is i
 }
 
 ConnectionOptions connection_options(const SqliteOptions& options) {
-  return {options.path.empty() ? ":memory:" : options.path, options.vfs, options.busy_wait};
+  return {options.path.empty() ? ":memory:" : options.path, options.vfs, options.busy_wait, nullptr};
 }
 
 class SqliteStore final : public Store {
@@ -44,7 +45,8 @@ class SqliteStore final : public Store {
   explicit SqliteStore(SqliteOptions options)
       : options_(std::move(options)),
         side_files_(std::move(options_.side_files)),
-        write_connection_(connection_options(options_)) {}
+        meter_(options_.meter != nullptr ? *options_.meter : own_meter_),
+        write_connection_(write_connection_options()) {}
   ~SqliteStore() override;
 
   [[nodiscard]] Status open();
@@ -55,9 +57,9 @@ class SqliteStore final : public Store {
   Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override {
     return reading("sqlite.find_request", [&](Connection& db) { return sqlite::find_request(db, owner, request_id); });
   }
-  Result<DedupeMatches> find_dedupe(const std::string& /*owner*/, const std::string& /*type*/,
-                                    const std::string& /*key*/) override {
-    return DedupeMatches();
+  Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type,
+                                    const std::string& key) override {
+    return reading("sqlite.find_dedupe", [&](Connection& db) { return sqlite::find_dedupe(db, owner, type, key); });
   }
   Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override {
     return reading("sqlite.dependents", [&](Connection& db) { return read_dependents(db, parent); });
@@ -90,14 +92,18 @@ class SqliteStore final : public Store {
   Result<std::vector<bool>> note(std::span<const Note> notes) override;
 
   Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override {
-    std::vector<GateState> states(names.size());
-    for (std::size_t i = 0; i < names.size(); ++i) states[i].record.name = names[i];
-    return states;
+    return reading("sqlite.gates", [&](Connection& db) { return read_gate_states(db, names); });
   }
-  Result<std::vector<GateState>> gates() override { return std::vector<GateState>(); }
-  Result<int> wake_gates() override { return 0; }
-  Result<std::optional<Standing>> standing(const TaskId& /*id*/) override { return std::nullopt; }
-  Result<std::vector<QueueCounts>> queues() override { return std::vector<QueueCounts>(); }
+  Result<std::vector<GateState>> gates() override {
+    return reading("sqlite.gates", [&](Connection& db) { return read_gate_states(db); });
+  }
+  Result<int> wake_gates() override;
+  Result<std::optional<Standing>> standing(const TaskId& id) override {
+    return reading("sqlite.standing", [&](Connection& db) { return read_standing(db, id); });
+  }
+  Result<std::vector<QueueCounts>> queues() override {
+    return reading("sqlite.queues", [&](Connection& db) { return read_queues(db); });
+  }
 
   Result<std::vector<TaskRecord>> due(int limit) override {
     return reading("sqlite.due", [&](Connection& db) { return read_due(db, *options_.clock, limit); });
@@ -139,10 +145,10 @@ class SqliteStore final : public Store {
   Result<Config> config() override {
     return reading("sqlite.config", [&](Connection& db) { return read_config(db); });
   }
-  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version,
-                          std::span<const GateStep> /*gates*/, const Weights& /*weights*/) override {
+  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
+                          const Weights& weights) override {
     return writing<bool>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
-      return write_config(transaction, document, based_on_version);
+      return write_config(transaction, document, based_on_version, gates, weights);
     });
   }
 
@@ -157,6 +163,7 @@ class SqliteStore final : public Store {
  private:
   [[nodiscard]] bool in_memory() const { return options_.path.empty(); }
   [[nodiscard]] Connection& read_connection() { return in_memory() ? write_connection_ : *read_connection_; }
+  [[nodiscard]] ConnectionOptions write_connection_options() const;
   [[nodiscard]] Status prepare();
   [[nodiscard]] WriterOptions writer_options();
   [[nodiscard]] std::int64_t data_version();
@@ -184,6 +191,8 @@ class SqliteStore final : public Store {
 
   SqliteOptions options_;
   std::unique_ptr<SideFiles> side_files_;
+  Meter own_meter_;
+  Meter& meter_;
   Connection write_connection_;
   std::unique_ptr<Connection> read_connection_;  // none in memory
   std::mutex read_mutex_;                        // of the connection that reads use
@@ -191,6 +200,12 @@ class SqliteStore final : public Store {
   std::unique_ptr<ChangeWatch> watch_;
   std::unique_ptr<Writer> writer_;
 };
+
+ConnectionOptions SqliteStore::write_connection_options() const {
+  ConnectionOptions options = connection_options(options_);
+  if (options_.meter != nullptr) options.vm_steps = &meter_.vm_steps;
+  return options;
+}
 
 SqliteStore::~SqliteStore() {
   watch_.reset();
@@ -237,6 +252,7 @@ WriterOptions SqliteStore::writer_options() {
   options.shared_connection = in_memory() ? &read_mutex_ : nullptr;
   options.lock_wait = options_.lock_wait;
   options.busy_wait = options_.busy_wait;
+  options.meter = &meter_;
   options.checkpoint_wal_bytes = options_.checkpoint_wal_bytes;
   options.on_commit = [this] { watch_->committed(); };
   options.on_sync_failure = options_.on_sync_failure ? options_.on_sync_failure : stop_after_sync_failure;
@@ -281,15 +297,25 @@ Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> group
 }
 
 Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
-                                   const std::optional<ReservedSlots>& /*reserved*/) {
+                                   const std::optional<ReservedSlots>& reserved) {
   CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
   // An idle worker finds nothing without taking the lock from those who write.
-  const auto ready = reading("sqlite.claim", [&](Connection& db) { return anything_ready(db, request.serves); });
+  const auto ready = reading(
+      "sqlite.claim", [&](Connection& db) { return anything_ready(db, request.serves, options_.clock->wall()); });
   if (!ready) return std::unexpected(ready.error());
   if (!*ready || request.n <= 0) return Claimed();
   return writing<Claimed>({&kClaimFailpoints, {}}, [&](Transaction& transaction) {
-    return Claimed{claim_tasks(transaction, request, lease_ids), false};
+    return claim_tasks(transaction, request, lease_ids, reserved);
   });
+}
+
+Result<int> SqliteStore::wake_gates() {
+  const auto due =
+      reading("sqlite.wake_gates", [&](Connection& db) { return is_any_gate_due(db, options_.clock->wall()); });
+  if (!due) return std::unexpected(due.error());
+  if (!*due) return 0;
+  return writing<int>({&kClaimFailpoints, {}},
+                      [&](Transaction& transaction) { return sqlite::wake_gates(transaction); });
 }
 
 Result<std::vector<Renewal>> SqliteStore::renew(const std::string& worker_id, std::span<const Lease> leases,
@@ -319,13 +345,14 @@ Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {
     return writing<std::vector<Finding>>(std::move(operation),
                                          [&](Transaction& transaction) { return repair_database(transaction); });
   }
-  if (in_memory()) return reading("sqlite.fsck", [&](Connection& db) { return check_database(db); });
+  if (in_memory())
+    return reading("sqlite.fsck", [&](Connection& db) { return check_database(db, options_.clock->wall()); });
   // On a connection of its own: a check takes long, and readers go on meanwhile.
   return guarded("sqlite.fsck", [&] {
     Connection db(connection_options(options_));
     const RollbackGuard end_of_snapshot(db);
     db.execute_script("PRAGMA temp_store = MEMORY; BEGIN");
-    return check_database(db);
+    return check_database(db, options_.clock->wall());
   });
 }
 

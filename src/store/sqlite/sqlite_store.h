@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "drover/error.h"
+#include "store/sqlite/meter.h"
 #include "store/sqlite/side_files.h"
 #include "store/store.h"
 
@@ -34,6 +35,7 @@ struct SqliteOptions {
   // nothing. The default logs and aborts; if a test's handler returns, the store answers kStoreUnavailable from then
   // on.
   std::function<void(const std::string& what)> on_sync_failure;
+  sqlite::Meter* meter = nullptr;  // counts the work of writes; for tests, which outlive the store with it
 };
 
 // Opens or creates the database. Creates missing folders (0700) and files (0600), brings an older schema up to date.

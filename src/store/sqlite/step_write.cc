@@ -2,6 +2,8 @@
 
 #include "base/check.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/gates.h"
+#include "store/sqlite/lanes.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/record_row.h"
 
@@ -12,6 +14,8 @@ constexpr std::string_view kGuard = named_sql(embedded::tasks_sql, "guard");
 constexpr std::string_view kInsertTask = named_sql(embedded::tasks_sql, "insert_task");
 constexpr std::string_view kUpdateTask = named_sql(embedded::tasks_sql, "update_task");
 constexpr std::string_view kInsertBody = named_sql(embedded::tasks_sql, "insert_body");
+constexpr std::string_view kPayloadBytes = named_sql(embedded::tasks_sql, "payload_bytes");
+constexpr std::string_view kPutPayload = named_sql(embedded::tasks_sql, "put_payload");
 constexpr std::string_view kInsertTag = named_sql(embedded::tasks_sql, "insert_tag");
 constexpr std::string_view kInsertDependency = named_sql(embedded::tasks_sql, "insert_dependency");
 constexpr std::string_view kResultBytes = named_sql(embedded::tasks_sql, "result_bytes");
@@ -32,10 +36,19 @@ void put_result(Transaction& transaction, std::int64_t seq, const Task& task) {
   transaction.db().run(kPutResult, seq, task.result);
 }
 
-std::int64_t result_growth(Transaction& transaction, std::int64_t seq, const Step& step) {
-  if (step.result == Step::ResultWrite::kKeep) return 0;
-  const std::int64_t before = transaction.db().number(kResultBytes, seq);
-  return static_cast<std::int64_t>(step.next.task.result.value_or("").size()) - before;
+std::int64_t size_of(const std::optional<JsonText>& text) {
+  return text ? static_cast<std::int64_t>(text->size()) : 0;
+}
+
+// By how much more the task holds after the step.
+std::int64_t growth(Connection& db, std::int64_t seq, const Step& step) {
+  std::int64_t bytes = 0;
+  if (step.result == Step::ResultWrite::kReplace)
+    bytes += size_of(step.next.task.result) - db.number(kResultBytes, seq);
+  if (step.payload == Step::PayloadWrite::kReplace) {
+    bytes += size_of(step.next.task.payload) - db.number(kPayloadBytes, seq);
+  }
+  return bytes;
 }
 
 void end_run(Transaction& transaction, std::int64_t seq, const Step& step) {
@@ -52,6 +65,20 @@ void start_run(Transaction& transaction, std::int64_t seq, const Task& task) {
   transaction.db().run(kInsertRun, seq, task.run, task.generation, *task.worker_id, *task.started_at);
 }
 
+// Takes the task out of the lane where it waited, and puts it into the one where it waits from now on.
+std::optional<std::int64_t> change_lane(Transaction& transaction, const Stored& stored, const TaskRecord& next,
+                                        std::int64_t place) {
+  const bool waits = is_claimable(next.task.state);
+  if (stored.lane && waits && place == stored.place && next.task.priority == stored.priority) return stored.lane;
+  if (stored.lane) remove_task(transaction, *stored.lane, stored.place);
+  if (!waits) return std::nullopt;
+  return push_task(transaction, next.task, place);
+}
+
+bool ends_run(const Stored& stored, const Task& next) {
+  return stored.state == TaskState::kRunning && next.state != TaskState::kRunning;
+}
+
 }  // namespace
 
 std::optional<Stored> find_stored(Connection& db, const TaskId& id) {
@@ -62,7 +89,10 @@ std::optional<Stored> find_stored(Connection& db, const TaskId& id) {
   stored.revision = query.integer();
   stored.lease_beats = query.integer();
   stored.state = static_cast<TaskState>(query.small());
-  stored.owner = query.text();
+  stored.priority = query.small();
+  stored.place = query.integer();
+  stored.lane = query.maybe_integer();
+  stored.started_at = query.maybe_time();
   stored.held_bytes = query.integer();
   return stored;
 }
@@ -72,17 +102,22 @@ std::int64_t insert_task(Transaction& transaction, const Step& step) {
   const Task& task = step.next.task;
   const std::int64_t seq = transaction.next_task_seq();
   const std::int64_t bytes = body_bytes(task);
+  const Given given = give(transaction, step.next, 1);
+  std::optional<std::int64_t> lane;
+  if (is_claimable(task.state)) lane = push_task(transaction, task, given.place);
   Statement insert = db.prepare(kInsertTask);
   bind_fixed(insert, seq, step.next);
-  bind_moving(insert, step.next, give(transaction, step.next, 1));
-  insert.bind(nullptr, nullptr, bytes, step.next.deadline_span).run();
+  bind_moving(insert, step.next, given);
+  insert.bind(nullptr, nullptr, bytes);
+  bind_later(insert, step.next, lane);
+  insert.run();
   Statement insert_body = db.prepare(kInsertBody);
   bind_body(insert_body, seq, task);
   insert_body.run();
   for (const std::string& tag : task.tags) db.run(kInsertTag, tag, seq);
   if (step.result == Step::ResultWrite::kReplace) put_result(transaction, seq, task);
   add_events(transaction, step);
-  transaction.count(task.owner, task.state, {1, bytes});
+  transaction.count(task, task.state, {1, bytes});
   return seq;
 }
 
@@ -94,23 +129,27 @@ void update_task(Transaction& transaction, const Stored& stored, const Step& ste
   const Task& task = step.next.task;
   const bool running = task.state == TaskState::kRunning;
   CHECK(!running || !step.next.lease.is_none());
-  const std::int64_t bytes = stored.held_bytes + result_growth(transaction, stored.seq, step);
+  const std::int64_t bytes = stored.held_bytes + growth(transaction.db(), stored.seq, step);
+  const Given given = give(transaction, step.next, stored.revision + 1);
+  const std::optional<std::int64_t> lane = change_lane(transaction, stored, step.next, given.place);
   Statement update = transaction.db().prepare(kUpdateTask);
-  bind_moving(update, step.next, give(transaction, step.next, stored.revision + 1));
+  bind_moving(update, step.next, given);
   update.bind(bytes, running && !lease);
   if (lease) {
     update.bind(lease->until.since_origin, lease->renewed.since_origin);
   } else {
     update.bind(nullptr, nullptr);
   }
-  update.bind(stored.seq).run();
+  update.bind(stored.seq, lane).run();
 
   if (step.result == Step::ResultWrite::kReplace) put_result(transaction, stored.seq, task);
+  if (step.payload == Step::PayloadWrite::kReplace) transaction.db().run(kPutPayload, stored.seq, task.payload);
+  if (ends_run(stored, task)) give_back_permits(transaction, task, stored.started_at.value_or(Time()));
   end_run(transaction, stored.seq, step);
   if (lease) start_run(transaction, stored.seq, task);
   add_events(transaction, step);
-  transaction.count(stored.owner, stored.state, {-1, -stored.held_bytes});
-  transaction.count(stored.owner, task.state, {1, bytes});
+  transaction.count(task, stored.state, {-1, -stored.held_bytes});
+  transaction.count(task, task.state, {1, bytes});
 }
 
 }  // namespace drover::sqlite

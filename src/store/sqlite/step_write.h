@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "core/step.h"
 #include "store/sqlite/transaction.h"
@@ -16,7 +15,10 @@ struct Stored {
   std::int64_t revision = 0;
   std::int64_t lease_beats = 0;
   TaskState state = TaskState::kPending;
-  std::string owner;
+  int priority = 0;
+  std::int64_t place = 0;
+  std::optional<std::int64_t> lane;  // in which it waits
+  std::optional<Time> started_at;
   std::int64_t held_bytes = 0;
 };
 [[nodiscard]] std::optional<Stored> find_stored(Connection& db, const TaskId& id);

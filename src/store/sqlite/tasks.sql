@@ -14,7 +14,7 @@ SELECT task.*, body.*, output.* FROM task LEFT JOIN body USING (seq) LEFT JOIN o
 
 -- name: guard
 -- Inputs: id. Result: what a step is checked against and what its write changes from.
-SELECT seq, revision, lease_beats, state, owner, held_bytes FROM task WHERE id = ?1;
+SELECT seq, revision, lease_beats, state, priority, place, lane, started_at, held_bytes FROM task WHERE id = ?1;
 
 -- name: seq_of_request
 -- Inputs: owner, request id. Result: the task's seq.
@@ -25,11 +25,11 @@ SELECT seq FROM task WHERE owner = ?1 AND request_id = ?2;
 INSERT INTO task VALUES (
   ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26,
   ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50,
-  ?51);
+  ?51, ?52, ?53, ?54, ?55, ?56);
 
 -- name: update_task
 -- Inputs: every column that steps move, in order; held_bytes; whether the lease stays as it is; else when the new one ends
--- and began (null without a lease); seq. Writes: task. What renewals and notes write meanwhile (the lease's times and beats,
+-- and began (null without a lease); seq; lane. Writes: task. What renewals and notes write meanwhile (the lease's times and beats,
 -- progress) is kept while the lease stays.
 UPDATE task SET
   state = ?1, priority = ?2, run_at = ?3, started_at = ?4, finished_at = ?5, deadline_at = ?6, run = ?7, attempts = ?8,
@@ -42,12 +42,21 @@ UPDATE task SET
   lease_beats = CASE WHEN ?36 THEN lease_beats ELSE ?28 END,
   place = ?29, unmet_parents = ?30, dependents = ?31, children = ?32, ended_by = ?33, cascade_due = ?34, held_bytes = ?35,
   lease_until_mono = CASE WHEN ?36 THEN lease_until_mono ELSE ?37 END,
-  lease_renewed_mono = CASE WHEN ?36 THEN lease_renewed_mono ELSE ?38 END
+  lease_renewed_mono = CASE WHEN ?36 THEN lease_renewed_mono ELSE ?38 END,
+  lane = ?40
 WHERE seq = ?39;
 
 -- name: insert_body
 -- Inputs: every column in order. Writes: body.
 INSERT INTO body VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+
+-- name: payload_bytes
+-- Inputs: seq. Result: the size of the stored payload.
+SELECT length(CAST(payload AS BLOB)) FROM body WHERE seq = ?1;
+
+-- name: put_payload
+-- Inputs: seq, payload. Writes: body.
+UPDATE body SET payload = ?2 WHERE seq = ?1;
 
 -- name: insert_tag
 -- Inputs: tag, seq. Writes: tag. A tag that is given twice counts once.

@@ -19,16 +19,21 @@ constexpr std::array kWaitingStates{TaskState::kBlocked, TaskState::kScheduled, 
                                     TaskState::kStalled};
 constexpr std::array kFinishedStates{TaskState::kCompleted, TaskState::kFailed, TaskState::kCancelled};
 
-constexpr const char* kAllOwners = "all";
+constexpr const char* kAll = "all";
 
-std::string scope_of(const std::string& owner) {
+std::string scope_of_owner(const std::string& owner) {
   return "owner:" + owner;
+}
+
+std::string scope_of_queue(const std::string& queue) {
+  return "queue:" + queue;
 }
 
 }  // namespace
 
-void CountChanges::add(const std::string& owner, TaskState state, Change change) {
-  for (const std::string& scope : {std::string(kAllOwners), scope_of(owner)}) {
+void CountChanges::add(const Task& task, TaskState state, Change change) {
+  for (const std::string& scope : {std::string(kAll), scope_of_owner(task.owner), scope_of_queue(task.queue),
+                                   "line:" + task.queue + "|" + task.type}) {
     Change& sum = scopes_[scope][static_cast<std::size_t>(state)];
     sum.tasks += change.tasks;
     sum.bytes += change.bytes;
@@ -67,7 +72,8 @@ void CountChanges::write(Connection& db) const {
   }
 }
 
-Transaction::Transaction(Connection& db, Clock& clock) : db_(db), clock_(clock), rollback_(db) {
+Transaction::Transaction(Connection& db, Clock& clock, Meter& meter)
+    : db_(db), clock_(clock), meter_(meter), rollback_(db), gates_(db) {
   begin();
 }
 
@@ -78,6 +84,8 @@ void Transaction::begin() {
   stored_.task = query.integer();
   stored_.event = query.integer();
   stored_.place = query.integer();
+  stored_.turn = query.integer();
+  stored_.gate = query.integer();
   last_ = stored_;
   changes_at_begin_ = sqlite3_total_changes(db_.handle());
 }
@@ -88,7 +96,9 @@ bool Transaction::wrote() const {
 
 void Transaction::commit() {
   counts_.write(db_);
-  if (last_ != stored_) db_.run(kSaveSequences, last_.task, last_.event, last_.place);
+  if (last_ != stored_) {
+    db_.run(kSaveSequences, last_.task, last_.event, last_.place, last_.turn, last_.gate);
+  }
   db_.run("COMMIT");
 }
 
@@ -101,6 +111,7 @@ void Transaction::begin_part() {
 }
 
 void Transaction::keep_part() {
+  gates_.flush();
   db_.run("RELEASE part");
   counts_.add(part_counts_);
   part_counts_.clear();
@@ -109,6 +120,8 @@ void Transaction::keep_part() {
 void Transaction::undo_part() {
   last_ = before_part_;
   part_counts_.clear();
+  gates_.clear();
+  lanes_.clear();
   db_.run("ROLLBACK TO part");
   db_.run("RELEASE part");
 }
@@ -142,11 +155,15 @@ CountChanges::Change Transaction::counted(const std::string& scope, std::span<co
 }
 
 std::int64_t Transaction::waiting() {
-  return counted(kAllOwners, kWaitingStates).tasks;
+  return counted(kAll, kWaitingStates).tasks;
 }
 
-std::int64_t Transaction::waiting_of(const std::string& owner) {
-  return counted(scope_of(owner), kWaitingStates).tasks;
+std::int64_t Transaction::waiting_of_owner(const std::string& owner) {
+  return counted(scope_of_owner(owner), kWaitingStates).tasks;
+}
+
+std::int64_t Transaction::waiting_in_queue(const std::string& queue) {
+  return counted(scope_of_queue(queue), kWaitingStates).tasks;
 }
 
 void Transaction::write_counts() {
@@ -161,7 +178,7 @@ void Transaction::raise_sequences() {
 }
 
 CountChanges::Change Transaction::finished() {
-  return counted(kAllOwners, kFinishedStates);
+  return counted(kAll, kFinishedStates);
 }
 
 }  // namespace drover::sqlite

@@ -9,14 +9,18 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/clock.h"
 #include "core/step.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/gate_rows.h"
+#include "store/sqlite/meter.h"
 
 namespace drover::sqlite {
 
-// By how much the number of tasks in each state, and what they hold, has changed: of all, and of each owner.
+// By how much the number of tasks in each state, and what they hold, has changed: of all, of each owner, of each queue,
+// and of each type in a queue.
 class CountChanges {
  public:
   struct Change {
@@ -25,7 +29,8 @@ class CountChanges {
   };
   using States = std::array<Change, kTaskStateCount>;
 
-  void add(const std::string& owner, TaskState state, Change change);
+  // Of a task's queue, type and owner; its state is given.
+  void add(const Task& task, TaskState state, Change change);
   void add(const CountChanges& other);
   void clear() { scopes_.clear(); }
   [[nodiscard]] Change sum(const std::string& scope, std::span<const TaskState> states) const;
@@ -33,6 +38,12 @@ class CountChanges {
 
  private:
   std::map<std::string, States> scopes_;
+};
+
+// A lane as far as tasks at its tail need it.
+struct KnownLane {
+  std::int64_t id = 0;
+  std::int64_t head = 0;
 };
 
 // The steps of an operation at which a test may let the process die.
@@ -45,7 +56,7 @@ struct FailpointNames {
 class Transaction {
  public:
   // What is not committed is rolled back at the end.
-  Transaction(Connection& db, Clock& clock);
+  Transaction(Connection& db, Clock& clock, Meter& meter);
 
   void commit();
   // Whether there is anything to commit.
@@ -65,15 +76,21 @@ class Transaction {
 
   [[nodiscard]] std::int64_t next_task_seq() { return ++last_.task; }
   [[nodiscard]] std::int64_t next_place() { return ++last_.place; }
+  [[nodiscard]] std::int64_t next_turn() { return ++last_.turn; }
+  [[nodiscard]] std::int64_t next_gate_revision() { return ++last_.gate; }
   void add_event(const Task& task, std::string_view name, const JsonText& data);
   [[nodiscard]] std::int64_t last_event_seq() const { return last_.event; }
-  void count(const std::string& owner, TaskState state, CountChanges::Change change) {
-    part_counts_.add(owner, state, change);
-  }
+  void count(const Task& task, TaskState state, CountChanges::Change change) { part_counts_.add(task, state, change); }
   // With what this transaction has changed so far.
   [[nodiscard]] std::int64_t waiting();
-  [[nodiscard]] std::int64_t waiting_of(const std::string& owner);
+  [[nodiscard]] std::int64_t waiting_of_owner(const std::string& owner);
+  [[nodiscard]] std::int64_t waiting_in_queue(const std::string& queue);
   [[nodiscard]] CountChanges::Change finished();
+
+  [[nodiscard]] GateRows& gates() { return gates_; }
+  // Lanes by name, as far as this transaction has met them; cleared by whoever moves a head or deletes one.
+  [[nodiscard]] std::unordered_map<std::string, KnownLane>& lanes() { return lanes_; }
+  [[nodiscard]] Meter& meter() { return meter_; }
 
   // For repairs, which look at the tables themselves. The part must be alone in its transaction.
   void write_counts();
@@ -85,6 +102,8 @@ class Transaction {
     std::int64_t task = 0;
     std::int64_t event = 0;
     std::int64_t place = 0;
+    std::int64_t turn = 0;  // of a line
+    std::int64_t gate = 0;  // revision
 
     bool operator==(const Sequences&) const = default;
   };
@@ -93,6 +112,7 @@ class Transaction {
 
   Connection& db_;
   Clock& clock_;
+  Meter& meter_;
   const RollbackGuard rollback_;
   Time now_{};
   MonoTime mono_{};
@@ -102,6 +122,8 @@ class Transaction {
   Sequences before_part_;
   CountChanges counts_;
   CountChanges part_counts_;
+  GateRows gates_;
+  std::unordered_map<std::string, KnownLane> lanes_;
 };
 
 }  // namespace drover::sqlite

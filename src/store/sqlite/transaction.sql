@@ -1,12 +1,12 @@
 -- The bookkeeping of write transactions: numbers given out, counts of tasks, the event log. See transaction.cc.
 
 -- name: load_sequences
--- Result: the last task seq, event seq and place given out.
-SELECT task, event, place FROM sequence;
+-- Result: the last task seq, event seq, place, turn and revision of a gate given out.
+SELECT task, event, place, turn, gate FROM sequence;
 
 -- name: save_sequences
--- Inputs: the same three. Writes: sequence.
-UPDATE sequence SET task = ?1, event = ?2, place = ?3;
+-- Inputs: the same five. Writes: sequence.
+UPDATE sequence SET task = ?1, event = ?2, place = ?3, turn = ?4, gate = ?5;
 
 -- name: count
 -- Inputs: scope, state. Result: how many tasks of that scope are in that state, and what they hold.

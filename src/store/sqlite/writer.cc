@@ -167,7 +167,7 @@ void Writer::plant_ack_before_commit() {
 
 void Writer::try_commit() {
   if (planted(PlantedBug::kAckBeforeCommit)) plant_ack_before_commit();
-  Transaction transaction(db_, *options_.clock);
+  Transaction transaction(db_, *options_.clock, *options_.meter);
   for (Pending* pending : batch_) execute(transaction, *pending);
   while (!batch_is_full()) {
     Pending* next = take_next();

@@ -55,6 +55,7 @@ struct WriterOptions {
   std::mutex* shared_connection = nullptr;
   Millis lock_wait{0};
   Millis busy_wait{0};  // of the connection
+  Meter* meter = nullptr;
   std::int64_t checkpoint_wal_bytes = 0;
   std::function<void()> on_commit;  // after every commit that wrote something
   std::function<void(const std::string& what)> on_sync_failure;

@@ -31,14 +31,14 @@ std::vector<TaskId> claim(StoreUnderTest& sut, std::vector<Serve> serves, int n)
   return ids_of(must(sut->claim(request, leases, std::nullopt)).records);
 }
 
-TEST(StoreClaim, PriorityThenPlaceAcrossAllServedQueues) {
+TEST(StoreClaim, TheBestRankOfAllServedQueuesThenTheQueueThatWaitedLongest) {
   StoreUnderTest sut;
   sut.add(in(1, "a", "x"));
   sut.add(in(2, "b", "x", 2));
   sut.add(in(3, "a", "x", 2));
   sut.add(in(4, "c", "x", 0));
   sut.add(in(5, "b", "x"));
-  EXPECT_EQ(claim(sut, {{"a", {}}, {"b", {}}}, 10), (std::vector{id_of(2), id_of(3), id_of(1), id_of(5)}));
+  EXPECT_EQ(claim(sut, {{"a", {}}, {"b", {}}}, 10), (std::vector{id_of(3), id_of(2), id_of(1), id_of(5)}));
 }
 
 TEST(StoreClaim, OnlyTheTypeThatIsServed) {
@@ -119,7 +119,8 @@ TEST(StoreClaim, AnUnreadableRecordDoesNotStopTheOthers) {
   RawDatabase(dir.file("q.db")).run("UPDATE task SET retry = 'nonsense' WHERE seq = 1");
   EXPECT_EQ(ids_of(sut.claim(10)), std::vector{id_of(2)});
   EXPECT_EQ(code_of(sut->read(std::vector{id_of(1)}, Parts::kHead)), ErrorCode::kStoreDamaged);
-  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>{"record_unreadable"});
+  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))),
+            (std::vector<std::string>{"record_unreadable", "lane_of_task_wrong", "lane_wrong"}));
 }
 
 TEST(StoreClaim, BacklogCountsEachTaskOnce) {

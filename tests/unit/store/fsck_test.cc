@@ -50,6 +50,31 @@ const Damage kDamages[] = {
     {"RunNumber", "UPDATE task SET run = 0 WHERE seq = 1", "run_number_wrong", Cure::kReported},
     {"FinishTimeGone", "UPDATE task SET finished_at = NULL WHERE seq = 1", "finish_time_wrong", Cure::kReported},
     {"RunAtGone", "UPDATE task SET run_at = NULL WHERE seq = 5", "run_at_missing", Cure::kReported},
+    {"LaneGone", "DELETE FROM lane WHERE type = 't4'", "lane_of_task_wrong"},
+    {"LaneOfNothing",
+     "INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head) VALUES ('q|0|o|t|1|', 'q', 0, 'o', 't', 1, "
+     "'', 1)",
+     "lane_wrong"},
+    {"LaneHead", "UPDATE lane SET head = head + 1 WHERE type = 't4'", "lane_wrong"},
+    {"LaneColumn", "UPDATE lane SET rank = 9 WHERE type = 't4'", "lane_wrong"},
+    {"LaneParkedAtAnotherGate", "UPDATE lane SET parked_at = 'queue:other' WHERE type = 't4'", "lane_wrong"},
+    {"TaskInNoLane", "UPDATE task SET lane = NULL WHERE seq = 4", "lane_of_task_wrong"},
+    {"TaskInAnotherLane", "UPDATE task SET lane = (SELECT lane FROM task WHERE seq = 6) WHERE seq = 4",
+     "lane_of_task_wrong"},
+    {"RunningTaskInALane", "UPDATE task SET lane = (SELECT lane FROM task WHERE seq = 6) WHERE seq = 2",
+     "lane_of_task_wrong"},
+    {"GroupGone", "DELETE FROM line_group WHERE line = 'build|t4'", "line_wrong"},
+    {"GroupOfNothing", "INSERT INTO line_group VALUES ('build', 9, 'ann', 0)", "line_wrong"},
+    {"LaneParkedBehindItsLinesBack", "UPDATE lane SET parked_at = 'queue:build' WHERE type = 't4'", "line_wrong"},
+    {"ScoreAhead", "UPDATE line_group SET score = 1000000 WHERE line = 'build|t4'", "line_wrong"},
+    {"ShareGone", "DELETE FROM share", "line_wrong"},
+    {"GateInUse", "INSERT INTO gate VALUES ('type:t2', 0, '', 3, 0, NULL, '')", "gate_use_wrong"},
+    {"GateWaitedAtByNobody", "INSERT INTO gate VALUES ('type:t2', 0, '', 0, 0, 5, 'build')", "gate_wait_wrong"},
+    {"GateForgotten",
+     "UPDATE lane SET parked_at = 'queue:build' WHERE type = 't4'; DELETE FROM line_group WHERE line = 'build|t4';"
+     "INSERT INTO line_group VALUES ('queue:build||build', 5, 'ann', 0)",
+     "gate_forgotten"},
+    {"CountOfQueue", "UPDATE counts SET tasks = tasks + 1 WHERE scope = 'queue:build'", "counts_wrong"},
     {"PlaceGone", "UPDATE task SET place = 0 WHERE seq = 4", "place_missing"},
     {"PlaceTwice", "UPDATE task SET place = (SELECT place FROM task WHERE seq = 6) WHERE seq = 4", "place_twice",
      Cure::kReported},
@@ -183,7 +208,7 @@ TEST_F(FsckTest, ADamagedIndexIsBuiltAnew) {
     RawDatabase raw(dir_.file("q.db"));
     // The entries of one index now lie about the rows: as after a lost write.
     raw.run(
-        "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = replace(sql, 'priority, place', 'place, priority') "
+        "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = replace(sql, 'lane, place', 'place, lane') "
         "WHERE name = 'task_ready'; PRAGMA writable_schema = 0");
   }
   sut_.reopen(dir_.file("q.db"));

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 mode_t mode_of(const fs::path& path) {
-  struct stat facts{};
+  struct stat facts {};
   EXPECT_EQ(::stat(path.c_str(), &facts), 0) << path;
   return facts.st_mode & 0777U;
 }
@@ -99,7 +99,29 @@ TEST(StoreOpen, AnOlderSchemaIsBroughtUpToDateWithItsData) {
     EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 1})), std::vector{Applied::kQueueFull});
     EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 2})), std::vector{Applied::kDone});
   }
-  EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "2");
+  EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "3");
+}
+
+TEST(StoreOpen, WaitingTasksOfAnOlderSchemaGetTheirLanes) {
+  const TempDir dir;
+  const std::string path = dir.file("q.db");
+  restore_fixture(path, "schema_v2.sql");
+  StoreUnderTest sut(path);
+  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
+  std::vector<LeaseId> leases;
+  for (int i = 1; i <= 10; ++i) leases.push_back(lease_of(i));
+  std::vector<std::optional<std::string>> payloads;
+  const ClaimRequest request{.worker_id = "w", .serves = {{"work", {}}, {"sleep", {}}}, .n = 10};
+  for (const TaskRecord& record : must(sut->claim(request, leases, std::nullopt)).records) {
+    payloads.push_back(record.task.payload);
+  }
+  EXPECT_EQ(payloads, (std::vector<std::optional<std::string>>{R"({"file":"a.c"})", R"({"file":"b.c"})", R"({"x":2})",
+                                                               R"({"file":"c.c"})", R"({"file":"d.c"})"}));
+  const auto queues = must(sut->queues());
+  ASSERT_EQ(queues.size(), 4U);
+  EXPECT_EQ(queues[3].name, "work");
+  EXPECT_EQ(queues[3].tasks[static_cast<std::size_t>(TaskState::kRunning)], 4);
+  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
 }
 
 TEST(StoreOpen, AnUpgradeThatFailsLeavesTheOldSchemaAndItsData) {

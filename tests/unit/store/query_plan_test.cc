@@ -17,12 +17,32 @@ namespace {
 struct Plan {
   const char* name;
   std::string_view sql;
-  std::string_view index;  // that the search in table task goes by
+  std::string_view index;  // that the search goes by
 };
 
 const Plan kPlans[] = {
-    {"Ready", named_sql(embedded::claim_sql, "ready"), "task_ready (queue=?)"},
-    {"ReadyOfType", named_sql(embedded::claim_sql, "ready_of_type"), "task_ready (queue=?)"},
+    {"WaitingInLane", named_sql(embedded::claim_sql, "waiting_in_lane"), "task_ready (lane=?)"},
+    {"NextPlace", named_sql(embedded::lanes_sql, "next_place"), "task_ready (lane=? AND place>?)"},
+    {"FindLane", named_sql(embedded::lanes_sql, "find"), "sqlite_autoindex_lane_1 (name=?)"},
+    {"FirstGroup", named_sql(embedded::lanes_sql, "first_group"), "line_order (line=?)"},
+    {"BestRank", named_sql(embedded::lanes_sql, "best_rank"), "(line=?)"},
+    {"FirstInQueue", named_sql(embedded::lanes_sql, "first_in_queue"),
+     "lane_of_owner (queue=? AND rank=? AND owner=? AND parked_at=?)"},
+    {"FirstOfType", named_sql(embedded::lanes_sql, "first_of_type"),
+     "lane_of_type (queue=? AND type=? AND rank=? AND owner=?)"},
+    {"FirstParked", named_sql(embedded::lanes_sql, "first_parked"),
+     "lane_parked (parked_at=? AND queue=? AND rank=? AND owner=?)"},
+    {"OldestInQueue", named_sql(embedded::lanes_sql, "oldest_in_queue"), "lane_oldest (queue=?)"},
+    {"OldestOfType", named_sql(embedded::lanes_sql, "oldest_of_type"), "lane_oldest_of_type (queue=? AND type=?)"},
+    {"IsWaitedAt", named_sql(embedded::lanes_sql, "is_waited_at"), "lane_parked (parked_at=?)"},
+    {"NextQueue", named_sql(embedded::lanes_sql, "next_queue"), "lane_parked (parked_at=? AND queue>?)"},
+    {"DueGates", named_sql(embedded::gates_sql, "due"), "gate_wake (wake_at<?)"},
+    {"NextGate", named_sql(embedded::gates_sql, "next_wake"), "gate_wake"},
+    {"CountRunning", named_sql(embedded::gates_sql, "count_running"), "task_leased"},
+    {"NewestWithKey", named_sql(embedded::reads_sql, "newest_with_key"),
+     "task_dedupe (owner=? AND type=? AND dedupe_key=?)"},
+    {"UnfinishedWithKey", named_sql(embedded::reads_sql, "unfinished_with_key"),
+     "task_dedupe_open (owner=? AND type=? AND dedupe_key=?)"},
     {"Guard", named_sql(embedded::tasks_sql, "guard"), "sqlite_autoindex_task_1 (id=?)"},
     {"ReadAll", named_sql(embedded::tasks_sql, "read_all"), "sqlite_autoindex_task_1 (id=?)"},
     {"Request", named_sql(embedded::reads_sql, "request"), "task_request (owner=? AND request_id=?)"},

@@ -1,0 +1,37 @@
+// Gates: set by steps, given back by ending runs, and the lanes that wait at them. docs/internals/lanes-and-gates.md is
+// the specification.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/sqlite/transaction.h"
+#include "store/store.h"
+
+namespace drover::sqlite {
+
+// Whether the gate is still at the revision that the step is based on.
+[[nodiscard]] bool still_holds(Transaction& transaction, const GateStep& step);
+void write_gate(Transaction& transaction, const GateStep& step);
+
+// A run of the task, started then, has ended.
+void give_back_permits(Transaction& transaction, const Task& task, Time started_at);
+
+// Lets lanes go whose gate's time has come. Returns how many.
+int wake_gates(Transaction& transaction);
+[[nodiscard]] bool is_any_gate_due(Connection& db, Time now);
+
+[[nodiscard]] std::vector<GateState> read_gate_states(Connection& db, std::span<const std::string> names);
+[[nodiscard]] std::vector<GateState> read_gate_states(Connection& db);
+
+// ---- for fsck
+
+// Names of the gates that are used, and of those that running tasks have.
+[[nodiscard]] std::vector<std::string> gates_in_use(Connection& db);
+// What the gate's use must be, from the running tasks.
+[[nodiscard]] std::int64_t count_in_use(Connection& db, const Gate& gate);
+// Whether lanes wait at the gate that may go now or at a known time, but nobody will look at them.
+[[nodiscard]] bool is_forgotten(Connection& db, const Gate& gate, Time now);
+
+}  // namespace drover::sqlite
