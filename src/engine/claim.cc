@@ -72,6 +72,7 @@ Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
   std::vector<ClaimedTask> claimed;
   claimed.reserve(taken->records.size());
   for (TaskRecord& record : taken->records) {
+    recent_.remember_claimed(record);
     ClaimedTask item{std::move(record.task), Lease{{}, record.lease}, {}};
     item.lease.task = item.task.id;
     if (item.task.run > 1) {
@@ -100,6 +101,7 @@ Result<std::vector<LeaseState>> Engine::renew(const std::string& worker_id, std:
 
 Status Engine::write_note(Note note) {
   const TaskId id = note.lease.task;
+  recent_.forget_claimed(id);
   auto stored = store_.note(std::span(&note, 1));
   if (!stored) return std::unexpected(stored.error());
   if (!stored->front())

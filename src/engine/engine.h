@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "core/policy.h"
+#include "engine/recent_reads.h"
 #include "store/store.h"
 
 namespace drover {
@@ -68,6 +69,7 @@ class Engine final : public TaskQueue {
 
   Store& store_;
   Rng& rng_;
+  RecentReads recent_;
   std::mutex policy_mutex_;
   std::int64_t policy_version_ = -1;
   std::shared_ptr<const Policy> policy_;

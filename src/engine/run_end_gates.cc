@@ -62,10 +62,17 @@ void RunEndGates::announce(const Task& task, const Settlement& end) {
   if (const auto closes = closing(task, end)) gates_[closes->gate].moves = true;
 }
 
-Status RunEndGates::read(Store& store) {
-  if (gates_.empty()) return {};
+Status RunEndGates::read(Store& store, RecentReads* recent) {
   std::vector<std::string> names;
-  for (const auto& [name, gate] : gates_) names.push_back(name);
+  for (auto& [name, gate] : gates_) {
+    const auto revision = recent != nullptr && !gate.moves ? recent->resting(name) : std::nullopt;
+    if (revision) {
+      gate.read.revision = *revision;
+    } else {
+      names.push_back(name);
+    }
+  }
+  if (names.empty()) return {};
   auto states = store.read_gates(names);
   if (!states) return std::unexpected(states.error());
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -73,6 +80,7 @@ Status RunEndGates::read(Store& store) {
     gate.read = std::move((*states)[i].record);
     gate.next = gate.read;
     gate.moves = gate.moves || !is_at_rest(gate.read);
+    if (recent != nullptr && is_at_rest(gate.read)) recent->remember_resting(names[i], gate.read.revision);
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/policy.h"
+#include "engine/recent_reads.h"
 #include "store/store.h"
 
 namespace drover {
@@ -21,7 +22,8 @@ class RunEndGates {
 
   // First every end of the batch is announced, then the gates are read.
   void announce(const Task& task, const Settlement& end);
-  [[nodiscard]] Status read(Store& store);
+  // Those that were at rest when last seen are taken to be so, unless `recent` is null.
+  [[nodiscard]] Status read(Store& store, RecentReads* recent);
 
   // Whether this end moves a gate, or one that another end of the batch moves.
   [[nodiscard]] bool moves_gates(const Task& task, const Settlement& end) const;

@@ -72,8 +72,16 @@ class Settle {
     std::vector<std::size_t> items;
   };
 
-  Settle(Store& store, Rng& rng, const Policy& policy, Time now, std::span<const Settlement> items)
-      : store_(store), rng_(rng), policy_(policy), now_(now), items_(items), view_(store), gates_(policy, now) {}
+  // What `recent` knows is not read again; null to read everything.
+  Settle(Store& store, Rng& rng, const Policy& policy, Time now, std::span<const Settlement> items, RecentReads* recent)
+      : store_(store),
+        rng_(rng),
+        policy_(policy),
+        now_(now),
+        items_(items),
+        recent_(recent),
+        view_(store),
+        gates_(policy, now) {}
 
   // Answers as if every group were applied. What cannot be settled is answered with its error and is in no group.
   Result<std::vector<Decided>> decide(std::span<const std::size_t> open, std::vector<Result<TaskState>>& answers) {
@@ -100,7 +108,15 @@ class Settle {
  private:
   Status read(std::span<const std::size_t> open) {
     std::vector<TaskId> ids;
-    for (const std::size_t i : open) ids.push_back(items_[i].lease.task);
+    for (const std::size_t i : open) {
+      const Lease& lease = items_[i].lease;
+      const auto claimed = recent_ != nullptr ? recent_->take_claimed(lease) : std::nullopt;
+      if (claimed) {
+        view_.put(*claimed);
+      } else {
+        ids.push_back(lease.task);
+      }
+    }
     if (auto read = view_.prefetch(ids); !read) return read;
     for (const std::size_t i : open) {
       // A lease that ended has no say about gates either; its item is answered when its turn comes.
@@ -109,7 +125,7 @@ class Settle {
       gates_.announce(record->task, items_[i]);
       tasks_.emplace(i, std::move(record->task));
     }
-    return gates_.read(store_);
+    return gates_.read(store_, recent_);
   }
 
   static Result<TaskRecord> fenced(const TaskRecord& record, const Lease& lease) {
@@ -165,6 +181,7 @@ class Settle {
   const Policy& policy_;
   Time now_;
   std::span<const Settlement> items_;
+  RecentReads* recent_;
   RecordView view_;
   RunEndGates gates_;
   std::map<std::size_t, Task> tasks_;  // of the items whose lease is live
@@ -187,7 +204,9 @@ std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items)
     if (!policy) return fail_rest(open, policy.error());
     auto now = store_.now();
     if (!now) return fail_rest(open, now.error());
-    Settle settle(store_, rng_, **policy, *now, items);
+    // A second attempt means that something has moved: it goes by what the store says.
+    if (attempt > 0) recent_.forget_gates();
+    Settle settle(store_, rng_, **policy, *now, items, attempt == 0 ? &recent_ : nullptr);
     auto decided = settle.decide(open, answers);
     if (!decided) return fail_rest(open, decided.error());
     open.clear();

@@ -92,7 +92,8 @@ std::string dump(Side& side, std::int64_t& events_after) {
     for (const Task& task : page->tasks) {
       text += to_json(task) + "\n";
       const auto runs = side.engine().runs(task.id);
-      for (const RunSummary& run : runs.value_or({})) text += "  " + to_json(run) + "\n";
+      if (!runs) return fmt::format("runs: {}", to_string(runs.error()));
+      for (const RunSummary& run : *runs) text += "  " + to_json(run) + "\n";
       const auto log = side.engine().log(task.id, 0, kPage);
       if (!log) return fmt::format("log: {}", to_string(log.error()));
       for (const LogRecord& record : log->records) text += "  " + to_json(record) + "\n";

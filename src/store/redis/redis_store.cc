@@ -33,6 +33,8 @@ using redis::Command;
 using redis::Reply;
 
 constexpr Millis kLookEvery{50};  // for changes that others made
+constexpr Millis kTrustTimeFor{1'000};
+constexpr Millis kTrustConfigFor{500};
 
 // A worker's lines: the queue, or one type of it.
 std::string line_of(const Serve& serve) {
@@ -132,6 +134,8 @@ class RedisStore final : public Store {
   [[nodiscard]] Result<std::vector<std::int64_t>> counts(const std::string& scope);
   // With the pool made if Redis does not know it yet.
   [[nodiscard]] Result<Reply> ask_with_pool(const Command& command, std::span<const std::string> lines);
+  [[nodiscard]] Result<Time> ask_time();
+  [[nodiscard]] Result<Config> ask_config();
   void committed();
 
   const RedisOptions options_;
@@ -139,6 +143,16 @@ class RedisStore final : public Store {
   const std::string key_;
   Client client_;
   Client renewals_;  // a slow batch must not cost leases
+
+  // What was asked lately, to spare a round trip before each decision.
+  template <class T>
+  struct Known {
+    T value;
+    MonoTime asked_at;
+  };
+  std::mutex known_mutex_;
+  std::optional<Known<Time>> time_;
+  std::optional<Known<Config>> config_;
 
   std::mutex change_mutex_;
   std::condition_variable changed_;
@@ -162,7 +176,7 @@ redis::ClientOptions RedisStore::client_options() const {
 }
 
 Status RedisStore::open() {
-  auto time = now();
+  auto time = ask_time();
   if (!time) return std::unexpected(time.error());
   return {};
 }
@@ -210,10 +224,26 @@ Result<std::vector<TaskRecord>> RedisStore::relatives(std::string_view kind, con
 
 // ---- reading
 
-Result<Time> RedisStore::now() {
+Result<Time> RedisStore::ask_time() {
   const auto millis = ask_number(function("clock"));
   if (!millis) return std::unexpected(millis.error());
   return Time(Millis(*millis));
+}
+
+// The server's time, as it was when last asked, and what has passed since. It is for decisions that are applied under
+// compare-and-set; whether a lease or a gate's time has run out is decided by the functions, on the server's own clock.
+Result<Time> RedisStore::now() {
+  if (options_.test_clock != nullptr) return options_.test_clock->wall();
+  const MonoTime here = system_clock().mono();
+  {
+    const std::lock_guard lock(known_mutex_);
+    if (time_ && here - time_->asked_at < kTrustTimeFor) return time_->value + (here - time_->asked_at);
+  }
+  const auto there = ask_time();
+  if (!there) return there;
+  const std::lock_guard lock(known_mutex_);
+  time_ = Known<Time>{*there, here};
+  return there;
 }
 
 Result<std::vector<std::optional<TaskRecord>>> RedisStore::read(std::span<const TaskId> ids, Parts parts) {
@@ -703,7 +733,22 @@ Result<std::vector<std::string>> RedisStore::forget_workers(Millis silent_for) {
   return gone;
 }
 
+// What another process applied counts here a moment later.
 Result<Config> RedisStore::config() {
+  const MonoTime here = system_clock().mono();
+  {
+    const std::lock_guard lock(known_mutex_);
+    const bool may_trust = options_.test_clock == nullptr;
+    if (may_trust && config_ && here - config_->asked_at < kTrustConfigFor) return config_->value;
+  }
+  auto config = ask_config();
+  if (!config) return config;
+  const std::lock_guard lock(known_mutex_);
+  config_ = Known<Config>{*config, here};
+  return config;
+}
+
+Result<Config> RedisStore::ask_config() {
   const auto reply = ask(function("config"));
   if (!reply) return std::unexpected(reply.error());
   const auto parts = reply->as_array_of(2);
@@ -723,6 +768,8 @@ Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based
   const auto done = ask_number(command);
   if (!done) return std::unexpected(done.error());
   if (*done != 0) committed();
+  const std::lock_guard lock(known_mutex_);
+  config_.reset();
   return *done != 0;
 }
 
