@@ -65,7 +65,7 @@ WHERE queue = ?1 AND rank = ?2 AND owner = ?3 AND type = ?4 AND parked_at IS NUL
 SELECT id, queue, rank, owner, type, cost, gates, head, parked_at FROM lane INDEXED BY lane_parked
 WHERE queue = ?1 AND rank = ?2 AND owner = ?3 AND parked_at = ?4 ORDER BY head LIMIT 1;
 
--- The lane of an open line that waited longest. Inputs: queue, then the type; how many. Result: as read.
+-- The lanes of an open line that waited longest. Inputs: queue, how many, then the type. Result: as read.
 -- name: oldest_in_queue
 SELECT id, queue, rank, owner, type, cost, gates, head, parked_at FROM lane INDEXED BY lane_oldest
 WHERE queue = ?1 AND parked_at IS NULL ORDER BY head LIMIT ?2;
