@@ -1,7 +1,17 @@
 -- What the sweepers look for, and retention.
 
+-- Those whose time has come; of one moment the older task first, as every store has it.
 local function first_of(key, limit)
-  return call('ZRANGEBYSCORE', P .. key, '-inf', whole(NOW), 'LIMIT', 0, limit)
+  local flat = call('ZRANGEBYSCORE', P .. key, '-inf', whole(NOW), 'WITHSCORES', 'LIMIT', 0, limit)
+  local due = {}
+  for i = 1, #flat, 2 do
+    local seq = redis.pcall('HGET', P .. 't:' .. flat[i], 'seq')
+    due[#due + 1] = {flat[i], tonumber(flat[i + 1]), type(seq) == 'string' and tonumber(seq) or 0}
+  end
+  table.sort(due, function(a, b) return a[2] < b[2] or (a[2] == b[2] and a[3] < b[3]) end)
+  local ids = {}
+  for i, one in ipairs(due) do ids[i] = one[1] end
+  return ids
 end
 
 -- args: now, limit
