@@ -2,26 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "store/redis/redis_store.h"
+#include "differential/stores.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/must.h"
-#include "support/redis_server.h"
 
 namespace drover::test {
 namespace {
-
-std::unique_ptr<Store> open_memory(Clock& clock) {
-  SqliteOptions options;
-  options.clock = &clock;
-  return must(open_sqlite(std::move(options)));
-}
-
-std::unique_ptr<Store> open_on_redis(Clock& clock) {
-  drover::RedisOptions options;
-  options.address = shared_redis().address(fresh_prefix());
-  options.test_clock = &clock;
-  return must(open_redis(std::move(options)));
-}
 
 void expect_equal_stores(std::uint64_t seed, int operations) {
   const auto difference = find_difference(open_memory, open_on_redis, seed, operations);
