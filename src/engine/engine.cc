@@ -73,10 +73,6 @@ Result<LogPage> Engine::log(const TaskId& id, std::int64_t after, int limit) {
   return store_.log(id, after, limit);
 }
 
-Result<Backlog> Engine::backlog(std::span<const Serve> serves) {
-  return store_.backlog(serves);
-}
-
 Result<Config> Engine::config() {
   return store_.config();
 }

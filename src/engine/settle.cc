@@ -111,7 +111,8 @@ class Settle {
     for (const std::size_t i : open) {
       const Lease& lease = items_[i].lease;
       const auto claimed = recent_ != nullptr ? recent_->take_claimed(lease) : std::nullopt;
-      if (claimed) {
+      // A cancel was asked for after the claim: what the claim said would refuse its confirmation.
+      if (claimed && !std::holds_alternative<CancelConfirmed>(items_[i].end)) {
         view_.put(*claimed);
       } else {
         ids.push_back(lease.task);
