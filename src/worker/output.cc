@@ -81,7 +81,13 @@ void LogBuffer::add(LogStream stream, std::string_view bytes) {
   const std::size_t cut = cut_off_bytes(text);
   kept = text.substr(text.size() - cut);
   text.resize(text.size() - cut);
-  if (!text.empty()) append(stream, std::move(text));
+  // In pieces, so that little is lost where the head ends and where the tail begins.
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view piece = rest.substr(0, kChunkBytes);
+    if (piece.size() < rest.size()) piece.remove_suffix(cut_off_bytes(piece));
+    append(stream, std::string(piece));
+    rest.remove_prefix(piece.size());
+  }
 }
 
 void LogBuffer::add_remark(std::string text) {

@@ -66,8 +66,19 @@ TEST(LogBuffer, OfAFloodTheBeginningAndTheEndStayAndTheGapIsTold) {
   EXPECT_TRUE(out.starts_with("BEGIN"));
   EXPECT_TRUE(out.ends_with("END"));
   EXPECT_LE(out.size(), 300U * 1024);
+  EXPECT_GE(out.size(), 200U * 1024) << "nearly all of head and tail, however large the reads";
   const std::size_t left_out = kReads * kRead + 8 - out.size();
   EXPECT_EQ(joined(chunks, LogStream::kDrover), "[" + std::to_string(left_out) + " bytes of output left out here]\n");
+}
+
+TEST(LogBuffer, ALargeReadIsCutBetweenCharacters) {
+  for (std::size_t shift = 0; shift < 3; ++shift) {
+    std::string text(shift, 'x');
+    while (text.size() < 60'000) text += "\u20ac";
+    LogBuffer buffer;
+    buffer.add(LogStream::kOut, text);
+    EXPECT_EQ(joined(buffer.take(), LogStream::kOut), text);
+  }
 }
 
 TEST(LogBuffer, WhatCouldNotBeStoredIsCounted) {
