@@ -227,7 +227,11 @@ int run(Settings settings) {
   if (settings.has("print")) write_all(STDOUT_FILENO, settings.text("print") + "\n");
   if (settings.has("print_err")) write_all(STDERR_FILENO, settings.text("print_err") + "\n");
   witness(settings, "stop");
-  if (settings.has("signal")) std::raise(static_cast<int>(settings.number("signal", SIGKILL)));
+  if (settings.has("signal")) {
+    const int number = static_cast<int>(settings.number("signal", SIGKILL));
+    std::signal(number, SIG_DFL);  // a sanitizer would catch some and exit instead
+    std::raise(number);
+  }
   return static_cast<int>(settings.number("exit", 0));
 }
 
