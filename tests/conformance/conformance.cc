@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "base/json.h"
 #include "core/task_json.h"
 
 namespace drover::test {
@@ -65,6 +66,50 @@ void ConformanceTest::apply_config(const JsonText& document) {
 
 void ConformanceTest::set_limits(const std::string& limits_json) {
   apply_config(fmt::format(R"({{"limits":{}}})", limits_json));
+}
+
+GateStatus ConformanceTest::close_gate(const std::string& gate, Time until) {
+  return must(queue().set_gate({.gate = gate, .what = GateOrder::Close{until}, .why = "a test", .by = "me@here"}));
+}
+
+GateStatus ConformanceTest::open_gate(const std::string& gate) {
+  return must(queue().set_gate({.gate = gate, .what = GateOrder::Open{}, .why = "enough", .by = "me@here"}));
+}
+
+GateStatus ConformanceTest::limit_gate(const std::string& gate, std::optional<int> permits) {
+  return must(queue().set_gate({.gate = gate, .what = GateOrder::Limit{permits}, .why = "a test", .by = "me@here"}));
+}
+
+std::optional<GateStatus> ConformanceTest::gate(const std::string& name) {
+  for (GateStatus& gate : must(queue().gates())) {
+    if (gate.name == name) return std::move(gate);
+  }
+  return std::nullopt;
+}
+
+std::string ConformanceTest::gate_story() {
+  std::string story;
+  for (const Event& event : all_events()) {
+    if (!event.task.is_nil()) continue;
+    const auto data = json::parse(event.data);
+    const json::Value* name = data ? data->find("gate") : nullptr;
+    if (!story.empty()) story += ' ';
+    story += fmt::format("{} {}", event.name, name != nullptr ? *name->as_string() : "?");
+  }
+  return story;
+}
+
+int ConformanceTest::startable(int at_most) {
+  int started = 0;
+  std::vector<Lease> leases;
+  while (started < at_most) {
+    const auto claimed = claim(1);
+    if (claimed.empty()) break;
+    leases.push_back(claimed.front().lease);
+    ++started;
+  }
+  for (const Lease& lease : leases) release(lease);
+  return started;
 }
 
 std::vector<ClaimedTask> ConformanceTest::claim(const std::vector<Serve>& serves, int n, Millis lease) {

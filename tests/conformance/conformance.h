@@ -76,6 +76,16 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   void set_limits(const std::string& limits_json);
   void apply_config(const JsonText& document);
 
+  // Operators.
+  GateStatus close_gate(const std::string& gate, Time until = kUntilOpened);
+  GateStatus open_gate(const std::string& gate);
+  GateStatus limit_gate(const std::string& gate, std::optional<int> permits);
+  // As `gate list` shows it, if it does.
+  [[nodiscard]] std::optional<GateStatus> gate(const std::string& name);
+  [[nodiscard]] Explanation explain(const TaskId& id) { return must(queue().explain(id)); }
+  // What happened to gates: "gate.closed all gate.opened all".
+  [[nodiscard]] std::string gate_story();
+
   // Workers.
   [[nodiscard]] std::vector<ClaimedTask> claim(const std::vector<Serve>& serves, int n, Millis lease = kLease);
   // At most n of the queue "work".
@@ -96,6 +106,8 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   [[nodiscard]] LeaseState renew(const Lease& lease, Millis by = kLease);
   // The lease runs out and the task is taken back.
   void lose(const Lease& lease);
+  // How many of the queue "work" may start now; they do, and are given back.
+  int startable(int at_most);
   // Claims everything in "work", one by one, and completes it. The order in which it came.
   std::vector<TaskId> drain();
 

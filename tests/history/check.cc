@@ -37,7 +37,9 @@ std::map<TaskId, Case> cases_of(const History& history) {
   };
   for (const Call& call : history.calls) case_of(call.task).calls.push_back(&call);
   for (const Sighting& sighting : history.sightings) case_of(sighting.task).sightings.push_back(&sighting);
-  for (const LoggedEvent& event : history.events) case_of(event.task).events.push_back(&event);
+  for (const LoggedEvent& event : history.events) {
+    if (!event.task.is_nil()) case_of(event.task).events.push_back(&event);
+  }
   for (const FinalTask& task : history.tasks) case_of(task.id).final = &task;
   return cases;
 }

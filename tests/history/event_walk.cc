@@ -35,6 +35,7 @@ struct EventRule {
 constexpr std::array kRules = std::to_array<EventRule>({
     {"task.enqueued", 0, kWaiting},
     {"task.unblocked", any_of(kBlocked), any_of(kPending, kScheduled)},
+    {"task.updated", kWaiting | any_of(kStalled), kWaiting | any_of(kStalled)},
     {"task.due", any_of(kScheduled), any_of(kPending)},
     {"task.claimed", any_of(kPending, kStalled), any_of(kRunning), Opens::kRun},
     {"task.progressed", any_of(kRunning), any_of(kRunning)},

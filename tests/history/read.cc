@@ -132,12 +132,14 @@ Result<std::vector<LoggedEvent>> read_events(std::string_view ndjson) {
     const auto object = json::parse(line);
     if (!object) return std::unexpected(object.error());
     Fields fields(*object);
-    events.push_back({.seq = fields.number64("seq"),
-                      .name = fields.text("name"),
-                      .task = fields.id("task_id"),
-                      .state = fields.state("state"),
-                      .run = fields.number("run"),
-                      .generation = fields.number("generation")});
+    LoggedEvent event{.seq = fields.number64("seq"), .name = fields.text("name")};
+    if (const auto task = fields.id_or_null("task_id")) {
+      event.task = *task;
+      event.state = fields.state("state");
+      event.run = fields.number("run");
+      event.generation = fields.number("generation");
+    }
+    events.push_back(std::move(event));
     if (auto status = fields.status(); !status) return std::unexpected(status.error());
   }
   return events;

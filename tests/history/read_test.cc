@@ -48,6 +48,13 @@ TEST(HistoryReadTest, ReadsEventsAsDroverWritesThem) {
   EXPECT_EQ(events->back().generation, 2);
 }
 
+TEST(HistoryReadTest, ReadsEventsOfNoTask) {
+  const auto events = read_events(to_json(Event{.seq = 5, .name = "gate.closed", .data = "{}"}) + "\n");
+  ASSERT_TRUE(events.has_value()) << to_string(events.error());
+  EXPECT_EQ(events->front().seq, 5);
+  EXPECT_TRUE(events->front().task.is_nil());
+}
+
 TEST(HistoryReadTest, ReadsAWitnessAndLeavesItsTornLastLine) {
   const std::string id(kId);
   const auto seen = read_witness(id + " 1 start 12 1000\n" + id + " 1 stop 12 1500\n" + id + " 2 st");
