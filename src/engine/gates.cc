@@ -204,7 +204,11 @@ Result<std::vector<QueueStatus>> Engine::queues() {
     queue.gate = std::move(gate);
   }
   std::vector<QueueStatus> answer;
-  for (auto& [name, queue] : queues) answer.push_back(std::move(queue));
+  for (auto& [name, queue] : queues) {
+    // What only holds finished tasks is history.
+    const bool in_use = queue.waiting + queue.scheduled + queue.blocked + queue.running > 0;
+    if (in_use || queue.gate) answer.push_back(std::move(queue));
+  }
   return answer;
 }
 

@@ -72,6 +72,27 @@ TEST_F(ClaimLoopTest, ClaimsIntoFreeSlotsOnlyAndCountsTheLeaseFromBeforeTheCall)
   EXPECT_EQ(loop.held(), 2);
 }
 
+TEST_F(ClaimLoopTest, SaysWhatItIsDoingAlready) {
+  a.task.priority = 2;
+  queue.put(a);
+  settle_down();
+  queue.put(b);
+  settle_down();
+  EXPECT_EQ(queue.claims.at(0).capacity, 2);
+  EXPECT_EQ(queue.claims.at(0).running_priorities, std::vector<int>{});
+  EXPECT_EQ(queue.claims.back().n, 1);
+  EXPECT_EQ(queue.claims.back().running_priorities, std::vector{2});
+}
+
+TEST_F(ClaimLoopTest, WantsWorkWhileItHasASlotFree) {
+  EXPECT_TRUE(loop.wants_work());
+  for (const ClaimedTask& task : {a, b}) queue.put(task);
+  settle_down();
+  EXPECT_FALSE(loop.wants_work());
+  loop.drain(now);
+  EXPECT_FALSE(loop.wants_work());
+}
+
 TEST_F(ClaimLoopTest, WhatIsClaimedIsRenewed) {
   queue.put(a);
   settle_down();
