@@ -210,8 +210,10 @@ std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items)
     Settle settle(store_, rng_, **policy, *now, items, attempt == 0 ? &recent_ : nullptr);
     auto decided = settle.decide(open, answers);
     if (!decided) return fail_rest(open, decided.error());
-    open.clear();
-    if (decided->empty()) break;
+    // No compare-and-set stands behind a refusal: one that was decided from a guess is decided again.
+    if (attempt > 0) open.clear();
+    std::erase_if(open, [&](std::size_t i) { return answers[i].has_value(); });
+    if (decided->empty()) continue;
     std::vector<StepGroup> groups;
     for (Settle::Decided& one : *decided) groups.push_back(std::move(one.group));
     auto applied = store_.apply(groups);
