@@ -1,4 +1,5 @@
 #include "e2e/sandbox.h"
+#include "support/redis_server.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,7 +57,19 @@ Sandbox::Sandbox() {
   set("XDG_RUNTIME_DIR", file("runtime"));
   set("TMPDIR", file("tmp"));
   set("LANG", "C.UTF-8");
-  set("DROVER_STORE", "sqlite:" + store_path());
+  set("DROVER_STORE", store_url());
+}
+
+// The same tests run over every store: DROVER_TEST_STORE names it, SQLite if it is not set.
+std::string Sandbox::store_url() const {
+  const char* store = std::getenv("DROVER_TEST_STORE");
+  if (store == nullptr) return "sqlite:" + store_path();
+  if (std::string_view(store) == "redis") return test::shared_redis().url(test::fresh_prefix());
+  throw std::runtime_error(fmt::format("no such store to test: {}", store));
+}
+
+std::size_t Sandbox::log_bytes_kept() {
+  return std::getenv("DROVER_TEST_STORE") == nullptr ? 1U << 20U : 64U << 10U;
 }
 
 void Sandbox::set(const std::string& name, const std::string& value) {

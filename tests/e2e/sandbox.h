@@ -35,6 +35,8 @@ class Sandbox {
  public:
   Sandbox();
 
+  // Of the output of one run, by the store.
+  [[nodiscard]] static std::size_t log_bytes_kept();
   [[nodiscard]] const std::filesystem::path& folder() const { return dir_.path(); }
   [[nodiscard]] std::string file(std::string_view name) const { return dir_.file(name); }
   [[nodiscard]] std::string store_path() const { return dir_.file("store/drover.db"); }
@@ -63,6 +65,8 @@ class Sandbox {
   [[nodiscard]] std::vector<pid_t> all_task_processes() const;
 
  private:
+  [[nodiscard]] std::string store_url() const;
+
   [[nodiscard]] Command command(const Arguments& arguments, std::string input) const;
 
   test::TempDir dir_;

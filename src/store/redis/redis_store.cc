@@ -157,7 +157,7 @@ class RedisStore final : public Store {
   std::mutex change_mutex_;
   std::condition_variable changed_;
   std::uint64_t changes_ = 1;
-  std::int64_t last_event_seen_ = -1;
+  std::string last_mark_;  // of the server's, when last looked
 };
 
 // ---- calling
@@ -810,10 +810,11 @@ void RedisStore::wait_for_change(std::uint64_t seen, Millis timeout) {
       const Millis left = std::min(kLookEvery, until - system_clock().mono());
       if (changed_.wait_for(lock, left, [&] { return changes_ != seen; })) return;
     }
-    const auto last = last_event_seq();
+    const auto reply = ask(function("changes"));
+    const auto mark = reply ? reply->as_text() : std::unexpected(reply.error());
     const std::lock_guard lock(change_mutex_);
-    if (last && *last != last_event_seen_) {
-      last_event_seen_ = *last;
+    if (mark && *mark != last_mark_) {
+      last_mark_ = *mark;
       ++changes_;
       changed_.notify_all();
       return;

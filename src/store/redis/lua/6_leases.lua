@@ -95,6 +95,7 @@ function functions.note(keys, args)
       end
     end
   end
+  call('HINCRBY', P .. 'seq', 'note', 1)
   finish()
   return answers
 end

@@ -126,6 +126,13 @@ function functions.last_event(keys, args)
   return call('HGET', P .. 'seq', 'event') or '0'
 end
 
+-- A number that is another one after anything was written that somebody may wait for.
+function functions.changes(keys, args)
+  begin(keys, args)
+  local found = call('HMGET', P .. 'seq', 'event', 'note')
+  return (found[1] or '0') .. (found[2] and '.' .. found[2] or '')
+end
+
 -- args: now, id, after, limit. Answers {pieces, totals}.
 function functions.read_log(keys, args)
   begin(keys, args)
