@@ -38,8 +38,9 @@ std::optional<ReservedSlots> reserved_slots(const ClaimRequest& request, const P
   const Reserve* most = nullptr;
   for (const Serve& serve : request.serves) {
     const auto queue = policy.queues.find(serve.queue);
-    if (queue == policy.queues.end() || !queue->second.reserve) continue;
-    if (most == nullptr || queue->second.reserve->slots > most->slots) most = &*queue->second.reserve;
+    if (queue == policy.queues.end()) continue;
+    const std::optional<Reserve>& reserve = queue->second.reserve;
+    if (reserve && (most == nullptr || reserve->slots > most->slots)) most = &*reserve;
   }
   if (most == nullptr) return std::nullopt;
   const auto is_other = [&](int priority) { return priority > most->priority; };

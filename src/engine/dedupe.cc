@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "base/json.h"
 
 namespace drover {
@@ -13,20 +12,26 @@ TaskRecord Dedupe::current(const TaskRecord& record) {
   const TaskId& id = record.task.id;
   if (const TaskRecord* decided = cascade_.decided(id)) return *decided;
   if (!view_.contains(id)) view_.put(record);
-  const auto known = view_.find(id, Parts::kHead);
-  return known && *known ? **known : record;
+  const auto found = view_.find(id, Parts::kHead);
+  if (!found) return record;
+  const std::optional<TaskRecord>& known = *found;
+  return known ? *known : record;
 }
 
-Result<DedupeMatches*> Dedupe::matches(const Task& task) {
-  const auto [it, is_new] = known_.try_emplace(key_of(task));
+Result<DedupeMatches*> Dedupe::matches(const Key& key) {
+  const auto [it, is_new] = known_.try_emplace(key);
   if (!is_new) return &it->second;
-  auto found = store_.find_dedupe(task.owner, task.type, *task.dedupe_key);
+  auto found = store_.find_dedupe(key.owner, key.type, key.key);
   if (!found) return std::unexpected(found.error());
-  if (found->newest) found->newest = current(*found->newest);
+  DedupeGuard guard{key.owner, key.type, key.key, std::nullopt};
+  std::optional<TaskRecord>& newest = found->newest;
+  if (newest) {
+    newest = current(*newest);
+    guard.newest = newest->task.id;
+  }
+  guards_.push_back(std::move(guard));
   for (TaskRecord& record : found->unfinished) record = current(record);
   std::erase_if(found->unfinished, [](const TaskRecord& record) { return is_terminal(record.task.state); });
-  guards_.push_back(
-      {task.owner, task.type, *task.dedupe_key, found->newest ? std::optional(found->newest->task.id) : std::nullopt});
   it->second = std::move(*found);
   return &it->second;
 }
@@ -35,59 +40,60 @@ Result<std::optional<JsonText>> Dedupe::payload_of(const TaskId& id) {
   if (const auto it = payloads_.find(id); it != payloads_.end()) return it->second;
   auto read = store_.read(std::span(&id, 1), Parts::kAll);
   if (!read) return std::unexpected(read.error());
-  if (!read->front()) return std::nullopt;
-  return std::move(read->front()->task.payload);
+  std::optional<TaskRecord>& record = read->front();
+  if (!record) return std::nullopt;
+  return std::move(record->task.payload);
 }
 
-Result<TaskRecord> Dedupe::write(const TaskId& id, const TaskRecord& incoming) {
-  const TaskRecord* decided = cascade_.decided(id);
-  std::optional<TaskRecord> record = decided != nullptr ? std::optional(*decided) : std::nullopt;
-  if (!record) {
-    auto found = view_.find(id, Parts::kHead);
-    if (!found) return std::unexpected(found.error());
-    record = std::move(*found);
-  }
-  CHECK(record.has_value());
-  std::optional<JsonText> payload = incoming.task.payload;
-  if (incoming.task.dedupe == DedupeMode::kMerge) {
-    // Without a payload there is nothing to merge.
-    if (!payload) return std::move(*record);
-    auto target = payload_of(id);
-    if (!target) return std::unexpected(target.error());
-    payload = merge_patch(*target, *payload);
-    if (payload->size() > static_cast<std::size_t>(limits_.payload_bytes)) {
-      return fail(ErrorCode::kPayloadTooLarge,
-                  fmt::format("payload: merged into task {} it has {} bytes; at most {} are "
-                              "taken",
-                              id.to_string(), payload->size(), limits_.payload_bytes));
-    }
+Result<JsonText> Dedupe::merged(const TaskId& id, const JsonText& patch) {
+  auto target = payload_of(id);
+  if (!target) return std::unexpected(target.error());
+  JsonText payload = merge_patch(*target, patch);
+  if (payload.size() <= static_cast<std::size_t>(limits_.payload_bytes)) return payload;
+  return fail(ErrorCode::kPayloadTooLarge,
+              fmt::format("payload: merged into task {} it has {} bytes; at most {} are taken", id.to_string(),
+                          payload.size(), limits_.payload_bytes));
+}
+
+Result<TaskRecord> Dedupe::write(const TaskId& id, const Task& incoming, DedupeMode mode) {
+  TaskRecord record;
+  record.task.id = id;
+  record = current(record);
+  std::optional<JsonText> payload = incoming.payload;
+  if (mode == DedupeMode::kMerge) {
+    if (!payload) return record;  // nothing to merge
+    auto whole = merged(id, *payload);
+    if (!whole) return std::unexpected(whole.error());
+    payload = std::move(*whole);
   }
   payloads_[id] = payload;
-  Step step{.next = *record, .expected_revision = record->revision, .payload = Step::PayloadWrite::kReplace};
+  Step step{.next = record, .expected_revision = record.revision, .payload = Step::PayloadWrite::kReplace};
   step.next.task.payload = std::move(payload);
   json::Writer data;
-  data.begin_object().key("dedupe").string(name_of(*incoming.task.dedupe)).end_object();
+  data.begin_object().key("dedupe").string(name_of(mode)).end_object();
   step.events.push_back({.name = "task.updated", .data = std::move(data).take()});
   cascade_.add(std::move(step));
-  return std::move(*record);
+  return record;
 }
 
 Result<std::optional<TaskRecord>> Dedupe::find(const TaskRecord& record, std::optional<Millis> window) {
-  if (!record.task.dedupe_key) return std::nullopt;
-  auto known = matches(record.task);
+  const std::optional<DedupeMode>& mode = record.task.dedupe;
+  if (!mode) return std::nullopt;
+  const auto known = matches(key_of(record.task));
   if (!known) return std::unexpected(known.error());
-  const TaskRecord* newest = (*known)->newest ? &*(*known)->newest : nullptr;
-  const DedupeRequest request{*record.task.dedupe, window.value_or(kDedupeWindow), now_};
-  const DedupeDecision decision = decide_dedupe(request, newest, (*known)->unfinished);
-  if (const auto* writing = std::get_if<dedupe::Write>(&decision)) return write(writing->id, record);
+  const std::optional<TaskRecord>& newest = (*known)->newest;
+  const std::vector<TaskRecord>& unfinished = (*known)->unfinished;
+  const DedupeRequest request{*mode, window.value_or(kDedupeWindow), now_};
+  const DedupeDecision decision = decide_dedupe(request, newest ? &*newest : nullptr, unfinished);
+  if (const auto* writing = std::get_if<dedupe::Write>(&decision)) return write(writing->id, record.task, *mode);
   const auto* answer = std::get_if<dedupe::Answer>(&decision);
   if (answer == nullptr) return std::nullopt;
-  if (newest->task.id == answer->id) return *newest;
-  return (*known)->unfinished.front();
+  if (newest && newest->task.id == answer->id) return *newest;
+  return unfinished.front();
 }
 
 void Dedupe::made(const TaskRecord& record) {
-  if (!record.task.dedupe_key) return;
+  if (!record.task.dedupe) return;
   DedupeMatches& known = known_[key_of(record.task)];
   known.newest = record;
   if (!is_terminal(record.task.state)) known.unfinished.insert(known.unfinished.begin(), record);

@@ -1,8 +1,9 @@
 // Dedupe at enqueue: what is there already, in the store and in the batch so far.
 #pragma once
 
+#include <compare>
 #include <map>
-#include <tuple>
+#include <string>
 
 #include "core/dedupe.h"
 #include "engine/cascade.h"
@@ -23,12 +24,19 @@ class Dedupe {
   [[nodiscard]] std::vector<DedupeGuard> take_guards() { return std::move(guards_); }
 
  private:
-  using Key = std::tuple<std::string, std::string, std::string>;  // owner, type, dedupe key
+  struct Key {
+    std::string owner;
+    std::string type;
+    std::string key;
 
-  static Key key_of(const Task& task) { return {task.owner, task.type, *task.dedupe_key}; }
-  Result<DedupeMatches*> matches(const Task& task);
+    auto operator<=>(const Key&) const = default;
+  };
+
+  static Key key_of(const Task& task) { return {task.owner, task.type, task.dedupe_key.value_or("")}; }
+  Result<DedupeMatches*> matches(const Key& key);
   TaskRecord current(const TaskRecord& record);
-  Result<TaskRecord> write(const TaskId& id, const TaskRecord& incoming);
+  Result<TaskRecord> write(const TaskId& id, const Task& incoming, DedupeMode mode);
+  Result<JsonText> merged(const TaskId& id, const JsonText& patch);
   Result<std::optional<JsonText>> payload_of(const TaskId& id);
 
   Store& store_;

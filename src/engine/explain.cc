@@ -44,22 +44,21 @@ const Hold* closing_hold(const GateStatus& gate) {
   return found != gate.holds.end() ? &*found : nullptr;
 }
 
-std::string closed_text(const GateStatus& gate) {
+std::string closed_text(const GateStatus& gate, Time until) {
   const Hold* hold = closing_hold(gate);
   const std::string who = hold != nullptr ? by_whom(*hold) : "";
-  if (*gate.closed_until == kUntilOpened) {
-    return fmt::format("is closed{}, until `drover gate open {}`", who, gate.name);
-  }
-  return fmt::format("is closed{}, until {}", who, format_time(*gate.closed_until));
+  if (until == kUntilOpened) return fmt::format("is closed{}, until `drover gate open {}`", who, gate.name);
+  return fmt::format("is closed{}, until {}", who, format_time(until));
 }
 
 Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cost) {
   Refusal refusal{.gate = std::move(gate), .at = verdict.look_again, .why = {}};
   const GateStatus& status = refusal.gate;
+  const std::int64_t in_use = status.in_use.value_or(0);
   if (status.closed_until) {
-    refusal.why = closed_text(status);
-  } else if (status.permits && *status.in_use >= *status.permits) {
-    refusal.why = fmt::format("has {} of {} in use; one that ends lets the next start", *status.in_use,
+    refusal.why = closed_text(status, *status.closed_until);
+  } else if (status.permits && in_use >= *status.permits) {
+    refusal.why = fmt::format("has {} of {} in use; one that ends lets the next start", in_use,
                               count_of(*status.permits, "permit"));
   } else if (status.rate && cost > status.rate->burst) {
     refusal.at = std::nullopt;
@@ -163,8 +162,9 @@ class Explain {
   Result<std::optional<Explanation>> of_blocked(const Task& task) {
     auto whole = store_.read(std::span(&task.id, 1), Parts::kAll);
     if (!whole) return std::unexpected(whole.error());
-    if (!whole->front()) return std::nullopt;
-    const std::vector<TaskId>& parents = whole->front()->task.depends_on;
+    const std::optional<TaskRecord>& stored = whole->front();
+    if (!stored) return std::nullopt;
+    const std::vector<TaskId>& parents = stored->task.depends_on;
     auto read = store_.read(parents, Parts::kHead);
     if (!read) return std::unexpected(read.error());
     Explanation answer{.reason = Reason::kBlocked};
@@ -195,9 +195,10 @@ class Explain {
   }
 
   Result<std::optional<Explanation>> of_waiting(const Task& task) {
-    auto standing = store_.standing(task.id);
-    if (!standing) return std::unexpected(standing.error());
-    if (!*standing) return std::nullopt;
+    const auto found = store_.standing(task.id);
+    if (!found) return std::unexpected(found.error());
+    const std::optional<Standing>& standing = *found;
+    if (!standing) return std::nullopt;
     auto refused = refusals(task);
     if (!refused) return std::unexpected(refused.error());
     if (!refused->empty()) return explain_gates(std::move(*refused));
@@ -205,7 +206,7 @@ class Explain {
     if (!workers) return std::unexpected(workers.error());
     const auto serving =
         std::ranges::count_if(*workers, [&](const WorkerInfo& worker) { return serves(worker, task, now_); });
-    return explain_line(task, **standing, static_cast<int>(serving));
+    return explain_line(task, *standing, static_cast<int>(serving));
   }
 
   Store& store_;
@@ -220,11 +221,12 @@ Result<Explanation> Engine::explain(const TaskId& id) {
     if (!now) return std::unexpected(now.error());
     auto records = store_.read(std::span(&id, 1), Parts::kHead);
     if (!records) return std::unexpected(records.error());
-    if (!records->front())
-      return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
-    auto answer = Explain(store_, *now).of(*records->front());
-    if (!answer) return std::unexpected(answer.error());
-    if (*answer) return **std::move(answer);
+    const std::optional<TaskRecord>& record = records->front();
+    if (!record) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
+    auto explained = Explain(store_, *now).of(*record);
+    if (!explained) return std::unexpected(explained.error());
+    std::optional<Explanation>& answer = *explained;
+    if (answer) return *std::move(answer);
   }
   return too_much_contention("explain");
 }

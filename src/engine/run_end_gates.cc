@@ -100,7 +100,7 @@ void RunEndGates::close(const Closing& closing) {
   Gate& gate = gates_.at(closing.gate);
   const Hold* hold = find_hold(gate.next, HoldSource::kProvider);
   // The latest time wins.
-  if (hold != nullptr && *hold->closed_until >= *closing.hold.closed_until) return;
+  if (hold != nullptr && hold->closed_until >= closing.hold.closed_until) return;
   set_hold(gate.next, closing.hold);
   gate.events.push_back(gate_event::closed(closing.gate, closing.hold));
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "base/json.h"
 #include "base/planted_bug.h"
@@ -149,16 +150,16 @@ class Settle {
       auto state = decide_item(items_[i], cascade);
       if (state) decided.items.push_back(i);
       answers[i] = std::move(state);
-      if (failed_) return abandon(group, answers);
+      if (const auto failed = std::exchange(failed_, std::nullopt)) return abandon(group, *failed, answers);
     }
     decided.group = cascade.take();
     return decided;
   }
 
   // The store failed in the middle of a decision: nothing of the group is known.
-  Decided abandon(std::span<const std::size_t> group, std::vector<Result<TaskState>>& answers) {
-    for (const std::size_t i : group) answers[i] = std::unexpected(*failed_);
-    failed_.reset();
+  static Decided abandon(std::span<const std::size_t> group, const Error& error,
+                         std::vector<Result<TaskState>>& answers) {
+    for (const std::size_t i : group) answers[i] = std::unexpected(error);
     return {};
   }
 
