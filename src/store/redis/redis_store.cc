@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "core/lane.h"
@@ -35,6 +36,7 @@ using redis::Reply;
 constexpr Millis kLookEvery{50};  // for changes that others made
 constexpr Millis kTrustTimeFor{1'000};
 constexpr Millis kTrustConfigFor{500};
+constexpr Millis kMendEvery{10'000};  // at most: a repair looks at every key
 
 // A worker's lines: the queue, or one type of it.
 std::string line_of(const Serve& serve) {
@@ -126,9 +128,16 @@ class RedisStore final : public Store {
   [[nodiscard]] Command function(std::string_view name) const;
   // The answer; an error reply is a failure.
   [[nodiscard]] Result<Reply> ask(const Command& command) { return ask(client_, command); }
-  [[nodiscard]] static Result<Reply> ask(Client& client, const Command& command);
+  [[nodiscard]] Result<Reply> ask(Client& client, const Command& command);
+  [[nodiscard]] Error failure(const Reply& error_reply);
+  // Something of the store is not as we wrote it: what follows from the tasks is made anew. Returns whether it was
+  // done.
+  bool mend(std::string_view why);
   [[nodiscard]] Result<std::int64_t> ask_number(const Command& command);
   [[nodiscard]] Result<std::vector<TaskRecord>> records(const Command& command);
+  // The records that can be read. The others are put apart, so that they stop nobody.
+  template <class Read>
+  [[nodiscard]] std::vector<TaskRecord> readable(std::span<const Reply> items, const Read& read);
   [[nodiscard]] Result<std::vector<TaskRecord>> relatives(std::string_view kind, const TaskId& id);
   [[nodiscard]] Result<std::vector<GateState>> gate_states(const Command& command);
   [[nodiscard]] Result<std::vector<std::int64_t>> counts(const std::string& scope);
@@ -153,6 +162,9 @@ class RedisStore final : public Store {
   std::mutex known_mutex_;
   std::optional<Known<Time>> time_;
   std::optional<Known<Config>> config_;
+
+  std::mutex mend_mutex_;
+  std::optional<MonoTime> mended_at_;
 
   std::mutex change_mutex_;
   std::condition_variable changed_;
@@ -193,8 +205,36 @@ Command RedisStore::function(std::string_view name) const {
 
 Result<Reply> RedisStore::ask(Client& client, const Command& command) {
   auto reply = client.call(command);
-  if (reply && reply->is_error()) return std::unexpected(redis::error_of(*reply));
+  if (reply && reply->is_error()) return std::unexpected(failure(*reply));
   return reply;
+}
+
+Error RedisStore::failure(const Reply& error_reply) {
+  if (!redis::is_function_broken_off(error_reply)) return redis::error_of(error_reply);
+  const bool mended = mend(error_reply.error_text());
+  return {
+      ErrorCode::kStoreUnavailable,
+      fmt::format("a call came upon damage and broke off; it may have taken effect; {}: {}",
+                  mended ? "the store is repaired" : "drover fsck --repair mends the store", error_reply.error_text()),
+      "redis.call"};
+}
+
+bool RedisStore::mend(std::string_view why) {
+  const std::lock_guard lock(mend_mutex_);
+  const MonoTime here = system_clock().mono();
+  if (mended_at_ && here - *mended_at_ < kMendEvery) return false;
+  mended_at_ = here;
+  const auto reply = client_.call(function("fsck").add("repair"));
+  const auto findings = reply ? reply->as_array() : std::unexpected(reply.error());
+  if (!findings) {
+    log_error("store", "damage in Redis could not be repaired",
+              {{"why", std::string(why)}, {"error", to_string(findings.error())}});
+    return false;
+  }
+  log_error("store", "damage in Redis was repaired from the tasks",
+            {{"why", std::string(why)}, {"findings", std::to_string(findings->size())}});
+  committed();
+  return true;
 }
 
 Result<std::int64_t> RedisStore::ask_number(const Command& command) {
@@ -208,12 +248,32 @@ Result<std::vector<TaskRecord>> RedisStore::records(const Command& command) {
   if (!reply) return std::unexpected(reply.error());
   const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());
+  return readable(*items, redis::to_record);
+}
+
+// The id is the first text of an answer, however it is nested.
+std::string_view id_in(const Reply& record) {
+  const auto parts = record.as_array();
+  if (!parts || parts->empty()) return record.as_text().value_or("");
+  return id_in(parts->front());
+}
+
+template <class Read>
+std::vector<TaskRecord> RedisStore::readable(std::span<const Reply> items, const Read& read) {
   std::vector<TaskRecord> found;
-  found.reserve(items->size());
-  for (const Reply& item : *items) {
-    auto record = redis::to_record(item);
-    if (!record) return std::unexpected(record.error());
-    found.push_back(*std::move(record));
+  found.reserve(items.size());
+  for (const Reply& item : items) {
+    auto record = read(item);
+    if (record) {
+      found.push_back(*std::move(record));
+      continue;
+    }
+    const std::string id(id_in(item));
+    log_error("store", "a task's record is unreadable and is put apart",
+              {{"task", id}, {"why", record.error().message}});
+    if (const auto apart = ask(function("quarantine").add(id)); !apart) {
+      log_error("store", "it could not be put apart", {{"task", id}, {"error", to_string(apart.error())}});
+    }
   }
   return found;
 }
@@ -290,11 +350,7 @@ Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const st
   }
   const auto unfinished = (*parts)[1].as_array();
   if (!unfinished) return std::unexpected(unfinished.error());
-  for (const Reply& item : *unfinished) {
-    auto record = redis::to_record(item);
-    if (!record) return std::unexpected(record.error());
-    matches.unfinished.push_back(*std::move(record));
-  }
+  matches.unfinished = readable(*unfinished, redis::to_record);
   return matches;
 }
 
@@ -335,9 +391,12 @@ Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const s
         page.cursor = before;
         return page;
       }
-      auto record = redis::to_record((*fields)[1]);
-      if (!record) return std::unexpected(record.error());
       before = std::string((*fields)[0].as_text().value_or(""));
+      auto record = redis::to_record((*fields)[1]);
+      if (!record) {
+        log_error("store", "a task's record is unreadable and is left out", {{"why", record.error().message}});
+        continue;
+      }
       page.records.push_back(*std::move(record));
     }
     if (next->empty()) return page;
@@ -466,7 +525,7 @@ Result<Reply> RedisStore::ask_with_pool(const Command& command, std::span<const 
     if (auto made = ask(make); !made) return made;
     reply = client_.call(command);
   }
-  if (reply && reply->is_error()) return std::unexpected(redis::error_of(*reply));
+  if (reply && reply->is_error()) return std::unexpected(failure(*reply));
   return reply;
 }
 
@@ -486,11 +545,7 @@ Result<Claimed> RedisStore::claim(const ClaimRequest& request, std::span<const L
   if (!more || !items) return std::unexpected(!more ? more.error() : items.error());
   Claimed claimed;
   claimed.more = *more != 0;
-  for (const Reply& item : *items) {
-    auto record = redis::to_claimed_record(item);
-    if (!record) return std::unexpected(record.error());
-    claimed.records.push_back(*std::move(record));
-  }
+  claimed.records = readable(*items, redis::to_claimed_record);
   if (!claimed.records.empty()) committed();
   return claimed;
 }
@@ -578,6 +633,7 @@ Result<std::vector<GateState>> RedisStore::read_gates(std::span<const std::strin
 Result<int> RedisStore::wake_gates() {
   const auto woken = ask_number(function("wake_gates"));
   if (!woken) return std::unexpected(woken.error());
+  if (*woken < 0) return mend("a lane could not be read") ? 1 : 0;
   if (*woken > 0) committed();
   return static_cast<int>(*woken);
 }

@@ -63,4 +63,8 @@ bool is_function_missing(const Reply& reply) {
   return reply.error_text().starts_with("ERR Function not found");
 }
 
+bool is_function_broken_off(const Reply& reply) {
+  return reply.error_text().find("on @user_function") != std::string_view::npos;
+}
+
 }  // namespace drover::redis

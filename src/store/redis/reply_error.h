@@ -19,5 +19,7 @@ namespace drover::redis {
 [[nodiscard]] bool ends_connection(const Reply& reply);
 // FCALL of a function that is in no loaded library.
 [[nodiscard]] bool is_function_missing(const Reply& reply);
+// A function that raised an error, and left its work half done: it came upon keys that are not as we wrote them.
+[[nodiscard]] bool is_function_broken_off(const Reply& reply);
 
 }  // namespace drover::redis

@@ -13,6 +13,8 @@ local counts  -- the same by scope: 'all|pending' -> number; and of bytes by sta
 local events  -- waiting to be numbered
 
 local STATES = {'blocked', 'scheduled', 'pending', 'running', 'stalled', 'completed', 'failed', 'cancelled'}
+local IS_STATE = {blocked = true, scheduled = true, pending = true, running = true, stalled = true, completed = true,
+                  failed = true, cancelled = true}
 local IS_WAITING = {pending = true, stalled = true}
 local IS_TERMINAL = {completed = true, failed = true, cancelled = true}
 local GROUP = 'ade-workers'
@@ -159,6 +161,19 @@ local function read_hash(key)
   local fields = {}
   for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
   return fields, flat
+end
+
+-- What our own arithmetic needs of a task's hash. Everything else is judged by who reads the record.
+local function is_sound(fields)
+  return fields.lane and parts_of(fields.lane) and IS_STATE[fields.state or ''] and tonumber(fields.rev) and
+         tonumber(fields.seq) and tonumber(fields.place) and tonumber(fields.bytes) and tonumber(fields.run or 0) and
+         tonumber(fields.attempts or 0) and (fields.state ~= 'running' or tonumber(fields.started))
+end
+
+-- A record that cannot be read is put apart, so that it stops nobody: out of everything that hands tasks out.
+local function put_apart(id)
+  call('SADD', P .. 'quarantine', id)
+  for _, key in ipairs({'scheduled', 'leases', 'finished', 'deadlines', 'cascades'}) do call('ZREM', P .. key, id) end
 end
 
 -- ---- the arguments, read front to back

@@ -221,9 +221,9 @@ function lanes.drop(lane, places)
   drop_if_empty(lane)
 end
 
--- A lane whose stream is damaged: put apart until fsck rebuilds it from its tasks.
+-- A lane whose stream is damaged: put apart until it is rebuilt from its tasks, which the next sweep sees to.
 function lanes.give_up(lane, parts)
-  leave_lines(lane, parts, where_is(lane))
+  leave_lines(lane, parts, where_is(lane) or {gate = ''})
   call('HDEL', P .. 'lanes', lane)
   call('SADD', P .. 'damaged_lanes', lane)
 end

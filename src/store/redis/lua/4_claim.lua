@@ -66,22 +66,27 @@ local function take_entries(lane, where, wanted)
   return taken
 end
 
--- A record that cannot be read is put apart, so that it stops nobody.
-local function quarantine(lane, entry, id)
+local function drop_entry(lane, entry)
   call('XACK', P .. 'lane:' .. lane, GROUP, entry)
   call('XDEL', P .. 'lane:' .. lane, entry)
-  call('SADD', P .. 'quarantine', id)
+end
+
+-- The record behind an entry; nil if it cannot start: it is put apart, or the entry belongs to no waiting task.
+local function startable(lane, entry)
+  local id = entry[2][2]
+  local fields, flat
+  if id then fields, flat = read_hash(P .. 't:' .. id) end
+  local body = fields and redis.pcall('GET', P .. 'b:' .. id)
+  local sound = fields and is_sound(fields) and type(body) == 'string'
+  if sound and fields.lane == lane and IS_WAITING[fields.state] then return id, fields, flat, body end
+  drop_entry(lane, entry[1])
+  if id and not sound then put_apart(id) end
 end
 
 -- What decide(Claim) says. Answers with the record: its fields, those that changed, its body, result and checkpoint.
 local function start_run(work, lane, entry)
-  local id = entry[2][2]
-  local fields, flat
-  if id then fields, flat = read_hash(P .. 't:' .. id) end
-  if not fields or fields.lane ~= lane or not IS_WAITING[fields.state] then
-    quarantine(lane, entry[1], id or entry[1])
-    return
-  end
+  local id, fields, flat, body = startable(lane, entry)
+  if not id then return end
   local taken = work.taken + 1
   work.taken = taken
   local key = P .. 't:' .. id
@@ -98,7 +103,7 @@ local function start_run(work, lane, entry)
   work.until_[2 * taken - 1] = work.ends_at
   work.until_[2 * taken] = id
   -- The result of an earlier generation, and a checkpoint, are there only if the record says so.
-  work.records[taken] = {id, flat, changes, call('GET', P .. 'b:' .. id),
+  work.records[taken] = {id, flat, changes, body,
                          fields.result and call('GET', P .. 'r:' .. id) or false,
                          fields.checkpoint and call('GET', P .. 'c:' .. id) or false}
 end
@@ -202,6 +207,7 @@ local function visit(work, line)
   if not lane then return set_aside(work, line) end
   work.visits = work.visits + 1
   local where = where_is(lane)
+  if not where then return lanes.give_up(lane, parts) end
   local room, uses, look_again = ask_gates(parts)
   if room == 0 then
     local head = tonumber(call('ZSCORE', P .. 'oldest:' .. line, lane))

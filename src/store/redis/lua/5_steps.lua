@@ -68,6 +68,10 @@ end
 local function check_stored(step)
   step.old = read_old(step.id)
   if not step.old or tonumber(step.old.rev) ~= step.expected then return CONFLICT end
+  if not is_sound(step.old) then
+    put_apart(step.id)
+    return CONFLICT
+  end
   if step.beats ~= '-' and (step.old.beats or '0') ~= step.beats then return CONFLICT end
   return DONE
 end

@@ -24,6 +24,14 @@ function reads.records_of(ids, whole_record)
   return records
 end
 
+-- Of tasks that an index names, so that they must be there: one that is not is answered by its id alone, which nobody can
+-- read either, and is put apart for it.
+function reads.indexed_records(ids, whole_record)
+  local records = {}
+  for i, id in ipairs(ids) do records[i] = record_of(id, whole_record) or {{id}} end
+  return records
+end
+
 -- args: now, 'head' or 'all', ids…
 function functions.read(keys, args)
   begin(keys, args)
@@ -82,7 +90,7 @@ function functions.list(keys, args)
   local records, bytes = {}, 0
   for _, candidate in ipairs(found) do
     local head = redis.pcall('HMGET', P .. 't:' .. candidate[2], 'state', 'lane')
-    local parts = not head.err and head[2] and parts_of(head[2])
+    local parts = not head.err and head[1] and head[2] and parts_of(head[2])
     if parts and (type_ == '' or parts.type == type_) and (queue == '' or parts.queue == queue) and
        (owner == '' or parts.owner == owner) and (states == '' or string.find(states, ',' .. head[1] .. ',', 1, true)) and
        (tag == '' or spawner == '' or call('ZSCORE', P .. 'tag:' .. tag, candidate[2])) then

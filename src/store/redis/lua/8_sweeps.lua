@@ -17,19 +17,19 @@ end
 -- args: now, limit
 function functions.due(keys, args)
   begin(keys, args)
-  return reads.records_of(first_of('scheduled', args[2]), false)
+  return reads.indexed_records(first_of('scheduled', args[2]), false)
 end
 
 -- args: now, limit
 function functions.past_deadline(keys, args)
   begin(keys, args)
-  return reads.records_of(first_of('deadlines', args[2]), true)
+  return reads.indexed_records(first_of('deadlines', args[2]), true)
 end
 
 -- args: now, silent for ('' or milliseconds), limit
 function functions.lapsed(keys, args)
   begin(keys, args)
-  if args[2] == '' then return reads.records_of(first_of('leases', args[3]), false) end
+  if args[2] == '' then return reads.indexed_records(first_of('leases', args[3]), false) end
   local silent_since = NOW - tonumber(args[2])
   local limit = tonumber(args[3])
   local found = {}
@@ -39,13 +39,13 @@ function functions.lapsed(keys, args)
     if until_ <= NOW or (type(renewed) == 'string' and tonumber(renewed) <= silent_since) then found[#found + 1] = id end
     if #found >= limit then break end
   end
-  return reads.records_of(found, false)
+  return reads.indexed_records(found, false)
 end
 
 -- args: now, limit
 function functions.cascades(keys, args)
   begin(keys, args)
-  return reads.records_of(call('ZRANGE', P .. 'cascades', 0, tonumber(args[2]) - 1), false)
+  return reads.indexed_records(call('ZRANGE', P .. 'cascades', 0, tonumber(args[2]) - 1), false)
 end
 
 -- Milliseconds until the next of these is due, '' if nothing waits.
@@ -56,16 +56,41 @@ function functions.next_wake(keys, args)
     local first_ = call('ZRANGE', P .. key, 0, 0, 'WITHSCORES')[2]
     if first_ and (not soonest or tonumber(first_) < soonest) then soonest = tonumber(first_) end
   end
-  if call('ZCARD', P .. 'cascades') > 0 then soonest = NOW end
+  if call('ZCARD', P .. 'cascades') > 0 or call('EXISTS', P .. 'damaged_lanes') == 1 then soonest = NOW end
   return soonest and whole(math.max(0, soonest - NOW)) or ''
 end
 
+-- Answers how many lanes it let go; -1 if a lane has to be rebuilt first.
 function functions.wake_gates(keys, args)
   begin(keys, args)
+  if call('EXISTS', P .. 'damaged_lanes') == 1 then return -1 end
   lanes.start()
   local woken = lanes.wake_gates()
   lanes.tell_pools()
   return woken
+end
+
+-- A record that was answered and could not be read.
+local function quarantine(id)
+  local fields = read_hash(P .. 't:' .. id)
+  if call('SISMEMBER', P .. 'quarantine', id) == 1 then return end
+  put_apart(id)
+  if not fields or not is_sound(fields) then return end
+  if fields.state == 'running' then
+    gates.release(parts_of(fields.lane), {tonumber(fields.started)})
+    lanes.drop(fields.lane, {tonumber(fields.place)})
+  elseif IS_WAITING[fields.state] then
+    lanes.remove(fields.lane, tonumber(fields.place))
+  end
+end
+
+-- args: now, ids…
+function functions.quarantine(keys, args)
+  begin(keys, args)
+  lanes.start()
+  for i = 2, #args do quarantine(args[i]) end
+  lanes.tell_pools()
+  return #args - 1
 end
 
 -- ---- retention
@@ -129,7 +154,9 @@ function functions.expire(keys, args)
     if finished_at > NOW - tonumber(args[2]) and tasks <= tonumber(args[3]) and bytes <= tonumber(args[4]) then break end
     local fields = read_hash(P .. 't:' .. id)
     -- One whose dependents are not all told stays until they are.
-    if fields and fields.lane and not fields.cascade then
+    if not fields or not is_sound(fields) then
+      put_apart(id)
+    elseif not fields.cascade then
       bytes = bytes - delete_task(id, fields)
       tasks = tasks - 1
       gone = gone + 1

@@ -19,6 +19,40 @@ local function keys_of(kind)
   return names
 end
 
+-- ---- types
+
+local TYPES = {hash = 'seq counts gates gate_records in_use rate_at lanes cursor weights turns pool_visits pool_lines config ' ..
+                      'vt: worker: log_totals:',
+               zset = 'scheduled leases finished deadlines cascades wake waited workers line: group: oldest: waits: pool: ' ..
+                      'children: dependents: tag: dedupe: dedupe_open:',
+               stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: h:',
+               string = 'b: r: c: request:'}
+local function types_by_name()
+  local types = {}
+  for kind, names in pairs(TYPES) do
+    for name in string.gmatch(names, '%S+') do types[name] = kind end
+  end
+  return types
+end
+
+-- A key that holds something else than we write there holds nothing of ours: it goes, and what follows from the tasks is
+-- made anew. False: it could not be looked further.
+local function check_types()
+  local wrong = false
+  local types = types_by_name()
+  for _, key in ipairs(keys_of('')) do
+    local right = types[string.match(key, '^[%a_]+:?')]
+    local stored = right and call('TYPE', P .. key).ok
+    if right and stored ~= right then
+      wrong = true
+      found('wrong_type', key .. ' is a ' .. stored .. ', not a ' .. right, mending)
+      if mending then call('DEL', P .. key) end
+    end
+  end
+  if wrong and mending then call('DEL', P .. 'pool_lines') end  -- so that pools are made anew
+  return mending or not wrong
+end
+
 -- ---- what must be there
 
 local ZSETS = {'scheduled', 'leases', 'finished', 'deadlines', 'cascades'}
@@ -71,18 +105,30 @@ local function want_state(image, id, fields)
   if fields.cascade then want(image, 'cascades', id) end
 end
 
+-- Those that are put apart. A repair gives them back: whoever cannot read them puts them apart again.
+local function take_quarantined()
+  local apart = {}
+  for _, id in ipairs(call('SMEMBERS', P .. 'quarantine')) do
+    found('quarantined', 'task ' .. id, mending)
+    apart[id] = not mending
+  end
+  if mending then call('DEL', P .. 'quarantine') end
+  return apart
+end
+
 local function image_of_tasks()
-  local image = {zsets = {}, requests = {}, lanes = {}, lane_names = {}, tasks = {}, seqs = {}}
+  local image = {zsets = {}, requests = {}, lanes = {}, lane_names = {}, tasks = {}, seqs = {}, unreadable = {}}
+  local apart = take_quarantined()
   for _, id in ipairs(keys_of('t:')) do
     local fields = read_hash(P .. 't:' .. id)
-    local parts = fields and fields.lane and parts_of(fields.lane)
-    if not parts or not fields.state or not fields.rev then
+    if not fields or not is_sound(fields) then
+      image.unreadable[id] = true
       found('record_unreadable', 'task ' .. id)
     else
       image.tasks[id] = fields
       image.seqs[fields.seq] = id
-      want_state(image, id, fields)
-      want_relations(image, id, fields, parts)
+      if not apart[id] then want_state(image, id, fields) end
+      want_relations(image, id, fields, parts_of(fields.lane))
       count(fields.lane, fields.state, 1)
       count_bytes(fields.state, tonumber(fields.bytes) or 0)
     end
@@ -156,10 +202,36 @@ local function check_requests(image)
   end
 end
 
+-- A stream takes growing numbers only, so one that lacks a number is written again as a whole.
+local function rebuild_task_list(image)
+  local ids = {}
+  for id in pairs(image.tasks) do ids[#ids + 1] = id end
+  table.sort(ids, function(a, b) return tonumber(image.tasks[a].seq) < tonumber(image.tasks[b].seq) end)
+  call('DEL', P .. 'tasks')
+  for _, id in ipairs(ids) do call('XADD', P .. 'tasks', image.tasks[id].seq .. '-0', 't', id) end
+end
+
+-- The numbers that were given out are not given out again.
+local function check_numbers(image)
+  local least = {task = 0, place = 0, event = 0}
+  for _, fields in pairs(image.tasks) do
+    least.task = math.max(least.task, tonumber(fields.seq))
+    least.place = math.max(least.place, tonumber(fields.place))
+  end
+  local last = call('XREVRANGE', P .. 'events', '+', '-', 'COUNT', 1)[1]
+  least.event = last and tonumber(string.match(last[1], '^%d+')) or 0
+  for name, number in pairs(least) do
+    local stored = tonumber(call('HGET', P .. 'seq', name)) or 0
+    if stored < number then
+      found('number_wrong', name .. ' is ' .. whole(stored) .. ', below ' .. whole(number), mending)
+      if mending then call('HSET', P .. 'seq', name, whole(number)) end
+    end
+  end
+end
+
 local function check_task_list(image)
   local listed = {}
-  local entries = redis.pcall('XRANGE', P .. 'tasks', '-', '+')
-  if entries.err then return found('task_list_wrong', entries.err) end
+  local entries = call('XRANGE', P .. 'tasks', '-', '+')
   for _, entry in ipairs(entries) do
     local seq = string.match(entry[1], '^%d+')
     if image.seqs[seq] ~= entry[2][2] then
@@ -169,10 +241,14 @@ local function check_task_list(image)
       listed[entry[2][2]] = true
     end
   end
+  local missing = 0
   for id in pairs(image.tasks) do
-    -- Its number has passed; it can only be found by its id.
-    if not listed[id] then found('task_list_wrong', 'task ' .. id .. ' is not listed') end
+    if not listed[id] then
+      missing = missing + 1
+      found('task_list_wrong', 'task ' .. id .. ' is not listed', mending)
+    end
   end
+  if missing > 0 and mending then rebuild_task_list(image) end
 end
 
 local OF_TASKS = {'b:', 'r:', 'c:', 'h:', 'log:', 'log_totals:'}
@@ -180,7 +256,7 @@ local OF_TASKS = {'b:', 'r:', 'c:', 'h:', 'log:', 'log_totals:'}
 local function check_orphans(image)
   for _, kind in ipairs(OF_TASKS) do
     for _, id in ipairs(keys_of(kind)) do
-      if not image.tasks[id] then
+      if not image.tasks[id] and not image.unreadable[id] then
         found('orphan', kind .. id, mending)
         if mending then call('DEL', P .. kind .. id) end
       end
@@ -332,7 +408,7 @@ local function rebuild_lanes(image)
   for _, kind in ipairs(LANE_KEYS) do
     for _, name in ipairs(keys_of(kind)) do call('DEL', P .. kind .. name) end
   end
-  call('DEL', P .. 'lanes', P .. 'waited', P .. 'wake', P .. 'cursor', P .. 'damaged_lanes', P .. 'quarantine')
+  call('DEL', P .. 'lanes', P .. 'waited', P .. 'wake', P .. 'cursor', P .. 'damaged_lanes')
   for _, lane in ipairs(image.lane_names) do rebuild_lane(lane, image.lanes[lane]) end
 end
 
@@ -350,7 +426,7 @@ local function check_lanes(image)
   end
   local wrong = wrong_groups(image)
   if wrong then found('lane_wrong', wrong, mending) end
-  for _, id in ipairs(call('SMEMBERS', P .. 'quarantine')) do found('quarantined', id, mending) end
+  for _, lane in ipairs(call('SMEMBERS', P .. 'damaged_lanes')) do found('lane_wrong', lane .. ': it is put apart', mending) end
   if mending and #findings > before then rebuild_lanes(image) end
 end
 
@@ -391,9 +467,11 @@ function functions.fsck(keys, args)
   lanes.start()
   findings = {}
   mending = args[2] == 'repair'
+  if not check_types() then return findings end
   local image = image_of_tasks()
   check_sets(image)
   check_requests(image)
+  check_numbers(image)
   check_task_list(image)
   check_orphans(image)
   check_counts()
