@@ -1,0 +1,96 @@
+// Redis goes away under workers that run: their agents end with their leases, and everything goes on when it is back.
+#include <csignal>
+
+#include "e2e/e2e_test.h"
+#include "support/redis_server.h"
+
+namespace drover::e2e {
+namespace {
+
+constexpr int kExitRefused = 1;
+constexpr int kExitUnavailable = 7;
+// On top of what is promised: processes that start on a busy machine, and pauses of a connection of up to 2 s.
+constexpr Millis kSlack{4'000};
+
+class RedisFaultsTest : public E2eTest {
+ protected:
+  RedisFaultsTest() { sandbox.set("DROVER_STORE", server.tcp_url()); }
+
+  Arguments witnessed(Arguments settings = {}) {
+    settings.push_back("witness=" + sandbox.file("witness"));
+    return agentsim(settings);
+  }
+
+  test::RedisServer server{{.appendonly = true, .appendfsync = "always"}};
+};
+
+TEST_F(RedisFaultsTest, AgentsRunUntilTheirLeaseEndsAndWorkResumesByItself) {
+  std::vector<std::string> tasks;
+  for (int i = 0; i < 3; ++i) tasks.push_back(sandbox.enqueue({"work", "--payload", R"({"sleep_ms":1500})"}));
+  const auto worker = sandbox.start(work("work", witnessed()));
+  ASSERT_TRUE(await_line(sandbox.file("witness")));
+  DeathWatch agents(sandbox.all_task_processes());
+  ASSERT_GE(agents.size(), 1U);
+
+  const Millis gone = mono_now();
+  server.kill_hard();
+  EXPECT_FALSE(agents.all_dead(kLease / 4)) << "an agent is not killed because Redis is away";
+  const Outcome refused = sandbox.drover({"enqueue", "work"});
+  expect_refused(refused, kExitUnavailable, "store_unavailable");
+  EXPECT_LT(refused.took, Millis{7'000});
+  EXPECT_TRUE(agents.all_dead(gone + kLease + kSlack - mono_now())) << "an agent outlived its lease";
+  DeathWatch worker_itself({worker->pid()});
+  EXPECT_FALSE(worker_itself.all_dead(gone + 2 * kLease - mono_now())) << worker->errors();
+
+  server.start();
+  for (const std::string& id : tasks) {
+    EXPECT_EQ(sandbox.drover({"wait", id, "--timeout", "20s"}).exit_code, 0) << sandbox.must({"show", id});
+  }
+  worker->signal(SIGTERM);
+  EXPECT_EQ(worker->wait(kHangs), (Exit{.code = 0})) << worker->errors();
+  EXPECT_EQ(sandbox.must({"fsck", "--json"}), "[]\n");
+  EXPECT_EQ(sandbox.must_json({"list", "--json"}).as_array()->size(), tasks.size()) << "a refused enqueue was stored";
+}
+
+TEST_F(RedisFaultsTest, HungAgentIsDeadWhenItsLeaseEndsAndRunsAgain) {
+  const std::string id = sandbox.enqueue({"work"});
+  auto first = sandbox.start(
+      work("work", witnessed({"hang=true", "ignore_term=true", "grandchild=" + sandbox.file("grandchild")})));
+  ASSERT_TRUE(await_line(sandbox.file("grandchild")));
+  DeathWatch tree(Sandbox::processes_of(id));
+  ASSERT_GE(tree.size(), 3U);
+  server.kill_hard();
+  EXPECT_TRUE(tree.all_dead(kLease + Millis{1'000}));
+  server.start();
+  first.reset();  // it would hang again
+  const auto second = sandbox.start(work("work", witnessed()));
+  EXPECT_EQ(sandbox.drover({"wait", id, "--timeout", "20s"}).exit_code, 0);
+}
+
+TEST_F(RedisFaultsTest, IdleWorkerFindsNewWorkAfterARestart) {
+  const auto worker = sandbox.start(work("work", witnessed()));
+  const std::string first = sandbox.enqueue({"work"});
+  ASSERT_EQ(sandbox.drover({"wait", first, "--timeout", "20s"}).exit_code, 0);
+  server.wait_for_blocked_clients(1);
+  server.kill_hard();
+  server.start();
+  const std::string second = sandbox.enqueue({"work"});
+  EXPECT_EQ(sandbox.drover({"wait", second, "--timeout", "10s"}).exit_code, 0);
+}
+
+TEST_F(RedisFaultsTest, EvictingServerIsRefusedByEveryCommandWithTheFix) {
+  server.run(redis::Command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"));
+  const std::vector<Arguments> commands{
+      {"enqueue", "work"}, {"list"}, {"fsck"}, {"config", "show"}, work("work", agentsim())};
+  for (const Arguments& command : commands) {
+    const Outcome outcome = sandbox.drover(command);
+    expect_refused(outcome, kExitRefused, "invalid_config");
+    EXPECT_TRUE(contains(outcome.err, "maxmemory-policy is allkeys-lru"));
+    EXPECT_TRUE(contains(outcome.err, "CONFIG SET maxmemory-policy noeviction"));
+  }
+  server.run(redis::Command("CONFIG", "SET", "maxmemory-policy", "noeviction"));
+  sandbox.enqueue({"work"});
+}
+
+}  // namespace
+}  // namespace drover::e2e
