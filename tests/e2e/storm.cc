@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include "base/rng.h"
 #include "e2e/sandbox.h"
 #include "history/read.h"
+#include "support/redis_server.h"
 #include "worker/process_tree.h"
 
 namespace drover::e2e {
@@ -21,7 +24,8 @@ constexpr const char* kType = "storm";
 constexpr int kExitConflict = 6;
 constexpr int kExitUnavailable = 7;
 constexpr Millis kProgressEvery{200};
-constexpr Millis kLeave{60'000};  // for workers that were asked to
+constexpr Millis kLeave{60'000};   // for workers that were asked to
+constexpr Millis kForgets{2'000};  // how far back everysec may lose what was acknowledged
 
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -31,11 +35,16 @@ std::string read_file(const std::string& path) {
 class Storm {
  public:
   Storm(const StormPlan& plan, const std::function<void(const StormFigures&)>& on_progress)
-      : plan_(plan), on_progress_(on_progress), rng_(plan.seed) {}
+      : plan_(plan), on_progress_(on_progress), rng_(plan.seed) {
+    if (plan.store == StormPlan::Store::kSandbox) return;
+    redis_.emplace(test::RedisOptions{.appendonly = true, .appendfsync = plan.appendfsync});
+    sandbox_.set("DROVER_STORE", redis_->tcp_url());
+  }
 
   StormOutcome run() {
     started_ = mono_now();
-    follower_ = sandbox_.start({"events", "-f", "--after", "0", "--json"});
+    next_store_kill_ = started_ + plan_.store_kill_every;
+    follow();
     enqueue(plan_.tasks_at_once);
     for (int i = 0; i < plan_.workers; ++i) workers_.push_back(start_worker());
     rage();
@@ -63,15 +72,40 @@ class Storm {
       if (mono_now() - started_ > plan_.bound) return fault(fmt::format("not over after {} ms", plan_.bound.count()));
       if (const auto line = follower_->read_line(std::min(next_tick - mono_now(), kProgressEvery))) take_event(*line);
       tell_progress();
+      if (figures_.store_kills < plan_.store_kills_min && mono_now() >= next_store_kill_) kill_store();
       if (mono_now() < next_tick) continue;
       next_tick = std::max(next_tick + plan_.tick, mono_now());
       tick();
     }
   }
 
-  [[nodiscard]] bool is_over() const {
-    return figures_.kills >= plan_.kills_min && figures_.enqueued >= plan_.tasks && unfinished_ == 0 &&
-           static_cast<int>(states_.size()) >= acknowledged_;
+  [[nodiscard]] bool is_over() {
+    if (figures_.kills < plan_.kills_min || figures_.store_kills < plan_.store_kills_min ||
+        figures_.enqueued < plan_.tasks) {
+      return false;
+    }
+    // What the events told is not all true any more if Redis may forget.
+    if (may_forget(plan_)) return nothing_left();
+    return unfinished_ == 0 && static_cast<int>(states_.size()) >= acknowledged_;
+  }
+
+  [[nodiscard]] bool nothing_left() const {
+    const Arguments list{"list", "--json", "--state", "pending,running,stalled,scheduled", "--limit", "1"};
+    return sandbox_.must_json(list).as_array()->empty();
+  }
+
+  // Ends with the server; the events after the last one are read again from the next.
+  void follow() { follower_ = sandbox_.start({"events", "-f", "--after", std::to_string(last_event_), "--json"}); }
+
+  void kill_store() {
+    store_kills_at_.push_back(mono_now());
+    redis_->kill_hard();
+    redis_->start();
+    ++figures_.store_kills;
+    next_store_kill_ = mono_now() + plan_.store_kill_every;
+    // What it has printed counts; what it could not print any more comes from its successor.
+    while (const auto line = follower_->read_line(Millis{0})) take_event(*line);
+    follow();
   }
 
   void tick() {
@@ -243,6 +277,7 @@ class Storm {
     const auto event = history::read_events(line + "\n");
     if (!event) return fault(event.error().message);
     const history::LoggedEvent& one = event->front();
+    last_event_ = one.seq;
     const auto [known, is_new] = states_.try_emplace(one.task, one.state);
     unfinished_ += is_new ? 1 : 0;
     unfinished_ -= is_terminal(one.state) && (is_new || !is_terminal(known->second)) ? 1 : 0;
@@ -287,6 +322,7 @@ class Storm {
     history_.tasks = *std::move(tasks);
     history_.events = *std::move(events);
     history_.sightings = *std::move(sightings);
+    if (may_forget(plan_)) return judge_what_is_left();
 
     const history::Verdict verdict = history::check(history_);
     if (!verdict.violations.empty()) fault(history::to_string(verdict.violations));
@@ -305,6 +341,26 @@ class Storm {
     }
   }
 
+  // Redis went back in time, and with it the events: what is told of one run may be told of another again. What counts
+  // is that every acknowledged task is there and done, or was acknowledged just before Redis was killed.
+  void judge_what_is_left() {
+    std::set<TaskId> there;
+    for (const history::FinalTask& task : history_.tasks) {
+      there.insert(task.id);
+      if (task.state != TaskState::kCompleted) {
+        fault(fmt::format("task {} is {}", task.id.to_string(), name_of(task.state)));
+      }
+    }
+    for (const history::Call& call : history_.calls) {
+      if (call.answer != history::Call::Answer::kOk || there.contains(call.task)) continue;
+      ++figures_.forgotten;
+      const Millis answered = call.answered_at.since_origin;
+      const bool excused = std::ranges::any_of(
+          store_kills_at_, [&](Millis at) { return answered <= at + kProgressEvery && at - answered <= kForgets; });
+      if (!excused) fault(fmt::format("task {} is lost, and was acknowledged long before", call.task.to_string()));
+    }
+  }
+
   std::string keep_folder() const {
     namespace fs = std::filesystem;
     const fs::path kept = fs::temp_directory_path() / fmt::format("kept-{}", sandbox_.folder().filename().string());
@@ -318,6 +374,7 @@ class Storm {
   const StormPlan plan_;
   const std::function<void(const StormFigures&)> on_progress_;
   SeededRng rng_;
+  std::optional<test::RedisServer> redis_;
   Sandbox sandbox_;
   std::unique_ptr<Process> follower_;
   std::vector<Worker> workers_;
@@ -327,6 +384,9 @@ class Storm {
   int acknowledged_ = 0;
   std::map<TaskId, TaskState> states_;  // by the events so far
   int unfinished_ = 0;
+  std::int64_t last_event_ = 0;
+  Millis next_store_kill_{0};
+  std::vector<Millis> store_kills_at_;
   Millis started_{0};
   Millis next_progress_{0};
   StormFigures figures_;
@@ -344,6 +404,9 @@ std::string to_string(const StormFigures& figures) {
   std::string text = fmt::format("{} of {} tasks ended, {} kills, {} leases lost, {} runs, {:.1f} s, {:.1f} tasks/s",
                                  figures.ended, figures.enqueued, figures.kills, figures.leases_lost, figures.runs,
                                  seconds, figures.ended / std::max(seconds, 0.001));
+  if (figures.store_kills > 0) {
+    text += fmt::format(", {} kills of Redis, {} acknowledged tasks lost", figures.store_kills, figures.forgotten);
+  }
   if (figures.freezes > 0) text += fmt::format(", {} freezes", figures.freezes);
   if (figures.cancels > 0) text += fmt::format(", {} cancels", figures.cancels);
   if (figures.unknown_enqueues > 0) text += fmt::format(", {} enqueues of unknown fate", figures.unknown_enqueues);

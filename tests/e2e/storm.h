@@ -32,7 +32,19 @@ struct StormPlan {
   int freeze_percent = 0;   // a worker is stopped past its lease, and woken, instead of killed
   int cancel_percent = 0;   // somebody cancels a task, and perhaps wants it back
   int abandon_percent = 0;  // a client is killed while it enqueues
+
+  // A Redis of the storm's own, with an append-only file. Otherwise the store of the sandbox.
+  enum class Store : std::uint8_t { kSandbox, kRedis };
+  Store store = Store::kSandbox;
+  std::string appendfsync = "always";  // "everysec": what was written in the last two seconds may be lost with Redis
+  int store_kills_min = 0;             // of Redis, with SIGKILL; it is started again at once
+  Millis store_kill_every{3'000};
 };
+
+// Redis may forget, within the window, what it has acknowledged.
+[[nodiscard]] inline bool may_forget(const StormPlan& plan) {
+  return plan.store == StormPlan::Store::kRedis && plan.store_kills_min > 0 && plan.appendfsync != "always";
+}
 
 // Kills and nothing else: every task has to complete.
 [[nodiscard]] inline bool only_kills(const StormPlan& plan) {
@@ -43,6 +55,8 @@ struct StormFigures {
   int kills = 0;
   int freezes = 0;
   int cancels = 0;
+  int store_kills = 0;
+  int forgotten = 0;  // tasks acknowledged and lost with Redis, where the plan allows for it
   int enqueued = 0;
   int ended = 0;
   std::int64_t leases_lost = 0;

@@ -43,5 +43,30 @@ TEST(StormTest, FreezesCancelsAndAbandonedClientsToo) {
                    .abandon_percent = 30});
 }
 
+TEST(RedisStormTest, KilledWorkersAndAKilledRedisLoseNothing) {
+  expect_survived({.seed = 3,
+                   .tasks = 200,
+                   .tasks_at_once = 120,
+                   .kills_min = 6,
+                   .leases_lost_min = 6,
+                   .bound = Millis{120'000},
+                   .store = StormPlan::Store::kRedis,
+                   .store_kills_min = 3,
+                   .store_kill_every = Millis{1'500}});
+}
+
+TEST(RedisStormTest, EverysecLosesAtMostTheLastTwoSeconds) {
+  expect_survived({.seed = 4,
+                   .tasks = 120,
+                   .tasks_at_once = 60,
+                   .kills_min = 4,
+                   .leases_lost_min = 0,
+                   .bound = Millis{120'000},
+                   .store = StormPlan::Store::kRedis,
+                   .appendfsync = "everysec",
+                   .store_kills_min = 2,
+                   .store_kill_every = Millis{1'500}});
+}
+
 }  // namespace
 }  // namespace drover::e2e

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "soak/subcommand.h"
 
@@ -39,6 +40,18 @@ int run_storm(std::span<char*> args) {
     plan.cancel_percent = 60;
     plan.abandon_percent = 20;
   }
+  const char* store = option(args, "--store");
+  if (store != nullptr && std::string_view(store) != "redis" && std::string_view(store) != "sqlite") {
+    fmt::print(stderr, "soak: --store is sqlite or redis, not {}\n", store);
+    return 2;
+  }
+  if (store != nullptr && std::string_view(store) == "redis") plan.store = e2e::StormPlan::Store::kRedis;
+  if (const char* level = option(args, "--appendfsync"); level != nullptr) plan.appendfsync = level;
+  if (has_flag(args, "--kill-store")) {
+    plan.store = e2e::StormPlan::Store::kRedis;
+    plan.store_kills_min = plan.kills_min / 4;  // of the kills in all
+    plan.kills_min -= plan.store_kills_min;
+  }
   const e2e::StormOutcome outcome =
       e2e::run_storm(plan, [&](const e2e::StormFigures& figures) { show_progress(figures, plan.tasks); });
   if (::isatty(STDERR_FILENO) == 1) fmt::print(stderr, "\r\x1b[K");
@@ -53,8 +66,9 @@ int run_storm(std::span<char*> args) {
 }
 
 const Register registered({"storm",
-                           "[--tasks N] [--kills N] [--seed S] [--mixed]  kills a worker process every second; mixed: "
-                           "freezes, cancels and killed clients too",
+                           "[--tasks N] [--kills N] [--seed S] [--mixed] [--store sqlite|redis] [--kill-store] "
+                           "[--appendfsync always|everysec]  kills a worker process every second; mixed: freezes, "
+                           "cancels and killed clients too; kill-store: Redis every three seconds",
                            run_storm});
 
 }  // namespace
