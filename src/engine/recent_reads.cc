@@ -64,6 +64,11 @@ std::optional<std::int64_t> RecentReads::resting(const std::string& gate) {
   return found->second;
 }
 
+void RecentReads::forget_resting(const std::string& gate) {
+  const std::lock_guard lock(mutex_);
+  resting_.erase(gate);
+}
+
 void RecentReads::forget_gates() {
   const std::lock_guard lock(mutex_);
   resting_.clear();

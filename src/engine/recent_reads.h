@@ -26,6 +26,7 @@ class RecentReads {
 
   void remember_resting(const std::string& gate, std::int64_t revision);
   [[nodiscard]] std::optional<std::int64_t> resting(const std::string& gate);
+  void forget_resting(const std::string& gate);
   void forget_gates();
 
  private:

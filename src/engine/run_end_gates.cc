@@ -80,7 +80,13 @@ Status RunEndGates::read(Store& store, RecentReads* recent) {
     gate.read = std::move((*states)[i].record);
     gate.next = gate.read;
     gate.moves = gate.moves || !is_at_rest(gate.read);
-    if (recent != nullptr && is_at_rest(gate.read)) recent->remember_resting(names[i], gate.read.revision);
+    if (recent == nullptr) continue;
+    // One that this batch moves is not at rest afterwards.
+    if (gate.moves) {
+      recent->forget_resting(names[i]);
+    } else {
+      recent->remember_resting(names[i], gate.read.revision);
+    }
   }
   return {};
 }
