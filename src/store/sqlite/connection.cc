@@ -10,6 +10,14 @@
 namespace drover::sqlite {
 namespace {
 
+constexpr std::size_t kLargeBytes = 4'096;
+
+// SQLite's own statistics take a mutex for every allocation, and nobody reads them. Only before its first use.
+void forgo_statistics() {
+  static const int result = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  static_cast<void>(result);
+}
+
 sqlite3_stmt* compile(sqlite3* db, std::string_view sql, unsigned flags) {
   sqlite3_stmt* stmt = nullptr;
   const int result = sqlite3_prepare_v3(db, sql.data(), static_cast<int>(sql.size()), flags, &stmt, nullptr);
@@ -43,7 +51,8 @@ Statement::~Statement() {
   if (vm_steps_ != nullptr) *vm_steps_ += sqlite3_stmt_status(stmt_, SQLITE_STMTSTATUS_VM_STEP, 1);
   // A failed step has been reported by step(); reset only repeats its code.
   sqlite3_reset(stmt_);
-  sqlite3_clear_bindings(stmt_);
+  // Small values stay bound, in memory that the next ones use again; bind() is always called for all of them.
+  if (holds_large_) sqlite3_clear_bindings(stmt_);
   cached_->on_loan = false;
 }
 
@@ -79,6 +88,7 @@ void Statement::put(std::nullptr_t) {
 }
 
 void Statement::put(std::string_view value) {
+  holds_large_ = holds_large_ || value.size() > kLargeBytes;
   // A null pointer would bind null instead of the empty text.
   const char* data = value.empty() ? "" : value.data();
   check(sqlite3_bind_text64(stmt_, ++bound_, data, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
@@ -162,6 +172,7 @@ std::optional<Time> Statement::maybe_time() {
 }
 
 Connection::Connection(const ConnectionOptions& options) : vm_steps_(options.vm_steps) {
+  forgo_statistics();
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const char* vfs = options.vfs.empty() ? nullptr : options.vfs.c_str();
   const int result = sqlite3_open_v2(options.path.c_str(), &db_, flags, vfs);

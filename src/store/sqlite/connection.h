@@ -108,6 +108,7 @@ class Statement {
   sqlite3_stmt* stmt_;
   int bound_ = 0;
   int column_ = 0;
+  bool holds_large_ = false;
 };
 
 struct ConnectionOptions {

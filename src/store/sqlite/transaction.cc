@@ -31,41 +31,49 @@ std::string scope_of_queue(const std::string& queue) {
 
 }  // namespace
 
+std::array<std::string, 4> CountChanges::scopes_of(const Kind& kind) {
+  return {kAll, scope_of_owner(kind.owner), scope_of_queue(kind.queue), "line:" + kind.queue + "|" + kind.type};
+}
+
 void CountChanges::add(const Task& task, TaskState state, Change change) {
-  for (const std::string& scope : {std::string(kAll), scope_of_owner(task.owner), scope_of_queue(task.queue),
-                                   "line:" + task.queue + "|" + task.type}) {
-    Change& sum = scopes_[scope][static_cast<std::size_t>(state)];
-    sum.tasks += change.tasks;
-    sum.bytes += change.bytes;
-  }
+  const auto is_of = [&](const Kind& kind) {
+    return kind.owner == task.owner && kind.queue == task.queue && kind.type == task.type;
+  };
+  if (last_ == nullptr || !is_of(last_->first)) last_ = &*kinds_.try_emplace({task.queue, task.type, task.owner}).first;
+  last_->second[static_cast<std::size_t>(state)] += change;
 }
 
 void CountChanges::add(const CountChanges& other) {
-  for (const auto& [scope, states] : other.scopes_) {
-    States& sums = scopes_[scope];
-    for (std::size_t state = 0; state < states.size(); ++state) {
-      sums[state].tasks += states[state].tasks;
-      sums[state].bytes += states[state].bytes;
-    }
+  for (const auto& [kind, states] : other.kinds_) {
+    States& sums = kinds_[kind];
+    for (std::size_t state = 0; state < states.size(); ++state) sums[state] += states[state];
   }
+}
+
+void CountChanges::clear() {
+  kinds_.clear();
+  last_ = nullptr;
 }
 
 CountChanges::Change CountChanges::sum(const std::string& scope, std::span<const TaskState> states) const {
   Change sum;
-  const auto found = scopes_.find(scope);
-  if (found == scopes_.end()) return sum;
-  for (const TaskState state : states) {
-    const Change& change = found->second[static_cast<std::size_t>(state)];
-    sum.tasks += change.tasks;
-    sum.bytes += change.bytes;
+  for (const auto& [kind, changes] : kinds_) {
+    if (std::ranges::count(scopes_of(kind), scope) == 0) continue;
+    for (const TaskState state : states) sum += changes[static_cast<std::size_t>(state)];
   }
   return sum;
 }
 
 void CountChanges::write(Connection& db) const {
-  for (const auto& [scope, states] : scopes_) {
-    for (std::size_t state = 0; state < states.size(); ++state) {
-      const Change& change = states[state];
+  std::map<std::string, States> scopes;
+  for (const auto& [kind, changes] : kinds_) {
+    for (const std::string& scope : scopes_of(kind)) {
+      for (std::size_t state = 0; state < changes.size(); ++state) scopes[scope][state] += changes[state];
+    }
+  }
+  for (const auto& [scope, changes] : scopes) {
+    for (std::size_t state = 0; state < changes.size(); ++state) {
+      const Change& change = changes[state];
       if (change.tasks == 0 && change.bytes == 0) continue;
       db.run(kAddCounts, scope, static_cast<int>(state), change.tasks, change.bytes);
     }

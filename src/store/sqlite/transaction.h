@@ -26,18 +26,37 @@ class CountChanges {
   struct Change {
     std::int64_t tasks = 0;
     std::int64_t bytes = 0;
+
+    Change& operator+=(const Change& other) {
+      tasks += other.tasks;
+      bytes += other.bytes;
+      return *this;
+    }
   };
   using States = std::array<Change, kTaskStateCount>;
 
   // Of a task's queue, type and owner; its state is given.
   void add(const Task& task, TaskState state, Change change);
   void add(const CountChanges& other);
-  void clear() { scopes_.clear(); }
+  void clear();
+  // Of a scope: 'all', 'owner:NAME', 'queue:NAME' or 'line:QUEUE|TYPE'.
   [[nodiscard]] Change sum(const std::string& scope, std::span<const TaskState> states) const;
   void write(Connection& db) const;
 
  private:
-  std::map<std::string, States> scopes_;
+  // What tasks of one kind have in common.
+  struct Kind {
+    std::string queue;
+    std::string type;
+    std::string owner;
+
+    auto operator<=>(const Kind&) const = default;
+  };
+  using Kinds = std::map<Kind, States>;
+  [[nodiscard]] static std::array<std::string, 4> scopes_of(const Kind& kind);
+
+  Kinds kinds_;
+  Kinds::value_type* last_ = nullptr;  // many in a row are alike
 };
 
 // A lane as far as tasks at its tail need it.
