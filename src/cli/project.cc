@@ -97,8 +97,9 @@ Result<std::string> choose_store(const Context& context) {
 
 Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url) {
   auto opened = open_queue(url);
-  const std::string_view path = std::string_view(url).substr(url.find(':') + 1);
-  if (opened || opened.error().message.contains(path)) return opened;
+  if (opened || !url.starts_with(kSqlite)) return opened;  // another URL may hold a password
+  const std::string_view path = std::string_view(url).substr(kSqlite.size());
+  if (opened.error().message.contains(path)) return opened;
   return fail(opened.error().code, fmt::format("{}: {}", path, opened.error().message), opened.error().operation);
 }
 

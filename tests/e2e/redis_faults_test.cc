@@ -8,6 +8,7 @@ namespace drover::e2e {
 namespace {
 
 constexpr int kExitRefused = 1;
+constexpr int kExitUnauthorised = 4;
 constexpr int kExitUnavailable = 7;
 // On top of what is promised: processes that start on a busy machine, and pauses of a connection of up to 2 s.
 constexpr Millis kSlack{4'000};
@@ -76,6 +77,13 @@ TEST_F(RedisFaultsTest, IdleWorkerFindsNewWorkAfterARestart) {
   server.start();
   const std::string second = sandbox.enqueue({"work"});
   EXPECT_EQ(sandbox.drover({"wait", second, "--timeout", "10s"}).exit_code, 0);
+}
+
+TEST_F(RedisFaultsTest, RefusedSignInDoesNotShowThePassword) {
+  sandbox.set("DROVER_STORE", "redis://drover:hunter2@127.0.0.1:" + std::to_string(server.port()));
+  const Outcome outcome = sandbox.drover({"list"});
+  expect_refused(outcome, kExitUnauthorised, "unauthorised");
+  EXPECT_FALSE(contains(outcome.err, "hunter2"));
 }
 
 TEST_F(RedisFaultsTest, EvictingServerIsRefusedByEveryCommandWithTheFix) {
