@@ -3,62 +3,104 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+
+#include "store/redis/redis_store.h"
+#include "store/sqlite/sqlite_store.h"
 
 namespace drover::bench {
 namespace {
 
-constexpr int kBulkBatch = 1'000;
-constexpr int kDrainBatch = 100;
-constexpr int kOwners = 8;
+constexpr std::string_view kRedisScheme = "redis+unix://";
 constexpr std::size_t kPayloadBytes = 200;
 
-}  // namespace
-
-std::unique_ptr<Store> open_store(const std::string& path, Sync sync) {
+std::unique_ptr<Store> open_sqlite_at(const std::string& path, Sync sync, sqlite::Meter* meter) {
   SqliteOptions options;
   options.path = path;
   options.synchronous = sync == Sync::kFull ? SqliteOptions::Synchronous::kFull : SqliteOptions::Synchronous::kNormal;
+  options.meter = meter;
   return must(open_sqlite(std::move(options)));
 }
 
-std::string fresh_store_path(const std::filesystem::path& folder) {
-  const std::filesystem::path store = folder / "store";
+}  // namespace
+
+std::string name_of(Backend backend) {
+  switch (backend) {
+    case Backend::kSqliteFull:
+      return "SQLite FULL";
+    case Backend::kSqliteNormal:
+      return "SQLite NORMAL";
+    case Backend::kRedis:
+      return "Redis";
+  }
+  std::abort();
+}
+
+std::string fresh_address(Ground& ground, Backend backend) {
+  if (backend == Backend::kRedis) return std::string(kRedisScheme) + ground.empty_redis().socket_path();
+  const std::filesystem::path store = ground.folder() / "store";
   std::filesystem::remove_all(store);
   return (store / "drover.db").string();
 }
 
-TaskSpec sample_task(int number) {
+std::unique_ptr<Store> open_store(const std::string& address, Sync sync, sqlite::Meter* meter) {
+  if (!address.starts_with(kRedisScheme)) return open_sqlite_at(address, sync, meter);
+  RedisOptions options;
+  options.address = must(redis::parse_address(address));
+  return must(open_redis(std::move(options)));
+}
+
+Bench::Bench(Ground& ground, Backend backend, sqlite::Meter* meter)
+    : store(open_store(fresh_address(ground, backend), backend == Backend::kSqliteNormal ? Sync::kNormal : Sync::kFull,
+                       meter)),
+      engine(*store, system_rng()) {}
+
+TaskSpec sample_task(int owner) {
   static const std::string payload = fmt::format(R"({{"text":"{}"}})", std::string(kPayloadBytes - 11, 'x'));
   TaskSpec spec;
   spec.type = kQueue;
-  spec.owner = fmt::format("owner{}", number % kOwners);
+  spec.owner = fmt::format("owner{}", owner);
   spec.payload = payload;
   return spec;
 }
 
-void fill(Engine& engine, int count) {
+ClaimRequest sample_claim(int n) {
+  ClaimRequest request;
+  request.worker_id = "bench";
+  request.serves = {{std::string(kQueue), std::nullopt}};
+  request.n = n;
+  return request;
+}
+
+void fill(Engine& engine, int count, int owners) {
   std::vector<TaskSpec> group;
   for (int done = 0; done < count; done += kBulkBatch) {
     group.clear();
-    for (int i = done; i < std::min(count, done + kBulkBatch); ++i) group.push_back(sample_task(i));
+    for (int i = done; i < std::min(count, done + kBulkBatch); ++i) group.push_back(sample_task(i % owners));
     must(engine.enqueue(group));
   }
 }
 
-void drain(Engine& engine, int count) {
-  ClaimRequest request;
-  request.worker_id = kWorker;
-  request.serves = {{std::string(kQueue), std::nullopt}};
-  request.n = kDrainBatch;
+void settle(Engine& engine, std::span<const ClaimedTask> claimed) {
   std::vector<Settlement> ends;
+  for (const ClaimedTask& task : claimed) ends.push_back({task.lease, Completion{.result = "1", .exit_code = {}}});
+  for (auto& answer : engine.settle(ends)) must(std::move(answer));
+}
+
+void drain(Engine& engine, int count, int batch) {
+  const ClaimRequest request = sample_claim(batch);
   for (int done = 0; done < count;) {
     const auto claimed = must(engine.claim(request));
     if (claimed.empty()) throw std::runtime_error("the queue is empty too early");
-    ends.clear();
-    for (const ClaimedTask& task : claimed) ends.push_back({task.lease, Completion{.result = "1", .exit_code = {}}});
-    for (auto& answer : engine.settle(ends)) must(std::move(answer));
+    settle(engine, claimed);
     done += static_cast<int>(claimed.size());
   }
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto started = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 }
 
 }  // namespace drover::bench

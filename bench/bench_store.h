@@ -1,20 +1,24 @@
-// A store and an engine in a folder of their own, and the tasks that measurements put into it.
+// The stores that are measured, and the tasks that measurements put into them.
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/engine.h"
+#include "ground.h"
 #include "limit_sqlite.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/meter.h"
 
 namespace drover::bench {
 
 inline constexpr std::string_view kQueue = "bench";
-inline constexpr std::string_view kWorker = "bench";
+inline constexpr int kBulkBatch = 1'000;
 
 template <class T>
 T must(Result<T> result) {
@@ -22,16 +26,34 @@ T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-// Opens the store at that path, which may exist.
-[[nodiscard]] std::unique_ptr<Store> open_store(const std::string& path, Sync sync);
-// Where a new store in an emptied `folder` goes.
-[[nodiscard]] std::string fresh_store_path(const std::filesystem::path& folder);
+enum class Backend : std::uint8_t { kSqliteFull, kSqliteNormal, kRedis };
+[[nodiscard]] std::string name_of(Backend backend);
 
-// A task with a 200-byte payload. Owners take turns, so that none reaches its limit of waiting tasks.
-[[nodiscard]] TaskSpec sample_task(int number);
+// Where a new, empty store is to be: a path or the URL of a Redis, for open_store.
+[[nodiscard]] std::string fresh_address(Ground& ground, Backend backend);
+// Opens the store there, which may exist. Only SQLite counts with a meter.
+[[nodiscard]] std::unique_ptr<Store> open_store(const std::string& address, Sync sync = Sync::kFull,
+                                                sqlite::Meter* meter = nullptr);
 
-void fill(Engine& engine, int count);
-// Claims and completes `count` tasks in batches of 100.
-void drain(Engine& engine, int count);
+// A new store and its engine.
+struct Bench {
+  Bench(Ground& ground, Backend backend, sqlite::Meter* meter = nullptr);
+
+  std::unique_ptr<Store> store;
+  Engine engine;
+};
+
+// A task with a 200-byte payload.
+[[nodiscard]] TaskSpec sample_task(int owner);
+[[nodiscard]] ClaimRequest sample_claim(int n);
+
+// Enqueues in batches of 1,000, whose tasks belong to so many owners in turns.
+void fill(Engine& engine, int count, int owners = 8);
+void settle(Engine& engine, std::span<const ClaimedTask> claimed);
+// Claims and completes `count` tasks, so many at a time.
+void drain(Engine& engine, int count, int batch);
+
+// Seconds that it took.
+[[nodiscard]] double seconds_of(const std::function<void()>& work);
 
 }  // namespace drover::bench

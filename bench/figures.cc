@@ -3,15 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
-#include "base/json.h"
 
 namespace drover::bench {
 namespace {
-
-using Cells = std::array<std::string, 5>;
 
 std::string grouped(double number) {
   std::string digits = fmt::format("{:.0f}", number);
@@ -21,66 +17,69 @@ std::string grouped(double number) {
   return digits;
 }
 
-Cells cells_of(const Figure& figure) {
-  Cells cells{figure.name, figure.setting};
-  if (const auto* rate = std::get_if<Rate>(&figure.value)) {
-    cells[2] = grouped(rate->per_s) + " /s";
-    if (rate->limit_per_s) {
-      cells[3] = grouped(*rate->limit_per_s) + " /s";
-      cells[4] = fmt::format("{:.2f}", rate->per_s / *rate->limit_per_s);
-    }
-  } else {
-    const Latency& latency = std::get<Latency>(figure.value);
-    cells[2] = fmt::format("p50 {:.3f} ms, p99 {:.3f} ms", latency.p50_ms, latency.p99_ms);
-    if (latency.p50_bar_ms) {
-      cells[3] = fmt::format("p50 < {} ms", *latency.p50_bar_ms);
-      cells[4] = latency.p50_ms < *latency.p50_bar_ms ? "kept" : "MISSED";
-    }
-  }
-  return cells;
+std::string text_of(const Rate& rate) {
+  return grouped(rate.per_s) + " /s";
 }
 
-std::string number(double value) {
-  return fmt::format("{:.4g}", value);
+std::string text_of(const Latency& latency) {
+  return fmt::format("p50 {:.3f} ms, p99 {:.3f} ms", latency.p50_ms, latency.p99_ms);
+}
+
+std::string text_of(const Amount& amount) {
+  constexpr double kWhole = 1'000;  // from here on nobody looks at the digits behind the point
+  return fmt::format("{} {}", amount.value >= kWhole ? grouped(amount.value) : fmt::format("{:.1f}", amount.value),
+                     amount.unit);
 }
 
 }  // namespace
 
-std::string to_table(std::span<const Figure> figures) {
-  std::vector<Cells> rows{{"MEASURED", "SYNC", "DROVER", "LIMIT", "RATIO"}};
-  for (const Figure& figure : figures) rows.push_back(cells_of(figure));
-  std::array<std::size_t, 5> widths{};
-  for (const Cells& row : rows) {
+const Figure* find_figure(std::span<const Figure> figures, std::string_view name, std::string_view store,
+                          std::string_view by) {
+  const auto found = std::ranges::find_if(
+      figures, [&](const Figure& figure) { return figure.name == name && figure.store == store && figure.by == by; });
+  return found == figures.end() ? nullptr : &*found;
+}
+
+std::optional<double> drover_ratio(std::span<const Figure> figures, const Figure& figure) {
+  const auto* theirs = std::get_if<Rate>(&figure.value);
+  const Figure* drover = find_figure(figures, figure.name, figure.store, kDrover);
+  if (theirs == nullptr || drover == nullptr || drover == &figure) return std::nullopt;
+  return std::get<Rate>(drover->value).per_s / theirs->per_s;
+}
+
+std::string aligned(const std::vector<Row>& rows, std::size_t first_right) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text;
-  for (const Cells& row : rows) {
-    text += fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>{}}  {:>{}}\n", row[0], widths[0], row[1], widths[1], row[2],
-                        widths[2], row[3], widths[3], row[4], widths[4]);
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += i < first_right ? fmt::format("{:<{}}  ", row[i], widths[i]) : fmt::format("{:>{}}  ", row[i], widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
   }
   return text;
 }
 
-std::string to_json(std::span<const Figure> figures) {
-  json::Writer out;
-  out.begin_array();
+std::string to_text(const Figure& figure) {
+  return std::visit([](const auto& value) { return text_of(value); }, figure.value);
+}
+
+std::string to_table(std::span<const Figure> figures) {
+  std::vector<Row> rows{{"MEASURED", "STORE", "BY", "VALUE", "DROVER IS"}};
   for (const Figure& figure : figures) {
-    out.begin_object().key("name").string(figure.name).key("sync").string(figure.setting);
-    if (const auto* rate = std::get_if<Rate>(&figure.value)) {
-      out.key("per_s").raw(number(rate->per_s));
-      if (rate->limit_per_s) {
-        out.key("limit_per_s").raw(number(*rate->limit_per_s));
-        out.key("ratio").raw(number(rate->per_s / *rate->limit_per_s));
-      }
-    } else {
-      const Latency& latency = std::get<Latency>(figure.value);
-      out.key("p50_ms").raw(number(latency.p50_ms)).key("p99_ms").raw(number(latency.p99_ms));
-      if (latency.p50_bar_ms) out.key("p50_bar_ms").raw(number(*latency.p50_bar_ms));
-    }
-    out.end_object();
+    const auto ratio = drover_ratio(figures, figure);
+    rows.push_back(
+        {figure.name, figure.store, figure.by, to_text(figure), ratio ? fmt::format("{:.2f} x", *ratio) : ""});
   }
-  out.end_array();
-  return std::move(out).take();
+  std::string text = aligned(rows, 3);
+  for (const Figure& figure : figures) {
+    if (!figure.note.empty()) text += fmt::format("{}: {}\n", figure.name, figure.note);
+  }
+  return text;
 }
 
 double percentile(std::vector<double> samples, double share) {

@@ -1,25 +1,25 @@
 // How soon somebody who waits learns that there is work.
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <condition_variable>
 #include <ctime>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
 
-#include "base/failpoint.h"
 #include "bench_store.h"
 #include "cases.h"
 #include "drover/worker.h"
-#include "peer.h"
+#include "twin.h"
 
 namespace drover::bench {
 namespace {
 
 constexpr double kNsPerMs = 1e6;
-constexpr double kWakeBarMs = 5;  // issue: the second process is woken within 5 ms at p50
+constexpr std::string_view kWakeUp = "wake-up of a second process";
 constexpr Millis kPatience{10'000};
 
 std::int64_t now_ns() {
@@ -33,70 +33,58 @@ void let_them_wait() {
   ::poll(nullptr, 0, 3);
 }
 
-Latency latency_of(const std::vector<double>& samples, std::optional<double> p50_bar_ms) {
-  return {.p50_ms = percentile(samples, 0.5), .p99_ms = percentile(samples, 0.99), .p50_bar_ms = p50_bar_ms};
+Figure figure_of(std::string_view name, Backend backend, const std::vector<double>& samples) {
+  const Latency latency{.p50_ms = percentile(samples, 0.5), .p99_ms = percentile(samples, 0.99)};
+  return {std::string(name), name_of(backend), std::string(kDrover), latency};
 }
 
-// When the latest enqueue was on disk, told by the failpoint right behind its commit.
-class CommitTime {
- public:
-  CommitTime() {
-    set_failpoint_handler([this](std::string_view name) {
-      if (name == "enqueue.after_commit") at_ns_ = now_ns();
-    });
-  }
-  ~CommitTime() { set_failpoint_handler({}); }
-  CommitTime(const CommitTime&) = delete;
-  CommitTime& operator=(const CommitTime&) = delete;
-
-  [[nodiscard]] std::int64_t ns() const { return at_ns_; }
-
- private:
-  std::atomic<std::int64_t> at_ns_ = 0;
-};
-
-// The peer's first word after `since`; earlier ones are about something else.
-std::int64_t word_since(Peer& peer, std::int64_t since) {
+// The twin's first word after `since`; earlier ones are about something else.
+std::int64_t word_since(Twin& twin, std::int64_t since) {
   for (;;) {
-    const auto at_ns = peer.read(kPatience);
+    const auto at_ns = twin.read(kPatience);
     if (!at_ns) throw std::runtime_error("the other process says nothing");
     if (*at_ns >= since) return *at_ns;
   }
 }
 
-// From the commit in this process to the moment at which a waiting call of the other one returns.
-std::vector<Figure> wake_other_process(const std::filesystem::path& folder, const Scale& scale) {
-  const CommitTime commit;
-  const std::string path = fresh_store_path(folder);
-  const auto store = open_store(path, Sync::kFull);
+// From the call of enqueue in this process to the moment at which a waiting call of the other one returns: the commit
+// is part of it.
+std::vector<Figure> wake_other_process(Ground& ground, Backend backend, int count) {
+  const std::string address = fresh_address(ground, backend);
+  const auto store = open_store(address);
   Engine engine(*store, system_rng());
-  Peer listener("listen", path);
+  Twin listener("listen", address);
   word_since(listener, 0);
   std::vector<double> samples;
-  for (int i = 0; i < scale.latencies; ++i) {
+  for (int i = 0; i < count; ++i) {
     let_them_wait();
-    must(engine.enqueue_one(sample_task(i)));
-    samples.push_back(static_cast<double>(word_since(listener, commit.ns()) - commit.ns()) / kNsPerMs);
+    const std::int64_t asked = now_ns();
+    must(engine.enqueue_one(sample_task(0)));
+    samples.push_back(static_cast<double>(word_since(listener, asked) - asked) / kNsPerMs);
   }
-  return {{"wake-up of a second process", "FULL", latency_of(samples, kWakeBarMs)}};
+  return {figure_of(kWakeUp, backend, samples)};
 }
 
-// From the enqueue's answer to the handler's first instruction, in a worker of another process.
-std::vector<Figure> pick_up_elsewhere(const std::filesystem::path& folder, const Scale& scale) {
-  const std::string path = fresh_store_path(folder);
-  const auto store = open_store(path, Sync::kFull);
+// From the enqueue's answer to the handler's first instruction, which may come before it.
+double pick_up_ms(std::int64_t answered, std::int64_t started) {
+  return static_cast<double>(std::max<std::int64_t>(started - answered, 0)) / kNsPerMs;
+}
+
+std::vector<Figure> pick_up_elsewhere(Ground& ground, Backend backend, int count) {
+  const std::string address = fresh_address(ground, backend);
+  const auto store = open_store(address);
   Engine engine(*store, system_rng());
-  Peer server("serve", path);
+  Twin server("serve", address);
   std::vector<double> samples;
-  for (int i = 0; i < scale.latencies; ++i) {
+  for (int i = 0; i < count; ++i) {
     const std::int64_t asked = now_ns();
-    must(engine.enqueue_one(sample_task(i)));
+    must(engine.enqueue_one(sample_task(0)));
     const std::int64_t answered = now_ns();
     const std::int64_t started = word_since(server, asked);
-    if (i > 0) samples.push_back(static_cast<double>(std::max<std::int64_t>(started - answered, 0)) / kNsPerMs);
+    if (i > 0) samples.push_back(pick_up_ms(answered, started));
     let_them_wait();
   }
-  return {{"pick-up by another process", "FULL", latency_of(samples, std::nullopt)}};
+  return {figure_of(kPickUpElsewhere, backend, samples)};
 }
 
 // A time that one thread sets and another waits for.
@@ -122,26 +110,25 @@ class Mark {
 };
 
 // The same with the worker in this process.
-std::vector<Figure> pick_up_here(const std::filesystem::path& folder, const Scale& scale) {
-  const auto store = open_store(fresh_store_path(folder), Sync::kFull);
-  Engine engine(*store, system_rng());
+std::vector<Figure> pick_up_here(Ground& ground, Backend backend, int count) {
+  Bench bench(ground, backend);
   Mark started;
-  Worker worker(engine, {});
+  Worker worker(bench.engine, {});
   worker.handle(std::string(kQueue), [&](TaskContext&) -> HandlerResult {
     started.set(now_ns());
     return "1";
   });
   std::jthread thread([&] { must(worker.run()); });
   std::vector<double> samples;
-  for (int i = 0; i < scale.latencies; ++i) {
-    must(engine.enqueue_one(sample_task(i)));
+  for (int i = 0; i < count; ++i) {
+    must(bench.engine.enqueue_one(sample_task(0)));
     const std::int64_t answered = now_ns();
     const std::int64_t began = started.take();
-    if (i > 0) samples.push_back(static_cast<double>(std::max<std::int64_t>(began - answered, 0)) / kNsPerMs);
+    if (i > 0) samples.push_back(pick_up_ms(answered, began));
     let_them_wait();
   }
   worker.stop();
-  return {{"pick-up in this process", "FULL", latency_of(samples, std::nullopt)}};
+  return {figure_of(kPickUpHere, backend, samples)};
 }
 
 void tell(std::int64_t at_ns) {
@@ -151,13 +138,21 @@ void tell(std::int64_t at_ns) {
 }  // namespace
 
 std::vector<Case> latency_cases() {
-  return {{"wake-up of a second process", wake_other_process},
-          {"pick-up in this process", pick_up_here},
-          {"pick-up by another process", pick_up_elsewhere}};
+  using Measure = std::vector<Figure> (*)(Ground&, Backend, int);
+  const std::pair<std::string_view, Measure> measures[] = {
+      {kWakeUp, wake_other_process}, {kPickUpHere, pick_up_here}, {kPickUpElsewhere, pick_up_elsewhere}};
+  std::vector<Case> cases;
+  for (const Backend backend : {Backend::kSqliteFull, Backend::kRedis}) {
+    for (const auto& [name, measure] : measures) {
+      cases.push_back({fmt::format("{}, {}", name, name_of(backend)),
+                       [=](Ground& ground, const Scale& scale) { return measure(ground, backend, scale.latencies); }});
+    }
+  }
+  return cases;
 }
 
-int listener_main(const std::string& store_path) {
-  const auto store = open_store(store_path, Sync::kFull);
+int listener_main(const std::string& store_address) {
+  const auto store = open_store(store_address);
   std::uint64_t seen = store->changes();
   tell(now_ns());
   for (;;) {
@@ -169,8 +164,8 @@ int listener_main(const std::string& store_path) {
   }
 }
 
-int server_main(const std::string& store_path) {
-  const auto store = open_store(store_path, Sync::kFull);
+int server_main(const std::string& store_address) {
+  const auto store = open_store(store_address);
   Engine engine(*store, system_rng());
   Worker worker(engine, {});
   worker.handle(std::string(kQueue), [](TaskContext&) -> HandlerResult {

@@ -58,12 +58,12 @@ void SqliteLimit::step(const Statement& statement) {
   check(sqlite3_reset(statement.get()));
 }
 
-void SqliteLimit::insert(int count, int per_transaction) {
+void SqliteLimit::insert(int count, int batch) {
   const Statement add = prepare("INSERT INTO q(state, run_at, payload) VALUES(0, ?, ?)");
   const std::string payload(kPayloadBytes, 'x');
-  for (int done = 0; done < count; done += per_transaction) {
+  for (int done = 0; done < count; done += batch) {
     step(begin_);
-    for (int i = done; i < std::min(count, done + per_transaction); ++i) {
+    for (int i = done; i < std::min(count, done + batch); ++i) {
       check(sqlite3_bind_int(add.get(), 1, kRunAt + i / kRowsPerSecond));
       check(sqlite3_bind_blob(add.get(), 2, payload.data(), kPayloadBytes, SQLITE_STATIC));
       step(add);
@@ -72,7 +72,7 @@ void SqliteLimit::insert(int count, int per_transaction) {
   }
 }
 
-int SqliteLimit::drain(int count, int per_transaction) {
+void SqliteLimit::drain(int count, int batch) {
   const Statement take = prepare(kTake);
   const Statement finish = prepare("UPDATE q SET state = 2, result = '1' WHERE id = ?");
   std::vector<sqlite3_int64> ids;
@@ -80,11 +80,11 @@ int SqliteLimit::drain(int count, int per_transaction) {
   while (done < count) {
     ids.clear();
     step(begin_);
-    check(sqlite3_bind_int(take.get(), 1, per_transaction));
+    check(sqlite3_bind_int(take.get(), 1, batch));
     while (sqlite3_step(take.get()) == SQLITE_ROW) ids.push_back(sqlite3_column_int64(take.get(), 0));
     check(sqlite3_reset(take.get()));
     step(commit_);
-    if (ids.empty()) break;
+    if (ids.empty()) throw std::runtime_error("the bare queue is empty too early");
     step(begin_);
     for (const sqlite3_int64 id : ids) {
       check(sqlite3_bind_int64(finish.get(), 1, id));
@@ -93,7 +93,6 @@ int SqliteLimit::drain(int count, int per_transaction) {
     step(commit_);
     done += static_cast<int>(ids.size());
   }
-  return done;
 }
 
 }  // namespace drover::bench

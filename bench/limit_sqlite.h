@@ -1,5 +1,4 @@
-// What SQLite can do on this machine at best: bare loops over one table and one index, no leases, events or dispatch.
-// The yardstick beside which Drover is measured in the same run.
+// What SQLite can do at best: bare loops over one table and one index, no leases, events or dispatch.
 #pragma once
 
 #include <sqlite3.h>
@@ -9,19 +8,20 @@
 #include <memory>
 #include <string>
 
+#include "limit.h"
+
 namespace drover::bench {
 
 enum class Sync : std::uint8_t { kFull, kNormal };
 
-class SqliteLimit {
+class SqliteLimit final : public Limit {
  public:
   // A new, empty database in that folder.
   SqliteLimit(const std::filesystem::path& folder, Sync sync);
 
-  // Adds `count` waiting rows with a 200-byte payload, so many in one transaction.
-  void insert(int count, int per_transaction);
-  // Takes waiting rows in order, then marks them done, in two transactions each time. Returns how many it moved.
-  int drain(int count, int per_transaction);
+  // A batch is one transaction; when draining two, one to take and one to mark.
+  void insert(int count, int batch) override;
+  void drain(int count, int batch) override;
 
  private:
   struct CloseDatabase {

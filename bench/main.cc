@@ -1,4 +1,4 @@
-// drover_bench: how fast the embedded store and a worker on it are, beside bare SQLite in the same run.
+// drover_bench: how fast the stores and a worker on them are, beside the bare stores and other queues in the same run.
 #include <fmt/format.h>
 #include <stdlib.h>
 
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "bars.h"
 #include "base/log.h"
 #include "cases.h"
 #include "progress.h"
@@ -16,12 +17,13 @@ namespace drover::bench {
 namespace {
 
 constexpr std::string_view kUsage =
-    R"(usage: drover_bench [--quick] [--json] [--only TEXT] [--dir FOLDER]
+    R"(usage: drover_bench [--quick] [--json] [--only TEXT] [--dir FOLDER] [--peers FOLDER]
 
-  --quick       a small run: that it works, not how fast
-  --json        figures as JSON instead of a table
-  --only TEXT   only measurements whose name contains TEXT
-  --dir FOLDER  where the databases go (default: the temporary folder); put it on the disk that matters
+  --quick         a small run: that it works, not how fast
+  --json          figures as JSON instead of tables
+  --only TEXT     only measurements whose name contains TEXT
+  --dir FOLDER    where the databases go (default: the temporary folder); put it on the disk that matters
+  --peers FOLDER  run other queues too; those from npm are installed there (./dev bench --peers does it)
 )";
 
 struct Options {
@@ -29,6 +31,7 @@ struct Options {
   bool json = false;
   std::string only;
   std::filesystem::path parent = std::filesystem::temp_directory_path();
+  std::filesystem::path peers;
 };
 
 // A folder that is gone afterwards.
@@ -65,6 +68,8 @@ std::optional<Options> parse(std::span<char*> arguments) {
       options.only = arguments[++i];
     } else if (argument == "--dir" && has_value) {
       options.parent = arguments[++i];
+    } else if (argument == "--peers" && has_value) {
+      options.peers = arguments[++i];
     } else {
       return std::nullopt;
     }
@@ -73,14 +78,17 @@ std::optional<Options> parse(std::span<char*> arguments) {
 }
 
 std::vector<Case> chosen_cases(const std::string& only) {
-  std::vector<Case> cases = latency_cases();
-  for (Case& one : throughput_cases()) cases.push_back(std::move(one));
+  std::vector<Case> cases;
+  for (const auto& group : {latency_cases, throughput_cases, redis_cost_cases, peer_cases, claim_work_cases}) {
+    for (Case& one : group()) cases.push_back(std::move(one));
+  }
   std::erase_if(cases, [&](const Case& one) { return one.name.find(only) == std::string::npos; });
   return cases;
 }
 
 int measure(const Options& options) {
   const WorkFolder folder(options.parent);
+  Ground ground(folder.path(), options.peers);
   const std::vector<Case> cases = chosen_cases(options.only);
   if (cases.empty()) {
     fmt::print(stderr, "bench: no measurement is called like that: {}\n", options.only);
@@ -91,10 +99,15 @@ int measure(const Options& options) {
     Progress progress(static_cast<int>(cases.size()));
     for (const Case& one : cases) {
       progress.begin(one.name);
-      for (Figure& figure : one.measure(folder.path(), options.scale)) figures.push_back(std::move(figure));
+      for (Figure& figure : one.measure(ground, options.scale)) figures.push_back(std::move(figure));
     }
   }
-  fmt::print("{}", options.json ? to_json(figures) + "\n" : to_table(figures));
+  const std::vector<BarResult> bars = hold_to_bars(figures);
+  if (options.json) {
+    fmt::print("{}\n", to_json(figures, bars));
+  } else {
+    fmt::print("{}\n{}", to_table(figures), to_table(bars));
+  }
   return 0;
 }
 

@@ -1,115 +1,157 @@
-// How many tasks go in and through, beside what bare SQLite does in the same minute.
+// How many tasks go in and through, beside what the bare stores do in the same minute.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <memory>
 
 #include "bench_store.h"
 #include "cases.h"
+#include "drover/worker.h"
+#include "limit_redis.h"
 
 namespace drover::bench {
 namespace {
 
-constexpr int kBulkBatch = 1'000;
-constexpr int kDrainBatch = 100;
-
-double seconds_of(const std::function<void()>& work) {
-  const auto started = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-}
-
-// Prepares, then measures `count` operations of Drover and of the limit, in turns.
-struct Contest {
-  int count = 0;
-  std::function<void(Engine&)> prepare;
-  std::function<void(Engine&)> run;
-  std::function<void(SqliteLimit&)> prepare_limit;
-  std::function<void(SqliteLimit&)> run_limit;
+// Who else does the same on the same store.
+struct Rival {
+  std::string name;
+  std::function<std::unique_ptr<Limit>(Ground&)> open;
 };
 
-Rate hold(const Contest& contest, const std::filesystem::path& folder, Sync sync, int rounds) {
-  std::vector<double> ours;
-  std::vector<double> limits;
-  for (int round = 0; round < rounds; ++round) {
-    {
-      const auto store = open_store(fresh_store_path(folder), sync);
-      Engine engine(*store, system_rng());
-      contest.prepare(engine);
-      ours.push_back(contest.count / seconds_of([&] { contest.run(engine); }));
-    }
-    SqliteLimit limit(folder, sync);
-    contest.prepare_limit(limit);
-    limits.push_back(contest.count / seconds_of([&] { contest.run_limit(limit); }));
+std::vector<Rival> rivals_on(Backend backend) {
+  const auto sqlite = [](Sync sync) {
+    return
+        [=](Ground& ground) -> std::unique_ptr<Limit> { return std::make_unique<SqliteLimit>(ground.folder(), sync); };
+  };
+  const auto redis = [](RedisLimitKind kind) {
+    return [=](Ground& ground) -> std::unique_ptr<Limit> {
+      return std::make_unique<RedisLimit>(ground.empty_redis().link(), kind);
+    };
+  };
+  switch (backend) {
+    case Backend::kSqliteFull:
+      return {{"bare SQLite", sqlite(Sync::kFull)}};
+    case Backend::kSqliteNormal:
+      return {{"bare SQLite", sqlite(Sync::kNormal)}};
+    case Backend::kRedis:
+      return {{"bare streams", redis(RedisLimitKind::kThin)}, {"bare Lua", redis(RedisLimitKind::kLua)}};
   }
-  return {.per_s = median(ours), .limit_per_s = median(limits)};
+  std::abort();
 }
 
-Contest one_by_one(int count) {
-  return {.count = count,
+// Prepares, then measures `count` operations of Drover and of its rivals, in turns.
+struct Contest {
+  std::string_view name;
+  int count = 0;
+  int rounds = 1;
+  std::function<void(Engine&)> prepare;
+  std::function<void(Engine&)> run;
+  std::function<void(Limit&)> prepare_limit;
+  std::function<void(Limit&)> run_limit;
+};
+
+double drover_rate(const Contest& contest, Ground& ground, Backend backend) {
+  Bench bench(ground, backend);
+  contest.prepare(bench.engine);
+  return contest.count / seconds_of([&] { contest.run(bench.engine); });
+}
+
+double rival_rate(const Contest& contest, Ground& ground, const Rival& rival) {
+  const auto limit = rival.open(ground);
+  contest.prepare_limit(*limit);
+  return contest.count / seconds_of([&] { contest.run_limit(*limit); });
+}
+
+std::vector<Figure> hold(const Contest& contest, Ground& ground, Backend backend) {
+  const std::vector<Rival> rivals = rivals_on(backend);
+  std::vector<double> ours;
+  std::vector<std::vector<double>> theirs(rivals.size());
+  for (int round = 0; round < contest.rounds; ++round) {
+    ours.push_back(drover_rate(contest, ground, backend));
+    for (std::size_t i = 0; i < rivals.size(); ++i) theirs[i].push_back(rival_rate(contest, ground, rivals[i]));
+  }
+  const auto figure = [&](std::string_view by, const std::vector<double>& rates) {
+    return Figure{std::string(contest.name), name_of(backend), std::string(by), Rate{median(rates)}};
+  };
+  std::vector<Figure> figures{figure(kDrover, ours)};
+  for (std::size_t i = 0; i < rivals.size(); ++i) figures.push_back(figure(rivals[i].name, theirs[i]));
+  return figures;
+}
+
+Contest one_by_one(const Scale& scale, Backend backend) {
+  const int count = backend == Backend::kSqliteFull ? scale.awaited_full : scale.awaited;
+  return {.name = kAwaited,
+          .count = count,
+          .rounds = scale.rounds,
           .prepare = [](Engine&) {},
           .run =
               [=](Engine& engine) {
-                for (int i = 0; i < count; ++i) must(engine.enqueue_one(sample_task(i)));
+                for (int i = 0; i < count; ++i) must(engine.enqueue_one(sample_task(0)));
               },
-          .prepare_limit = [](SqliteLimit&) {},
-          .run_limit = [=](SqliteLimit& limit) { limit.insert(count, 1); }};
+          .prepare_limit = [](Limit&) {},
+          .run_limit = [=](Limit& limit) { limit.insert(count, 1); }};
 }
 
-Contest in_bulk(int count) {
-  return {.count = count,
+Contest in_bulk(const Scale& scale, Backend) {
+  const int count = scale.bulk;
+  return {.name = kBulk,
+          .count = count,
+          .rounds = scale.rounds,
           .prepare = [](Engine&) {},
           .run = [=](Engine& engine) { fill(engine, count); },
-          .prepare_limit = [](SqliteLimit&) {},
-          .run_limit = [=](SqliteLimit& limit) { limit.insert(count, kBulkBatch); }};
+          .prepare_limit = [](Limit&) {},
+          .run_limit = [=](Limit& limit) { limit.insert(count, kBulkBatch); }};
 }
 
-Contest draining(int backlog, int count) {
-  return {.count = count,
-          .prepare = [=](Engine& engine) { fill(engine, backlog); },
-          .run = [=](Engine& engine) { drain(engine, count); },
-          .prepare_limit = [=](SqliteLimit& limit) { limit.insert(backlog, kBulkBatch); },
-          .run_limit = [=](SqliteLimit& limit) { limit.drain(count, kDrainBatch); }};
+Contest draining(std::string_view name, const Scale& scale, int batch) {
+  const int count = scale.drain;
+  return {.name = name,
+          .count = count,
+          .rounds = scale.rounds,
+          .prepare = [=](Engine& engine) { fill(engine, count); },
+          .run = [=](Engine& engine) { drain(engine, count, batch); },
+          .prepare_limit = [=](Limit& limit) { limit.insert(count, kBulkBatch); },
+          .run_limit = [=](Limit& limit) { limit.drain(count, batch); }};
 }
 
-struct Named {
-  std::string name;
-  Contest contest;
-  int rounds = 1;
-};
-
-Case contest_case(const std::string& name, Sync sync, const std::function<Named(const Scale&)>& make) {
-  const std::string setting = sync == Sync::kFull ? "FULL" : "NORMAL";
-  return {fmt::format("{} ({})", name, setting), [=](const std::filesystem::path& folder, const Scale& scale) {
-            const Named named = make(scale);
-            return std::vector<Figure>{{named.name, setting, hold(named.contest, folder, sync, named.rounds)}};
-          }};
+Contest drain_of_100(const Scale& scale, Backend) {
+  return draining(kDrainOf100, scale, 100);
 }
 
-// Once each: filling takes longer than the measurement.
-Case backlog_case(int Scale::* backlog) {
-  return contest_case("drain behind a backlog", Sync::kFull, [=](const Scale& scale) {
-    return Named{fmt::format("drain, {} waiting", scale.*backlog), draining(scale.*backlog, scale.backlog_drain)};
-  });
+Contest drain_of_10(const Scale& scale, Backend) {
+  return draining("drain, batches of 10", scale, 10);
+}
+
+// The whole of the C++ API: the worker claims, runs a handler that does nothing on its threads, and settles.
+std::vector<Figure> drain_by_worker(Ground& ground, const Scale& scale, Backend backend) {
+  constexpr int kHandlers = 16;
+  std::vector<double> rates;
+  for (int round = 0; round < scale.rounds; ++round) {
+    Bench bench(ground, backend);
+    fill(bench.engine, scale.drain);
+    Worker worker(bench.engine, {.concurrency = kHandlers, .until = RunUntil::kEmpty});
+    worker.handle(std::string(kQueue), [](TaskContext&) -> HandlerResult { return "1"; });
+    rates.push_back(scale.drain / seconds_of([&] { must(worker.run()); }));
+  }
+  return {{fmt::format("drain by a worker, {} handlers", kHandlers), name_of(backend), std::string(kDrover),
+           Rate{median(rates)}}};
 }
 
 }  // namespace
 
 std::vector<Case> throughput_cases() {
+  using Make = Contest (*)(const Scale&, Backend);
+  const std::pair<std::string_view, Make> contests[] = {
+      {kAwaited, one_by_one}, {kBulk, in_bulk}, {kDrainOf100, drain_of_100}, {"drain, batches of 10", drain_of_10}};
   std::vector<Case> cases;
-  for (const Sync sync : {Sync::kFull, Sync::kNormal}) {
-    cases.push_back(contest_case("enqueue, each awaited", sync, [=](const Scale& scale) {
-      const int count = sync == Sync::kFull ? scale.awaited_full : scale.awaited_normal;
-      return Named{"enqueue, each awaited", one_by_one(count), scale.rounds};
-    }));
-    cases.push_back(contest_case("enqueue, batches of 1000", sync, [](const Scale& scale) {
-      return Named{"enqueue, batches of 1000", in_bulk(scale.bulk), scale.rounds};
-    }));
-    cases.push_back(contest_case("drain, batches of 100", sync, [](const Scale& scale) {
-      return Named{"drain, batches of 100", draining(scale.drain, scale.drain), scale.rounds};
-    }));
+  for (const Backend backend : {Backend::kSqliteFull, Backend::kSqliteNormal, Backend::kRedis}) {
+    for (const auto& [name, make] : contests) {
+      cases.push_back({fmt::format("{}, {}", name, name_of(backend)), [=](Ground& ground, const Scale& scale) {
+                         return hold(make(scale, backend), ground, backend);
+                       }});
+    }
+    cases.push_back({fmt::format("drain by a worker, {}", name_of(backend)),
+                     [=](Ground& ground, const Scale& scale) { return drain_by_worker(ground, scale, backend); }});
   }
-  cases.push_back(backlog_case(&Scale::small_backlog));
-  cases.push_back(backlog_case(&Scale::large_backlog));
   return cases;
 }
 
