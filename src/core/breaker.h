@@ -1,7 +1,7 @@
 // The circuit breaker of a type: failures in a row close its gate for a while, then one probe decides.
 //
-// Closed: the gate `type:T` counts failures. Open: the gate has a hold by the breaker, closed until some time. Half open:
-// that time has passed; the hold's one permit is for the probe, which is any run that started since.
+// Closed: the gate `type:T` counts failures. Open: the gate has a hold by the breaker, closed until some time. Half
+// open: that time has passed; the hold's one permit is for the probe, which is any run that started since.
 #pragma once
 
 #include <optional>

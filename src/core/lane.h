@@ -1,4 +1,5 @@
-// A lane: the waiting tasks that are equal to the scheduler (same queue, rank, owner, type, cost and gates), in FIFO order.
+// A lane: the waiting tasks that are equal to the scheduler (same queue, rank, owner, type, cost and gates), in FIFO
+// order.
 #pragma once
 
 #include <string>
@@ -9,11 +10,11 @@
 
 namespace drover {
 
-inline constexpr int kQuantum = 8;           // taken from one lane while others of its rank wait
-inline constexpr int kOldestEvery = 8;       // every so many tasks of a line, one from the lane that waited longest
-inline constexpr int kVisitsMax = 64;        // lanes looked at per claim
-inline constexpr int kWakesMax = 16;         // lanes woken per claim
-inline constexpr int kVirtualUnit = 1'000;   // what one task adds to its owner's virtual time, divided by the weight
+inline constexpr int kQuantum = 8;          // taken from one lane while others of its rank wait
+inline constexpr int kOldestEvery = 8;      // every so many tasks of a line, one from the lane that waited longest
+inline constexpr int kVisitsMax = 64;       // lanes looked at per claim
+inline constexpr int kWakesMax = 16;        // lanes woken per claim
+inline constexpr int kVirtualUnit = 1'000;  // what one task adds to its owner's virtual time, divided by the weight
 inline constexpr int kWeightMax = 1'000;
 
 // "queue|rank|owner|type|cost|gate,gate": the same in every store.

@@ -66,7 +66,7 @@ struct ReservedSlots {
 };
 
 struct DedupeMatches {
-  std::optional<TaskRecord> newest;     // of all that are kept
+  std::optional<TaskRecord> newest;    // of all that are kept
   std::vector<TaskRecord> unfinished;  // newest first, at most 16
 };
 
@@ -186,8 +186,8 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<std::string>> forget_workers(Millis silent_for) = 0;
 
   [[nodiscard]] virtual Result<Config> config() = 0;
-  // The document, its limits as steps of gates, and its weights, together. False: based_on_version is not the stored one
-  // any more, or a gate has moved.
+  // The document, its limits as steps of gates, and its weights, together. False: based_on_version is not the stored
+  // one any more, or a gate has moved.
   [[nodiscard]] virtual Result<bool> put_config(const JsonText& document, std::int64_t based_on_version,
                                                 std::span<const GateStep> gates, const Weights& weights) = 0;
 

@@ -87,8 +87,7 @@ class FaultStore final : public Store {
   Result<Time> now() override;
   Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
   Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
-  Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type,
-                                    const std::string& key) override;
+  Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type, const std::string& key) override;
   Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override;
   Result<std::vector<TaskRecord>> children(const TaskId& spawner) override;
   Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;

@@ -17,25 +17,19 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "core/lane.h"
-#include "store/redis/client.h"
-#include "store/redis/library.h"
 #include "store/redis/log_pieces.h"
 #include "store/redis/record_fields.h"
+#include "store/redis/redis_store_class.h"
 #include "store/redis/reply_error.h"
 #include "store/redis/run_text.h"
 #include "store/redis/server_checks.h"
 #include "store/redis/step_arguments.h"
 
-namespace drover {
+namespace drover::redis {
 namespace {
-
-using redis::Client;
-using redis::Command;
-using redis::Reply;
 
 constexpr Millis kLookEvery{50};  // for changes that others made
 constexpr Millis kTrustTimeFor{1'000};
-constexpr Millis kTrustConfigFor{500};
 constexpr Millis kMendEvery{10'000};  // at most: a repair looks at every key
 
 // A worker's lines: the queue, or one type of it.
@@ -57,120 +51,7 @@ std::string pool_of(std::span<const std::string> lines) {
   return "pool:" + sha256_hex(all).substr(0, 16);
 }
 
-class RedisStore final : public Store {
- public:
-  explicit RedisStore(RedisOptions options)
-      : options_(std::move(options)),
-        library_(redis::library_name(clock_kind())),
-        key_("{" + options_.address.prefix + "}:"),
-        client_(client_options()),
-        renewals_(client_options()) {}
-  ~RedisStore() override = default;
-
-  [[nodiscard]] Status open();
-
-  Result<Time> now() override;
-  Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
-  Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
-  Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type, const std::string& key) override;
-  Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override { return relatives("dependents", parent); }
-  Result<std::vector<TaskRecord>> children(const TaskId& spawner) override { return relatives("children", spawner); }
-  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
-  Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override;
-  Result<std::vector<Event>> events(std::int64_t after, int limit) override;
-  Result<std::int64_t> last_event_seq() override;
-  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
-  Result<Backlog> backlog(std::span<const Serve> serves) override;
-
-  Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
-  Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
-                        const std::optional<ReservedSlots>& reserved) override;
-  Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
-                                     Millis lease) override;
-  Result<std::vector<bool>> note(std::span<const Note> notes) override;
-
-  Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override;
-  Result<std::vector<GateState>> gates() override { return gate_states(function("gates")); }
-  Result<int> wake_gates() override;
-  Result<std::optional<Standing>> standing(const TaskId& id) override;
-  Result<std::vector<QueueCounts>> queues() override;
-
-  Result<std::vector<TaskRecord>> due(int limit) override { return records(function("due").add(limit)); }
-  Result<std::vector<TaskRecord>> past_deadline(int limit) override {
-    return records(function("past_deadline").add(limit));
-  }
-  Result<std::vector<TaskRecord>> lapsed(std::optional<Millis> silent_for, int limit) override;
-  Result<std::vector<TaskRecord>> cascades(int limit) override { return records(function("cascades").add(limit)); }
-  Result<std::optional<Millis>> next_wake() override;
-  Result<int> expire(const Retention& retention, int limit) override;
-
-  Status register_worker(const WorkerInfo& worker) override;
-  Status unregister_worker(const std::string& worker_id) override;
-  Result<std::vector<WorkerInfo>> workers() override;
-  Result<std::vector<std::string>> forget_workers(Millis silent_for) override;
-
-  Result<Config> config() override;
-  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
-                          const Weights& weights) override;
-  Result<std::vector<Finding>> fsck(FsckMode mode) override;
-
-  std::uint64_t changes() override;
-  void wait_for_change(std::uint64_t seen, Millis timeout) override;
-  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;
-
- private:
-  [[nodiscard]] redis::LibraryClock clock_kind() const {
-    return options_.test_clock != nullptr ? redis::LibraryClock::kCaller : redis::LibraryClock::kServer;
-  }
-  [[nodiscard]] redis::ClientOptions client_options() const;
-
-  // A call of one of our functions, as far as all calls are alike.
-  [[nodiscard]] Command function(std::string_view name) const;
-  // The answer; an error reply is a failure.
-  [[nodiscard]] Result<Reply> ask(const Command& command) { return ask(client_, command); }
-  [[nodiscard]] Result<Reply> ask(Client& client, const Command& command);
-  [[nodiscard]] Error failure(const Reply& error_reply);
-  // Something of the store is not as we wrote it: what follows from the tasks is made anew. Returns whether it was
-  // done.
-  bool mend(std::string_view why);
-  [[nodiscard]] Result<std::int64_t> ask_number(const Command& command);
-  [[nodiscard]] Result<std::vector<TaskRecord>> records(const Command& command);
-  // The records that can be read. The others are put apart, so that they stop nobody.
-  template <class Read>
-  [[nodiscard]] std::vector<TaskRecord> readable(std::span<const Reply> items, const Read& read);
-  [[nodiscard]] Result<std::vector<TaskRecord>> relatives(std::string_view kind, const TaskId& id);
-  [[nodiscard]] Result<std::vector<GateState>> gate_states(const Command& command);
-  [[nodiscard]] Result<std::vector<std::int64_t>> counts(const std::string& scope);
-  // With the pool made if Redis does not know it yet.
-  [[nodiscard]] Result<Reply> ask_with_pool(const Command& command, std::span<const std::string> lines);
-  [[nodiscard]] Result<Time> ask_time();
-  [[nodiscard]] Result<Config> ask_config();
-  void committed();
-
-  const RedisOptions options_;
-  const std::string library_;
-  const std::string key_;
-  Client client_;
-  Client renewals_;  // a slow batch must not cost leases
-
-  // What was asked lately, to spare a round trip before each decision.
-  template <class T>
-  struct Known {
-    T value;
-    MonoTime asked_at;
-  };
-  std::mutex known_mutex_;
-  std::optional<Known<Time>> time_;
-  std::optional<Known<Config>> config_;
-
-  std::mutex mend_mutex_;
-  std::optional<MonoTime> mended_at_;
-
-  std::mutex change_mutex_;
-  std::condition_variable changed_;
-  std::uint64_t changes_ = 1;
-  std::string last_mark_;  // of the server's, when last looked
-};
+}  // namespace
 
 // ---- calling
 
@@ -354,7 +235,7 @@ Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const st
   return matches;
 }
 
-Result<std::int64_t> parse_cursor(const std::optional<std::string>& cursor) {
+static Result<std::int64_t> parse_cursor(const std::optional<std::string>& cursor) {
   if (!cursor) return std::int64_t{1} << 52;
   std::int64_t before = 0;
   const char* end = cursor->data() + cursor->size();
@@ -701,150 +582,6 @@ Result<int> RedisStore::expire(const Retention& retention, int limit) {
   if (*gone > 0) committed();
   return static_cast<int>(*gone);
 }
-
-// ---- the fleet
-
-Status RedisStore::register_worker(const WorkerInfo& worker) {
-  json::Writer info;
-  info.begin_object().key("version").string(worker.version).key("capacity").number(worker.capacity);
-  info.key("serves").begin_array();
-  for (const Serve& serve : worker.serves) {
-    info.begin_array().string(serve.queue);
-    serve.type ? info.string(*serve.type) : info.null();
-    info.end_array();
-  }
-  info.end_array().end_object();
-  const auto reply =
-      ask(function("register_worker").add(worker.id, std::move(info).take(), worker.draining ? "1" : "0"));
-  if (!reply) return std::unexpected(reply.error());
-  return {};
-}
-
-Status RedisStore::unregister_worker(const std::string& worker_id) {
-  const auto reply = ask(function("unregister_worker").add(worker_id));
-  if (!reply) return std::unexpected(reply.error());
-  return {};
-}
-
-Status read_worker_info(std::string_view json, WorkerInfo& worker) {
-  const auto info = json::parse(json);
-  if (!info) return std::unexpected(info.error());
-  if (const json::Value* version = info->find("version"); version != nullptr && version->as_string() != nullptr) {
-    worker.version = *version->as_string();
-  }
-  if (const json::Value* capacity = info->find("capacity"); capacity != nullptr) {
-    worker.capacity = static_cast<int>(capacity->as_int().value_or(1));
-  }
-  const json::Value* serves = info->find("serves");
-  if (serves == nullptr || serves->as_array() == nullptr) return {};
-  for (const json::Value& item : *serves->as_array()) {
-    const json::Value::Array* pair = item.as_array();
-    if (pair == nullptr || pair->size() != 2 || (*pair)[0].as_string() == nullptr) continue;
-    Serve serve{*(*pair)[0].as_string(), std::nullopt};
-    if ((*pair)[1].as_string() != nullptr) serve.type = *(*pair)[1].as_string();
-    worker.serves.push_back(std::move(serve));
-  }
-  return {};
-}
-
-Result<std::vector<WorkerInfo>> RedisStore::workers() {
-  const auto reply = ask(function("workers"));
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
-  std::vector<WorkerInfo> workers;
-  for (const Reply& item : *items) {
-    const auto parts = item.as_array_of(2);
-    if (!parts) return std::unexpected(parts.error());
-    const auto fields = (*parts)[1].as_array();
-    if (!fields) return std::unexpected(fields.error());
-    WorkerInfo worker;
-    worker.id = std::string((*parts)[0].as_text().value_or(""));
-    for (std::size_t i = 0; i + 1 < fields->size(); i += 2) {
-      const std::string_view name = (*fields)[i].as_text().value_or("");
-      const Reply& value = (*fields)[i + 1];
-      if (name == "registered_at") worker.registered_at = Time(Millis(value.as_integer().value_or(0)));
-      if (name == "last_beat_at") worker.last_beat_at = Time(Millis(value.as_integer().value_or(0)));
-      if (name == "draining") worker.draining = value.as_integer().value_or(0) != 0;
-      if (name != "info") continue;
-      if (auto status = read_worker_info(value.as_text().value_or("{}"), worker); !status) {
-        return std::unexpected(status.error());
-      }
-    }
-    workers.push_back(std::move(worker));
-  }
-  std::ranges::sort(workers, [](const WorkerInfo& a, const WorkerInfo& b) {
-    return std::tie(a.registered_at, a.id) < std::tie(b.registered_at, b.id);
-  });
-  return workers;
-}
-
-Result<std::vector<std::string>> RedisStore::forget_workers(Millis silent_for) {
-  const auto reply = ask(function("forget_workers").add(silent_for.count()));
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
-  std::vector<std::string> gone;
-  for (const Reply& item : *items) gone.emplace_back(item.as_text().value_or(""));
-  return gone;
-}
-
-// What another process applied counts here a moment later.
-Result<Config> RedisStore::config() {
-  const MonoTime here = system_clock().mono();
-  {
-    const std::lock_guard lock(known_mutex_);
-    const bool may_trust = options_.test_clock == nullptr;
-    if (may_trust && config_ && here - config_->asked_at < kTrustConfigFor) return config_->value;
-  }
-  auto config = ask_config();
-  if (!config) return config;
-  const std::lock_guard lock(known_mutex_);
-  config_ = Known<Config>{*config, here};
-  return config;
-}
-
-Result<Config> RedisStore::ask_config() {
-  const auto reply = ask(function("config"));
-  if (!reply) return std::unexpected(reply.error());
-  const auto parts = reply->as_array_of(2);
-  if (!parts) return std::unexpected(parts.error());
-  const auto version = (*parts)[0].as_integer();
-  const auto document = (*parts)[1].as_text();
-  if (!version || !document) return std::unexpected(!version ? version.error() : document.error());
-  return Config{*version, std::string(*document)};
-}
-
-Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based_on_version,
-                                    std::span<const GateStep> gates, const Weights& weights) {
-  Command command = function("put_config");
-  command.add(based_on_version, document, (weights.owners.size() + 1) * 2, "*", weights.others);
-  for (const auto& [owner, weight] : weights.owners) command.add(owner, weight);
-  redis::add_gate_steps(command, gates);
-  const auto done = ask_number(command);
-  if (!done) return std::unexpected(done.error());
-  if (*done != 0) committed();
-  const std::lock_guard lock(known_mutex_);
-  config_.reset();
-  return *done != 0;
-}
-
-Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
-  const auto reply = ask(function("fsck").add(mode == FsckMode::kRepair ? "repair" : "check"));
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
-  std::vector<Finding> findings;
-  for (const Reply& item : *items) {
-    const auto parts = item.as_array_of(3);
-    if (!parts) return std::unexpected(parts.error());
-    findings.push_back({std::string((*parts)[0].as_text().value_or("")),
-                        std::string((*parts)[1].as_text().value_or("")), (*parts)[2].as_integer().value_or(0) != 0});
-  }
-  if (mode == FsckMode::kRepair) committed();
-  return findings;
-}
-
 // ---- waiting
 
 void RedisStore::committed() {
@@ -889,10 +626,12 @@ void RedisStore::wait_for_work(std::span<const Serve> serves, std::uint64_t seen
   if (token && !token->is_nil()) committed();
 }
 
-}  // namespace
+}  // namespace drover::redis
+
+namespace drover {
 
 Result<std::unique_ptr<Store>> open_redis(RedisOptions options) {
-  auto store = std::make_unique<RedisStore>(std::move(options));
+  auto store = std::make_unique<redis::RedisStore>(std::move(options));
   if (auto status = store->open(); !status) return std::unexpected(status.error());
   return store;
 }

@@ -66,7 +66,7 @@ Status make_folder(const std::filesystem::path& folder) {
 }
 
 Status check_file_system(const std::string& folder) {
-  struct statfs facts {};
+  struct statfs facts{};
   if (::statfs(folder.c_str(), &facts) != 0) return os_error("look at", folder);
   const std::int64_t magic = static_cast<std::uint32_t>(facts.f_type);
   for (const FileSystem& known : kFileSystems) {

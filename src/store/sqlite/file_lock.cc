@@ -27,7 +27,7 @@ bool try_lock(int fd) {
 }
 
 bool change_turn(int fd, short type) {
-  struct flock byte {};
+  struct flock byte{};
   byte.l_type = type;
   byte.l_whence = SEEK_SET;
   byte.l_len = 1;

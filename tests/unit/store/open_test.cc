@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 mode_t mode_of(const fs::path& path) {
-  struct stat facts {};
+  struct stat facts{};
   EXPECT_EQ(::stat(path.c_str(), &facts), 0) << path;
   return facts.st_mode & 0777U;
 }

@@ -1,0 +1,158 @@
+// Workers, the policy document and fsck over Redis.
+#include <algorithm>
+#include <tuple>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "store/redis/redis_store_class.h"
+#include "store/redis/step_arguments.h"
+
+namespace drover::redis {
+namespace {
+
+constexpr Millis kTrustConfigFor{500};
+
+}  // namespace
+
+Status RedisStore::register_worker(const WorkerInfo& worker) {
+  json::Writer info;
+  info.begin_object().key("version").string(worker.version).key("capacity").number(worker.capacity);
+  info.key("serves").begin_array();
+  for (const Serve& serve : worker.serves) {
+    info.begin_array().string(serve.queue);
+    serve.type ? info.string(*serve.type) : info.null();
+    info.end_array();
+  }
+  info.end_array().end_object();
+  const auto reply =
+      ask(function("register_worker").add(worker.id, std::move(info).take(), worker.draining ? "1" : "0"));
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+Status RedisStore::unregister_worker(const std::string& worker_id) {
+  const auto reply = ask(function("unregister_worker").add(worker_id));
+  if (!reply) return std::unexpected(reply.error());
+  return {};
+}
+
+static Status read_worker_info(std::string_view json, WorkerInfo& worker) {
+  const auto info = json::parse(json);
+  if (!info) return std::unexpected(info.error());
+  if (const json::Value* version = info->find("version"); version != nullptr && version->as_string() != nullptr) {
+    worker.version = *version->as_string();
+  }
+  if (const json::Value* capacity = info->find("capacity"); capacity != nullptr) {
+    worker.capacity = static_cast<int>(capacity->as_int().value_or(1));
+  }
+  const json::Value* serves = info->find("serves");
+  if (serves == nullptr || serves->as_array() == nullptr) return {};
+  for (const json::Value& item : *serves->as_array()) {
+    const json::Value::Array* pair = item.as_array();
+    if (pair == nullptr || pair->size() != 2 || (*pair)[0].as_string() == nullptr) continue;
+    Serve serve{*(*pair)[0].as_string(), std::nullopt};
+    if ((*pair)[1].as_string() != nullptr) serve.type = *(*pair)[1].as_string();
+    worker.serves.push_back(std::move(serve));
+  }
+  return {};
+}
+
+Result<std::vector<WorkerInfo>> RedisStore::workers() {
+  const auto reply = ask(function("workers"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<WorkerInfo> workers;
+  for (const Reply& item : *items) {
+    const auto parts = item.as_array_of(2);
+    if (!parts) return std::unexpected(parts.error());
+    const auto fields = (*parts)[1].as_array();
+    if (!fields) return std::unexpected(fields.error());
+    WorkerInfo worker;
+    worker.id = std::string((*parts)[0].as_text().value_or(""));
+    for (std::size_t i = 0; i + 1 < fields->size(); i += 2) {
+      const std::string_view name = (*fields)[i].as_text().value_or("");
+      const Reply& value = (*fields)[i + 1];
+      if (name == "registered_at") worker.registered_at = Time(Millis(value.as_integer().value_or(0)));
+      if (name == "last_beat_at") worker.last_beat_at = Time(Millis(value.as_integer().value_or(0)));
+      if (name == "draining") worker.draining = value.as_integer().value_or(0) != 0;
+      if (name != "info") continue;
+      if (auto status = read_worker_info(value.as_text().value_or("{}"), worker); !status) {
+        return std::unexpected(status.error());
+      }
+    }
+    workers.push_back(std::move(worker));
+  }
+  std::ranges::sort(workers, [](const WorkerInfo& a, const WorkerInfo& b) {
+    return std::tie(a.registered_at, a.id) < std::tie(b.registered_at, b.id);
+  });
+  return workers;
+}
+
+Result<std::vector<std::string>> RedisStore::forget_workers(Millis silent_for) {
+  const auto reply = ask(function("forget_workers").add(silent_for.count()));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<std::string> gone;
+  for (const Reply& item : *items) gone.emplace_back(item.as_text().value_or(""));
+  return gone;
+}
+
+// What another process applied counts here a moment later.
+Result<Config> RedisStore::config() {
+  const MonoTime here = system_clock().mono();
+  {
+    const std::lock_guard lock(known_mutex_);
+    const bool may_trust = options_.test_clock == nullptr;
+    if (may_trust && config_ && here - config_->asked_at < kTrustConfigFor) return config_->value;
+  }
+  auto config = ask_config();
+  if (!config) return config;
+  const std::lock_guard lock(known_mutex_);
+  config_ = Known<Config>{*config, here};
+  return config;
+}
+
+Result<Config> RedisStore::ask_config() {
+  const auto reply = ask(function("config"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  const auto version = (*parts)[0].as_integer();
+  const auto document = (*parts)[1].as_text();
+  if (!version || !document) return std::unexpected(!version ? version.error() : document.error());
+  return Config{*version, std::string(*document)};
+}
+
+Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based_on_version,
+                                    std::span<const GateStep> gates, const Weights& weights) {
+  Command command = function("put_config");
+  command.add(based_on_version, document, (weights.owners.size() + 1) * 2, "*", weights.others);
+  for (const auto& [owner, weight] : weights.owners) command.add(owner, weight);
+  redis::add_gate_steps(command, gates);
+  const auto done = ask_number(command);
+  if (!done) return std::unexpected(done.error());
+  if (*done != 0) committed();
+  const std::lock_guard lock(known_mutex_);
+  config_.reset();
+  return *done != 0;
+}
+
+Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
+  const auto reply = ask(function("fsck").add(mode == FsckMode::kRepair ? "repair" : "check"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<Finding> findings;
+  for (const Reply& item : *items) {
+    const auto parts = item.as_array_of(3);
+    if (!parts) return std::unexpected(parts.error());
+    findings.push_back({std::string((*parts)[0].as_text().value_or("")),
+                        std::string((*parts)[1].as_text().value_or("")), (*parts)[2].as_integer().value_or(0) != 0});
+  }
+  if (mode == FsckMode::kRepair) committed();
+  return findings;
+}
+
+}  // namespace drover::redis

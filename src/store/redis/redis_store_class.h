@@ -1,0 +1,131 @@
+// The store over Redis as its own files see it: redis_store.cc, redis_fleet.cc.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/redis/client.h"
+#include "store/redis/library.h"
+#include "store/redis/redis_store.h"
+
+namespace drover::redis {
+
+class RedisStore final : public Store {
+ public:
+  explicit RedisStore(RedisOptions options)
+      : options_(std::move(options)),
+        library_(redis::library_name(clock_kind())),
+        key_("{" + options_.address.prefix + "}:"),
+        client_(client_options()),
+        renewals_(client_options()) {}
+  ~RedisStore() override = default;
+
+  [[nodiscard]] Status open();
+
+  Result<Time> now() override;
+  Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
+  Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
+  Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type, const std::string& key) override;
+  Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override { return relatives("dependents", parent); }
+  Result<std::vector<TaskRecord>> children(const TaskId& spawner) override { return relatives("children", spawner); }
+  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override;
+  Result<std::vector<Event>> events(std::int64_t after, int limit) override;
+  Result<std::int64_t> last_event_seq() override;
+  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
+  Result<Backlog> backlog(std::span<const Serve> serves) override;
+
+  Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
+  Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                        const std::optional<ReservedSlots>& reserved) override;
+  Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
+                                     Millis lease) override;
+  Result<std::vector<bool>> note(std::span<const Note> notes) override;
+
+  Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override;
+  Result<std::vector<GateState>> gates() override { return gate_states(function("gates")); }
+  Result<int> wake_gates() override;
+  Result<std::optional<Standing>> standing(const TaskId& id) override;
+  Result<std::vector<QueueCounts>> queues() override;
+
+  Result<std::vector<TaskRecord>> due(int limit) override { return records(function("due").add(limit)); }
+  Result<std::vector<TaskRecord>> past_deadline(int limit) override {
+    return records(function("past_deadline").add(limit));
+  }
+  Result<std::vector<TaskRecord>> lapsed(std::optional<Millis> silent_for, int limit) override;
+  Result<std::vector<TaskRecord>> cascades(int limit) override { return records(function("cascades").add(limit)); }
+  Result<std::optional<Millis>> next_wake() override;
+  Result<int> expire(const Retention& retention, int limit) override;
+
+  Status register_worker(const WorkerInfo& worker) override;
+  Status unregister_worker(const std::string& worker_id) override;
+  Result<std::vector<WorkerInfo>> workers() override;
+  Result<std::vector<std::string>> forget_workers(Millis silent_for) override;
+
+  Result<Config> config() override;
+  Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
+                          const Weights& weights) override;
+  Result<std::vector<Finding>> fsck(FsckMode mode) override;
+
+  std::uint64_t changes() override;
+  void wait_for_change(std::uint64_t seen, Millis timeout) override;
+  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;
+
+ private:
+  [[nodiscard]] redis::LibraryClock clock_kind() const {
+    return options_.test_clock != nullptr ? redis::LibraryClock::kCaller : redis::LibraryClock::kServer;
+  }
+  [[nodiscard]] redis::ClientOptions client_options() const;
+
+  // A call of one of our functions, as far as all calls are alike.
+  [[nodiscard]] Command function(std::string_view name) const;
+  // The answer; an error reply is a failure.
+  [[nodiscard]] Result<Reply> ask(const Command& command) { return ask(client_, command); }
+  [[nodiscard]] Result<Reply> ask(Client& client, const Command& command);
+  [[nodiscard]] Error failure(const Reply& error_reply);
+  // Something of the store is not as we wrote it: what follows from the tasks is made anew. Returns whether it was
+  // done.
+  bool mend(std::string_view why);
+  [[nodiscard]] Result<std::int64_t> ask_number(const Command& command);
+  [[nodiscard]] Result<std::vector<TaskRecord>> records(const Command& command);
+  // The records that can be read. The others are put apart, so that they stop nobody.
+  template <class Read>
+  [[nodiscard]] std::vector<TaskRecord> readable(std::span<const Reply> items, const Read& read);
+  [[nodiscard]] Result<std::vector<TaskRecord>> relatives(std::string_view kind, const TaskId& id);
+  [[nodiscard]] Result<std::vector<GateState>> gate_states(const Command& command);
+  [[nodiscard]] Result<std::vector<std::int64_t>> counts(const std::string& scope);
+  // With the pool made if Redis does not know it yet.
+  [[nodiscard]] Result<Reply> ask_with_pool(const Command& command, std::span<const std::string> lines);
+  [[nodiscard]] Result<Time> ask_time();
+  [[nodiscard]] Result<Config> ask_config();
+  void committed();
+
+  const RedisOptions options_;
+  const std::string library_;
+  const std::string key_;
+  Client client_;
+  Client renewals_;  // a slow batch must not cost leases
+
+  // What was asked lately, to spare a round trip before each decision.
+  template <class T>
+  struct Known {
+    T value;
+    MonoTime asked_at;
+  };
+  std::mutex known_mutex_;
+  std::optional<Known<Time>> time_;
+  std::optional<Known<Config>> config_;
+
+  std::mutex mend_mutex_;
+  std::optional<MonoTime> mended_at_;
+
+  std::mutex change_mutex_;
+  std::condition_variable changed_;
+  std::uint64_t changes_ = 1;
+  std::string last_mark_;  // of the server's, when last looked
+};
+
+}  // namespace drover::redis
