@@ -98,6 +98,19 @@ TEST_P(GatesByHand, AWaitingTaskCanBeCancelledBehindAGate) {
   EXPECT_TRUE(claim(1).empty());
 }
 
+// Names may contain "@": what waits at one gate must not be taken for what waits at another.
+TEST_P(GatesByHand, NamesThatReadAlikeTogetherAreKeptApart) {
+  enqueue({.type = "work", .queue = "c", .priority = 0, .locks = {"a@b"}});
+  const TaskId wanted = enqueue({.type = "work", .queue = "b@c", .locks = {"a"}});
+  close_gate("lock:a@b");
+  close_gate("lock:a");
+  EXPECT_TRUE(claim({{.queue = "c"}, {.queue = "b@c"}}, 10).empty());
+  open_gate("lock:a");
+  const auto claimed = claim({{.queue = "c"}, {.queue = "b@c"}}, 10);
+  ASSERT_EQ(claimed.size(), 1U);
+  EXPECT_EQ(claimed[0].task.id, wanted);
+}
+
 TEST_P(GatesByHand, LimitsHoldUntilTheyAreTakenBack) {
   enqueue_all(std::vector<TaskSpec>(10, TaskSpec{.type = "work"}));
   limit_gate("queue:work", 3);

@@ -84,7 +84,7 @@ end
 
 local function set_head(lane, parts, where, head)
   if where.gate ~= '' then
-    call('ZADD', P .. 'group:' .. where.gate .. '@' .. parts.queue .. '|' .. parts.group, head, lane)
+    call('ZADD', P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, head, lane)
     return
   end
   for _, line in ipairs(parts.lines) do
@@ -111,7 +111,7 @@ local function leave_open(lane, parts)
 end
 
 local function leave_parked(lane, parts, gate)
-  local line = gate .. '@' .. parts.queue
+  local line = gate .. '||' .. parts.queue
   leave(line, lane, parts)
   if call('EXISTS', P .. 'line:' .. line) == 0 then
     call('ZREM', P .. 'waits:' .. gate, parts.queue)
@@ -130,7 +130,7 @@ end
 local function park(lane, parts, where, gate, head, look_again)
   leave_open(lane, parts)
   local vt = virtual_times(parts) or 0
-  enter(gate .. '@' .. parts.queue, lane, parts, head, vt)
+  enter(gate .. '||' .. parts.queue, lane, parts, head, vt)
   call('ZADD', P .. 'waits:' .. gate, 0, parts.queue)
   call('ZADD', P .. 'waited', 0, gate)
   if look_again then call('ZADD', P .. 'wake', 'LT', whole(look_again), gate) end
@@ -138,7 +138,7 @@ local function park(lane, parts, where, gate, head, look_again)
 end
 
 local function wake(lane, parts, where)
-  local head = tonumber(call('ZSCORE', P .. 'group:' .. where.gate .. '@' .. parts.queue .. '|' .. parts.group, lane))
+  local head = tonumber(call('ZSCORE', P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, lane))
   leave_parked(lane, parts, where.gate)
   where.gate = ''
   enter_open(lane, parts, head)
@@ -249,7 +249,7 @@ local function wake_gate(gate, budget)
     local queue = next_queue(gate, cursor)
     if not queue or refused[queue] then break end
     cursor = queue
-    local lane = first(gate .. '@' .. queue, queue)
+    local lane = first(gate .. '||' .. queue, queue)
     local parts = parts_of(lane)
     local room, look_again, whatever_cost = gates.ask(limits, use, parts.cost)
     if room > 0 then

@@ -178,8 +178,8 @@ end
 local function waiting_lanes(name)
   local sum = 0
   for _, queue in ipairs(call('ZRANGE', P .. 'waits:' .. name, 0, -1)) do
-    for _, group in ipairs(call('ZRANGE', P .. 'line:' .. name .. '@' .. queue, 0, -1)) do
-      sum = sum + call('ZCARD', P .. 'group:' .. name .. '@' .. queue .. '|' .. group)
+    for _, group in ipairs(call('ZRANGE', P .. 'line:' .. name .. '||' .. queue, 0, -1)) do
+      sum = sum + call('ZCARD', P .. 'group:' .. name .. '||' .. queue .. '|' .. group)
     end
   end
   return sum

@@ -345,7 +345,7 @@ local function wrong_standing(lane, one)
   if not where then return 'it is not among the lanes' end
   local parts = parts_of(lane)
   if head_of(lane, where) ~= head then return 'its head is not its smallest place' end
-  local lines = where.gate ~= '' and {where.gate .. '@' .. parts.queue} or parts.lines
+  local lines = where.gate ~= '' and {where.gate .. '||' .. parts.queue} or parts.lines
   for _, line in ipairs(lines) do
     local score = call('ZSCORE', P .. 'group:' .. line .. '|' .. parts.group, lane)
     if not score or tonumber(score) ~= head then return 'it stands wrongly in line ' .. line end
@@ -368,7 +368,7 @@ local function wrong_groups(image)
       local one = image.lanes[lane]
       local where = one and where_is(lane)
       if not parts or not where then return 'a group holds ' .. lane .. ', which is no lane' end
-      local right = where.gate ~= '' and name == where.gate .. '@' .. parts.queue .. '|' .. parts.group or
+      local right = where.gate ~= '' and name == where.gate .. '||' .. parts.queue .. '|' .. parts.group or
                     where.gate == '' and (name == parts.lines[1] .. '|' .. parts.group or name == parts.lines[2] .. '|' .. parts.group)
       if not right then return 'a group holds ' .. lane .. ', which stands elsewhere' end
     end
