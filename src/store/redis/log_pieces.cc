@@ -7,33 +7,19 @@
 #include <utility>
 #include <vector>
 
+#include "store/log_piece.h"
+
 namespace drover::redis {
-namespace {
-
-constexpr std::int64_t kPieceBytesMin = 256;
-constexpr std::int64_t kPieceBytesMax = 16 << 10;
-
-// At most so many bytes, without cutting a character in two; at least one byte.
-std::size_t piece_size(std::string_view text, std::size_t bytes) {
-  if (text.size() <= bytes) return text.size();
-  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; };
-  std::size_t cut = bytes;
-  while (cut > 0 && bytes - cut < 3 && is_inside(cut)) --cut;
-  return cut == 0 || is_inside(cut) ? bytes : cut;
-}
-
-}  // namespace
-
 void add_log_pieces(Command& command, std::span<const LogChunk> chunks, std::int64_t bytes_max) {
   const std::int64_t half = std::max<std::int64_t>(1, bytes_max / 2);
-  const auto bytes = static_cast<std::size_t>(std::min(half, std::clamp(half / 8, kPieceBytesMin, kPieceBytesMax)));
+  const std::int64_t bytes = log_piece_bytes_max(half);
   std::vector<std::pair<LogStream, std::string_view>> pieces;
   for (const LogChunk& chunk : chunks) {
     std::string_view rest = chunk.text;
     while (!rest.empty()) {
-      const std::size_t size = piece_size(rest, bytes);
-      pieces.emplace_back(chunk.stream, rest.substr(0, size));
-      rest.remove_prefix(size);
+      const std::string_view piece = log_piece(rest, bytes);
+      pieces.emplace_back(chunk.stream, piece);
+      rest.remove_prefix(piece.size());
     }
   }
   command.add(pieces.size());

@@ -240,13 +240,14 @@ static Result<std::int64_t> parse_cursor(const std::optional<std::string>& curso
   std::int64_t before = 0;
   const char* end = cursor->data() + cursor->size();
   const auto [stop, error] = std::from_chars(cursor->data(), end, before);
-  if (error != std::errc{} || stop != end || before < 0) {
+  if (error != std::errc{} || stop != end || before <= 0) {
     return fail(ErrorCode::kInvalidArgument, "not a cursor: " + quoted_excerpt(*cursor));
   }
   return before;
 }
 
 Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+  if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
   const auto first = parse_cursor(cursor);
   if (!first) return std::unexpected(first.error());
   std::string states;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "embedded/sqlite.h"
+#include "store/log_piece.h"
 #include "store/sqlite/named_sql.h"
 
 namespace drover::sqlite {
@@ -16,20 +17,6 @@ constexpr std::string_view kPutTotal = named_sql(embedded::task_log_sql, "put_to
 constexpr std::string_view kInsertPiece = named_sql(embedded::task_log_sql, "insert_piece");
 constexpr std::string_view kDeletePiece = named_sql(embedded::task_log_sql, "delete_piece");
 constexpr std::string_view kPage = named_sql(embedded::task_log_sql, "page");
-
-// The tail is dropped piece by piece: small ones keep it near its half of the cap.
-constexpr std::int64_t kPieceBytesMin = 256;
-constexpr std::int64_t kPieceBytesMax = 16 << 10;
-
-// At most `bytes` of the text, without cutting a character in two; at least one byte, so that it always moves on.
-std::string_view piece_of(std::string_view text, std::int64_t bytes) {
-  auto size = static_cast<std::size_t>(bytes);
-  if (text.size() <= size) return text;
-  const auto is_inside = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; };
-  std::size_t cut = size;
-  while (cut > 0 && size - cut < 3 && is_inside(cut)) --cut;
-  return text.substr(0, cut == 0 || is_inside(cut) ? size : cut);
-}
 
 class LogAppender {
  public:
@@ -43,7 +30,7 @@ class LogAppender {
     while (!rest.empty()) {
       const bool to_head = total_.tail_number == 0 && total_.head_bytes < half_;
       const std::int64_t room = to_head ? std::min(piece_bytes_max(), half_ - total_.head_bytes) : piece_bytes_max();
-      const std::string_view piece = piece_of(rest, room);
+      const std::string_view piece = log_piece(rest, room);
       put(chunk.stream, piece, to_head);
       rest.remove_prefix(piece.size());
     }
@@ -78,9 +65,7 @@ class LogAppender {
     total_.left_out_bytes = query.integer();
   }
 
-  [[nodiscard]] std::int64_t piece_bytes_max() const {
-    return std::min(half_, std::clamp(half_ / 8, kPieceBytesMin, kPieceBytesMax));
-  }
+  [[nodiscard]] std::int64_t piece_bytes_max() const { return log_piece_bytes_max(half_); }
 
   void put(LogStream stream, std::string_view text, bool to_head) {
     const auto size = static_cast<std::int64_t>(text.size());
