@@ -18,6 +18,8 @@
 namespace drover::sqlite {
 namespace {
 
+constexpr std::string_view kIdTaken = named_sql(embedded::tasks_sql, "id_taken");
+constexpr std::string_view kSeqOf = named_sql(embedded::tasks_sql, "seq_of");
 constexpr std::string_view kSeqOfRequest = named_sql(embedded::tasks_sql, "seq_of_request");
 
 bool is_new(const Step& step) {
@@ -87,7 +89,7 @@ Applied Group::check_new(const Step& step) {
     if (!requests_.emplace(task.owner, *task.request_id).second) return Applied::kRequestTaken;
     if (transaction_.db().number(kSeqOfRequest, task.owner, *task.request_id) != 0) return Applied::kRequestTaken;
   }
-  if (find_stored(transaction_.db(), task.id)) return Applied::kIdTaken;
+  if (transaction_.db().number(kIdTaken, task.id) == 1) return Applied::kIdTaken;
   return parents_exist(step) ? Applied::kDone : Applied::kConflict;
 }
 
@@ -95,9 +97,9 @@ Applied Group::check_new(const Step& step) {
 bool Group::parents_exist(const Step& step) {
   for (const TaskId& parent : step.next.task.depends_on) {
     if (added_.contains(parent) || parents_.contains(parent)) continue;
-    const std::optional<Stored> found = find_stored(transaction_.db(), parent);
-    if (!found) return false;
-    parents_.emplace(parent, found->seq);
+    const std::int64_t seq = transaction_.db().number(kSeqOf, parent);
+    if (seq == 0) return false;
+    parents_.emplace(parent, seq);
   }
   return true;
 }
@@ -142,7 +144,7 @@ void Group::write() {
       added_[step.next.task.id] = write_new(step);
       continue;
     }
-    update_task(transaction_, stored_.at(step.next.task.id), step, std::nullopt);
+    update_task(transaction_, stored_.at(step.next.task.id), step);
     if (planted(PlantedBug::kDependentsReleasedApart)) transaction_.commit_apart(kSettleFailpoints);
   }
   // A parent may be new, too, and stand behind its child.
@@ -157,7 +159,7 @@ std::int64_t Group::write_new(const Step& step) {
   without.next.task.request_id.reset();
   const std::int64_t seq = insert_task(transaction_, without);
   transaction_.commit_apart(kEnqueueFailpoints);
-  transaction_.db().run("UPDATE task SET request_id = ?1 WHERE seq = ?2", step.next.task.request_id, seq);
+  transaction_.db().run("UPDATE body SET request_id = ?1 WHERE seq = ?2", step.next.task.request_id, seq);
   return seq;
 }
 

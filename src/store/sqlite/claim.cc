@@ -23,6 +23,7 @@ namespace {
 constexpr std::string_view kWaitingInLane = named_sql(embedded::claim_sql, "waiting_in_lane");
 constexpr std::string_view kSetAside = named_sql(embedded::claim_sql, "set_aside");
 constexpr std::string_view kScheduled = named_sql(embedded::claim_sql, "scheduled");
+constexpr std::string_view kUnlist = named_sql(embedded::tasks_sql, "unlist");
 constexpr std::string_view kLineState = named_sql(embedded::lanes_sql, "line_state");
 constexpr std::string_view kSetLineState = named_sql(embedded::lanes_sql, "set_line_state");
 constexpr std::string_view kPoolVisits = named_sql(embedded::lanes_sql, "pool_visits");
@@ -60,6 +61,30 @@ void read_state(Connection& db, ServedLine& line) {
   line.turn = query.integer();
 }
 
+struct Found {
+  std::vector<Startable> tasks;
+  std::vector<std::int64_t> unreadable;  // seqs
+  std::int64_t last_place = 0;
+};
+
+Found read_found(Statement& query) {
+  Found found;
+  while (query.step()) {
+    Startable task;
+    task.seq = query.integer();
+    found.last_place = query.integer();
+    task.held_bytes = query.integer();
+    task.last_run = query.maybe_text();
+    if (std::optional<TaskRecord> record = read_or_log(query)) {
+      task.record = *std::move(record);
+      found.tasks.push_back(std::move(task));
+    } else {
+      found.unreadable.push_back(task.seq);
+    }
+  }
+  return found;
+}
+
 // A gate that refuses a lane, and when to look again.
 struct Refusal {
   Gate* gate = nullptr;
@@ -87,8 +112,7 @@ class Claim {
   [[nodiscard]] std::int64_t how_many(const ServedLine& line, const Lane& lane, std::int64_t room);
   void take(ServedLine& line, Lane& lane, std::int64_t count);
   void note_served(ServedLine& line, const Lane& lane, std::int64_t count);
-  [[nodiscard]] std::int64_t start(std::span<const std::int64_t> seqs);
-  void start(TaskRecord record);
+  void start(std::span<const Startable> tasks);
   void plant_ignored_run_at();
 
   Transaction& transaction_;
@@ -228,20 +252,15 @@ std::int64_t Claim::how_many(const ServedLine& line, const Lane& lane, std::int6
 }
 
 void Claim::take(ServedLine& line, Lane& lane, std::int64_t count) {
-  std::vector<std::int64_t> seqs;
-  std::int64_t last_place = lane.head;
-  {
-    Statement query = db_.prepare(kWaitingInLane);
-    query.bind(lane.id, count);
-    while (query.step()) {
-      seqs.push_back(query.integer());
-      last_place = query.integer();
-    }
-  }
-  const std::int64_t taken = start(seqs);
+  Statement query = db_.prepare(kWaitingInLane);
+  const Found found = read_found(query.bind(lane.id, count));
+  query.reset();
+  start(found.tasks);
+  for (const std::int64_t seq : found.unreadable) db_.run(kSetAside, seq);
+  const auto taken = static_cast<std::int64_t>(found.tasks.size());
   if (is_reserved_against(lane)) others_taken_ += taken;
   if (taken > 0) note_served(line, lane, taken);
-  if (!remove_tasks_up_to(transaction_, lane, last_place)) return;
+  if (!remove_tasks_up_to(transaction_, lane, std::max(found.last_place, lane.head))) return;
   Refusal refusal;
   static_cast<void>(room_of_gates(lane, refusal));
   if (refusal.gate != nullptr) park_lane(transaction_, lane, *refusal.gate, refusal.look_again);
@@ -262,47 +281,26 @@ void Claim::note_served(ServedLine& line, const Lane& lane, std::int64_t count) 
   db_.run(kSetLineState, line.name, line.served, line.turn);
 }
 
-std::int64_t Claim::start(std::span<const std::int64_t> seqs) {
-  std::int64_t started = 0;
-  for (const std::int64_t seq : seqs) {
-    std::optional<TaskRecord> record = read_record(db_, seq);
-    if (record) {
-      start(*std::move(record));
-      ++started;
-    } else {
-      db_.run(kSetAside, seq);
-    }
+void Claim::start(std::span<const Startable> tasks) {
+  for (const Startable& task : tasks) {
+    const LeaseId& lease = lease_ids_[claimed_.records.size()];
+    Result<Step> step = decide(task.record, trigger::Claim{lease, request_.worker_id}, {.now = transaction_.now()});
+    CHECK_MSG(step.has_value(), "a task that stands in line cannot be claimed");
+    start_task(transaction_, task, *step, times_);
+    claimed_.records.push_back(std::move(step->next));
+    claimed_.records.back().revision = task.record.revision + 1;
   }
-  return started;
-}
-
-void Claim::start(TaskRecord record) {
-  const LeaseId& lease = lease_ids_[claimed_.records.size()];
-  Result<Step> step = decide(record, trigger::Claim{lease, request_.worker_id}, {.now = transaction_.now()});
-  CHECK_MSG(step.has_value(), "a task that stands in line cannot be claimed");
-  std::optional<Stored> stored = find_stored(db_, record.task.id);
-  CHECK(stored.has_value());
-  stored->lane.reset();  // the lane follows when all are taken
-  update_task(transaction_, *stored, *step, times_);
-  claimed_.records.push_back(std::move(step->next));
-  claimed_.records.back().revision = stored->revision + 1;
 }
 
 // A planted bug: tasks whose time has not come are taken as well.
 void Claim::plant_ignored_run_at() {
   for (const ServedLine& line : lines_) {
-    std::vector<std::int64_t> seqs;
-    {
-      Statement query = db_.prepare(kScheduled);
-      query.bind(line.line.queue, left());
-      while (query.step()) seqs.push_back(query.integer());
-    }
-    for (const std::int64_t seq : seqs) {
-      std::optional<TaskRecord> record = read_record(db_, seq);
-      if (!record) continue;
-      record->task.state = TaskState::kPending;
-      start(*std::move(record));
-    }
+    Statement query = db_.prepare(kScheduled);
+    Found found = read_found(query.bind(line.line.queue, left()));
+    query.reset();
+    for (Startable& task : found.tasks) task.record.task.state = TaskState::kPending;
+    start(found.tasks);
+    for (const Startable& task : found.tasks) db_.run(kUnlist, task.seq);
   }
 }
 

@@ -45,7 +45,7 @@ void unblock(Transaction& transaction) {
     record->unmet_parents = 1;
     const Result<Step> step = decide(*record, trigger::ParentDone{}, {.now = transaction.now()});
     CHECK(step.has_value());
-    update_task(transaction, *stored, *step, std::nullopt);
+    update_task(transaction, *stored, *step);
   }
 }
 
@@ -65,8 +65,8 @@ const std::array kChecks{
     Check{"body_missing", named_sql(embedded::fsck_sql, "find_body_missing")},
     Check{"body_orphan", named_sql(embedded::fsck_sql, "find_body_orphan"),
           named_sql(embedded::fsck_sql, "repair_body_orphan")},
-    Check{"output_orphan", named_sql(embedded::fsck_sql, "find_output_orphan"),
-          named_sql(embedded::fsck_sql, "repair_output_orphan")},
+    Check{"checkpoint_orphan", named_sql(embedded::fsck_sql, "find_checkpoint_orphan"),
+          named_sql(embedded::fsck_sql, "repair_checkpoint_orphan")},
     Check{"run_orphan", named_sql(embedded::fsck_sql, "find_run_orphan"),
           named_sql(embedded::fsck_sql, "repair_run_orphan")},
     Check{"log_orphan", named_sql(embedded::fsck_sql, "find_log_orphan"),
@@ -87,12 +87,13 @@ const std::array kChecks{
           named_sql(embedded::fsck_sql, "repair_lease_missing")},
     Check{"lease_without_run", named_sql(embedded::fsck_sql, "find_lease_without_run"),
           named_sql(embedded::fsck_sql, "repair_lease_without_run")},
-    Check{"run_missing", named_sql(embedded::fsck_sql, "find_run_missing"),
-          named_sql(embedded::fsck_sql, "repair_run_missing")},
-    Check{"run_open", named_sql(embedded::fsck_sql, "find_run_open")},
     Check{"run_number_wrong", named_sql(embedded::fsck_sql, "find_run_number")},
     Check{"finish_time_wrong", named_sql(embedded::fsck_sql, "find_finish_time")},
     Check{"run_at_missing", named_sql(embedded::fsck_sql, "find_run_at_missing")},
+    Check{"index_column_wrong", named_sql(embedded::fsck_sql, "find_indexed"),
+          named_sql(embedded::fsck_sql, "repair_indexed")},
+    Check{"dedupe_index_wrong", named_sql(embedded::fsck_sql, "find_dedupe"),
+          named_sql(embedded::fsck_sql, "repair_dedupe")},
     Check{"event_gap", named_sql(embedded::fsck_sql, "find_event_gap")},
     Check{"event_state_wrong", named_sql(embedded::fsck_sql, "find_event_state")},
     Check{"parent_end_forgotten", named_sql(embedded::fsck_sql, "find_parent_end_forgotten"),
@@ -126,8 +127,7 @@ std::vector<Finding> find_damage(Connection& db) {
 
 std::vector<Finding> find_unreadable(Connection& db) {
   std::vector<Finding> findings;
-  Statement query =
-      db.prepare("SELECT task.*, body.*, output.* FROM task LEFT JOIN body USING (seq) LEFT JOIN output USING (seq)");
+  Statement query = db.prepare("SELECT * FROM record");
   while (query.step()) {
     try {
       static_cast<void>(read_all(query));

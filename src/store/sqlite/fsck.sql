@@ -21,9 +21,9 @@ CREATE TEMP VIEW IF NOT EXISTS true_dependency AS
 -- completed. cascading: parents whose end may have been counted already or not.
 CREATE TEMP VIEW IF NOT EXISTS true_parents AS
   SELECT child.seq,
-    count(*) FILTER (WHERE parent.state < 5 OR (parent.state > 5 AND child.on_parent_failure <> 'run')) AS unmet,
-    count(*) FILTER (WHERE parent.cascade_due = 1) AS cascading
-  FROM task AS child LEFT JOIN dependency ON dependency.child = child.seq LEFT JOIN task AS parent ON parent.seq = dependency.parent
+    count(*) FILTER (WHERE parent.state < 5 OR (parent.state > 5 AND on_parent_failure <> 'run')) AS unmet,
+    count(*) FILTER (WHERE parent.cascade_at IS NOT NULL) AS cascading
+  FROM task AS child JOIN body ON body.seq = child.seq LEFT JOIN dependency ON dependency.child = child.seq LEFT JOIN task AS parent ON parent.seq = dependency.parent
   WHERE child.state = 0 GROUP BY child.seq;
 
 CREATE TEMP VIEW IF NOT EXISTS true_log_total AS
@@ -40,24 +40,37 @@ CREATE TEMP VIEW IF NOT EXISTS true_held AS
       + coalesce(length(CAST(traceparent AS BLOB)), 0) + coalesce(length(CAST(fallback_result AS BLOB)), 0)
       + coalesce(length(CAST(tags AS BLOB)), 0) + coalesce(length(depends_on), 0)
       FROM body WHERE body.seq = task.seq), 0)
-    + coalesce((SELECT coalesce(length(CAST(checkpoint AS BLOB)), 0) + coalesce(length(CAST(result AS BLOB)), 0)
-      FROM output WHERE output.seq = task.seq), 0)
+    + coalesce((SELECT length(CAST(checkpoint AS BLOB)) FROM checkpoint WHERE checkpoint.seq = task.seq), 0)
+    + coalesce(length(CAST(result AS BLOB)), 0)
     + coalesce((SELECT sum(head_bytes + tail_bytes) FROM log_total WHERE log_total.seq = task.seq), 0) AS bytes
   FROM task;
 
 CREATE TEMP VIEW IF NOT EXISTS true_counts AS
   SELECT 'all' AS scope, state, count(*) AS tasks, sum(held_bytes) AS bytes FROM task GROUP BY state
   UNION ALL
-  SELECT 'owner:' || owner, state, count(*), sum(held_bytes) FROM task GROUP BY owner, state
+  SELECT 'owner:' || owner, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq) GROUP BY owner, state
   UNION ALL
-  SELECT 'queue:' || queue, state, count(*), sum(held_bytes) FROM task GROUP BY queue, state
+  SELECT 'queue:' || queue, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq) GROUP BY queue, state
   UNION ALL
-  SELECT 'line:' || queue || '|' || type, state, count(*), sum(held_bytes) FROM task GROUP BY queue, type, state;
+  SELECT 'line:' || queue || '|' || type, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq)
+  GROUP BY queue, type, state;
+
+CREATE TEMP VIEW IF NOT EXISTS waiting AS
+  SELECT task.seq, queue || '|' || priority || '|' || owner || '|' || type || '|' || cost || '|' || gates AS name,
+    queue, priority AS rank, owner, type, cost, gates, place
+  FROM task JOIN body USING (seq) WHERE state IN (2, 4);
 
 CREATE TEMP VIEW IF NOT EXISTS true_lane AS
-  SELECT queue || '|' || priority || '|' || owner || '|' || type || '|' || cost || '|' || gates AS name,
-    queue, priority AS rank, owner, type, cost, gates, min(place) AS head
-  FROM task WHERE state IN (2, 4) GROUP BY queue, priority, owner, type, cost, gates;
+  SELECT name, queue, rank, owner, type, cost, gates, min(place) AS head FROM waiting GROUP BY name;
+
+-- The columns that indexes go by.
+CREATE TEMP VIEW IF NOT EXISTS true_indexed AS
+  SELECT seq, iif(state = 1, run_at, NULL) AS due_at, iif(state < 5, deadline_at, NULL) AS late_at,
+    iif(cascade_at IS NULL, NULL, finished_at) AS cascade_at, iif(state IN (2, 3, 5), NULL, state) AS listed_state
+  FROM task;
+
+CREATE TEMP VIEW IF NOT EXISTS true_dedupe AS
+  SELECT owner, type, dedupe_key, seq FROM body JOIN task USING (seq) WHERE dedupe_key IS NOT NULL AND state < 5;
 
 CREATE TEMP VIEW IF NOT EXISTS true_group AS
   SELECT queue AS line, rank, owner, queue FROM lane WHERE parked_at IS NULL
@@ -74,11 +87,11 @@ SELECT NULL, 'body ' || seq || ' without a task' FROM body WHERE NOT EXISTS (SEL
 -- name: repair_body_orphan
 DELETE FROM body WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = body.seq);
 
--- name: find_output_orphan
-SELECT NULL, 'output ' || seq || ' without a task' FROM output
-WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = output.seq);
--- name: repair_output_orphan
-DELETE FROM output WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = output.seq);
+-- name: find_checkpoint_orphan
+SELECT NULL, 'checkpoint of ' || seq || ' without a task' FROM checkpoint
+WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = checkpoint.seq);
+-- name: repair_checkpoint_orphan
+DELETE FROM checkpoint WHERE NOT EXISTS (SELECT 1 FROM task WHERE task.seq = checkpoint.seq);
 
 -- name: find_run_orphan
 SELECT NULL, 'run ' || run || ' of ' || seq || ' without a task' FROM run
@@ -138,12 +151,12 @@ WHERE dependents < (SELECT count(*) FROM dependency WHERE dependency.parent = ta
 
 -- name: find_children_count
 SELECT id, 'counts ' || children || ' children and has more' FROM task
-WHERE children < (SELECT count(*) FROM task AS child WHERE child.parent_id = task.id);
+WHERE children < (SELECT count(*) FROM body AS child WHERE child.parent_id = task.id);
 -- name: repair_children_count
-UPDATE task SET children = (SELECT count(*) FROM task AS child WHERE child.parent_id = task.id), revision = revision + 1
-WHERE children < (SELECT count(*) FROM task AS child WHERE child.parent_id = task.id);
+UPDATE task SET children = (SELECT count(*) FROM body AS child WHERE child.parent_id = task.id), revision = revision + 1
+WHERE children < (SELECT count(*) FROM body AS child WHERE child.parent_id = task.id);
 
--- A running task has a lease with its times, a worker and an open entry in its history; no other has any of them.
+-- A running task has a lease with its times, and a worker; no other has a lease.
 -- name: find_lease_missing
 SELECT id, 'running without a lease' FROM task
 WHERE state = 3 AND (lease IS NULL OR lease_until_mono IS NULL OR lease_renewed_mono IS NULL OR worker_id IS NULL);
@@ -160,21 +173,30 @@ WHERE state <> 3 AND (lease IS NOT NULL OR lease_until_mono IS NOT NULL OR lease
 UPDATE task SET lease = NULL, lease_until_mono = NULL, lease_renewed_mono = NULL, revision = revision + 1
 WHERE state <> 3 AND (lease IS NOT NULL OR lease_until_mono IS NOT NULL OR lease_renewed_mono IS NOT NULL);
 
--- name: find_run_missing
-SELECT id, 'running, but run ' || run || ' is not open in its history' FROM task
-WHERE state = 3 AND NOT EXISTS (SELECT 1 FROM run WHERE run.seq = task.seq AND run.run = task.run AND run.ended_at IS NULL);
--- name: repair_run_missing
-INSERT OR REPLACE INTO run (seq, run, generation, worker_id, started_at, outcome)
-  SELECT seq, run, generation, coalesce(worker_id, ''), coalesce(started_at, created_at), '' FROM task
-  WHERE state = 3 AND NOT EXISTS (SELECT 1 FROM run WHERE run.seq = task.seq AND run.run = task.run AND run.ended_at IS NULL);
-
--- name: find_run_open
-SELECT task.id, 'run ' || run.run || ' is open, but the task does not run it' FROM run JOIN task USING (seq)
-WHERE run.ended_at IS NULL AND NOT (task.state = 3 AND task.run = run.run);
-
 -- name: find_run_number
 SELECT task.id, 'has run ' || max(run.run) || ' in its history, but counts ' || task.run FROM task JOIN run USING (seq)
-GROUP BY task.seq HAVING max(run.run) > task.run;
+GROUP BY task.seq HAVING max(run.run) > task.run
+UNION ALL
+SELECT id, 'had its last run without a number of its own' FROM task
+WHERE last_run IS NOT NULL AND (NOT json_valid(last_run) OR coalesce(json_extract(last_run, '$[0]'), -1) NOT BETWEEN 1 AND run
+  OR EXISTS (SELECT 1 FROM run WHERE run.seq = task.seq AND run.run >= json_extract(last_run, '$[0]')));
+
+-- name: find_indexed
+SELECT id, 'is not indexed as its state says' FROM task JOIN true_indexed USING (seq)
+WHERE task.due_at IS NOT true_indexed.due_at OR task.late_at IS NOT true_indexed.late_at
+  OR task.cascade_at IS NOT true_indexed.cascade_at OR task.listed_state IS NOT true_indexed.listed_state;
+-- name: repair_indexed
+UPDATE task SET (due_at, late_at, cascade_at, listed_state) =
+  (SELECT due_at, late_at, cascade_at, listed_state FROM true_indexed AS should WHERE should.seq = task.seq);
+
+-- name: find_dedupe
+SELECT (SELECT id FROM task WHERE task.seq = d.seq), 'is found by a dedupe key wrongly, or is not found'
+FROM (SELECT * FROM (SELECT owner, type, dedupe_key, seq FROM true_dedupe EXCEPT SELECT owner, type, dedupe_key, seq FROM dedupe_open)
+      UNION ALL
+      SELECT * FROM (SELECT owner, type, dedupe_key, seq FROM dedupe_open EXCEPT SELECT owner, type, dedupe_key, seq FROM true_dedupe)) d;
+-- name: repair_dedupe
+DELETE FROM dedupe_open;
+INSERT INTO dedupe_open (owner, type, dedupe_key, seq) SELECT owner, type, dedupe_key, seq FROM true_dedupe;
 
 -- name: find_finish_time
 SELECT id, 'is finished without a time, or has one without being finished' FROM task
@@ -188,7 +210,7 @@ SELECT id, 'in line without a place' FROM task WHERE state IN (2, 4) AND place <
 
 -- name: find_place_twice
 SELECT id, 'at place ' || place || ' with another' FROM task WHERE state IN (2, 4) AND place > 0
-GROUP BY queue, priority, place HAVING count(*) > 1;
+GROUP BY place HAVING count(*) > 1;
 
 -- name: find_sequence
 SELECT NULL, 'numbers in use are ahead of the last one given out' FROM sequence
@@ -220,20 +242,20 @@ SELECT id, 'blocked, although all its parents are done' FROM task JOIN true_pare
 
 -- name: find_parent_end_forgotten
 SELECT child.id, 'still blocked, although a parent ended without completing'
-FROM task AS child JOIN dependency ON dependency.child = child.seq JOIN task AS parent ON parent.seq = dependency.parent
-WHERE child.state = 0 AND child.on_parent_failure <> 'run' AND parent.state > 5 AND parent.cascade_due = 0
+FROM task AS child JOIN body ON body.seq = child.seq JOIN dependency ON dependency.child = child.seq
+  JOIN task AS parent ON parent.seq = dependency.parent
+WHERE child.state = 0 AND on_parent_failure <> 'run' AND parent.state > 5 AND parent.cascade_at IS NULL
 GROUP BY child.seq;
 -- name: repair_parent_end_forgotten
 -- The sweeper of cascades does the rest.
-UPDATE task SET cascade_due = 1, revision = revision + 1
-WHERE state > 5 AND cascade_due = 0 AND EXISTS (
-  SELECT 1 FROM dependency JOIN task AS child ON child.seq = dependency.child
-  WHERE dependency.parent = task.seq AND child.state = 0 AND child.on_parent_failure <> 'run');
+UPDATE task SET cascade_at = finished_at, revision = revision + 1
+WHERE state > 5 AND cascade_at IS NULL AND EXISTS (
+  SELECT 1 FROM dependency JOIN task AS child ON child.seq = dependency.child JOIN body ON body.seq = child.seq
+  WHERE dependency.parent = task.seq AND child.state = 0 AND on_parent_failure <> 'run');
 
 -- name: find_lane_of_task
-SELECT task.id, 'waits, but not in the lane of its name' FROM task LEFT JOIN lane ON lane.id = task.lane
-WHERE state IN (2, 4) AND lane.name IS NOT
-  (task.queue || '|' || task.priority || '|' || task.owner || '|' || task.type || '|' || task.cost || '|' || task.gates)
+SELECT task.id, 'waits, but not in the lane of its name' FROM waiting JOIN task USING (seq) LEFT JOIN lane ON lane.id = task.lane
+WHERE lane.name IS NOT waiting.name
 UNION ALL
 SELECT id, 'stands in a lane, but does not wait' FROM task WHERE state NOT IN (2, 4) AND lane IS NOT NULL;
 
@@ -253,8 +275,7 @@ WHERE parked_at NOT IN ('all', 'queue:' || queue, 'type:' || type, 'owner:' || o
 DELETE FROM lane;
 INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head)
   SELECT name, queue, rank, owner, type, cost, gates, head FROM true_lane;
-UPDATE task SET lane = CASE WHEN state IN (2, 4) THEN
-  (SELECT id FROM lane WHERE lane.name = task.queue || '|' || task.priority || '|' || task.owner || '|' || task.type || '|' || task.cost || '|' || task.gates) END
+UPDATE task SET lane = (SELECT lane.id FROM waiting JOIN lane USING (name) WHERE waiting.seq = task.seq)
 WHERE state IN (2, 4) OR lane IS NOT NULL;
 
 -- name: find_line

@@ -26,12 +26,12 @@ SELECT name FROM gate WHERE name GLOB 'owner:*' AND name <> 'owner:*'
 UNION
 SELECT DISTINCT parked_at FROM lane WHERE parked_at GLOB 'owner:*'
 UNION
-SELECT DISTINCT 'owner:' || owner FROM task INDEXED BY task_leased WHERE state = 3;
+SELECT DISTINCT 'owner:' || owner FROM task INDEXED BY task_leased CROSS JOIN body USING (seq) WHERE lease_until_mono IS NOT NULL;
 
 -- name: count_running
 -- Inputs: gate, time. Result: how many running tasks, started then or later, have the gate.
-SELECT count(*) FROM task INDEXED BY task_leased
-WHERE state = 3 AND started_at >= ?2
+SELECT count(*) FROM task INDEXED BY task_leased CROSS JOIN body USING (seq)
+WHERE lease_until_mono IS NOT NULL AND state = 3 AND started_at >= ?2
   AND (?1 IN ('all', 'queue:' || queue, 'type:' || type, 'owner:' || owner) OR instr(',' || gates || ',', ',' || ?1 || ',') > 0);
 
 -- name: in_use
@@ -40,13 +40,14 @@ SELECT name FROM gate
 UNION
 SELECT 'all'
 UNION
-SELECT DISTINCT 'queue:' || queue FROM task WHERE state = 3
+SELECT DISTINCT 'queue:' || queue FROM task JOIN body USING (seq) WHERE state = 3
 UNION
-SELECT DISTINCT 'type:' || type FROM task WHERE state = 3
+SELECT DISTINCT 'type:' || type FROM task JOIN body USING (seq) WHERE state = 3
 UNION
-SELECT DISTINCT 'owner:' || owner FROM task WHERE state = 3
+SELECT DISTINCT 'owner:' || owner FROM task JOIN body USING (seq) WHERE state = 3
 UNION
-SELECT DISTINCT value FROM task, json_each('["' || replace(gates, ',', '","') || '"]') WHERE state = 3 AND gates <> '';
+SELECT DISTINCT value FROM task JOIN body USING (seq), json_each('["' || replace(gates, ',', '","') || '"]')
+WHERE state = 3 AND gates <> '';
 
 -- name: next_wake
 -- Result: when the first gate is to be looked at.

@@ -12,7 +12,7 @@ UPDATE worker SET last_beat_at = ?1, last_beat_mono = ?2 WHERE id = ?3;
 
 -- name: live
 -- Inputs: task id, lease. Result: the task's seq and the columns of its events, if the lease is live.
-SELECT seq, type, queue, owner, run, generation FROM task WHERE id = ?1 AND lease = ?2 AND state = 3;
+SELECT task.seq, type, queue, owner, run, generation FROM task JOIN body USING (seq) WHERE id = ?1 AND lease = ?2 AND state = 3;
 
 -- name: put_progress
 -- Inputs: percent, text, seq. Writes: task.
@@ -20,11 +20,11 @@ UPDATE task SET progress_percent = ?1, progress_message = ?2 WHERE seq = ?3;
 
 -- name: checkpoint_bytes
 -- Inputs: seq. Result: the size of the stored checkpoint.
-SELECT length(CAST(checkpoint AS BLOB)) FROM output WHERE seq = ?1;
+SELECT length(CAST(checkpoint AS BLOB)) FROM checkpoint WHERE seq = ?1;
 
 -- name: put_checkpoint
--- Inputs: seq, checkpoint. Writes: output.
-INSERT INTO output (seq, checkpoint) VALUES (?1, ?2) ON CONFLICT (seq) DO UPDATE SET checkpoint = excluded.checkpoint;
+-- Inputs: seq, checkpoint. Writes: checkpoint.
+INSERT INTO checkpoint (seq, checkpoint) VALUES (?1, ?2) ON CONFLICT (seq) DO UPDATE SET checkpoint = excluded.checkpoint;
 
 -- name: add_held_bytes
 -- Inputs: by how much what the task holds has grown, seq. Writes: task.

@@ -1,16 +1,181 @@
--- From schema 2 to 3. Purpose: lanes and gates (docs/internals/lanes-and-gates.md), dedupe keys, counts of queues. Inputs:
--- schema 2. Result: none. Writes: the tables of lanes and gates, filled from task; columns of task and sequence; counts.
+-- From schema 2 to 3. Purpose: lanes and gates (docs/internals/lanes-and-gates.md), dedupe keys, counts of queues; and less
+-- to write per step: what never changes moves from task to body, a result and the last run stand in the task's row, indexes
+-- go by columns of their own. Inputs: schema 2. Result: none. Writes: every table of tasks and runs, counts.
+
+DROP INDEX task_request;
+DROP INDEX task_ready;
+DROP INDEX task_scheduled;
+DROP INDEX task_leased;
+DROP INDEX task_deadline;
+DROP INDEX task_finished;
+DROP INDEX task_by_state;
+DROP INDEX task_cascade;
+DROP INDEX task_children;
+ALTER TABLE task RENAME TO old_task;
+ALTER TABLE body RENAME TO old_body;
+ALTER TABLE run RENAME TO old_run;
 
 ALTER TABLE sequence ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;  -- of lines, see line_state
 ALTER TABLE sequence ADD COLUMN gate INTEGER NOT NULL DEFAULT 0;  -- revisions of gates
 
--- fixed at enqueue
-ALTER TABLE task ADD COLUMN dedupe_key TEXT;
-ALTER TABLE task ADD COLUMN dedupe TEXT;
-ALTER TABLE task ADD COLUMN cost INTEGER NOT NULL DEFAULT 1;
-ALTER TABLE task ADD COLUMN gates TEXT NOT NULL DEFAULT '';  -- its own, joined by commas
--- the store's own
-ALTER TABLE task ADD COLUMN lane INTEGER;  -- set while it waits in one
+-- What moves: written by every step. Rows of task and body are the truth; everything else can be rebuilt from them.
+CREATE TABLE task (
+  seq INTEGER PRIMARY KEY,  -- from sequence
+  id BLOB NOT NULL UNIQUE,
+  state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 7),
+  priority INTEGER NOT NULL,
+  run_at INTEGER,
+  started_at INTEGER,
+  finished_at INTEGER,
+  deadline_at INTEGER,
+  run INTEGER NOT NULL,
+  attempts INTEGER NOT NULL,
+  stalls INTEGER NOT NULL,
+  defers INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  timeout_ms INTEGER NOT NULL,
+  progress_percent INTEGER,
+  progress_message TEXT,
+  worker_id TEXT,
+  cancel_requested_at INTEGER,
+  cancel_reason TEXT,
+  fallback INTEGER NOT NULL,
+  error_class TEXT,
+  error_message TEXT,
+  exit_code INTEGER,
+  revision INTEGER NOT NULL,
+  lease BLOB,
+  lease_beats INTEGER NOT NULL,
+  unmet_parents INTEGER NOT NULL,
+  dependents INTEGER NOT NULL,
+  children INTEGER NOT NULL,
+  ended_by BLOB,
+  place INTEGER NOT NULL,
+  held_bytes INTEGER NOT NULL,  -- by its body, result, checkpoint and log
+  -- What indexes go by: null where the task is not in the index, so that a step only touches those that it moves.
+  lane INTEGER,                 -- in which it waits
+  lease_until_mono INTEGER,     -- while it runs
+  lease_renewed_mono INTEGER,
+  due_at INTEGER,               -- run_at, while it is scheduled
+  late_at INTEGER,              -- deadline_at, until it ends
+  cascade_at INTEGER,           -- finished_at, while dependents are left to deal with
+  listed_state INTEGER,         -- the state, but for pending, running and completed, which are too many
+  -- Of any size.
+  last_run TEXT,                -- the run that ended last, packed; earlier ones are in table run
+  result TEXT
+) STRICT;
+
+INSERT INTO task
+  SELECT seq, id, state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation,
+    timeout_ms, progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class,
+    error_message, exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, place, held_bytes,
+    NULL, lease_until_mono, lease_renewed_mono, iif(state = 1, run_at, NULL), iif(state < 5, deadline_at, NULL),
+    iif(cascade_due = 1, finished_at, NULL), iif(state IN (2, 3, 5), NULL, state), NULL, output.result
+  FROM old_task LEFT JOIN output USING (seq) ORDER BY seq;
+
+CREATE INDEX task_leased ON task (lease_until_mono) WHERE lease_until_mono IS NOT NULL;
+CREATE INDEX task_scheduled ON task (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX task_deadline ON task (late_at) WHERE late_at IS NOT NULL;
+CREATE INDEX task_finished ON task (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX task_cascade ON task (cascade_at) WHERE cascade_at IS NOT NULL;
+CREATE INDEX task_by_state ON task (listed_state) WHERE listed_state IS NOT NULL;
+
+-- What a task was given: written once, but for the payload, which may be replaced before it starts.
+CREATE TABLE body (
+  seq INTEGER PRIMARY KEY,
+  type TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  parent_id BLOB,
+  request_id TEXT,
+  request_hash TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  retry TEXT NOT NULL,
+  on_parent_failure TEXT NOT NULL,
+  at_most_once INTEGER NOT NULL,
+  depth INTEGER NOT NULL,
+  deadline_ms INTEGER,
+  max_attempts INTEGER NOT NULL,
+  max_stalls INTEGER NOT NULL,
+  max_defers INTEGER NOT NULL,
+  idle_timeout_ms INTEGER NOT NULL,
+  dedupe_key TEXT,
+  dedupe TEXT,
+  cost INTEGER NOT NULL,
+  gates TEXT NOT NULL,  -- its own, joined by commas
+  payload TEXT,
+  prompt TEXT,
+  system_prompt TEXT,
+  model TEXT,
+  agent_id TEXT,
+  source TEXT,
+  traceparent TEXT,
+  fallback_result TEXT,
+  tags TEXT,        -- a JSON array of names; table tag is its index
+  depends_on BLOB   -- ids, 16 bytes each; table dependency is its index
+) STRICT;
+
+INSERT INTO body
+  SELECT seq, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure, at_most_once,
+    depth, deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, NULL, NULL, 1, '', payload, prompt,
+    system_prompt, model, agent_id, source, traceparent, fallback_result, tags, depends_on
+  FROM old_task LEFT JOIN old_body USING (seq) ORDER BY seq;
+
+CREATE UNIQUE INDEX body_request ON body (owner, request_id) WHERE request_id IS NOT NULL;
+CREATE INDEX body_children ON body (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX body_dedupe ON body (owner, type, dedupe_key) WHERE dedupe_key IS NOT NULL;
+
+-- Tasks with a dedupe key that have not ended.
+CREATE TABLE dedupe_open (
+  owner TEXT NOT NULL,
+  type TEXT NOT NULL,
+  dedupe_key TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (owner, type, dedupe_key, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checkpoint (
+  seq INTEGER PRIMARY KEY,
+  checkpoint TEXT NOT NULL
+) STRICT;
+
+INSERT INTO checkpoint SELECT seq, checkpoint FROM output WHERE checkpoint IS NOT NULL;
+DROP TABLE output;
+
+-- Runs that ended before the last one.
+CREATE TABLE run (
+  seq INTEGER NOT NULL,  -- of the task
+  run INTEGER NOT NULL,
+  packed TEXT NOT NULL,  -- as task.last_run
+  PRIMARY KEY (seq, run)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO run
+  SELECT seq, run, json_array(run, generation, worker_id, started_at, ended_at, outcome, error_class, error_message, exit_code, note)
+  FROM old_run WHERE ended_at IS NOT NULL;
+
+DROP TABLE old_run;
+DROP TABLE old_body;
+DROP TABLE old_task;
+
+-- A task without its texts, and a whole one. The order of columns is that of record_row.cc.
+CREATE VIEW head AS
+  SELECT task.seq, task.id, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure,
+    at_most_once, depth, deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates,
+    state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
+    progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message,
+    exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, cascade_at, place
+  FROM task JOIN body ON body.seq = task.seq;
+
+CREATE VIEW record AS
+  SELECT task.seq, task.id, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure,
+    at_most_once, depth, deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates,
+    state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
+    progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message,
+    exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, cascade_at, place,
+    payload, prompt, system_prompt, model, agent_id, source, traceparent, fallback_result, tags, depends_on, checkpoint, result,
+    held_bytes, last_run, lane
+  FROM task JOIN body ON body.seq = task.seq LEFT JOIN checkpoint ON checkpoint.seq = task.seq;
 
 -- The waiting tasks that are equal to the scheduler. A row is there while a task has its id.
 CREATE TABLE lane (
@@ -34,12 +199,12 @@ CREATE INDEX lane_parked ON lane (parked_at, queue, rank, owner, head) WHERE par
 
 INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head)
   SELECT queue || '|' || priority || '|' || owner || '|' || type || '|1|', queue, priority, owner, type, 1, '', min(place)
-  FROM task WHERE state IN (2, 4) GROUP BY queue, priority, owner, type;
+  FROM task JOIN body USING (seq) WHERE state IN (2, 4) GROUP BY queue, priority, owner, type;
 UPDATE task SET lane = (
-    SELECT id FROM lane WHERE name = task.queue || '|' || task.priority || '|' || task.owner || '|' || task.type || '|1|')
+    SELECT lane.id FROM body JOIN lane ON lane.name = body.queue || '|' || task.priority || '|' || body.owner || '|' || body.type || '|1|'
+    WHERE body.seq = task.seq)
   WHERE state IN (2, 4);
 
-DROP INDEX task_ready;
 CREATE INDEX task_ready ON task (lane, place) WHERE lane IS NOT NULL;
 
 -- The lanes of one owner and rank in a line, which is one of: queue; queue|type; gate||queue for those parked there.
@@ -106,11 +271,9 @@ CREATE TABLE gate (
 
 CREATE INDEX gate_wake ON gate (wake_at, name) WHERE wake_at IS NOT NULL;
 
-CREATE INDEX task_dedupe ON task (owner, type, dedupe_key) WHERE dedupe_key IS NOT NULL;
-CREATE INDEX task_dedupe_open ON task (owner, type, dedupe_key) WHERE dedupe_key IS NOT NULL AND state < 5;
-
 -- Scopes of counts are now also 'queue:NAME' and 'line:QUEUE|TYPE'.
 INSERT INTO counts (scope, state, tasks, bytes)
-  SELECT 'queue:' || queue, state, count(*), sum(held_bytes) FROM task GROUP BY queue, state
+  SELECT 'queue:' || queue, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq) GROUP BY queue, state
   UNION ALL
-  SELECT 'line:' || queue || '|' || type, state, count(*), sum(held_bytes) FROM task GROUP BY queue, type, state;
+  SELECT 'line:' || queue || '|' || type, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq)
+  GROUP BY queue, type, state;

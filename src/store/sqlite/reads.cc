@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "embedded/sqlite.h"
@@ -15,16 +16,21 @@ namespace drover::sqlite {
 namespace {
 
 constexpr std::string_view kReadHead = named_sql(embedded::tasks_sql, "read_head");
-constexpr std::string_view kReadAll = named_sql(embedded::tasks_sql, "read_all");
-constexpr std::string_view kReadAllBySeq = named_sql(embedded::tasks_sql, "read_all_by_seq");
+constexpr std::string_view kReadRecord = named_sql(embedded::tasks_sql, "read_record");
+constexpr std::string_view kReadRecordBySeq = named_sql(embedded::tasks_sql, "read_record_by_seq");
 constexpr std::string_view kDependents = named_sql(embedded::reads_sql, "dependents");
 constexpr std::string_view kChildren = named_sql(embedded::reads_sql, "children");
 constexpr std::string_view kRequest = named_sql(embedded::reads_sql, "request");
-constexpr std::string_view kRuns = named_sql(embedded::reads_sql, "runs");
+constexpr std::string_view kLatestRuns = named_sql(embedded::reads_sql, "latest_runs");
+constexpr std::string_view kEarlierRuns = named_sql(embedded::reads_sql, "earlier_runs");
 constexpr std::string_view kEvents = named_sql(embedded::reads_sql, "events");
 constexpr std::string_view kLastEventSeq = named_sql(embedded::reads_sql, "last_event_seq");
 constexpr std::string_view kList = named_sql(embedded::reads_sql, "list");
 constexpr std::string_view kListByState = named_sql(embedded::reads_sql, "list_by_state");
+constexpr std::string_view kListPending = named_sql(embedded::reads_sql, "list_pending");
+constexpr std::string_view kListRunning = named_sql(embedded::reads_sql, "list_running");
+constexpr std::string_view kListCompleted = named_sql(embedded::reads_sql, "list_completed");
+constexpr std::string_view kCount = named_sql(embedded::transaction_sql, "count");
 constexpr std::string_view kListByTag = named_sql(embedded::reads_sql, "list_by_tag");
 constexpr std::string_view kListByParent = named_sql(embedded::reads_sql, "list_by_parent");
 constexpr std::string_view kBacklog = named_sql(embedded::reads_sql, "backlog");
@@ -36,6 +42,7 @@ constexpr std::string_view kUnfinishedWithKey = named_sql(embedded::reads_sql, "
 
 constexpr std::int64_t kPageBytesMax = 16 << 20;
 constexpr int kUnfinishedMax = 16;
+constexpr std::int64_t kSortMax = 10'000;
 constexpr std::string_view kQueueScope = "queue:";
 
 std::int64_t state_bits(const std::vector<TaskState>& states) {
@@ -65,10 +72,36 @@ void read_seqs(Statement& query, std::vector<std::int64_t>& seqs) {
   while (query.step()) seqs.push_back(query.integer());
 }
 
+// Tasks of some states are found by an index and put in order, while that is less work than to go through all.
+bool is_quick_to_sort(Connection& db, TaskState state) {
+  return is_listed(state) || db.number(kCount, "all", static_cast<int>(state)) <= kSortMax;
+}
+
+std::string_view list_of_state(TaskState state) {
+  switch (state) {
+    case TaskState::kPending:
+      return kListPending;
+    case TaskState::kRunning:
+      return kListRunning;
+    case TaskState::kCompleted:
+      return kListCompleted;
+    case TaskState::kBlocked:
+    case TaskState::kScheduled:
+    case TaskState::kStalled:
+    case TaskState::kFailed:
+    case TaskState::kCancelled:
+      return kListByState;
+  }
+  CHECK(false);
+}
+
 // The seqs of the page, newest first, by the index that narrows the search most.
 std::vector<std::int64_t> list_seqs(Connection& db, const TaskFilter& filter, std::int64_t before, int limit) {
   std::vector<std::int64_t> seqs;
-  if (filter.parent_id || filter.tag || filter.states.empty()) {
+  const std::set<TaskState> states(filter.states.begin(), filter.states.end());
+  const bool goes_by_state =
+      !states.empty() && std::ranges::all_of(states, [&](TaskState state) { return is_quick_to_sort(db, state); });
+  if (filter.parent_id || filter.tag || !goes_by_state) {
     Statement query = db.prepare(filter.parent_id ? kListByParent : filter.tag ? kListByTag : kList);
     bind_filter(query, filter, before, limit);
     if (filter.parent_id) query.bind(*filter.parent_id);
@@ -76,10 +109,10 @@ std::vector<std::int64_t> list_seqs(Connection& db, const TaskFilter& filter, st
     read_seqs(query, seqs);
     return seqs;
   }
-  for (const TaskState state : std::set(filter.states.begin(), filter.states.end())) {
-    Statement query = db.prepare(kListByState);
+  for (const TaskState state : states) {
+    Statement query = db.prepare(list_of_state(state));
     bind_filter(query, filter, before, limit);
-    query.bind(static_cast<int>(state));
+    if (is_listed(state)) query.bind(static_cast<int>(state));
     read_seqs(query, seqs);
   }
   std::ranges::sort(seqs, std::greater());
@@ -103,39 +136,29 @@ Event read_event(Statement& row) {
   return event;
 }
 
-RunSummary read_run(Statement& row) {
-  RunSummary run;
-  run.run = row.small();
-  run.generation = row.small();
-  run.worker_id = row.text();
-  run.started_at = row.time();
-  run.ended_at = row.maybe_time();
-  run.outcome = row.text();
-  run.error = read_error(row);
-  run.exit_code = row.maybe_small();
-  run.note = row.maybe_text();
-  return run;
-}
-
 void log_unreadable(const SqliteFailure& failure) {
   log_error("store", "a task's record is unreadable and is left out", {{"why", failure.what()}});
 }
 
 }  // namespace
 
-std::optional<TaskRecord> read_record(Connection& db, std::int64_t seq) {
-  Statement query = db.prepare(kReadAllBySeq);
-  if (!query.bind(seq).step()) return std::nullopt;
+std::optional<TaskRecord> read_or_log(Statement& row) {
   try {
-    return read_all(query);
+    return read_all(row);
   } catch (const SqliteFailure& failure) {
     log_unreadable(failure);
     return std::nullopt;
   }
 }
 
+std::optional<TaskRecord> read_record(Connection& db, std::int64_t seq) {
+  Statement query = db.prepare(kReadRecordBySeq);
+  if (!query.bind(seq).step()) return std::nullopt;
+  return read_or_log(query);
+}
+
 std::optional<TaskRecord> read_task(Connection& db, const TaskId& id, Parts parts) {
-  Statement query = db.prepare(parts == Parts::kAll ? kReadAll : kReadHead);
+  Statement query = db.prepare(parts == Parts::kAll ? kReadRecord : kReadHead);
   if (!query.bind(id).step()) return std::nullopt;
   return parts == Parts::kAll ? read_all(query) : read_head(query);
 }
@@ -200,10 +223,25 @@ std::vector<TaskRecord> read_children(Connection& db, const TaskId& spawner) {
 }
 
 std::vector<RunSummary> read_runs(Connection& db, const TaskId& id, int limit) {
-  Statement query = db.prepare(kRuns);
-  query.bind(id, limit);
   std::vector<RunSummary> runs;
-  while (query.step()) runs.push_back(read_run(query));
+  std::int64_t seq = 0;
+  {
+    Statement query = db.prepare(kLatestRuns);
+    if (!query.bind(id).step()) return runs;
+    seq = query.integer();
+    const bool is_running = static_cast<TaskState>(query.small()) == TaskState::kRunning;
+    RunSummary current;
+    current.run = query.small();
+    current.generation = query.small();
+    current.worker_id = query.text();
+    current.started_at = query.time();
+    if (is_running) runs.push_back(std::move(current));
+    if (const std::optional<JsonText> last = query.maybe_text()) runs.push_back(unpack_run(*last));
+  }
+  Statement query = db.prepare(kEarlierRuns);
+  query.bind(seq, limit);
+  while (query.step()) runs.push_back(unpack_run(query.text()));
+  if (std::cmp_greater(runs.size(), limit)) runs.resize(static_cast<std::size_t>(limit));
   return runs;
 }
 

@@ -31,6 +31,8 @@ namespace drover::sqlite {
 [[nodiscard]] Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,
                                             const std::optional<std::string>& cursor);
 
+// The whole record in the columns that follow; one that cannot be read is logged.
+[[nodiscard]] std::optional<TaskRecord> read_or_log(Statement& row);
 [[nodiscard]] std::optional<TaskRecord> read_record(Connection& db, std::int64_t seq);
 // Whole records in the order of seqs; one that is gone or cannot be read is left out.
 [[nodiscard]] std::vector<TaskRecord> read_records(Connection& db, std::span<const std::int64_t> seqs);

@@ -2,21 +2,24 @@
 
 -- name: dependents
 -- Inputs: the parent's id. Result: heads of the tasks that depend on it, oldest first.
-SELECT task.* FROM task JOIN dependency ON dependency.child = task.seq
-WHERE dependency.parent = (SELECT seq FROM task WHERE id = ?1) ORDER BY task.seq;
+SELECT head.* FROM dependency CROSS JOIN head ON head.seq = dependency.child
+WHERE dependency.parent = (SELECT seq FROM task WHERE id = ?1) ORDER BY dependency.child;
 
 -- name: children
 -- Inputs: the spawner's id. Result: heads of the tasks that it spawned, oldest first.
-SELECT task.* FROM task WHERE parent_id = ?1 ORDER BY seq;
+SELECT head.* FROM body INDEXED BY body_children CROSS JOIN head ON head.seq = body.seq WHERE body.parent_id = ?1 ORDER BY body.seq;
 
 -- name: request
 -- Inputs: owner, request id. Result: the task's id.
-SELECT id FROM task WHERE owner = ?1 AND request_id = ?2;
+SELECT task.id FROM body JOIN task USING (seq) WHERE owner = ?1 AND request_id = ?2;
 
--- name: runs
--- Inputs: task id, limit. Result: the columns of run but the first, newest first.
-SELECT run, generation, worker_id, started_at, ended_at, outcome, error_class, error_message, exit_code, note
-FROM run WHERE seq = (SELECT seq FROM task WHERE id = ?1) ORDER BY run DESC LIMIT ?2;
+-- name: latest_runs
+-- Inputs: task id. Result: seq, state, run, generation, worker_id, started_at, and the packed run that ended last.
+SELECT seq, state, run, generation, worker_id, started_at, last_run FROM task WHERE id = ?1;
+
+-- name: earlier_runs
+-- Inputs: seq, limit. Result: packed runs that ended before, newest first.
+SELECT packed FROM run WHERE seq = ?1 ORDER BY run DESC LIMIT ?2;
 
 -- name: events
 -- Inputs: after which seq, limit. Result: the columns of event, oldest first.
@@ -28,32 +31,40 @@ SELECT event FROM sequence;
 
 -- name: list
 -- Inputs: before which seq, limit, type, queue, owner (null: any), bit set of states. Result: seqs, newest first.
-SELECT seq FROM task
-WHERE seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5)
-  AND (1 << state) & ?6
-ORDER BY seq DESC LIMIT ?2;
+SELECT task.seq FROM task CROSS JOIN body USING (seq)
+WHERE task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
+ORDER BY task.seq DESC LIMIT ?2;
 
+-- The tasks of one state. Inputs and result: as list; list_by_state: then the state.
 -- name: list_by_state
--- Inputs: as list, then the one state. Result: as list.
-SELECT seq FROM task
-WHERE state = ?7 AND seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5)
-  AND ?6 IS NOT NULL
-ORDER BY seq DESC LIMIT ?2;
+SELECT task.seq FROM task INDEXED BY task_by_state CROSS JOIN body USING (seq)
+WHERE listed_state = ?7 AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+ORDER BY task.seq DESC LIMIT ?2;
+-- name: list_pending
+SELECT task.seq FROM task INDEXED BY task_ready CROSS JOIN body USING (seq)
+WHERE lane IS NOT NULL AND state = 2 AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+ORDER BY task.seq DESC LIMIT ?2;
+-- name: list_running
+SELECT task.seq FROM task INDEXED BY task_leased CROSS JOIN body USING (seq)
+WHERE lease_until_mono IS NOT NULL AND state = 3 AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+ORDER BY task.seq DESC LIMIT ?2;
+-- name: list_completed
+SELECT task.seq FROM task INDEXED BY task_finished CROSS JOIN body USING (seq)
+WHERE finished_at IS NOT NULL AND state = 5 AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+ORDER BY task.seq DESC LIMIT ?2;
 
 -- name: list_by_tag
 -- Inputs: as list, then the tag. Result: as list.
-SELECT task.seq FROM tag CROSS JOIN task ON task.seq = tag.seq
-WHERE tag.tag = ?7 AND tag.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4)
-  AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
+SELECT task.seq FROM tag CROSS JOIN task ON task.seq = tag.seq CROSS JOIN body ON body.seq = task.seq
+WHERE tag.tag = ?7 AND tag.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
 ORDER BY tag.seq DESC LIMIT ?2;
 
 -- name: list_by_parent
 -- Inputs: as list, then the spawner's id and a tag (null: any). Result: as list.
-SELECT seq FROM task
-WHERE parent_id = ?7 AND seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4)
-  AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
-  AND (?8 IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.tag = ?8 AND tag.seq = task.seq))
-ORDER BY seq DESC LIMIT ?2;
+SELECT task.seq FROM body INDEXED BY body_children CROSS JOIN task ON task.seq = body.seq
+WHERE parent_id = ?7 AND body.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
+  AND (?8 IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.tag = ?8 AND tag.seq = body.seq))
+ORDER BY body.seq DESC LIMIT ?2;
 
 -- name: backlog
 -- Inputs: scope of counts. Result: how many are waiting for a worker or a time, running, blocked.
@@ -71,10 +82,9 @@ SELECT lane.id, lane.parked_at, task.place FROM task JOIN lane ON lane.id = task
 
 -- name: newest_with_key
 -- Inputs: owner, type, dedupe key. Result: seq and id of the newest such task.
-SELECT seq, id FROM task INDEXED BY task_dedupe WHERE dedupe_key IS NOT NULL AND owner = ?1 AND type = ?2 AND dedupe_key = ?3
-ORDER BY seq DESC LIMIT 1;
+SELECT task.seq, task.id FROM body INDEXED BY body_dedupe CROSS JOIN task ON task.seq = body.seq
+WHERE owner = ?1 AND type = ?2 AND dedupe_key = ?3 ORDER BY body.seq DESC LIMIT 1;
 
 -- name: unfinished_with_key
 -- Inputs: owner, type, dedupe key, limit. Result: seqs of such tasks that have not ended, newest first.
-SELECT seq FROM task INDEXED BY task_dedupe_open
-WHERE dedupe_key IS NOT NULL AND state < 5 AND owner = ?1 AND type = ?2 AND dedupe_key = ?3 ORDER BY seq DESC LIMIT ?4;
+SELECT seq FROM dedupe_open WHERE owner = ?1 AND type = ?2 AND dedupe_key = ?3 ORDER BY seq DESC LIMIT ?4;

@@ -12,6 +12,8 @@
 namespace drover::sqlite {
 namespace {
 
+constexpr std::size_t kRunFields = 10;
+
 [[noreturn]] void throw_unreadable(std::string_view what, std::string_view value) {
   throw SqliteFailure(SQLITE_CORRUPT, "unreadable " + std::string(what) + ": " + std::string(value.substr(0, 100)));
 }
@@ -54,6 +56,14 @@ std::optional<Progress> read_progress(Statement& row) {
   return Progress{*percent, std::move(message).value_or("")};
 }
 
+std::optional<TaskError> read_error(Statement& row) {
+  const std::optional<std::string> error_class = row.maybe_text();
+  std::optional<std::string> message = row.maybe_text();
+  if (!error_class) return std::nullopt;
+  return TaskError{named(parse_error_class(*error_class), "error class", *error_class),
+                   std::move(message).value_or("")};
+}
+
 void read_fixed(Statement& row, TaskRecord& record) {
   Task& task = record.task;
   static_cast<void>(row.integer());  // seq
@@ -69,6 +79,15 @@ void read_fixed(Statement& row, TaskRecord& record) {
   task.on_parent_failure = read_on_parent_failure(row);
   task.at_most_once = row.flag();
   record.depth = row.small();
+  record.deadline_span = row.maybe_millis();
+  task.max_attempts = row.small();
+  task.max_stalls = row.small();
+  task.max_defers = row.small();
+  task.idle_timeout = row.millis();
+  task.dedupe_key = row.maybe_text();
+  task.dedupe = read_dedupe(row);
+  task.cost = row.integer();
+  task.gates = split_gates(row.text());
 }
 
 void read_moving(Statement& row, TaskRecord& record) {
@@ -81,14 +100,10 @@ void read_moving(Statement& row, TaskRecord& record) {
   task.deadline_at = row.maybe_time();
   task.run = row.small();
   task.attempts = row.small();
-  task.max_attempts = row.small();
   task.stalls = row.small();
-  task.max_stalls = row.small();
   task.defers = row.small();
-  task.max_defers = row.small();
   task.generation = row.small();
   task.timeout = row.millis();
-  task.idle_timeout = row.millis();
   task.progress = read_progress(row);
   task.worker_id = row.maybe_text();
   task.cancel_requested_at = row.maybe_time();
@@ -99,31 +114,15 @@ void read_moving(Statement& row, TaskRecord& record) {
   record.revision = row.integer();
   record.lease = row.lease_id();
   record.lease_beats = row.integer();
-  record.place = row.integer();
   record.unmet_parents = row.small();
   record.dependents = row.small();
   record.children = row.small();
   record.ended_by = row.maybe_task_id();
-  record.cascade_due = row.flag();
+  record.cascade_due = row.maybe_time().has_value();
+  record.place = row.integer();
 }
 
-void skip_own(Statement& row) {
-  static_cast<void>(row.maybe_integer());  // lease_until_mono
-  static_cast<void>(row.maybe_integer());  // lease_renewed_mono
-  static_cast<void>(row.integer());        // held_bytes
-}
-
-void read_later(Statement& row, TaskRecord& record) {
-  record.deadline_span = row.maybe_millis();
-  record.task.dedupe_key = row.maybe_text();
-  record.task.dedupe = read_dedupe(row);
-  record.task.cost = row.integer();
-  record.task.gates = split_gates(row.text());
-  static_cast<void>(row.maybe_integer());  // lane
-}
-
-void read_body(Statement& row, Task& task) {
-  static_cast<void>(row.maybe_integer());  // seq
+void read_texts(Statement& row, Task& task) {
   task.payload = row.maybe_text();
   task.prompt = row.maybe_text();
   task.system_prompt = row.maybe_text();
@@ -134,10 +133,6 @@ void read_body(Statement& row, Task& task) {
   task.fallback_result = row.maybe_text();
   task.tags = unpack_names(row.maybe_text().value_or(""));
   task.depends_on = unpack_ids(row.maybe_text().value_or(""));
-}
-
-void read_output(Statement& row, Task& task) {
-  static_cast<void>(row.maybe_integer());  // seq
   task.checkpoint = row.maybe_text();
   task.result = row.maybe_text();
 }
@@ -148,56 +143,63 @@ TaskRecord read_head(Statement& row) {
   TaskRecord record;
   read_fixed(row, record);
   read_moving(row, record);
-  skip_own(row);
-  read_later(row, record);
   return record;
 }
 
 TaskRecord read_all(Statement& row) {
   TaskRecord record = read_head(row);
-  read_body(row, record.task);
-  read_output(row, record.task);
+  read_texts(row, record.task);
   return record;
 }
 
-void bind_fixed(Statement& statement, std::int64_t seq, const TaskRecord& record) {
-  const Task& task = record.task;
-  statement.bind(seq, task.id, task.type, task.queue, task.owner, task.parent_id, task.request_id, record.request_hash,
-                 task.created_at, to_string(task.retry), name_of(task.on_parent_failure), task.at_most_once,
-                 record.depth);
-}
-
-void bind_moving(Statement& statement, const TaskRecord& record, const Given& given) {
+void bind_moving(Statement& statement, const TaskRecord& record, std::int64_t revision, std::int64_t held_bytes) {
   const Task& task = record.task;
   statement.bind(static_cast<int>(task.state), task.priority, task.run_at, task.started_at, task.finished_at,
-                 task.deadline_at, task.run, task.attempts, task.max_attempts, task.stalls, task.max_stalls,
-                 task.defers, task.max_defers, task.generation, task.timeout, task.idle_timeout);
+                 task.deadline_at, task.run, task.attempts, task.stalls, task.defers, task.generation, task.timeout);
   if (task.progress) {
     statement.bind(task.progress->percent, task.progress->message);
   } else {
     statement.bind(nullptr, nullptr);
   }
   statement.bind(task.worker_id, task.cancel_requested_at, task.cancel_reason, task.fallback);
-  bind_error(statement, task.error);
-  statement.bind(task.exit_code, given.revision, record.lease, record.lease_beats, given.place, record.unmet_parents,
-                 record.dependents, record.children, record.ended_by, record.cascade_due);
+  if (task.error) {
+    statement.bind(name_of(task.error->error_class), task.error->message);
+  } else {
+    statement.bind(nullptr, nullptr);
+  }
+  statement.bind(task.exit_code, revision, record.lease, record.lease_beats, record.unmet_parents, record.dependents,
+                 record.children, record.ended_by, held_bytes);
 }
 
-void bind_later(Statement& statement, const TaskRecord& record, std::optional<std::int64_t> lane) {
+void bind_indexed(Statement& statement, const TaskRecord& record, std::int64_t place,
+                  std::optional<std::int64_t> lane) {
+  const Task& task = record.task;
+  const auto due_at = task.state == TaskState::kScheduled ? task.run_at : std::nullopt;
+  const auto late_at = is_terminal(task.state) ? std::nullopt : task.deadline_at;
+  const auto cascade_at = record.cascade_due ? task.finished_at : std::nullopt;
+  const auto listed_state = is_listed(task.state) ? std::optional(static_cast<int>(task.state)) : std::nullopt;
+  statement.bind(place, lane, due_at, late_at, cascade_at, listed_state);
+}
+
+void bind_body(Statement& statement, std::int64_t seq, const TaskRecord& record) {
   const Task& task = record.task;
   const auto dedupe = task.dedupe ? std::optional(name_of(*task.dedupe)) : std::nullopt;
-  statement.bind(record.deadline_span, task.dedupe_key, dedupe, task.cost, join_gates(task.gates), lane);
-}
-
-void bind_body(Statement& statement, std::int64_t seq, const Task& task) {
-  statement.bind(seq, task.payload, task.prompt, task.system_prompt, task.model, task.agent_id, task.source,
-                 task.traceparent, task.fallback_result, pack_names(task.tags));
+  statement.bind(seq, task.type, task.queue, task.owner, task.parent_id, task.request_id, record.request_hash,
+                 task.created_at, to_string(task.retry), name_of(task.on_parent_failure), task.at_most_once,
+                 record.depth, record.deadline_span, task.max_attempts, task.max_stalls, task.max_defers,
+                 task.idle_timeout, task.dedupe_key, dedupe, task.cost, join_gates(task.gates), task.payload,
+                 task.prompt, task.system_prompt, task.model, task.agent_id, task.source, task.traceparent,
+                 task.fallback_result, pack_names(task.tags));
   const std::optional<std::string> ids = pack_ids(task.depends_on);
   if (ids) {
     statement.bind(std::span(reinterpret_cast<const std::uint8_t*>(ids->data()), ids->size()));
   } else {
     statement.bind(nullptr);
   }
+}
+
+bool is_listed(TaskState state) {
+  return state != TaskState::kPending && state != TaskState::kRunning && state != TaskState::kCompleted;
 }
 
 std::int64_t body_bytes(const Task& task) {
@@ -211,20 +213,43 @@ std::int64_t body_bytes(const Task& task) {
   return static_cast<std::int64_t>(bytes);
 }
 
-std::optional<TaskError> read_error(Statement& row) {
-  const std::optional<std::string> error_class = row.maybe_text();
-  std::optional<std::string> message = row.maybe_text();
-  if (!error_class) return std::nullopt;
-  return TaskError{named(parse_error_class(*error_class), "error class", *error_class),
-                   std::move(message).value_or("")};
+JsonText pack_run(const RunSummary& run) {
+  json::Writer out;
+  const auto text = [&](const std::optional<std::string_view>& value) { value ? out.string(*value) : out.null(); };
+  out.begin_array().number(run.run).number(run.generation).string(run.worker_id);
+  out.number(run.started_at.time_since_epoch().count());
+  run.ended_at ? out.number(run.ended_at->time_since_epoch().count()) : out.null();
+  out.string(run.outcome);
+  text(run.error ? std::optional(name_of(run.error->error_class)) : std::nullopt);
+  text(run.error ? std::optional<std::string_view>(run.error->message) : std::nullopt);
+  run.exit_code ? out.number(*run.exit_code) : out.null();
+  text(run.note);
+  out.end_array();
+  return std::move(out).take();
 }
 
-void bind_error(Statement& statement, const std::optional<TaskError>& error) {
-  if (error) {
-    statement.bind(name_of(error->error_class), error->message);
-  } else {
-    statement.bind(nullptr, nullptr);
+RunSummary unpack_run(const JsonText& packed) {
+  const Result<json::Value> value = json::parse(packed);
+  const json::Value::Array* items = value ? value->as_array() : nullptr;
+  if (items == nullptr || items->size() != kRunFields) throw_unreadable("run", packed);
+  const auto number = [&](std::size_t at) { return (*items)[at].as_int(); };
+  const auto text = [&](std::size_t at) {
+    const std::string* found = (*items)[at].as_string();
+    return found != nullptr ? std::optional(*found) : std::nullopt;
+  };
+  RunSummary run;
+  run.run = static_cast<int>(number(0).value_or(0));
+  run.generation = static_cast<int>(number(1).value_or(0));
+  run.worker_id = text(2).value_or("");
+  run.started_at = Time(Millis(number(3).value_or(0)));
+  if (const auto ended_at = number(4)) run.ended_at = Time(Millis(*ended_at));
+  run.outcome = text(5).value_or("");
+  if (const auto error_class = text(6)) {
+    run.error = TaskError{named(parse_error_class(*error_class), "error class", *error_class), text(7).value_or("")};
   }
+  if (const auto exit_code = number(8)) run.exit_code = static_cast<int>(*exit_code);
+  run.note = text(9);
+  return run;
 }
 
 std::string join_gates(std::span<const std::string> gates) {

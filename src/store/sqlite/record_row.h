@@ -11,34 +11,30 @@
 
 namespace drover::sqlite {
 
-// From the columns of task. Throws SqliteFailure(SQLITE_CORRUPT) for a row that says nothing sensible.
+// From the columns of the view head. Throws SqliteFailure(SQLITE_CORRUPT) for a row that says nothing sensible.
 [[nodiscard]] TaskRecord read_head(Statement& row);
-// From the columns of task, body and output.
+// From the columns of the view record, up to the result.
 [[nodiscard]] TaskRecord read_all(Statement& row);
 
-// What the store gives a record with every step.
-struct Given {
-  std::int64_t revision = 0;
-  std::int64_t place = 0;
-};
-
-// The columns that are fixed at enqueue, and those that steps move, in the order of the table.
-void bind_fixed(Statement& statement, std::int64_t seq, const TaskRecord& record);
-void bind_moving(Statement& statement, const TaskRecord& record, const Given& given);
-// The columns after held_bytes.
-void bind_later(Statement& statement, const TaskRecord& record, std::optional<std::int64_t> lane);
-void bind_body(Statement& statement, std::int64_t seq, const Task& task);
+// The columns that steps move but those that follow; the columns that indexes go by, but those of the lease.
+void bind_moving(Statement& statement, const TaskRecord& record, std::int64_t revision, std::int64_t held_bytes);
+void bind_indexed(Statement& statement, const TaskRecord& record, std::int64_t place, std::optional<std::int64_t> lane);
+// Every column of body.
+void bind_body(Statement& statement, std::int64_t seq, const TaskRecord& record);
+// Whether tasks in that state are few enough to be listed by an index.
+[[nodiscard]] bool is_listed(TaskState state);
 // What the texts of a task take, near enough for retention.
 [[nodiscard]] std::int64_t body_bytes(const Task& task);
 
-[[nodiscard]] std::optional<TaskError> read_error(Statement& row);
-void bind_error(Statement& statement, const std::optional<TaskError>& error);
+// As task.last_run and run.packed hold it.
+[[nodiscard]] JsonText pack_run(const RunSummary& run);
+[[nodiscard]] RunSummary unpack_run(const JsonText& packed);
 
-// depends_on and tags as body holds them; nothing if empty.
-// As table task and table lane hold them.
+// As body and lane hold them.
 [[nodiscard]] std::string join_gates(std::span<const std::string> gates);
 [[nodiscard]] std::vector<std::string> split_gates(std::string_view joined);
 
+// depends_on and tags as body holds them; nothing if empty.
 [[nodiscard]] std::optional<std::string> pack_ids(std::span<const TaskId> ids);
 [[nodiscard]] std::vector<TaskId> unpack_ids(std::string_view packed);
 [[nodiscard]] std::optional<std::string> pack_names(std::span<const std::string> names);

@@ -19,7 +19,7 @@ constexpr std::string_view kDeleteEvents = named_sql(embedded::retention_sql, "d
 constexpr std::array kDeletions{
     named_sql(embedded::retention_sql, "delete_task"),
     named_sql(embedded::retention_sql, "delete_body"),
-    named_sql(embedded::retention_sql, "delete_output"),
+    named_sql(embedded::retention_sql, "delete_checkpoint"),
     named_sql(embedded::retention_sql, "delete_tags"),
     named_sql(embedded::retention_sql, "delete_dependencies_on"),
     named_sql(embedded::retention_sql, "delete_dependencies_of"),

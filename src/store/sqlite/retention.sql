@@ -3,16 +3,17 @@
 -- name: oldest_finished
 -- Inputs: limit. Result: finished tasks, oldest first, with the columns of their last event. One whose dependents are not
 -- dealt with stays.
-SELECT seq, finished_at, held_bytes, id, type, queue, owner, state, run, generation
-FROM task INDEXED BY task_finished WHERE state >= 5 AND cascade_due = 0 ORDER BY finished_at LIMIT ?1;
+SELECT task.seq, finished_at, held_bytes, id, type, queue, owner, state, run, generation
+FROM task INDEXED BY task_finished CROSS JOIN body ON body.seq = task.seq
+WHERE finished_at IS NOT NULL AND cascade_at IS NULL ORDER BY finished_at LIMIT ?1;
 
 -- name: delete_task
 -- Inputs: seq. Writes: the tables named.
 DELETE FROM task WHERE seq = ?1;
 -- name: delete_body
 DELETE FROM body WHERE seq = ?1;
--- name: delete_output
-DELETE FROM output WHERE seq = ?1;
+-- name: delete_checkpoint
+DELETE FROM checkpoint WHERE seq = ?1;
 -- name: delete_tags
 DELETE FROM tag WHERE seq = ?1;
 -- name: delete_dependencies_on

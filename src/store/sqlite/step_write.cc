@@ -13,56 +13,43 @@ namespace {
 constexpr std::string_view kGuard = named_sql(embedded::tasks_sql, "guard");
 constexpr std::string_view kInsertTask = named_sql(embedded::tasks_sql, "insert_task");
 constexpr std::string_view kUpdateTask = named_sql(embedded::tasks_sql, "update_task");
+constexpr std::string_view kEndTask = named_sql(embedded::tasks_sql, "end_task");
+constexpr std::string_view kStartTask = named_sql(embedded::tasks_sql, "start_task");
+constexpr std::string_view kUnlist = named_sql(embedded::tasks_sql, "unlist");
 constexpr std::string_view kInsertBody = named_sql(embedded::tasks_sql, "insert_body");
 constexpr std::string_view kPayloadBytes = named_sql(embedded::tasks_sql, "payload_bytes");
 constexpr std::string_view kPutPayload = named_sql(embedded::tasks_sql, "put_payload");
 constexpr std::string_view kInsertTag = named_sql(embedded::tasks_sql, "insert_tag");
 constexpr std::string_view kInsertDependency = named_sql(embedded::tasks_sql, "insert_dependency");
-constexpr std::string_view kResultBytes = named_sql(embedded::tasks_sql, "result_bytes");
-constexpr std::string_view kPutResult = named_sql(embedded::tasks_sql, "put_result");
+constexpr std::string_view kOpenDedupe = named_sql(embedded::tasks_sql, "open_dedupe");
+constexpr std::string_view kCloseDedupe = named_sql(embedded::tasks_sql, "close_dedupe");
 constexpr std::string_view kInsertRun = named_sql(embedded::tasks_sql, "insert_run");
-constexpr std::string_view kEndRun = named_sql(embedded::tasks_sql, "end_run");
 
-Given give(Transaction& transaction, const TaskRecord& next, std::int64_t revision) {
+std::int64_t give_place(Transaction& transaction, const TaskRecord& next) {
   const bool to_tail = next.place == 0 && is_claimable(next.task.state);
-  return {revision, to_tail ? transaction.next_place() : next.place};
+  return to_tail ? transaction.next_place() : next.place;
 }
 
 void add_events(Transaction& transaction, const Step& step) {
   for (const EventDraft& event : step.events) transaction.add_event(step.next.task, event.name, event.data);
 }
 
-void put_result(Transaction& transaction, std::int64_t seq, const Task& task) {
-  transaction.db().run(kPutResult, seq, task.result);
-}
-
 std::int64_t size_of(const std::optional<JsonText>& text) {
   return text ? static_cast<std::int64_t>(text->size()) : 0;
 }
 
+bool replaces_result(const Step& step) {
+  return step.result == Step::ResultWrite::kReplace;
+}
+
 // By how much more the task holds after the step.
-std::int64_t growth(Connection& db, std::int64_t seq, const Step& step) {
+std::int64_t growth(Connection& db, const Stored& stored, const Step& step) {
   std::int64_t bytes = 0;
-  if (step.result == Step::ResultWrite::kReplace)
-    bytes += size_of(step.next.task.result) - db.number(kResultBytes, seq);
+  if (replaces_result(step)) bytes += size_of(step.next.task.result) - stored.result_bytes;
   if (step.payload == Step::PayloadWrite::kReplace) {
-    bytes += size_of(step.next.task.payload) - db.number(kPayloadBytes, seq);
+    bytes += size_of(step.next.task.payload) - db.number(kPayloadBytes, stored.seq);
   }
   return bytes;
-}
-
-void end_run(Transaction& transaction, std::int64_t seq, const Step& step) {
-  if (!step.run_end) return;
-  const RunEnd& end = *step.run_end;
-  Statement statement = transaction.db().prepare(kEndRun);
-  statement.bind(end.ended_at, end.outcome);
-  bind_error(statement, end.error);
-  statement.bind(end.exit_code, end.note, seq, step.next.task.run).run();
-}
-
-void start_run(Transaction& transaction, std::int64_t seq, const Task& task) {
-  CHECK(task.worker_id && task.started_at);
-  transaction.db().run(kInsertRun, seq, task.run, task.generation, *task.worker_id, *task.started_at);
 }
 
 // Takes the task out of the lane where it waited, and puts it into the one where it waits from now on.
@@ -75,8 +62,53 @@ std::optional<std::int64_t> change_lane(Transaction& transaction, const Stored& 
   return push_task(transaction, next.task, place);
 }
 
+void keep_dedupe(Transaction& transaction, std::int64_t seq, const Task& task) {
+  if (!task.dedupe_key) return;
+  transaction.db().run(is_terminal(task.state) ? kCloseDedupe : kOpenDedupe, task.owner, task.type, *task.dedupe_key,
+                       seq);
+}
+
+// The run that the step ends, packed; nothing if it ends none.
+std::optional<JsonText> ended_run(const Stored& stored, const Step& step) {
+  if (!step.run_end) return std::nullopt;
+  const RunEnd& end = *step.run_end;
+  return pack_run({.run = step.next.task.run,
+                   .generation = step.next.task.generation,
+                   .worker_id = stored.worker_id.value_or(""),
+                   .started_at = stored.started_at.value_or(Time()),
+                   .ended_at = end.ended_at,
+                   .outcome = end.outcome,
+                   .error = end.error,
+                   .exit_code = end.exit_code,
+                   .note = end.note});
+}
+
 bool ends_run(const Stored& stored, const Task& next) {
   return stored.state == TaskState::kRunning && next.state != TaskState::kRunning;
+}
+
+// Whether the step moves the task in no index but those of leases and of finished tasks.
+bool only_completes(const Stored& stored, const TaskRecord& next) {
+  return stored.state == TaskState::kRunning && next.task.state == TaskState::kCompleted && !stored.may_be_late &&
+         !next.cascade_due;
+}
+
+void write_row(Transaction& transaction, const Stored& stored, const Step& step, std::int64_t held_bytes) {
+  const std::int64_t revision = stored.revision + 1;
+  const std::optional<JsonText> run = ended_run(stored, step);
+  const Task& task = step.next.task;
+  if (only_completes(stored, step.next)) {
+    Statement update = transaction.db().prepare(kEndTask);
+    bind_moving(update, step.next, revision, held_bytes);
+    update.bind(run, replaces_result(step), task.result, stored.seq).run();
+    return;
+  }
+  const std::int64_t place = give_place(transaction, step.next);
+  const std::optional<std::int64_t> lane = change_lane(transaction, stored, step.next, place);
+  Statement update = transaction.db().prepare(kUpdateTask);
+  bind_moving(update, step.next, revision, held_bytes);
+  bind_indexed(update, step.next, place, lane);
+  update.bind(run, replaces_result(step), task.result, task.state == TaskState::kRunning, stored.seq).run();
 }
 
 }  // namespace
@@ -93,7 +125,10 @@ std::optional<Stored> find_stored(Connection& db, const TaskId& id) {
   stored.place = query.integer();
   stored.lane = query.maybe_integer();
   stored.started_at = query.maybe_time();
+  stored.worker_id = query.maybe_text();
   stored.held_bytes = query.integer();
+  stored.may_be_late = query.flag();
+  stored.result_bytes = query.integer();
   return stored;
 }
 
@@ -102,20 +137,21 @@ std::int64_t insert_task(Transaction& transaction, const Step& step) {
   const Task& task = step.next.task;
   const std::int64_t seq = transaction.next_task_seq();
   const std::int64_t bytes = body_bytes(task);
-  const Given given = give(transaction, step.next, 1);
+  const std::int64_t place = give_place(transaction, step.next);
   std::optional<std::int64_t> lane;
-  if (is_claimable(task.state)) lane = push_task(transaction, task, given.place);
-  Statement insert = db.prepare(kInsertTask);
-  bind_fixed(insert, seq, step.next);
-  bind_moving(insert, step.next, given);
-  insert.bind(nullptr, nullptr, bytes);
-  bind_later(insert, step.next, lane);
+  if (is_claimable(task.state)) lane = push_task(transaction, task, place);
+  {
+    Statement insert = db.prepare(kInsertTask);
+    insert.bind(seq, task.id);
+    bind_moving(insert, step.next, 1, bytes);
+    bind_indexed(insert, step.next, place, lane);
+    insert.bind(replaces_result(step) ? task.result : std::nullopt).run();
+  }
+  Statement insert = db.prepare(kInsertBody);
+  bind_body(insert, seq, step.next);
   insert.run();
-  Statement insert_body = db.prepare(kInsertBody);
-  bind_body(insert_body, seq, task);
-  insert_body.run();
   for (const std::string& tag : task.tags) db.run(kInsertTag, tag, seq);
-  if (step.result == Step::ResultWrite::kReplace) put_result(transaction, seq, task);
+  keep_dedupe(transaction, seq, task);
   add_events(transaction, step);
   transaction.count(task, task.state, {1, bytes});
   return seq;
@@ -125,31 +161,34 @@ void insert_dependencies(Transaction& transaction, std::int64_t child, const std
   for (const std::int64_t parent : parents) transaction.db().run(kInsertDependency, parent, child);
 }
 
-void update_task(Transaction& transaction, const Stored& stored, const Step& step, std::optional<LeaseTimes> lease) {
+void update_task(Transaction& transaction, const Stored& stored, const Step& step) {
   const Task& task = step.next.task;
-  const bool running = task.state == TaskState::kRunning;
-  CHECK(!running || !step.next.lease.is_none());
-  const std::int64_t bytes = stored.held_bytes + growth(transaction.db(), stored.seq, step);
-  const Given given = give(transaction, step.next, stored.revision + 1);
-  const std::optional<std::int64_t> lane = change_lane(transaction, stored, step.next, given.place);
-  Statement update = transaction.db().prepare(kUpdateTask);
-  bind_moving(update, step.next, given);
-  update.bind(bytes, running && !lease);
-  if (lease) {
-    update.bind(lease->until.since_origin, lease->renewed.since_origin);
-  } else {
-    update.bind(nullptr, nullptr);
-  }
-  update.bind(stored.seq, lane).run();
-
-  if (step.result == Step::ResultWrite::kReplace) put_result(transaction, stored.seq, task);
+  CHECK(task.state != TaskState::kRunning || stored.state == TaskState::kRunning);
+  const std::int64_t bytes = stored.held_bytes + growth(transaction.db(), stored, step);
+  write_row(transaction, stored, step, bytes);
   if (step.payload == Step::PayloadWrite::kReplace) transaction.db().run(kPutPayload, stored.seq, task.payload);
+  if (is_terminal(stored.state) != is_terminal(task.state)) keep_dedupe(transaction, stored.seq, task);
   if (ends_run(stored, task)) give_back_permits(transaction, task, stored.started_at.value_or(Time()));
-  end_run(transaction, stored.seq, step);
-  if (lease) start_run(transaction, stored.seq, task);
   add_events(transaction, step);
   transaction.count(task, stored.state, {-1, -stored.held_bytes});
   transaction.count(task, task.state, {1, bytes});
+}
+
+void start_task(Transaction& transaction, const Startable& startable, const Step& step, const LeaseTimes& lease) {
+  Connection& db = transaction.db();
+  const Task& task = step.next.task;
+  const TaskState before = startable.record.task.state;
+  CHECK(task.state == TaskState::kRunning && task.worker_id && task.started_at && !step.next.lease.is_none());
+  db.run(kStartTask, static_cast<int>(task.state), task.started_at, task.run, task.attempts, task.worker_id,
+         step.next.lease, step.next.lease_beats, startable.record.revision + 1, lease.until.since_origin,
+         lease.renewed.since_origin, startable.seq);
+  if (is_listed(before)) db.run(kUnlist, startable.seq);
+  if (startable.last_run) {
+    db.run(kInsertRun, startable.seq, unpack_run(*startable.last_run).run, *startable.last_run);
+  }
+  add_events(transaction, step);
+  transaction.count(task, before, {-1, -startable.held_bytes});
+  transaction.count(task, task.state, {1, startable.held_bytes});
 }
 
 }  // namespace drover::sqlite

@@ -3,30 +3,34 @@
 
 -- name: due
 -- Inputs: wall time, limit. Result: heads of scheduled tasks whose time has come.
-SELECT task.* FROM task INDEXED BY task_scheduled WHERE state = 1 AND run_at <= ?1 ORDER BY run_at LIMIT ?2;
+SELECT head.* FROM task INDEXED BY task_scheduled CROSS JOIN head ON head.seq = task.seq
+WHERE due_at <= ?1 ORDER BY due_at LIMIT ?2;
 
 -- name: past_deadline
 -- Inputs: wall time, limit. Result: seqs of unfinished tasks whose deadline has passed.
-SELECT seq FROM task INDEXED BY task_deadline WHERE deadline_at IS NOT NULL AND state < 5 AND deadline_at <= ?1 ORDER BY deadline_at LIMIT ?2;
+SELECT seq FROM task INDEXED BY task_deadline WHERE late_at <= ?1 ORDER BY late_at LIMIT ?2;
 
 -- name: lapsed
 -- Inputs: monotonic time, limit. Result: heads of running tasks whose lease ran out.
-SELECT task.* FROM task INDEXED BY task_leased WHERE state = 3 AND lease_until_mono <= ?1 ORDER BY lease_until_mono LIMIT ?2;
+SELECT head.* FROM task INDEXED BY task_leased CROSS JOIN head ON head.seq = task.seq
+WHERE lease_until_mono <= ?1 ORDER BY lease_until_mono LIMIT ?2;
 
 -- name: silent
 -- Inputs: monotonic time, limit, monotonic time before which a renewal is too old. Result: as lapsed, or not renewed since.
-SELECT task.* FROM task INDEXED BY task_leased WHERE state = 3 AND (lease_until_mono <= ?1 OR lease_renewed_mono <= ?3)
+SELECT head.* FROM task INDEXED BY task_leased CROSS JOIN head ON head.seq = task.seq
+WHERE lease_until_mono IS NOT NULL AND (lease_until_mono <= ?1 OR lease_renewed_mono <= ?3)
 ORDER BY lease_until_mono LIMIT ?2;
 
 -- name: cascades
 -- Inputs: limit. Result: heads of ended tasks whose dependents are not all dealt with.
-SELECT task.* FROM task INDEXED BY task_cascade WHERE cascade_due = 1 ORDER BY finished_at LIMIT ?1;
+SELECT head.* FROM task INDEXED BY task_cascade CROSS JOIN head ON head.seq = task.seq
+WHERE task.cascade_at IS NOT NULL ORDER BY task.cascade_at LIMIT ?1;
 
 -- name: next_run_at
-SELECT min(run_at) FROM task INDEXED BY task_scheduled WHERE state = 1;
+SELECT min(due_at) FROM task INDEXED BY task_scheduled WHERE due_at IS NOT NULL;
 
 -- name: next_deadline
-SELECT min(deadline_at) FROM task INDEXED BY task_deadline WHERE deadline_at IS NOT NULL AND state < 5;
+SELECT min(late_at) FROM task INDEXED BY task_deadline WHERE late_at IS NOT NULL;
 
 -- name: next_lapse
-SELECT min(lease_until_mono) FROM task INDEXED BY task_leased WHERE state = 3;
+SELECT min(lease_until_mono) FROM task INDEXED BY task_leased WHERE lease_until_mono IS NOT NULL;

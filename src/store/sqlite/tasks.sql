@@ -1,54 +1,91 @@
 -- Task rows with what belongs to them: reading by id, and the writes of one step. See record_row.cc and step_write.cc.
 
 -- name: read_head
--- Inputs: id. Result: the columns of task.
-SELECT task.* FROM task WHERE id = ?1;
+-- Inputs: id. Result: a head.
+SELECT * FROM head WHERE id = ?1;
 
--- name: read_all
--- Inputs: id. Result: the columns of task, of body and of output.
-SELECT task.*, body.*, output.* FROM task LEFT JOIN body USING (seq) LEFT JOIN output USING (seq) WHERE id = ?1;
+-- name: read_record
+-- Inputs: id. Result: a record.
+SELECT * FROM record WHERE id = ?1;
 
--- name: read_all_by_seq
--- Inputs: seq. Result: as read_all.
-SELECT task.*, body.*, output.* FROM task LEFT JOIN body USING (seq) LEFT JOIN output USING (seq) WHERE task.seq = ?1;
+-- name: read_record_by_seq
+-- Inputs: seq. Result: a record.
+SELECT * FROM record WHERE seq = ?1;
 
 -- name: guard
 -- Inputs: id. Result: what a step is checked against and what its write changes from.
-SELECT seq, revision, lease_beats, state, priority, place, lane, started_at, held_bytes FROM task WHERE id = ?1;
+SELECT seq, revision, lease_beats, state, priority, place, lane, started_at, worker_id, held_bytes, late_at IS NOT NULL,
+  coalesce(length(CAST(result AS BLOB)), 0)
+FROM task WHERE id = ?1;
+
+-- name: id_taken
+-- Inputs: id. Result: 1 if there is such a task.
+SELECT 1 FROM task WHERE id = ?1;
+
+-- name: seq_of
+-- Inputs: id. Result: the task's seq.
+SELECT seq FROM task WHERE id = ?1;
 
 -- name: seq_of_request
 -- Inputs: owner, request id. Result: the task's seq.
-SELECT seq FROM task WHERE owner = ?1 AND request_id = ?2;
+SELECT seq FROM body WHERE owner = ?1 AND request_id = ?2;
 
 -- name: insert_task
--- Inputs: every column in order. Writes: task.
-INSERT INTO task VALUES (
+-- Inputs: seq, id, the columns that steps move, result. Writes: task.
+INSERT INTO task (
+  seq, id, state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation,
+  timeout_ms, progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class,
+  error_message, exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, held_bytes,
+  place, lane, due_at, late_at, cascade_at, listed_state, result)
+VALUES (
   ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26,
-  ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50,
-  ?51, ?52, ?53, ?54, ?55, ?56);
+  ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38);
 
 -- name: update_task
--- Inputs: every column that steps move, in order; held_bytes; whether the lease stays as it is; else when the new one ends
--- and began (null without a lease); seq; lane. Writes: task. What renewals and notes write meanwhile (the lease's times and beats,
--- progress) is kept while the lease stays.
+-- Inputs: the columns that steps move; the packed run that ended (null: none did); whether the result is replaced, and by
+-- what; whether the lease stays as it is; seq. Writes: task. What renewals and notes write meanwhile (the lease's times and
+-- beats, progress) is kept while the lease stays. Starting a run is start_task.
 UPDATE task SET
   state = ?1, priority = ?2, run_at = ?3, started_at = ?4, finished_at = ?5, deadline_at = ?6, run = ?7, attempts = ?8,
-  max_attempts = ?9, stalls = ?10, max_stalls = ?11, defers = ?12, max_defers = ?13, generation = ?14, timeout_ms = ?15,
-  idle_timeout_ms = ?16,
-  progress_percent = CASE WHEN ?36 THEN progress_percent ELSE ?17 END,
-  progress_message = CASE WHEN ?36 THEN progress_message ELSE ?18 END,
-  worker_id = ?19, cancel_requested_at = ?20, cancel_reason = ?21, fallback = ?22, error_class = ?23, error_message = ?24,
-  exit_code = ?25, revision = ?26, lease = ?27,
-  lease_beats = CASE WHEN ?36 THEN lease_beats ELSE ?28 END,
-  place = ?29, unmet_parents = ?30, dependents = ?31, children = ?32, ended_by = ?33, cascade_due = ?34, held_bytes = ?35,
-  lease_until_mono = CASE WHEN ?36 THEN lease_until_mono ELSE ?37 END,
-  lease_renewed_mono = CASE WHEN ?36 THEN lease_renewed_mono ELSE ?38 END,
-  lane = ?40
-WHERE seq = ?39;
+  stalls = ?9, defers = ?10, generation = ?11, timeout_ms = ?12,
+  progress_percent = iif(?39, progress_percent, ?13), progress_message = iif(?39, progress_message, ?14),
+  worker_id = ?15, cancel_requested_at = ?16, cancel_reason = ?17, fallback = ?18, error_class = ?19, error_message = ?20,
+  exit_code = ?21, revision = ?22, lease = ?23, lease_beats = iif(?39, lease_beats, ?24), unmet_parents = ?25,
+  dependents = ?26, children = ?27, ended_by = ?28, held_bytes = ?29,
+  place = ?30, lane = ?31, due_at = ?32, late_at = ?33, cascade_at = ?34, listed_state = ?35,
+  last_run = coalesce(?36, last_run), result = iif(?37, ?38, result),
+  lease_until_mono = iif(?39, lease_until_mono, NULL), lease_renewed_mono = iif(?39, lease_renewed_mono, NULL)
+WHERE seq = ?40;
+
+-- name: end_task
+-- Inputs: as update_task up to held_bytes, then the packed run, whether the result is replaced, by what, seq. Writes: task.
+-- For a running task that has completed and is in no index but those of leases and of finished tasks.
+UPDATE task SET
+  state = ?1, priority = ?2, run_at = ?3, started_at = ?4, finished_at = ?5, deadline_at = ?6, run = ?7, attempts = ?8,
+  stalls = ?9, defers = ?10, generation = ?11, timeout_ms = ?12, progress_percent = ?13, progress_message = ?14,
+  worker_id = ?15, cancel_requested_at = ?16, cancel_reason = ?17, fallback = ?18, error_class = ?19, error_message = ?20,
+  exit_code = ?21, revision = ?22, lease = ?23, lease_beats = ?24, unmet_parents = ?25, dependents = ?26, children = ?27,
+  ended_by = ?28, held_bytes = ?29, last_run = coalesce(?30, last_run), result = iif(?31, ?32, result),
+  lease_until_mono = NULL, lease_renewed_mono = NULL
+WHERE seq = ?33;
+
+-- name: start_task
+-- Inputs: state, started_at, run, attempts, worker_id, lease, lease_beats, revision, when the lease ends and began, seq.
+-- Writes: task. For a task that is taken from its lane.
+UPDATE task SET
+  state = ?1, started_at = ?2, run = ?3, attempts = ?4, progress_percent = NULL, progress_message = NULL, worker_id = ?5,
+  lease = ?6, lease_beats = ?7, revision = ?8, lease_until_mono = ?9, lease_renewed_mono = ?10, lane = NULL, last_run = NULL
+WHERE seq = ?11;
+
+-- name: unlist
+-- Inputs: seq. Writes: task. It is not in a listed state any more.
+UPDATE task SET listed_state = NULL, due_at = NULL WHERE seq = ?1;
 
 -- name: insert_body
 -- Inputs: every column in order. Writes: body.
-INSERT INTO body VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+INSERT INTO body VALUES (
+  ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26,
+  ?27, ?28, ?29, ?30, ?31);
 
 -- name: payload_bytes
 -- Inputs: seq. Result: the size of the stored payload.
@@ -66,19 +103,14 @@ INSERT OR IGNORE INTO tag (tag, seq) VALUES (?1, ?2);
 -- Inputs: the parent's seq, the child's seq. Writes: dependency. A parent that is named twice counts once.
 INSERT OR IGNORE INTO dependency (parent, child) VALUES (?1, ?2);
 
--- name: result_bytes
--- Inputs: seq. Result: the size of the stored result.
-SELECT length(CAST(result AS BLOB)) FROM output WHERE seq = ?1;
+-- name: open_dedupe
+-- Inputs: owner, type, dedupe key, seq. Writes: dedupe_open.
+INSERT OR IGNORE INTO dedupe_open (owner, type, dedupe_key, seq) VALUES (?1, ?2, ?3, ?4);
 
--- name: put_result
--- Inputs: seq, result. Writes: output.
-INSERT INTO output (seq, result) VALUES (?1, ?2) ON CONFLICT (seq) DO UPDATE SET result = excluded.result;
+-- name: close_dedupe
+-- Inputs: as open_dedupe. Writes: dedupe_open.
+DELETE FROM dedupe_open WHERE owner = ?1 AND type = ?2 AND dedupe_key = ?3 AND seq = ?4;
 
 -- name: insert_run
--- Inputs: seq, run, generation, worker_id, started_at. Writes: run.
-INSERT INTO run (seq, run, generation, worker_id, started_at, outcome) VALUES (?1, ?2, ?3, ?4, ?5, '');
-
--- name: end_run
--- Inputs: ended_at, outcome, error_class, error_message, exit_code, note, seq, run. Writes: run.
-UPDATE run SET ended_at = ?1, outcome = ?2, error_class = ?3, error_message = ?4, exit_code = ?5, note = ?6
-WHERE seq = ?7 AND run = ?8;
+-- Inputs: seq, run, packed. Writes: run.
+INSERT INTO run (seq, run, packed) VALUES (?1, ?2, ?3);

@@ -116,7 +116,7 @@ TEST(StoreClaim, AnUnreadableRecordDoesNotStopTheOthers) {
   StoreUnderTest sut(dir.file("q.db"));
   sut.add(1);
   sut.add(2);
-  RawDatabase(dir.file("q.db")).run("UPDATE task SET retry = 'nonsense' WHERE seq = 1");
+  RawDatabase(dir.file("q.db")).run("UPDATE body SET retry = 'nonsense' WHERE seq = 1");
   EXPECT_EQ(ids_of(sut.claim(10)), std::vector{id_of(2)});
   EXPECT_EQ(code_of(sut->read(std::vector{id_of(1)}, Parts::kHead)), ErrorCode::kStoreDamaged);
   EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))),

@@ -31,11 +31,14 @@ const Damage kDamages[] = {
     {"DependencyStray", "INSERT INTO dependency VALUES (1, 4)", "dependency_index_wrong"},
     {"DependencyOrphan", "INSERT INTO dependency VALUES (998, 999)", "dependency_index_wrong"},
     {"BodyGone", "DELETE FROM body WHERE seq = 1", "body_missing", Cure::kReported},
-    {"BodyOrphan", "INSERT INTO body (seq) VALUES (999)", "body_orphan"},
-    {"OutputOrphan", "INSERT INTO output (seq) VALUES (999)", "output_orphan"},
-    {"RunOrphan",
-     "INSERT INTO run (seq, run, generation, worker_id, started_at, outcome) VALUES (999, 1, 1, 'w', 0, '')",
-     "run_orphan"},
+    {"BodyOrphan",
+     "INSERT INTO body SELECT 999, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, "
+     "on_parent_failure, at_most_once, depth, deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, "
+     "dedupe_key, dedupe, cost, gates, payload, prompt, system_prompt, model, agent_id, source, traceparent, "
+     "fallback_result, tags, depends_on FROM body WHERE seq = 5",
+     "body_orphan"},
+    {"CheckpointOrphan", "INSERT INTO checkpoint VALUES (999, '1')", "checkpoint_orphan"},
+    {"RunOrphan", "INSERT INTO run VALUES (999, 1, '[]')", "run_orphan"},
     {"LogOrphan", "INSERT INTO log (seq, number, run, at, stream, text) VALUES (999, 1, 1, 0, 0, 'x')", "log_orphan"},
     {"LogWithoutTotal", "DELETE FROM log_total", "log_orphan"},
     {"LogTotalOrphan", "INSERT INTO log_total VALUES (999, 1, 0, 0, 0, 0, 0)", "log_total_orphan"},
@@ -44,10 +47,16 @@ const Damage kDamages[] = {
     {"LeaseGone", "UPDATE task SET lease = NULL WHERE seq = 2", "lease_missing"},
     {"LeaseTimeGone", "UPDATE task SET lease_until_mono = NULL WHERE seq = 2", "lease_missing"},
     {"LeaseStray", "UPDATE task SET lease = randomblob(16), lease_until_mono = 5 WHERE seq = 4", "lease_without_run"},
-    {"RunGone", "DELETE FROM run WHERE seq = 2", "run_missing"},
-    {"RunEnded", "UPDATE run SET ended_at = 5 WHERE seq = 2", "run_missing"},
-    {"RunLeftOpen", "UPDATE run SET ended_at = NULL WHERE seq = 1", "run_open", Cure::kReported},
     {"RunNumber", "UPDATE task SET run = 0 WHERE seq = 1", "run_number_wrong", Cure::kReported},
+    {"RunTwice", "INSERT INTO run VALUES (1, 1, '[]')", "run_number_wrong", Cure::kReported},
+    {"RunUnreadable", "UPDATE task SET last_run = 'x' WHERE seq = 1", "run_number_wrong", Cure::kReported},
+    {"DueGone", "UPDATE task SET due_at = NULL WHERE seq = 5", "index_column_wrong"},
+    {"DueStray", "UPDATE task SET due_at = 5 WHERE seq = 4", "index_column_wrong"},
+    {"LateStray", "UPDATE task SET late_at = 5 WHERE seq = 4", "index_column_wrong"},
+    {"ListedGone", "UPDATE task SET listed_state = NULL WHERE seq = 7", "index_column_wrong"},
+    {"CascadeStray", "UPDATE task SET cascade_at = 5 WHERE seq = 4", "index_column_wrong"},
+    {"DedupeGone", "DELETE FROM dedupe_open", "dedupe_index_wrong"},
+    {"DedupeStray", "INSERT INTO dedupe_open VALUES ('ann', 't1', 'k', 1)", "dedupe_index_wrong"},
     {"FinishTimeGone", "UPDATE task SET finished_at = NULL WHERE seq = 1", "finish_time_wrong", Cure::kReported},
     {"RunAtGone", "UPDATE task SET run_at = NULL WHERE seq = 5", "run_at_missing", Cure::kReported},
     {"LaneGone", "DELETE FROM lane WHERE type = 't4'", "lane_of_task_wrong"},
@@ -94,7 +103,7 @@ const Damage kDamages[] = {
      "parent_end_forgotten"},
     {"DependentsCount", "UPDATE task SET dependents = 0 WHERE seq = 2", "dependents_count_wrong"},
     {"ChildrenCount", "UPDATE task SET children = 0 WHERE seq = 1", "children_count_wrong"},
-    {"RecordUnreadable", "UPDATE task SET on_parent_failure = 'perhaps' WHERE seq = 4", "record_unreadable",
+    {"RecordUnreadable", "UPDATE body SET on_parent_failure = 'perhaps' WHERE seq = 4", "record_unreadable",
      Cure::kReported},
 };
 
@@ -129,7 +138,10 @@ class FsckTest : public ::testing::Test {
       record.task.tags = {"a", "b"};
       record.task.parent_id = id_of(1);
     }
-    if (number == 5) record.task.run_at = sut_.clock().wall() + Millis(1'000);
+    if (number == 5) {
+      record.task.run_at = sut_.clock().wall() + Millis(1'000);
+      record.task.dedupe_key = "k";
+    }
     return record;
   }
 
@@ -221,7 +233,7 @@ TEST_F(FsckTest, ManyFindingsOfAKindAreSummedUp) {
   RawDatabase raw(dir_.file("q.db"));
   raw.run(
       "WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 1250) "
-      "INSERT INTO body (seq) SELECT i FROM n");
+      "INSERT INTO checkpoint (seq, checkpoint) SELECT i, '1' FROM n");
   const auto found = must(sut_->fsck(FsckMode::kCheck));
   EXPECT_EQ(found.size(), 101U);
   EXPECT_EQ(found.back().detail, "and 151 more");

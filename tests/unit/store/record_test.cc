@@ -66,14 +66,10 @@ TEST(StoreRecord, EveryFieldThatStepsMoveComesBack) {
   task.deadline_at = sut.clock().wall() + Millis(3);
   task.run = 4;
   task.attempts = 5;
-  task.max_attempts = 6;
   task.stalls = 7;
-  task.max_stalls = 8;
   task.defers = 9;
-  task.max_defers = 10;
   task.generation = 11;
   task.timeout = Millis(12);
-  task.idle_timeout = Millis(13);
   task.progress = Progress{14, ""};
   task.worker_id = "w";
   task.cancel_requested_at = sut.clock().wall() + Millis(4);

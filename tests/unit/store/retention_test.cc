@@ -95,7 +95,7 @@ TEST(StoreRetention, NothingOfADeletedTaskIsLeftButItsEvents) {
   ASSERT_EQ(must(sut->expire(retention, 10)), 1);
 
   RawDatabase raw(dir.file("q.db"));
-  for (const char* table : {"tag", "dependency", "run", "log", "log_total", "output"}) {
+  for (const char* table : {"tag", "dependency", "run", "log", "log_total", "checkpoint"}) {
     EXPECT_EQ(raw.number(std::string("SELECT count(*) FROM ") + table), 0) << table;
   }
   EXPECT_EQ(raw.number("SELECT count(*) FROM body"), 1);
