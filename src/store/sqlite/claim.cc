@@ -38,6 +38,7 @@ struct ServedLine {
   std::optional<int> rank;  // its best; absent: it has no lane
   bool rank_is_known = false;
   bool set_aside = false;
+  bool gave = false;  // something, in this claim
 };
 
 // Those of the serves, by name, each once.
@@ -112,6 +113,7 @@ class Claim {
   [[nodiscard]] std::int64_t how_many(const ServedLine& line, const Lane& lane, std::int64_t room);
   void take(ServedLine& line, Lane& lane, std::int64_t count);
   void note_served(ServedLine& line, const Lane& lane, std::int64_t count);
+  void write_states();
   void start(std::span<const Startable> tasks);
   void plant_ignored_run_at();
 
@@ -151,6 +153,7 @@ Claimed Claim::run() {
     if (line == nullptr) break;
     visit(*line);
   }
+  write_states();
   transaction_.meter().lanes_visited += visits_;
   if (planted(PlantedBug::kClaimIgnoresRunAt)) plant_ignored_run_at();
   transaction_.gates().flush();
@@ -278,7 +281,13 @@ void Claim::note_served(ServedLine& line, const Lane& lane, std::int64_t count) 
     line.turn = transaction_.next_turn();
     db_.run(kAddPoolVisit, pool_);
   }
-  db_.run(kSetLineState, line.name, line.served, line.turn);
+  line.gave = true;
+}
+
+void Claim::write_states() {
+  for (const ServedLine& line : lines_) {
+    if (line.gave) db_.run(kSetLineState, line.name, line.served, line.turn);
+  }
 }
 
 void Claim::start(std::span<const Startable> tasks) {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "core/transition.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/event_page.h"
 #include "store/sqlite/gates.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/reads.h"
@@ -21,6 +22,8 @@ namespace {
 constexpr std::size_t kFindingsMax = 100;
 
 constexpr std::string_view kViews = named_sql(embedded::fsck_sql, "views");
+constexpr std::string_view kEventPages = named_sql(embedded::fsck_sql, "event_pages");
+constexpr std::string_view kPutLastEvent = named_sql(embedded::fsck_sql, "put_last_event");
 
 struct Check {
   std::string_view code;
@@ -139,6 +142,30 @@ std::vector<Finding> find_unreadable(Connection& db) {
   return findings;
 }
 
+// Fills in what the events say of the state of each task.
+std::vector<Finding> find_unreadable_events(Connection& db) {
+  std::vector<Finding> findings;
+  db.run("DELETE FROM temp.last_event");
+  Statement query = db.prepare(kEventPages);
+  while (query.step()) {
+    const std::int64_t first = query.integer();
+    const std::int64_t last = query.integer();
+    try {
+      const std::vector<Event> events = unpack_events(query.text(), first);
+      if (events.empty() || events.back().seq != last) {
+        throw SqliteFailure(SQLITE_CORRUPT, fmt::format("events {} to {} are {}", first, last, events.size()));
+      }
+      for (const Event& event : events) {
+        db.run(kPutLastEvent, event.task, static_cast<int>(event.state));
+      }
+    } catch (const SqliteFailure& failure) {
+      if (failure.primary_code() != SQLITE_CORRUPT) throw;
+      if (findings.size() < kFindingsMax) findings.push_back({"event_unreadable", failure.what()});
+    }
+  }
+  return findings;
+}
+
 std::vector<Finding> find(Connection& db, const Check& check) {
   std::vector<Finding> findings;
   Statement query = db.prepare(check.find);
@@ -240,6 +267,7 @@ std::vector<Finding> check_database(Connection& db, Time now) {
   std::vector<Finding> findings;
   collect(findings, [&] { return find_damage(db); });
   collect(findings, [&] { return find_unreadable(db); });
+  collect(findings, [&] { return find_unreadable_events(db); });
   for (const Check& check : kChecks) collect(findings, [&] { return find(db, check); });
   collect(findings, [&] { return find_gates(db, now); });
   return findings;
@@ -250,6 +278,7 @@ std::vector<Finding> repair_database(Transaction& transaction) {
   std::vector<Finding> findings;
   collect(findings, [&] { return mend_indexes(transaction.db()); });
   collect(findings, [&] { return find_unreadable(transaction.db()); });
+  collect(findings, [&] { return find_unreadable_events(transaction.db()); });
   for (const Check& check : kChecks) collect(findings, [&] { return mend(transaction, check); });
   collect(findings, [&] { return mend_gates(transaction); });
   return findings;

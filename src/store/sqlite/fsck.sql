@@ -6,7 +6,9 @@
 -- order of the list in fsck.cc.
 
 -- name: views
--- The indexes and counts as they should be, from the rows of task and body. Writes: temporary views.
+-- The indexes and counts as they should be, from the rows of task and body; the state that the last event of each task
+-- speaks of, which fsck.cc fills in. Writes: temporary views and a temporary table.
+CREATE TEMP TABLE IF NOT EXISTS last_event (task_id BLOB PRIMARY KEY, state INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TEMP VIEW IF NOT EXISTS true_tag AS
   SELECT DISTINCT value AS tag, seq FROM body, json_each(body.tags) WHERE json_valid(body.tags);
 
@@ -214,19 +216,25 @@ GROUP BY place HAVING count(*) > 1;
 
 -- name: find_sequence
 SELECT NULL, 'numbers in use are ahead of the last one given out' FROM sequence
-WHERE task < (SELECT coalesce(max(seq), 0) FROM task) OR event < (SELECT coalesce(max(seq), 0) FROM event)
+WHERE task < (SELECT coalesce(max(seq), 0) FROM task) OR event < (SELECT coalesce(max(last), 0) FROM event_page)
   OR place < (SELECT coalesce(max(place), 0) FROM task);
 
 -- name: find_event_gap
-SELECT NULL, 'no event between ' || before || ' and ' || seq
-FROM (SELECT seq, lag(seq) OVER (ORDER BY seq) AS before FROM event) WHERE seq <> before + 1
+SELECT NULL, 'no event between ' || before || ' and ' || first
+FROM (SELECT first, lag(last) OVER (ORDER BY last) AS before FROM event_page) WHERE first <> before + 1
 UNION ALL
-SELECT NULL, 'the last event is ' || max(seq) || ', but ' || (SELECT event FROM sequence) || ' were made' FROM event
-HAVING max(seq) < (SELECT event FROM sequence);
+SELECT NULL, 'the last event is ' || max(last) || ', but ' || (SELECT event FROM sequence) || ' were made' FROM event_page
+HAVING max(last) < (SELECT event FROM sequence);
+
+-- name: event_pages
+SELECT first, last, lines FROM event_page ORDER BY last;
+
+-- name: put_last_event
+INSERT INTO temp.last_event (task_id, state) VALUES (?1, ?2) ON CONFLICT (task_id) DO UPDATE SET state = excluded.state;
 
 -- name: find_event_state
 SELECT task.id, 'is in state ' || task.state || ', but its last event says ' || last.state
-FROM (SELECT task_id, max(seq), state FROM event GROUP BY task_id) AS last JOIN task ON task.id = last.task_id
+FROM temp.last_event AS last JOIN task ON task.id = last.task_id
 WHERE task.state <> last.state;
 
 -- name: find_unmet_parents

@@ -109,7 +109,7 @@ INSERT INTO share_clock (queue, rank, virtual_time) VALUES (?1, ?2, ?3)
 
 -- name: weight
 -- Inputs: owner. Result: its weight, or that of everybody else.
-SELECT weight FROM weight WHERE owner IN (?1, '*') ORDER BY owner = '*' LIMIT 1;
+SELECT coalesce((SELECT weight FROM weight WHERE owner = ?1), (SELECT weight FROM weight WHERE owner = '*'));
 
 -- name: line_state
 -- Inputs: line. Result: tasks served, turn.

@@ -158,6 +158,19 @@ DROP TABLE old_run;
 DROP TABLE old_body;
 DROP TABLE old_task;
 
+-- Events that were made together, packed (event_page.h).
+CREATE TABLE event_page (
+  last INTEGER PRIMARY KEY,  -- seq of its last event: from sequence, no gap, never used twice
+  first INTEGER NOT NULL,
+  lines TEXT NOT NULL
+) STRICT;
+
+INSERT INTO event_page (last, first, lines)
+  SELECT seq, seq, at || char(9) || name || char(9) || lower(hex(task_id)) || char(9) || type || char(9) || queue || char(9)
+    || owner || char(9) || state || char(9) || run || char(9) || generation || char(9) || data || char(10)
+  FROM event ORDER BY seq;
+DROP TABLE event;
+
 -- A task without its texts, and a whole one. The order of columns is that of record_row.cc.
 CREATE VIEW head AS
   SELECT task.seq, task.id, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure,

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/event_page.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/record_row.h"
 
@@ -23,7 +24,7 @@ constexpr std::string_view kChildren = named_sql(embedded::reads_sql, "children"
 constexpr std::string_view kRequest = named_sql(embedded::reads_sql, "request");
 constexpr std::string_view kLatestRuns = named_sql(embedded::reads_sql, "latest_runs");
 constexpr std::string_view kEarlierRuns = named_sql(embedded::reads_sql, "earlier_runs");
-constexpr std::string_view kEvents = named_sql(embedded::reads_sql, "events");
+constexpr std::string_view kEventPages = named_sql(embedded::reads_sql, "event_pages");
 constexpr std::string_view kLastEventSeq = named_sql(embedded::reads_sql, "last_event_seq");
 constexpr std::string_view kList = named_sql(embedded::reads_sql, "list");
 constexpr std::string_view kListByState = named_sql(embedded::reads_sql, "list_by_state");
@@ -118,22 +119,6 @@ std::vector<std::int64_t> list_seqs(Connection& db, const TaskFilter& filter, st
   std::ranges::sort(seqs, std::greater());
   if (seqs.size() > static_cast<std::size_t>(limit)) seqs.resize(static_cast<std::size_t>(limit));
   return seqs;
-}
-
-Event read_event(Statement& row) {
-  Event event;
-  event.seq = row.integer();
-  event.at = row.time();
-  event.name = row.text();
-  event.task = row.task_id();
-  event.type = row.text();
-  event.queue = row.text();
-  event.owner = row.text();
-  event.state = static_cast<TaskState>(row.small());
-  event.run = row.small();
-  event.generation = row.small();
-  event.data = row.text();
-  return event;
 }
 
 void log_unreadable(const SqliteFailure& failure) {
@@ -246,10 +231,15 @@ std::vector<RunSummary> read_runs(Connection& db, const TaskId& id, int limit) {
 }
 
 std::vector<Event> read_events(Connection& db, std::int64_t after, int limit) {
-  Statement query = db.prepare(kEvents);
-  query.bind(after, limit);
+  Statement query = db.prepare(kEventPages);
+  query.bind(after);
   std::vector<Event> events;
-  while (query.step()) events.push_back(read_event(query));
+  while (std::cmp_less(events.size(), limit) && query.step()) {
+    const std::int64_t first = query.integer();
+    for (Event& event : unpack_events(query.text(), first)) {
+      if (event.seq > after && std::cmp_less(events.size(), limit)) events.push_back(std::move(event));
+    }
+  }
   return events;
 }
 

@@ -21,9 +21,9 @@ SELECT seq, state, run, generation, worker_id, started_at, last_run FROM task WH
 -- Inputs: seq, limit. Result: packed runs that ended before, newest first.
 SELECT packed FROM run WHERE seq = ?1 ORDER BY run DESC LIMIT ?2;
 
--- name: events
--- Inputs: after which seq, limit. Result: the columns of event, oldest first.
-SELECT * FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2;
+-- name: event_pages
+-- Inputs: after which seq. Result: first seq and lines of the pages that hold later ones, oldest first.
+SELECT first, lines FROM event_page WHERE last > ?1 ORDER BY last;
 
 -- name: last_event_seq
 -- Result: the last number given out.

@@ -1,7 +1,8 @@
 #include "store/sqlite/retention.h"
 
+#include <algorithm>
 #include <array>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "embedded/sqlite.h"
@@ -16,6 +17,7 @@ constexpr std::string_view kForgetShares = named_sql(embedded::lanes_sql, "forge
 constexpr std::string_view kForgetUnusedGates = named_sql(embedded::gates_sql, "forget_unused");
 constexpr std::string_view kOldestEvents = named_sql(embedded::retention_sql, "oldest_events");
 constexpr std::string_view kDeleteEvents = named_sql(embedded::retention_sql, "delete_events");
+constexpr std::string_view kShortenEvents = named_sql(embedded::retention_sql, "shorten_events");
 constexpr std::array kDeletions{
     named_sql(embedded::retention_sql, "delete_task"),
     named_sql(embedded::retention_sql, "delete_body"),
@@ -59,20 +61,42 @@ std::vector<Finished> oldest_finished(Connection& db, int limit) {
   return found;
 }
 
+struct Page {
+  std::int64_t last = 0;
+  std::vector<Event> events;
+};
+
+Page oldest_events(Connection& db) {
+  Statement query = db.prepare(kOldestEvents);
+  Page page;
+  if (!query.step()) return page;
+  const std::int64_t first = query.integer();
+  page.last = query.integer();
+  page.events = unpack_events(query.text(), first);
+  return page;
+}
+
+void shorten(Connection& db, const Page& page, std::span<const Event> stay) {
+  EventPage lines;
+  for (const Event& event : stay) lines.add(event);
+  db.run(kShortenEvents, page.last, stay.front().seq, lines.lines());
+}
+
 void expire_events(Transaction& transaction, const Retention& retention, int limit) {
+  transaction.write_events();
   const std::int64_t first_kept = transaction.last_event_seq() - retention.events_max + 1;
-  std::optional<std::int64_t> last_gone;
-  {
-    Statement query = transaction.db().prepare(kOldestEvents);
-    query.bind(limit);
-    while (query.step()) {
-      const std::int64_t seq = query.integer();
-      // The first one to stay ends the search, so that no hole is torn when the wall clock has jumped.
-      if (query.time() > transaction.now() - retention.event_age && seq >= first_kept) break;
-      last_gone = seq;
-    }
+  const auto stays = [&](const Event& event) {
+    return event.at > transaction.now() - retention.event_age && event.seq >= first_kept;
+  };
+  for (int gone = 0; gone < limit;) {
+    const Page page = oldest_events(transaction.db());
+    // The first one to stay ends the search, so that no hole is torn when the wall clock has jumped.
+    const auto first = std::ranges::find_if(page.events, stays);
+    if (first == page.events.begin()) return;
+    if (first != page.events.end()) return shorten(transaction.db(), page, {first, page.events.end()});
+    transaction.db().run(kDeleteEvents, page.last);
+    gone += static_cast<int>(page.events.size());
   }
-  if (last_gone) transaction.db().run(kDeleteEvents, *last_gone);
 }
 
 // What owners and gates leave behind that nothing depends on.

@@ -32,9 +32,13 @@ DELETE FROM log_total WHERE seq = ?1;
 DELETE FROM counts WHERE tasks = 0 AND bytes = 0;
 
 -- name: oldest_events
--- Inputs: limit. Result: seq and time, oldest first.
-SELECT seq, at FROM event ORDER BY seq LIMIT ?1;
+-- Result: the oldest page of events: first and last seq, lines.
+SELECT first, last, lines FROM event_page ORDER BY last LIMIT 1;
 
 -- name: delete_events
--- Inputs: up to which seq. Writes: event.
-DELETE FROM event WHERE seq <= ?1;
+-- Inputs: last seq of a page. Writes: event_page.
+DELETE FROM event_page WHERE last = ?1;
+
+-- name: shorten_events
+-- Inputs: last seq of a page, the first that stays, lines. Writes: event_page.
+UPDATE event_page SET first = ?2, lines = ?3 WHERE last = ?1;

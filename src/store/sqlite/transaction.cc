@@ -13,7 +13,7 @@ constexpr std::string_view kLoadSequences = named_sql(embedded::transaction_sql,
 constexpr std::string_view kSaveSequences = named_sql(embedded::transaction_sql, "save_sequences");
 constexpr std::string_view kCount = named_sql(embedded::transaction_sql, "count");
 constexpr std::string_view kAddCounts = named_sql(embedded::transaction_sql, "add_counts");
-constexpr std::string_view kInsertEvent = named_sql(embedded::transaction_sql, "insert_event");
+constexpr std::string_view kInsertEvents = named_sql(embedded::transaction_sql, "insert_events");
 
 constexpr std::array kWaitingStates{TaskState::kBlocked, TaskState::kScheduled, TaskState::kPending,
                                     TaskState::kStalled};
@@ -119,6 +119,7 @@ void Transaction::begin_part() {
 }
 
 void Transaction::keep_part() {
+  write_events();
   gates_.flush();
   db_.run("RELEASE part");
   counts_.add(part_counts_);
@@ -128,6 +129,7 @@ void Transaction::keep_part() {
 void Transaction::undo_part() {
   last_ = before_part_;
   part_counts_.clear();
+  part_events_.clear();
   gates_.clear();
   lanes_.clear();
   db_.run("ROLLBACK TO part");
@@ -145,8 +147,15 @@ void Transaction::commit_apart(const FailpointNames& failpoints) {
 }
 
 void Transaction::add_event(const Task& task, std::string_view name, const JsonText& data) {
-  db_.run(kInsertEvent, ++last_.event, now_, name, task.id, task.type, task.queue, task.owner,
-          static_cast<int>(task.state), task.run, task.generation, data);
+  ++last_.event;
+  part_events_.add(now_, name, task, data);
+  if (part_events_.count() == kEventsPerPage) write_events();
+}
+
+void Transaction::write_events() {
+  if (part_events_.count() == 0) return;
+  db_.run(kInsertEvents, last_.event, last_.event - part_events_.count() + 1, part_events_.lines());
+  part_events_.clear();
 }
 
 CountChanges::Change Transaction::counted(const std::string& scope, std::span<const TaskState> states) {
@@ -181,7 +190,7 @@ void Transaction::write_counts() {
 
 void Transaction::raise_sequences() {
   last_.task = std::max(last_.task, db_.number("SELECT max(seq) FROM task"));
-  last_.event = std::max(last_.event, db_.number("SELECT max(seq) FROM event"));
+  last_.event = std::max(last_.event, db_.number("SELECT max(last) FROM event_page"));
   last_.place = std::max(last_.place, db_.number("SELECT max(place) FROM task"));
 }
 

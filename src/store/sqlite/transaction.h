@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "core/step.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/event_page.h"
 #include "store/sqlite/gate_rows.h"
 #include "store/sqlite/meter.h"
 
@@ -98,6 +99,8 @@ class Transaction {
   [[nodiscard]] std::int64_t next_turn() { return ++last_.turn; }
   [[nodiscard]] std::int64_t next_gate_revision() { return ++last_.gate; }
   void add_event(const Task& task, std::string_view name, const JsonText& data);
+  // The events of a part are written at its end, unless something looks at them before.
+  void write_events();
   [[nodiscard]] std::int64_t last_event_seq() const { return last_.event; }
   void count(const Task& task, TaskState state, CountChanges::Change change) { part_counts_.add(task, state, change); }
   // With what this transaction has changed so far.
@@ -141,6 +144,7 @@ class Transaction {
   Sequences before_part_;
   CountChanges counts_;
   CountChanges part_counts_;
+  EventPage part_events_;
   GateRows gates_;
   std::unordered_map<std::string, KnownLane> lanes_;
 };

@@ -17,7 +17,6 @@ SELECT tasks, bytes FROM counts WHERE scope = ?1 AND state = ?2;
 INSERT INTO counts (scope, state, tasks, bytes) VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT (scope, state) DO UPDATE SET tasks = tasks + excluded.tasks, bytes = bytes + excluded.bytes;
 
--- name: insert_event
--- Inputs: the columns in order. Writes: event.
-INSERT INTO event (seq, at, name, task_id, type, queue, owner, state, run, generation, data)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+-- name: insert_events
+-- Inputs: seq of the last and of the first, lines. Writes: event_page.
+INSERT INTO event_page (last, first, lines) VALUES (?1, ?2, ?3);
