@@ -197,7 +197,9 @@ class TaskQueue {
   // One answer per item: the task's state afterwards, or kStaleLease and the like. One bad item never fails another.
   [[nodiscard]] virtual std::vector<Result<TaskState>> settle(std::span<const Settlement> items) = 0;
   [[nodiscard]] virtual Result<Backlog> backlog(std::span<const Serve> serves) = 0;
-  // Takes back now what workers hold that were silent for max_age. Returns how many tasks became claimable or ended.
+  // Takes back now what workers hold that were silent for max_age. With less than a lease that is the caller's word
+  // that such a worker and its agents are dead: if they are not, two agents may work on a task. Returns how many tasks
+  // became claimable or ended.
   [[nodiscard]] virtual Result<int> requeue_stalled(Millis max_age) = 0;
 
   // Operators.

@@ -41,6 +41,8 @@ std::string_view name_of(PlantedBug bug) {
       return "at_most_once_rerun";
     case kReleaseLosesPlace:
       return "release_loses_place";
+    case kRetryMeetsOldAgent:
+      return "retry_meets_old_agent";
   }
   CHECK_MSG(false, "no such planted bug");
 }

@@ -28,9 +28,10 @@ enum class PlantedBug : std::uint8_t {
   kDeadlineIgnoresRunning,   // a running task outlives its deadline
   kAtMostOnceRerun,          // at_most_once is run again after a lost lease
   kReleaseLosesPlace,        // a released task goes to the tail
+  kRetryMeetsOldAgent,       // a task that its deadline ended is run again while its agent may live
 };
 
-inline constexpr int kPlantedBugCount = 16;  // without kNone
+inline constexpr int kPlantedBugCount = 17;  // without kNone
 
 namespace internal {
 inline std::atomic<PlantedBug> planted_bug{PlantedBug::kNone};

@@ -26,6 +26,8 @@ struct RunEnd {
   std::optional<TaskError> error;
   std::optional<int> exit_code;
   std::optional<std::string> note;
+  // Its worker had no say, and its agent may live on until its lease would have run out: no other run may start before.
+  bool revoked = false;
 
   bool operator==(const RunEnd&) const = default;
 };

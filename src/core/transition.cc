@@ -297,7 +297,7 @@ JsonText deadline_data(const Task& task, const ClassRule& rule) {
 void miss_deadline(Change& change) {
   Task& task = change.step.next.task;
   const TaskError error{ErrorClass::kDeadline, "its deadline passed"};
-  if (task.state == TaskState::kRunning) close_run(change, "deadline_passed", {.error = error});
+  if (task.state == TaskState::kRunning) close_run(change, "deadline_passed", {.error = error, .revoked = true});
   task.fallback = task.fallback_result.has_value();
   if (task.fallback) {
     write_result(change, task.fallback_result);

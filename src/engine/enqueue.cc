@@ -276,6 +276,8 @@ Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy
       case Applied::kQueueFull:
         CHECK(steps.capacity.has_value());
         return queue_full(*steps.capacity);
+      case Applied::kStillLeased:
+        CHECK_MSG(false, "an enqueue begins no ended task anew");
     }
   }
   return too_much_contention("enqueue");

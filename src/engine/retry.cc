@@ -54,6 +54,13 @@ Result<Task> Engine::retry(const TaskId& id) {
     auto applied = store_.apply(std::span(&group, 1));
     if (!applied) return std::unexpected(applied.error());
     if (applied->front() == Applied::kDone) return get(id);
+    if (applied->front() == Applied::kStillLeased) {
+      return drover::fail(
+          ErrorCode::kWrongState,
+          fmt::format("its deadline ended task {} while it ran, and its agent may not be dead yet: retry "
+                      "it once the lease of that run is over",
+                      id.to_string()));
+    }
   }
   return too_much_contention("retry");
 }

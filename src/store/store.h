@@ -51,6 +51,7 @@ enum class Applied : std::uint8_t {
   kIdTaken,       // a new task's id exists
   kRequestTaken,  // a new task's owner and request id exist
   kQueueFull,
+  kStillLeased,  // a task would begin anew whose last run was revoked, and that run's lease has not run out yet
 };
 
 // What a claim took. More: it stopped at a bound on its work, and there may be tasks that it did not get to.

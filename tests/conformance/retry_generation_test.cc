@@ -100,6 +100,43 @@ TEST_P(RetryGeneration, TheDeadlineCountsAfresh) {
   EXPECT_EQ(state(id), TaskState::kPending);
 }
 
+TEST_P(RetryGeneration, NotWhileTheAgentThatADeadlineEndedMayLive) {
+  const Lease lease = start_new({.type = "work", .deadline = 10s});
+  advance(5s);
+  EXPECT_EQ(renew(lease), LeaseState::kHeld);
+  pass(5s);
+  ASSERT_EQ(state(lease.task), TaskState::kFailed);
+  const World before = world();
+  EXPECT_EQ(code_of(queue().retry(lease.task)), ErrorCode::kWrongState);
+  EXPECT_EQ(world(), before);
+  reopen();
+  pass(kLease - 5s - 1ms);
+  EXPECT_EQ(code_of(queue().retry(lease.task)), ErrorCode::kWrongState);
+  EXPECT_EQ(world(), before);
+  pass(1ms);
+  EXPECT_EQ(retry(lease.task).state, TaskState::kPending);
+  EXPECT_EQ(complete(start(lease.task)), TaskState::kCompleted);
+}
+
+TEST_P(RetryGeneration, EachRunThatADeadlineEndsHoldsTheNextBack) {
+  const TaskId id = enqueue({.type = "work", .deadline = 10s});
+  for (int generation = 1; generation <= 3; ++generation) {
+    static_cast<void>(start(id));
+    pass(10s);
+    EXPECT_EQ(code_of(queue().retry(id)), ErrorCode::kWrongState);
+    pass(kLease - 10s);
+    EXPECT_EQ(retry(id).generation, generation + 1);
+  }
+}
+
+TEST_P(RetryGeneration, AtOnceIfTheDeadlineEndedNoRun) {
+  const TaskId id = enqueue({.type = "work", .deadline = 10s});
+  must(queue().fail(start(id), {.message = "boom"}));
+  pass(10s);
+  ASSERT_EQ(class_of(get(id).error), ErrorClass::kDeadline);
+  EXPECT_EQ(retry(id).state, TaskState::kPending);
+}
+
 TEST_P(RetryGeneration, BringsBackWhatItsEndHadCancelled) {
   const TaskId parent = enqueue_work();
   const TaskId child = enqueue_after(parent);
@@ -226,6 +263,7 @@ TEST_P(RetryGeneration, DropsTheOldResult) {
   const Lease lease = start(id);
   must(queue().progress(lease, {50, "half"}));
   pass(1s);
+  pass(kLease);
   const Task task = retry(id);
   EXPECT_EQ(task.result, std::nullopt);
   EXPECT_EQ(task.progress, std::nullopt);

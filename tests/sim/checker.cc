@@ -220,7 +220,6 @@ void Checker::take_event(Store& store, const Event& event) {
   if (event.name == "task.claimed") check_line(*life, event);
   check_cause(*life, event);
   check_lease_ran_out(*life, event);
-  note_deadline(*life, event);
   if (const auto wrong = life->apply(event, ++tail_, wall_max_))
     fail({wrong->check, fmt::format("task {} (number {}): {}", event.task.to_string(), life->number(), wrong->what)});
   check_parents(*life, event);
@@ -287,14 +286,6 @@ void Checker::check_lease_ran_out(const Life& life, const Event& event) {
   }
   report("P3 lease kept", fmt::format("the lease of task {} was taken back {} ms early", event.task.to_string(),
                                       (vouched->second.until - now_).count()));
-}
-
-// A deadline ends a task at once, and its worker learns so with its next beat. If an operator retries the task before
-// that, the old agent may overlap with the new one until it is interrupted.
-void Checker::note_deadline(const Life& life, const Event& event) {
-  if (event.name != "task.deadline_passed") return;
-  const auto lease = lease_of_run_.find({event.task, life.run()});
-  if (lease != lease_of_run_.end()) unsupervised({event.task, lease->second});
 }
 
 // Cancels and retries do not happen by themselves.

@@ -100,7 +100,6 @@ class Checker {
   void check_parents(const Life& life, const Event& event);
   void check_line(const Life& claimed, const Event& event);
   void check_lease_ran_out(const Life& life, const Event& event);
-  void note_deadline(const Life& life, const Event& event);
   void check_cause(const Life& life, const Event& event);
   void check_dependents(const TaskId& parent);
   void compare_rows(Store& store, const std::vector<TaskId>& ids);

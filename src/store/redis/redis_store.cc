@@ -390,7 +390,7 @@ Result<std::vector<Applied>> RedisStore::apply(std::span<const StepGroup> groups
   for (const Reply& item : *items) {
     const auto verdict = item.as_integer();
     if (!verdict) return std::unexpected(verdict.error());
-    CHECK(*verdict >= 0 && *verdict <= static_cast<int>(Applied::kQueueFull));
+    CHECK(*verdict >= 0 && *verdict <= static_cast<int>(Applied::kStillLeased));
     verdicts.push_back(static_cast<Applied>(*verdict));
   }
   committed();

@@ -60,7 +60,8 @@ void add_step(Command& command, const Step& step) {
   command.add(is_new ? body_bytes(body, step) : 0, next.place);
   command.add(task.state == TaskState::kScheduled ? time_text(task.run_at) : "",
               is_terminal(task.state) ? "" : time_text(task.deadline_at), next.cascade_due ? "1" : "0");
-  command.add(step.run_end ? run_end_text(*step.run_end, task.run, task.generation) : "");
+  command.add(step.run_end ? run_end_text(*step.run_end, task.run, task.generation) : "",
+              step.run_end && step.run_end->revoked ? "1" : "0");
   add_events(command, step.events);
   if (is_new) add_relations(command, task);
   command.add(task.dedupe_key ? dedupe_key(task.owner, task.type, *task.dedupe_key) : "");

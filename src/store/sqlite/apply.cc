@@ -10,6 +10,7 @@
 #include "base/planted_bug.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/gates.h"
+#include "store/sqlite/leases.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/reads.h"
 #include "store/sqlite/step_write.h"
@@ -112,6 +113,10 @@ Applied Group::check_stored(const Step& step) {
   const bool held =
       found->revision == step.expected_revision && (!guards_beats || found->lease_beats == step.expected_beats);
   if (!held && !unguarded) return Applied::kConflict;
+  const bool begins_anew = is_terminal(found->state) && !is_terminal(step.next.task.state);
+  if (begins_anew && is_still_leased(transaction_, found->seq) && !planted(PlantedBug::kRetryMeetsOldAgent)) {
+    return Applied::kStillLeased;
+  }
   stored_.emplace(step.next.task.id, *std::move(found));
   return Applied::kDone;
 }

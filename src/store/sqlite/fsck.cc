@@ -58,6 +58,12 @@ void give_places(Transaction& transaction) {
   }
 }
 
+void give_leases(Transaction& transaction) {
+  const MonoTime now = transaction.mono();
+  transaction.db().run(named_sql(embedded::fsck_sql, "repair_lease_missing"), (now + ClaimRequest().lease).since_origin,
+                       now.since_origin);
+}
+
 void raise_sequences(Transaction& transaction) {
   transaction.raise_sequences();
 }
@@ -86,8 +92,7 @@ const std::array kChecks{
           named_sql(embedded::fsck_sql, "repair_dependents_count")},
     Check{"children_count_wrong", named_sql(embedded::fsck_sql, "find_children_count"),
           named_sql(embedded::fsck_sql, "repair_children_count")},
-    Check{"lease_missing", named_sql(embedded::fsck_sql, "find_lease_missing"),
-          named_sql(embedded::fsck_sql, "repair_lease_missing")},
+    Check{"lease_missing", named_sql(embedded::fsck_sql, "find_lease_missing"), {}, give_leases},
     Check{"lease_without_run", named_sql(embedded::fsck_sql, "find_lease_without_run"),
           named_sql(embedded::fsck_sql, "repair_lease_without_run")},
     Check{"run_number_wrong", named_sql(embedded::fsck_sql, "find_run_number")},

@@ -163,9 +163,10 @@ WHERE children < (SELECT count(*) FROM body AS child WHERE child.parent_id = tas
 SELECT id, 'running without a lease' FROM task
 WHERE state = 3 AND (lease IS NULL OR lease_until_mono IS NULL OR lease_renewed_mono IS NULL OR worker_id IS NULL);
 -- name: repair_lease_missing
--- As if it had lapsed long ago: the reclaimer does the rest.
-UPDATE task SET lease = coalesce(lease, randomblob(16)), lease_until_mono = -1152921504606846976,
-  lease_renewed_mono = -1152921504606846976, worker_id = coalesce(worker_id, ''), revision = revision + 1
+-- Inputs: when a lease ends that begins now, monotonic time. Somebody may still run the task: it is taken back no sooner
+-- than if its lease had just been renewed.
+UPDATE task SET lease = coalesce(lease, randomblob(16)), lease_until_mono = coalesce(lease_until_mono, ?1),
+  lease_renewed_mono = coalesce(lease_renewed_mono, ?2), worker_id = coalesce(worker_id, ''), revision = revision + 1
 WHERE state = 3 AND (lease IS NULL OR lease_until_mono IS NULL OR lease_renewed_mono IS NULL OR worker_id IS NULL);
 
 -- name: find_lease_without_run

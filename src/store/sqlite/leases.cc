@@ -9,6 +9,9 @@ namespace drover::sqlite {
 namespace {
 
 constexpr std::string_view kRenew = named_sql(embedded::leases_sql, "renew");
+constexpr std::string_view kRevoke = named_sql(embedded::leases_sql, "revoke");
+constexpr std::string_view kForgetRevoked = named_sql(embedded::leases_sql, "forget_revoked");
+constexpr std::string_view kIsRevoked = named_sql(embedded::leases_sql, "is_revoked");
 constexpr std::string_view kBeat = named_sql(embedded::leases_sql, "beat");
 constexpr std::string_view kLive = named_sql(embedded::leases_sql, "live");
 constexpr std::string_view kPutProgress = named_sql(embedded::leases_sql, "put_progress");
@@ -54,6 +57,15 @@ std::vector<Renewal> renew_leases(Transaction& transaction, const std::string& w
   renewals.reserve(leases.size());
   for (const Lease& held : leases) renewals.push_back({renew_lease(transaction, held, lease)});
   return renewals;
+}
+
+void revoke_lease(Transaction& transaction, std::int64_t seq) {
+  transaction.db().run(kForgetRevoked, transaction.mono().since_origin);
+  transaction.db().run(kRevoke, seq);
+}
+
+bool is_still_leased(Transaction& transaction, std::int64_t seq) {
+  return transaction.db().number(kIsRevoked, seq, transaction.mono().since_origin) > 0;
 }
 
 bool write_note(Transaction& transaction, const Note& note, std::int64_t log_bytes_max) {

@@ -13,6 +13,10 @@ namespace drover::sqlite {
 
 [[nodiscard]] std::vector<Renewal> renew_leases(Transaction& transaction, const std::string& worker_id,
                                                 std::span<const Lease> leases, Millis lease);
+// Of a running task whose run ends in this transaction, and not by its worker.
+void revoke_lease(Transaction& transaction, std::int64_t seq);
+// Whether the lease of a revoked run of that task has not run out yet.
+[[nodiscard]] bool is_still_leased(Transaction& transaction, std::int64_t seq);
 // False: the lease is not live, and nothing was written.
 [[nodiscard]] bool write_note(Transaction& transaction, const Note& note, std::int64_t log_bytes_max);
 

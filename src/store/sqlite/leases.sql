@@ -6,6 +6,19 @@
 UPDATE task SET lease_until_mono = ?1, lease_renewed_mono = ?2, lease_beats = lease_beats + 1
 WHERE id = ?3 AND lease = ?4 AND state = 3 RETURNING cancel_requested_at;
 
+-- name: revoke
+-- Inputs: seq of a task that is still running. Writes: revoked_lease.
+INSERT OR REPLACE INTO revoked_lease (seq, until_mono)
+  SELECT seq, lease_until_mono FROM task WHERE seq = ?1 AND lease_until_mono IS NOT NULL;
+
+-- name: forget_revoked
+-- Inputs: monotonic time. Writes: revoked_lease.
+DELETE FROM revoked_lease WHERE until_mono <= ?1;
+
+-- name: is_revoked
+-- Inputs: seq, monotonic time. Result: 1 if the lease of a run that was revoked is not over yet.
+SELECT count(*) FROM revoked_lease WHERE seq = ?1 AND until_mono > ?2;
+
 -- name: beat
 -- Inputs: wall time, monotonic time, worker id. Writes: worker.
 UPDATE worker SET last_beat_at = ?1, last_beat_mono = ?2 WHERE id = ?3;

@@ -290,3 +290,9 @@ INSERT INTO counts (scope, state, tasks, bytes)
   UNION ALL
   SELECT 'line:' || queue || '|' || type, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq)
   GROUP BY queue, type, state;
+
+-- Leases of runs that were ended without their worker: until when its agent may live. Rows of the past may go at any time.
+CREATE TABLE revoked_lease (
+  seq INTEGER PRIMARY KEY,  -- of the task
+  until_mono INTEGER NOT NULL
+) STRICT;

@@ -91,6 +91,7 @@ void adopt_boot(Connection& db, const Clock& clock) {
   const RollbackGuard rollback(db);
   db.execute_script("BEGIN IMMEDIATE");
   db.run("UPDATE task SET lease_until_mono = ?1, lease_renewed_mono = ?1 WHERE lease_until_mono IS NOT NULL", kLongAgo);
+  db.run("DELETE FROM revoked_lease");
   db.run("UPDATE worker SET last_beat_mono = ?1", kLongAgo);
   db.run("UPDATE meta SET value = ?1 WHERE key = 'boot_id'", boot);
   db.execute_script("COMMIT");

@@ -4,6 +4,7 @@
 #include "embedded/sqlite.h"
 #include "store/sqlite/gates.h"
 #include "store/sqlite/lanes.h"
+#include "store/sqlite/leases.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/record_row.h"
 
@@ -164,6 +165,7 @@ void insert_dependencies(Transaction& transaction, std::int64_t child, const std
 void update_task(Transaction& transaction, const Stored& stored, const Step& step) {
   const Task& task = step.next.task;
   CHECK(task.state != TaskState::kRunning || stored.state == TaskState::kRunning);
+  if (step.run_end && step.run_end->revoked) revoke_lease(transaction, stored.seq);
   const std::int64_t bytes = stored.held_bytes + growth(transaction.db(), stored, step);
   write_row(transaction, stored, step, bytes);
   if (step.payload == Step::PayloadWrite::kReplace) transaction.db().run(kPutPayload, stored.seq, task.payload);

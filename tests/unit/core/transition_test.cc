@@ -172,7 +172,8 @@ TEST(Deadline, EndsTheRunAndRevokesItsLease) {
   EXPECT_EQ(step.next.task.worker_id, std::nullopt);
   EXPECT_EQ(step.run_end, (RunEnd{.ended_at = kNow,
                                   .outcome = "deadline_passed",
-                                  .error = TaskError{ErrorClass::kDeadline, "its deadline passed"}}));
+                                  .error = TaskError{ErrorClass::kDeadline, "its deadline passed"},
+                                  .revoked = true}));
 }
 
 TEST(Deadline, SaysWhomToTell) {

@@ -190,13 +190,25 @@ TEST_F(FsckTest, ARepairedStoreWorksOn) {
           "UPDATE task SET place = 0 WHERE seq = 4; UPDATE task SET lease = NULL WHERE seq = 2;"
           "UPDATE sequence SET task = 0, place = 0; DELETE FROM counts");
   static_cast<void>(must(sut_->fsck(FsckMode::kRepair)));
-  // The running task without a lease has lapsed, for the reclaimer to take back.
+  // The running task without a lease may still be run by somebody: it lapses when its lease would have.
+  EXPECT_EQ(must(sut_->lapsed(std::nullopt, 10)).size(), 0U);
+  sut_.clock().advance(Millis(30'000));
   EXPECT_EQ(must(sut_->lapsed(std::nullopt, 10)).size(), 1U);
   sut_.step(id_of(2), trigger::LeaseLost{});
   sut_.add(record(8));
   start(4);
   EXPECT_EQ(must(sut_.try_add({new_record(9)}, {.waiting_max = 5})), std::vector{Applied::kQueueFull});
   EXPECT_EQ(findings(FsckMode::kCheck), std::vector<std::string>());
+}
+
+TEST_F(FsckTest, ALeaseWhoseEndIsLostLastsAWholeOneFromTheRepair) {
+  sut_.clock().advance(Millis(20'000));
+  RawDatabase(dir_.file("q.db")).run("UPDATE task SET lease_until_mono = NULL WHERE seq = 2");
+  static_cast<void>(must(sut_->fsck(FsckMode::kRepair)));
+  sut_.clock().advance(Millis(29'999));
+  EXPECT_EQ(must(sut_->lapsed(std::nullopt, 10)).size(), 0U);
+  sut_.clock().advance(Millis(1));
+  EXPECT_EQ(must(sut_->lapsed(std::nullopt, 10)).size(), 1U);
 }
 
 TEST_F(FsckTest, WhatWasBlockedForNothingGoesWhereTheRulesSay) {

@@ -46,6 +46,15 @@ TEST_P(Planted, ReclaimIgnoresRevision) {
   EXPECT_EQ(must(sut_->apply(std::vector{group_of({stall})})).at(0), bug() ? Applied::kDone : Applied::kConflict);
 }
 
+TEST_P(Planted, RetryMeetsOldAgent) {
+  sut_.add(1);
+  sut_.claim(1);
+  sut_.step(id_of(1), trigger::Deadline{});
+  const Step retry = must(decide(sut_.read(id_of(1)), trigger::Retry{}, sut_.context()));
+  plant_if(PlantedBug::kRetryMeetsOldAgent);
+  EXPECT_EQ(must(sut_->apply(std::vector{group_of({retry})})).at(0), bug() ? Applied::kDone : Applied::kStillLeased);
+}
+
 TEST_P(Planted, DependentsReleasedApart) {
   sut_.add(1);
   TaskRecord child = new_record(2);

@@ -410,6 +410,21 @@ INSTANTIATE_TEST_SUITE_P(Kinds, RedisBadRecordTest,
                                          Damage{"GarbledPlace", {"HSET", "t:", "place", "x"}}),
                          [](const auto& one) { return std::string(one.param.name); });
 
+TEST(RedisFaultsTest, LeaseWhoseEndIsLostLastsAWholeOneFromTheRepair) {
+  Rig rig(test::shared_redis().address(test::fresh_prefix()));
+  const TaskId id = rig.enqueue();
+  ASSERT_EQ(rig.claim(1).size(), 1U);
+  rig.clock().advance(Millis{20'000});
+  test::shared_redis().run(redis::Command("DEL", rig.key("leases")));
+  (void)rig.fsck(FsckMode::kRepair);
+  rig.clock().advance(Millis{29'999});
+  must(rig.sweep());
+  EXPECT_EQ(rig.state(id), TaskState::kRunning);
+  rig.clock().advance(Millis{1});
+  must(rig.sweep());
+  EXPECT_EQ(rig.state(id), TaskState::kStalled);
+}
+
 TEST(RedisFaultsTest, TaskWithoutItsBodyStopsNoOther) {
   Rig rig(test::shared_redis().address(test::fresh_prefix()));
   const TaskId gone = rig.enqueue();

@@ -1,6 +1,6 @@
 -- Apply: groups of steps under compare-and-set. All checks of a group first, then all its writes.
 
-local DONE, CONFLICT, ID_TAKEN, REQUEST_TAKEN, QUEUE_FULL = 0, 1, 2, 3, 4
+local DONE, CONFLICT, ID_TAKEN, REQUEST_TAKEN, QUEUE_FULL, STILL_LEASED = 0, 1, 2, 3, 4, 5
 
 -- The order of these is that of step_arguments.cc.
 local function take_step()
@@ -12,7 +12,7 @@ local function take_step()
   step.bytes = take_number()
   step.place = take_number()
   step.run_at, step.deadline, step.cascade = take(), take(), take() == '1'
-  step.run_end = take()
+  step.run_end, step.revoked = take(), take() == '1'
   step.events = take_list()
   if step.expected == 0 then
     step.request, step.spawner, step.tags, step.parents = take(), take(), take_list(), take_list()
@@ -65,6 +65,18 @@ local function check_new(step, added, requests)
   return DONE
 end
 
+-- A run that was ended without its worker: its agent may live until its lease would have run out.
+local function revoke(id)
+  local until_ = call('ZSCORE', P .. 'leases', id)
+  call('ZREMRANGEBYSCORE', P .. 'revoked', '-inf', NOW_TEXT)
+  if until_ then call('ZADD', P .. 'revoked', until_, id) end
+end
+
+local function is_still_leased(id)
+  local until_ = call('ZSCORE', P .. 'revoked', id)
+  return until_ and tonumber(until_) > NOW
+end
+
 local function check_stored(step)
   step.old = read_old(step.id)
   if not step.old or tonumber(step.old.rev) ~= step.expected then return CONFLICT end
@@ -73,6 +85,8 @@ local function check_stored(step)
     return CONFLICT
   end
   if step.beats ~= '-' and (step.old.beats or '0') ~= step.beats then return CONFLICT end
+  local begins_anew = IS_TERMINAL[step.old.state] and not IS_TERMINAL[step.state]
+  if begins_anew and is_still_leased(step.id) then return STILL_LEASED end
   return DONE
 end
 
@@ -162,6 +176,7 @@ local function leave_state(step, old)
   elseif old.state == 'scheduled' then
     call('ZREM', P .. 'scheduled', step.id)
   elseif old.state == 'running' then
+    if step.revoked then revoke(step.id) end
     unleased[#unleased + 1] = step.id
     add_to(ends, old.lane, tonumber(old.started))
     if not (IS_WAITING[step.state] and not step.needs_place) then add_to(drops, old.lane, tonumber(old.place)) end

@@ -23,7 +23,7 @@ end
 
 local TYPES = {hash = 'seq counts gates gate_records in_use rate_at lanes cursor weights turns pool_visits pool_lines config ' ..
                       'vt: worker: log_totals:',
-               zset = 'scheduled leases finished deadlines cascades wake waited workers line: group: oldest: waits: pool: ' ..
+               zset = 'scheduled leases revoked finished deadlines cascades wake waited workers line: group: oldest: waits: pool: ' ..
                       'children: dependents: tag: dedupe: dedupe_open:',
                stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: h:',
                string = 'b: r: c: request:'}
@@ -138,6 +138,12 @@ end
 
 -- ---- sets
 
+-- When what is not known any more shall be looked at. A lease whose end is lost may be its worker's for as long as leases
+-- usually are: no other run may start before.
+local function score_of_lost(key)
+  return key == 'leases' and whole(NOW + 30000) or NOW_TEXT
+end
+
 local function compare_zset(key, wanted)
   local stored = {}
   local flat = redis.pcall('ZRANGE', P .. key, 0, -1, 'WITHSCORES')
@@ -159,7 +165,7 @@ local function compare_zset(key, wanted)
   for member, score in pairs(wanted) do
     if not stored[member] then
       found('index_wrong', key .. ' lacks ' .. member, mending)
-      if mending then call('ZADD', P .. key, score == true and NOW_TEXT or score, member) end
+      if mending then call('ZADD', P .. key, score == true and score_of_lost(key) or score, member) end
     end
   end
 end
