@@ -29,7 +29,7 @@ constexpr std::array<ErrorInfo, 23> kErrors{{
     {kForbidden, "forbidden", 4, 403, kNo},
     {kStoreUnavailable, "store_unavailable", 7, 503, kYes},
     {kStoreDamaged, "store_damaged", 1, 500, kNo},
-    {kStoreRegressed, "store_regressed", 1, 503, kNo},
+    {kStoreRegressed, "store_regressed", 1, 503, kYes},
     {kDiskFull, "disk_full", 1, 507, kYes},
     {kSchemaTooNew, "schema_too_new", 1, 503, kNo},
     {kUnknownType, "unknown_type", 1, 422, kNo},

@@ -166,6 +166,20 @@ Examples:
 Examples:
   drover fsck
   drover fsck --repair)"},
+    {"store", "See whether the store lost anything, and go on after a loss",
+     R"(Examples:
+  drover store show)"},
+    {"store show", "Show the store's epochs, and what is gone that was acknowledged",
+     R"(What was acknowledged is known from this machine's side: see `drover.db-mark`, or `marks/` in your state
+folder for Redis. Exits with 1 if something is gone.
+
+Examples:
+  drover store show)"},
+    {"store accept-regression", "Accept that acknowledged work was lost: claims go on",
+     R"(Workers of a store that went backwards claim nothing until this was said. Begins a new epoch.
+
+Examples:
+  drover store accept-regression)"},
     {"completion", "Print a completion script for your shell",
      R"(Examples:
   source <(drover completion bash)

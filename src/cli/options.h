@@ -141,6 +141,15 @@ struct FsckOptions {
   bool operator==(const FsckOptions&) const = default;
 };
 
+struct StoreOptions {
+  enum class What : std::uint8_t { kShow, kAcceptRegression };
+
+  What what = What::kShow;
+  Format format = Format::kAuto;
+
+  bool operator==(const StoreOptions&) const = default;
+};
+
 struct ConfigApplyOptions {
   std::string file;  // - for stdin
   Format format = Format::kAuto;
@@ -222,9 +231,9 @@ struct VersionOptions {
 
 using Command =
     std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
-                 RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions, FsckOptions, ConfigApplyOptions,
-                 ConfigShowOptions, TrustOptions, WorkerListOptions, ExplainOptions, GateListOptions, GateSetOptions,
-                 QueueListOptions, CompletionOptions, HelpOptions, VersionOptions>;
+                 RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions, FsckOptions, StoreOptions,
+                 ConfigApplyOptions, ConfigShowOptions, TrustOptions, WorkerListOptions, ExplainOptions,
+                 GateListOptions, GateSetOptions, QueueListOptions, CompletionOptions, HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

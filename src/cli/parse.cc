@@ -108,6 +108,7 @@ class Grammar {
   void add_up();
   void add_progress();
   void add_fsck();
+  void add_store();
   void add_config();
   void add_trust();
   void add_worker();
@@ -169,6 +170,7 @@ Grammar::Grammar() : root_("A durable task queue for fleets of AI agents.", "dro
   add_config();
   add_trust();
   add_fsck();
+  add_store();
   add_completion();
   add_help();
 }
@@ -436,6 +438,15 @@ void Grammar::add_queue() {
   auto [resume, resume_options] = add_verb<GateSetOptions>(queue, "resume", "");
   add_value<std::string>(*resume, "QUEUE", "", &resume_options->gate, read_queue, "the queue")->required();
   add_reason(*resume, resume_options);
+}
+
+void Grammar::add_store() {
+  CLI::App& store = add_family("store");
+  auto [show, show_options] = add_verb<StoreOptions>(store, "show", "");
+  add_json(*show, &show_options->format, R"(print {"last_event", "lost", "epochs"})");
+  auto [accept, accept_options] = add_verb<StoreOptions>(store, "accept-regression", "");
+  accept_options->what = StoreOptions::What::kAcceptRegression;
+  add_json(*accept, &accept_options->format, R"(print {"last_event", "lost", "epochs"})");
 }
 
 void Grammar::add_config() {

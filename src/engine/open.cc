@@ -29,6 +29,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url) {
     if (!address) return std::unexpected(address.error());
     RedisOptions options;
     options.address = *std::move(address);
+    options.mark_path = default_mark_path(options.address);
     return open_redis(std::move(options));
   }
   return fail(ErrorCode::kInvalidArgument,

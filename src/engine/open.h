@@ -16,6 +16,7 @@ class OpenedQueue {
 
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] TaskQueue& queue() { return engine_; }
+  [[nodiscard]] Store& store() { return *store_; }
 
  private:
   std::unique_ptr<Store> store_;

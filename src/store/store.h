@@ -20,6 +20,7 @@
 
 #include "core/step.h"
 #include "drover/task_queue.h"
+#include "store/epoch.h"
 
 namespace drover {
 
@@ -121,6 +122,11 @@ struct Retention {
   std::int64_t events_max = 1'000'000;
 };
 
+struct StoreState {
+  StoreExtent extent;
+  std::optional<Loss> loss;  // as far as this process knows
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -194,6 +200,12 @@ class Store {
 
   // Rows against every index and count, both ways.
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;
+
+  // Whether it is still where it has been: docs/internals/store-epochs.md. While it is not, claim answers
+  // kStoreRegressed.
+  [[nodiscard]] virtual Result<StoreState> state() = 0;
+  // Begins an epoch in which what was lost is accepted. The state afterwards, with the loss as it was before.
+  [[nodiscard]] virtual Result<StoreState> accept_regression() = 0;
 
   // See TaskQueue.
   [[nodiscard]] virtual std::uint64_t changes() = 0;

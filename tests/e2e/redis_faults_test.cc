@@ -79,6 +79,24 @@ TEST_F(RedisFaultsTest, IdleWorkerFindsNewWorkAfterARestart) {
   EXPECT_EQ(sandbox.drover({"wait", second, "--timeout", "10s"}).exit_code, 0);
 }
 
+TEST_F(RedisFaultsTest, FlushedRedisStopsClaimsUntilThatIsAccepted) {
+  constexpr int kExitTimedOut = 124;
+  const auto worker = sandbox.start(work("work", witnessed()));
+  ASSERT_EQ(sandbox.drover({"wait", sandbox.enqueue({"work"}), "--timeout", "20s"}).exit_code, 0);
+  EXPECT_EQ(sandbox.drover({"store", "show"}).exit_code, 0);
+  server.run(redis::Command("FLUSHALL"));
+  const std::string second = sandbox.enqueue({"work"});
+  EXPECT_EQ(sandbox.drover({"wait", second, "--timeout", "1s"}).exit_code, kExitTimedOut);
+  const Outcome shown = sandbox.drover({"store", "show"});
+  EXPECT_EQ(shown.exit_code, 1);
+  EXPECT_TRUE(contains(shown.err, "acknowledged and gone: events 1 to 3")) << shown.err;
+  sandbox.must({"store", "accept-regression"});
+  EXPECT_EQ(sandbox.drover({"wait", second, "--timeout", "20s"}).exit_code, 0);
+  worker->signal(SIGTERM);
+  EXPECT_EQ(worker->wait(kHangs), (Exit{.code = 0}));
+  EXPECT_TRUE(contains(worker->errors(), "store_regressed"));
+}
+
 TEST_F(RedisFaultsTest, RefusedSignInDoesNotShowThePassword) {
   sandbox.set("DROVER_STORE", "redis://drover:hunter2@127.0.0.1:" + std::to_string(server.port()));
   const Outcome outcome = sandbox.drover({"list"});

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <system_error>
 
 #include "base/rng.h"
@@ -94,7 +95,7 @@ class Storm {
     return sandbox_.must_json(list).as_array()->empty();
   }
 
-  // Ends with the server; the events after the last one are read again from the next.
+  // Ends with the server; the events after the last one are read again from the next. It has kept how far it got.
   void follow() { follower_ = sandbox_.start({"events", "-f", "--after", std::to_string(last_event_), "--json"}); }
 
   void kill_store() {
@@ -105,7 +106,42 @@ class Storm {
     next_store_kill_ = mono_now() + plan_.store_kill_every;
     // What it has printed counts; what it could not print any more comes from its successor.
     while (const auto line = follower_->read_line(Millis{0})) take_event(*line);
+    if (may_forget(plan_)) accept_loss();
     follow();
+  }
+
+  // What Redis has forgotten must be told exactly: what is not told as lost is there as it was seen, and nothing that
+  // was seen and is told as lost is still there.
+  void accept_loss() {
+    follower_->signal(SIGTERM);
+    if (!follower_->wait(kHangs)) return fault("the follower of events does not end");
+    while (const auto line = follower_->read_line(Millis{0})) take_event(*line);
+    const auto accepted = json::parse(client({"store", "accept-regression", "--json"}).out);
+    const json::Value* lost = accepted ? accepted->find("lost") : nullptr;
+    if (lost == nullptr) return fault("a loss could not be accepted");
+    const std::int64_t first = lost->is_null() ? last_event_ + 1 : lost->find("from")->as_int().value_or(0);
+    const std::int64_t last = lost->is_null() ? last_event_ : lost->find("to")->as_int().value_or(0);
+    if (last < last_event_) fault(fmt::format("event {} was seen, and only {} are told as lost", last_event_, last));
+    figures_.events_lost += last + 1 - first;
+    check_kept(first);
+    seen_events_.erase(seen_events_.lower_bound(first), seen_events_.end());
+    last_event_ = first - 1;
+  }
+
+  void check_kept(std::int64_t first_lost) {
+    const std::int64_t after = std::max<std::int64_t>(first_lost - 2, 0);
+    std::istringstream there(sandbox_.must({"events", "--after", std::to_string(after), "--json"}));
+    for (std::string line; std::getline(there, line);) {
+      const auto event = history::read_events(line + "\n");
+      if (!event) return fault(event.error().message);
+      const auto seen = seen_events_.find(event->front().seq);
+      if (seen == seen_events_.end()) continue;
+      const bool same = seen->second == line;
+      if (same != (seen->first < first_lost)) {
+        fault(fmt::format("event {} is {}, and from {} on they are told as lost", seen->first,
+                          same ? "still there" : "another one", first_lost));
+      }
+    }
   }
 
   void tick() {
@@ -278,6 +314,7 @@ class Storm {
     if (!event) return fault(event.error().message);
     const history::LoggedEvent& one = event->front();
     last_event_ = one.seq;
+    if (may_forget(plan_)) seen_events_[one.seq] = line;
     const auto [known, is_new] = states_.try_emplace(one.task, one.state);
     unfinished_ += is_new ? 1 : 0;
     unfinished_ -= is_terminal(one.state) && (is_new || !is_terminal(known->second)) ? 1 : 0;
@@ -385,6 +422,7 @@ class Storm {
   std::map<TaskId, TaskState> states_;  // by the events so far
   int unfinished_ = 0;
   std::int64_t last_event_ = 0;
+  std::map<std::int64_t, std::string> seen_events_;  // where Redis may forget them
   Millis next_store_kill_{0};
   std::vector<Millis> store_kills_at_;
   Millis started_{0};
@@ -406,6 +444,7 @@ std::string to_string(const StormFigures& figures) {
                                  seconds, figures.ended / std::max(seconds, 0.001));
   if (figures.store_kills > 0) {
     text += fmt::format(", {} kills of Redis, {} acknowledged tasks lost", figures.store_kills, figures.forgotten);
+    if (figures.events_lost > 0) text += fmt::format(", {} events told as lost", figures.events_lost);
   }
   if (figures.freezes > 0) text += fmt::format(", {} freezes", figures.freezes);
   if (figures.cancels > 0) text += fmt::format(", {} cancels", figures.cancels);

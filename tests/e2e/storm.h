@@ -56,7 +56,8 @@ struct StormFigures {
   int freezes = 0;
   int cancels = 0;
   int store_kills = 0;
-  int forgotten = 0;  // tasks acknowledged and lost with Redis, where the plan allows for it
+  std::int64_t events_lost = 0;  // as the store told
+  int forgotten = 0;             // tasks acknowledged and lost with Redis, where the plan allows for it
   int enqueued = 0;
   int ended = 0;
   std::int64_t leases_lost = 0;

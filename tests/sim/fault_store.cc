@@ -120,6 +120,12 @@ Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
   return pass(Effect::kReads, [&] { return inner_->fsck(mode); });
 }
+Result<StoreState> FaultStore::state() {
+  return pass(Effect::kReads, [&] { return inner_->state(); });
+}
+Result<StoreState> FaultStore::accept_regression() {
+  return pass(Effect::kWrites, [&] { return inner_->accept_regression(); });
+}
 
 void FaultStore::wait_for_change(std::uint64_t /*seen*/, Millis /*timeout*/) {
   CHECK_MSG(false, "nothing waits in a simulation: actors are woken");

@@ -63,6 +63,8 @@ class FaultStore final : public Store {
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
+  Result<StoreState> state() override;
+  Result<StoreState> accept_regression() override;
   std::uint64_t changes() override { return gate_.changes_seen(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override;
   void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;

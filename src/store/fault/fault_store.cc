@@ -4,7 +4,7 @@
 
 namespace drover {
 
-static_assert(static_cast<std::size_t>(StoreCall::kFsck) + 1 == kStoreCallCount);
+static_assert(static_cast<std::size_t>(StoreCall::kAcceptRegression) + 1 == kStoreCallCount);
 
 void FaultStore::script(StoreCall call, StoreFault fault, int times, int skip) {
   CHECK(fault.kind != StoreFault::Kind::kConflict || call == StoreCall::kApply);
@@ -220,6 +220,14 @@ Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based
 
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
   return pass(StoreCall::kFsck, [&] { return inner_.fsck(mode); });
+}
+
+Result<StoreState> FaultStore::state() {
+  return pass(StoreCall::kState, [&] { return inner_.state(); });
+}
+
+Result<StoreState> FaultStore::accept_regression() {
+  return pass(StoreCall::kAcceptRegression, [&] { return inner_.accept_regression(); });
 }
 
 }  // namespace drover

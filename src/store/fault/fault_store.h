@@ -51,8 +51,10 @@ enum class StoreCall : std::uint8_t {
   kConfig,
   kPutConfig,
   kFsck,
+  kState,
+  kAcceptRegression,
 };
-inline constexpr std::size_t kStoreCallCount = 34;
+inline constexpr std::size_t kStoreCallCount = 36;
 
 struct StoreFault {
   enum class Kind : std::uint8_t {
@@ -121,6 +123,8 @@ class FaultStore final : public Store {
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
+  Result<StoreState> state() override;
+  Result<StoreState> accept_regression() override;
   std::uint64_t changes() override { return inner_.changes(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override { inner_.wait_for_change(seen, timeout); }
   void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override {

@@ -42,7 +42,10 @@ struct Client::Pending {
 };
 
 Client::Client(ClientOptions options)
-    : call_timeout_(options.call_timeout), link_(options), blocking_link_(without_preparation(options)) {}
+    : call_timeout_(options.call_timeout),
+      watch_(options.watch),
+      link_(options),
+      blocking_link_(without_preparation(options)) {}
 
 Result<Reply> Client::call(const Command& command) {
   Result<std::vector<Reply>> replies = call(std::span(&command, 1));
@@ -133,13 +136,27 @@ Result<std::vector<Reply>> Client::send(const std::vector<Pending*>& batch) {
   for (const Pending* pending : batch) {
     for (const Command& command : pending->commands) commands.push_back(&command);
   }
+  const bool watches = watch_ && watch_->sending();
+  if (watches) commands.push_back(&watch_->question);
   Result<std::vector<Reply>> replies = exchange(**connection, commands);
   if (!replies) return replies;
+  if (watches) {
+    const Reply answer = std::move(replies->back());
+    replies->pop_back();
+    commands.pop_back();
+    judge(answer);
+  }
   if (const Status again = call_missing_again(**connection, commands, *replies); !again) {
     return std::unexpected(again.error());
   }
   if (std::ranges::any_of(*replies, ends_connection)) link_.drop();
   return replies;
+}
+
+// The callers have their replies, whatever follows from the answer.
+void Client::judge(const Reply& answer) {
+  if (watch_->judge(answer) == BatchWatch::Verdict::kFine) return;
+  if (const Status prepared = link_.prepare_again(); !prepared) link_.lost(prepared.error());
 }
 
 Result<std::vector<Reply>> Client::exchange(Connection& connection, const std::vector<const Command*>& commands) {

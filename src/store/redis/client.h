@@ -50,12 +50,14 @@ class Client {
   [[nodiscard]] std::vector<Pending*> take_batch();
   void answer(const std::vector<Pending*>& batch, Result<std::vector<Reply>> replies);
   [[nodiscard]] Result<std::vector<Reply>> send(const std::vector<Pending*>& batch);
+  void judge(const Reply& answer);
   [[nodiscard]] Result<std::vector<Reply>> exchange(Connection& connection,
                                                     const std::vector<const Command*>& commands);
   [[nodiscard]] Status call_missing_again(Connection& connection, const std::vector<const Command*>& commands,
                                           std::vector<Reply>& replies);
 
   const Millis call_timeout_;
+  const std::optional<BatchWatch> watch_;
 
   std::mutex mutex_;  // guards what follows
   std::deque<Pending*> line_;

@@ -14,6 +14,15 @@
 
 namespace drover::redis {
 
+// A question that goes with batches of calls, in the same write, and what its answer means.
+struct BatchWatch {
+  enum class Verdict : std::uint8_t { kFine, kPrepareAgain };  // on_connect is run once more
+
+  Command question;
+  std::function<bool()> sending;  // whether it goes with the batch that is about to be sent
+  std::function<Verdict(const Reply&)> judge;
+};
+
 struct LinkOptions {
   Address address;
   Millis connect_timeout{2'000};  // with the sign-in
@@ -21,6 +30,7 @@ struct LinkOptions {
   // Called with every fresh connection before anything else is sent on it, and again when Redis has lost a function. A
   // failure ends the connection and is what callers are told.
   std::function<Status(Connection&, const Patience&)> on_connect;
+  std::optional<BatchWatch> watch = {};
   Clock* clock = &system_clock();  // of the pauses between attempts
   Rng* rng = &system_rng();
 };

@@ -55,15 +55,17 @@ std::string pool_of(std::span<const std::string> lines) {
 
 // ---- calling
 
-redis::ClientOptions RedisStore::client_options() const {
+redis::ClientOptions RedisStore::client_options() {
   redis::ClientOptions options;
   options.address = options_.address;
   options.connect_timeout = options_.connect_timeout;
   options.call_timeout = options_.call_timeout;
   options.on_connect = [this](redis::Connection& connection, const redis::Patience& patience) {
-    if (auto report = redis::check_server(connection, patience); !report)
-      return Status(std::unexpected(report.error()));
-    return redis::ensure_library(connection, redis::library_text(clock_kind()), redis::kLibraryVersion, patience);
+    const auto report = redis::check_server(connection, patience);
+    if (!report) return Status(std::unexpected(report.error()));
+    const Status loaded =
+        redis::ensure_library(connection, redis::library_text(clock_kind()), redis::kLibraryVersion, patience);
+    return loaded ? look(connection, report->run_id, patience) : loaded;
   };
   return options;
 }
@@ -413,6 +415,7 @@ Result<Reply> RedisStore::ask_with_pool(const Command& command, std::span<const 
 
 Result<Claimed> RedisStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                                   const std::optional<ReservedSlots>& reserved) {
+  if (const Status there = check_extent(); !there) return std::unexpected(there.error());
   const std::vector<std::string> lines = lines_of(request.serves);
   Command command = function("claim");
   command.add(pool_of(lines), request.worker_id, request.lease.count(), request.n,

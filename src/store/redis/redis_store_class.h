@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/high_water.h"
 #include "store/redis/client.h"
 #include "store/redis/library.h"
 #include "store/redis/redis_store.h"
@@ -19,9 +20,10 @@ class RedisStore final : public Store {
       : options_(std::move(options)),
         library_(redis::library_name(clock_kind())),
         key_("{" + options_.address.prefix + "}:"),
-        client_(client_options()),
+        high_water_(options_.mark_path),
+        client_(watched(client_options())),
         renewals_(client_options()) {}
-  ~RedisStore() override = default;
+  ~RedisStore() override;
 
   [[nodiscard]] Status open();
 
@@ -69,6 +71,8 @@ class RedisStore final : public Store {
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
+  Result<StoreState> state() override;
+  Result<StoreState> accept_regression() override;
 
   std::uint64_t changes() override;
   void wait_for_change(std::uint64_t seen, Millis timeout) override;
@@ -78,7 +82,7 @@ class RedisStore final : public Store {
   [[nodiscard]] redis::LibraryClock clock_kind() const {
     return options_.test_clock != nullptr ? redis::LibraryClock::kCaller : redis::LibraryClock::kServer;
   }
-  [[nodiscard]] redis::ClientOptions client_options() const;
+  [[nodiscard]] redis::ClientOptions client_options();
 
   // A call of one of our functions, as far as all calls are alike.
   [[nodiscard]] Command function(std::string_view name) const;
@@ -103,9 +107,23 @@ class RedisStore final : public Store {
   [[nodiscard]] Result<Config> ask_config();
   void committed();
 
+  // Whether Redis is still where it has been: redis_epoch.cc.
+  [[nodiscard]] redis::ClientOptions watched(redis::ClientOptions options);
+  [[nodiscard]] Command ask_epochs(const std::string& server, const Mark& seen, const JsonText& acceptance) const;
+  [[nodiscard]] Status look(Connection& connection, const std::string& server, const Patience& patience);
+  [[nodiscard]] bool asks_for_mark();
+  [[nodiscard]] BatchWatch::Verdict judge(const Reply& answer);
+  [[nodiscard]] Status check_extent();
+
   const RedisOptions options_;
   const std::string library_;
   const std::string key_;
+  HighWater high_water_;
+  // Of whoever leads client_.
+  static constexpr MonoTime kNever{Millis(-1)};
+  Mark seen_before_batch_;
+  MonoTime asked_for_mark_at_ = kNever;
+  bool mark_is_old_ = false;  // something was sent since without the question
   Client client_;
   Client renewals_;  // a slow batch must not cost leases
 

@@ -296,3 +296,14 @@ CREATE TABLE revoked_lease (
   seq INTEGER PRIMARY KEY,  -- of the task
   until_mono INTEGER NOT NULL
 ) STRICT;
+
+-- docs/internals/store-epochs.md
+CREATE TABLE epoch (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  after INTEGER NOT NULL,  -- the last event before it began
+  cause TEXT NOT NULL      -- created, regressed, accepted
+) STRICT;
+
+INSERT INTO epoch (number, id, after, cause) VALUES (1, lower(hex(randomblob(8))), 0, 'created');
+ALTER TABLE sequence ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;  -- the number of the current one

@@ -1,17 +1,20 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "store/high_water.h"
 #include "store/sqlite/apply.h"
 #include "store/sqlite/change_watch.h"
 #include "store/sqlite/claim.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/database_path.h"
+#include "store/sqlite/epochs.h"
 #include "store/sqlite/failure.h"
 #include "store/sqlite/fleet.h"
 #include "store/sqlite/fsck.h"
@@ -46,6 +49,7 @@ class SqliteStore final : public Store {
       : options_(std::move(options)),
         side_files_(std::move(options_.side_files)),
         meter_(options_.meter != nullptr ? *options_.meter : own_meter_),
+        high_water_(options_.mark_path),
         write_connection_(write_connection_options()) {}
   ~SqliteStore() override;
 
@@ -154,6 +158,9 @@ class SqliteStore final : public Store {
 
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
 
+  Result<StoreState> state() override;
+  Result<StoreState> accept_regression() override;
+
   std::uint64_t changes() override { return watch_->changes(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override { watch_->wait(seen, timeout); }
   void wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout) override {
@@ -167,6 +174,8 @@ class SqliteStore final : public Store {
   [[nodiscard]] Status prepare();
   [[nodiscard]] WriterOptions writer_options();
   [[nodiscard]] std::int64_t data_version();
+  [[nodiscard]] Result<StoreExtent> look();
+  void committed(const CommitMark& mark);
 
   // One snapshot for all statements of `body`.
   template <class Body>
@@ -193,6 +202,8 @@ class SqliteStore final : public Store {
   std::unique_ptr<SideFiles> side_files_;
   Meter own_meter_;
   Meter& meter_;
+  HighWater high_water_;
+  std::atomic<bool> must_look_{false};  // whether it is still where it has been
   Connection write_connection_;
   std::unique_ptr<Connection> read_connection_;  // none in memory
   std::mutex read_mutex_;                        // of the connection that reads use
@@ -225,7 +236,48 @@ Status SqliteStore::open() {
   }
   watch_ = std::make_unique<ChangeWatch>(side_files_.get(), [this] { return data_version(); });
   writer_ = std::make_unique<Writer>(db, writer_options());
+  if (const auto looked = look(); !looked) return std::unexpected(looked.error());
   return {};
+}
+
+Result<StoreExtent> SqliteStore::look() {
+  const Mark seen = high_water_.seen();
+  must_look_ = false;
+  auto extent = reading("sqlite.epochs", [](Connection& db) { return read_extent(db); });
+  if (extent && extent->epochs.back().id == seen.epoch && find_loss(*extent, seen)) {
+    const Status ended =
+        writer_->run({&kRepairFailpoints, [&](Transaction& transaction) { end_lost_epoch(transaction, seen); }});
+    if (!ended) return std::unexpected(ended.error());
+    extent = reading("sqlite.epochs", [](Connection& db) { return read_extent(db); });
+  }
+  if (extent) high_water_.look(seen, *extent);
+  return extent;
+}
+
+// Under the lock, so commits come in their order.
+void SqliteStore::committed(const CommitMark& mark) {
+  watch_->committed();
+  const Mark seen = high_water_.seen();
+  const std::string_view epoch = mark.epoch_number == seen.number ? std::string_view(seen.epoch) : std::string_view();
+  if (!high_water_.saw(seen, epoch, mark.last_event)) must_look_ = true;
+}
+
+Result<StoreState> SqliteStore::state() {
+  auto extent = look();
+  if (!extent) return std::unexpected(extent.error());
+  return StoreState{*std::move(extent), high_water_.loss()};
+}
+
+Result<StoreState> SqliteStore::accept_regression() {
+  const auto before = state();
+  if (!before) return before;
+  const Mark seen = high_water_.seen();
+  const Status accepted = writer_->run(
+      {&kRepairFailpoints, [&](Transaction& transaction) { accept_loss(transaction, seen, before->loss); }});
+  if (!accepted) return std::unexpected(accepted.error());
+  auto extent = look();
+  if (!extent) return std::unexpected(extent.error());
+  return StoreState{*std::move(extent), before->loss};
 }
 
 // The lock is only taken if there is something to change: short-lived processes open a busy store without waiting.
@@ -254,7 +306,7 @@ WriterOptions SqliteStore::writer_options() {
   options.busy_wait = options_.busy_wait;
   options.meter = &meter_;
   options.checkpoint_wal_bytes = options_.checkpoint_wal_bytes;
-  options.on_commit = [this] { watch_->committed(); };
+  options.on_commit = [this](const CommitMark& mark) { committed(mark); };
   options.on_sync_failure = options_.on_sync_failure ? options_.on_sync_failure : stop_after_sync_failure;
   return options;
 }
@@ -299,6 +351,10 @@ Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> group
 Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                                    const std::optional<ReservedSlots>& reserved) {
   CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
+  if (must_look_ || high_water_.loss()) {
+    if (const auto looked = look(); !looked) return std::unexpected(looked.error());
+    if (const Status there = high_water_.check(); !there) return std::unexpected(there.error());
+  }
   // An idle worker finds nothing without taking the lock from those who write.
   const auto ready = reading(
       "sqlite.claim", [&](Connection& db) { return anything_ready(db, request.serves, options_.clock->wall()); });
@@ -364,6 +420,7 @@ Result<std::unique_ptr<Store>> open_sqlite(SqliteOptions options) {
     auto side_files = open_side_files(options.path, options.ballast_bytes);
     if (!side_files) return std::unexpected(side_files.error());
     options.side_files = *std::move(side_files);
+    options.mark_path = options.path + "-mark";
   }
   auto opened = guarded("sqlite.open", [&]() -> Result<std::unique_ptr<Store>> {
     auto store = std::make_unique<SqliteStore>(std::move(options));

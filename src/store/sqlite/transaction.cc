@@ -94,6 +94,7 @@ void Transaction::begin() {
   stored_.place = query.integer();
   stored_.turn = query.integer();
   stored_.gate = query.integer();
+  epoch_ = query.integer();
   last_ = stored_;
   changes_at_begin_ = sqlite3_total_changes(db_.handle());
 }

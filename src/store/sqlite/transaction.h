@@ -102,6 +102,7 @@ class Transaction {
   // The events of a part are written at its end, unless something looks at them before.
   void write_events();
   [[nodiscard]] std::int64_t last_event_seq() const { return last_.event; }
+  [[nodiscard]] std::int64_t epoch_number() const { return epoch_; }
   void count(const Task& task, TaskState state, CountChanges::Change change) { part_counts_.add(task, state, change); }
   // With what this transaction has changed so far.
   [[nodiscard]] std::int64_t waiting();
@@ -139,6 +140,7 @@ class Transaction {
   Time now_{};
   MonoTime mono_{};
   int changes_at_begin_ = 0;
+  std::int64_t epoch_ = 0;
   Sequences stored_;
   Sequences last_;
   Sequences before_part_;

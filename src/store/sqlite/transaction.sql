@@ -1,11 +1,11 @@
 -- The bookkeeping of write transactions: numbers given out, counts of tasks, the event log. See transaction.cc.
 
 -- name: load_sequences
--- Result: the last task seq, event seq, place, turn and revision of a gate given out.
-SELECT task, event, place, turn, gate FROM sequence;
+-- Result: the last task seq, event seq, place, turn and revision of a gate given out; the number of the epoch.
+SELECT task, event, place, turn, gate, epoch FROM sequence;
 
 -- name: save_sequences
--- Inputs: the same five. Writes: sequence.
+-- Inputs: the first five. Writes: sequence.
 UPDATE sequence SET task = ?1, event = ?2, place = ?3, turn = ?4, gate = ?5;
 
 -- name: count

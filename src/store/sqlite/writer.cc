@@ -178,6 +178,7 @@ void Writer::try_commit() {
   for (const Pending* pending : batch_) failpoint(pending->operation.failpoints->before_commit);
   wrote_ = transaction.wrote();
   transaction.commit();
+  commit_mark_ = {transaction.epoch_number(), transaction.last_event_seq()};
   for (const Pending* pending : batch_) {
     rings_ = rings_ || (!pending->failure && pending->operation.notice == Operation::Notice::kRing);
     failpoint(pending->operation.failpoints->after_commit);
@@ -235,7 +236,7 @@ void Writer::sync_failed(const SqliteFailure& failure) {
 
 void Writer::after_commit() {
   if (!wrote_ || broken_) return;
-  if (options_.on_commit) options_.on_commit();
+  if (options_.on_commit) options_.on_commit(commit_mark_);
   if (options_.side_files == nullptr) return;
   if (rings_) options_.side_files->ring();
   // While a reader keeps the log from being reset, try again only after it has grown as much again.

@@ -46,6 +46,12 @@ inline constexpr FailpointNames kExpireFailpoints{"expire.begin", "expire.before
 inline constexpr FailpointNames kFleetFailpoints{"fleet.begin", "fleet.before_commit", "fleet.after_commit"};
 inline constexpr FailpointNames kRepairFailpoints{"repair.begin", "repair.before_commit", "repair.after_commit"};
 
+// Where a commit left the store.
+struct CommitMark {
+  std::int64_t epoch_number = 0;
+  std::int64_t last_event = 0;
+};
+
 struct WriterOptions {
   Clock* clock = nullptr;
   // Null in memory.
@@ -57,7 +63,7 @@ struct WriterOptions {
   Millis busy_wait{0};  // of the connection
   Meter* meter = nullptr;
   std::int64_t checkpoint_wal_bytes = 0;
-  std::function<void()> on_commit;  // after every commit that wrote something
+  std::function<void(const CommitMark&)> on_commit;  // after every commit that wrote something
   std::function<void(const std::string& what)> on_sync_failure;
 };
 
@@ -110,6 +116,7 @@ class Writer {
   bool used_ballast_ = false;
   bool wrote_ = false;
   bool rings_ = false;
+  CommitMark commit_mark_;
   std::int64_t wal_pages_ = 0;           // in the log after the last commit
   std::int64_t checkpointed_pages_ = 0;  // in the log when it was last tried to fold it in
   std::optional<Error> broken_;          // set once an fsync has failed

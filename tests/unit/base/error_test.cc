@@ -36,7 +36,7 @@ constexpr Row kPromised[] = {
     {ErrorCode::kForbidden, "forbidden", 4, 403, Retryable::kNo},
     {ErrorCode::kStoreUnavailable, "store_unavailable", 7, 503, Retryable::kYes},
     {ErrorCode::kStoreDamaged, "store_damaged", 1, 500, Retryable::kNo},
-    {ErrorCode::kStoreRegressed, "store_regressed", 1, 503, Retryable::kNo},
+    {ErrorCode::kStoreRegressed, "store_regressed", 1, 503, Retryable::kYes},
     {ErrorCode::kDiskFull, "disk_full", 1, 507, Retryable::kYes},
     {ErrorCode::kSchemaTooNew, "schema_too_new", 1, 503, Retryable::kNo},
     {ErrorCode::kUnknownType, "unknown_type", 1, 422, Retryable::kNo},

@@ -56,7 +56,7 @@ class WriterTest : public ::testing::Test {
     options.side_files = &side_files_;
     options.room = &room_;
     options.checkpoint_wal_bytes = 4 << 20;
-    options.on_commit = [this] { ++commits_; };
+    options.on_commit = [this](const CommitMark&) { ++commits_; };
     options.on_sync_failure = [this](const std::string&) { ++sync_failures_; };
     writer_.emplace(db_, std::move(options));
   }

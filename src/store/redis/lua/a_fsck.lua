@@ -25,7 +25,7 @@ local TYPES = {hash = 'seq counts gates gate_records in_use rate_at lanes cursor
                       'vt: worker: log_totals:',
                zset = 'scheduled leases revoked finished deadlines cascades wake waited workers line: group: oldest: waits: pool: ' ..
                       'children: dependents: tag: dedupe: dedupe_open:',
-               stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: h:',
+               stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: h: epochs',
                string = 'b: r: c: request:'}
 local function types_by_name()
   local types = {}

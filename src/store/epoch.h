@@ -1,0 +1,71 @@
+// Epochs and marks: how a store that went backwards is noticed. See docs/internals/store-epochs.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/rng.h"
+#include "drover/task.h"
+
+namespace drover {
+
+// A stretch of time in which a store cannot have gone back.
+struct Epoch {
+  enum class Cause : std::uint8_t {
+    kCreated,
+    kRestarted,  // the server is another run than before
+    kRegressed,  // somebody found it behind what had been seen
+    kAccepted,   // an operator knows what was lost
+  };
+
+  std::int64_t number = 0;  // grows from one to the next
+  std::string id;           // random
+  std::int64_t after = 0;   // the last event before it began
+  Cause cause = Cause::kCreated;
+
+  bool operator==(const Epoch&) const = default;
+};
+[[nodiscard]] std::string_view name_of(Epoch::Cause cause);
+[[nodiscard]] std::optional<Epoch::Cause> parse_epoch_cause(std::string_view name);
+
+// How far a store has been seen to be.
+struct Mark {
+  std::int64_t number = 0;  // of the epoch; 0: nothing was seen
+  std::string epoch;
+  std::int64_t seq = 0;  // of the last event
+
+  bool operator==(const Mark&) const = default;
+};
+
+// Events that were acknowledged and are gone.
+struct Loss {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+
+  bool operator==(const Loss&) const = default;
+};
+[[nodiscard]] std::string to_string(const Loss& loss);  // "events 4991 to 5012"
+
+// A store as it is now: its epochs, oldest first and at least one, and its last event.
+struct StoreExtent {
+  std::vector<Epoch> epochs;
+  std::int64_t seq = 0;
+
+  [[nodiscard]] Mark mark() const { return {epochs.back().number, epochs.back().id, seq}; }
+};
+
+[[nodiscard]] std::string new_epoch_id(Rng& rng);
+
+// The event that tells of an acceptance, and its data: which events were lost.
+inline constexpr std::string_view kRegressionAccepted = "store.regression_accepted";
+[[nodiscard]] JsonText acceptance_data(const std::optional<Loss>& loss);
+
+// What is gone of what was seen, and whether an operator has accepted it since.
+[[nodiscard]] std::optional<Loss> find_loss(const StoreExtent& extent, const Mark& seen);
+[[nodiscard]] bool is_accepted(const StoreExtent& extent, const Mark& seen);
+
+}  // namespace drover

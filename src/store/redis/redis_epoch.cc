@@ -1,0 +1,141 @@
+// Whether Redis is still where it has been. See docs/internals/store-epochs.md.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "base/log.h"
+#include "base/rng.h"
+#include "base/sha256.h"
+#include "store/redis/redis_store_class.h"
+
+namespace drover::redis {
+namespace {
+
+// "number id after cause server"
+Result<Epoch> parse_epoch(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  Epoch epoch;
+  std::string cause;
+  words >> epoch.number >> epoch.id >> epoch.after >> cause;
+  const auto parsed = parse_epoch_cause(cause);
+  if (!words || !parsed)
+    return fail(ErrorCode::kStoreDamaged, fmt::format("unreadable epoch: {}", text), "redis.epochs");
+  epoch.cause = *parsed;
+  return epoch;
+}
+
+Result<StoreExtent> parse_extent(const Reply& reply) {
+  const auto items = reply.as_array();
+  if (!items) return std::unexpected(items.error());
+  if (items->size() < 2) return fail(ErrorCode::kStoreDamaged, "Redis names no epoch", "redis.epochs");
+  StoreExtent extent;
+  const auto seq = items->front().as_integer();
+  if (!seq) return std::unexpected(seq.error());
+  extent.seq = *seq;
+  for (const Reply& item : items->subspan(1)) {
+    const auto text = item.as_text();
+    if (!text) return std::unexpected(text.error());
+    auto epoch = parse_epoch(*text);
+    if (!epoch) return std::unexpected(epoch.error());
+    extent.epochs.push_back(*std::move(epoch));
+  }
+  return extent;
+}
+
+}  // namespace
+
+Command RedisStore::ask_epochs(const std::string& server, const Mark& seen, const JsonText& acceptance) const {
+  return function("epochs").add(server, new_epoch_id(system_rng()), seen.number, seen.epoch, seen.seq, acceptance);
+}
+
+// A fresh connection may be one to a server that has lost something.
+Status RedisStore::look(Connection& connection, const std::string& server, const Patience& patience) {
+  const Mark seen = high_water_.seen();
+  const auto reply = connection.call(ask_epochs(server, seen, ""), patience);
+  if (!reply) return std::unexpected(reply.error());
+  // Damage that keeps us from looking is for those to mend whose calls come upon it.
+  const auto extent = parse_extent(*reply);
+  if (extent) high_water_.look(seen, *extent);
+  return {};
+}
+
+ClientOptions RedisStore::watched(ClientOptions options) {
+  options.watch = BatchWatch{.question = Command("HMGET", key_ + "seq", "epoch", "event"),
+                             .sending = [this] { return asks_for_mark(); },
+                             .judge = [this](const Reply& answer) { return judge(answer); }};
+  return options;
+}
+
+// Once a millisecond is enough: at thousands of batches a second the question must not cost Redis anything.
+bool RedisStore::asks_for_mark() {
+  const MonoTime now = system_clock().mono();
+  mark_is_old_ = now == asked_for_mark_at_;
+  if (mark_is_old_) return false;
+  asked_for_mark_at_ = now;
+  seen_before_batch_ = high_water_.seen();
+  return true;
+}
+
+// What the last calls wrote was acknowledged, too.
+RedisStore::~RedisStore() {
+  if (!mark_is_old_) return;
+  asked_for_mark_at_ = kNever;
+  if (const auto time = ask_time(); !time) {
+    log_warn("store", "how far Redis has got is not known to the last", {{"error", to_string(time.error())}});
+  }
+}
+
+BatchWatch::Verdict RedisStore::judge(const Reply& answer) {
+  const auto parts = answer.as_array_of(2);
+  if (!parts) return BatchWatch::Verdict::kFine;  // damaged: whoever needs it finds out
+  const std::string_view epoch = (*parts)[0].is_nil() ? std::string_view() : (*parts)[0].as_text().value_or("");
+  const std::int64_t seq = (*parts)[1].is_nil() ? 0 : (*parts)[1].as_integer().value_or(0);
+  return high_water_.saw(seen_before_batch_, epoch, seq) ? BatchWatch::Verdict::kFine
+                                                         : BatchWatch::Verdict::kPrepareAgain;
+}
+
+// While something is gone, any call tells whether it has been accepted meanwhile.
+Status RedisStore::check_extent() {
+  if (!high_water_.loss()) return {};
+  if (const auto time = ask_time(); !time) return std::unexpected(time.error());
+  return high_water_.check();
+}
+
+Result<StoreState> RedisStore::state() {
+  const Mark seen = high_water_.seen();
+  const auto reply = ask(ask_epochs("", seen, ""));
+  if (!reply) return std::unexpected(reply.error());
+  auto extent = parse_extent(*reply);
+  if (!extent) return std::unexpected(extent.error());
+  high_water_.look(seen, *extent);
+  return StoreState{*std::move(extent), high_water_.loss()};
+}
+
+Result<StoreState> RedisStore::accept_regression() {
+  const auto before = state();
+  if (!before) return before;
+  const auto reply = ask(ask_epochs("", high_water_.seen(), acceptance_data(before->loss)));
+  if (!reply) return std::unexpected(reply.error());
+  auto extent = parse_extent(*reply);
+  if (!extent) return std::unexpected(extent.error());
+  high_water_.look(high_water_.seen(), *extent);
+  committed();
+  return StoreState{*std::move(extent), before->loss};
+}
+
+}  // namespace drover::redis
+
+namespace drover {
+
+std::string default_mark_path(const redis::Address& address) {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  // The XDG specification: a path that is not absolute is to be ignored.
+  const auto is_absolute = [](const char* path) { return path != nullptr && *path == '/'; };
+  if (!is_absolute(state) && !is_absolute(home)) return {};
+  const std::string folder = is_absolute(state) ? state : std::string(home) + "/.local/state";
+  return fmt::format("{}/drover/marks/{}", folder, sha256_hex(to_string(address)).substr(0, 32));
+}
+
+}  // namespace drover

@@ -1,0 +1,52 @@
+#include "store/sqlite/epochs.h"
+
+#include <algorithm>
+
+#include "base/rng.h"
+#include "embedded/sqlite.h"
+#include "store/sqlite/named_sql.h"
+
+namespace drover::sqlite {
+namespace {
+
+constexpr std::string_view kEpochs = named_sql(embedded::epochs_sql, "epochs");
+constexpr std::string_view kLastEvent = named_sql(embedded::epochs_sql, "last_event");
+constexpr std::string_view kBeginEpoch = named_sql(embedded::epochs_sql, "begin_epoch");
+constexpr std::string_view kPutEpochNumber = named_sql(embedded::epochs_sql, "put_epoch_number");
+
+void begin_epoch(Transaction& transaction, std::int64_t number, Epoch::Cause cause) {
+  transaction.db().run(kBeginEpoch, number, new_epoch_id(system_rng()), transaction.last_event_seq(), name_of(cause));
+  transaction.db().run(kPutEpochNumber, number);
+}
+
+}  // namespace
+
+StoreExtent read_extent(Connection& db) {
+  StoreExtent extent;
+  Statement query = db.prepare(kEpochs);
+  while (query.step()) {
+    Epoch& epoch = extent.epochs.emplace_back();
+    epoch.number = query.integer();
+    epoch.id = query.text();
+    epoch.after = query.integer();
+    const auto cause = parse_epoch_cause(query.text());
+    if (!cause) throw SqliteFailure(SQLITE_CORRUPT, "unreadable cause of an epoch");
+    epoch.cause = *cause;
+  }
+  if (extent.epochs.empty()) throw SqliteFailure(SQLITE_CORRUPT, "table epoch is empty");
+  extent.seq = db.number(kLastEvent);
+  return extent;
+}
+
+void end_lost_epoch(Transaction& transaction, const Mark& seen) {
+  if (read_extent(transaction.db()).epochs.back().id != seen.epoch) return;  // somebody else has
+  begin_epoch(transaction, seen.number + 1, Epoch::Cause::kRegressed);
+}
+
+void accept_loss(Transaction& transaction, const Mark& seen, const std::optional<Loss>& loss) {
+  const std::int64_t last = read_extent(transaction.db()).epochs.back().number;
+  begin_epoch(transaction, std::max(last, seen.number) + 1, Epoch::Cause::kAccepted);
+  transaction.add_event(Task(), kRegressionAccepted, acceptance_data(loss));
+}
+
+}  // namespace drover::sqlite

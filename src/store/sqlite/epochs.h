@@ -1,0 +1,15 @@
+// The epochs of a database. See docs/internals/store-epochs.md.
+#pragma once
+
+#include "store/epoch.h"
+#include "store/sqlite/transaction.h"
+
+namespace drover::sqlite {
+
+[[nodiscard]] StoreExtent read_extent(Connection& db);
+// Ends the epoch in which something was lost, so that as many new events do not hide it.
+void end_lost_epoch(Transaction& transaction, const Mark& seen);
+// Begins an accepted epoch whose number is larger than every other's and than `seen`. Tells of it in an event.
+void accept_loss(Transaction& transaction, const Mark& seen, const std::optional<Loss>& loss);
+
+}  // namespace drover::sqlite

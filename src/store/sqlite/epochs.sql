@@ -1,0 +1,17 @@
+-- Epochs: docs/internals/store-epochs.md. See epochs.cc.
+
+-- name: epochs
+-- Result: every epoch, oldest first.
+SELECT number, id, after, cause FROM epoch ORDER BY number;
+
+-- name: last_event
+-- Result: the number of the last event.
+SELECT event FROM sequence;
+
+-- name: begin_epoch
+-- Inputs: number, id, the last event before it, cause. Writes: epoch.
+INSERT INTO epoch (number, id, after, cause) VALUES (?1, ?2, ?3, ?4);
+
+-- name: put_epoch_number
+-- Inputs: number. Writes: sequence.
+UPDATE sequence SET epoch = ?1;

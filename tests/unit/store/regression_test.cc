@@ -1,0 +1,120 @@
+// An older copy of the database is put back: nothing is claimed until somebody accepts what is gone.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "store/mark_file.h"
+#include "support/printers.h"
+#include "unit/store/store_fixture.h"
+
+namespace drover::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Regression : public ::testing::Test {
+ protected:
+  // The database as it is now: nobody has it open.
+  void copy(const std::string& from, const std::string& to) const {
+    for (const char* part : {"", "-wal"}) {
+      fs::remove(dir_.file(to) + part);
+      if (fs::exists(dir_.file(from) + part)) fs::copy_file(dir_.file(from) + part, dir_.file(to) + part);
+    }
+    fs::remove(dir_.file(to) + "-shm");
+  }
+  void add(int number) {
+    StoreUnderTest sut(dir_.file("q.db"));
+    sut.add(number);
+  }
+  // Three tasks, of which the older copy has two.
+  void lose_one() {
+    add(1);
+    add(2);
+    copy("q.db", "old.db");
+    add(3);
+    copy("old.db", "q.db");
+  }
+  static Result<Claimed> claim(StoreUnderTest& sut) {
+    return sut->claim({.worker_id = "w", .serves = {{"build", {}}}, .n = 1}, std::vector{lease_of(1)}, std::nullopt);
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(Regression, IsNoticedReportedAndAccepted) {
+  lose_one();
+  StoreUnderTest sut(dir_.file("q.db"));
+  EXPECT_EQ(must(sut->state()).loss, (Loss{3, 3}));
+  EXPECT_EQ(code_of(claim(sut)), ErrorCode::kStoreRegressed);
+  // Everything else goes on, and does not hide the loss.
+  sut.add(4);
+  sut.add(5);
+  EXPECT_EQ(code_of(claim(sut)), ErrorCode::kStoreRegressed);
+  sut.reopen(dir_.file("q.db"));
+  EXPECT_EQ(must(sut->state()).loss, (Loss{3, 3})) << "as many new events hide nothing";
+  EXPECT_EQ(code_of(claim(sut)), ErrorCode::kStoreRegressed);
+}
+
+TEST_F(Regression, WorkGoesOnAfterItsAcceptance) {
+  lose_one();
+  StoreUnderTest waiting(dir_.file("q.db"));
+  EXPECT_EQ(code_of(claim(waiting)), ErrorCode::kStoreRegressed);
+  {
+    StoreUnderTest operating(dir_.file("q.db"));
+    const StoreState accepted = must(operating->accept_regression());
+    EXPECT_EQ(accepted.loss, (Loss{3, 3}));
+    EXPECT_EQ(accepted.extent.epochs.back().cause, Epoch::Cause::kAccepted);
+    EXPECT_EQ(must(operating->state()).loss, std::nullopt);
+    const Event told = must(operating->events(2, 10)).at(0);
+    EXPECT_EQ(told.name, "store.regression_accepted");
+    EXPECT_EQ(told.data, R"({"lost_from":3,"lost_to":3})");
+  }
+  EXPECT_EQ(must(claim(waiting)).records.size(), 1U);
+  EXPECT_EQ(codes_of(must(waiting->fsck(FsckMode::kCheck))), std::vector<std::string>());
+}
+
+TEST_F(Regression, ADatabaseThatIsGoneHasLostEverything) {
+  add(1);
+  add(2);
+  fs::remove(dir_.file("q.db"));
+  fs::remove(dir_.file("q.db-wal"));
+  StoreUnderTest sut(dir_.file("q.db"));
+  EXPECT_EQ(must(sut->state()).loss, (Loss{1, 2}));
+}
+
+TEST_F(Regression, ACutLogIsNoticed) {
+  add(1);
+  const auto whole = fs::file_size(dir_.file("q.db-wal"));
+  add(2);
+  ASSERT_GT(fs::file_size(dir_.file("q.db-wal")), whole);
+  fs::resize_file(dir_.file("q.db-wal"), whole);
+  fs::remove(dir_.file("q.db-shm"));
+  StoreUnderTest sut(dir_.file("q.db"));
+  EXPECT_EQ(must(sut->state()).loss, (Loss{2, 2}));
+}
+
+TEST_F(Regression, AProcessThatRunsMovesToTheNewEpoch) {
+  StoreUnderTest running(dir_.file("q.db"));
+  running.add(1);
+  must(running->accept_regression());
+  {
+    StoreUnderTest other(dir_.file("q.db"));
+    must(other->accept_regression());
+  }
+  running.add(2);
+  static_cast<void>(must(claim(running)));  // looks, because the epoch is another
+  running.add(3);
+  running.close();
+  EXPECT_EQ(MarkFile(dir_.file("q.db-mark")).read()->number, 3);
+  EXPECT_EQ(MarkFile(dir_.file("q.db-mark")).read()->seq, 6);
+}
+
+TEST_F(Regression, WithoutTheMarkNothingIsKnown) {
+  lose_one();
+  fs::remove(dir_.file("q.db-mark"));
+  StoreUnderTest sut(dir_.file("q.db"));
+  EXPECT_EQ(must(claim(sut)).records.size(), 1U);
+}
+
+}  // namespace
+}  // namespace drover::test

@@ -1,0 +1,164 @@
+// A Redis that comes back with less than it had acknowledged: nothing is claimed until somebody accepts what is gone.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "engine/engine.h"
+#include "store/redis/redis_store.h"
+#include "support/locked_rng.h"
+#include "support/must.h"
+#include "support/printers.h"
+#include "support/redis_server.h"
+#include "support/temp_dir.h"
+
+namespace drover {
+namespace {
+
+namespace fs = std::filesystem;
+using test::code_of;
+using test::must;
+using test::RedisServer;
+
+constexpr std::chrono::seconds kHangs{20};
+
+// One process of a fleet.
+class Process {
+ public:
+  explicit Process(const RedisServer& server, std::string mark_path = {})
+      : store_(open(server, std::move(mark_path))), engine_(*store_, rng_) {}
+
+  Store& store() { return *store_; }
+  TaskId enqueue() { return must(engine_.enqueue_one({.type = "work"})).id; }
+  Result<std::vector<ClaimedTask>> claim() {
+    return engine_.claim({.worker_id = "host:1:a", .serves = {{.queue = "work"}}, .n = 1});
+  }
+  // Calls until there is an answer: connections come back after a pause.
+  StoreState state() {
+    const auto end = std::chrono::steady_clock::now() + kHangs;
+    auto state = store_->state();
+    while (!state && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+      state = store_->state();
+    }
+    return must(std::move(state));
+  }
+
+ private:
+  static std::unique_ptr<Store> open(const RedisServer& server, std::string mark_path) {
+    drover::RedisOptions options;
+    options.address = server.address();
+    options.mark_path = std::move(mark_path);
+    return must(open_redis(std::move(options)));
+  }
+
+  test::LockedRng rng_{1};
+  std::unique_ptr<Store> store_;
+  Engine engine_;
+};
+
+class RedisRegression : public testing::Test {
+ protected:
+  // The server's files as they are when it has ended in order.
+  void save_files() {
+    server_.stop();
+    fs::copy(server_.dir().path() / "appendonlydir", saved(), fs::copy_options::recursive);
+    server_.start();
+  }
+  void restore_files() {
+    server_.kill_hard();
+    fs::remove_all(server_.dir().path() / "appendonlydir");
+    fs::copy(saved(), server_.dir().path() / "appendonlydir", fs::copy_options::recursive);
+    server_.start();
+  }
+  [[nodiscard]] fs::path saved() const { return server_.dir().path() / "saved"; }
+
+  RedisServer server_{{.appendonly = true, .appendfsync = "always"}};
+  test::TempDir dir_;
+};
+
+TEST_F(RedisRegression, ARestartThatLosesNothingIsNone) {
+  Process process(server_);
+  process.enqueue();
+  server_.kill_hard();
+  server_.start();
+  const StoreState state = process.state();
+  EXPECT_EQ(state.loss, std::nullopt);
+  ASSERT_EQ(state.extent.epochs.size(), 2U);
+  EXPECT_EQ(state.extent.epochs[1].cause, Epoch::Cause::kRestarted);
+  EXPECT_EQ(state.extent.epochs[1].after, 1);
+  EXPECT_EQ(must(process.claim()).size(), 1U);
+}
+
+TEST_F(RedisRegression, OlderFilesAreNoticedByWhoeverSawMore) {
+  Process other(server_);
+  other.enqueue();
+  save_files();
+  EXPECT_EQ(other.state().loss, std::nullopt);
+  Process process(server_, dir_.file("mark"));
+  process.enqueue();
+  process.enqueue();
+  restore_files();
+  // Another process comes first, knows nothing, and writes as much again.
+  for (int i = 0; i < 3; ++i) {
+    other.state();
+    other.enqueue();
+  }
+  EXPECT_EQ(process.state().loss, (Loss{2, 3}));
+  EXPECT_EQ(code_of(process.claim()), ErrorCode::kStoreRegressed);
+  EXPECT_EQ(must(other.claim()).size(), 1U) << "it has lost nothing that it knows of";
+
+  // Accepted by a third one, and every process goes on by itself.
+  Process operating(server_);
+  must(operating.store().accept_regression());
+  EXPECT_EQ(must(process.claim()).size(), 1U);
+  EXPECT_EQ(must(other.claim()).size(), 1U);
+}
+
+TEST_F(RedisRegression, TheNextProcessKnowsItFromTheFile) {
+  Process first(server_, dir_.file("mark"));
+  first.enqueue();
+  save_files();
+  {
+    Process second(server_, dir_.file("mark"));
+    second.enqueue();
+  }
+  restore_files();
+  Process third(server_, dir_.file("mark"));
+  EXPECT_EQ(third.state().loss, (Loss{2, 2}));
+  const StoreState accepted = must(third.store().accept_regression());
+  EXPECT_EQ(accepted.loss, (Loss{2, 2}));
+  EXPECT_EQ(accepted.extent.epochs.back().cause, Epoch::Cause::kAccepted);
+  const Event told = must(third.store().events(1, 10)).at(0);
+  EXPECT_EQ(told.name, "store.regression_accepted");
+  EXPECT_EQ(told.data, R"({"lost_from":2,"lost_to":2})");
+  EXPECT_EQ(must(third.claim()).size(), 1U);
+}
+
+TEST_F(RedisRegression, AFlushUnderALiveConnectionIsNoticed) {
+  Process process(server_);
+  process.enqueue();
+  process.enqueue();
+  server_.run(redis::Command("FLUSHALL"));
+  process.enqueue();
+  EXPECT_EQ(code_of(process.claim()), ErrorCode::kStoreRegressed);
+  EXPECT_EQ(process.state().loss, (Loss{1, 2}));
+  must(process.store().accept_regression());
+  EXPECT_EQ(must(process.claim()).size(), 1U);
+  EXPECT_EQ(must(process.store().fsck(FsckMode::kCheck)).size(), 0U);
+}
+
+TEST_F(RedisRegression, NumbersThatGoBackUnderALiveConnectionAreNoticed) {
+  Process process(server_);
+  process.enqueue();
+  process.enqueue();
+  server_.run(redis::Command("HSET", "{ade}:seq", "event", "1"));
+  static_cast<void>(process.store().now());
+  static_cast<void>(process.store().last_event_seq());
+  EXPECT_EQ(code_of(process.claim()), ErrorCode::kStoreRegressed);
+  EXPECT_EQ(process.state().extent.epochs.back().cause, Epoch::Cause::kRegressed);
+  EXPECT_EQ(process.state().loss, (Loss{2, 2}));
+}
+
+}  // namespace
+}  // namespace drover
