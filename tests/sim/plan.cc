@@ -241,6 +241,16 @@ Plan make_plan(std::uint64_t seed) {
   return plan;
 }
 
+Plan make_redis_plan(std::uint64_t seed) {
+  using enum Fault::Kind;
+  constexpr std::array kOfSqlite{kKillAtDiskOp, kPowerCut,  kPowerCutAtDiskOp, kClockJump,
+                                 kDiskFull,     kDiskError, kSyncError};
+  Plan plan = make_plan(seed);
+  std::erase_if(plan.faults,
+                [&](const Fault& fault) { return std::ranges::find(kOfSqlite, fault.kind) != kOfSqlite.end(); });
+  return plan;
+}
+
 Behaviour behaviour_of(const Plan& plan, int number, int run) {
   SeededRng rng(derive_seed(derive_seed(plan.seed, kBehaviours),
                             static_cast<std::uint64_t>(number) * 1000 + static_cast<std::uint64_t>(run)));

@@ -98,6 +98,9 @@ struct Plan {
 };
 
 [[nodiscard]] Plan make_plan(std::uint64_t seed);
+// The same without the faults of disks, of steps inside SQLite, and of the clock: Redis has its own disk, and the wall
+// clock of its machine is all that it goes by.
+[[nodiscard]] Plan make_redis_plan(std::uint64_t seed);
 
 // What an agent will do in one run: a function of the seed, the task's number and the run's.
 struct Behaviour {

@@ -26,16 +26,16 @@ SimProcess::SimProcess(World& world, int slot, std::string name)
 
 SimProcess::~SimProcess() {
   const World::Running running(world_, *this);
-  sqlite_.reset();
+  opened_.reset();
 }
 
 Status SimProcess::boot() {
   const World::Running running(world_, *this);
-  auto opened = open_sqlite(world_.store_options(*this));
+  auto opened = world_.open_store(*this);
   if (!opened) return std::unexpected(opened.error());
   if (dead()) return fail(ErrorCode::kStoreUnavailable, "died while it started");
-  sqlite_ = *std::move(opened);
-  store_.connect(sqlite_.get());
+  opened_ = *std::move(opened);
+  store_.connect(opened_.get());
   go_to_work();
   return {};
 }
@@ -81,6 +81,7 @@ Status SimProcess::before_call(Effect effect) {
 
 Status SimProcess::after_call(Effect effect) {
   world_.leave(*this);
+  if (effect == Effect::kWrites && opened_ != nullptr) world_.written(*opened_, redis_changes_);
   if (auto open = world_.store_faults().after(slot_, effect); !open) return open;
   if (!dead()) world_.interleave();
   if (dead()) return drover::fail(ErrorCode::kStoreUnavailable, "dead");

@@ -9,7 +9,7 @@
 #include "sim/fault_store.h"
 #include "sim/power_vfs.h"
 #include "sim/scheduler.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/store.h"
 
 namespace drover::sim {
 
@@ -58,7 +58,8 @@ class SimProcess : public StoreGate, public std::enable_shared_from_this<SimProc
   PowerVfs vfs_;
   SeededRng rng_;
   FaultStore store_;
-  std::unique_ptr<Store> sqlite_;
+  std::unique_ptr<Store> opened_;
+  std::uint64_t redis_changes_ = 0;  // of its store, when last looked
   Engine engine_;
 };
 

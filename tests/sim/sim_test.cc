@@ -10,6 +10,7 @@ namespace drover::sim {
 namespace {
 
 constexpr int kSeeds = 300;
+constexpr int kRedisSeeds = 12;
 
 // ./dev asan and tsan run a tenth.
 int scaled(int count) {
@@ -30,6 +31,28 @@ TEST(Simulation, EvenSeedsKeepEveryPromise) {
 }
 TEST(Simulation, OddSeedsKeepEveryPromise) {
   run_seeds(1, 2);
+}
+
+TEST(Simulation, OverRedisTheSamePromisesAreKept) {
+  SimOptions options;
+  options.redis = &test::shared_redis();
+  for (int seed = 0; seed < scaled(kRedisSeeds); ++seed) {
+    const Plan plan = make_redis_plan(static_cast<std::uint64_t>(seed));
+    const Outcome outcome = simulate_twice(plan, options);
+    ASSERT_FALSE(outcome.wrong.has_value()) << explain(plan, outcome);
+  }
+}
+
+TEST(Simulation, OverRedisAPlantedBugIsFound) {
+  SimOptions options;
+  options.redis = &test::shared_redis();
+  plant(PlantedBug::kDependentsReleasedEarly);
+  std::optional<Wrong> found;
+  for (std::uint64_t seed = 0; seed < kRedisSeeds && !found; ++seed) {
+    found = simulate(make_redis_plan(seed), options).wrong;
+  }
+  plant(PlantedBug::kNone);
+  EXPECT_TRUE(found.has_value());
 }
 
 TEST(Simulation, WithoutFullThePowerCutsAreNoticed) {

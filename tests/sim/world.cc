@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/failpoint.h"
@@ -11,6 +12,7 @@
 #include "sim/sim_server.h"
 #include "sim/sim_worker.h"
 #include "sim/users.h"
+#include "store/redis/redis_store.h"
 
 namespace drover::sim {
 namespace {
@@ -35,6 +37,7 @@ Millis decision_slack(const Plan& plan) {
 World::World(const Plan& plan, const SimOptions& options)
     : plan_(plan),
       options_(options),
+      redis_prefix_(options.redis == nullptr ? "" : test::fresh_prefix()),
       scheduler_(clock_, derive_seed(plan.seed, kScheduling)),
       checker_(trace_, decision_slack(plan)),
       disk_rng_(derive_seed(plan.seed, kDisk)),
@@ -55,6 +58,7 @@ World::~World() {
   set_failpoint_handler(nullptr);
   fleet_.clear();
   observer_.reset();
+  if (options_.redis != nullptr) options_.redis->run(redis::Command("FLUSHALL"));
 }
 
 Outcome World::run() {
@@ -85,6 +89,12 @@ Outcome World::run() {
 
 void World::open_observer() {
   observer_.reset();
+  auto opened = options_.redis != nullptr ? open_redis_store() : open_sqlite_observer();
+  if (!opened) return checker_.report("store", fmt::format("does not open: {}", to_string(opened.error())));
+  observer_ = *std::move(opened);
+}
+
+Result<std::unique_ptr<Store>> World::open_sqlite_observer() {
   observer_vfs_ = std::make_unique<PowerVfs>(disk_);
   SqliteOptions options;
   options.path = "drover.db";
@@ -93,9 +103,7 @@ void World::open_observer() {
   options.ballast_bytes = 0;
   // It never writes once the schema is there, and it must not wait for anybody.
   options.side_files = std::make_unique<QuietSideFiles>();
-  auto opened = open_sqlite(std::move(options));
-  if (!opened) return checker_.report("store", fmt::format("does not open: {}", to_string(opened.error())));
-  observer_ = *std::move(opened);
+  return open_sqlite(std::move(options));
 }
 
 void World::apply_config() {
@@ -105,7 +113,7 @@ void World::apply_config() {
 }
 
 void World::observe() {
-  if (checker_.wrong() || observing_ || (syncs_ == syncs_observed_ && !observer_vfs_->dead())) return;
+  if (checker_.wrong() || observing_ || (syncs_ == syncs_observed_ && !observer_is_dead())) return;
   syncs_observed_ = syncs_;
   observing_ = true;
   look();
@@ -113,7 +121,7 @@ void World::observe() {
 }
 
 void World::look() {
-  const bool rebooted = observer_vfs_->dead();
+  const bool rebooted = observer_is_dead();
   if (rebooted) open_observer();
   if (!checker_.wrong()) checker_.observe(*observer_, clock_.now(), clock_.wall());
   ++observations_;
@@ -203,7 +211,25 @@ TaskPlan World::draw_child(const Task& spawner) {
 
 // --- what the stores need
 
-SqliteOptions World::store_options(SimProcess& process) {
+Result<std::unique_ptr<Store>> World::open_store(SimProcess& process) {
+  return options_.redis != nullptr ? open_redis_store() : open_sqlite(sqlite_options(process));
+}
+
+Result<std::unique_ptr<Store>> World::open_redis_store() {
+  RedisOptions options;
+  options.address = options_.redis->address(redis_prefix_);
+  options.test_clock = &clock_;
+  return open_redis(std::move(options));
+}
+
+void World::written(Store& store, std::uint64_t& seen_changes) {
+  if (options_.redis == nullptr) return;
+  ++syncs_;
+  const std::uint64_t changes = store.changes();
+  if (std::exchange(seen_changes, changes) != changes) ring();
+}
+
+SqliteOptions World::sqlite_options(SimProcess& process) {
   SqliteOptions options;
   options.path = "drover.db";
   options.clock = &clock_;

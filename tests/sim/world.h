@@ -17,6 +17,7 @@
 #include "sim/store_faults.h"
 #include "sim/trace.h"
 #include "store/sqlite/sqlite_store.h"
+#include "support/redis_server.h"
 
 namespace drover::sim {
 
@@ -25,6 +26,8 @@ class Users;
 struct SimOptions {
   SqliteOptions::Synchronous synchronous = SqliteOptions::Synchronous::kFull;
   bool echo = false;  // every trace line to stderr
+  // A Redis instead of SQLite on the simulated disk. Each world has keys of its own there, which go with it.
+  const test::RedisServer* redis = nullptr;
 };
 
 struct Outcome {
@@ -86,7 +89,9 @@ class World {
   void leave(SimProcess& process);
 
   // --- for the stores
-  [[nodiscard]] SqliteOptions store_options(SimProcess& process);
+  [[nodiscard]] Result<std::unique_ptr<Store>> open_store(SimProcess& process);
+  // After a call that may have written: Redis rings no bell of ours.
+  void written(Store& store, std::uint64_t& seen_changes);
   void ring();
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
   [[nodiscard]] Millis bell_delay();
@@ -103,6 +108,10 @@ class World {
     Millis until;
   };
 
+  [[nodiscard]] SqliteOptions sqlite_options(SimProcess& process);
+  [[nodiscard]] Result<std::unique_ptr<Store>> open_redis_store();
+  [[nodiscard]] Result<std::unique_ptr<Store>> open_sqlite_observer();
+  [[nodiscard]] bool observer_is_dead() const { return observer_vfs_ != nullptr && observer_vfs_->dead(); }
   void open_observer();
   void look();
   void apply_config();
@@ -132,6 +141,7 @@ class World {
 
   const Plan& plan_;
   const SimOptions options_;
+  const std::string redis_prefix_;
   Trace trace_;
   SimClock clock_;
   Scheduler scheduler_;

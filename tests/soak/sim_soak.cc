@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string_view>
 
 #include "sim/simulate.h"
 #include "soak/subcommand.h"
@@ -37,13 +39,17 @@ int run_sim(std::span<char*> args) {
   const auto limit_s = static_cast<double>(number_option(args, "--seconds", 1'000'000));
   const bool once = has_flag(args, "--once") || options.echo;
   const bool keep_going = has_flag(args, "--keep-going");
+  const char* store = option(args, "--store");
+  std::optional<test::RedisServer> redis;
+  if (store != nullptr && std::string_view(store) == "redis") options.redis = &redis.emplace();
 
   const auto start = std::chrono::steady_clock::now();
   sim::Checker::Counts sum;
   long long done = 0;
   int failed = 0;
   for (; done < seeds && seconds_since(start) < limit_s; ++done) {
-    const sim::Plan plan = sim::make_plan(static_cast<std::uint64_t>(first + done));
+    const auto seed = static_cast<std::uint64_t>(first + done);
+    const sim::Plan plan = redis ? sim::make_redis_plan(seed) : sim::make_plan(seed);
     const sim::Outcome outcome = once ? sim::simulate(plan, options) : sim::simulate_twice(plan, options);
     sum.starts += outcome.counts.starts;
     sum.stalls += outcome.counts.stalls;
@@ -65,7 +71,8 @@ int run_sim(std::span<char*> args) {
 
 const Register registered(
     {"sim",
-     "[--seeds N] [--first N] [--seconds S] [--seed N [--echo]] [--once] [--keep-going]  simulations, each twice",
+     "[--seeds N] [--first N] [--seconds S] [--seed N [--echo]] [--once] [--keep-going] [--store redis]  "
+     "simulations, each twice",
      run_sim});
 
 }  // namespace
