@@ -10,7 +10,6 @@
 
 namespace drover {
 
-inline constexpr int kQuantum = 8;          // taken from one lane while others of its rank wait
 inline constexpr int kOldestEvery = 8;      // every so many tasks of a line, one from the lane that waited longest
 inline constexpr int kVisitsMax = 64;       // lanes looked at per claim
 inline constexpr int kWakesMax = 16;        // lanes woken per claim

@@ -15,8 +15,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/sha256.h"
-#include "base/text.h"
 #include "core/lane.h"
+#include "store/page_cursor.h"
 #include "store/redis/log_pieces.h"
 #include "store/redis/record_fields.h"
 #include "store/redis/redis_store_class.h"
@@ -237,20 +237,9 @@ Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const st
   return matches;
 }
 
-static Result<std::int64_t> parse_cursor(const std::optional<std::string>& cursor) {
-  if (!cursor) return std::int64_t{1} << 52;
-  std::int64_t before = 0;
-  const char* end = cursor->data() + cursor->size();
-  const auto [stop, error] = std::from_chars(cursor->data(), end, before);
-  if (error != std::errc{} || stop != end || before <= 0) {
-    return fail(ErrorCode::kInvalidArgument, "not a cursor: " + quoted_excerpt(*cursor));
-  }
-  return before;
-}
-
 Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
-  const auto first = parse_cursor(cursor);
+  const auto first = parse_page_cursor(cursor);
   if (!first) return std::unexpected(first.error());
   std::string states;
   for (const TaskState state : filter.states) states += (states.empty() ? "," : "") + std::string(name_of(state)) + ",";

@@ -62,7 +62,7 @@ Outcome wait_for(Try attempt, steady_clock::time_point start, Millis wait) {
 
 Status FileLock::open(const std::string& path) {
   path_ = path;
-  file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  file_ = UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (file_.is_open()) return {};
   return fail(ErrorCode::kStoreUnavailable, fmt::format("cannot open {}: {}", path, std::strerror(errno)),
               "sqlite.open");

@@ -7,9 +7,9 @@
 
 #include <string>
 
+#include "base/unique_fd.h"
 #include "drover/error.h"
 #include "drover/time.h"
-#include "store/sqlite/descriptor.h"
 
 namespace drover::sqlite {
 
@@ -24,7 +24,7 @@ class FileLock {
 
  private:
   std::string path_;
-  Descriptor file_;
+  UniqueFd file_;
 };
 
 }  // namespace drover::sqlite

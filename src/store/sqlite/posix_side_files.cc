@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "base/log.h"
-#include "store/sqlite/descriptor.h"
+#include "base/unique_fd.h"
 #include "store/sqlite/file_lock.h"
 
 namespace drover::sqlite {
@@ -33,9 +33,9 @@ class PosixSideFiles final : public SideFiles {
 
   Status open() {
     if (Status opened = lock_.open(path_ + "-lock"); !opened) return opened;
-    bell_ = Descriptor(::open(bell_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
+    bell_ = UniqueFd(::open(bell_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
     if (!bell_.is_open()) return cannot("open", bell_path_);
-    stop_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    stop_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!stop_.is_open()) return cannot("make", "an eventfd");
     return {};
   }
@@ -77,7 +77,7 @@ class PosixSideFiles final : public SideFiles {
   void restore_ballast() override {
     // Under another name first: a half-made ballast must not count as one.
     const std::string draft = ballast_path_ + ".new";
-    const Descriptor file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
+    const UniqueFd file(::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
     const int error = file.is_open() ? ::posix_fallocate(file.get(), 0, ballast_bytes_) : errno;
     if (error == 0 && ::rename(draft.c_str(), ballast_path_.c_str()) == 0) return;
     ::unlink(draft.c_str());
@@ -88,7 +88,7 @@ class PosixSideFiles final : public SideFiles {
  private:
   void watch() {
     if (watch_.is_open() && watched_) return;
-    if (!watch_.is_open()) watch_ = Descriptor(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    if (!watch_.is_open()) watch_ = UniqueFd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     watched_ = watch_.is_open() && ::inotify_add_watch(watch_.get(), bell_path_.c_str(), IN_MODIFY) >= 0;
   }
 
@@ -110,11 +110,11 @@ class PosixSideFiles final : public SideFiles {
   const std::string bell_path_;
   const std::int64_t ballast_bytes_;
   FileLock lock_;
-  Descriptor bell_;
-  Descriptor stop_;
+  UniqueFd bell_;
+  UniqueFd stop_;
   std::uint64_t rings_ = 0;
   // Of the watcher thread.
-  Descriptor watch_;
+  UniqueFd watch_;
   bool watched_ = false;
 };
 

@@ -1,14 +1,12 @@
 #include "store/sqlite/reads.h"
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <set>
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "embedded/sqlite.h"
+#include "store/page_cursor.h"
 #include "store/sqlite/event_page.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/record_row.h"
@@ -51,18 +49,6 @@ std::int64_t state_bits(const std::vector<TaskState>& states) {
   std::int64_t bits = 0;
   for (const TaskState state : states) bits |= std::int64_t{1} << static_cast<int>(state);
   return bits;
-}
-
-// Where a page starts: newest first, so before the last seq of the one before it.
-Result<std::int64_t> parse_cursor(const std::optional<std::string>& cursor) {
-  if (!cursor) return std::numeric_limits<std::int64_t>::max();
-  std::int64_t before = 0;
-  const char* end = cursor->data() + cursor->size();
-  const auto [stop, error] = std::from_chars(cursor->data(), end, before);
-  if (error != std::errc() || stop != end || before <= 0) {
-    return fail(ErrorCode::kInvalidArgument, "not a cursor: " + quoted_excerpt(*cursor));
-  }
-  return before;
 }
 
 void bind_filter(Statement& query, const TaskFilter& filter, std::int64_t before, int limit) {
@@ -289,7 +275,7 @@ std::vector<QueueCounts> read_queues(Connection& db) {
 Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,
                               const std::optional<std::string>& cursor) {
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
-  const Result<std::int64_t> before = parse_cursor(cursor);
+  const Result<std::int64_t> before = parse_page_cursor(cursor);
   if (!before) return std::unexpected(before.error());
   // One more than asked for tells whether there is another page.
   const std::vector<std::int64_t> seqs = list_seqs(db, filter, *before, limit + 1);
