@@ -70,6 +70,14 @@ RedisUsage usage_of(RedisLink& link) {
   return usage;
 }
 
+RedisUsage& operator+=(RedisUsage& sum, const RedisUsage& more) {
+  sum.cpu_us += more.cpu_us;
+  sum.memory_bytes += more.memory_bytes;
+  for (const auto& [name, calls] : more.calls) sum.calls[name] += calls;
+  for (const auto& [name, us] : more.command_us) sum.command_us[name] += us;
+  return sum;
+}
+
 RedisUsage operator-(const RedisUsage& later, const RedisUsage& earlier) {
   RedisUsage used;
   used.cpu_us = later.cpu_us - earlier.cpu_us;

@@ -45,6 +45,7 @@ struct RedisUsage {
 };
 [[nodiscard]] RedisUsage usage_of(RedisLink& link);
 // What was used between two moments, without what asking for it took.
+RedisUsage& operator+=(RedisUsage& sum, const RedisUsage& more);
 [[nodiscard]] RedisUsage operator-(const RedisUsage& later, const RedisUsage& earlier);
 
 }  // namespace drover::bench

@@ -10,7 +10,7 @@
 #include "store/log_piece.h"
 
 namespace drover::redis {
-void add_log_pieces(Command& command, std::span<const LogChunk> chunks, std::int64_t bytes_max) {
+void pack_log_pieces(Pack& pack, std::span<const LogChunk> chunks, std::int64_t bytes_max) {
   const std::int64_t half = std::max<std::int64_t>(1, bytes_max / 2);
   const std::int64_t bytes = log_piece_bytes_max(half);
   std::vector<std::pair<LogStream, std::string_view>> pieces;
@@ -22,8 +22,8 @@ void add_log_pieces(Command& command, std::span<const LogChunk> chunks, std::int
       rest.remove_prefix(piece.size());
     }
   }
-  command.add(pieces.size());
-  for (const auto& [stream, text] : pieces) command.add(static_cast<int>(stream), text);
+  pack.put(static_cast<std::int64_t>(pieces.size()));
+  for (const auto& [stream, text] : pieces) pack.put(std::to_string(static_cast<int>(stream))).put(text);
 }
 
 Result<LogPage> to_log_page(const Reply& reply) {

@@ -128,9 +128,10 @@ Result<Config> RedisStore::ask_config() {
 Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based_on_version,
                                     std::span<const GateStep> gates, const Weights& weights) {
   Command command = function("put_config");
-  command.add(based_on_version, document, (weights.owners.size() + 1) * 2, "*", weights.others);
-  for (const auto& [owner, weight] : weights.owners) command.add(owner, weight);
-  redis::add_gate_steps(command, gates);
+  redis::Pack packed_weights;
+  packed_weights.put("*").put(weights.others);
+  for (const auto& [owner, weight] : weights.owners) packed_weights.put(owner).put(weight);
+  command.add(based_on_version, document, packed_weights.list(), redis::packed_gates(gates).list());
   const auto done = ask_number(command);
   if (!done) return std::unexpected(done.error());
   if (*done != 0) committed();

@@ -18,7 +18,7 @@
 #include "core/lane.h"
 #include "store/page_cursor.h"
 #include "store/redis/log_pieces.h"
-#include "store/redis/record_fields.h"
+#include "store/redis/record_text.h"
 #include "store/redis/redis_store_class.h"
 #include "store/redis/reply_error.h"
 #include "store/redis/run_text.h"
@@ -49,6 +49,24 @@ std::string pool_of(std::span<const std::string> lines) {
   std::string all;
   for (const std::string& line : lines) all += line + "\n";
   return "pool:" + sha256_hex(all).substr(0, 16);
+}
+
+void pack_note(redis::Pack& pack, const Note& note, std::int64_t log_bytes_max) {
+  pack.put(note.lease.task.to_string()).put(note.lease.id.to_string());
+  if (note.progress) {
+    json::Writer data;
+    data.begin_object().key("percent").number(note.progress->percent);
+    data.key("message").string(note.progress->message).end_object();
+    pack.put(redis::to_text(*note.progress)).put(std::move(data).take());
+  } else {
+    pack.put(false).put(false);
+  }
+  if (note.checkpoint) {
+    pack.put(*note.checkpoint);
+  } else {
+    pack.put(false);
+  }
+  redis::pack_log_pieces(pack, note.log, log_bytes_max);
 }
 
 }  // namespace
@@ -131,34 +149,29 @@ Result<std::vector<TaskRecord>> RedisStore::records(const Command& command) {
   if (!reply) return std::unexpected(reply.error());
   const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());
-  return readable(*items, redis::to_record);
+  return readable(*items);
 }
 
-// The id is the first text of an answer, however it is nested.
-std::string_view id_in(const Reply& record) {
-  const auto parts = record.as_array();
-  if (!parts || parts->empty()) return record.as_text().value_or("");
-  return id_in(parts->front());
-}
-
-template <class Read>
-std::vector<TaskRecord> RedisStore::readable(std::span<const Reply> items, const Read& read) {
+std::vector<TaskRecord> RedisStore::readable(std::span<const Reply> items) {
   std::vector<TaskRecord> found;
   found.reserve(items.size());
   for (const Reply& item : items) {
-    auto record = read(item);
-    if (record) {
-      found.push_back(*std::move(record));
-      continue;
-    }
-    const std::string id(id_in(item));
-    log_error("store", "a task's record is unreadable and is put apart",
-              {{"task", id}, {"why", record.error().message}});
-    if (const auto apart = ask(function("quarantine").add(id)); !apart) {
-      log_error("store", "it could not be put apart", {{"task", id}, {"error", to_string(apart.error())}});
-    }
+    if (const auto parts = item.as_array(); parts && !parts->empty()) add_readable(*parts, found);
   }
   return found;
+}
+
+void RedisStore::add_readable(std::span<const Reply> parts, std::vector<TaskRecord>& found) {
+  auto record = redis::to_record(parts);
+  if (record) {
+    found.push_back(*std::move(record));
+    return;
+  }
+  const std::string id(parts.front().as_text().value_or(""));
+  log_error("store", "a task's record is unreadable and is put apart", {{"task", id}, {"why", record.error().message}});
+  if (const auto apart = ask(function("quarantine").add(id)); !apart) {
+    log_error("store", "it could not be put apart", {{"task", id}, {"error", to_string(apart.error())}});
+  }
 }
 
 Result<std::vector<TaskRecord>> RedisStore::relatives(std::string_view kind, const TaskId& id) {
@@ -233,7 +246,7 @@ Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const st
   }
   const auto unfinished = (*parts)[1].as_array();
   if (!unfinished) return std::unexpected(unfinished.error());
-  matches.unfinished = readable(*unfinished, redis::to_record);
+  matches.unfinished = readable(*unfinished);
   return matches;
 }
 
@@ -278,7 +291,7 @@ Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const s
 }
 
 Result<std::vector<RunSummary>> RedisStore::runs(const TaskId& id, int limit) {
-  const auto reply = ask(function("runs").add(id.to_string(), limit));
+  const auto reply = ask(function("runs").add(id.to_string()));
   if (!reply) return std::unexpected(reply.error());
   const auto parts = reply->as_array_of(2);
   if (!parts) return std::unexpected(parts.error());
@@ -295,15 +308,16 @@ Result<std::vector<RunSummary>> RedisStore::runs(const TaskId& id, int limit) {
     current.started_at = task.started_at.value_or(Time{});
     runs.push_back(std::move(current));
   }
-  const auto ended = (*parts)[1].as_array();
+  auto ended = (*parts)[1].as_text();
   if (!ended) return std::unexpected(ended.error());
-  for (const Reply& item : *ended | std::views::reverse) {
-    if (std::cmp_equal(runs.size(), limit)) break;
-    const auto text = item.as_text();
-    if (!text) return std::unexpected(text.error());
-    auto run = redis::parse_run(*text);
+  // Newest first; each stands on a line of its own.
+  while (!ended->empty() && std::cmp_less(runs.size(), limit)) {
+    ended->remove_suffix(1);
+    const std::size_t line = ended->rfind('\n') + 1;
+    auto run = redis::parse_run(ended->substr(line));
     if (!run) return std::unexpected(run.error());
     runs.push_back(*std::move(run));
+    ended = ended->substr(0, line);
   }
   return runs;
 }
@@ -314,11 +328,12 @@ Result<std::vector<Event>> RedisStore::events(std::int64_t after, int limit) {
   const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());
   std::vector<Event> events;
-  for (std::size_t i = 0; i + 1 < items->size(); i += 2) {
+  for (std::size_t i = 0; i + 2 < items->size(); i += 3) {
     const auto seq = (*items)[i].as_integer();
-    const auto text = (*items)[i + 1].as_text();
-    if (!seq || !text) return std::unexpected(!seq ? seq.error() : text.error());
-    auto event = redis::parse_event(*seq, *text);
+    const auto at = (*items)[i + 1].as_integer();
+    const auto text = (*items)[i + 2].as_text();
+    if (!seq || !at || !text) return fail(ErrorCode::kStoreDamaged, "unreadable events", "redis.events");
+    auto event = redis::parse_event(*seq, Time(Millis(*at)), *text);
     if (!event) return std::unexpected(event.error());
     events.push_back(*std::move(event));
   }
@@ -366,25 +381,30 @@ Result<Backlog> RedisStore::backlog(std::span<const Serve> serves) {
 
 // ---- writing
 
+// Groups that add tasks go by a function of their own, which Redis refuses as a whole when memory is short.
 Result<std::vector<Applied>> RedisStore::apply(std::span<const StepGroup> groups) {
-  std::vector<Applied> verdicts;
-  if (groups.empty()) return verdicts;
+  if (groups.empty()) return std::vector<Applied>();
   const bool adds = std::ranges::any_of(groups, [](const StepGroup& group) {
     return std::ranges::any_of(group.steps, [](const Step& step) { return step.expected_revision == 0; });
   });
-  Command command = function(adds ? "enqueue" : "apply");
-  redis::add_groups(command, groups);
-  const auto reply = ask(command);
+  auto verdicts = (adds ? additions_ : changes_of_stored_).apply(groups);
+  if (verdicts) committed();
+  return verdicts;
+}
+
+Result<std::vector<Applied>> RedisStore::send_groups(std::string_view name, std::int64_t groups,
+                                                     const redis::Pack& packed) {
+  const auto reply = ask(function(name).add(groups, packed.list()));
   if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array_of(groups.size());
+  const auto items = reply->as_array_of(static_cast<std::size_t>(groups));
   if (!items) return std::unexpected(items.error());
+  std::vector<Applied> verdicts;
   for (const Reply& item : *items) {
     const auto verdict = item.as_integer();
     if (!verdict) return std::unexpected(verdict.error());
     CHECK(*verdict >= 0 && *verdict <= static_cast<int>(Applied::kStillLeased));
     verdicts.push_back(static_cast<Applied>(*verdict));
   }
-  committed();
   return verdicts;
 }
 
@@ -412,14 +432,16 @@ Result<Claimed> RedisStore::claim(const ClaimRequest& request, std::span<const L
   for (const LeaseId& id : lease_ids) command.add(id.to_string());
   const auto reply = ask_with_pool(command, lines);
   if (!reply) return std::unexpected(reply.error());
-  const auto parts = reply->as_array_of(3);
+  // More, visits, and the parts of each record.
+  const auto parts = reply->as_array();
   if (!parts) return std::unexpected(parts.error());
-  const auto more = (*parts)[0].as_integer();
-  const auto items = (*parts)[2].as_array();
-  if (!more || !items) return std::unexpected(!more ? more.error() : items.error());
+  const auto more = parts->empty() ? fail(ErrorCode::kStoreDamaged, "an empty answer") : parts->front().as_integer();
+  if (!more) return std::unexpected(more.error());
   Claimed claimed;
   claimed.more = *more != 0;
-  claimed.records = readable(*items, redis::to_claimed_record);
+  for (std::size_t at = 2; at + redis::kRecordParts <= parts->size(); at += redis::kRecordParts) {
+    add_readable(parts->subspan(at, redis::kRecordParts), claimed.records);
+  }
   if (!claimed.records.empty()) committed();
   return claimed;
 }
@@ -444,20 +466,9 @@ Result<std::vector<Renewal>> RedisStore::renew(const std::string& worker_id, std
 
 Result<std::vector<bool>> RedisStore::note(std::span<const Note> notes) {
   Command command = function("note");
-  command.add(options_.log_bytes_max, notes.size());
-  for (const Note& note : notes) {
-    command.add(note.lease.task.to_string(), note.lease.id.to_string());
-    if (note.progress) {
-      json::Writer data;
-      data.begin_object().key("percent").number(note.progress->percent);
-      data.key("message").string(note.progress->message).end_object();
-      command.add(note.progress->percent, note.progress->message, std::move(data).take());
-    } else {
-      command.add("", "", "");
-    }
-    command.add(note.checkpoint ? "=" : "", note.checkpoint.value_or(""));
-    redis::add_log_pieces(command, note.log, options_.log_bytes_max);
-  }
+  redis::Pack packed;
+  for (const Note& note : notes) pack_note(packed, note, options_.log_bytes_max);
+  command.add(options_.log_bytes_max, packed.list());
   const auto reply = ask(command);
   if (!reply) return std::unexpected(reply.error());
   const auto items = reply->as_array_of(notes.size());

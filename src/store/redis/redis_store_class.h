@@ -9,6 +9,7 @@
 
 #include "store/high_water.h"
 #include "store/redis/client.h"
+#include "store/redis/combined_calls.h"
 #include "store/redis/library.h"
 #include "store/redis/redis_store.h"
 
@@ -94,10 +95,12 @@ class RedisStore final : public Store {
   // done.
   bool mend(std::string_view why);
   [[nodiscard]] Result<std::int64_t> ask_number(const Command& command);
+  [[nodiscard]] Result<std::vector<Applied>> send_groups(std::string_view name, std::int64_t groups,
+                                                         const redis::Pack& packed);
   [[nodiscard]] Result<std::vector<TaskRecord>> records(const Command& command);
   // The records that can be read. The others are put apart, so that they stop nobody.
-  template <class Read>
-  [[nodiscard]] std::vector<TaskRecord> readable(std::span<const Reply> items, const Read& read);
+  [[nodiscard]] std::vector<TaskRecord> readable(std::span<const Reply> items);
+  void add_readable(std::span<const Reply> parts, std::vector<TaskRecord>& found);
   [[nodiscard]] Result<std::vector<TaskRecord>> relatives(std::string_view kind, const TaskId& id);
   [[nodiscard]] Result<std::vector<GateState>> gate_states(const Command& command);
   [[nodiscard]] Result<std::vector<std::int64_t>> counts(const std::string& scope);
@@ -126,6 +129,10 @@ class RedisStore final : public Store {
   bool mark_is_old_ = false;  // something was sent since without the question
   Client client_;
   Client renewals_;  // a slow batch must not cost leases
+  redis::CombinedCalls additions_{
+      [this](std::int64_t groups, const redis::Pack& packed) { return send_groups("enqueue", groups, packed); }};
+  redis::CombinedCalls changes_of_stored_{
+      [this](std::int64_t groups, const redis::Pack& packed) { return send_groups("apply", groups, packed); }};
 
   // What was asked lately, to spare a round trip before each decision.
   template <class T>

@@ -81,13 +81,13 @@ Result<RunSummary> parse_run(std::string_view text) {
   return summary;
 }
 
-Result<Event> parse_event(std::int64_t seq, std::string_view text) {
-  const auto parts = parts_of<13>(text);
+Result<Event> parse_event(std::int64_t seq, Time at, std::string_view text) {
+  const auto parts = parts_of<12>(text);
   if (!parts) return unreadable("event", text);
-  const auto& [at, name, task, queue, rank, owner, type, cost, gates, state, run, generation, data] = *parts;
+  const auto& [name, task, queue, rank, owner, type, cost, gates, state, run, generation, data] = *parts;
   Event event;
   event.seq = seq;
-  event.at = time_of(at);
+  event.at = at;
   event.name = name;
   event.queue = queue;
   event.owner = owner;

@@ -13,7 +13,7 @@ namespace drover::redis {
 [[nodiscard]] std::string run_end_text(const RunEnd& end, int run, int generation);
 [[nodiscard]] Result<RunSummary> parse_run(std::string_view text);
 
-// "at|name|task|queue|rank|owner|type|cost|gates|state|run|generation|data"
-[[nodiscard]] Result<Event> parse_event(std::int64_t seq, std::string_view text);
+// "name|task|queue|rank|owner|type|cost|gates|state|run|generation|data"
+[[nodiscard]] Result<Event> parse_event(std::int64_t seq, Time at, std::string_view text);
 
 }  // namespace drover::redis

@@ -3,18 +3,31 @@
 #include <fmt/format.h>
 
 #include "core/lane.h"
-#include "store/redis/record_fields.h"
+#include "store/redis/record_text.h"
 #include "store/redis/run_text.h"
 
 namespace drover::redis {
 namespace {
 
-std::int64_t body_bytes(const std::string& body, const Step& step) {
-  return static_cast<std::int64_t>(body.size() + (step.next.task.result ? step.next.task.result->size() : 0));
+std::string time_text(Time time) {
+  return std::to_string(time.time_since_epoch().count());
 }
 
-std::string time_text(const std::optional<Time>& time) {
-  return time ? std::to_string(time->time_since_epoch().count()) : "";
+// False where there is none.
+void put_time_if(Pack& pack, bool wanted, const std::optional<Time>& time) {
+  if (wanted && time) {
+    pack.put(time_text(*time));
+  } else {
+    pack.put(false);
+  }
+}
+
+void put_or_false(Pack& pack, bool wanted, const auto& make) {
+  if (wanted) {
+    pack.put(make());
+  } else {
+    pack.put(false);
+  }
 }
 
 // "closed_until permits counted_from interval_us burst"; empty if nothing is limited.
@@ -22,83 +35,99 @@ std::string limits_text(const GateLimits& limits) {
   if (!limits.limits_anything()) return "";
   const std::string closed = !limits.closed_until                   ? "-"
                              : *limits.closed_until == kUntilOpened ? "x"
-                                                                    : time_text(limits.closed_until);
+                                                                    : time_text(*limits.closed_until);
   return fmt::format("{} {} {} {} {}", closed, limits.permits ? std::to_string(*limits.permits) : "-",
                      limits.counted_from.time_since_epoch().count(), limits.interval_us, limits.burst);
 }
 
-void add_events(Command& command, std::span<const EventDraft> events) {
-  command.add(events.size() * 2);
-  for (const EventDraft& event : events) command.add(event.name, event.data);
+// "name|task|lane|state|run|generation|data"; of a gate, only name and data.
+void put_events(Pack& pack, std::span<const EventDraft> events, std::string_view of) {
+  for (const EventDraft& event : events) pack.put(fmt::format("{}|{}|{}", event.name, of, event.data));
 }
 
-void add_relations(Command& command, const Task& task) {
-  command.add(task.request_id ? request_key(task.owner, *task.request_id) : "",
-              task.parent_id ? task.parent_id->to_string() : "");
-  command.add(task.tags.size());
-  for (const std::string& tag : task.tags) command.add(tag);
-  command.add(task.depends_on.size());
-  for (const TaskId& parent : task.depends_on) command.add(parent.to_string());
+std::int64_t count_of(const auto& list) {
+  return static_cast<std::int64_t>(list.size());
 }
 
-void add_step(Command& command, const Step& step) {
+void put_relations(Pack& pack, const Step& step, std::string_view event_of) {
+  const Task& task = step.next.task;
+  const bool is_new = step.expected_revision == 0;
+  put_or_false(pack, is_new && task.request_id, [&] { return request_key(task.owner, *task.request_id); });
+  put_or_false(pack, is_new && task.parent_id, [&] { return task.parent_id->to_string(); });
+  pack.put(count_of(step.events)).put(is_new ? count_of(task.tags) : 0).put(is_new ? count_of(task.depends_on) : 0);
+  pack.put(false).put(false);  // for the function's own notes
+  put_events(pack, step.events, event_of);
+  if (!is_new) return;
+  for (const std::string& tag : task.tags) pack.put(tag);
+  for (const TaskId& parent : task.depends_on) pack.put(parent.to_string());
+}
+
+void put_step(Pack& pack, const Step& step) {
   const TaskRecord& next = step.next;
   const Task& task = next.task;
-  const bool is_new = step.expected_revision == 0;
-  const bool needs_place = next.place == 0 && is_claimable(task.state);
+  const bool goes_to_tail = next.place == 0 && is_claimable(task.state);
+  const bool has_body = step.expected_revision == 0 || step.payload == Step::PayloadWrite::kReplace;
+  const std::string id = task.id.to_string();
+  const std::string lane = lane_name(task);
+  const std::string_view state = name_of(task.state);
+  pack.put(id).put(step.expected_revision).put(goes_to_tail ? "+" : std::to_string(next.place));
+  pack.put(state).put(lane).put(to_said(next, lane));
+  put_or_false(pack, has_body, [&] { return to_body(task); });
+  put_or_false(pack, step.result == Step::ResultWrite::kReplace, [&] { return task.result.value_or(""); });
+  put_or_false(pack, step.run_end.has_value(), [&] { return run_end_text(*step.run_end, task.run, task.generation); });
+  pack.put(step.run_end && step.run_end->revoked);
   const bool guards_beats = step.guard == Step::Guard::kRevisionAndBeats;
-  command.add(task.id.to_string(), step.expected_revision, guards_beats ? std::to_string(step.expected_beats) : "-",
-              needs_place ? "1" : "0", name_of(task.state), lane_name(task), task.run, task.generation);
-  const Fields fields = to_fields(next);
-  command.add((fields.size() + 1) * 2, "rev", step.expected_revision + 1);
-  for (const auto& [name, value] : fields) command.add(name, value);
-  const bool has_body = is_new || step.payload == Step::PayloadWrite::kReplace;
-  const std::string body = has_body ? to_body(task) : std::string();
-  command.add(body);
-  const bool writes_result = step.result == Step::ResultWrite::kReplace;
-  command.add(!writes_result ? "" : task.result ? "=" : "x", writes_result ? task.result.value_or("") : "");
-  command.add(is_new ? body_bytes(body, step) : 0, next.place);
-  command.add(task.state == TaskState::kScheduled ? time_text(task.run_at) : "",
-              is_terminal(task.state) ? "" : time_text(task.deadline_at), next.cascade_due ? "1" : "0");
-  command.add(step.run_end ? run_end_text(*step.run_end, task.run, task.generation) : "",
-              step.run_end && step.run_end->revoked ? "1" : "0");
-  add_events(command, step.events);
-  if (is_new) add_relations(command, task);
-  command.add(task.dedupe_key ? dedupe_key(task.owner, task.type, *task.dedupe_key) : "");
+  put_or_false(pack, guards_beats, [&] { return std::to_string(step.expected_beats); });
+  put_time_if(pack, task.state == TaskState::kScheduled, task.run_at);
+  put_time_if(pack, !is_terminal(task.state), task.deadline_at);
+  pack.put(next.cascade_due);
+  put_or_false(pack, task.progress.has_value(), [&] { return to_text(*task.progress); });
+  put_or_false(pack, task.dedupe_key.has_value(), [&] { return dedupe_key(task.owner, task.type, *task.dedupe_key); });
+  put_relations(pack, step, fmt::format("{}|{}|{}|{}|{}", id, lane, state, task.run, task.generation));
 }
 
-void add_group(Command& command, const StepGroup& group) {
-  if (group.capacity) {
-    command.add(group.capacity->waiting_max, group.capacity->waiting_per_owner_max);
-    command.add(group.capacity->waiting_per_queue_max.size());
-    for (const auto& [queue, max] : group.capacity->waiting_per_queue_max) command.add(queue, max);
+void put_gates(Pack& pack, std::span<const GateStep> gates) {
+  constexpr std::string_view kOfNoTask = "|||||||||";
+  for (const GateStep& gate : gates) {
+    const bool kept = gate.next && !is_default(*gate.next);
+    pack.put(gate.name).put(gate.expected_revision).put(gate.next ? "w" : "c");
+    pack.put(kept ? gate_to_json(*gate.next) : "").put(kept ? limits_text(limits_of(*gate.next)) : "");
+    pack.put(count_of(gate.events));
+    put_events(pack, gate.events, kOfNoTask);
+  }
+}
+
+void put_group(Pack& pack, const StepGroup& group) {
+  const auto& capacity = group.capacity;
+  if (capacity) {
+    pack.put(capacity->waiting_max).put(capacity->waiting_per_owner_max).put(count_of(capacity->waiting_per_queue_max));
   } else {
-    command.add("", "", 0);
+    pack.put(false).put(false).put(0);
   }
-  command.add(group.dedupes.size());
+  pack.put(count_of(group.dedupes)).put(count_of(group.gates)).put(count_of(group.steps));
+  if (capacity) {
+    for (const auto& [queue, max] : capacity->waiting_per_queue_max) pack.put(queue).put(max);
+  }
   for (const DedupeGuard& guard : group.dedupes) {
-    command.add(dedupe_key(guard.owner, guard.type, guard.key), guard.newest ? guard.newest->to_string() : "");
+    pack.put(dedupe_key(guard.owner, guard.type, guard.key)).put(guard.newest ? guard.newest->to_string() : "");
   }
-  add_gate_steps(command, group.gates);
-  command.add(group.steps.size());
-  for (const Step& step : group.steps) add_step(command, step);
+  put_gates(pack, group.gates);
+  for (const Step& step : group.steps) put_step(pack, step);
 }
 
 }  // namespace
 
-void add_groups(Command& command, std::span<const StepGroup> groups) {
-  command.add(groups.size());
-  for (const StepGroup& group : groups) add_group(command, group);
+Pack packed_groups(std::span<const StepGroup> groups) {
+  Pack pack;
+  for (const StepGroup& group : groups) put_group(pack, group);
+  return pack;
 }
 
-void add_gate_steps(Command& command, std::span<const GateStep> gates) {
-  command.add(gates.size());
-  for (const GateStep& gate : gates) {
-    const bool kept = gate.next && !is_default(*gate.next);
-    command.add(gate.name, gate.expected_revision, gate.next ? "w" : "c", kept ? gate_to_json(*gate.next) : "",
-                kept ? limits_text(limits_of(*gate.next)) : "");
-    add_events(command, gate.events);
-  }
+Pack packed_gates(std::span<const GateStep> gates) {
+  Pack pack;
+  pack.put(count_of(gates));
+  put_gates(pack, gates);
+  return pack;
 }
 
 std::string request_key(const std::string& owner, const std::string& request_id) {

@@ -1,15 +1,17 @@
-// Groups of steps as the arguments of the functions `apply` and `put_config`. lua/5_steps.lua reads them in this order.
+// Groups of steps and changes of gates, packed for the functions `apply` and `put_config`. lua/5_steps.lua takes them
+// apart.
 #pragma once
 
 #include <span>
 
-#include "store/redis/command.h"
+#include "store/redis/pack.h"
 #include "store/store.h"
 
 namespace drover::redis {
 
-void add_groups(Command& command, std::span<const StepGroup> groups);
-void add_gate_steps(Command& command, std::span<const GateStep> gates);
+[[nodiscard]] Pack packed_groups(std::span<const StepGroup> groups);
+// It begins with how many there are.
+[[nodiscard]] Pack packed_gates(std::span<const GateStep> gates);
 
 // "owner|request id", "owner|type|key"
 [[nodiscard]] std::string request_key(const std::string& owner, const std::string& request_id);

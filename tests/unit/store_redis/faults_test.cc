@@ -345,15 +345,46 @@ INSTANTIATE_TEST_SUITE_P(Kinds, RedisDamageTest,
 
 // ---- damaged records
 
-class RedisBadRecordTest : public testing::TestWithParam<Damage> {
+// A word of a record's first line that is written over.
+struct BadWord {
+  const char* name;
+  std::size_t place;
+  const char* text;
+};
+void PrintTo(const BadWord& word, std::ostream* out) {
+  *out << word.name;
+}
+
+constexpr std::size_t kWholeRecord = 1'000;
+constexpr std::size_t kItsJson = 1'001;
+constexpr std::size_t kItsType = 1'002;
+
+std::string with_word(std::string record, std::size_t place, std::string_view text) {
+  if (place == kWholeRecord) return std::string(text);
+  if (place == kItsJson) {
+    const std::size_t line = record.find('\n') + 1;
+    return record.replace(line, record.find('\n', line) - line, text);
+  }
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < place; ++i) from = record.find(' ', from) + 1;
+  return record.replace(from, record.find_first_of(" \n", from) - from, text);
+}
+
+class RedisBadRecordTest : public testing::TestWithParam<BadWord> {
  protected:
   RedisBadRecordTest() : rig_(test::shared_redis().address(test::fresh_prefix())) {}
 
   void damage(const TaskId& id) {
-    std::vector<std::string> words = GetParam().command;
-    redis::Command command(words[0], rig_.key(words[1] + id.to_string()));
-    for (std::size_t i = 2; i < words.size(); ++i) command.add(words[i]);
-    ASSERT_FALSE(test::shared_redis().run(command).is_error());
+    const std::string key = rig_.key("t:" + id.to_string());
+    const redis::Reply record = test::shared_redis().run(redis::Command("GET", key));
+    const BadWord& word = GetParam();
+    if (word.place == kItsType) {
+      test::shared_redis().run(redis::Command("DEL", key));
+      ASSERT_FALSE(test::shared_redis().run(redis::Command("RPUSH", key, word.text)).is_error());
+      return;
+    }
+    const std::string spoiled = with_word(std::string(must(record.as_text())), word.place, word.text);
+    ASSERT_FALSE(test::shared_redis().run(redis::Command("SET", key, spoiled)).is_error());
   }
   void expect_fsck_names(const TaskId& id) {
     std::string all;
@@ -400,14 +431,12 @@ TEST_P(RedisBadRecordTest, LapsedOneStopsNoSweeper) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, RedisBadRecordTest,
-                         testing::Values(Damage{"NoHash", {"SET", "t:", "x"}},
-                                         Damage{"NoState", {"HDEL", "t:", "state"}},
-                                         Damage{"UnknownState", {"HSET", "t:", "state", "flying"}},
-                                         Damage{"GarbledRevision", {"HSET", "t:", "rev", "x"}},
-                                         Damage{"GarbledBytes", {"HSET", "t:", "bytes", "x"}},
-                                         Damage{"GarbledLane", {"HSET", "t:", "lane", "x"}},
-                                         Damage{"GarbledAttempts", {"HSET", "t:", "max_attempts", "x"}},
-                                         Damage{"GarbledPlace", {"HSET", "t:", "place", "x"}}),
+                         testing::Values(BadWord{"Garbage", kWholeRecord, "x"}, BadWord{"OfAnotherType", kItsType, "x"},
+                                         BadWord{"UnknownState", 7, "flying"}, BadWord{"GarbledRevision", 0, "x"},
+                                         BadWord{"GarbledBytes", 3, "x"}, BadWord{"GarbledLane", 17, "x"},
+                                         BadWord{"GarbledAttempts", 9, "x"}, BadWord{"GarbledPlace", 2, "x"},
+                                         BadWord{"GarbledJson", kItsJson, "{"},
+                                         BadWord{"UnreadableMember", kItsJson, R"({"created":"x"})"}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(RedisFaultsTest, LeaseWhoseEndIsLostLastsAWholeOneFromTheRepair) {

@@ -9,8 +9,13 @@ local P       -- prefix of every key: "{ade}:"
 local NOW     -- milliseconds since 1970, by this server's clock
 local NOW_TEXT
 local moves   -- changes of the number of tasks: lane -> state -> number
-local counts  -- the same by scope: 'all|pending' -> number; and of bytes by state
-local events  -- waiting to be numbered
+local moved_bytes  -- and of what they keep: state -> bytes
+local counts  -- the same by scope: 'all|pending' -> number, 'bytes|pending' -> bytes
+local events  -- waiting to be numbered: name|task|lane (six parts)|state|run|generation|data
+local held    -- the strings that this call has read or written: key -> text, or false if there is none
+local unsaved -- the keys of those that it has changed
+local numbers -- the last of each kind that was given out, once one is asked for
+local listed  -- new tasks, in the order of their numbers
 
 local STATES = {'blocked', 'scheduled', 'pending', 'running', 'stalled', 'completed', 'failed', 'cancelled'}
 local IS_STATE = {blocked = true, scheduled = true, pending = true, running = true, stalled = true, completed = true,
@@ -20,9 +25,10 @@ local IS_TERMINAL = {completed = true, failed = true, cancelled = true}
 local GROUP = 'ade-workers'
 
 local function begin(keys, args)
+  if not call then collectgarbage('setpause', 400) end  -- collecting took an eighth of the time; the heap is small
   call = redis.call
   P = keys[1]
-  moves, counts, events = {}, {}, {}
+  moves, moved_bytes, counts, events, held, unsaved, numbers, listed = {}, {}, {}, {}, {}, {}, nil, {}
   if args[1] ~= '' then
     if not TEST_CLOCK then error('this library takes no time from outside') end
     NOW = tonumber(args[1])
@@ -30,7 +36,71 @@ local function begin(keys, args)
     local time = call('TIME')
     NOW = time[1] * 1000 + math.floor(time[2] / 1000)
   end
-  NOW_TEXT = string.format('%.0f', NOW)
+  NOW_TEXT = string.format('%d', NOW)
+end
+
+-- A whole number as text.
+local small_numbers = {}
+
+local function whole(number)
+  local text = small_numbers[number]
+  if text then return text end
+  text = string.format('%d', number)
+  if number >= 0 and number < 1000 then small_numbers[number] = text end
+  return text
+end
+
+-- In pieces, because a call takes a bounded number of arguments. An even number of them, so that pairs stay together.
+local PIECE = 2000
+
+local function call_in_pieces(command, key, list)
+  for from = 1, #list, PIECE do call(command, key, unpack(list, from, math.min(from + PIECE - 1, #list))) end
+end
+
+-- ---- strings: read once and written once in a call
+
+local function fetch(keys)
+  local missing = {}
+  for i = 1, #keys do
+    if held[keys[i]] == nil then missing[#missing + 1] = keys[i] end
+  end
+  for from = 1, #missing, PIECE do
+    local found = call('MGET', unpack(missing, from, math.min(from + PIECE - 1, #missing)))
+    for i = 1, #found do held[missing[from + i - 1]] = found[i] end
+  end
+end
+
+-- False if there is none, or if it is no string: somebody else wrote there.
+local function get(key)
+  local text = held[key]
+  if text == nil then
+    text = call('MGET', key)[1]
+    held[key] = text
+  end
+  return text
+end
+
+-- False: it goes.
+local function put(key, text)
+  held[key] = text
+  unsaved[#unsaved + 1] = key
+end
+
+local function save_strings()
+  local texts, gone = {}, {}
+  for i = 1, #unsaved do
+    local key = unsaved[i]
+    local text = held[key]
+    if text then
+      texts[#texts + 1] = key
+      texts[#texts + 1] = text
+    else
+      gone[#gone + 1] = key
+    end
+  end
+  for from = 1, #texts, PIECE do call('MSET', unpack(texts, from, math.min(from + PIECE - 1, #texts))) end
+  for from = 1, #gone, PIECE do call('DEL', unpack(gone, from, math.min(from + PIECE - 1, #gone))) end
+  unsaved = {}
 end
 
 -- A lane's name, taken apart: queue|rank|owner|type|cost|gate,gate
@@ -44,8 +114,10 @@ local function parts_of(lane)
   if not queue then return nil end
   local gates = {'all', 'queue:' .. queue, 'type:' .. type, 'owner:' .. owner}
   for gate in string.gmatch(own, '[^,]+') do gates[#gates + 1] = gate end
-  parts = {queue = queue, rank = tonumber(rank), owner = owner, type = type, cost = tonumber(cost), gates = gates,
-           group = rank .. '|' .. owner, lines = {queue, queue .. '|' .. type}}
+  local lines = {queue, queue .. '|' .. type}
+  parts = {queue = queue, rank = tonumber(rank), rank_text = rank, owner = owner, type = type, cost = tonumber(cost),
+           gates = gates, group = rank .. '|' .. owner, lines = lines,
+           fields = {}}
   if lane_parts_size >= 10000 then
     lane_parts = {}
     lane_parts_size = 0
@@ -55,33 +127,41 @@ local function parts_of(lane)
   return parts
 end
 
-local function count(lane, state, tasks)
+local function move(lane, state, tasks, bytes)
   local states = moves[lane]
   if not states then
     states = {}
     moves[lane] = states
   end
   states[state] = (states[state] or 0) + tasks
+  moved_bytes[state] = (moved_bytes[state] or 0) + bytes
 end
 
-local function count_bytes(state, bytes)
-  if bytes == 0 then return end
-  local field = 'bytes|' .. state
-  counts[field] = (counts[field] or 0) + bytes
+-- Where a task of a lane in that state is counted.
+local function fields_of(parts, state)
+  local fields = parts.fields[state]
+  if not fields then
+    fields = {'all|' .. state, 'owner:' .. parts.owner .. '|' .. state, 'queue:' .. parts.queue .. '|' .. state,
+              'line:' .. parts.lines[2] .. '|' .. state}
+    parts.fields[state] = fields
+  end
+  return fields
 end
 
 local function sum_moves()
   for lane, states in pairs(moves) do
     local parts = parts_of(lane)
-    local scopes = {'all|', 'owner:' .. parts.owner .. '|', 'queue:' .. parts.queue .. '|', 'line:' .. parts.lines[2] .. '|'}
     for state, tasks in pairs(states) do
-      for _, scope in ipairs(scopes) do
-        local field = scope .. state
-        counts[field] = (counts[field] or 0) + tasks
+      if tasks ~= 0 then
+        for _, field in ipairs(fields_of(parts, state)) do counts[field] = (counts[field] or 0) + tasks end
       end
     end
   end
-  moves = {}
+  for state, bytes in pairs(moved_bytes) do
+    local field = 'bytes|' .. state
+    counts[field] = (counts[field] or 0) + bytes
+  end
+  moves, moved_bytes = {}, {}
 end
 
 -- What stands in the counts, with what this call has changed so far.
@@ -94,12 +174,6 @@ local function counted(scope, states)
     sum = sum + (tonumber(stored) or 0) + (counts[fields[i]] or 0)
   end
   return sum
-end
-
--- at|name|task|lane (six parts)|state|run|generation|data
-local function add_event(name, id, lane, state, run, generation, data)
-  events[#events + 1] = NOW_TEXT .. '|' .. name .. '|' .. id .. '|' .. lane .. '|' .. state .. '|' .. run .. '|' ..
-                        generation .. '|' .. data
 end
 
 local function write_counts()
@@ -120,81 +194,129 @@ local function write_counts()
       gone[#gone + 1] = field
     else
       written[#written + 1] = field
-      written[#written + 1] = string.format('%.0f', value)
+      written[#written + 1] = whole(value)
     end
   end
   if #written > 0 then call('HSET', P .. 'counts', unpack(written)) end
   if #gone > 0 then call('HDEL', P .. 'counts', unpack(gone)) end
 end
 
-local EVENTS_PER_ENTRY = 100
+-- ---- numbers, and what is kept under them
 
--- An entry holds the events of one call, under the number of its last one.
-local function write_events()
-  if #events == 0 then return end
-  local last = call('HINCRBY', P .. 'seq', 'event', #events) - #events
-  for from = 1, #events, EVENTS_PER_ENTRY do
-    local entry = {}
-    for i = from, math.min(from + EVENTS_PER_ENTRY - 1, #events) do
-      entry[#entry + 1] = 'e'
-      entry[#entry + 1] = events[i]
-      last = last + 1
+local KINDS = {'task', 'place', 'event'}
+
+local function read_numbers()
+  local found = call('HMGET', P .. 'seq', unpack(KINDS))
+  numbers = {}
+  for i, kind in ipairs(KINDS) do numbers[kind] = tonumber(found[i] or 0) end
+end
+
+-- The next n numbers of a kind; answers the one before them.
+local function number_before(kind, n)
+  if not numbers then read_numbers() end
+  local before = numbers[kind]
+  numbers[kind] = before + n
+  return before
+end
+
+local function write_numbers()
+  if not numbers then return end
+  call('HSET', P .. 'seq', 'task', whole(numbers.task), 'place', whole(numbers.place), 'event', whole(numbers.event))
+  numbers = nil
+end
+
+local ENTRY_MAX = 100
+
+-- Values under growing numbers, many to an entry, whose id is the number of its last one.
+local function append(stream, before, name, values, ...)
+  for from = 1, #values, ENTRY_MAX do
+    local entry = {...}
+    local till = math.min(from + ENTRY_MAX - 1, #values)
+    for i = from, till do
+      entry[#entry + 1] = name
+      entry[#entry + 1] = values[i]
     end
-    call('XADD', P .. 'events', string.format('%.0f-0', last), unpack(entry))
+    call('XADD', stream, whole(before + till) .. '-0', unpack(entry))
   end
-  events = {}
+end
+
+local function number_of(entry)
+  return tonumber(string.match(entry[1], '^%d+'))
 end
 
 local function finish()
+  save_strings()
   write_counts()
-  write_events()
+  if #events > 0 then append(P .. 'events', number_before('event', #events), 'e', events, 'at', NOW_TEXT) end
+  if #listed > 0 then append(P .. 'tasks', numbers.task - #listed, 't', listed) end
+  write_numbers()
+  events, listed = {}, {}
 end
 
-local function whole(number)
-  return string.format('%.0f', number)
+-- ---- a task's record: one string, see the keys' reference
+-- First line: what this library keeps (rev seq place bytes renewed beats marks) and what the rules say (state run attempts
+-- started lease worker generation deadline cancel cascade lane); then the rest of it as JSON, the last ended run, and the
+-- result. '~' is nothing.
+-- Marks: what else there is. e: an ended run in the record, h: earlier ones in a key of their own; s: a small result in the
+-- record, r: a large one in a key; c: checkpoint, p: progress.
+
+local RECORD = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([%l~]+) ((%l+) (%d+) (%d+) ([%d~]+) (%S+) (%S+) (%d+) ([%d~]+) ([%d~]+) ' ..
+               '([01]) ([^\n]+)\n(.*))$'
+
+-- Nil if there is no record, or none that our own arithmetic can use. Everything else is judged by who reads it.
+local function parse_record(text)
+  if not text then return nil end
+  local rev, seq, place, bytes, renewed, beats, marks, said, state, run, attempts, started, lease, worker, generation,
+        deadline, cancel, cascade, lane, tail = string.match(text, RECORD)
+  if not rev or not IS_STATE[state] or not parts_of(lane) or (state == 'running' and started == '~') then return nil end
+  return {rev = rev, seq = seq, place = place, bytes = bytes, renewed = renewed, beats = beats, marks = marks, said = said,
+          state = state, run = run, started = started, lease = lease, worker = worker, generation = generation,
+          deadline = deadline, cancel = cancel, cascade = cascade, lane = lane, tail = tail}
 end
 
--- The fields of a hash by name; nil if there is none, or if it is no hash: somebody else wrote there.
-local function read_hash(key)
-  local flat = redis.pcall('HGETALL', key)
-  if flat.err or #flat == 0 then return nil, flat end
-  local fields = {}
-  for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-  return fields, flat
+local function record_of(id)
+  return parse_record(get(P .. 't:' .. id))
 end
 
--- What our own arithmetic needs of a task's hash. Everything else is judged by who reads the record.
-local function is_sound(fields)
-  return fields.lane and parts_of(fields.lane) and IS_STATE[fields.state or ''] and tonumber(fields.rev) and
-         tonumber(fields.seq) and tonumber(fields.place) and tonumber(fields.bytes) and tonumber(fields.run or 0) and
-         tonumber(fields.attempts or 0) and (fields.state ~= 'running' or tonumber(fields.started))
+local function fetch_records(ids)
+  local keys = {}
+  for i = 1, #ids do keys[i] = P .. 't:' .. ids[i] end
+  fetch(keys)
+end
+
+-- What a renewal or a note changes.
+local function put_kept(id, record)
+  put(P .. 't:' .. id, record.rev .. ' ' .. record.seq .. ' ' .. record.place .. ' ' .. record.bytes .. ' ' .. record.renewed ..
+                       ' ' .. record.beats .. ' ' .. record.marks .. ' ' .. record.said)
+end
+
+-- The rest as a table.
+local function rest_of(record)
+  return cjson.decode(string.match(record.tail, '^[^\n]*'))
+end
+
+-- The ended run that is in the record; '' if there is none.
+local function inner_run(record)
+  return string.match(record.tail, '^[^\n]*\n([^\n]*)')
+end
+
+local function has_mark(marks, mark)
+  return string.find(marks, mark, 1, true) ~= nil
+end
+
+local function with_mark(marks, mark)
+  if has_mark(marks, mark) then return marks end
+  return marks == '~' and mark or marks .. mark
+end
+
+local function without_mark(marks, mark)
+  if not has_mark(marks, mark) then return marks end
+  local left = string.gsub(marks, mark, '')
+  return left == '' and '~' or left
 end
 
 -- A record that cannot be read is put apart, so that it stops nobody: out of everything that hands tasks out.
 local function put_apart(id)
   call('SADD', P .. 'quarantine', id)
   for _, key in ipairs({'scheduled', 'leases', 'finished', 'deadlines', 'cascades'}) do call('ZREM', P .. key, id) end
-end
-
--- ---- the arguments, read front to back
-
-local given, next_given
-
-local function read_from(args, at)
-  given, next_given = args, at
-end
-
-local function take()
-  next_given = next_given + 1
-  return given[next_given - 1]
-end
-
-local function take_number()
-  return tonumber(take())
-end
-
-local function take_list()
-  local list = {}
-  for i = 1, take_number() do list[i] = take() end
-  return list
 end

@@ -24,23 +24,34 @@ end
 
 local ONE_PERMIT = '- 1 0 0 0'
 
--- The limits of each gate, nil for those without. An owner without a gate of its own obeys owner:*, a lock has one permit.
-function gates.limits(names)
-  local found = call('HMGET', P .. 'gates', 'owner:*', unpack(names))
-  local all = {}
-  for i, name in ipairs(names) do
-    local text = found[i + 1]
-    if not text then
-      local kind = string.sub(name, 1, 5)
-      if kind == 'owner' then text = found[1] elseif kind == 'lock:' then text = ONE_PERMIT end
-    end
-    if text then all[i] = parse_limits(text) end
-  end
-  return all
+-- An owner without a gate of its own obeys owner:*, a lock has one permit.
+local function limits_from(name, text, owners)
+  if text then return parse_limits(text) end
+  local kind = string.sub(name, 1, 5)
+  if kind == 'owner' then return owners and parse_limits(owners) end
+  if kind == 'lock:' then return parse_limits(ONE_PERMIT) end
+end
+
+-- The limits of each gate of a lane, nil for those without; and the weight of its owner.
+function gates.limits(parts)
+  local names = parts.gates
+  local found = call('HMGET', P .. 'gates', 'owner:*', 'weight:*', 'weight:' .. parts.owner, unpack(names))
+  local all, owners = {}, found[1]
+  for i = 1, #names do all[i] = limits_from(names[i], found[i + 3], owners) end
+  return all, tonumber(found[3] or found[2] or 1)
 end
 
 function gates.limits_of(name)
-  return gates.limits({name})[1]
+  local found = call('HMGET', P .. 'gates', 'owner:*', name)
+  return limits_from(name, found[2], found[1])
+end
+
+-- Pairs of owner ('*' for all others) and weight: these and no others.
+function gates.put_weights(weights)
+  for _, field in ipairs(call('HKEYS', P .. 'gates')) do
+    if string.sub(field, 1, 7) == 'weight:' then call('HDEL', P .. 'gates', field) end
+  end
+  for i = 1, #weights, 2 do call('HSET', P .. 'gates', 'weight:' .. weights[i], whole(weights[i + 1])) end
 end
 
 -- The use of a gate: only what its limits need is read.
@@ -89,7 +100,7 @@ end
 
 function gates.spend(name, limits, use, cost, started)
   gates.spend_in(limits, use, cost, started)
-  if limits.permits then call('HSET', P .. 'in_use', name, use.in_use) end
+  if limits.permits then call('HSET', P .. 'in_use', name, whole(use.in_use)) end
   if limits.interval > 0 then call('HSET', P .. 'rate_at', name, whole(use.rate_at)) end
 end
 
@@ -104,7 +115,7 @@ end
 
 -- Runs of a lane ended that had started at these times.
 function gates.release(parts, starts)
-  local all = gates.limits(parts.gates)
+  local all = gates.limits(parts)
   for i, name in ipairs(parts.gates) do
     local limits = all[i]
     if limits and limits.permits then
@@ -123,13 +134,14 @@ end
 -- in_use of the gates for which `wanted` answers with limits, from the running tasks.
 local function recount(wanted)
   local in_use = {}
-  for _, id in ipairs(call('ZRANGE', P .. 'leases', 0, -1)) do
-    local found = call('HMGET', P .. 't:' .. id, 'lane', 'started')
-    local parts = found[1] and parts_of(found[1])
-    if parts then
-      for _, name in ipairs(parts.gates) do
+  local ids = call('ZRANGE', P .. 'leases', 0, -1)
+  fetch_records(ids)
+  for _, id in ipairs(ids) do
+    local record = record_of(id)
+    if record then
+      for _, name in ipairs(parts_of(record.lane).gates) do
         local limits = wanted(name)
-        if limits and limits.permits and tonumber(found[2]) >= limits.counted_from then
+        if limits and limits.permits and tonumber(record.started) >= limits.counted_from then
           in_use[name] = (in_use[name] or 0) + 1
         end
       end
@@ -178,6 +190,21 @@ function gates.set_limits(name, text)
   gates.look_now(name)
 end
 
+-- Asked for by every step of a call that ends a run, of the same few gates.
+local revisions
+
+function gates.start()
+  revisions = {}
+end
+
+function gates.revision(name)
+  if not revisions[name] then
+    local record = call('HGET', P .. 'gate_records', name)
+    revisions[name] = record and tonumber(string.match(record, '^(%d+) ')) or 0
+  end
+  return revisions[name]
+end
+
 -- record: JSON of the gate, '' if it is at rest and is not kept.
 function gates.put(name, record, limits)
   if record == '' then
@@ -185,10 +212,6 @@ function gates.put(name, record, limits)
   else
     call('HSET', P .. 'gate_records', name, call('HINCRBY', P .. 'seq', 'gate', 1) .. ' ' .. record)
   end
+  revisions[name] = nil
   gates.set_limits(name, limits)
-end
-
-function gates.revision(name)
-  local record = call('HGET', P .. 'gate_records', name)
-  return record and tonumber(string.match(record, '^(%d+) ')) or 0
 end

@@ -11,13 +11,8 @@ local touched = {}  -- open lines whose best rank may have changed in this call
 -- ---- virtual time
 
 local function virtual_times(parts)
-  local found = call('HMGET', P .. 'vt:' .. parts.queue, parts.group, parts.rank)
+  local found = call('HMGET', P .. 'vt:' .. parts.queue, parts.group, parts.rank_text)
   return tonumber(found[1]), tonumber(found[2]) or 0
-end
-
-local function weight_of(owner)
-  local found = call('HMGET', P .. 'weights', owner, '*')
-  return tonumber(found[1]) or tonumber(found[2]) or 1
 end
 
 -- Idling gives no credit.
@@ -33,7 +28,7 @@ end
 -- ---- lines
 
 local function enter(line, lane, parts, head, vt)
-  call('ZADD', P .. 'group:' .. line .. '|' .. parts.group, head, lane)
+  call('ZADD', P .. 'group:' .. line .. '|' .. parts.group, whole(head), lane)
   call('ZADD', P .. 'line:' .. line, whole(parts.rank * BAND + vt), parts.group)
 end
 
@@ -43,18 +38,30 @@ local function leave(line, lane, parts)
   if call('EXISTS', group) == 0 then call('ZREM', P .. 'line:' .. line, parts.group) end
 end
 
--- The first lane of a line; nil if it is empty.
-local function first(line, queue)
+-- The first group of a line with its virtual time and the clock of its rank; nil if the line is empty.
+local function first_group(line, queue)
   local key = P .. 'line:' .. line
   while true do
     local best = call('ZRANGE', key, 0, 0, 'WITHSCORES')
     if #best == 0 then return nil end
-    local rank = tonumber(string.sub(best[1], 1, 1))
-    local score = tonumber(best[2])
-    local vt = tonumber(call('HGET', P .. 'vt:' .. queue, best[1])) or 0
-    if rank * BAND + vt <= score then return call('ZRANGE', P .. 'group:' .. line .. '|' .. best[1], 0, 0)[1] end
-    call('ZADD', key, whole(rank * BAND + vt), best[1])
+    local group = best[1]
+    local rank = string.sub(group, 1, 1)
+    local found = call('HMGET', P .. 'vt:' .. queue, group, rank, 'served:' .. line)
+    local vt = tonumber(found[1] or 0)
+    local right = rank * BAND + vt
+    if right <= tonumber(best[2]) then return group, vt, tonumber(found[2] or 0), tonumber(found[3] or 0) end
+    call('ZADD', key, whole(right), group)
   end
+end
+
+local function first_of_group(line, group)
+  return call('ZRANGE', P .. 'group:' .. line .. '|' .. group, 0, 0)[1]
+end
+
+-- The first lane of a line; nil if it is empty.
+local function first(line, queue)
+  local group = first_group(line, queue)
+  return group and first_of_group(line, group)
 end
 
 -- ---- where a lane is: "last returned gate", see the keys' reference
@@ -78,18 +85,18 @@ local function head_of(lane, where)
     local back = redis.pcall('XPENDING', key, GROUP, '-', '+', 1, 'returned')
     if back[1] then return tonumber(string.match(back[1][1], '^%d+')) end
   end
-  local fresh = redis.pcall('XRANGE', key, string.format('(%.0f-0', where.last), '+', 'COUNT', 1)
+  local fresh = redis.pcall('XRANGE', key, '(' .. whole(where.last) .. '-0', '+', 'COUNT', 1)
   return fresh[1] and tonumber(string.match(fresh[1][1], '^%d+'))
 end
 
 local function set_head(lane, parts, where, head)
   if where.gate ~= '' then
-    call('ZADD', P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, head, lane)
+    call('ZADD', P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, whole(head), lane)
     return
   end
   for _, line in ipairs(parts.lines) do
-    call('ZADD', P .. 'group:' .. line .. '|' .. parts.group, head, lane)
-    call('ZADD', P .. 'oldest:' .. line, head, lane)
+    call('ZADD', P .. 'group:' .. line .. '|' .. parts.group, whole(head), lane)
+    call('ZADD', P .. 'oldest:' .. line, whole(head), lane)
   end
 end
 
@@ -97,7 +104,7 @@ local function enter_open(lane, parts, head)
   local vt = raise_to_clock(parts)
   for _, line in ipairs(parts.lines) do
     enter(line, lane, parts, head, vt)
-    call('ZADD', P .. 'oldest:' .. line, head, lane)
+    call('ZADD', P .. 'oldest:' .. line, whole(head), lane)
     touched[line] = (touched[line] or 0) + 1
   end
 end
@@ -153,21 +160,21 @@ end
 
 -- ---- tasks in lanes
 
--- New tasks at the tail: pairs of id and place, places growing.
+-- New tasks at the tail: pairs of id and place (as text), places growing.
 function lanes.push(lane, tasks)
   local parts = parts_of(lane)
   local key = P .. 'lane:' .. lane
   local where = where_is(lane)
   if not where then
     if call('EXISTS', key) == 0 then call('XGROUP', 'CREATE', key, GROUP, '0', 'MKSTREAM') end
-    local head = tasks[1][2]
+    local head = tonumber(tasks[1][2])
     set_where(lane, {last = head - 1, returned = 0, gate = ''})
     enter_open(lane, parts, head)
   end
   if not where or where.gate == '' then
     for _, line in ipairs(parts.lines) do touched[line] = (touched[line] or 0) + #tasks end
   end
-  for i = 1, #tasks do call('XADD', key, whole(tasks[i][2]) .. '-0', 't', tasks[i][1]) end
+  for i = 1, #tasks do call('XADD', key, tasks[i][2], 't', tasks[i][1]) end
 end
 
 -- A task that ran comes back to its old place. False: its entry is gone, it needs a new one.
@@ -178,7 +185,7 @@ function lanes.give_back(lane, place)
   if claimed.err or #claimed == 0 then return false end
   local where = where_is(lane)
   if not where then
-    where = {last = tonumber(call('HGET', P .. 'seq', 'place')), returned = 1, gate = ''}
+    where = {last = number_before('place', 0), returned = 1, gate = ''}
     enter_open(lane, parts, place)
   else
     where.returned = where.returned + 1
@@ -210,14 +217,12 @@ function lanes.remove(lane, place)
   end
 end
 
--- Entries of tasks that ran and do not come back.
+-- Entries of tasks that ran and do not come back, by their places as text.
 function lanes.drop(lane, places)
-  local entries = {}
-  for i, place in ipairs(places) do entries[i] = whole(place) .. '-0' end
   local key = P .. 'lane:' .. lane
-  local acked = redis.pcall('XACK', key, GROUP, unpack(entries))
+  local acked = redis.pcall('XACK', key, GROUP, unpack(places))
   if type(acked) == 'table' and acked.err then return end
-  call('XDEL', key, unpack(entries))
+  call('XDEL', key, unpack(places))
   drop_if_empty(lane)
 end
 
@@ -298,7 +303,8 @@ local function rank_in_pool(pool, line, rank, turn)
   end
 end
 
-local TOKENS_MAX = 16
+local TOKENS = {'1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1'}
+local TOKENS_MAX = #TOKENS
 
 local function rank_in_pools(line, pools, except)
   local rank = best_rank(line)
@@ -323,7 +329,8 @@ function lanes.tell_pools()
     if #pools > 0 and rank_in_pools(line, pools) and fresh > 0 then
       for _, pool in ipairs(pools) do
         local tokens = P .. 'tokens:' .. pool
-        for _ = 1, math.min(TOKENS_MAX - call('LLEN', tokens), fresh) do call('RPUSH', tokens, '1') end
+        local more = math.min(TOKENS_MAX - call('LLEN', tokens), fresh)
+        if more > 0 then call('RPUSH', tokens, unpack(TOKENS, 1, more)) end
       end
     end
   end
@@ -332,6 +339,7 @@ end
 
 function lanes.start()
   touched = {}
+  gates.start()
 end
 
 function lanes.make_pool(pool, lines)

@@ -71,46 +71,61 @@ local function drop_entry(lane, entry)
   call('XDEL', P .. 'lane:' .. lane, entry)
 end
 
--- The record behind an entry; nil if it cannot start: it is put apart, or the entry belongs to no waiting task.
-local function startable(lane, entry)
-  local id = entry[2][2]
-  local fields, flat
-  if id then fields, flat = read_hash(P .. 't:' .. id) end
-  local body = fields and redis.pcall('GET', P .. 'b:' .. id)
-  local sound = fields and is_sound(fields) and type(body) == 'string'
-  if sound and fields.lane == lane and IS_WAITING[fields.state] then return id, fields, flat, body end
+-- What a claim changes of a record, and between it what it leaves alone.
+local RECORD = '^(%d+) (%d+ %d+) (%d+) %d+ %d+ ([%l~]+) (%l+) (%d+) (%d+) %S+ %S+ %S+ ((%d+) %S+ %S+ [01] ([^\n]+)\n.*)$'
+
+-- An entry that belongs to no waiting task of the lane goes; a task that cannot be read is put apart.
+local function refuse(lane, entry, id)
   drop_entry(lane, entry[1])
-  if id and not sound then put_apart(id) end
+  if id and not (record_of(id) and get(P .. 'b:' .. id)) then put_apart(id) end
 end
 
--- What decide(Claim) says. Answers with the record: its fields, those that changed, its body, result and checkpoint.
-local function start_run(work, lane, entry)
-  local id, fields, flat, body = startable(lane, entry)
-  if not id then return end
+-- What decide(Claim) says.
+local function start_run(work, lane, entry, key, stored, body)
+  local id = entry[2][2]
+  local rev, where, bytes, marks, state, run, attempts, tail, generation, own_lane = string.match(stored or '', RECORD)
+  if own_lane ~= lane or not IS_WAITING[state] or not body then return refuse(lane, entry, id) end
   local taken = work.taken + 1
   work.taken = taken
-  local key = P .. 't:' .. id
-  local run = (fields.run or 0) + 1
-  local changes = {'state', 'running', 'lease', work.leases[taken], 'worker', work.worker, 'run', run, 'attempts',
-                   (fields.attempts or 0) + 1, 'started', NOW_TEXT, 'renewed', NOW_TEXT, 'rev', whole(fields.rev + 1)}
-  call('HSET', key, unpack(changes))
-  if fields.percent then call('HDEL', key, 'percent', 'message') end
-  add_event('task.claimed', id, lane, 'running', run, fields.generation or '1', work.event_data)
-  count(lane, fields.state, -1)
-  count(lane, 'running', 1)
-  count_bytes(fields.state, -fields.bytes)
-  count_bytes('running', fields.bytes)
+  if marks ~= '~' and has_mark(marks, 'p') then
+    marks = without_mark(marks, 'p')
+    put(P .. 'p:' .. id, false)
+  end
+  run = whole(run + 1)
+  local text = whole(rev + 1) .. ' ' .. where .. ' ' .. bytes .. ' ' .. NOW_TEXT .. ' 0 ' .. marks .. ' running ' .. run .. ' ' ..
+               whole(attempts + 1) .. ' ' .. NOW_TEXT .. ' ' .. work.leases[taken] .. work.of_worker .. tail
+  put(key, text)
+  events[#events + 1] = 'task.claimed|' .. id .. '|' .. lane .. '|running|' .. run .. '|' .. generation .. work.event_data
+  move(lane, state, -1, -bytes)
+  move(lane, 'running', 1, bytes)
   work.until_[2 * taken - 1] = work.ends_at
   work.until_[2 * taken] = id
   -- The result of an earlier generation, and a checkpoint, are there only if the record says so.
-  work.records[taken] = {id, flat, changes, body,
-                         fields.result and call('GET', P .. 'r:' .. id) or false,
-                         fields.checkpoint and call('GET', P .. 'c:' .. id) or false}
+  local has_more, answer = marks ~= '~', work.answer
+  local n = #answer
+  answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = id, text, false, body
+  answer[n + 5] = has_more and has_mark(marks, 'r') and get(P .. 'r:' .. id)
+  answer[n + 6] = has_more and has_mark(marks, 'c') and get(P .. 'c:' .. id)
 end
 
--- Asks the gates of a lane. Returns the room and, for each limited gate, its limits and use; or 0, the gate, when.
+local function start_runs(work, lane, entries)
+  local before, keys = work.taken, {}
+  for i, entry in ipairs(entries) do
+    local id = entry[2][2] or ''
+    keys[2 * i - 1] = P .. 't:' .. id
+    keys[2 * i] = P .. 'b:' .. id
+  end
+  if #keys == 0 then return 0 end
+  local found = call('MGET', unpack(keys))
+  for i, entry in ipairs(entries) do
+    start_run(work, lane, entry, keys[2 * i - 1], found[2 * i - 1], found[2 * i])
+  end
+  return work.taken - before
+end
+
+-- Asks the gates of a lane. Returns the room, the use of each limited gate, and its owner's weight; or 0, the gate, when.
 local function ask_gates(parts)
-  local all = gates.limits(parts.gates)
+  local all, weight = gates.limits(parts)
   local room = 1000000
   local uses = {}
   for i, name in ipairs(parts.gates) do
@@ -123,7 +138,7 @@ local function ask_gates(parts)
       uses[#uses + 1] = {name = name, limits = limits, use = use}
     end
   end
-  return room, uses
+  return room, uses, weight
 end
 
 local function first_full(parts, uses)
@@ -133,34 +148,33 @@ local function first_full(parts, uses)
   end
 end
 
-local function serve_owner(parts, line, taken, served)
-  local vt, clock = virtual_times(parts)
-  vt = vt or clock
-  local later = vt + math.floor(taken * UNIT / weight_of(parts.owner))
-  call('HSET', P .. 'vt:' .. parts.queue, parts.group, whole(later), parts.rank, whole(math.max(clock, vt)),
-       'served:' .. line, (served + taken) % OLDEST_EVERY)
-  return later
+-- The owner pays for what it got, in every line where its group stands.
+local function serve_owner(choice, taken, weight)
+  local parts, line = choice.parts, choice.line
+  local vt = choice.vt + math.floor(taken * UNIT / weight)
+  call('HSET', P .. 'vt:' .. parts.queue, parts.group, whole(vt), parts.rank_text, whole(math.max(choice.clock, choice.vt)),
+       'served:' .. line, whole((choice.served + taken) % OLDEST_EVERY))
+  local score = whole(parts.rank * BAND + vt)
+  for _, open_line in ipairs(parts.lines) do
+    call('ZADD', P .. 'line:' .. open_line, score, parts.group)
+    touched[open_line] = touched[open_line] or 0
+  end
 end
 
-local function take_from(work, line, lane, parts, where, wanted, uses, served)
+local function take_from(work, choice, where, wanted, uses, weight)
+  local lane, parts = choice.lane, choice.parts
   local entries = take_entries(lane, where, wanted)
   if not entries then
     lanes.give_up(lane, parts)
     return 0
   end
-  local before = work.taken
-  for _, entry in ipairs(entries) do start_run(work, lane, entry) end
-  local taken = work.taken - before
+  local taken = start_runs(work, lane, entries)
   if taken > 0 then
     for _, gate in ipairs(uses) do gates.spend(gate.name, gate.limits, gate.use, parts.cost, taken) end
-    local vt = serve_owner(parts, line, taken, served)
-    for _, open_line in ipairs(parts.lines) do
-      call('ZADD', P .. 'line:' .. open_line, whole(parts.rank * BAND + vt), parts.group)
-      touched[open_line] = touched[open_line] or 0
-    end
+    serve_owner(choice, taken, weight)
     if not work.only_line then
       local turn = call('HINCRBY', P .. 'seq', 'turn', 1)
-      call('HSET', P .. 'turns', line, turn)
+      call('HSET', P .. 'turns', choice.line, whole(turn))
       call('HINCRBY', P .. 'pool_visits', work.pool, 1)
     end
   end
@@ -183,62 +197,75 @@ end
 
 -- ---- one visit
 
--- Nil when the line has nothing for this claim.
-local function choose_lane(work, line, served)
+local function may_serve(work, parts)
+  return parts.rank <= work.reserved_rank or work.others_left > 0
+end
+
+-- The lane whose turn it is in a line, with the virtual times of its group; nil when the line has nothing for this claim.
+local function choose_lane(work, line)
   local queue = string.match(line, '^[^|]+')
-  local turn_of_oldest = served == OLDEST_EVERY - 1
-  if turn_of_oldest then
+  local group, vt, clock, served = first_group(line, queue)
+  if not group then return nil end
+  if served == OLDEST_EVERY - 1 then
     local lane = call('ZRANGE', P .. 'oldest:' .. line, 0, 0)[1]
-    if not lane then return nil end
-    local parts = parts_of(lane)
-    if parts.rank <= work.reserved_rank or work.others_left > 0 then return lane, parts, true end
+    local parts = lane and parts_of(lane)
+    if parts and may_serve(work, parts) then
+      if parts.group ~= group then
+        vt, clock = virtual_times(parts)
+        vt = vt or clock
+      end
+      return {line = line, lane = lane, parts = parts, vt = vt, clock = clock, served = served, oldest = true}
+    end
   end
-  local lane = first(line, queue)
-  if not lane then return nil end
+  local lane = first_of_group(line, group)
   local parts = parts_of(lane)
-  if parts.rank > work.reserved_rank and work.others_left <= 0 then return nil end
-  return lane, parts, false
+  if not may_serve(work, parts) then return nil end
+  return {line = line, lane = lane, parts = parts, vt = vt, clock = clock, served = served}
+end
+
+local function how_many(work, choice, room)
+  local wanted = math.min(work.n - work.taken, room)
+  if choice.parts.rank > work.reserved_rank then wanted = math.min(wanted, work.others_left) end
+  if choice.oldest then return 1 end
+  if wanted > 1 and call('ZCARD', P .. 'oldest:' .. choice.line) > 1 then
+    -- Nobody gets a long turn while others wait.
+    wanted = math.min(wanted, math.max(1, OLDEST_EVERY - 1 - choice.served))
+  end
+  return wanted
 end
 
 local function visit(work, line)
-  local queue = string.match(line, '^[^|]+')
-  local served = tonumber(call('HGET', P .. 'vt:' .. queue, 'served:' .. line)) or 0
-  local lane, parts, oldest = choose_lane(work, line, served)
-  if not lane then return set_aside(work, line) end
+  local choice = choose_lane(work, line)
+  if not choice then return set_aside(work, line) end
   work.visits = work.visits + 1
+  local lane, parts = choice.lane, choice.parts
   local where = where_is(lane)
   if not where then return lanes.give_up(lane, parts) end
-  local room, uses, look_again = ask_gates(parts)
+  local room, uses, weight = ask_gates(parts)
   if room == 0 then
+    local gate, look_again = uses, weight
     local head = tonumber(call('ZSCORE', P .. 'oldest:' .. line, lane))
-    park(lane, parts, where, uses, head, look_again)
+    park(lane, parts, where, gate, head, look_again)
     set_where(lane, where)
     return
   end
-  local wanted = math.min(work.n - work.taken, room)
-  local is_other = parts.rank > work.reserved_rank
-  if is_other then wanted = math.min(wanted, work.others_left) end
-  if oldest then
-    wanted = 1
-  elseif wanted > 1 and call('ZCARD', P .. 'oldest:' .. line) > 1 then
-    -- Nobody gets a long turn while others wait.
-    wanted = math.min(wanted, math.max(1, OLDEST_EVERY - 1 - served))
-  end
-  local taken = take_from(work, line, lane, parts, where, wanted, uses, served)
-  if is_other then work.others_left = work.others_left - taken end
+  local taken = take_from(work, choice, where, how_many(work, choice, room), uses, weight)
+  if parts.rank > work.reserved_rank then work.others_left = work.others_left - taken end
   -- Whoever sleeps may come for the rest.
   if taken > 0 then touched[line] = math.max(touched[line], 1) end
 end
 
 -- args: now, pool, worker, lease, n, reserved rank (9: none), others, lease ids…
+-- Answers whether there is more, how many lanes were visited, and then of each task: id, record, false, body, result, checkpoint.
 function functions.claim(keys, args)
   begin(keys, args)
   lanes.start()
   local work = {pool = args[2], worker = args[3], lease = tonumber(args[4]), n = tonumber(args[5]),
-                reserved_rank = tonumber(args[6]), others_left = tonumber(args[7]), leases = {}, records = {}, until_ = {},
+                reserved_rank = tonumber(args[6]), others_left = tonumber(args[7]), leases = {}, answer = {0, 0}, until_ = {},
                 aside = {}, taken = 0, visits = 0}
   work.ends_at = whole(NOW + work.lease)
-  work.event_data = '{"worker_id":"' .. work.worker .. '"}'
+  work.event_data = '|{"worker_id":"' .. work.worker .. '"}'
+  work.of_worker = ' ' .. work.worker .. ' '
   local lines = call('HGET', P .. 'pool_lines', work.pool)
   if not lines then return redis.error_reply('NOPOOL ' .. work.pool) end
   work.only_line = lines ~= '' and lines or nil
@@ -256,5 +283,6 @@ function functions.claim(keys, args)
   finish()
   local more = work.taken < work.n and
     (work.visits >= VISITS_MAX or call('ZCOUNT', P .. 'wake', '-inf', whole(NOW)) > 0)
-  return {more and 1 or 0, work.visits, work.records}
+  work.answer[1], work.answer[2] = more and 1 or 0, work.visits
+  return work.answer
 end

@@ -2,67 +2,56 @@
 
 local DONE, CONFLICT, ID_TAKEN, REQUEST_TAKEN, QUEUE_FULL, STILL_LEASED = 0, 1, 2, 3, 4, 5
 
--- The order of these is that of step_arguments.cc.
-local function take_step()
-  local step = {id = take(), expected = take_number(), beats = take(), needs_place = take() == '1', state = take(),
-                lane = take(), run = take(), generation = take()}
-  step.fields = take_list()
-  step.body = take()
-  step.result_op, step.result = take(), take()
-  step.bytes = take_number()
-  step.place = take_number()
-  step.run_at, step.deadline, step.cascade = take(), take(), take() == '1'
-  step.run_end, step.revoked = take(), take() == '1'
-  step.events = take_list()
-  if step.expected == 0 then
-    step.request, step.spawner, step.tags, step.parents = take(), take(), take_list(), take_list()
-  end
-  step.dedupe = take()
-  return step
+-- ---- what step_arguments.cc packs: one flat list, in which groups, gates and steps are known by where they begin
+-- (a table each would cost more than all the rest)
+
+local A
+
+-- of a group; then its queues with limits (name, tasks), dedupe keys (key, newest task), gates, steps
+local CAPACITY, OWNERS_CAPACITY, QUEUES_N, DEDUPES_N, GATES_N, STEPS_N, GROUP_SIZE = 0, 1, 2, 3, 4, 5, 6
+-- of a gate; then its events
+local GATE, GATE_REVISION, GATE_OP, GATE_RECORD, GATE_LIMITS, GATE_EVENTS_N, GATE_SIZE = 0, 1, 2, 3, 4, 5, 6
+-- of a step; then its events, tags and parents
+local ID, EXPECTED, PLACE, STATE, LANE, SAID, BODY, RESULT, RUN_END, REVOKED, BEATS, RUN_AT, DEADLINE, CASCADE, PROGRESS,
+      DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, KEY, OLD, STEP_SIZE =
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23
+-- KEY and OLD are left empty for us: the key of its record; what the record says, if it is there and may be changed.
+local TAIL = '+'  -- a place: behind all others of its lane
+local NONE = ''   -- a result: there is none from now on
+
+local function queues_of(group) return group + GROUP_SIZE end
+local function dedupes_of(group) return queues_of(group) + 2 * A[group + QUEUES_N] end
+local function gates_of(group) return dedupes_of(group) + 2 * A[group + DEDUPES_N] end
+local function after_gate(gate) return gate + GATE_SIZE + A[gate + GATE_EVENTS_N] end
+
+local function steps_of(group)
+  local at = gates_of(group)
+  for _ = 1, A[group + GATES_N] do at = after_gate(at) end
+  return at
 end
 
-function steps.take_gates()
-  local all = {}
-  for i = 1, take_number() do
-    all[i] = {name = take(), expected = take_number(), op = take(), record = take(), limits = take(), events = take_list()}
-  end
-  return all
+local function after_step(step)
+  return step + STEP_SIZE + A[step + EVENTS_N] + A[step + TAGS_N] + A[step + PARENTS_N]
 end
 
-local function take_group()
-  local group = {steps = {}, dedupes = {}, queues = {}}
-  group.waiting_max, group.owner_max = take(), take()
-  for i = 1, take_number() do group.queues[i] = {queue = take(), max = take_number()} end
-  for i = 1, take_number() do group.dedupes[i] = {key = take(), newest = take()} end
-  group.gates = steps.take_gates()
-  for i = 1, take_number() do group.steps[i] = take_step() end
-  return group
+local function tags_of(step) return step + STEP_SIZE + A[step + EVENTS_N] end
+local function parents_of(step) return tags_of(step) + A[step + TAGS_N] end
+
+-- Where they begin, and how many there are.
+function steps.unpack_gates(packed)
+  A = cmsgpack.unpack(packed)
+  return 2, A[1]
 end
 
 -- ---- checks
 
-local OLD = {'rev', 'state', 'lane', 'place', 'seq', 'bytes', 'started', 'worker', 'beats', 'deadline', 'cascade', 'result',
-             'checkpoint'}
-local KEPT = {'renewed', 'percent', 'message'}  -- with beats: what renewals and notes write
-
-local function read_old(id)
-  local values = redis.pcall('HMGET', P .. 't:' .. id, unpack(OLD))
-  if values.err or not values[1] then return nil end
-  local old = {}
-  for i, name in ipairs(OLD) do old[name] = values[i] or nil end
-  return old
-end
-
-local function check_new(step, added, requests)
-  if step.request ~= '' then
-    if requests[step.request] or call('EXISTS', P .. 'request:' .. step.request) == 1 then return REQUEST_TAKEN end
-    requests[step.request] = true
+local function check_new(step, requests)
+  local request = A[step + REQUEST]
+  if request then
+    if requests[request] or get(P .. 'request:' .. request) then return REQUEST_TAKEN end
+    requests[request] = true
   end
-  if call('EXISTS', P .. 't:' .. step.id) == 1 then return ID_TAKEN end
-  for _, parent in ipairs(step.parents) do
-    if not added[parent] and call('EXISTS', P .. 't:' .. parent) == 0 then return CONFLICT end
-  end
-  return DONE
+  return get(A[step + KEY]) and ID_TAKEN or DONE
 end
 
 -- A run that was ended without its worker: its agent may live until its lease would have run out.
@@ -77,60 +66,109 @@ local function is_still_leased(id)
   return until_ and tonumber(until_) > NOW
 end
 
+local OLD_RECORD = '^(%d+) (%d+) (%d+) (%d+) %d+ (%d+) ([%l~]+) (%l+) %d+ %d+ ([%d~]+) %S+ (%S+) %d+ (%S+) %S+ ([01]) ([^\n]+)\n'
+
 local function check_stored(step)
-  step.old = read_old(step.id)
-  if not step.old or tonumber(step.old.rev) ~= step.expected then return CONFLICT end
-  if not is_sound(step.old) then
-    put_apart(step.id)
+  local text = get(A[step + KEY])
+  if not text then return CONFLICT end
+  local rev, seq, place, bytes, beats, marks, state, started, worker, deadline, cascade, lane = string.match(text, OLD_RECORD)
+  if not rev or not IS_STATE[state] or not parts_of(lane) then
+    put_apart(A[step + ID])
     return CONFLICT
   end
-  if step.beats ~= '-' and (step.old.beats or '0') ~= step.beats then return CONFLICT end
-  local begins_anew = IS_TERMINAL[step.old.state] and not IS_TERMINAL[step.state]
-  if begins_anew and is_still_leased(step.id) then return STILL_LEASED end
+  local wanted_beats = A[step + BEATS]
+  if tonumber(rev) ~= A[step + EXPECTED] or (wanted_beats and beats ~= wanted_beats) then return CONFLICT end
+  local begins_anew = IS_TERMINAL[state] and not IS_TERMINAL[A[step + STATE]]
+  if begins_anew and is_still_leased(A[step + ID]) then return STILL_LEASED end
+  A[step + OLD] = {text = text, seq = seq, place = place, bytes = bytes, marks = marks, state = state, started = started,
+                worker = worker, deadline = deadline, cascade = cascade, lane = lane}
   return DONE
+end
+
+local function are_parents_there(step, added)
+  local at = parents_of(step)
+  for i = at, at + A[step + PARENTS_N] - 1 do
+    if not added[A[i]] and not get(P .. 't:' .. A[i]) then return false end
+  end
+  return true
 end
 
 local WAITING = {'blocked', 'scheduled', 'pending', 'stalled'}
 
 local function has_capacity(group)
-  if group.waiting_max == '' then return true end
+  local max = A[group + CAPACITY]
+  if not max then return true end
   local all, owners, queues = 0, {}, {}
-  for _, step in ipairs(group.steps) do
-    if step.expected == 0 then
-      local parts = parts_of(step.lane)
+  local step = steps_of(group)
+  for _ = 1, A[group + STEPS_N] do
+    if A[step + EXPECTED] == 0 then
+      local parts = parts_of(A[step + LANE])
       all = all + 1
       owners[parts.owner] = (owners[parts.owner] or 0) + 1
       queues[parts.queue] = (queues[parts.queue] or 0) + 1
     end
+    step = after_step(step)
   end
   if all == 0 then return true end
-  if counted('all', WAITING) + all > tonumber(group.waiting_max) then return false end
+  if counted('all', WAITING) + all > max then return false end
   for owner, added in pairs(owners) do
-    if counted('owner:' .. owner, WAITING) + added > tonumber(group.owner_max) then return false end
+    if counted('owner:' .. owner, WAITING) + added > A[group + OWNERS_CAPACITY] then return false end
   end
-  for _, limit in ipairs(group.queues) do
-    if queues[limit.queue] and counted('queue:' .. limit.queue, WAITING) + queues[limit.queue] > limit.max then
-      return false
-    end
+  local at = queues_of(group)
+  for i = at, at + 2 * A[group + QUEUES_N] - 1, 2 do
+    local queue = A[i]
+    if queues[queue] and counted('queue:' .. queue, WAITING) + queues[queue] > A[i + 1] then return false end
   end
   return true
 end
 
-local function check(group)
-  local added, requests = {}, {}
-  for _, step in ipairs(group.steps) do
-    if step.expected == 0 then added[step.id] = true end
+-- The ids that a group adds, so that its tasks may depend on each other.
+local function added_by(group)
+  local added, step = {}, steps_of(group)
+  for _ = 1, A[group + STEPS_N] do
+    if A[step + EXPECTED] == 0 then added[A[step + ID]] = true end
+    step = after_step(step)
   end
-  for _, step in ipairs(group.steps) do
-    local verdict = step.expected == 0 and check_new(step, added, requests) or check_stored(step)
+  return added
+end
+
+local function check_steps(group, first)
+  local step, requests, added = first, nil, nil
+  for _ = 1, A[group + STEPS_N] do
+    local verdict
+    if A[step + EXPECTED] == 0 then
+      requests = requests or {}
+      verdict = check_new(step, requests)
+      if verdict == DONE and A[step + PARENTS_N] > 0 then
+        added = added or added_by(group)
+        if not are_parents_there(step, added) then verdict = CONFLICT end
+      end
+    else
+      verdict = check_stored(step)
+    end
     if verdict ~= DONE then return verdict end
+    step = after_step(step)
   end
-  for _, gate in ipairs(group.gates) do
-    if gates.revision(gate.name) ~= gate.expected then return CONFLICT end
+  return DONE
+end
+
+-- The gates from there on.
+function steps.are_gates_unmoved(at, n)
+  for _ = 1, n do
+    if gates.revision(A[at + GATE]) ~= A[at + GATE_REVISION] then return false end
+    at = after_gate(at)
   end
-  for _, guard in ipairs(group.dedupes) do
-    local newest = call('ZREVRANGE', P .. 'dedupe:' .. guard.key, 0, 0)[1] or ''
-    if newest ~= guard.newest then return CONFLICT end
+  return true
+end
+
+local function check(group, first_step)
+  local verdict = check_steps(group, first_step)
+  if verdict ~= DONE then return verdict end
+  if not steps.are_gates_unmoved(gates_of(group), A[group + GATES_N]) then return CONFLICT end
+  local at = dedupes_of(group)
+  for i = at, at + 2 * A[group + DEDUPES_N] - 1, 2 do
+    local newest = call('ZREVRANGE', P .. 'dedupe:' .. A[i], 0, 0)[1] or ''
+    if newest ~= A[i + 1] then return CONFLICT end
   end
   return has_capacity(group) and DONE or QUEUE_FULL
 end
@@ -155,11 +193,6 @@ local function add_to(map, lane, value)
   list[#list + 1] = value
 end
 
--- In pieces, because a call takes a bounded number of arguments.
-local function call_in_pieces(command, key, list)
-  for from = 1, #list, 1000 do call(command, key, unpack(list, from, math.min(from + 999, #list))) end
-end
-
 local function flush_writes()
   call_in_pieces('ZREM', P .. 'leases', unleased)
   call_in_pieces('ZADD', P .. 'finished', finished)
@@ -174,188 +207,233 @@ local function leave_state(step, old)
     if pushes[old.lane] then flush_writes() end
     lanes.remove(old.lane, tonumber(old.place))
   elseif old.state == 'scheduled' then
-    call('ZREM', P .. 'scheduled', step.id)
+    call('ZREM', P .. 'scheduled', A[step + ID])
   elseif old.state == 'running' then
-    if step.revoked then revoke(step.id) end
-    unleased[#unleased + 1] = step.id
-    add_to(ends, old.lane, tonumber(old.started))
-    if not (IS_WAITING[step.state] and not step.needs_place) then add_to(drops, old.lane, tonumber(old.place)) end
+    if A[step + REVOKED] then revoke(A[step + ID]) end
+    unleased[#unleased + 1] = A[step + ID]
+    add_to(ends, old.lane, tonumber(old.started) or 0)
+    if A[step + PLACE] == TAIL or not IS_WAITING[A[step + STATE]] then add_to(drops, old.lane, old.place) end
   elseif IS_TERMINAL[old.state] then
     if #finished > 0 then flush_writes() end
-    call('ZREM', P .. 'finished', step.id)
+    call('ZREM', P .. 'finished', A[step + ID])
   end
 end
 
+-- Returns its place: another one if it cannot keep its own.
 local function enter_state(step, place)
-  if IS_WAITING[step.state] then
-    if step.needs_place then
-      add_to(pushes, step.lane, {step.id, place})
-    elseif not lanes.give_back(step.lane, place) then
-      -- Its entry is gone, so it cannot keep its place.
-      place = call('HINCRBY', P .. 'seq', 'place', 1)
-      call('HSET', P .. 't:' .. step.id, 'place', whole(place))
-      add_to(pushes, step.lane, {step.id, place})
-    end
-  elseif step.state == 'scheduled' then
-    call('ZADD', P .. 'scheduled', step.run_at, step.id)
-  elseif IS_TERMINAL[step.state] then
+  local state = A[step + STATE]
+  if IS_WAITING[state] then
+    if A[step + PLACE] ~= TAIL and lanes.give_back(A[step + LANE], tonumber(place)) then return place end
+    if A[step + PLACE] ~= TAIL then place = whole(number_before('place', 1) + 1) end
+    add_to(pushes, A[step + LANE], {A[step + ID], place})
+  elseif state == 'scheduled' then
+    call('ZADD', P .. 'scheduled', A[step + RUN_AT], A[step + ID])
+  elseif IS_TERMINAL[state] then
     finished[#finished + 1] = NOW_TEXT
-    finished[#finished + 1] = step.id
+    finished[#finished + 1] = A[step + ID]
+  end
+  return place
+end
+
+local function write_indexes(step, seq, old)
+  local id, deadline, dedupe = A[step + ID], A[step + DEADLINE], A[step + DEDUPE]
+  if deadline then
+    call('ZADD', P .. 'deadlines', deadline, id)
+  elseif old and old.deadline ~= '~' then
+    call('ZREM', P .. 'deadlines', id)
+  end
+  if A[step + CASCADE] then
+    call('ZADD', P .. 'cascades', NOW_TEXT, id)
+  elseif old and old.cascade == '1' then
+    call('ZREM', P .. 'cascades', id)
+  end
+  if dedupe then
+    local key = P .. 'dedupe_open:' .. dedupe
+    if IS_TERMINAL[A[step + STATE]] then call('ZREM', key, id) else call('ZADD', key, seq, id) end
   end
 end
 
-local function write_indexes(step, old_deadline, old_cascade)
-  if step.deadline ~= '' then
-    call('ZADD', P .. 'deadlines', step.deadline, step.id)
-  elseif old_deadline then
-    call('ZREM', P .. 'deadlines', step.id)
-  end
-  if step.cascade then
-    call('ZADD', P .. 'cascades', whole(NOW), step.id)
-  elseif old_cascade then
-    call('ZREM', P .. 'cascades', step.id)
-  end
-  if step.dedupe ~= '' then
-    if IS_TERMINAL[step.state] then
-      call('ZREM', P .. 'dedupe_open:' .. step.dedupe, step.id)
-    else
-      call('ZADD', P .. 'dedupe_open:' .. step.dedupe, step.seq, step.id)
+-- ---- what a task has beside its state: each answers with the marks as they are afterwards
+
+local INNER_RESULT_MAX = 512
+
+-- The lines behind the rest: the ended run and the result that are in the record.
+local function inner_lines(old)
+  return string.match(old.text, '^[^\n]*\n[^\n]*\n([^\n]*)\n(.*)$')
+end
+
+-- And with the result that is kept in the record.
+local function put_result(step, old, marks)
+  local result = A[step + RESULT]
+  if marks ~= '~' then
+    if not result then
+      local _, inner = inner_lines(old)
+      return marks, inner
     end
+    if has_mark(marks, 'r') then put(P .. 'r:' .. A[step + ID], false) end
+    marks = without_mark(without_mark(marks, 'r'), 's')
   end
+  if not result or result == NONE then return marks, '' end
+  if #result <= INNER_RESULT_MAX then return with_mark(marks, 's'), result end
+  put(P .. 'r:' .. A[step + ID], result)
+  return with_mark(marks, 'r'), ''
 end
 
-local function write_step_events(step)
-  for i = 1, #step.events, 2 do
-    add_event(step.events[i], step.id, step.lane, step.state, step.run, step.generation, step.events[i + 1])
+local function put_progress(step, marks)
+  local progress = A[step + PROGRESS]
+  if progress then
+    put(P .. 'p:' .. A[step + ID], progress)
+    return with_mark(marks, 'p')
   end
+  if marks == '~' or not has_mark(marks, 'p') then return marks end
+  put(P .. 'p:' .. A[step + ID], false)
+  return without_mark(marks, 'p')
 end
 
-local function write_new(step, place)
-  local key = P .. 't:' .. step.id
-  call('HSET', key, 'seq', step.seq, 'bytes', step.bytes, 'place', whole(place), unpack(step.fields))
-  call('SET', P .. 'b:' .. step.id, step.body)
-  if step.result_op == '=' then
-    call('SET', P .. 'r:' .. step.id, step.result)
-    call('HSET', key, 'result', 1)
+-- And with the last ended run, worker|started|ended|rest as run_text.cc reads it: it is in the record, those before it in a
+-- key of their own, a line each.
+local function put_run_end(step, old, marks)
+  local before = has_mark(old.marks, 'e') and inner_lines(old) or ''
+  if not A[step + RUN_END] then return marks, before end
+  if before ~= '' then
+    local key = P .. 'h:' .. A[step + ID]
+    put(key, (has_mark(marks, 'h') and get(key) or '') .. before .. '\n')
+    marks = with_mark(marks, 'h')
   end
-  call('XADD', P .. 'tasks', step.seq .. '-0', 't', step.id)
-  if step.request ~= '' then call('SET', P .. 'request:' .. step.request, step.id) end
-  if step.spawner ~= '' then call('ZADD', P .. 'children:' .. step.spawner, step.seq, step.id) end
-  for _, tag in ipairs(step.tags) do call('ZADD', P .. 'tag:' .. tag, step.seq, step.id) end
-  for _, parent in ipairs(step.parents) do call('ZADD', P .. 'dependents:' .. parent, step.seq, step.id) end
-  if step.dedupe ~= '' then call('ZADD', P .. 'dedupe:' .. step.dedupe, step.seq, step.id) end
+  return with_mark(marks, 'e'), old.worker .. '|' .. old.started .. '|' .. NOW_TEXT .. '|' .. A[step + RUN_END]
+end
+
+local function size_of_result(step, old)
+  if old.marks == '~' then return 0 end
+  if has_mark(old.marks, 'r') then return #(get(P .. 'r:' .. A[step + ID]) or '') end
+  local _, inner = inner_lines(old)
+  return #inner
+end
+
+local function bytes_after(step, old)
+  local bytes = tonumber(old.bytes)
+  if A[step + RESULT] then bytes = bytes + #A[step + RESULT] - size_of_result(step, old) end
+  if A[step + BODY] then bytes = bytes + #A[step + BODY] - #(get(P .. 'b:' .. A[step + ID]) or '') end
+  return bytes
+end
+
+-- ---- one step
+
+local function write_relations(step, seq)
+  local id = A[step + ID]
+  if A[step + DEDUPE] then call('ZADD', P .. 'dedupe:' .. A[step + DEDUPE], seq, id) end
+  if A[step + REQUEST] then put(P .. 'request:' .. A[step + REQUEST], id) end
+  if A[step + SPAWNER] then call('ZADD', P .. 'children:' .. A[step + SPAWNER], seq, id) end
+  local tags, parents = tags_of(step), parents_of(step)
+  for i = tags, parents - 1 do call('ZADD', P .. 'tag:' .. A[i], seq, id) end
+  for i = parents, parents + A[step + PARENTS_N] - 1 do call('ZADD', P .. 'dependents:' .. A[i], seq, id) end
+end
+
+local function add_events(from, n)
+  for i = from, from + n - 1 do events[#events + 1] = A[i] end
+end
+
+local function write_new(step, seq, place)
+  local id, bytes, marks, result = A[step + ID], #A[step + BODY], '~', ''
+  if A[step + RESULT] then
+    bytes = bytes + #A[step + RESULT]
+    marks, result = put_result(step, nil, marks)
+  end
+  marks = put_progress(step, marks)
+  put(A[step + KEY], '1 ' .. seq .. ' ' .. place .. ' ' .. whole(bytes) .. ' 0 0 ' .. marks .. ' ' .. A[step + SAID] .. '\n\n' .. result)
+  put(P .. 'b:' .. id, A[step + BODY])
+  listed[#listed + 1] = id
   enter_state(step, place)
-  write_indexes(step)
-  write_step_events(step)
-  count(step.lane, step.state, 1)
-  count_bytes(step.state, step.bytes)
+  write_relations(step, seq)
+  write_indexes(step, seq)
+  add_events(step + STEP_SIZE, A[step + EVENTS_N])
+  move(A[step + LANE], A[step + STATE], 1, bytes)
 end
 
--- generation|worker|started|ended|rest, as run_text.cc writes it.
-local function end_run(step, old)
-  if step.run_end == '' then return end
-  call('RPUSH', P .. 'h:' .. step.id,
-       (old.worker or '') .. '|' .. (old.started or '0') .. '|' .. NOW_TEXT .. '|' .. step.run_end)
-end
-
-local function result_growth(step, old)
-  if step.result_op == '' then return 0 end
-  local key = P .. 'r:' .. step.id
-  local before = old.result and call('STRLEN', key) or 0
-  if step.result_op == '=' then call('SET', key, step.result) else call('DEL', key) end
-  return #step.result - before
-end
+local KEPT = '^%d+ %d+ %d+ %d+ (%d+ %d+) '  -- when it was renewed, how often
 
 local function write_stored(step, place)
-  local old = step.old
-  local key = P .. 't:' .. step.id
-  local stays = step.state == 'running' and old.state == 'running'
+  local old, state = A[step + OLD], A[step + STATE]
+  local stays = state == 'running' and old.state == 'running'
   -- A step that does not concern its place: it stands where it stood.
-  local stands = IS_WAITING[old.state] and IS_WAITING[step.state] and not step.needs_place or
-                 IS_TERMINAL[old.state] and IS_TERMINAL[step.state]
-  step.seq = old.seq
-  local bytes = tonumber(old.bytes) + result_growth(step, old)
-  if step.body ~= '' then
-    bytes = bytes - call('STRLEN', P .. 'b:' .. step.id) + #step.body
-    call('SET', P .. 'b:' .. step.id, step.body)
-  end
-  local kept = stays and call('HMGET', key, unpack(KEPT))
-  call('DEL', key)
-  local result = step.result_op == '=' or (step.result_op == '' and old.result)
-  if result then
-    call('HSET', key, 'seq', old.seq, 'bytes', whole(bytes), 'place', whole(place), 'result', 1,
-         unpack(step.fields))
-  else
-    call('HSET', key, 'seq', old.seq, 'bytes', whole(bytes), 'place', whole(place), unpack(step.fields))
-  end
-  if old.checkpoint then call('HSET', key, 'checkpoint', 1) end
-  if stays then
-    -- They go on while the lease stays.
-    if old.beats then call('HSET', key, 'beats', old.beats) end
-    for i, name in ipairs(KEPT) do
-      if kept[i] then call('HSET', key, name, kept[i]) end
-    end
-  end
+  local stands = IS_WAITING[old.state] and IS_WAITING[state] and A[step + PLACE] ~= TAIL or
+                 IS_TERMINAL[old.state] and IS_TERMINAL[state]
+  local bytes = bytes_after(step, old)
+  if A[step + BODY] then put(P .. 'b:' .. A[step + ID], A[step + BODY]) end
   if not stays and not stands then
     leave_state(step, old)
-    enter_state(step, place)
+    place = enter_state(step, place)
   end
-  write_indexes(step, old.deadline, old.cascade)
-  end_run(step, old)
-  write_step_events(step)
-  count(old.lane, old.state, -1)
-  count(step.lane, step.state, 1)
-  count_bytes(old.state, -tonumber(old.bytes))
-  count_bytes(step.state, bytes)
+  local marks, result = put_result(step, old, old.marks)
+  local run
+  marks, run = put_run_end(step, old, marks)
+  -- Renewals and notes go on while the lease stays.
+  local renewals = '0 0'
+  if stays then renewals = string.match(old.text, KEPT) else marks = put_progress(step, marks) end
+  put(A[step + KEY], whole(A[step + EXPECTED] + 1) .. ' ' .. old.seq .. ' ' .. place .. ' ' .. whole(bytes) .. ' ' .. renewals .. ' ' ..
+                 marks .. ' ' .. A[step + SAID] .. '\n' .. run .. '\n' .. result)
+  write_indexes(step, old.seq, old)
+  add_events(step + STEP_SIZE, A[step + EVENTS_N])
+  move(old.lane, old.state, -1, -old.bytes)
+  move(A[step + LANE], state, 1, bytes)
 end
 
-function steps.write_gate(gate)
-  if gate.op == 'w' then
-    flush_writes()
-    gates.put(gate.name, gate.record, gate.limits)
-  end
-  for i = 1, #gate.events, 2 do add_event(gate.events[i], '', '|||||', '', '', '', gate.events[i + 1]) end
-end
-
--- Numbers for what needs them, given out in one go: the one before the first.
-local function reserve(kind, n)
-  return n > 0 and call('HINCRBY', P .. 'seq', kind, n) - n or 0
-end
-
-local function write(group)
-  for _, gate in ipairs(group.gates) do steps.write_gate(gate) end
-  local places, seqs = 0, 0
-  for _, step in ipairs(group.steps) do
-    if step.needs_place then places = places + 1 end
-    if step.expected == 0 then seqs = seqs + 1 end
-  end
-  local place, seq = reserve('place', places), reserve('task', seqs)
-  for _, step in ipairs(group.steps) do
-    if step.needs_place then
-      place = place + 1
-      step.place = place
+function steps.write_gates(at, n)
+  for _ = 1, n do
+    if A[at + GATE_OP] == 'w' then
+      flush_writes()
+      gates.put(A[at + GATE], A[at + GATE_RECORD], A[at + GATE_LIMITS])
     end
-    if step.expected == 0 then
-      seq = seq + 1
-      step.seq = whole(seq)
-      write_new(step, step.place)
+    add_events(at + GATE_SIZE, A[at + GATE_EVENTS_N])
+    at = after_gate(at)
+  end
+end
+
+local function write(group, first_step)
+  steps.write_gates(gates_of(group), A[group + GATES_N])
+  local step = first_step
+  for _ = 1, A[group + STEPS_N] do
+    local place = A[step + PLACE]
+    if place == TAIL then place = whole(number_before('place', 1) + 1) end
+    if A[step + EXPECTED] == 0 then
+      write_new(step, whole(number_before('task', 1) + 1), place)
     else
-      write_stored(step, step.place)
+      write_stored(step, place)
     end
+    step = after_step(step)
   end
 end
 
--- args: now, number of groups, groups…
+-- Where each group begins, and the steps in it; and everything that the checks look at, read in one go.
+local function lay_out(n)
+  local groups, first_steps, keys, at = {}, {}, {}, 1
+  for i = 1, n do
+    local step = steps_of(at)
+    groups[i], first_steps[i] = at, step
+    for _ = 1, A[at + STEPS_N] do
+      local key = P .. 't:' .. A[step + ID]
+      A[step + KEY] = key
+      keys[#keys + 1] = key
+      if A[step + REQUEST] then keys[#keys + 1] = P .. 'request:' .. A[step + REQUEST] end
+      step = after_step(step)
+    end
+    at = step
+  end
+  fetch(keys)
+  return groups, first_steps
+end
+
+-- args: now, number of groups, groups, packed
 function functions.apply(keys, args)
   begin(keys, args)
   lanes.start()
   steps.start_writes()
-  read_from(args, 2)
+  A = cmsgpack.unpack(args[3])
+  local groups, first_steps = lay_out(tonumber(args[2]))
   local verdicts = {}
-  for i = 1, take_number() do
-    local group = take_group()
-    verdicts[i] = check(group)
-    if verdicts[i] == DONE then write(group) end
+  for i, group in ipairs(groups) do
+    verdicts[i] = check(group, first_steps[i])
+    if verdicts[i] == DONE then write(group, first_steps[i]) end
   end
   flush_writes()
   lanes.tell_pools()

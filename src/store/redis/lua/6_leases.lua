@@ -9,24 +9,29 @@ function functions.renew(keys, args)
     call('ZADD', P .. 'workers', whole(NOW), args[2])
   end
   local until_ = whole(NOW + tonumber(args[3]))
-  local answers = {}
-  for i = 4, #args, 2 do
-    local key = P .. 't:' .. args[i]
-    local found = redis.pcall('HMGET', key, 'state', 'lease', 'cancel_requested_at')
-    if found.err or found[1] ~= 'running' or found[2] ~= args[i + 1] then
-      answers[#answers + 1] = 2
+  local ids, leases, answers = {}, {}, {}
+  for i = 4, #args, 2 do ids[#ids + 1] = args[i] end
+  fetch_records(ids)
+  for i, id in ipairs(ids) do
+    local record = record_of(id)
+    if not record or record.state ~= 'running' or record.lease ~= args[2 * i + 3] then
+      answers[i] = 2
     else
-      call('HSET', key, 'renewed', whole(NOW))
-      call('HINCRBY', key, 'beats', 1)
-      call('ZADD', P .. 'leases', until_, args[i])
-      answers[#answers + 1] = found[3] and 1 or 0
+      record.renewed, record.beats = NOW_TEXT, whole(record.beats + 1)
+      put_kept(id, record)
+      leases[#leases + 1] = until_
+      leases[#leases + 1] = id
+      answers[i] = record.cancel ~= '~' and 1 or 0
     end
   end
+  call_in_pieces('ZADD', P .. 'leases', leases)
+  save_strings()
   return answers
 end
 
 -- The output of a run: the first and the last half of the cap are kept, as pieces in a stream.
-local function append_log(id, run, cap, pieces)
+-- pieces: so many in a list from a place on, stream and text of each
+local function append_log(id, run, cap, list, from, pieces_n)
   local stream = P .. 'log:' .. id
   local totals_key = P .. 'log_totals:' .. id
   local totals = {}
@@ -36,14 +41,15 @@ local function append_log(id, run, cap, pieces)
   local last, tail, head_bytes, tail_bytes, left_out = unpack(totals)
   local half = math.max(1, math.floor(cap / 2))
   local before = head_bytes + tail_bytes
-  for _, piece in ipairs(pieces) do
+  for i = from, from + 2 * pieces_n - 1, 2 do
+    local text = list[i + 1]
     last = last + 1
-    call('XADD', stream, last .. '-0', 'run', run, 'at', whole(NOW), 'stream', piece.stream, 'text', piece.text)
-    if tail == 0 and head_bytes + #piece.text <= half then
-      head_bytes = head_bytes + #piece.text
+    call('XADD', stream, last .. '-0', 'run', run, 'at', NOW_TEXT, 'stream', list[i], 'text', text)
+    if tail == 0 and head_bytes + #text <= half then
+      head_bytes = head_bytes + #text
     else
       if tail == 0 then tail = last end
-      tail_bytes = tail_bytes + #piece.text
+      tail_bytes = tail_bytes + #text
       while tail_bytes > half and tail < last do
         local oldest = call('XRANGE', stream, tail .. '-0', tail .. '-0')[1]
         if oldest then
@@ -61,39 +67,40 @@ local function append_log(id, run, cap, pieces)
   return head_bytes + tail_bytes - before
 end
 
--- args: now, log cap, number of notes, then of each: task, lease, percent or '', message, event data, checkpoint op, checkpoint,
--- number of pieces, (stream, text)… Answers 1 for each whose lease is live.
+-- Of a note, in the packed list; then its pieces: stream, text, …
+local NOTE_ID, NOTE_LEASE, NOTE_PROGRESS, NOTE_EVENT, NOTE_CHECKPOINT, PIECES_N, NOTE_SIZE = 0, 1, 2, 3, 4, 5, 6
+
+local function write_note(list, note, record, cap)
+  local id, bytes = list[note + NOTE_ID], tonumber(record.bytes)
+  local progress, checkpoint = list[note + NOTE_PROGRESS], list[note + NOTE_CHECKPOINT]
+  if progress then
+    put(P .. 'p:' .. id, progress)
+    record.marks = with_mark(record.marks, 'p')
+    events[#events + 1] = 'task.progressed|' .. id .. '|' .. record.lane .. '|running|' .. record.run .. '|' ..
+                          record.generation .. '|' .. list[note + NOTE_EVENT]
+  end
+  if checkpoint then
+    local before = has_mark(record.marks, 'c') and get(P .. 'c:' .. id) or ''
+    bytes = bytes + #checkpoint - #before
+    put(P .. 'c:' .. id, checkpoint)
+    record.marks = with_mark(record.marks, 'c')
+  end
+  if list[note + PIECES_N] > 0 then bytes = bytes + append_log(id, record.run, cap, list, note + NOTE_SIZE, list[note + PIECES_N]) end
+  move(record.lane, 'running', 0, bytes - record.bytes)
+  record.bytes = whole(bytes)
+  put_kept(id, record)
+end
+
+-- args: now, log cap, notes, packed. Answers 1 for each whose lease is live.
 function functions.note(keys, args)
   begin(keys, args)
-  read_from(args, 3)
-  local answers = {}
-  for i = 1, take_number() do
-    local id, lease = take(), take()
-    local percent, message, data = take(), take(), take()
-    local checkpoint_op, checkpoint = take(), take()
-    local pieces = {}
-    for i = 1, take_number() do pieces[i] = {stream = take(), text = take()} end
-    local key = P .. 't:' .. id
-    local found = redis.pcall('HMGET', key, 'state', 'lease', 'lane', 'run', 'generation', 'bytes')
-    local live = not found.err and found[1] == 'running' and found[2] == lease
-    answers[i] = live and 1 or 0
-    if live then
-      local growth = 0
-      if percent ~= '' then
-        call('HSET', key, 'percent', percent, 'message', message)
-        add_event('task.progressed', id, found[3], 'running', found[4], found[5] or '1', data)
-      end
-      if checkpoint_op == '=' then
-        growth = #checkpoint - call('STRLEN', P .. 'c:' .. id)
-        call('SET', P .. 'c:' .. id, checkpoint)
-        call('HSET', key, 'checkpoint', 1)
-      end
-      if #pieces > 0 then growth = growth + append_log(id, found[4], tonumber(args[2]), pieces) end
-      if growth ~= 0 then
-        call('HINCRBY', key, 'bytes', growth)
-        count_bytes('running', growth)
-      end
-    end
+  local list, note, answers = cmsgpack.unpack(args[3]), 1, {}
+  while list[note] do
+    local record = record_of(list[note + NOTE_ID])
+    local live = record and record.state == 'running' and record.lease == list[note + NOTE_LEASE]
+    answers[#answers + 1] = live and 1 or 0
+    if live then write_note(list, note, record, tonumber(args[2])) end
+    note = note + NOTE_SIZE + 2 * list[note + PIECES_N]
   end
   call('HINCRBY', P .. 'seq', 'note', 1)
   finish()

@@ -5,45 +5,64 @@ function functions.clock(keys, args)
   return whole(NOW)
 end
 
--- A record: {fields, body, result, checkpoint}; only the fields where the head is enough. False if there is none.
-local function record_of(id, whole_record)
-  local fields, flat = read_hash(P .. 't:' .. id)
-  if not fields or not fields.state then return false end
-  table.insert(flat, 1, id)
-  if not whole_record then return {flat} end
-  return {flat, call('GET', P .. 'b:' .. id), fields.result and call('GET', P .. 'r:' .. id) or false,
-          fields.checkpoint and call('GET', P .. 'c:' .. id) or false}
+local MARKS = '^%d+ %d+ %d+ %d+ %d+ %d+ ([%l~]+) '
+
+-- A record: {id, text, progress}; with body, result and checkpoint where more than the head is wanted. False if there is
+-- none. Whether it can be read is judged by who asked.
+local function answer_of(id, wanted)
+  local text = get(P .. 't:' .. id)
+  if not text then return false end
+  local marks = string.match(text, MARKS) or '~'
+  local progress = has_mark(marks, 'p') and get(P .. 'p:' .. id)
+  if wanted == 'head' then return {id, text, progress} end
+  return {id, text, progress, get(P .. 'b:' .. id), has_mark(marks, 'r') and get(P .. 'r:' .. id),
+          has_mark(marks, 'c') and get(P .. 'c:' .. id)}
 end
 
-function reads.records_of(ids, whole_record)
-  local records = {}
+local function fetch_answers(ids, wanted)
+  local keys = {}
   for _, id in ipairs(ids) do
-    local record = record_of(id, whole_record)
-    if record then records[#records + 1] = record end
+    keys[#keys + 1] = P .. 't:' .. id
+    if wanted == 'all' then keys[#keys + 1] = P .. 'b:' .. id end
   end
-  return records
+  fetch(keys)
+end
+
+-- wanted: 'head' or 'all'.
+function reads.answers_of(ids, wanted)
+  fetch_answers(ids, wanted)
+  local answers = {}
+  for _, id in ipairs(ids) do
+    local answer = answer_of(id, wanted)
+    if answer then answers[#answers + 1] = answer end
+  end
+  return answers
 end
 
 -- Of tasks that an index names, so that they must be there: one that is not is answered by its id alone, which nobody can
 -- read either, and is put apart for it.
-function reads.indexed_records(ids, whole_record)
-  local records = {}
-  for i, id in ipairs(ids) do records[i] = record_of(id, whole_record) or {{id}} end
-  return records
+function reads.indexed_answers(ids, wanted)
+  fetch_answers(ids, wanted)
+  local answers = {}
+  for i, id in ipairs(ids) do answers[i] = answer_of(id, wanted) or {id} end
+  return answers
 end
 
 -- args: now, 'head' or 'all', ids…
 function functions.read(keys, args)
   begin(keys, args)
-  local records = {}
-  for i = 3, #args do records[i - 2] = record_of(args[i], args[2] == 'all') end
-  return records
+  local ids = {}
+  for i = 3, #args do ids[i - 2] = args[i] end
+  fetch_answers(ids, args[2])
+  local answers = {}
+  for i, id in ipairs(ids) do answers[i] = answer_of(id, args[2]) end
+  return answers
 end
 
 -- args: now, 'dependents' or 'children', id. Heads, oldest first.
 function functions.relatives(keys, args)
   begin(keys, args)
-  return reads.records_of(call('ZRANGE', P .. args[2] .. ':' .. args[3], 0, -1), false)
+  return reads.answers_of(call('ZRANGE', P .. args[2] .. ':' .. args[3], 0, -1), 'head')
 end
 
 -- args: now, owner|request id
@@ -59,11 +78,36 @@ function functions.find_dedupe(keys, args)
   begin(keys, args)
   local newest = call('ZREVRANGE', P .. 'dedupe:' .. args[2], 0, 0)[1]
   local open = call('ZREVRANGE', P .. 'dedupe_open:' .. args[2], 0, DEDUPE_MAX - 1)
-  return {newest and record_of(newest, true) or false, reads.records_of(open, true)}
+  return {newest and answer_of(newest, 'all') or false, reads.answers_of(open, 'all')}
 end
 
 local SCAN_MAX = 1000
 local PAGE_BYTES = 4 * 1024 * 1024
+
+local ENTRIES_READ = 50
+
+-- Of all tasks, newest first: {seq, id}… Entries hold tasks that are gone, too, as long as one of theirs is there.
+local function all_before(before)
+  local found, stream = {}, P .. 'tasks'
+  local function add(entry)
+    local seq = number_of(entry)
+    for i = #entry[2], 2, -2 do
+      if seq < before then found[#found + 1] = {whole(seq), entry[2][i]} end
+      seq = seq - 1
+    end
+  end
+  local across = call('XRANGE', stream, whole(before) .. '-0', '+', 'COUNT', 1)[1]
+  if across then add(across) end
+  local at = whole(before)
+  repeat
+    local entries = call('XREVRANGE', stream, '(' .. at .. '-0', '-', 'COUNT', ENTRIES_READ)
+    for _, entry in ipairs(entries) do
+      add(entry)
+      at = whole(number_of(entry))
+    end
+  until #entries < ENTRIES_READ or #found >= SCAN_MAX
+  return found
+end
 
 -- Candidates newest first, before a seq: {seq, id}…
 local function candidates(before, tag, spawner)
@@ -74,11 +118,10 @@ local function candidates(before, tag, spawner)
     for i = 1, #pairs_, 2 do found[#found + 1] = {pairs_[i + 1], pairs_[i]} end
     return found
   end
-  for _, entry in ipairs(call('XREVRANGE', P .. 'tasks', '(' .. before .. '-0', '-', 'COUNT', SCAN_MAX)) do
-    found[#found + 1] = {string.match(entry[1], '^%d+'), entry[2][2]}
-  end
-  return found
+  return all_before(tonumber(before))
 end
+
+local STATE_AND_LANE = '^%d+ %d+ %d+ %d+ %d+ %d+ %S+ (%l+) [^\n]* ([^ \n]+)\n'
 
 -- args: now, before seq, limit, type, queue, owner, states (',pending,running,' or ''), tag, spawner.
 -- Answers {{seq, record}…, seq where to go on or ''}.
@@ -87,42 +130,50 @@ function functions.list(keys, args)
   local limit, type_, queue, owner, states, tag, spawner =
     tonumber(args[3]), args[4], args[5], args[6], args[7], args[8], args[9]
   local found = candidates(args[2], tag, spawner)
-  local records, bytes = {}, 0
+  local ids = {}
+  for i, candidate in ipairs(found) do ids[i] = candidate[2] end
+  fetch_records(ids)
+  local answers, bytes = {}, 0
   for _, candidate in ipairs(found) do
-    local head = redis.pcall('HMGET', P .. 't:' .. candidate[2], 'state', 'lane')
-    local parts = not head.err and head[1] and head[2] and parts_of(head[2])
+    local id = candidate[2]
+    local state, lane = string.match(get(P .. 't:' .. id) or '', STATE_AND_LANE)
+    local parts = lane and parts_of(lane)
     if parts and (type_ == '' or parts.type == type_) and (queue == '' or parts.queue == queue) and
-       (owner == '' or parts.owner == owner) and (states == '' or string.find(states, ',' .. head[1] .. ',', 1, true)) and
-       (tag == '' or spawner == '' or call('ZSCORE', P .. 'tag:' .. tag, candidate[2])) then
-      local record = record_of(candidate[2], true)
-      records[#records + 1] = {candidate[1], record}
-      bytes = bytes + #(record[2] or '') + #(record[3] or '') + #(record[4] or '')
-      if #records >= limit or bytes >= PAGE_BYTES then return {records, candidate[1]} end
+       (owner == '' or parts.owner == owner) and (states == '' or string.find(states, ',' .. state .. ',', 1, true)) and
+       (tag == '' or spawner == '' or call('ZSCORE', P .. 'tag:' .. tag, id)) then
+      local answer = answer_of(id, 'all')
+      answers[#answers + 1] = {candidate[1], answer}
+      for part = 4, 6 do bytes = bytes + #(answer[part] or '') end
+      if #answers >= limit or bytes >= PAGE_BYTES then return {answers, candidate[1]} end
     end
   end
-  return {records, #found == SCAN_MAX and found[#found][1] or ''}
+  return {answers, #found >= SCAN_MAX and found[#found][1] or ''}
 end
 
--- args: now, id, limit. Answers {the record's fields, ended runs, newest last}.
+-- args: now, id. Answers {the record's head, ended runs as lines, oldest first}.
 function functions.runs(keys, args)
   begin(keys, args)
-  return {record_of(args[2], false), call('LRANGE', P .. 'h:' .. args[2], -tonumber(args[3]), -1)}
+  local record = record_of(args[2])
+  local last = record and inner_run(record) or ''
+  return {answer_of(args[2], 'head'), (get(P .. 'h:' .. args[2]) or '') .. (last ~= '' and last .. '\n' or '')}
 end
 
--- args: now, after, limit. Answers {seq, text, seq, text…}.
+-- args: now, after, limit. Answers {seq, at, text, seq, at, text…}.
 function functions.read_events(keys, args)
   begin(keys, args)
   local first = tonumber(call('HGET', P .. 'seq', 'first_event')) or 1
   local after, limit = math.max(tonumber(args[2]), first - 1), tonumber(args[3])
   local found = {}
   for _, entry in ipairs(call('XRANGE', P .. 'events', '(' .. whole(after) .. '-0', '+', 'COUNT', limit)) do
-    local seq = tonumber(string.match(entry[1], '^%d+')) - #entry[2] / 2
-    for i = 2, #entry[2], 2 do
+    local fields = entry[2]  -- at, its time, e, an event, e, another…
+    local seq = number_of(entry) - (#fields / 2 - 1)
+    for i = 4, #fields, 2 do
       seq = seq + 1
       if seq > after then
         found[#found + 1] = whole(seq)
-        found[#found + 1] = entry[2][i]
-        if #found >= 2 * limit then return found end
+        found[#found + 1] = fields[2]
+        found[#found + 1] = fields[i]
+        if #found >= 3 * limit then return found end
       end
     end
   end
@@ -221,18 +272,18 @@ local AHEAD_MAX = 1000
 -- args: now, id. Answers false, or {gate where its lane is parked or '', how many are before it}.
 function functions.standing(keys, args)
   begin(keys, args)
-  local found = redis.pcall('HMGET', P .. 't:' .. args[2], 'state', 'lane', 'place')
-  if found.err or not found[1] or not IS_WAITING[found[1]] then return false end
-  local where = where_is(found[2])
+  local record = record_of(args[2])
+  if not record or not IS_WAITING[record.state] then return false end
+  local where = where_is(record.lane)
   if not where then return false end
-  local key = P .. 'lane:' .. found[2]
-  local place = tonumber(found[3])
+  local key = P .. 'lane:' .. record.lane
+  local place = tonumber(record.place)
   local ahead = 0
   if where.returned > 0 then
-    ahead = #call('XPENDING', key, GROUP, '-', string.format('(%.0f-0', place), AHEAD_MAX, 'returned')
+    ahead = #call('XPENDING', key, GROUP, '-', '(' .. record.place .. '-0', AHEAD_MAX, 'returned')
   end
   if place > where.last then
-    ahead = ahead + #call('XRANGE', key, string.format('(%.0f-0', where.last), string.format('(%.0f-0', place), 'COUNT',
+    ahead = ahead + #call('XRANGE', key, '(' .. whole(where.last) .. '-0', '(' .. record.place .. '-0', 'COUNT',
                           AHEAD_MAX)
   end
   return {where.gate, math.min(ahead, AHEAD_MAX)}

@@ -3,13 +3,14 @@
 -- Those whose time has come; of one moment the older task first, as every store has it.
 local function first_of(key, limit)
   local flat = call('ZRANGEBYSCORE', P .. key, '-inf', whole(NOW), 'WITHSCORES', 'LIMIT', 0, limit)
-  local due = {}
-  for i = 1, #flat, 2 do
-    local seq = redis.pcall('HGET', P .. 't:' .. flat[i], 'seq')
-    due[#due + 1] = {flat[i], tonumber(flat[i + 1]), type(seq) == 'string' and tonumber(seq) or 0}
+  local ids, due = {}, {}
+  for i = 1, #flat, 2 do ids[#ids + 1] = flat[i] end
+  fetch_records(ids)
+  for i, id in ipairs(ids) do
+    local record = record_of(id)
+    due[i] = {id, tonumber(flat[2 * i]), record and tonumber(record.seq) or 0}
   end
   table.sort(due, function(a, b) return a[2] < b[2] or (a[2] == b[2] and a[3] < b[3]) end)
-  local ids = {}
   for i, one in ipairs(due) do ids[i] = one[1] end
   return ids
 end
@@ -17,35 +18,37 @@ end
 -- args: now, limit
 function functions.due(keys, args)
   begin(keys, args)
-  return reads.indexed_records(first_of('scheduled', args[2]), false)
+  return reads.indexed_answers(first_of('scheduled', args[2]), 'head')
 end
 
 -- args: now, limit
 function functions.past_deadline(keys, args)
   begin(keys, args)
-  return reads.indexed_records(first_of('deadlines', args[2]), true)
+  return reads.indexed_answers(first_of('deadlines', args[2]), 'all')
 end
 
 -- args: now, silent for ('' or milliseconds), limit
 function functions.lapsed(keys, args)
   begin(keys, args)
-  if args[2] == '' then return reads.indexed_records(first_of('leases', args[3]), false) end
+  if args[2] == '' then return reads.indexed_answers(first_of('leases', args[3]), 'head') end
   local silent_since = NOW - tonumber(args[2])
   local limit = tonumber(args[3])
-  local found = {}
-  for _, id in ipairs(call('ZRANGE', P .. 'leases', 0, -1)) do
-    local renewed = redis.pcall('HGET', P .. 't:' .. id, 'renewed')
-    local until_ = tonumber(call('ZSCORE', P .. 'leases', id))
-    if until_ <= NOW or (type(renewed) == 'string' and tonumber(renewed) <= silent_since) then found[#found + 1] = id end
+  local flat = call('ZRANGE', P .. 'leases', 0, -1, 'WITHSCORES')
+  local ids, found = {}, {}
+  for i = 1, #flat, 2 do ids[#ids + 1] = flat[i] end
+  fetch_records(ids)
+  for i, id in ipairs(ids) do
+    local record = record_of(id)
+    if tonumber(flat[2 * i]) <= NOW or (record and tonumber(record.renewed) <= silent_since) then found[#found + 1] = id end
     if #found >= limit then break end
   end
-  return reads.indexed_records(found, false)
+  return reads.indexed_answers(found, 'head')
 end
 
 -- args: now, limit
 function functions.cascades(keys, args)
   begin(keys, args)
-  return reads.indexed_records(call('ZRANGE', P .. 'cascades', 0, tonumber(args[2]) - 1), false)
+  return reads.indexed_answers(call('ZRANGE', P .. 'cascades', 0, tonumber(args[2]) - 1), 'head')
 end
 
 -- Milliseconds until the next of these is due, '' if nothing waits.
@@ -72,15 +75,15 @@ end
 
 -- A record that was answered and could not be read.
 local function quarantine(id)
-  local fields = read_hash(P .. 't:' .. id)
   if call('SISMEMBER', P .. 'quarantine', id) == 1 then return end
   put_apart(id)
-  if not fields or not is_sound(fields) then return end
-  if fields.state == 'running' then
-    gates.release(parts_of(fields.lane), {tonumber(fields.started)})
-    lanes.drop(fields.lane, {tonumber(fields.place)})
-  elseif IS_WAITING[fields.state] then
-    lanes.remove(fields.lane, tonumber(fields.place))
+  local record = record_of(id)
+  if not record then return end
+  if record.state == 'running' then
+    gates.release(parts_of(record.lane), {tonumber(record.started)})
+    lanes.drop(record.lane, {record.place})
+  elseif IS_WAITING[record.state] then
+    lanes.remove(record.lane, tonumber(record.place))
   end
 end
 
@@ -95,28 +98,40 @@ end
 
 -- ---- retention
 
-local function delete_task(id, fields)
-  local parts = parts_of(fields.lane)
-  -- The first line of a body: tags|parents|…
-  local tags, parents = string.match(call('GET', P .. 'b:' .. id) or '', '^([^|\n]*)|([^|\n]*)|')
-  for _, kind in ipairs({'t:', 'b:', 'r:', 'c:', 'h:', 'log:', 'log_totals:', 'children:', 'dependents:'}) do
-    call('DEL', P .. kind .. id)
+local KEYS_OF_A_TASK = {'t:', 'b:', 'r:', 'c:', 'p:', 'h:', 'log:', 'log_totals:', 'children:', 'dependents:'}
+
+-- An entry of the list goes with the last of its tasks.
+local function drop_from_list(seq)
+  local entry = call('XRANGE', P .. 'tasks', seq .. '-0', '+', 'COUNT', 1)[1]
+  if not entry then return end
+  local ids = {}
+  for i = 2, #entry[2], 2 do ids[#ids + 1] = entry[2][i] end
+  fetch_records(ids)
+  for _, id in ipairs(ids) do
+    if get(P .. 't:' .. id) then return end
   end
-  call('XDEL', P .. 'tasks', fields.seq .. '-0')
+  call('XDEL', P .. 'tasks', entry[1])
+end
+
+local function delete_task(id, record)
+  local parts, rest = parts_of(record.lane), rest_of(record)
+  -- The first line of a body: tags|parents|…
+  local tags, parents = string.match(get(P .. 'b:' .. id) or '', '^([^|\n]*)|([^|\n]*)|')
+  for _, kind in ipairs(KEYS_OF_A_TASK) do put(P .. kind .. id, false) end
+  drop_from_list(record.seq)
   call('ZREM', P .. 'finished', id)
-  if fields.deadline then call('ZREM', P .. 'deadlines', id) end
-  if fields.request_id then call('DEL', P .. 'request:' .. parts.owner .. '|' .. fields.request_id) end
-  if fields.parent_id then call('ZREM', P .. 'children:' .. fields.parent_id, id) end
-  if fields.dedupe_key then
-    call('ZREM', P .. 'dedupe:' .. parts.owner .. '|' .. parts.type .. '|' .. fields.dedupe_key, id)
+  if record.deadline ~= '~' then call('ZREM', P .. 'deadlines', id) end
+  if rest.request_id then put(P .. 'request:' .. parts.owner .. '|' .. rest.request_id, false) end
+  if rest.parent_id then call('ZREM', P .. 'children:' .. rest.parent_id, id) end
+  if rest.dedupe_key then
+    call('ZREM', P .. 'dedupe:' .. parts.owner .. '|' .. parts.type .. '|' .. rest.dedupe_key, id)
   end
   for tag in string.gmatch(tags or '', '[^,]+') do call('ZREM', P .. 'tag:' .. tag, id) end
   for parent in string.gmatch(parents or '', '[^,]+') do call('ZREM', P .. 'dependents:' .. parent, id) end
-  local bytes = tonumber(fields.bytes)
-  count(fields.lane, fields.state, -1)
-  count_bytes(fields.state, -bytes)
-  add_event('task.deleted', id, fields.lane, fields.state, fields.run or '0', fields.generation or '1', '{}')
-  return bytes
+  move(record.lane, record.state, -1, -record.bytes)
+  events[#events + 1] = 'task.deleted|' .. id .. '|' .. record.lane .. '|' .. record.state .. '|' .. record.run .. '|' ..
+                        record.generation .. '|{}'
+  return tonumber(record.bytes)
 end
 
 local FINISHED = {'completed', 'failed', 'cancelled'}
@@ -126,12 +141,12 @@ local function first_event_to_keep(limit, age, most)
   local first_by_number = (tonumber(call('HGET', P .. 'seq', 'event')) or 0) - most + 1
   local keep
   for _, entry in ipairs(call('XRANGE', P .. 'events', '-', '+', 'COUNT', limit)) do
-    local seq = tonumber(string.match(entry[1], '^%d+')) - #entry[2] / 2
-    for i = 2, #entry[2], 2 do
-      seq = seq + 1
-      if tonumber(string.match(entry[2][i], '^%d+')) > NOW - age and seq >= first_by_number then return keep end
-      keep = seq + 1
-    end
+    local fields, last = entry[2], number_of(entry)
+    local first = last - (#fields / 2 - 2)
+    local is_young = tonumber(fields[2]) > NOW - age
+    if is_young and first >= first_by_number then return keep end
+    if is_young and last >= first_by_number then return first_by_number end
+    keep = last + 1
   end
   return keep
 end
@@ -152,12 +167,12 @@ function functions.expire(keys, args)
   for _, id in ipairs(call('ZRANGE', P .. 'finished', 0, limit - 1)) do
     local finished_at = tonumber(call('ZSCORE', P .. 'finished', id))
     if finished_at > NOW - tonumber(args[2]) and tasks <= tonumber(args[3]) and bytes <= tonumber(args[4]) then break end
-    local fields = read_hash(P .. 't:' .. id)
+    local record = record_of(id)
     -- One whose dependents are not all told stays until they are.
-    if not fields or not is_sound(fields) then
+    if not record then
       put_apart(id)
-    elseif not fields.cascade then
-      bytes = bytes - delete_task(id, fields)
+    elseif record.cascade == '0' then
+      bytes = bytes - delete_task(id, record)
       tasks = tasks - 1
       gone = gone + 1
     end

@@ -32,9 +32,11 @@ function functions.forget_workers(keys, args)
   local silent = call('ZRANGEBYSCORE', P .. 'workers', '-inf', whole(NOW - tonumber(args[2])))
   if #silent == 0 then return {} end
   local holds = {}
-  for _, id in ipairs(call('ZRANGE', P .. 'leases', 0, -1)) do
-    local worker = redis.pcall('HGET', P .. 't:' .. id, 'worker')
-    if type(worker) == 'string' then holds[worker] = true end
+  local leased = call('ZRANGE', P .. 'leases', 0, -1)
+  fetch_records(leased)
+  for _, id in ipairs(leased) do
+    local record = record_of(id)
+    if record then holds[record.worker] = true end
   end
   local gone = {}
   for _, id in ipairs(silent) do
@@ -54,24 +56,20 @@ function functions.config(keys, args)
   return {version, call('HGET', P .. 'config', 'document:' .. version)}
 end
 
--- args: now, version it is based on, document, weights (owner, weight)…, gates. Answers 1, or 0 if something moved.
+-- args: now, version it is based on, document, {owner, weight, …}, {number of gates, gates…}. Answers 1, or 0 if something moved.
 function functions.put_config(keys, args)
   begin(keys, args)
   lanes.start()
-  read_from(args, 4)
-  local weights = take_list()
-  local changes = steps.take_gates()
+  local weights = cmsgpack.unpack(args[4])
+  local changes, n = steps.unpack_gates(args[5])
   local version = tonumber(call('HGET', P .. 'config', 'version')) or 0
   if version ~= tonumber(args[2]) then return 0 end
-  for _, gate in ipairs(changes) do
-    if gates.revision(gate.name) ~= gate.expected then return 0 end
-  end
+  if not steps.are_gates_unmoved(changes, n) then return 0 end
   call('HSET', P .. 'config', 'version', version + 1, 'document:' .. (version + 1), args[3],
        'applied_at:' .. (version + 1), whole(NOW))
-  call('DEL', P .. 'weights')
-  if #weights > 0 then call('HSET', P .. 'weights', unpack(weights)) end
+  gates.put_weights(weights)
   steps.start_writes()
-  for _, gate in ipairs(changes) do steps.write_gate(gate) end
+  steps.write_gates(changes, n)
   lanes.tell_pools()
   finish()
   return 1

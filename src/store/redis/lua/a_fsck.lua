@@ -1,4 +1,4 @@
--- fsck: what every index must hold follows from the task hashes; both are compared, and a repair makes them equal.
+-- fsck: what every index must hold follows from the tasks' records; both are compared, and a repair makes them equal.
 -- One call, so that nothing moves meanwhile. It looks at every key of the prefix.
 
 local findings
@@ -21,12 +21,12 @@ end
 
 -- ---- types
 
-local TYPES = {hash = 'seq counts gates gate_records in_use rate_at lanes cursor weights turns pool_visits pool_lines config ' ..
+local TYPES = {hash = 'seq counts gates gate_records in_use rate_at lanes cursor turns pool_visits pool_lines config ' ..
                       'vt: worker: log_totals:',
                zset = 'scheduled leases revoked finished deadlines cascades wake waited workers line: group: oldest: waits: pool: ' ..
                       'children: dependents: tag: dedupe: dedupe_open:',
-               stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: h: epochs',
-               string = 'b: r: c: request:'}
+               stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: epochs',
+               string = 't: b: r: c: p: h: request:'}
 local function types_by_name()
   local types = {}
   for kind, names in pairs(TYPES) do
@@ -67,19 +67,20 @@ local function want(image, key, member, score)
   members[member] = score or true
 end
 
-local function want_relations(image, id, fields, parts)
-  if fields.parent_id then want(image, 'children:' .. fields.parent_id, id, fields.seq) end
-  if fields.request_id then image.requests[parts.owner .. '|' .. fields.request_id] = id end
-  if fields.dedupe_key then
-    local key = parts.owner .. '|' .. parts.type .. '|' .. fields.dedupe_key
-    want(image, 'dedupe:' .. key, id, fields.seq)
-    if not IS_TERMINAL[fields.state] then want(image, 'dedupe_open:' .. key, id, fields.seq) end
+local function want_relations(image, id, record, rest, parts)
+  if rest.parent_id then want(image, 'children:' .. rest.parent_id, id, record.seq) end
+  if rest.request_id then image.requests[parts.owner .. '|' .. rest.request_id] = id end
+  if rest.dedupe_key then
+    local key = parts.owner .. '|' .. parts.type .. '|' .. rest.dedupe_key
+    want(image, 'dedupe:' .. key, id, record.seq)
+    if not IS_TERMINAL[record.state] then want(image, 'dedupe_open:' .. key, id, record.seq) end
   end
-  local body = redis.pcall('GET', P .. 'b:' .. id)
-  if type(body) ~= 'string' then return found('body_missing', 'task ' .. id) end
+  local body = get(P .. 'b:' .. id)
+  held[P .. 'b:' .. id] = nil
+  if not body then return found('body_missing', 'task ' .. id) end
   local tags, parents = string.match(body, '^([^|\n]*)|([^|\n]*)|')
-  for tag in string.gmatch(tags or '', '[^,]+') do want(image, 'tag:' .. tag, id, fields.seq) end
-  for parent in string.gmatch(parents or '', '[^,]+') do want(image, 'dependents:' .. parent, id, fields.seq) end
+  for tag in string.gmatch(tags or '', '[^,]+') do want(image, 'tag:' .. tag, id, record.seq) end
+  for parent in string.gmatch(parents or '', '[^,]+') do want(image, 'dependents:' .. parent, id, record.seq) end
 end
 
 local function lane_image(image, lane)
@@ -92,17 +93,17 @@ local function lane_image(image, lane)
   return one
 end
 
-local function want_state(image, id, fields)
-  local state = fields.state
-  if IS_WAITING[state] then lane_image(image, fields.lane).waiting[tonumber(fields.place)] = id end
+local function want_state(image, id, record, rest)
+  local state = record.state
+  if IS_WAITING[state] then lane_image(image, record.lane).waiting[tonumber(record.place)] = id end
   if state == 'running' then
-    lane_image(image, fields.lane).running[tonumber(fields.place)] = id
+    lane_image(image, record.lane).running[tonumber(record.place)] = id
     want(image, 'leases', id)
   end
-  if state == 'scheduled' then want(image, 'scheduled', id, fields.run_at) end
+  if state == 'scheduled' then want(image, 'scheduled', id, rest.run_at) end
   if IS_TERMINAL[state] then want(image, 'finished', id) end
-  if fields.deadline and not IS_TERMINAL[state] then want(image, 'deadlines', id, fields.deadline) end
-  if fields.cascade then want(image, 'cascades', id) end
+  if record.deadline ~= '~' and not IS_TERMINAL[state] then want(image, 'deadlines', id, record.deadline) end
+  if record.cascade == '1' then want(image, 'cascades', id) end
 end
 
 -- Those that are put apart. A repair gives them back: whoever cannot read them puts them apart again.
@@ -120,17 +121,18 @@ local function image_of_tasks()
   local image = {zsets = {}, requests = {}, lanes = {}, lane_names = {}, tasks = {}, seqs = {}, unreadable = {}}
   local apart = take_quarantined()
   for _, id in ipairs(keys_of('t:')) do
-    local fields = read_hash(P .. 't:' .. id)
-    if not fields or not is_sound(fields) then
+    local record = record_of(id)
+    local readable, rest
+    if record then readable, rest = pcall(rest_of, record) end
+    if not readable or type(rest) ~= 'table' then
       image.unreadable[id] = true
       found('record_unreadable', 'task ' .. id)
     else
-      image.tasks[id] = fields
-      image.seqs[fields.seq] = id
-      if not apart[id] then want_state(image, id, fields) end
-      want_relations(image, id, fields, parts_of(fields.lane))
-      count(fields.lane, fields.state, 1)
-      count_bytes(fields.state, tonumber(fields.bytes) or 0)
+      image.tasks[id] = record
+      image.seqs[record.seq] = id
+      if not apart[id] then want_state(image, id, record, rest) end
+      want_relations(image, id, record, rest, parts_of(record.lane))
+      move(record.lane, record.state, 1, tonumber(record.bytes))
     end
   end
   return image
@@ -214,7 +216,7 @@ local function rebuild_task_list(image)
   for id in pairs(image.tasks) do ids[#ids + 1] = id end
   table.sort(ids, function(a, b) return tonumber(image.tasks[a].seq) < tonumber(image.tasks[b].seq) end)
   call('DEL', P .. 'tasks')
-  for _, id in ipairs(ids) do call('XADD', P .. 'tasks', image.tasks[id].seq .. '-0', 't', id) end
+  for _, id in ipairs(ids) do append(P .. 'tasks', image.tasks[id].seq - 1, 't', {id}) end
 end
 
 -- The numbers that were given out are not given out again.
@@ -235,29 +237,36 @@ local function check_numbers(image)
   end
 end
 
+-- Tasks that are gone may still be in an entry with others.
 local function check_task_list(image)
-  local listed = {}
-  local entries = call('XRANGE', P .. 'tasks', '-', '+')
-  for _, entry in ipairs(entries) do
-    local seq = string.match(entry[1], '^%d+')
-    if image.seqs[seq] ~= entry[2][2] then
-      found('task_list_wrong', entry[1] .. ' ' .. (entry[2][2] or ''), mending)
-      if mending then call('XDEL', P .. 'tasks', entry[1]) end
-    else
-      listed[entry[2][2]] = true
+  local listed_tasks, wrong = {}, false
+  for _, entry in ipairs(call('XRANGE', P .. 'tasks', '-', '+')) do
+    local seq, live = number_of(entry), 0
+    for i = #entry[2], 2, -2 do
+      local id = entry[2][i]
+      if image.tasks[id] and image.tasks[id].seq == whole(seq) then
+        listed_tasks[id] = true
+        live = live + 1
+      elseif image.tasks[id] or image.unreadable[id] then
+        live = live + 1
+      end
+      seq = seq - 1
+    end
+    if live == 0 then
+      found('task_list_wrong', entry[1] .. ' is of no task', mending)
+      wrong = true
     end
   end
-  local missing = 0
   for id in pairs(image.tasks) do
-    if not listed[id] then
-      missing = missing + 1
+    if not listed_tasks[id] then
       found('task_list_wrong', 'task ' .. id .. ' is not listed', mending)
+      wrong = true
     end
   end
-  if missing > 0 and mending then rebuild_task_list(image) end
+  if wrong and mending then rebuild_task_list(image) end
 end
 
-local OF_TASKS = {'b:', 'r:', 'c:', 'h:', 'log:', 'log_totals:'}
+local OF_TASKS = {'b:', 'r:', 'c:', 'p:', 'h:', 'log:', 'log_totals:'}
 
 local function check_orphans(image)
   for _, kind in ipairs(OF_TASKS) do
@@ -294,7 +303,7 @@ local function check_counts()
     call('DEL', P .. 'counts')
     write_counts()
   end
-  counts, moves = {}, {}
+  counts, moves, moved_bytes = {}, {}, {}
 end
 
 -- ---- lanes
@@ -442,7 +451,7 @@ local function check_gates(image)
   local in_use = {}
   for _, lane in ipairs(image.lane_names) do
     local parts = parts_of(lane)
-    local all = gates.limits(parts.gates)
+    local all = gates.limits(parts)
     for _, id in pairs(image.lanes[lane].running) do
       for i, name in ipairs(parts.gates) do
         local started = tonumber(image.tasks[id].started)

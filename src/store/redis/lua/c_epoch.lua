@@ -2,9 +2,10 @@
 
 local KEPT = 1000
 
--- args: now, run id of this server ('' if that is not the question), id of a new epoch, then what the caller has seen: the number and id of an epoch and its last
--- event; then the data of the event if a loss is to be accepted, else ''. Begins an epoch if there is none, if this server
--- is another run than the last one names, if the caller has seen more, or to accept. Answers the number of the last event, then the epochs.
+-- args: now, run id of this server ('' if that is not the question), id of a new epoch, then what the caller has seen: the
+-- number and id of an epoch and its last event; then the data of the event if a loss is to be accepted, else ''.
+-- Begins an epoch if there is none, if this server is another run than the last one names, if the caller has seen more, or to
+-- accept. Answers the number of the last event, then the epochs.
 function functions.epochs(keys, args)
   begin(keys, args)
   local server, id, seen_number, seen_epoch, seen_seq, data = args[2], args[3], tonumber(args[4]), args[5], tonumber(args[6]), args[7]
@@ -26,7 +27,7 @@ function functions.epochs(keys, args)
   end
   if call('HGET', P .. 'seq', 'epoch') ~= current then call('HSET', P .. 'seq', 'epoch', current) end
   if accepts then
-    add_event('store.regression_accepted', '', '|||||', '', '', '', data)
+    events[#events + 1] = 'store.regression_accepted|||||||||||' .. data
     finish()
     seq = call('HGET', P .. 'seq', 'event')
   end

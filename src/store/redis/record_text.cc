@@ -1,10 +1,9 @@
-#include "store/redis/record_fields.h"
+#include "store/redis/record_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <unordered_map>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -13,77 +12,78 @@
 namespace drover::redis {
 namespace {
 
-std::string text_of(Time time) {
-  return std::to_string(time.time_since_epoch().count());
-}
-std::string text_of(Millis duration) {
-  return std::to_string(duration.count());
-}
-std::string text_of(int number) {
-  return std::to_string(number);
-}
-std::string text_of(const std::string& text) {
-  return text;
-}
-std::string text_of(const TaskId& id) {
-  return id.to_string();
-}
-
-// ---- writing
-
-class FieldWriter {
- public:
-  void put(std::string_view name, std::string value) { fields_.emplace_back(name, std::move(value)); }
-  template <class T>
-  void put_unless(std::string_view name, const T& value, const T& usual) {
-    if (value != usual) put(name, text_of(value));
-  }
-  template <class T>
-  void put_if_set(std::string_view name, const std::optional<T>& value) {
-    if (value) put(name, text_of(*value));
-  }
-  void put_flag(std::string_view name, bool value) {
-    if (value) put(name, "1");
-  }
-  [[nodiscard]] Fields take() && { return std::move(fields_); }
-
- private:
-  Fields fields_;
-};
+constexpr std::string_view kNone = "~";  // no name holds it
 
 const Task& usual() {
   static const Task task;
   return task;
 }
 
-void put_fixed(FieldWriter& out, const TaskRecord& record) {
+// ---- writing
+
+void put_word(std::string& out, std::int64_t number) {
+  fmt::format_to(std::back_inserter(out), " {}", number);
+}
+void put_word(std::string& out, std::string_view text) {
+  out.append(" ").append(text.empty() ? kNone : text);
+}
+void put_word(std::string& out, std::optional<Time> time) {
+  if (time) return put_word(out, time->time_since_epoch().count());
+  put_word(out, kNone);
+}
+
+// Members of the record's rest, each left out when it is at its default.
+class RestWriter {
+ public:
+  RestWriter() { out_.begin_object(); }
+
+  void put(std::string_view name, std::int64_t value) { out_.key(name).number(value); }
+  void put(std::string_view name, int value) { put(name, std::int64_t{value}); }
+  void put(std::string_view name, Time value) { put(name, value.time_since_epoch().count()); }
+  void put(std::string_view name, Millis value) { put(name, value.count()); }
+  void put(std::string_view name, std::string_view value) { out_.key(name).string(value); }
+  void put(std::string_view name, const TaskId& value) { put(name, std::string_view(value.to_string())); }
+  template <class T>
+  void put_unless(std::string_view name, const T& value, const T& usual) {
+    if (value != usual) put(name, value);
+  }
+  template <class T>
+  void put_if_set(std::string_view name, const std::optional<T>& value) {
+    if (value) put(name, *value);
+  }
+  void put_flag(std::string_view name, bool value) {
+    if (value) put(name, 1);
+  }
+  [[nodiscard]] std::string take() && { return std::move(out_.end_object()).take(); }
+
+ private:
+  json::Writer out_;
+};
+
+void put_fixed(RestWriter& out, const TaskRecord& record) {
   const Task& task = record.task;
-  out.put("lane", lane_name(task));
-  out.put("created", text_of(task.created_at));
+  out.put("created", task.created_at);
   out.put_if_set("parent_id", task.parent_id);
   out.put_if_set("request_id", task.request_id);
   if (!record.request_hash.empty()) out.put("request_hash", record.request_hash);
   out.put_if_set("dedupe_key", task.dedupe_key);
-  if (task.dedupe) out.put("dedupe", std::string(name_of(*task.dedupe)));
+  if (task.dedupe) out.put("dedupe", name_of(*task.dedupe));
   if (task.retry != usual().retry) out.put("retry", to_string(task.retry));
   if (task.on_parent_failure != usual().on_parent_failure) {
-    out.put("on_parent_failure", std::string(name_of(task.on_parent_failure)));
+    out.put("on_parent_failure", name_of(task.on_parent_failure));
   }
   out.put_flag("at_most_once", task.at_most_once);
   out.put_unless("depth", record.depth, 0);
   out.put_if_set("deadline_span", record.deadline_span);
 }
 
-void put_counters(FieldWriter& out, const TaskRecord& record) {
+void put_limits(RestWriter& out, const TaskRecord& record) {
   const Task& task = record.task;
-  out.put_unless("run", task.run, 0);
-  out.put_unless("attempts", task.attempts, 0);
   out.put_unless("max_attempts", task.max_attempts, usual().max_attempts);
   out.put_unless("stalls", task.stalls, 0);
   out.put_unless("max_stalls", task.max_stalls, usual().max_stalls);
   out.put_unless("defers", task.defers, 0);
   out.put_unless("max_defers", task.max_defers, usual().max_defers);
-  out.put_unless("generation", task.generation, 1);
   out.put_unless("timeout", task.timeout, usual().timeout);
   out.put_unless("idle_timeout", task.idle_timeout, usual().idle_timeout);
   out.put_unless("unmet_parents", record.unmet_parents, 0);
@@ -91,29 +91,22 @@ void put_counters(FieldWriter& out, const TaskRecord& record) {
   out.put_unless("children", record.children, 0);
 }
 
-void put_moving(FieldWriter& out, const TaskRecord& record) {
+void put_moving(RestWriter& out, const TaskRecord& record) {
   const Task& task = record.task;
-  out.put("state", std::string(name_of(task.state)));
   out.put_if_set("run_at", task.run_at);
-  out.put_if_set("started", task.started_at);
   out.put_if_set("finished", task.finished_at);
-  out.put_if_set("deadline", task.deadline_at);
-  out.put_if_set("worker", task.worker_id);
-  out.put_if_set("cancel_requested_at", task.cancel_requested_at);
   out.put_if_set("cancel_reason", task.cancel_reason);
   out.put_flag("fallback", task.fallback);
   if (task.error) {
-    out.put("error_class", std::string(name_of(task.error->error_class)));
+    out.put("error_class", name_of(task.error->error_class));
     out.put("error_message", task.error->message);
   }
-  if (task.progress) {
-    out.put("percent", text_of(task.progress->percent));
-    out.put("message", task.progress->message);
-  }
   out.put_if_set("exit_code", task.exit_code);
-  if (!record.lease.is_none()) out.put("lease", record.lease.to_string());
   out.put_if_set("ended_by", record.ended_by);
-  out.put_flag("cascade", record.cascade_due);
+}
+
+std::string size_text(const std::optional<std::string>& part) {
+  return part ? std::to_string(part->size()) : "-";
 }
 
 // ---- reading
@@ -122,39 +115,58 @@ std::unexpected<Error> unreadable(std::string_view what, std::string_view value)
   return fail(ErrorCode::kStoreDamaged, fmt::format("unreadable {}: {}", what, quoted_excerpt(value)), "redis.read");
 }
 
-// The fields of one record, each taken by its name.
-class FieldReader {
+// What stands before the next separator; the text goes on behind it.
+std::string_view take_until(std::string_view& text, char separator) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+// The words and members of one record. The first one that cannot be read is kept as the complaint.
+class RecordReader {
  public:
-  [[nodiscard]] Status add(std::span<const Reply> flat) {
-    for (std::size_t i = 0; i + 1 < flat.size(); i += 2) {
-      const auto name = flat[i].as_text();
-      if (!name) return std::unexpected(name.error());
-      if (const auto number = flat[i + 1].as_integer(); number && flat[i + 1].kind() == Reply::Kind::kInteger) {
-        fields_.insert_or_assign(*name, std::to_string(*number));
-        continue;
-      }
-      const auto value = flat[i + 1].as_text();
-      if (!value) return std::unexpected(value.error());
-      fields_.insert_or_assign(*name, std::string(*value));
-    }
-    return {};
-  }
-  void drop(std::string_view name) { fields_.erase(name); }
+  RecordReader(std::string_view words, const json::Value& rest) : words_(words), rest_(rest) {}
 
-  [[nodiscard]] const std::string* find(std::string_view name) const {
-    const auto found = fields_.find(name);
-    return found != fields_.end() ? &found->second : nullptr;
-  }
+  // ---- the first line, word by word
 
-  // Leaves `to` as it is when the field is not there.
   template <class Integer>
-  void number(std::string_view name, Integer& to) {
-    const std::string* text = find(name);
-    if (text == nullptr) return;
+  void word(std::string_view name, Integer& to) {
+    const std::string_view text = take_until(words_, ' ');
     std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (error != std::errc{} || end != text->data() + text->size()) return complain(name, *text);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return complain(name, text);
     to = static_cast<Integer>(value);
+  }
+  void word(std::string_view name, std::optional<Time>& to) {
+    if (words_.starts_with(kNone)) return skip();
+    std::int64_t value = 0;
+    word(name, value);
+    to = Time(Millis(value));
+  }
+  void word(std::string_view /*name*/, std::optional<std::string>& to) {
+    const std::string_view text = take_until(words_, ' ');
+    if (text != kNone) to = text;
+  }
+  template <class T, class Parse>
+  void parsed_word(std::string_view name, T& to, Parse parse) {
+    const std::string_view text = take_until(words_, ' ');
+    if (text == kNone) return;
+    auto value = parse(text);
+    if (!value) return complain(name, text);
+    to = *std::move(value);
+  }
+  void skip() { take_until(words_, ' '); }
+
+  // ---- the rest, by name; what is not there leaves `to` as it is
+
+  template <std::integral Integer>
+  void number(std::string_view name, Integer& to) {
+    const json::Value* member = rest_.find(name);
+    if (member == nullptr) return;
+    const auto value = member->as_int();
+    if (!value) return complain(name, json::dump(*member));
+    to = static_cast<Integer>(*value);
   }
   void number(std::string_view name, Millis& to) {
     std::int64_t value = to.count();
@@ -168,25 +180,30 @@ class FieldReader {
   }
   template <class T>
   void number(std::string_view name, std::optional<T>& to) {
-    if (find(name) == nullptr) return;
-    number(name, to.emplace());
+    if (has(name)) number(name, to.emplace());
   }
   void text(std::string_view name, std::string& to) {
-    if (const std::string* value = find(name)) to = *value;
+    const json::Value* member = rest_.find(name);
+    if (member == nullptr) return;
+    const std::string* value = member->as_string();
+    if (value == nullptr) return complain(name, json::dump(*member));
+    to = *value;
   }
   void text(std::string_view name, std::optional<std::string>& to) {
-    if (const std::string* value = find(name)) to = *value;
+    if (has(name)) text(name, to.emplace());
   }
   // `parse` answers with the value or nothing.
   template <class T, class Parse>
   void parsed(std::string_view name, T& to, Parse parse) {
-    const std::string* value = find(name);
-    if (value == nullptr) return;
-    auto result = parse(*value);
-    if (!result) return complain(name, *value);
+    if (!has(name)) return;
+    std::string value;
+    text(name, value);
+    auto result = parse(value);
+    if (!result) return complain(name, value);
     to = *std::move(result);
   }
-  void flag(std::string_view name, bool& to) { to = find(name) != nullptr; }
+  void flag(std::string_view name, bool& to) const { to = has(name); }
+  [[nodiscard]] bool has(std::string_view name) const { return rest_.find(name) != nullptr; }
 
   [[nodiscard]] const std::optional<Error>& complaint() const { return complaint_; }
 
@@ -195,35 +212,48 @@ class FieldReader {
     if (!complaint_) complaint_ = unreadable(name, value).error();
   }
 
-  std::unordered_map<std::string_view, std::string> fields_;
+  std::string_view words_;
+  const json::Value& rest_;
   std::optional<Error> complaint_;
 };
 
-Status read_lane(FieldReader& in, Task& task) {
-  const std::string* lane = in.find("lane");
-  if (lane == nullptr) return unreadable("record", "it has no lane");
-  std::vector<std::string_view> parts;
-  std::string_view rest = *lane;
-  for (std::size_t bar = rest.find('|'); bar != std::string_view::npos; bar = rest.find('|')) {
-    parts.push_back(rest.substr(0, bar));
-    rest.remove_prefix(bar + 1);
-  }
-  if (parts.size() != 5 || parts[1].size() != 1) return unreadable("lane", *lane);
-  task.queue = parts[0];
-  task.priority = parts[1][0] - '0';
-  task.owner = parts[2];
-  task.type = parts[3];
-  const auto [end, error] = std::from_chars(parts[4].data(), parts[4].data() + parts[4].size(), task.cost);
-  if (error != std::errc{}) return unreadable("lane", *lane);
-  while (!rest.empty()) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    task.gates.emplace_back(rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
+Status read_lane(std::string_view lane, Task& task) {
+  std::string_view rest = lane;
+  task.queue = take_until(rest, '|');
+  const std::string_view rank = take_until(rest, '|');
+  task.owner = take_until(rest, '|');
+  task.type = take_until(rest, '|');
+  const std::string_view cost = take_until(rest, '|');
+  const auto [end, error] = std::from_chars(cost.data(), cost.data() + cost.size(), task.cost);
+  if (rank.size() != 1 || error != std::errc{} || end != cost.data() + cost.size()) return unreadable("lane", lane);
+  task.priority = rank[0] - '0';
+  while (!rest.empty()) task.gates.emplace_back(take_until(rest, ','));
   return {};
 }
 
-void read_fixed(FieldReader& in, TaskRecord& record) {
+// In the order in which the functions and to_said() write them.
+void read_words(RecordReader& in, TaskRecord& record) {
+  Task& task = record.task;
+  in.word("rev", record.revision);
+  in.skip();  // seq
+  in.word("place", record.place);
+  in.skip();  // bytes
+  in.skip();  // renewed
+  in.word("beats", record.lease_beats);
+  in.skip();  // marks
+  in.parsed_word("state", task.state, parse_task_state);
+  in.word("run", task.run);
+  in.word("attempts", task.attempts);
+  in.word("started", task.started_at);
+  in.parsed_word("lease", record.lease, LeaseId::parse);
+  in.word("worker", task.worker_id);
+  in.word("generation", task.generation);
+  in.word("deadline", task.deadline_at);
+  in.word("cancel", task.cancel_requested_at);
+  in.word("cascade", record.cascade_due);
+}
+
+void read_rest(RecordReader& in, TaskRecord& record) {
   Task& task = record.task;
   in.number("created", task.created_at);
   in.parsed("parent_id", task.parent_id, TaskId::parse);
@@ -236,66 +266,57 @@ void read_fixed(FieldReader& in, TaskRecord& record) {
   in.flag("at_most_once", task.at_most_once);
   in.number("depth", record.depth);
   in.number("deadline_span", record.deadline_span);
-}
-
-void read_counters(FieldReader& in, TaskRecord& record) {
-  Task& task = record.task;
-  in.number("rev", record.revision);
-  in.number("beats", record.lease_beats);
-  in.number("place", record.place);
-  in.number("run", task.run);
-  in.number("attempts", task.attempts);
   in.number("max_attempts", task.max_attempts);
   in.number("stalls", task.stalls);
   in.number("max_stalls", task.max_stalls);
   in.number("defers", task.defers);
   in.number("max_defers", task.max_defers);
-  in.number("generation", task.generation);
   in.number("timeout", task.timeout);
   in.number("idle_timeout", task.idle_timeout);
   in.number("unmet_parents", record.unmet_parents);
   in.number("dependents", record.dependents);
   in.number("children", record.children);
-}
-
-void read_moving(FieldReader& in, TaskRecord& record) {
-  Task& task = record.task;
-  in.parsed("state", task.state, parse_task_state);
   in.number("run_at", task.run_at);
-  in.number("started", task.started_at);
   in.number("finished", task.finished_at);
-  in.number("deadline", task.deadline_at);
-  in.text("worker", task.worker_id);
-  in.number("cancel_requested_at", task.cancel_requested_at);
   in.text("cancel_reason", task.cancel_reason);
   in.flag("fallback", task.fallback);
-  if (in.find("error_class") != nullptr) {
+  if (in.has("error_class")) {
     TaskError& error = task.error.emplace();
     in.parsed("error_class", error.error_class, parse_error_class);
     in.text("error_message", error.message);
   }
-  if (in.find("percent") != nullptr) {
-    Progress& progress = task.progress.emplace();
-    in.number("percent", progress.percent);
-    in.text("message", progress.message);
-  }
   in.number("exit_code", task.exit_code);
-  in.parsed("lease", record.lease, LeaseId::parse);
   in.parsed("ended_by", record.ended_by, TaskId::parse);
-  in.flag("cascade", record.cascade_due);
 }
 
-Result<TaskRecord> read_head(std::string_view id, FieldReader& in) {
+Result<TaskRecord> read_head(std::string_view id, std::string_view text) {
   TaskRecord record;
   const auto parsed = TaskId::parse(id);
   if (!parsed) return unreadable("task id", id);
   record.task.id = *parsed;
-  if (auto status = read_lane(in, record.task); !status) return std::unexpected(status.error());
-  read_fixed(in, record);
-  read_counters(in, record);
-  read_moving(in, record);
+  std::string_view words = take_until(text, '\n');
+  const std::size_t lane = words.rfind(' ') + 1;
+  if (auto status = read_lane(words.substr(lane), record.task); !status) return std::unexpected(status.error());
+  words = words.substr(0, lane);
+  const std::string_view json = take_until(text, '\n');
+  const auto rest = json::parse(json);
+  if (!rest) return unreadable("record", json);
+  RecordReader in(words, *rest);
+  read_words(in, record);
+  read_rest(in, record);
   if (in.complaint()) return std::unexpected(*in.complaint());
+  take_until(text, '\n');  // the last ended run
+  if (!text.empty()) record.task.result = text;
   return record;
+}
+
+Status read_progress(std::string_view text, Task& task) {
+  Progress& progress = task.progress.emplace();
+  const std::string_view percent = take_until(text, ' ');
+  const auto [end, error] = std::from_chars(percent.data(), percent.data() + percent.size(), progress.percent);
+  if (error != std::errc{} || end != percent.data() + percent.size()) return unreadable("progress", percent);
+  progress.message = text;
+  return {};
 }
 
 // ---- the body
@@ -366,7 +387,7 @@ Status read_body(std::string_view body, Task& task) {
   return read_texts(rest, task);
 }
 
-// The parts after the fields, from the given element on.
+// Body, result and checkpoint.
 Status read_parts(std::span<const Reply> parts, Task& task) {
   const auto body = parts[0].as_maybe_text();
   if (!body) return std::unexpected(body.error());
@@ -380,18 +401,30 @@ Status read_parts(std::span<const Reply> parts, Task& task) {
   return {};
 }
 
-std::string size_text(const std::optional<std::string>& part) {
-  return part ? std::to_string(part->size()) : "-";
-}
-
 }  // namespace
 
-Fields to_fields(const TaskRecord& record) {
-  FieldWriter out;
-  put_moving(out, record);
-  put_fixed(out, record);
-  put_counters(out, record);
-  return std::move(out).take();
+std::string to_said(const TaskRecord& record, const std::string& lane) {
+  const Task& task = record.task;
+  std::string text(name_of(task.state));
+  put_word(text, task.run);
+  put_word(text, task.attempts);
+  put_word(text, task.started_at);
+  put_word(text, record.lease.is_none() ? "" : record.lease.to_string());
+  put_word(text, task.worker_id.value_or(""));
+  put_word(text, task.generation);
+  put_word(text, task.deadline_at);
+  put_word(text, task.cancel_requested_at);
+  put_word(text, record.cascade_due ? 1 : 0);
+  text.append(" ").append(lane).append("\n");
+  RestWriter rest;
+  put_fixed(rest, record);
+  put_limits(rest, record);
+  put_moving(rest, record);
+  return text + std::move(rest).take();
+}
+
+std::string to_text(const Progress& progress) {
+  return fmt::format("{} {}", progress.percent, progress.message);
 }
 
 std::string to_body(const Task& task) {
@@ -419,36 +452,25 @@ std::string to_body(const Task& task) {
 Result<TaskRecord> to_record(const Reply& reply) {
   const auto parts = reply.as_array();
   if (!parts) return std::unexpected(parts.error());
-  if (parts->size() != 1 && parts->size() != 4) return unreadable("record", "of another shape");
-  const auto flat = (*parts)[0].as_array();
-  if (!flat) return std::unexpected(flat.error());
-  if (flat->empty()) return unreadable("record", "without an id");
-  const auto id = flat->front().as_text();
-  if (!id) return std::unexpected(id.error());
-  FieldReader in;
-  if (auto status = in.add(flat->subspan(1)); !status) return std::unexpected(status.error());
-  auto record = read_head(*id, in);
-  if (!record || parts->size() == 1) return record;
-  if (auto status = read_parts(parts->subspan(1), record->task); !status) return std::unexpected(status.error());
-  return record;
+  return to_record(*parts);
 }
 
-Result<TaskRecord> to_claimed_record(const Reply& reply) {
-  const auto parts = reply.as_array_of(6);
-  if (!parts) return std::unexpected(parts.error());
-  const auto id = (*parts)[0].as_text();
-  if (!id) return std::unexpected(id.error());
-  FieldReader in;
-  for (const Reply& flat : parts->subspan(1, 2)) {
-    const auto fields = flat.as_array();
-    if (!fields) return std::unexpected(fields.error());
-    if (auto status = in.add(*fields); !status) return std::unexpected(status.error());
-  }
-  in.drop("percent");  // of an earlier run
-  in.drop("beats");
-  auto record = read_head(*id, in);
+Result<TaskRecord> to_record(std::span<const Reply> parts) {
+  constexpr std::size_t kHeadParts = 3;
+  if (parts.size() != kHeadParts && parts.size() != kRecordParts) return unreadable("record", "of another shape");
+  const auto id = parts[0].as_text();
+  const auto text = parts[1].as_text();
+  const auto progress = parts[2].as_maybe_text();
+  if (!id || !text || !progress) return unreadable("record", "of another shape");
+  auto record = read_head(*id, *text);
   if (!record) return record;
-  if (auto status = read_parts(parts->subspan(3), record->task); !status) return std::unexpected(status.error());
+  if (*progress) {
+    if (auto status = read_progress(**progress, record->task); !status) return std::unexpected(status.error());
+  }
+  if (parts.size() == kHeadParts) return record;
+  if (auto status = read_parts(parts.subspan(kHeadParts), record->task); !status) {
+    return std::unexpected(status.error());
+  }
   return record;
 }
 
