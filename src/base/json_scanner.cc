@@ -230,9 +230,19 @@ bool Scanner::keys_are_distinct(std::size_t first_key) {
   return fail_at(std::next(twice)->offset, "key " + quoted_excerpt(twice->text) + " stands twice in one object");
 }
 
+// Most of a string is plain.
+void Scanner::skip_plain() {
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; };
+  const char* const end = text_.data() + text_.size();
+  const char* next = text_.data() + at_;
+  while (next != end && is_plain(*next)) ++next;
+  at_ = static_cast<std::size_t>(next - text_.data());
+}
+
 bool Scanner::string(Token& token) {
   const std::size_t start = at_++;
   for (;;) {
+    skip_plain();
     const auto c = static_cast<unsigned char>(peek());
     if (at_ == text_.size()) return fail_at(start, "the string that begins here does not end");
     if (c == '"') break;

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,6 +75,7 @@ class Scanner {
   bool open(Token& token, Kind kind);
   bool close(Token& token);
   bool keys_are_distinct(std::size_t first_key);
+  void skip_plain();
   bool string(Token& token);
   bool escape();
   bool hex4(std::size_t at, std::uint32_t& unit);
@@ -88,8 +89,8 @@ class Scanner {
   std::size_t at_ = 0;
   Expect expect_ = Expect::kValue;
   std::vector<Level> levels_;
-  std::vector<Key> keys_;              // of all open objects, the innermost last
-  std::deque<std::string> unescaped_;  // what keys with escapes stand for
+  std::vector<Key> keys_;             // of all open objects, the innermost last
+  std::list<std::string> unescaped_;  // what keys with escapes stand for
   std::optional<Problem> problem_;
 };
 

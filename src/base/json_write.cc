@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <array>
+#include <charconv>
 #include <iterator>
 
 #include "base/check.h"
@@ -166,7 +168,9 @@ Writer& Writer::string(std::string_view text) {
 
 Writer& Writer::number(std::int64_t value) {
   before_value();
-  fmt::format_to(std::back_inserter(out_), "{}", value);
+  std::array<char, 24> digits{};
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  out_.append(digits.data(), written.ptr);
   return *this;
 }
 

@@ -57,12 +57,15 @@ Utf8Step utf8_step(std::string_view text) {
 }
 
 bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  for (;;) {
+    const auto other = std::ranges::find_if_not(text, is_ascii);
+    if (other == text.end()) return true;
+    text.remove_prefix(static_cast<std::size_t>(other - text.begin()));
     const Utf8Step step = utf8_step(text);
     if (!step.valid) return false;
     text.remove_prefix(step.bytes);
   }
-  return true;
 }
 
 std::string to_utf8(std::string_view bytes) {

@@ -1,8 +1,5 @@
 #include "core/lane.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 namespace drover {
 
 namespace {
@@ -11,9 +8,23 @@ constexpr std::string_view kLock = "lock:";
 
 }  // namespace
 
+// Made for every task that waits: without a formatter.
 std::string lane_name(const Task& task) {
-  return fmt::format("{}|{}|{}|{}|{}|{}", task.queue, task.priority, task.owner, task.type, task.cost,
-                     fmt::join(task.gates, ","));
+  std::string name = task.queue;
+  name += '|';
+  name += std::to_string(task.priority);
+  for (const std::string* part : {&task.owner, &task.type}) {
+    name += '|';
+    name += *part;
+  }
+  name += '|';
+  name += std::to_string(task.cost);
+  name += '|';
+  for (std::size_t i = 0; i < task.gates.size(); ++i) {
+    if (i > 0) name += ',';
+    name += task.gates[i];
+  }
+  return name;
 }
 
 std::vector<std::string> gates_of(const Task& task) {

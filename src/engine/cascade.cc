@@ -6,6 +6,15 @@
 #include "base/planted_bug.h"
 
 namespace drover {
+namespace {
+
+// Whether the end of a record concerns no other.
+bool ends_alone(const TaskRecord& record) {
+  const bool is_cancelled = record.task.state == TaskState::kCancelled || record.task.cancel_requested_at;
+  return record.dependents == 0 && (record.children == 0 || !is_cancelled);
+}
+
+}  // namespace
 
 bool parent_is_done(TaskState parent, OnParentFailure policy) {
   return parent == TaskState::kCompleted || (is_terminal(parent) && policy == OnParentFailure::kRun);
@@ -128,7 +137,9 @@ Status Cascade::follow_all() {
 }
 
 Status Cascade::follow(const Follow& what) {
-  const TaskRecord record = *decided(what.id);
+  const TaskRecord* ended = decided(what.id);
+  if (what.cause == Cause::kEnded && ends_alone(*ended)) return {};
+  const TaskRecord record = *ended;
   if (what.cause == Cause::kEnded) return follow_ended(record);
   const auto reach = static_cast<std::size_t>(record.dependents);
   if (steps_.size() > 1 && steps_.size() + reach > kCascadeStepsMax) {
@@ -267,13 +278,17 @@ int Cascade::cancel_requested() const {
 }
 
 StepGroup Cascade::take() {
-  StepGroup group;
-  group.steps = std::move(steps_);
-  for (const Step& step : group.steps) {
+  for (const Step& step : steps_) {
     TaskRecord applied = step.next;
     applied.revision = step.expected_revision + 1;
-    view_.put(applied);
+    view_.put(std::move(applied));
   }
+  return take_last();
+}
+
+StepGroup Cascade::take_last() {
+  StepGroup group;
+  group.steps = std::move(steps_);
   steps_.clear();
   index_.clear();
   return group;

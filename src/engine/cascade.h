@@ -28,7 +28,10 @@ class RecordView {
   // Reads many at once, so that find() needs no further call for them.
   [[nodiscard]] Status prefetch(std::span<const TaskId> ids);
   [[nodiscard]] bool contains(const TaskId& id) const { return known_.contains(id); }
-  void put(const TaskRecord& record) { known_[record.task.id] = record; }
+  void put(TaskRecord record) {
+    const TaskId id = record.task.id;
+    known_[id] = std::move(record);
+  }
 
  private:
   Result<std::vector<TaskRecord>> overlay(Result<std::vector<TaskRecord>> stored);
@@ -58,6 +61,8 @@ class Cascade {
   [[nodiscard]] int cancel_requested() const;
   // Hands the steps over and tells the view.
   [[nodiscard]] StepGroup take();
+  // The same when nothing is decided by the view any more.
+  [[nodiscard]] StepGroup take_last();
 
  private:
   enum class Cause : std::uint8_t { kEnded, kRetried };

@@ -53,7 +53,7 @@ class Enqueue {
 
 // Room is asked for only by what is new.
 StepGroup Enqueue::take() {
-  StepGroup group = cascade_.take();
+  StepGroup group = cascade_.take_last();
   group.dedupes = dedupe_.take_guards();
   std::set<std::string> queues;
   for (const Step& step : group.steps) {

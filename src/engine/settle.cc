@@ -111,10 +111,10 @@ class Settle {
     std::vector<TaskId> ids;
     for (const std::size_t i : open) {
       const Lease& lease = items_[i].lease;
-      const auto claimed = recent_ != nullptr ? recent_->take_claimed(lease) : std::nullopt;
+      auto claimed = recent_ != nullptr ? recent_->take_claimed(lease) : std::nullopt;
       // A cancel was asked for after the claim: what the claim said would refuse its confirmation.
       if (claimed && !std::holds_alternative<CancelConfirmed>(items_[i].end)) {
-        view_.put(*claimed);
+        view_.put(*std::move(claimed));
       } else {
         ids.push_back(lease.task);
       }
