@@ -19,6 +19,7 @@
 namespace drover::sqlite {
 namespace {
 
+constexpr std::string_view kAnyIdTaken = named_sql(embedded::tasks_sql, "any_id_taken");
 constexpr std::string_view kIdTaken = named_sql(embedded::tasks_sql, "id_taken");
 constexpr std::string_view kSeqOf = named_sql(embedded::tasks_sql, "seq_of");
 constexpr std::string_view kSeqOfRequest = named_sql(embedded::tasks_sql, "seq_of_request");
@@ -42,11 +43,12 @@ class Group {
   [[nodiscard]] bool guards_hold();
   [[nodiscard]] bool has_capacity();
   void write();
-  [[nodiscard]] std::int64_t write_new(const Step& step);
+  [[nodiscard]] std::int64_t write_apart(const Step& step);
   void write_dependencies(const Step& step);
 
   Transaction& transaction_;
   const StepGroup& group_;
+  bool id_is_taken_ = false;  // that of some new task
   std::unordered_map<TaskId, Stored> stored_;
   std::unordered_map<TaskId, std::int64_t> parents_;                  // seqs of stored parents of new tasks
   std::unordered_map<TaskId, std::int64_t> added_;                    // seqs of new tasks; 0 before they are written
@@ -61,10 +63,14 @@ Applied Group::apply() {
 
 Applied Group::check() {
   std::unordered_set<TaskId> seen;
+  std::vector<NewTask> added;
   for (const Step& step : group_.steps) {
     CHECK_MSG(seen.insert(step.next.task.id).second, "two steps for one task in one group");
-    if (is_new(step)) added_.emplace(step.next.task.id, 0);
+    if (!is_new(step)) continue;
+    added_.emplace(step.next.task.id, 0);
+    added.push_back({.step = &step});
   }
+  id_is_taken_ = !added.empty() && run_over(transaction_.db(), kAnyIdTaken, added);
   for (const Step& step : group_.steps) {
     const Applied verdict = is_new(step) ? check_new(step) : check_stored(step);
     if (verdict != Applied::kDone) return verdict;
@@ -90,7 +96,7 @@ Applied Group::check_new(const Step& step) {
     if (!requests_.emplace(task.owner, *task.request_id).second) return Applied::kRequestTaken;
     if (transaction_.db().number(kSeqOfRequest, task.owner, *task.request_id) != 0) return Applied::kRequestTaken;
   }
-  if (transaction_.db().number(kIdTaken, task.id) == 1) return Applied::kIdTaken;
+  if (id_is_taken_ && transaction_.db().number(kIdTaken, task.id) == 1) return Applied::kIdTaken;
   return parents_exist(step) ? Applied::kDone : Applied::kConflict;
 }
 
@@ -144,25 +150,31 @@ bool Group::has_capacity() {
 
 void Group::write() {
   for (const GateStep& gate : group_.gates) write_gate(transaction_, gate);
+  const bool apart = planted(PlantedBug::kRequestIdApart);
+  NewTasks added(transaction_);
   for (const Step& step : group_.steps) {
     if (is_new(step)) {
-      added_[step.next.task.id] = write_new(step);
+      added_[step.next.task.id] = apart ? write_apart(step) : added.add(step);
       continue;
     }
+    added.write();
     update_task(transaction_, stored_.at(step.next.task.id), step);
     if (planted(PlantedBug::kDependentsReleasedApart)) transaction_.commit_apart(kSettleFailpoints);
   }
+  added.write();
   // A parent may be new, too, and stand behind its child.
   for (const Step& step : group_.steps) {
     if (is_new(step)) write_dependencies(step);
   }
 }
 
-std::int64_t Group::write_new(const Step& step) {
-  if (!planted(PlantedBug::kRequestIdApart)) return insert_task(transaction_, step);
+// A planted bug: the request id is stored in a commit of its own.
+std::int64_t Group::write_apart(const Step& step) {
   Step without = step;
   without.next.task.request_id.reset();
-  const std::int64_t seq = insert_task(transaction_, without);
+  NewTasks added(transaction_);
+  const std::int64_t seq = added.add(without);
+  added.write();
   transaction_.commit_apart(kEnqueueFailpoints);
   transaction_.db().run("UPDATE body SET request_id = ?1 WHERE seq = ?2", step.next.task.request_id, seq);
   return seq;

@@ -99,6 +99,10 @@ void Statement::put(std::span<const std::uint8_t> bytes) {
                       : sqlite3_bind_blob64(stmt_, ++bound_, bytes.data(), bytes.size(), SQLITE_TRANSIENT));
 }
 
+void Statement::bind_pointer(void* value, const char* type) {
+  check(sqlite3_bind_pointer(stmt_, ++bound_, value, type, nullptr));
+}
+
 void Statement::put(const LeaseId& id) {
   if (id.is_none()) {
     put(nullptr);

@@ -48,6 +48,8 @@ class Statement {
     (put(values), ...);
     return *this;
   }
+  // For a table function of our own; `value` outlives the statement's run. Of no use once it has ended.
+  void bind_pointer(void* value, const char* type);
   // True: there is a row, and reading starts at its first column. False: done.
   bool step();
   // For statements that return nothing.

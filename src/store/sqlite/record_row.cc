@@ -31,11 +31,15 @@ TaskState read_state(Statement& row) {
   return static_cast<TaskState>(state);
 }
 
-RetryPolicy read_retry(Statement& row) {
-  const std::string text = row.text();
+// Most tasks in a row have the same.
+const RetryPolicy& read_retry(Statement& row) {
+  thread_local std::pair<std::string, RetryPolicy> last{to_string(RetryPolicy{}), {}};
+  std::string text = row.text();
+  if (text == last.first) return last.second;
   Result<RetryPolicy> policy = parse_retry_policy(text);
   if (!policy) throw_unreadable("retry policy", text);
-  return *std::move(policy);
+  last = {std::move(text), *std::move(policy)};
+  return last.second;
 }
 
 OnParentFailure read_on_parent_failure(Statement& row) {
@@ -171,31 +175,25 @@ void bind_moving(Statement& statement, const TaskRecord& record, std::int64_t re
                  record.children, record.ended_by, held_bytes);
 }
 
-void bind_indexed(Statement& statement, const TaskRecord& record, std::int64_t place,
-                  std::optional<std::int64_t> lane) {
+Indexed indexed_of(const TaskRecord& record) {
   const Task& task = record.task;
-  const auto due_at = task.state == TaskState::kScheduled ? task.run_at : std::nullopt;
-  const auto late_at = is_terminal(task.state) ? std::nullopt : task.deadline_at;
-  const auto cascade_at = record.cascade_due ? task.finished_at : std::nullopt;
-  const auto listed_state = is_listed(task.state) ? std::optional(static_cast<int>(task.state)) : std::nullopt;
-  statement.bind(place, lane, due_at, late_at, cascade_at, listed_state);
+  return {.due_at = task.state == TaskState::kScheduled ? task.run_at : std::nullopt,
+          .late_at = is_terminal(task.state) ? std::nullopt : task.deadline_at,
+          .cascade_at = record.cascade_due ? task.finished_at : std::nullopt,
+          .listed_state = is_listed(task.state) ? std::optional(static_cast<std::int64_t>(task.state)) : std::nullopt};
 }
 
-void bind_body(Statement& statement, std::int64_t seq, const TaskRecord& record) {
-  const Task& task = record.task;
-  const auto dedupe = task.dedupe ? std::optional(name_of(*task.dedupe)) : std::nullopt;
-  statement.bind(seq, task.type, task.queue, task.owner, task.parent_id, task.request_id, record.request_hash,
-                 task.created_at, to_string(task.retry), name_of(task.on_parent_failure), task.at_most_once,
-                 record.depth, record.deadline_span, task.max_attempts, task.max_stalls, task.max_defers,
-                 task.idle_timeout, task.dedupe_key, dedupe, task.cost, join_gates(task.gates), task.payload,
-                 task.prompt, task.system_prompt, task.model, task.agent_id, task.source, task.traceparent,
-                 task.fallback_result, pack_names(task.tags));
-  const std::optional<std::string> ids = pack_ids(task.depends_on);
-  if (ids) {
-    statement.bind(std::span(reinterpret_cast<const std::uint8_t*>(ids->data()), ids->size()));
-  } else {
-    statement.bind(nullptr);
-  }
+void bind_indexed(Statement& statement, const TaskRecord& record, std::int64_t place,
+                  std::optional<std::int64_t> lane) {
+  const Indexed indexed = indexed_of(record);
+  statement.bind(place, lane, indexed.due_at, indexed.late_at, indexed.cascade_at, indexed.listed_state);
+}
+
+// Most tasks in a row have the same policy.
+const std::string& text_of(const RetryPolicy& policy) {
+  thread_local std::pair<RetryPolicy, std::string> last{{}, to_string(RetryPolicy{})};
+  if (policy != last.first) last = {policy, to_string(policy)};
+  return last.second;
 }
 
 bool is_listed(TaskState state) {

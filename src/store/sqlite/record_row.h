@@ -19,8 +19,16 @@ namespace drover::sqlite {
 // The columns that steps move but those that follow; the columns that indexes go by, but those of the lease.
 void bind_moving(Statement& statement, const TaskRecord& record, std::int64_t revision, std::int64_t held_bytes);
 void bind_indexed(Statement& statement, const TaskRecord& record, std::int64_t place, std::optional<std::int64_t> lane);
-// Every column of body.
-void bind_body(Statement& statement, std::int64_t seq, const TaskRecord& record);
+// Some of those that indexes go by: null where the task is not in the index.
+struct Indexed {
+  std::optional<Time> due_at;
+  std::optional<Time> late_at;
+  std::optional<Time> cascade_at;
+  std::optional<std::int64_t> listed_state;
+};
+[[nodiscard]] Indexed indexed_of(const TaskRecord& record);
+// As body holds it; good until the next call in this thread.
+[[nodiscard]] const std::string& text_of(const RetryPolicy& policy);
 // Whether tasks in that state are few enough to be listed by an index.
 [[nodiscard]] bool is_listed(TaskState state);
 // What the texts of a task take, near enough for retention.

@@ -20,6 +20,7 @@
 #include "store/sqlite/fsck.h"
 #include "store/sqlite/gates.h"
 #include "store/sqlite/leases.h"
+#include "store/sqlite/new_task_table.h"
 #include "store/sqlite/posix_side_files.h"
 #include "store/sqlite/reads.h"
 #include "store/sqlite/retention.h"
@@ -224,11 +225,12 @@ SqliteStore::~SqliteStore() {
 }
 
 Status SqliteStore::open() {
+  add_new_task_table(write_connection_);
   if (Status prepared = prepare(); !prepared) return prepared;
   Connection& db = write_connection_;
   db.execute_script(options_.synchronous == SqliteOptions::Synchronous::kFull ? "PRAGMA synchronous = FULL"
                                                                               : "PRAGMA synchronous = NORMAL");
-  db.execute_script("PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY");
+  db.execute_script("PRAGMA cache_size = -64000; PRAGMA temp_store = MEMORY");
   if (!in_memory()) {
     read_connection_ = std::make_unique<Connection>(connection_options(options_));
     read_connection_->execute_script("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");

@@ -12,12 +12,12 @@ namespace drover::sqlite {
 namespace {
 
 constexpr std::string_view kGuard = named_sql(embedded::tasks_sql, "guard");
-constexpr std::string_view kInsertTask = named_sql(embedded::tasks_sql, "insert_task");
+constexpr std::string_view kInsertTasks = named_sql(embedded::tasks_sql, "insert_tasks");
 constexpr std::string_view kUpdateTask = named_sql(embedded::tasks_sql, "update_task");
 constexpr std::string_view kEndTask = named_sql(embedded::tasks_sql, "end_task");
 constexpr std::string_view kStartTask = named_sql(embedded::tasks_sql, "start_task");
 constexpr std::string_view kUnlist = named_sql(embedded::tasks_sql, "unlist");
-constexpr std::string_view kInsertBody = named_sql(embedded::tasks_sql, "insert_body");
+constexpr std::string_view kInsertBodies = named_sql(embedded::tasks_sql, "insert_bodies");
 constexpr std::string_view kPayloadBytes = named_sql(embedded::tasks_sql, "payload_bytes");
 constexpr std::string_view kPutPayload = named_sql(embedded::tasks_sql, "put_payload");
 constexpr std::string_view kInsertTag = named_sql(embedded::tasks_sql, "insert_tag");
@@ -94,6 +94,27 @@ bool only_completes(const Stored& stored, const TaskRecord& next) {
          !next.cascade_due;
 }
 
+// Whether insert_tasks writes all that there is to a new task.
+bool is_as_new(const Step& step) {
+  const TaskRecord& record = step.next;
+  const Task& task = record.task;
+  const bool has_run = task.run != 0 || task.attempts != 0 || task.stalls != 0 || task.defers != 0 ||
+                       task.generation != 1 || task.started_at || task.worker_id || task.progress ||
+                       !record.lease.is_none() || record.lease_beats != 0;
+  const bool has_ended = task.finished_at || task.error || task.exit_code || task.fallback ||
+                         task.cancel_requested_at || task.cancel_reason || record.ended_by || record.cascade_due ||
+                         replaces_result(step);
+  return !has_run && !has_ended;
+}
+
+void write_rest(Connection& db, const NewTask& row) {
+  const Step& step = *row.step;
+  Statement update = db.prepare(kUpdateTask);
+  bind_moving(update, step.next, 1, row.held_bytes);
+  bind_indexed(update, step.next, row.place, row.lane);
+  update.bind(nullptr, replaces_result(step), step.next.task.result, false, row.seq).run();
+}
+
 void write_row(Transaction& transaction, const Stored& stored, const Step& step, std::int64_t held_bytes) {
   const std::int64_t revision = stored.revision + 1;
   const std::optional<JsonText> run = ended_run(stored, step);
@@ -133,29 +154,33 @@ std::optional<Stored> find_stored(Connection& db, const TaskId& id) {
   return stored;
 }
 
-std::int64_t insert_task(Transaction& transaction, const Step& step) {
-  Connection& db = transaction.db();
+std::int64_t NewTasks::add(const Step& step) {
   const Task& task = step.next.task;
-  const std::int64_t seq = transaction.next_task_seq();
-  const std::int64_t bytes = body_bytes(task);
-  const std::int64_t place = give_place(transaction, step.next);
+  const std::int64_t place = give_place(transaction_, step.next);
   std::optional<std::int64_t> lane;
-  if (is_claimable(task.state)) lane = push_task(transaction, task, place);
-  {
-    Statement insert = db.prepare(kInsertTask);
-    insert.bind(seq, task.id);
-    bind_moving(insert, step.next, 1, bytes);
-    bind_indexed(insert, step.next, place, lane);
-    insert.bind(replaces_result(step) ? task.result : std::nullopt).run();
+  if (is_claimable(task.state)) lane = push_task(transaction_, task, place);
+  rows_.push_back({.step = &step,
+                   .seq = transaction_.next_task_seq(),
+                   .place = place,
+                   .lane = lane,
+                   .held_bytes = body_bytes(task)});
+  const NewTask& row = rows_.back();
+  for (const std::string& tag : task.tags) transaction_.db().run(kInsertTag, tag, row.seq);
+  keep_dedupe(transaction_, row.seq, task);
+  add_events(transaction_, step);
+  transaction_.count(task, task.state, {1, row.held_bytes});
+  return row.seq;
+}
+
+void NewTasks::write() {
+  if (rows_.empty()) return;
+  Connection& db = transaction_.db();
+  run_over(db, kInsertTasks, rows_);
+  run_over(db, kInsertBodies, rows_);
+  for (const NewTask& row : rows_) {
+    if (!is_as_new(*row.step)) write_rest(db, row);
   }
-  Statement insert = db.prepare(kInsertBody);
-  bind_body(insert, seq, step.next);
-  insert.run();
-  for (const std::string& tag : task.tags) db.run(kInsertTag, tag, seq);
-  keep_dedupe(transaction, seq, task);
-  add_events(transaction, step);
-  transaction.count(task, task.state, {1, bytes});
-  return seq;
+  rows_.clear();
 }
 
 void insert_dependencies(Transaction& transaction, std::int64_t child, const std::vector<std::int64_t>& parents) {

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/step.h"
+#include "store/sqlite/new_task_table.h"
 #include "store/sqlite/transaction.h"
 
 namespace drover::sqlite {
@@ -27,8 +29,20 @@ struct Stored {
 };
 [[nodiscard]] std::optional<Stored> find_stored(Connection& db, const TaskId& id);
 
-// A new task, without the index rows of its parents. Its id and request id must be free. Returns its seq.
-std::int64_t insert_task(Transaction& transaction, const Step& step);
+// New tasks, without the index rows of their parents. Their ids and request ids must be free.
+class NewTasks {
+ public:
+  explicit NewTasks(Transaction& transaction) : transaction_(transaction) {}
+
+  // Returns its seq. The step must outlive the next write().
+  std::int64_t add(const Step& step);
+  // The rows of those that were added: before anything looks for them.
+  void write();
+
+ private:
+  Transaction& transaction_;
+  std::vector<NewTask> rows_;
+};
 // `parents` are the seqs of its depends_on.
 void insert_dependencies(Transaction& transaction, std::int64_t child, const std::vector<std::int64_t>& parents);
 // The next state of a stored task, but for the start of a run.

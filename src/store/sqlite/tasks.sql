@@ -18,6 +18,10 @@ SELECT seq, revision, lease_beats, state, priority, place, lane, started_at, wor
   coalesce(length(CAST(result AS BLOB)), 0)
 FROM task WHERE id = ?1;
 
+-- name: any_id_taken
+-- Inputs: rows of new_task. Result: 1 if one of them has the id of a task.
+SELECT 1 FROM new_task(?1) AS new CROSS JOIN task ON task.id = new.id LIMIT 1;
+
 -- name: id_taken
 -- Inputs: id. Result: 1 if there is such a task.
 SELECT 1 FROM task WHERE id = ?1;
@@ -30,16 +34,24 @@ SELECT seq FROM task WHERE id = ?1;
 -- Inputs: owner, request id. Result: the task's seq.
 SELECT seq FROM body WHERE owner = ?1 AND request_id = ?2;
 
--- name: insert_task
--- Inputs: seq, id, the columns that steps move, result. Writes: task.
+-- name: insert_tasks
+-- Inputs: rows of new_task. Writes: task. They have not run, nor ended.
 INSERT INTO task (
-  seq, id, state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation,
-  timeout_ms, progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class,
-  error_message, exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, held_bytes,
-  place, lane, due_at, late_at, cascade_at, listed_state, result)
-VALUES (
-  ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26,
-  ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38);
+  seq, id, state, priority, run_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms, fallback, revision,
+  lease_beats, unmet_parents, dependents, children, place, held_bytes, lane, due_at, late_at, listed_state)
+SELECT
+  seq, id, state, priority, run_at, deadline_at, 0, 0, 0, 0, 1, timeout_ms, 0, 1,
+  0, unmet_parents, dependents, children, place, held_bytes, lane, due_at, late_at, listed_state
+FROM new_task(?1);
+
+-- name: insert_bodies
+-- Inputs: rows of new_task. Writes: body.
+INSERT INTO body
+SELECT
+  seq, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure, at_most_once, depth,
+  deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates, payload, prompt,
+  system_prompt, model, agent_id, source, traceparent, fallback_result, tags, depends_on
+FROM new_task(?1);
 
 -- name: update_task
 -- Inputs: the columns that steps move; the packed run that ended (null: none did); whether the result is replaced, and by
@@ -80,12 +92,6 @@ WHERE seq = ?11;
 -- name: unlist
 -- Inputs: seq. Writes: task. It is not in a listed state any more.
 UPDATE task SET listed_state = NULL, due_at = NULL WHERE seq = ?1;
-
--- name: insert_body
--- Inputs: every column in order. Writes: body.
-INSERT INTO body VALUES (
-  ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26,
-  ?27, ?28, ?29, ?30, ?31);
 
 -- name: payload_bytes
 -- Inputs: seq. Result: the size of the stored payload.

@@ -146,6 +146,18 @@ TEST(StoreApply, CapacityCountsTheGroupsBeforeItInTheSameCall) {
   EXPECT_EQ(must(sut->apply(groups)), (Answers{Applied::kDone, Applied::kDone, Applied::kQueueFull}));
 }
 
+// A lane lives as long as it holds a task, also one that the same group has only just put there.
+TEST(StoreApply, ANewTaskHoldsTheLaneThatTheNextStepEmpties) {
+  StoreUnderTest sut;
+  sut.add(1);
+  const std::vector<Step> steps{first_step(new_record(2), sut.context()),
+                                must(decide(sut.read(id_of(1)), trigger::Cancel{"no"}, sut.context()))};
+  ASSERT_EQ(must(sut->apply(std::vector{group_of(steps)})), Answers{Applied::kDone});
+  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
+  ASSERT_EQ(sut.claim(2).size(), 1U);
+  EXPECT_EQ(sut.read(id_of(2)).task.state, TaskState::kRunning);
+}
+
 TEST(StoreApply, DependentsAreFoundAlsoWithinOneGroup) {
   StoreUnderTest sut;
   sut.add(1);

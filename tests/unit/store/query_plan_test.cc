@@ -8,6 +8,7 @@
 #include "embedded/sqlite.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/named_sql.h"
+#include "store/sqlite/new_task_table.h"
 #include "store/sqlite/schema.h"
 #include "support/must.h"
 
@@ -43,6 +44,7 @@ const Plan kPlans[] = {
      "body_dedupe (owner=? AND type=? AND dedupe_key=?)"},
     {"UnfinishedWithKey", named_sql(embedded::reads_sql, "unfinished_with_key"),
      "dedupe_open USING PRIMARY KEY (owner=? AND type=? AND dedupe_key=?)"},
+    {"AnyIdTaken", named_sql(embedded::tasks_sql, "any_id_taken"), "sqlite_autoindex_task_1 (id=?)"},
     {"Guard", named_sql(embedded::tasks_sql, "guard"), "sqlite_autoindex_task_1 (id=?)"},
     {"ReadRecord", named_sql(embedded::tasks_sql, "read_record"), "sqlite_autoindex_task_1 (id=?)"},
     {"Request", named_sql(embedded::reads_sql, "request"), "body_request (owner=? AND request_id=?)"},
@@ -67,7 +69,10 @@ const Plan kPlans[] = {
 
 class QueryPlan : public ::testing::TestWithParam<Plan> {
  protected:
-  QueryPlan() { test::must(prepare_schema(db_, "test")); }
+  QueryPlan() {
+    add_new_task_table(db_);
+    test::must(prepare_schema(db_, "test"));
+  }
 
   std::string plan_of(std::string_view sql) {
     const std::string explained = "EXPLAIN QUERY PLAN " + std::string(sql);

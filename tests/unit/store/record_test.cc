@@ -49,21 +49,17 @@ TEST(StoreRecord, ComesBackAsItWentIn) {
   EXPECT_EQ(sut.read(record.task.id), expected);
 }
 
-TEST(StoreRecord, EveryFieldThatStepsMoveComesBack) {
-  StoreUnderTest sut;
-  const TaskRecord added = sut.add(1);
-  Step step;
-  step.next = added;
-  step.expected_revision = added.revision;
+// Ended, with everything that can happen to a task on the way.
+void end_with_everything(Step& step, Time now) {
   step.result = Step::ResultWrite::kReplace;
   Task& task = step.next.task;
   task.state = TaskState::kFailed;
   task.priority = 9;
   task.result = "[1,2]";
-  task.run_at = sut.clock().wall();
-  task.started_at = sut.clock().wall() + Millis(1);
-  task.finished_at = sut.clock().wall() + Millis(2);
-  task.deadline_at = sut.clock().wall() + Millis(3);
+  task.run_at = now;
+  task.started_at = now + Millis(1);
+  task.finished_at = now + Millis(2);
+  task.deadline_at = now + Millis(3);
   task.run = 4;
   task.attempts = 5;
   task.stalls = 7;
@@ -72,7 +68,7 @@ TEST(StoreRecord, EveryFieldThatStepsMoveComesBack) {
   task.timeout = Millis(12);
   task.progress = Progress{14, ""};
   task.worker_id = "w";
-  task.cancel_requested_at = sut.clock().wall() + Millis(4);
+  task.cancel_requested_at = now + Millis(4);
   task.cancel_reason = "because";
   task.fallback = true;
   task.error = TaskError{ErrorClass::kContextTooLong, "too long"};
@@ -83,10 +79,30 @@ TEST(StoreRecord, EveryFieldThatStepsMoveComesBack) {
   step.next.children = 19;
   step.next.ended_by = id_of(20);
   step.next.cascade_due = true;
+}
+
+TEST(StoreRecord, EveryFieldThatStepsMoveComesBack) {
+  StoreUnderTest sut;
+  const TaskRecord added = sut.add(1);
+  Step step;
+  step.next = added;
+  step.expected_revision = added.revision;
+  end_with_everything(step, sut.clock().wall());
   ASSERT_EQ(must(sut->apply(std::vector{group_of({step})})), std::vector{Applied::kDone});
 
   TaskRecord expected = step.next;
   expected.revision = added.revision + 1;
+  EXPECT_EQ(sut.read(id_of(1)), expected);
+}
+
+TEST(StoreRecord, EveryFieldOfATaskThatIsNewAndEndedComesBack) {
+  StoreUnderTest sut;
+  Step step = first_step(new_record(1), sut.context());
+  end_with_everything(step, sut.clock().wall());
+  ASSERT_EQ(must(sut->apply(std::vector{group_of({step})})), std::vector{Applied::kDone});
+
+  TaskRecord expected = step.next;
+  expected.revision = 1;
   EXPECT_EQ(sut.read(id_of(1)), expected);
 }
 
