@@ -125,6 +125,7 @@ class Claim {
   const LeaseTimes times_;
   std::vector<ServedLine> lines_;
   std::string pool_;  // the names of the lines; empty if there is only one
+  Shares shares_;
   int visits_ = 0;
   std::int64_t others_taken_ = 0;  // of a higher rank number than the reserved one
   Claimed claimed_;
@@ -138,7 +139,8 @@ Claim::Claim(Transaction& transaction, const ClaimRequest& request, std::span<co
       lease_ids_(lease_ids),
       reserved_(reserved),
       times_{transaction.mono() + request.lease, transaction.mono()},
-      lines_(lines_of(request.serves)) {
+      lines_(lines_of(request.serves)),
+      shares_(transaction.db()) {
   for (ServedLine& line : lines_) read_state(db_, line);
   if (lines_.size() < 2) return;
   std::vector<std::string_view> names;
@@ -154,6 +156,7 @@ Claimed Claim::run() {
     visit(*line);
   }
   write_states();
+  shares_.write_clocks();
   transaction_.meter().lanes_visited += visits_;
   if (planted(PlantedBug::kClaimIgnoresRunAt)) plant_ignored_run_at();
   transaction_.gates().flush();
@@ -275,7 +278,7 @@ void Claim::note_served(ServedLine& line, const Lane& lane, std::int64_t count) 
     gate->use = use_gate(gate->limits, gate->use, lane.like.cost, count, transaction_.now());
     transaction_.gates().changed(*gate);
   }
-  add_virtual_time(db_, lane, count);
+  shares_.give(lane, count);
   line.served += count;
   if (!pool_.empty()) {
     line.turn = transaction_.next_turn();

@@ -270,12 +270,30 @@ std::optional<std::string> next_queue_waiting(Connection& db, const std::string&
   return query.text();
 }
 
-void add_virtual_time(Connection& db, const Lane& lane, std::int64_t tasks) {
+std::int64_t Shares::weight_of(const std::string& owner) {
+  const auto [found, is_new] = weights_.try_emplace(owner);
+  if (is_new) found->second = std::max<std::int64_t>(1, db_.number(kWeight, owner));
+  return found->second;
+}
+
+std::int64_t& Shares::virtual_time_of(const Task& like) {
+  const auto [found, is_new] = virtual_times_.try_emplace({like.queue, like.priority, like.owner});
+  if (is_new) found->second = virtual_time(db_, like);
+  return found->second;
+}
+
+void Shares::give(const Lane& lane, std::int64_t tasks) {
   const Task& like = lane.like;
-  const std::int64_t before = virtual_time(db, like);
-  const std::int64_t weight = std::max<std::int64_t>(1, db.number(kWeight, like.owner));
-  db.run(kSetVirtualTime, like.queue, like.priority, like.owner, before + tasks * kVirtualUnit / weight);
-  db.run(kRaiseClock, like.queue, like.priority, before);
+  std::int64_t& virtual_time = virtual_time_of(like);
+  std::int64_t& clock = clocks_[{like.queue, like.priority}];
+  clock = std::max(clock, virtual_time);
+  virtual_time += tasks * kVirtualUnit / weight_of(like.owner);
+  db_.run(kSetVirtualTime, like.queue, like.priority, like.owner, virtual_time);
+}
+
+void Shares::write_clocks() {
+  for (const auto& [line, clock] : clocks_) db_.run(kRaiseClock, line.first, line.second, clock);
+  clocks_.clear();
 }
 
 }  // namespace drover::sqlite

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "store/sqlite/transaction.h"
 
@@ -52,7 +55,25 @@ void wake_lane(Transaction& transaction, Lane& lane);
 
 // ---- shares
 
-// The owner of the lane was given so many tasks.
-void add_virtual_time(Connection& db, const Lane& lane, std::int64_t tasks);
+// What owners are given in one claim. Between its visits nobody else moves virtual times; what the visits themselves do
+// not look at is read once and written at the end.
+class Shares {
+ public:
+  explicit Shares(Connection& db) : db_(db) {}
+
+  // The owner of the lane was given so many tasks.
+  void give(const Lane& lane, std::int64_t tasks);
+  void write_clocks();
+
+ private:
+  [[nodiscard]] std::int64_t weight_of(const std::string& owner);
+  // By queue, rank and owner.
+  [[nodiscard]] std::int64_t& virtual_time_of(const Task& like);
+
+  Connection& db_;
+  std::map<std::string, std::int64_t> weights_;
+  std::map<std::tuple<std::string, int, std::string>, std::int64_t> virtual_times_;
+  std::map<std::pair<std::string, int>, std::int64_t> clocks_;
+};
 
 }  // namespace drover::sqlite
