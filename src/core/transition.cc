@@ -378,11 +378,13 @@ std::unexpected<Error> refuse(const Task& task, const Trigger& trigger) {
 
 }  // namespace
 
-Result<Step> decide(const TaskRecord& record, const Trigger& trigger, const DecisionContext& context) {
+Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionContext& context) {
   const Rule rule = rule_for(record, trigger);
   if (rule == Rule::kRefuse) return refuse(record.task, trigger);
-  Change change{
-      trigger, context, {.next = record, .expected_revision = record.revision, .expected_beats = record.lease_beats}};
+  Change change{trigger, context, {}};
+  change.step.expected_revision = record.revision;
+  change.step.expected_beats = record.lease_beats;
+  change.step.next = std::move(record);
   kApply[std::to_underlying(rule) - 1U](change);
   return std::move(change.step);
 }

@@ -86,7 +86,7 @@ struct DecisionContext {
 
 // What follows from `trigger` for a task in this state, or kWrongState. For Complete the result is in the step's task.
 // Pure: same arguments, same answer.
-[[nodiscard]] Result<Step> decide(const TaskRecord& record, const Trigger& trigger, const DecisionContext& context);
+[[nodiscard]] Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionContext& context);
 
 // The first step of a new task: blocked, scheduled or pending by its parents and run_at. `record` has every other field
 // set; unmet_parents counts the parents that are not done.

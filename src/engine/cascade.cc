@@ -20,6 +20,17 @@ bool parent_is_done(TaskState parent, OnParentFailure policy) {
   return parent == TaskState::kCompleted || (is_terminal(parent) && policy == OnParentFailure::kRun);
 }
 
+Result<const TaskRecord*> RecordView::find_head(const TaskId& id) {
+  auto it = known_.find(id);
+  if (it == known_.end()) {
+    auto read = store_.read(std::span(&id, 1), Parts::kHead);
+    if (!read) return std::unexpected(read.error());
+    it = known_.emplace(id, std::move(read->front())).first;
+  }
+  const std::optional<TaskRecord>& record = it->second;
+  return record ? &*record : nullptr;
+}
+
 Result<std::optional<TaskRecord>> RecordView::find(const TaskId& id, Parts parts) {
   if (const auto it = known_.find(id); it != known_.end() && parts == Parts::kHead) return it->second;
   auto read = store_.read(std::span(&id, 1), parts);

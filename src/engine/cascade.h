@@ -21,6 +21,8 @@ class RecordView {
  public:
   explicit RecordView(Store& store) : store_(store) {}
 
+  // Null: there is no such task. Good until put() or another reading of the same record.
+  [[nodiscard]] Result<const TaskRecord*> find_head(const TaskId& id);
   // Heads, or whole records; a record that was decided on comes as decided.
   [[nodiscard]] Result<std::optional<TaskRecord>> find(const TaskId& id, Parts parts);
   [[nodiscard]] Result<std::vector<TaskRecord>> dependents(const TaskId& parent);

@@ -124,22 +124,24 @@ class Settle {
       // A lease that ended has no say about gates either; its item is answered when its turn comes.
       auto record = live_record(items_[i].lease);
       if (!record) continue;
-      gates_.announce(record->task, items_[i]);
-      tasks_.emplace(i, std::move(record->task));
+      gates_.announce((*record)->task, items_[i]);
+      tasks_.emplace(i, (*record)->task);
     }
     return gates_.read(store_, recent_);
   }
 
-  static Result<TaskRecord> fenced(const TaskRecord& record, const Lease& lease) {
+  static Result<const TaskRecord*> fenced(const TaskRecord& record, const Lease& lease) {
     if (auto fence = check_fence(record, lease); !fence) return std::unexpected(fence.error());
-    return record;
+    return &record;
   }
 
-  Result<TaskRecord> live_record(const Lease& lease) {
-    const auto found = view_.find(lease.task, Parts::kHead);
+  // Good until the view is told something new.
+  Result<const TaskRecord*> live_record(const Lease& lease) {
+    const auto found = view_.find_head(lease.task);
     if (!found) return std::unexpected(found.error());
-    const std::optional<TaskRecord>& record = *found;
-    if (!record) return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", lease.task.to_string()));
+    const TaskRecord* record = *found;
+    if (record == nullptr)
+      return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", lease.task.to_string()));
     return fenced(*record, lease);
   }
 
@@ -168,13 +170,16 @@ class Settle {
     auto trigger = trigger_of(item, policy_.limits);
     if (!trigger) return std::unexpected(trigger.error());
     const TaskRecord* decided = cascade.decided(id);
-    auto record = decided != nullptr ? fenced(*decided, item.lease) : live_record(item.lease);
+    const auto record = decided != nullptr ? fenced(*decided, item.lease) : live_record(item.lease);
     if (!record) return std::unexpected(record.error());
-    if (auto status = cascade.run(*record, *trigger); !status) {
+    // Of the record as it was; the cascade moves what the pointer may point at.
+    const bool moves_gates = gates_.moves_gates((*record)->task, item);
+    const Task before = moves_gates ? (*record)->task : Task();
+    if (auto status = cascade.run(**record, *trigger); !status) {
       if (cascade.decided(id) != nullptr) failed_ = status.error();
       return std::unexpected(status.error());
     }
-    if (gates_.moves_gates(record->task, item)) gates_.tell(record->task, item);
+    if (moves_gates) gates_.tell(before, item);
     return cascade.decided(id)->task.state;
   }
 

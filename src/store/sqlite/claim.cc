@@ -62,25 +62,31 @@ void read_state(Connection& db, ServedLine& line) {
   line.turn = query.integer();
 }
 
+struct FoundTask {
+  Startable stored;
+  TaskRecord record;
+};
+
 struct Found {
-  std::vector<Startable> tasks;
+  std::vector<FoundTask> tasks;
   std::vector<std::int64_t> unreadable;  // seqs
   std::int64_t last_place = 0;
 };
 
-Found read_found(Statement& query) {
+Found read_found(Statement& query, std::int64_t limit) {
   Found found;
+  found.tasks.reserve(static_cast<std::size_t>(limit));
   while (query.step()) {
-    Startable task;
-    task.seq = query.integer();
+    Startable stored;
+    stored.seq = query.integer();
     found.last_place = query.integer();
-    task.held_bytes = query.integer();
-    task.last_run = query.maybe_text();
+    stored.held_bytes = query.integer();
+    stored.last_run = query.maybe_text();
     if (std::optional<TaskRecord> record = read_or_log(query)) {
-      task.record = *std::move(record);
-      found.tasks.push_back(std::move(task));
+      stored.state = record->task.state;
+      found.tasks.push_back({std::move(stored), *std::move(record)});
     } else {
-      found.unreadable.push_back(task.seq);
+      found.unreadable.push_back(stored.seq);
     }
   }
   return found;
@@ -114,7 +120,7 @@ class Claim {
   void take(ServedLine& line, Lane& lane, std::int64_t count);
   void note_served(ServedLine& line, const Lane& lane, std::int64_t count);
   void write_states();
-  void start(std::span<const Startable> tasks);
+  void start(std::span<FoundTask> tasks);
   void plant_ignored_run_at();
 
   Transaction& transaction_;
@@ -141,6 +147,7 @@ Claim::Claim(Transaction& transaction, const ClaimRequest& request, std::span<co
       times_{transaction.mono() + request.lease, transaction.mono()},
       lines_(lines_of(request.serves)),
       shares_(transaction.db()) {
+  claimed_.records.reserve(lease_ids_.size());
   for (ServedLine& line : lines_) read_state(db_, line);
   if (lines_.size() < 2) return;
   std::vector<std::string_view> names;
@@ -259,7 +266,7 @@ std::int64_t Claim::how_many(const ServedLine& line, const Lane& lane, std::int6
 
 void Claim::take(ServedLine& line, Lane& lane, std::int64_t count) {
   Statement query = db_.prepare(kWaitingInLane);
-  const Found found = read_found(query.bind(lane.id, count));
+  Found found = read_found(query.bind(lane.id, count), count);
   query.reset();
   start(found.tasks);
   for (const std::int64_t seq : found.unreadable) db_.run(kSetAside, seq);
@@ -293,14 +300,14 @@ void Claim::write_states() {
   }
 }
 
-void Claim::start(std::span<const Startable> tasks) {
-  for (const Startable& task : tasks) {
-    const LeaseId& lease = lease_ids_[claimed_.records.size()];
-    Result<Step> step = decide(task.record, trigger::Claim{lease, request_.worker_id}, {.now = transaction_.now()});
+void Claim::start(std::span<FoundTask> tasks) {
+  for (FoundTask& task : tasks) {
+    const trigger::Claim claim{lease_ids_[claimed_.records.size()], request_.worker_id};
+    Result<Step> step = decide(std::move(task.record), claim, {.now = transaction_.now()});
     CHECK_MSG(step.has_value(), "a task that stands in line cannot be claimed");
-    start_task(transaction_, task, *step, times_);
+    start_task(transaction_, task.stored, *step, times_);
     claimed_.records.push_back(std::move(step->next));
-    claimed_.records.back().revision = task.record.revision + 1;
+    claimed_.records.back().revision = step->expected_revision + 1;
   }
 }
 
@@ -308,11 +315,11 @@ void Claim::start(std::span<const Startable> tasks) {
 void Claim::plant_ignored_run_at() {
   for (const ServedLine& line : lines_) {
     Statement query = db_.prepare(kScheduled);
-    Found found = read_found(query.bind(line.line.queue, left()));
+    Found found = read_found(query.bind(line.line.queue, left()), left());
     query.reset();
-    for (Startable& task : found.tasks) task.record.task.state = TaskState::kPending;
+    for (FoundTask& task : found.tasks) task.stored.state = task.record.task.state = TaskState::kPending;
     start(found.tasks);
-    for (const Startable& task : found.tasks) db_.run(kUnlist, task.seq);
+    for (const FoundTask& task : found.tasks) db_.run(kUnlist, task.stored.seq);
   }
 }
 

@@ -204,10 +204,10 @@ void update_task(Transaction& transaction, const Stored& stored, const Step& ste
 void start_task(Transaction& transaction, const Startable& startable, const Step& step, const LeaseTimes& lease) {
   Connection& db = transaction.db();
   const Task& task = step.next.task;
-  const TaskState before = startable.record.task.state;
+  const TaskState before = startable.state;
   CHECK(task.state == TaskState::kRunning && task.worker_id && task.started_at && !step.next.lease.is_none());
   db.run(kStartTask, static_cast<int>(task.state), task.started_at, task.run, task.attempts, task.worker_id,
-         step.next.lease, step.next.lease_beats, startable.record.revision + 1, lease.until.since_origin,
+         step.next.lease, step.next.lease_beats, step.expected_revision + 1, lease.until.since_origin,
          lease.renewed.since_origin, startable.seq);
   if (is_listed(before)) db.run(kUnlist, startable.seq);
   if (startable.last_run) {

@@ -51,7 +51,7 @@ void update_task(Transaction& transaction, const Stored& stored, const Step& ste
 // A task as a claim finds it, in this very transaction.
 struct Startable {
   std::int64_t seq = 0;
-  TaskRecord record;
+  TaskState state = TaskState::kPending;
   std::int64_t held_bytes = 0;
   std::optional<JsonText> last_run;  // packed
 };
