@@ -25,7 +25,7 @@ struct SqliteOptions {
   Millis busy_wait{1'000};                        // for SQLite's own locks, held by other programs
   std::int64_t ballast_bytes = 64LL << 20;        // 0: none
   std::int64_t log_bytes_max = 1LL << 20;         // kept of the output of one run
-  std::int64_t checkpoint_wal_bytes = 4LL << 20;  // the write-ahead log is folded in when it has grown past this
+  std::int64_t checkpoint_wal_bytes = 16LL << 20;  // the write-ahead log is folded in when it has grown past this
 
   // For simulators: the VFS that SQLite uses (its default if empty) and the side files (the real ones if null; with
   // these set no file is touched but through the VFS).

@@ -87,6 +87,7 @@ Transaction::Transaction(Connection& db, Clock& clock, Meter& meter)
 
 void Transaction::begin() {
   db_.run("BEGIN IMMEDIATE");
+  kept_parts_ = 0;
   Statement query = db_.prepare(kLoadSequences);
   if (!query.step()) throw SqliteFailure(SQLITE_CORRUPT, "table sequence is empty");
   stored_.task = query.integer();
@@ -111,8 +112,9 @@ void Transaction::commit() {
   db_.run("COMMIT");
 }
 
+// The first part is undone by beginning anew, which spares SQLite from keeping every page as it was before it.
 void Transaction::begin_part() {
-  db_.run("SAVEPOINT part");
+  if (kept_parts_ > 0) db_.run("SAVEPOINT part");
   before_part_ = last_;
   part_counts_.clear();
   now_ = clock_.wall();
@@ -122,7 +124,7 @@ void Transaction::begin_part() {
 void Transaction::keep_part() {
   write_events();
   gates_.flush();
-  db_.run("RELEASE part");
+  if (kept_parts_++ > 0) db_.run("RELEASE part");
   counts_.add(part_counts_);
   part_counts_.clear();
 }
@@ -133,8 +135,13 @@ void Transaction::undo_part() {
   part_events_.clear();
   gates_.clear();
   lanes_.clear();
-  db_.run("ROLLBACK TO part");
-  db_.run("RELEASE part");
+  if (kept_parts_ > 0) {
+    db_.run("ROLLBACK TO part");
+    db_.run("RELEASE part");
+  } else {
+    db_.run("ROLLBACK");
+    begin();
+  }
 }
 
 void Transaction::commit_apart(const FailpointNames& failpoints) {

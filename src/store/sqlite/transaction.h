@@ -141,6 +141,7 @@ class Transaction {
   MonoTime mono_{};
   int changes_at_begin_ = 0;
   std::int64_t epoch_ = 0;
+  int kept_parts_ = 0;
   Sequences stored_;
   Sequences last_;
   Sequences before_part_;
