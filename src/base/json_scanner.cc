@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -23,6 +24,13 @@ constexpr bool is_high_surrogate(std::uint32_t unit) {
 constexpr bool is_low_surrogate(std::uint32_t unit) {
   return unit >= 0xDC00 && unit < 0xE000;
 }
+
+// What may stand in a string as it is, one byte at a time.
+constexpr auto kIsPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
 
 // The value of a hex digit, or 16.
 constexpr std::uint32_t hex_value(char c) {
@@ -232,10 +240,9 @@ bool Scanner::keys_are_distinct(std::size_t first_key) {
 
 // Most of a string is plain.
 void Scanner::skip_plain() {
-  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; };
   const char* const end = text_.data() + text_.size();
   const char* next = text_.data() + at_;
-  while (next != end && is_plain(*next)) ++next;
+  while (next != end && kIsPlain[static_cast<unsigned char>(*next)]) ++next;
   at_ = static_cast<std::size_t>(next - text_.data());
 }
 
