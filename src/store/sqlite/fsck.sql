@@ -47,15 +47,20 @@ CREATE TEMP VIEW IF NOT EXISTS true_held AS
     + coalesce((SELECT sum(head_bytes + tail_bytes) FROM log_total WHERE log_total.seq = task.seq), 0) AS bytes
   FROM task;
 
+CREATE TEMP VIEW IF NOT EXISTS counted AS
+  SELECT 'all' AS scope, state, held_bytes FROM task
+  UNION ALL
+  SELECT 'owner:' || owner, state, held_bytes FROM task JOIN body USING (seq)
+  UNION ALL
+  SELECT 'queue:' || queue, state, held_bytes FROM task JOIN body USING (seq)
+  UNION ALL
+  SELECT 'line:' || queue || '|' || type, state, held_bytes FROM task JOIN body USING (seq);
+
 CREATE TEMP VIEW IF NOT EXISTS true_counts AS
-  SELECT 'all' AS scope, state, count(*) AS tasks, sum(held_bytes) AS bytes FROM task GROUP BY state
-  UNION ALL
-  SELECT 'owner:' || owner, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq) GROUP BY owner, state
-  UNION ALL
-  SELECT 'queue:' || queue, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq) GROUP BY queue, state
-  UNION ALL
-  SELECT 'line:' || queue || '|' || type, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq)
-  GROUP BY queue, type, state;
+  SELECT scope, sum(state = 0) AS blocked, sum(state = 1) AS scheduled, sum(state = 2) AS pending, sum(state = 3) AS running,
+    sum(state = 4) AS stalled, sum(state = 5) AS completed, sum(state = 6) AS failed, sum(state = 7) AS cancelled,
+    sum(iif(state >= 5, held_bytes, 0)) AS finished_bytes
+  FROM counted GROUP BY scope;
 
 CREATE TEMP VIEW IF NOT EXISTS waiting AS
   SELECT task.seq, queue || '|' || priority || '|' || owner || '|' || type || '|' || cost || '|' || gates AS name,
@@ -319,11 +324,13 @@ WHERE bytes <> held_bytes;
 UPDATE task SET held_bytes = (SELECT bytes FROM true_held WHERE true_held.seq = task.seq);
 
 -- name: find_counts
-SELECT NULL, 'the count of ' || scope || ' in state ' || state || ' is wrong' FROM (
-  SELECT scope, state FROM (SELECT scope, state, tasks, bytes FROM true_counts EXCEPT SELECT scope, state, tasks, bytes FROM counts)
+SELECT NULL, 'the counts of ' || scope || ' are wrong' FROM (
+  SELECT scope FROM (SELECT * FROM true_counts EXCEPT SELECT * FROM counts)
   UNION
-  SELECT scope, state FROM (SELECT scope, state, tasks, bytes FROM counts WHERE tasks <> 0 OR bytes <> 0
-                            EXCEPT SELECT scope, state, tasks, bytes FROM true_counts));
+  SELECT scope FROM (
+    SELECT * FROM counts
+    WHERE (blocked | scheduled | pending | running | stalled | completed | failed | cancelled | finished_bytes) <> 0
+    EXCEPT SELECT * FROM true_counts));
 -- name: repair_counts
 DELETE FROM counts;
-INSERT INTO counts (scope, state, tasks, bytes) SELECT scope, state, tasks, bytes FROM true_counts;
+INSERT INTO counts SELECT * FROM true_counts;

@@ -284,12 +284,34 @@ CREATE TABLE gate (
 
 CREATE INDEX gate_wake ON gate (wake_at, name) WHERE wake_at IS NOT NULL;
 
--- Scopes of counts are now also 'queue:NAME' and 'line:QUEUE|TYPE'.
-INSERT INTO counts (scope, state, tasks, bytes)
-  SELECT 'queue:' || queue, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq) GROUP BY queue, state
-  UNION ALL
-  SELECT 'line:' || queue || '|' || type, state, count(*), sum(held_bytes) FROM task JOIN body USING (seq)
-  GROUP BY queue, type, state;
+-- How many tasks are in each state, in one row: a step moves two of them. scope is 'all', 'owner:NAME', 'queue:NAME' or
+-- 'line:QUEUE|TYPE'.
+DROP TABLE counts;
+CREATE TABLE counts (
+  scope TEXT PRIMARY KEY,
+  blocked INTEGER NOT NULL,
+  scheduled INTEGER NOT NULL,
+  pending INTEGER NOT NULL,
+  running INTEGER NOT NULL,
+  stalled INTEGER NOT NULL,
+  completed INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  cancelled INTEGER NOT NULL,
+  finished_bytes INTEGER NOT NULL  -- that the finished ones hold
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO counts
+  SELECT scope, sum(state = 0), sum(state = 1), sum(state = 2), sum(state = 3), sum(state = 4), sum(state = 5), sum(state = 6),
+    sum(state = 7), sum(iif(state >= 5, held_bytes, 0))
+  FROM (
+    SELECT 'all' AS scope, state, held_bytes FROM task
+    UNION ALL
+    SELECT 'owner:' || owner, state, held_bytes FROM task JOIN body USING (seq)
+    UNION ALL
+    SELECT 'queue:' || queue, state, held_bytes FROM task JOIN body USING (seq)
+    UNION ALL
+    SELECT 'line:' || queue || '|' || type, state, held_bytes FROM task JOIN body USING (seq))
+  GROUP BY scope;
 
 -- Leases of runs that were ended without their worker: until when its agent may live. Rows of the past may go at any time.
 CREATE TABLE revoked_lease (

@@ -61,7 +61,11 @@ void read_seqs(Statement& query, std::vector<std::int64_t>& seqs) {
 
 // Tasks of some states are found by an index and put in order, while that is less work than to go through all.
 bool is_quick_to_sort(Connection& db, TaskState state) {
-  return is_listed(state) || db.number(kCount, "all", static_cast<int>(state)) <= kSortMax;
+  if (is_listed(state)) return true;
+  Statement query = db.prepare(kCount);
+  if (!query.bind("all").step()) return true;
+  for (int other = 0; other < static_cast<int>(state); ++other) static_cast<void>(query.integer());
+  return query.integer() <= kSortMax;
 }
 
 std::string_view list_of_state(TaskState state) {
@@ -243,7 +247,8 @@ Backlog read_backlog(Connection& db, std::span<const Serve> serves) {
     });
     if (covered) continue;
     Statement query = db.prepare(kBacklog);
-    query.bind(serve.type ? "line:" + serve.queue + "|" + *serve.type : std::string(kQueueScope) + serve.queue).step();
+    query.bind(serve.type ? "line:" + serve.queue + "|" + *serve.type : std::string(kQueueScope) + serve.queue);
+    if (!query.step()) continue;
     sum.waiting += query.integer();
     sum.running += query.integer();
     sum.blocked += query.integer();
@@ -264,10 +269,9 @@ std::vector<QueueCounts> read_queues(Connection& db) {
   Statement query = db.prepare(kQueues);
   std::vector<QueueCounts> queues;
   while (query.step()) {
-    const std::string name = query.text().substr(kQueueScope.size());
-    if (queues.empty() || queues.back().name != name) queues.push_back({.name = name});
-    const auto state = static_cast<std::size_t>(query.integer());
-    queues.back().tasks.at(state) = query.integer();
+    QueueCounts& queue = queues.emplace_back();
+    queue.name = query.text().substr(kQueueScope.size());
+    for (std::int64_t& tasks : queue.tasks) tasks = query.integer();
   }
   return queues;
 }

@@ -68,13 +68,13 @@ ORDER BY body.seq DESC LIMIT ?2;
 
 -- name: backlog
 -- Inputs: scope of counts. Result: how many are waiting for a worker or a time, running, blocked.
-SELECT coalesce(sum(tasks) FILTER (WHERE state IN (1, 2, 4)), 0), coalesce(sum(tasks) FILTER (WHERE state = 3), 0),
-  coalesce(sum(tasks) FILTER (WHERE state = 0), 0)
-FROM counts WHERE scope = ?1;
+SELECT scheduled + pending + stalled, running, blocked FROM counts WHERE scope = ?1;
 
 -- name: queues
--- Result: scope, state and number of tasks of every queue that holds some, in the order of names.
-SELECT scope, state, tasks FROM counts WHERE scope >= 'queue:' AND scope < 'queue;' AND tasks > 0 ORDER BY scope, state;
+-- Result: scope and number of tasks in each state of every queue that holds some, in the order of names.
+SELECT scope, blocked, scheduled, pending, running, stalled, completed, failed, cancelled FROM counts
+WHERE scope >= 'queue:' AND scope < 'queue;' AND (blocked | scheduled | pending | running | stalled | completed | failed | cancelled) <> 0
+ORDER BY scope;
 
 -- name: standing
 -- Inputs: task id. Result: id of its lane, where that is parked, the task's place; only of one that waits.

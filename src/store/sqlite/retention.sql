@@ -29,7 +29,8 @@ DELETE FROM log_total WHERE seq = ?1;
 
 -- name: delete_empty_counts
 -- Writes: counts. An owner whose tasks are all gone leaves nothing behind.
-DELETE FROM counts WHERE tasks = 0 AND bytes = 0;
+DELETE FROM counts
+WHERE (blocked | scheduled | pending | running | stalled | completed | failed | cancelled | finished_bytes) = 0;
 
 -- name: oldest_events
 -- Result: the oldest page of events: first and last seq, lines.

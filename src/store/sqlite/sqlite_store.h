@@ -21,10 +21,10 @@ struct SqliteOptions {
   std::string path;  // empty: in memory
   Clock* clock = &system_clock();
   Synchronous synchronous = Synchronous::kFull;
-  Millis lock_wait{8'000};                        // for the lock; below the 10 s in which a caller is answered
-  Millis busy_wait{1'000};                        // for SQLite's own locks, held by other programs
-  std::int64_t ballast_bytes = 64LL << 20;        // 0: none
-  std::int64_t log_bytes_max = 1LL << 20;         // kept of the output of one run
+  Millis lock_wait{8'000};                         // for the lock; below the 10 s in which a caller is answered
+  Millis busy_wait{1'000};                         // for SQLite's own locks, held by other programs
+  std::int64_t ballast_bytes = 64LL << 20;         // 0: none
+  std::int64_t log_bytes_max = 1LL << 20;          // kept of the output of one run
   std::int64_t checkpoint_wal_bytes = 16LL << 20;  // the write-ahead log is folded in when it has grown past this
 
   // For simulators: the VFS that SQLite uses (its default if empty) and the side files (the real ones if null; with

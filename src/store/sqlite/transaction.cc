@@ -72,11 +72,13 @@ void CountChanges::write(Connection& db) const {
     }
   }
   for (const auto& [scope, changes] : scopes) {
-    for (std::size_t state = 0; state < changes.size(); ++state) {
-      const Change& change = changes[state];
-      if (change.tasks == 0 && change.bytes == 0) continue;
-      db.run(kAddCounts, scope, static_cast<int>(state), change.tasks, change.bytes);
-    }
+    if (changes == States{}) continue;
+    Statement add = db.prepare(kAddCounts);
+    add.bind(scope);
+    for (const Change& change : changes) add.bind(change.tasks);
+    std::int64_t finished_bytes = 0;
+    for (const TaskState state : kFinishedStates) finished_bytes += changes[static_cast<std::size_t>(state)].bytes;
+    add.bind(finished_bytes).run();
   }
 }
 
@@ -170,12 +172,13 @@ CountChanges::Change Transaction::counted(const std::string& scope, std::span<co
   const CountChanges::Change committed = counts_.sum(scope, states);
   const CountChanges::Change part = part_counts_.sum(scope, states);
   CountChanges::Change sum{committed.tasks + part.tasks, committed.bytes + part.bytes};
-  for (const TaskState state : states) {
-    Statement query = db_.prepare(kCount);
-    if (!query.bind(scope, static_cast<int>(state)).step()) continue;
-    sum.tasks += query.integer();
-    sum.bytes += query.integer();
+  Statement query = db_.prepare(kCount);
+  if (!query.bind(scope).step()) return sum;
+  for (int state = 0; state < kTaskStateCount; ++state) {
+    const std::int64_t tasks = query.integer();
+    if (std::ranges::count(states, static_cast<TaskState>(state)) > 0) sum.tasks += tasks;
   }
+  sum.bytes += query.integer();
   return sum;
 }
 

@@ -20,8 +20,8 @@
 
 namespace drover::sqlite {
 
-// By how much the number of tasks in each state, and what they hold, has changed: of all, of each owner, of each queue,
-// and of each type in a queue.
+// By how much the number of tasks in each state, and what the finished ones hold, has changed: of all, of each owner,
+// of each queue, and of each type in a queue.
 class CountChanges {
  public:
   struct Change {
@@ -33,6 +33,7 @@ class CountChanges {
       bytes += other.bytes;
       return *this;
     }
+    bool operator==(const Change&) const = default;
   };
   using States = std::array<Change, kTaskStateCount>;
 
@@ -131,6 +132,7 @@ class Transaction {
     bool operator==(const Sequences&) const = default;
   };
   void begin();
+  // Its bytes are those of finished tasks, whatever the states.
   [[nodiscard]] CountChanges::Change counted(const std::string& scope, std::span<const TaskState> states);
 
   Connection& db_;

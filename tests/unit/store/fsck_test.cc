@@ -20,9 +20,10 @@ struct Damage {
 
 // Tasks 1 to 7: completed, running, blocked by 2, pending, scheduled, stalled, failed.
 const Damage kDamages[] = {
-    {"CountTooHigh", "UPDATE counts SET tasks = tasks + 1 WHERE scope = 'all' AND state = 2", "counts_wrong"},
+    {"CountTooHigh", "UPDATE counts SET pending = pending + 1 WHERE scope = 'all'", "counts_wrong"},
+    {"BytesTooHigh", "UPDATE counts SET finished_bytes = finished_bytes + 1 WHERE scope = 'all'", "counts_wrong"},
     {"CountGone", "DELETE FROM counts WHERE scope = 'owner:ann'", "counts_wrong"},
-    {"CountOfNothing", "INSERT INTO counts VALUES ('owner:nobody', 3, 4, 5)", "counts_wrong"},
+    {"CountOfNothing", "INSERT INTO counts VALUES ('owner:nobody', 0, 0, 0, 4, 0, 0, 0, 0, 0)", "counts_wrong"},
     {"HeldBytes", "UPDATE task SET held_bytes = 7 WHERE seq = 1", "held_bytes_wrong"},
     {"TagGone", "DELETE FROM tag WHERE seq = 4", "tag_index_wrong"},
     {"TagStray", "INSERT INTO tag VALUES ('stray', 1)", "tag_index_wrong"},
@@ -83,7 +84,7 @@ const Damage kDamages[] = {
      "UPDATE lane SET parked_at = 'queue:build' WHERE type = 't4'; DELETE FROM line_group WHERE line = 'build|t4';"
      "INSERT INTO line_group VALUES ('queue:build||build', 5, 'ann', 0)",
      "gate_forgotten"},
-    {"CountOfQueue", "UPDATE counts SET tasks = tasks + 1 WHERE scope = 'queue:build'", "counts_wrong"},
+    {"CountOfQueue", "UPDATE counts SET failed = failed + 1 WHERE scope = 'queue:build'", "counts_wrong"},
     {"PlaceGone", "UPDATE task SET place = 0 WHERE seq = 4", "place_missing"},
     {"PlaceTwice", "UPDATE task SET place = (SELECT place FROM task WHERE seq = 6) WHERE seq = 4", "place_twice",
      Cure::kReported},
