@@ -25,7 +25,8 @@ constexpr std::string_view kSetAside = named_sql(embedded::claim_sql, "set_aside
 constexpr std::string_view kScheduled = named_sql(embedded::claim_sql, "scheduled");
 constexpr std::string_view kUnlist = named_sql(embedded::tasks_sql, "unlist");
 constexpr std::string_view kLineState = named_sql(embedded::lanes_sql, "line_state");
-constexpr std::string_view kSetLineState = named_sql(embedded::lanes_sql, "set_line_state");
+constexpr std::string_view kUpdateLineState = named_sql(embedded::lanes_sql, "update_line_state");
+constexpr std::string_view kInsertLineState = named_sql(embedded::lanes_sql, "insert_line_state");
 constexpr std::string_view kPoolVisits = named_sql(embedded::lanes_sql, "pool_visits");
 constexpr std::string_view kAddPoolVisit = named_sql(embedded::lanes_sql, "add_pool_visit");
 
@@ -296,7 +297,8 @@ void Claim::note_served(ServedLine& line, const Lane& lane, std::int64_t count) 
 
 void Claim::write_states() {
   for (const ServedLine& line : lines_) {
-    if (line.gave) db_.run(kSetLineState, line.name, line.served, line.turn);
+    if (!line.gave) continue;
+    db_.update_or_insert(kUpdateLineState, kInsertLineState, line.name, line.served, line.turn);
   }
 }
 

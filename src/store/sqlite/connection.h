@@ -134,6 +134,12 @@ class Connection {
   void run(std::string_view sql, const Values&... values) {
     prepare(sql).bind(values...).run();
   }
+  // For a row that is nearly always there: cheaper than INSERT … ON CONFLICT, which begins with the insert.
+  template <class... Values>
+  void update_or_insert(std::string_view update, std::string_view insert, const Values&... values) {
+    run(update, values...);
+    if (changes() == 0) run(insert, values...);
+  }
   // One number from a query that returns one row.
   template <class... Values>
   [[nodiscard]] std::int64_t number(std::string_view sql, const Values&... values) {
@@ -145,6 +151,8 @@ class Connection {
   void execute_script(std::string_view script);
 
   [[nodiscard]] int changes() const { return sqlite3_changes(db_); }
+  // Of the row that was inserted last.
+  [[nodiscard]] std::int64_t last_row_id() const { return sqlite3_last_insert_rowid(db_); }
   [[nodiscard]] bool in_transaction() const { return sqlite3_get_autocommit(db_) == 0; }
   [[nodiscard]] sqlite3* handle() { return db_; }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "core/lane.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/named_sql.h"
@@ -31,9 +30,11 @@ constexpr std::string_view kOldestOfType = named_sql(embedded::lanes_sql, "oldes
 constexpr std::string_view kIsWaitedAt = named_sql(embedded::lanes_sql, "is_waited_at");
 constexpr std::string_view kNextQueue = named_sql(embedded::lanes_sql, "next_queue");
 constexpr std::string_view kVirtualTime = named_sql(embedded::lanes_sql, "virtual_time");
-constexpr std::string_view kSetVirtualTime = named_sql(embedded::lanes_sql, "set_virtual_time");
+constexpr std::string_view kUpdateVirtualTime = named_sql(embedded::lanes_sql, "update_virtual_time");
+constexpr std::string_view kInsertVirtualTime = named_sql(embedded::lanes_sql, "insert_virtual_time");
 constexpr std::string_view kClock = named_sql(embedded::lanes_sql, "clock");
 constexpr std::string_view kRaiseClock = named_sql(embedded::lanes_sql, "raise_clock");
+constexpr std::string_view kInsertClock = named_sql(embedded::lanes_sql, "insert_clock");
 constexpr std::string_view kWeight = named_sql(embedded::lanes_sql, "weight");
 
 Lane read_lane(Statement& row) {
@@ -56,6 +57,10 @@ std::int64_t virtual_time(Connection& db, const Task& like) {
   return db.number(kVirtualTime, like.queue, like.priority, like.owner);
 }
 
+void set_virtual_time(Connection& db, const Task& like, std::int64_t virtual_time) {
+  db.update_or_insert(kUpdateVirtualTime, kInsertVirtualTime, like.queue, like.priority, like.owner, virtual_time);
+}
+
 // Idling gives no credit.
 std::int64_t raise_to_clock(Connection& db, const Task& like) {
   Statement query = db.prepare(kVirtualTime);
@@ -63,7 +68,7 @@ std::int64_t raise_to_clock(Connection& db, const Task& like) {
   const std::int64_t own = known ? query.integer() : 0;
   const std::int64_t clock = db.number(kClock, like.queue, like.priority);
   if (known && own >= clock) return own;
-  db.run(kSetVirtualTime, like.queue, like.priority, like.owner, clock);
+  set_virtual_time(db, like, clock);
   return clock;
 }
 
@@ -135,16 +140,12 @@ void delete_lane(Transaction& transaction, const Lane& lane) {
 }
 
 std::int64_t make_lane(Transaction& transaction, const std::string& name, const Task& task, std::int64_t place) {
+  Connection& db = transaction.db();
+  db.run(kInsert, name, task.queue, task.priority, task.owner, task.type, task.cost, join_gates(task.gates), place);
   Lane lane;
+  lane.id = db.last_row_id();
   lane.like = task;
-  {
-    Statement insert = transaction.db().prepare(kInsert);
-    insert.bind(name, task.queue, task.priority, task.owner, task.type, task.cost, join_gates(task.gates), place);
-    CHECK(insert.step());
-    lane.id = insert.integer();
-    insert.run();
-  }
-  enter_open_lines(transaction.db(), lane);
+  enter_open_lines(db, lane);
   return lane.id;
 }
 
@@ -288,11 +289,13 @@ void Shares::give(const Lane& lane, std::int64_t tasks) {
   std::int64_t& clock = clocks_[{like.queue, like.priority}];
   clock = std::max(clock, virtual_time);
   virtual_time += tasks * kVirtualUnit / weight_of(like.owner);
-  db_.run(kSetVirtualTime, like.queue, like.priority, like.owner, virtual_time);
+  set_virtual_time(db_, like, virtual_time);
 }
 
 void Shares::write_clocks() {
-  for (const auto& [line, clock] : clocks_) db_.run(kRaiseClock, line.first, line.second, clock);
+  for (const auto& [line, clock] : clocks_) {
+    db_.update_or_insert(kRaiseClock, kInsertClock, line.first, line.second, clock);
+  }
   clocks_.clear();
 }
 

@@ -9,8 +9,8 @@ SELECT id, head FROM lane WHERE name = ?1;
 SELECT id, queue, rank, owner, type, cost, gates, head, parked_at FROM lane WHERE id = ?1;
 
 -- name: insert
--- Inputs: name, queue, rank, owner, type, cost, gates, head. Result: its id. Writes: lane.
-INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id;
+-- Inputs: name, queue, rank, owner, type, cost, gates, head. Writes: lane.
+INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
 
 -- name: set_head
 -- Inputs: id, head. Writes: lane.
@@ -93,19 +93,21 @@ SELECT queue FROM lane INDEXED BY lane_parked WHERE parked_at = ?1 AND queue > ?
 -- Inputs: queue, rank, owner. Result: the owner's virtual time.
 SELECT virtual_time FROM share WHERE queue = ?1 AND rank = ?2 AND owner = ?3;
 
--- name: set_virtual_time
--- Inputs: queue, rank, owner, virtual time. Writes: share.
-INSERT INTO share (queue, rank, owner, virtual_time) VALUES (?1, ?2, ?3, ?4)
-  ON CONFLICT (queue, rank, owner) DO UPDATE SET virtual_time = excluded.virtual_time;
+-- Inputs of both: queue, rank, owner, virtual time. Writes: share.
+-- name: update_virtual_time
+UPDATE share SET virtual_time = ?4 WHERE queue = ?1 AND rank = ?2 AND owner = ?3;
+-- name: insert_virtual_time
+INSERT INTO share (queue, rank, owner, virtual_time) VALUES (?1, ?2, ?3, ?4);
 
 -- name: clock
 -- Inputs: queue, rank. Result: the largest virtual time that was served there.
 SELECT virtual_time FROM share_clock WHERE queue = ?1 AND rank = ?2;
 
+-- Inputs of both: queue, rank, virtual time. Writes: share_clock.
 -- name: raise_clock
--- Inputs: queue, rank, virtual time. Writes: share_clock.
-INSERT INTO share_clock (queue, rank, virtual_time) VALUES (?1, ?2, ?3)
-  ON CONFLICT (queue, rank) DO UPDATE SET virtual_time = max(virtual_time, excluded.virtual_time);
+UPDATE share_clock SET virtual_time = max(virtual_time, ?3) WHERE queue = ?1 AND rank = ?2;
+-- name: insert_clock
+INSERT INTO share_clock (queue, rank, virtual_time) VALUES (?1, ?2, ?3);
 
 -- name: weight
 -- Inputs: owner. Result: its weight, or that of everybody else.
@@ -115,10 +117,11 @@ SELECT coalesce((SELECT weight FROM weight WHERE owner = ?1), (SELECT weight FRO
 -- Inputs: line. Result: tasks served, turn.
 SELECT served, turn FROM line_state WHERE line = ?1;
 
--- name: set_line_state
--- Inputs: line, tasks served, turn. Writes: line_state.
-INSERT INTO line_state (line, served, turn) VALUES (?1, ?2, ?3)
-  ON CONFLICT (line) DO UPDATE SET served = excluded.served, turn = excluded.turn;
+-- Inputs of both: line, tasks served, turn. Writes: line_state.
+-- name: update_line_state
+UPDATE line_state SET served = ?2, turn = ?3 WHERE line = ?1;
+-- name: insert_line_state
+INSERT INTO line_state (line, served, turn) VALUES (?1, ?2, ?3);
 
 -- name: pool_visits
 -- Inputs: lines. Result: visits that took something.

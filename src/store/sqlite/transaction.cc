@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kLoadSequences = named_sql(embedded::transaction_sql, "load_sequences");
 constexpr std::string_view kSaveSequences = named_sql(embedded::transaction_sql, "save_sequences");
 constexpr std::string_view kCount = named_sql(embedded::transaction_sql, "count");
-constexpr std::string_view kAddCounts = named_sql(embedded::transaction_sql, "add_counts");
+constexpr std::string_view kChangeCounts = named_sql(embedded::transaction_sql, "change_counts");
+constexpr std::string_view kInsertCounts = named_sql(embedded::transaction_sql, "insert_counts");
 constexpr std::string_view kInsertEvents = named_sql(embedded::transaction_sql, "insert_events");
 
 constexpr std::array kWaitingStates{TaskState::kBlocked, TaskState::kScheduled, TaskState::kPending,
@@ -73,12 +74,13 @@ void CountChanges::write(Connection& db) const {
   }
   for (const auto& [scope, changes] : scopes) {
     if (changes == States{}) continue;
-    Statement add = db.prepare(kAddCounts);
-    add.bind(scope);
-    for (const Change& change : changes) add.bind(change.tasks);
     std::int64_t finished_bytes = 0;
     for (const TaskState state : kFinishedStates) finished_bytes += changes[static_cast<std::size_t>(state)].bytes;
-    add.bind(finished_bytes).run();
+    std::apply(
+        [&](const auto&... change) {
+          db.update_or_insert(kChangeCounts, kInsertCounts, scope, change.tasks..., finished_bytes);
+        },
+        changes);
   }
 }
 

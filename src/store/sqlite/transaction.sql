@@ -12,11 +12,14 @@ UPDATE sequence SET task = ?1, event = ?2, place = ?3, turn = ?4, gate = ?5;
 -- Inputs: scope. Result: how many tasks of that scope are in each state, and what the finished ones hold.
 SELECT blocked, scheduled, pending, running, stalled, completed, failed, cancelled, finished_bytes FROM counts WHERE scope = ?1;
 
--- name: add_counts
--- Inputs: scope, and by how much its other columns change. Writes: counts.
-INSERT INTO counts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (scope) DO UPDATE SET
+-- Inputs of both: scope, and by how much its other columns change. Writes: counts.
+-- name: change_counts
+UPDATE counts SET
   blocked = blocked + ?2, scheduled = scheduled + ?3, pending = pending + ?4, running = running + ?5, stalled = stalled + ?6,
-  completed = completed + ?7, failed = failed + ?8, cancelled = cancelled + ?9, finished_bytes = finished_bytes + ?10;
+  completed = completed + ?7, failed = failed + ?8, cancelled = cancelled + ?9, finished_bytes = finished_bytes + ?10
+WHERE scope = ?1;
+-- name: insert_counts
+INSERT INTO counts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
 
 -- name: insert_events
 -- Inputs: seq of the last and of the first, lines. Writes: event_page.
