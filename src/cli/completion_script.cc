@@ -32,7 +32,7 @@ std::vector<std::string> names_of(const FlagSpec& flag) {
 }
 
 // In single quotes, as sh, zsh and (but for the escape inside) fish read them.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -99,7 +99,7 @@ complete -F _drover drover
 std::string bash_predicate(std::string_view name, const std::vector<std::string>& members) {
   std::string patterns;
   for (const std::string& member : members)
-    patterns += fmt::format("{}{}", patterns.empty() ? "" : " | ", quoted(member));
+    patterns += fmt::format("{}{}", patterns.empty() ? "" : " | ", shell_quoted(member));
   return fmt::format("\n{}() {{\n  case $1 in\n    {}) return 0 ;;\n  esac\n  return 1\n}}\n", name, patterns);
 }
 
@@ -118,7 +118,7 @@ std::string bash_script(const std::vector<Node>& nodes) {
   std::string cases;
   for (const Node& node : nodes) {
     commands.push_back(node.path);
-    cases += fmt::format("    {}) echo {} ;;\n", quoted(node.path), quoted(bash_words(*node.command)));
+    cases += fmt::format("    {}) echo {} ;;\n", shell_quoted(node.path), shell_quoted(bash_words(*node.command)));
     for (const FlagSpec& flag : node.command->flags) {
       if (flag.value.empty()) continue;
       const std::vector<std::string_view> choices = choices_of(flag.value);
@@ -126,7 +126,7 @@ std::string bash_script(const std::vector<Node>& nodes) {
         valued.push_back(node.path + " " + name);
         if (choices.empty() && !takes_file(flag.value)) continue;
         const std::string words = takes_file(flag.value) ? "FILE" : fmt::format("{}", fmt::join(choices, " "));
-        cases += fmt::format("    {}) echo {} ;;\n", quoted(valued.back()), quoted(words));
+        cases += fmt::format("    {}) echo {} ;;\n", shell_quoted(valued.back()), shell_quoted(words));
       }
     }
   }
@@ -165,8 +165,8 @@ std::string zsh_flag(const FlagSpec& flag) {
   const std::vector<std::string> names = names_of(flag);
   const std::string exclusion = flag.repeatable ? "*" : fmt::format("({})", fmt::join(names, " "));
   for (const std::string& name : names) {
-    lines += fmt::format(
-        " \\\n    {}", quoted(fmt::format("{}{}[{}]{}", exclusion, name, zsh_text(flag.help), zsh_value(flag.value))));
+    lines += fmt::format(" \\\n    {}", shell_quoted(fmt::format("{}{}[{}]{}", exclusion, name, zsh_text(flag.help),
+                                                                 zsh_value(flag.value))));
   }
   return lines;
 }
@@ -175,8 +175,8 @@ std::string zsh_leaf(const Node& node) {
   std::string text = fmt::format("\n{}() {{\n  _arguments -s", zsh_function_name(node.path));
   for (const FlagSpec& flag : node.command->flags) text += zsh_flag(flag);
   for (std::size_t i = 0; i < node.command->positionals.size(); ++i) {
-    text +=
-        fmt::format(" \\\n    {}", quoted(fmt::format("{}{}", i + 1, zsh_value(node.command->positionals[i].name))));
+    text += fmt::format(" \\\n    {}",
+                        shell_quoted(fmt::format("{}{}", i + 1, zsh_value(node.command->positionals[i].name))));
   }
   return text + "\n}\n";
 }
@@ -184,7 +184,7 @@ std::string zsh_leaf(const Node& node) {
 std::string zsh_branch(const Node& node) {
   std::string text = fmt::format("\n{}() {{\n  local line state\n  local -a commands=(", zsh_function_name(node.path));
   for (const CommandSpec& child : node.command->commands) {
-    text += fmt::format("\n    {}", quoted(fmt::format("{}:{}", child.name, zsh_text(child.summary))));
+    text += fmt::format("\n    {}", shell_quoted(fmt::format("{}:{}", child.name, zsh_text(child.summary))));
   }
   text += "\n  )\n  _arguments -C -s";
   for (const FlagSpec& flag : node.command->flags) text += zsh_flag(flag);

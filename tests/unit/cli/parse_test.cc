@@ -28,7 +28,7 @@ Invocation parsed(const Args& arguments) {
 }
 
 template <class Options>
-Options parsed_as(const Args& arguments) {
+Options parsed(const Args& arguments) {
   return std::get<Options>(parsed(arguments).command);
 }
 
@@ -39,47 +39,47 @@ UsageError refused(const Args& arguments) {
 }
 
 TEST(ParseTest, EnqueueTakesEveryFlag) {
-  const auto options = parsed_as<EnqueueOptions>({"enqueue",
-                                                  "review",
-                                                  "--payload",
-                                                  R"({"a":1})",
-                                                  "--prompt",
-                                                  "- look",
-                                                  "--queue",
-                                                  "eng",
-                                                  "--owner",
-                                                  "ada",
-                                                  "--priority",
-                                                  "high",
-                                                  "--delay",
-                                                  "90s",
-                                                  "--after",
-                                                  kId,
-                                                  "--after",
-                                                  kOtherId,
-                                                  "--request-id",
-                                                  "r-1",
-                                                  "--tag",
-                                                  "x",
-                                                  "--tag",
-                                                  "y",
-                                                  "--max-attempts",
-                                                  "5",
-                                                  "--retry",
-                                                  "list:1s,5s",
-                                                  "--timeout",
-                                                  "5m",
-                                                  "--idle-timeout",
-                                                  "30s",
-                                                  "--deadline",
-                                                  "2h",
-                                                  "--fallback",
-                                                  "null",
-                                                  "--on-parent-failure",
-                                                  "run",
-                                                  "--at-most-once",
-                                                  "--wait",
-                                                  "--json"});
+  const auto options = parsed<EnqueueOptions>({"enqueue",
+                                               "review",
+                                               "--payload",
+                                               R"({"a":1})",
+                                               "--prompt",
+                                               "- look",
+                                               "--queue",
+                                               "eng",
+                                               "--owner",
+                                               "ada",
+                                               "--priority",
+                                               "high",
+                                               "--delay",
+                                               "90s",
+                                               "--after",
+                                               kId,
+                                               "--after",
+                                               kOtherId,
+                                               "--request-id",
+                                               "r-1",
+                                               "--tag",
+                                               "x",
+                                               "--tag",
+                                               "y",
+                                               "--max-attempts",
+                                               "5",
+                                               "--retry",
+                                               "list:1s,5s",
+                                               "--timeout",
+                                               "5m",
+                                               "--idle-timeout",
+                                               "30s",
+                                               "--deadline",
+                                               "2h",
+                                               "--fallback",
+                                               "null",
+                                               "--on-parent-failure",
+                                               "run",
+                                               "--at-most-once",
+                                               "--wait",
+                                               "--json"});
   TaskSpec spec;
   spec.type = "review";
   spec.prompt = "- look";
@@ -104,27 +104,27 @@ TEST(ParseTest, EnqueueTakesEveryFlag) {
 
 TEST(ParseTest, ValuesKeepTheirText) {
   for (const std::string value : {R"([1,2])", R"({"a":[]})", "-5", "-", "@file", "--queue", "", "a=b", R"("x y")"}) {
-    EXPECT_EQ(parsed_as<EnqueueOptions>({"enqueue", "t", "--payload", value}).task.payload, value);
-    EXPECT_EQ(parsed_as<EnqueueOptions>({"enqueue", "t", "--payload=" + value, "--tag", "x"}).task.payload, value);
+    EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "t", "--payload", value}).task.payload, value);
+    EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "t", "--payload=" + value, "--tag", "x"}).task.payload, value);
   }
   // A repeated flag takes one value, and leaves the type alone.
-  EXPECT_EQ(parsed_as<EnqueueOptions>({"enqueue", "--tag", "x", "t"}).task.spec.type, "t");
+  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "--tag", "x", "t"}).task.spec.type, "t");
   // A type may be called like a verb.
-  EXPECT_EQ(parsed_as<EnqueueOptions>({"enqueue", "list"}).task.spec.type, "list");
+  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "list"}).task.spec.type, "list");
 }
 
 TEST(ParseTest, EnqueueTakesABatchInstead) {
-  EXPECT_EQ(parsed_as<EnqueueOptions>({"enqueue", "--batch", "-"}).batch, "-");
-  EXPECT_EQ(parsed_as<EnqueueOptions>({"enqueue", "--batch", "tasks.ndjson", "--wait"}).batch, "tasks.ndjson");
+  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "--batch", "-"}).batch, "-");
+  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "--batch", "tasks.ndjson", "--wait"}).batch, "tasks.ndjson");
 }
 
 TEST(ParseTest, EnqueueAtATime) {
-  EXPECT_EQ(parsed_as<EnqueueOptions>({"enqueue", "t", "--at", "2026-11-15T19:50:37Z"}).task.spec.run_at,
+  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "t", "--at", "2026-11-15T19:50:37Z"}).task.spec.run_at,
             must(parse_time("2026-11-15T19:50:37Z")));
 }
 
 TEST(ParseTest, Run) {
-  const auto options = parsed_as<RunOptions>({"run", "t", "--payload", "1", "--json"});
+  const auto options = parsed<RunOptions>({"run", "t", "--payload", "1", "--json"});
   EXPECT_EQ(options.task.spec.type, "t");
   EXPECT_EQ(options.task.payload, "1");
   EXPECT_EQ(options.format, Format::kJson);
@@ -132,8 +132,8 @@ TEST(ParseTest, Run) {
 
 TEST(ParseTest, List) {
   const auto options =
-      parsed_as<ListOptions>({"list", "--type", "t", "--queue", "q", "--owner", "o", "--state", "running,failed",
-                              "--tag", "x", "--parent", kId, "--limit", "7", "--cursor", "c", "-q", "--json"});
+      parsed<ListOptions>({"list", "--type", "t", "--queue", "q", "--owner", "o", "--state", "running,failed", "--tag",
+                           "x", "--parent", kId, "--limit", "7", "--cursor", "c", "-q", "--json"});
   EXPECT_EQ(options.filter.type, "t");
   EXPECT_EQ(options.filter.queue, "q");
   EXPECT_EQ(options.filter.owner, "o");
@@ -144,24 +144,24 @@ TEST(ParseTest, List) {
   EXPECT_EQ(options.cursor, "c");
   EXPECT_TRUE(options.ids_only);
   EXPECT_EQ(options.format, Format::kJson);
-  EXPECT_EQ(parsed_as<ListOptions>({"list"}).limit, kListLimitDefault);
+  EXPECT_EQ(parsed<ListOptions>({"list"}).limit, kListLimitDefault);
 }
 
 TEST(ParseTest, VerbsAboutOneTask) {
-  EXPECT_EQ(parsed_as<ShowOptions>({"show", kId, "--runs"}), (ShowOptions{id(), true, Format::kAuto}));
-  EXPECT_EQ(parsed_as<WaitOptions>({"wait", kId, "--timeout", "500ms", "--json"}),
+  EXPECT_EQ(parsed<ShowOptions>({"show", kId, "--runs"}), (ShowOptions{id(), true, Format::kAuto}));
+  EXPECT_EQ(parsed<WaitOptions>({"wait", kId, "--timeout", "500ms", "--json"}),
             (WaitOptions{id(), Millis{500}, Format::kJson}));
-  EXPECT_EQ(parsed_as<WaitOptions>({"wait", kId, "--timeout", "0s"}), (WaitOptions{id(), Millis{0}, Format::kAuto}));
-  EXPECT_EQ(parsed_as<LogsOptions>({"logs", "-f", kId, "--run", "2"}), (LogsOptions{id(), 2, true, Format::kAuto}));
-  EXPECT_EQ(parsed_as<CancelOptions>({"cancel", kId, "--reason", "wrong branch"}),
+  EXPECT_EQ(parsed<WaitOptions>({"wait", kId, "--timeout", "0s"}), (WaitOptions{id(), Millis{0}, Format::kAuto}));
+  EXPECT_EQ(parsed<LogsOptions>({"logs", "-f", kId, "--run", "2"}), (LogsOptions{id(), 2, true, Format::kAuto}));
+  EXPECT_EQ(parsed<CancelOptions>({"cancel", kId, "--reason", "wrong branch"}),
             (CancelOptions{id(), "wrong branch", Format::kAuto}));
-  EXPECT_EQ(parsed_as<RetryOptions>({"retry", kId}), (RetryOptions{id(), Format::kAuto}));
+  EXPECT_EQ(parsed<RetryOptions>({"retry", kId}), (RetryOptions{id(), Format::kAuto}));
 }
 
 TEST(ParseTest, Events) {
-  EXPECT_EQ(parsed_as<EventsOptions>({"events", "-f", "--after", "0", "--limit", "3", "--json"}),
+  EXPECT_EQ(parsed<EventsOptions>({"events", "-f", "--after", "0", "--limit", "3", "--json"}),
             (EventsOptions{0, 3, true, Format::kJson}));
-  EXPECT_EQ(parsed_as<EventsOptions>({"events"}), EventsOptions{});
+  EXPECT_EQ(parsed<EventsOptions>({"events"}), EventsOptions{});
 }
 
 TEST(ParseTest, Work) {
@@ -172,37 +172,36 @@ TEST(ParseTest, Work) {
   expected.lease = Millis{3'000};
   expected.heartbeat = Millis{500};
   expected.argv = {"sh", "-c", "echo --json"};
-  EXPECT_EQ(parsed_as<WorkOptions>({"work", "--type", "a", "b", "--concurrency", "4", "--until-empty", "--lease", "3s",
-                                    "--", "sh", "-c", "echo --json"}),
+  EXPECT_EQ(parsed<WorkOptions>({"work", "--type", "a", "b", "--concurrency", "4", "--until-empty", "--lease", "3s",
+                                 "--", "sh", "-c", "echo --json"}),
             expected);
-  EXPECT_EQ(parsed_as<WorkOptions>({"work", "--type", "a", "--type", "b", "--concurrency", "4", "--until-empty",
-                                    "--lease", "3s", "--heartbeat", "500ms", "--", "sh", "-c", "echo --json"}),
+  EXPECT_EQ(parsed<WorkOptions>({"work", "--type", "a", "--type", "b", "--concurrency", "4", "--until-empty", "--lease",
+                                 "3s", "--heartbeat", "500ms", "--", "sh", "-c", "echo --json"}),
             expected);
-  EXPECT_EQ(parsed_as<WorkOptions>({"work", "--queue", "q"}).heartbeat, Millis{5'000});
+  EXPECT_EQ(parsed<WorkOptions>({"work", "--queue", "q"}).heartbeat, Millis{5'000});
 }
 
 TEST(ParseTest, OtherVerbs) {
-  EXPECT_EQ(parsed_as<UpOptions>({"up"}), UpOptions{});
-  EXPECT_EQ(parsed_as<ProgressOptions>({"progress", "40", "half way"}), (ProgressOptions{40, "half way"}));
-  EXPECT_EQ(parsed_as<FsckOptions>({"fsck", "--repair"}), (FsckOptions{FsckMode::kRepair, Format::kAuto}));
-  EXPECT_EQ(parsed_as<ConfigApplyOptions>({"config", "apply", "f.yaml"}),
-            (ConfigApplyOptions{"f.yaml", Format::kAuto}));
-  EXPECT_EQ(parsed_as<ConfigShowOptions>({"config", "show", "--json"}), (ConfigShowOptions{Format::kJson}));
-  EXPECT_EQ(parsed_as<TrustOptions>({"trust"}), (TrustOptions{"drover.yaml", Format::kAuto}));
-  EXPECT_EQ(parsed_as<TrustOptions>({"trust", "x.yaml"}), (TrustOptions{"x.yaml", Format::kAuto}));
-  EXPECT_EQ(parsed_as<WorkerListOptions>({"worker", "list"}), WorkerListOptions{});
-  EXPECT_EQ(parsed_as<CompletionOptions>({"completion", "fish"}), (CompletionOptions{Shell::kFish}));
-  EXPECT_EQ(parsed_as<VersionOptions>({"--version"}), VersionOptions{});
+  EXPECT_EQ(parsed<UpOptions>({"up"}), UpOptions{});
+  EXPECT_EQ(parsed<ProgressOptions>({"progress", "40", "half way"}), (ProgressOptions{40, "half way"}));
+  EXPECT_EQ(parsed<FsckOptions>({"fsck", "--repair"}), (FsckOptions{FsckMode::kRepair, Format::kAuto}));
+  EXPECT_EQ(parsed<ConfigApplyOptions>({"config", "apply", "f.yaml"}), (ConfigApplyOptions{"f.yaml", Format::kAuto}));
+  EXPECT_EQ(parsed<ConfigShowOptions>({"config", "show", "--json"}), (ConfigShowOptions{Format::kJson}));
+  EXPECT_EQ(parsed<TrustOptions>({"trust"}), (TrustOptions{"drover.yaml", Format::kAuto}));
+  EXPECT_EQ(parsed<TrustOptions>({"trust", "x.yaml"}), (TrustOptions{"x.yaml", Format::kAuto}));
+  EXPECT_EQ(parsed<WorkerListOptions>({"worker", "list"}), WorkerListOptions{});
+  EXPECT_EQ(parsed<CompletionOptions>({"completion", "fish"}), (CompletionOptions{Shell::kFish}));
+  EXPECT_EQ(parsed<VersionOptions>({"--version"}), VersionOptions{});
 }
 
 TEST(ParseTest, Help) {
-  EXPECT_EQ(parsed_as<HelpOptions>({}), HelpOptions{});
-  EXPECT_EQ(parsed_as<HelpOptions>({"--help"}), HelpOptions{});
-  EXPECT_EQ(parsed_as<HelpOptions>({"help"}), HelpOptions{});
-  EXPECT_EQ(parsed_as<HelpOptions>({"help", "config", "apply"}), (HelpOptions{{"config", "apply"}}));
-  EXPECT_EQ(parsed_as<HelpOptions>({"config", "apply", "-h"}), (HelpOptions{{"config", "apply"}}));
+  EXPECT_EQ(parsed<HelpOptions>({}), HelpOptions{});
+  EXPECT_EQ(parsed<HelpOptions>({"--help"}), HelpOptions{});
+  EXPECT_EQ(parsed<HelpOptions>({"help"}), HelpOptions{});
+  EXPECT_EQ(parsed<HelpOptions>({"help", "config", "apply"}), (HelpOptions{{"config", "apply"}}));
+  EXPECT_EQ(parsed<HelpOptions>({"config", "apply", "-h"}), (HelpOptions{{"config", "apply"}}));
   // Help is given although what is required is missing.
-  EXPECT_EQ(parsed_as<HelpOptions>({"show", "--help"}), (HelpOptions{{"show"}}));
+  EXPECT_EQ(parsed<HelpOptions>({"show", "--help"}), (HelpOptions{{"show"}}));
 }
 
 TEST(ParseTest, CommonOptionsStandBeforeOrAfterTheVerb) {

@@ -6,7 +6,7 @@
 namespace drover {
 namespace {
 
-Policy must_parse(std::string_view text) {
+Policy policy_of(std::string_view text) {
   auto document = parse_document(text, "drover.yaml");
   if (!document) {
     ADD_FAILURE() << to_string(document.error());
@@ -15,7 +15,7 @@ Policy must_parse(std::string_view text) {
   return document->policy;
 }
 
-std::string refusal(std::string_view text) {
+std::string refusal_of(std::string_view text) {
   const auto document = parse_document(text, "drover.yaml");
   if (document) {
     ADD_FAILURE() << "accepted: " << text;
@@ -44,7 +44,7 @@ gates: {"provider:anthropic": {permits: 8}, "lock:deploy": {permits: 2}, all: {p
 )";
 
 TEST(GateSections, ReadsThemAll) {
-  const Policy policy = must_parse(kExample);
+  const Policy policy = policy_of(kExample);
   const TypePolicy& eng = policy.type("eng-backend");
   EXPECT_EQ(eng.provider, "anthropic");
   EXPECT_EQ(eng.breaker, (BreakerPolicy{.failures = 4, .window = Millis{30'000}, .open = Millis{120'000}}));
@@ -69,32 +69,35 @@ TEST(GateSections, ReadsThemAll) {
 }
 
 TEST(GateSections, ComplaintsNameLineAndPath) {
-  EXPECT_EQ(refusal("queues:\n  eng: {permit: 1}\n"),
+  EXPECT_EQ(refusal_of("queues:\n  eng: {permit: 1}\n"),
             R"(drover.yaml:2: queues.eng.permit: unknown field "permit" (did you mean "permits"?))");
-  EXPECT_EQ(refusal("queues: {eng: {permits: -1}}"),
+  EXPECT_EQ(refusal_of("queues: {eng: {permits: -1}}"),
             "drover.yaml:1: queues.eng.permits: expected a whole number from 0 to 1000000, not -1");
-  EXPECT_EQ(refusal("queues: {'a b': {}}").find("drover.yaml:1: queues.a b: "), 0U);
-  EXPECT_EQ(refusal("queues: {eng: {rate: fast}}").find("drover.yaml:1: queues.eng.rate: a rate is written like"), 0U);
-  EXPECT_EQ(refusal("queues: {eng: {burst: 5}}"), "drover.yaml:1: queues.eng: burst is set, but no rate");
-  EXPECT_EQ(refusal("queues: {eng: {rate: 1/31d, burst: 1000000}}").find("drover.yaml:1: queues.eng: a burst of"), 0U);
-  EXPECT_EQ(refusal("queues: {eng: {reserve: {slots: 0}}}").find("drover.yaml:1: queues.eng.reserve.slots: "), 0U);
-  EXPECT_EQ(refusal("queues: {eng: {reserve: {priority: 12}}}").find("drover.yaml:1: queues.eng.reserve.priority: "),
+  EXPECT_EQ(refusal_of("queues: {'a b': {}}").find("drover.yaml:1: queues.a b: "), 0U);
+  EXPECT_EQ(refusal_of("queues: {eng: {rate: fast}}").find("drover.yaml:1: queues.eng.rate: a rate is written like"),
             0U);
-  EXPECT_EQ(refusal("owners:\n  default:\n    weight: 0\n").find("drover.yaml:3: owners.default.weight: "), 0U);
-  EXPECT_EQ(refusal("owners: {'a b': {}}").find("drover.yaml:1: owners.a b: "), 0U);
-  EXPECT_EQ(refusal("owners: {team: {burst: 2}}"), "drover.yaml:1: owners.team: burst is set, but no rate");
-  EXPECT_EQ(refusal("gates: {'queue:eng': {permits: 1}}"),
+  EXPECT_EQ(refusal_of("queues: {eng: {burst: 5}}"), "drover.yaml:1: queues.eng: burst is set, but no rate");
+  EXPECT_EQ(refusal_of("queues: {eng: {rate: 1/31d, burst: 1000000}}").find("drover.yaml:1: queues.eng: a burst of"),
+            0U);
+  EXPECT_EQ(refusal_of("queues: {eng: {reserve: {slots: 0}}}").find("drover.yaml:1: queues.eng.reserve.slots: "), 0U);
+  EXPECT_EQ(refusal_of("queues: {eng: {reserve: {priority: 12}}}").find("drover.yaml:1: queues.eng.reserve.priority: "),
+            0U);
+  EXPECT_EQ(refusal_of("owners:\n  default:\n    weight: 0\n").find("drover.yaml:3: owners.default.weight: "), 0U);
+  EXPECT_EQ(refusal_of("owners: {'a b': {}}").find("drover.yaml:1: owners.a b: "), 0U);
+  EXPECT_EQ(refusal_of("owners: {team: {burst: 2}}"), "drover.yaml:1: owners.team: burst is set, but no rate");
+  EXPECT_EQ(refusal_of("gates: {'queue:eng': {permits: 1}}"),
             "drover.yaml:1: gates.queue:eng: stands under queues, not under gates");
-  EXPECT_EQ(refusal("gates: {'owner:o': {permits: 1}}"),
+  EXPECT_EQ(refusal_of("gates: {'owner:o': {permits: 1}}"),
             "drover.yaml:1: gates.owner:o: stands under owners, not under gates");
-  EXPECT_EQ(refusal("gates: {'tag:x': {permits: 1}}").find(R"(drover.yaml:1: gates.tag:x: "tag:x" is no gate)"), 0U);
-  EXPECT_EQ(refusal("gates: {all: {weight: 1}}").find("drover.yaml:1: gates.all.weight: unknown field"), 0U);
-  EXPECT_EQ(refusal("gates: {all: {burst: 1}}"), "drover.yaml:1: gates.all: burst is set, but no rate");
-  EXPECT_EQ(refusal("types: {t: {breaker: on}}"),
+  EXPECT_EQ(refusal_of("gates: {'tag:x': {permits: 1}}").find(R"(drover.yaml:1: gates.tag:x: "tag:x" is no gate)"), 0U);
+  EXPECT_EQ(refusal_of("gates: {all: {weight: 1}}").find("drover.yaml:1: gates.all.weight: unknown field"), 0U);
+  EXPECT_EQ(refusal_of("gates: {all: {burst: 1}}"), "drover.yaml:1: gates.all: burst is set, but no rate");
+  EXPECT_EQ(refusal_of("types: {t: {breaker: on}}"),
             "drover.yaml:1: types.t.breaker: expected off, or a mapping with failures, window and open");
-  EXPECT_EQ(refusal("types: {t: {breaker: {failures: 0}}}").find("drover.yaml:1: types.t.breaker.failures: "), 0U);
+  EXPECT_EQ(refusal_of("types: {t: {breaker: {failures: 0}}}").find("drover.yaml:1: types.t.breaker.failures: "), 0U);
   EXPECT_EQ(
-      refusal("types: {t: {errors: {stalled: {close_gate: true}}}}").find("drover.yaml:1: types.t.errors.stalled"), 0U);
+      refusal_of("types: {t: {errors: {stalled: {close_gate: true}}}}").find("drover.yaml:1: types.t.errors.stalled"),
+      0U);
 }
 
 // ---- what it does to gates
@@ -108,7 +111,7 @@ GateRecord find(const std::vector<GateRecord>& gates, std::string_view name) {
 }
 
 TEST(PolicyGates, EveryGateThatTheDocumentLimits) {
-  const auto gates = policy_gates(must_parse(kExample));
+  const auto gates = policy_gates(policy_of(kExample));
   std::vector<std::string> names;
   for (const GateRecord& gate : gates) names.push_back(gate.name);
   EXPECT_EQ(names, (std::vector<std::string>{"all", "lock:deploy", "owner:*", "owner:team-a", "owner:team-b",
@@ -126,7 +129,7 @@ GateRecord obeying(GateRecord gate, const Policy& policy) {
 }
 
 TEST(PolicyGates, AGateThatTheDocumentDropsIsFree) {
-  const Policy policy = must_parse(kExample);
+  const Policy policy = policy_of(kExample);
   const GateRecord limited = obeying({.name = "queue:eng"}, policy);
   EXPECT_EQ(limits_of(limited).permits, 10);
   EXPECT_TRUE(is_default(obeying(limited, Policy{})));
@@ -135,7 +138,7 @@ TEST(PolicyGates, AGateThatTheDocumentDropsIsFree) {
 TEST(PolicyGates, HoldsOfOthersStay) {
   GateRecord gate{.name = "queue:eng"};
   set_hold(gate, Hold{.source = HoldSource::kOperator, .closed_until = kUntilOpened});
-  gate = obeying(gate, must_parse(kExample));
+  gate = obeying(gate, policy_of(kExample));
   EXPECT_EQ(gate.holds.size(), 2U);
   gate = obeying(gate, Policy{});
   EXPECT_EQ(gate.holds.size(), 1U);
@@ -143,14 +146,14 @@ TEST(PolicyGates, HoldsOfOthersStay) {
 }
 
 TEST(PolicyGates, AHoldThatSaysTheSameKeepsItsTime) {
-  const Policy policy = must_parse(kExample);
+  const Policy policy = policy_of(kExample);
   GateRecord gate = obeying({.name = "queue:eng"}, policy);
   obey_policy(gate, policy, kNow + Millis{5});
   EXPECT_EQ(gate.holds.front().since, kNow);
 }
 
 TEST(PolicyGates, AnOwnerThatIsHeldBackObeysTheOthersLimitToo) {
-  const Policy policy = must_parse("owners: {default: {permits: 4}}");
+  const Policy policy = policy_of("owners: {default: {permits: 4}}");
   EXPECT_TRUE(is_default(obeying({.name = "owner:bob"}, policy))) << "owner:* is enough";
   GateRecord gate{.name = "owner:bob"};
   set_hold(gate, Hold{.source = HoldSource::kOperator, .permits = 9});

@@ -77,7 +77,7 @@ class Pipe {
   int ends_[2]{};
 };
 
-std::unique_ptr<Store> open_at(const std::string& path, Millis lock_wait = Millis(8'000)) {
+std::unique_ptr<Store> open_file_at(const std::string& path, Millis lock_wait = Millis(8'000)) {
   SqliteOptions options;
   options.path = path;
   options.ballast_bytes = kNoBallast;
@@ -111,15 +111,15 @@ class Processes : public ::testing::Test {
 };
 
 TEST_F(Processes, OneFrozenInsideTheLockMakesTheOthersAnswerUnavailable) {
-  open_at(path_).reset();
+  open_file_at(path_).reset();
   Child frozen([&] {
-    const auto store = open_at(path_);
+    const auto store = open_file_at(path_);
     die_at("enqueue.before_commit", SIGSTOP);
     EXPECT_EQ(must(add(*store, 1)), std::vector{Applied::kDone});
   });
   ASSERT_TRUE(frozen.waits_stopped());
 
-  const auto store = open_at(path_, Millis(300));
+  const auto store = open_file_at(path_, Millis(300));
   const auto start = steady_clock::now();
   EXPECT_EQ(code_of(add(*store, 2)), ErrorCode::kStoreUnavailable);
   const auto waited = steady_clock::now() - start;
@@ -135,10 +135,10 @@ TEST_F(Processes, OneFrozenInsideTheLockMakesTheOthersAnswerUnavailable) {
 }
 
 TEST_F(Processes, OneKilledInsideTheLockHoldsNobodyUp) {
-  const auto store = open_at(path_, Millis(1'000));
+  const auto store = open_file_at(path_, Millis(1'000));
   for (const char* step : {"enqueue.begin", "enqueue.before_commit"}) {
     Child killed([&] {
-      const auto own = open_at(path_);
+      const auto own = open_file_at(path_);
       die_at(step, SIGKILL);
       static_cast<void>(add(*own, 1));
     });
@@ -152,24 +152,24 @@ TEST_F(Processes, OneKilledInsideTheLockHoldsNobodyUp) {
 
 TEST_F(Processes, WhatOneCommittedBeforeItWasKilledIsThere) {
   Child killed([&] {
-    const auto own = open_at(path_);
+    const auto own = open_file_at(path_);
     die_at("enqueue.after_commit", SIGKILL);
     static_cast<void>(add(*own, 1));
   });
   EXPECT_EQ(killed.end(), -SIGKILL);
-  const auto store = open_at(path_);
+  const auto store = open_file_at(path_);
   EXPECT_TRUE(exists(*store, 1));
   EXPECT_EQ(codes_of(must(store->fsck(FsckMode::kCheck))), std::vector<std::string>());
 }
 
 TEST_F(Processes, ManyWriteAtOnceAndNothingIsLost) {
   constexpr int kEach = 100;
-  const auto store = open_at(path_);
+  const auto store = open_file_at(path_);
   {
     std::vector<std::unique_ptr<Child>> children;
     for (int c = 0; c < 4; ++c) {
       children.push_back(std::make_unique<Child>([&, c] {
-        const auto own = open_at(path_);
+        const auto own = open_file_at(path_);
         for (int i = 0; i < kEach; ++i) EXPECT_EQ(must(add(*own, c * kEach + i)), std::vector{Applied::kDone});
       }));
     }
@@ -185,16 +185,16 @@ TEST_F(Processes, ManyMakeTheSameStoreAtOnce) {
   std::vector<std::unique_ptr<Child>> children;
   for (int c = 0; c < 6; ++c) {
     children.push_back(std::make_unique<Child>([&, c] {
-      const auto own = open_at(path_);
+      const auto own = open_file_at(path_);
       EXPECT_EQ(must(add(*own, c)), std::vector{Applied::kDone});
     }));
   }
   for (const auto& child : children) EXPECT_EQ(child->end(), 0);
-  EXPECT_EQ(must(open_at(path_)->last_event_seq()), 6);
+  EXPECT_EQ(must(open_file_at(path_)->last_event_seq()), 6);
 }
 
 TEST_F(Processes, AnotherProgramThatHoldsTheDatabaseIsWaitedForWithinBounds) {
-  const auto store = open_at(path_);
+  const auto store = open_file_at(path_);
   ASSERT_TRUE(add(*store, 1).has_value());
   RawDatabase other(path_);
   other.run("BEGIN IMMEDIATE");
@@ -217,16 +217,16 @@ bool changed(Store& store, std::uint64_t seen, Millis bound) {
 
 TEST_F(Processes, TheBellWakesTheOthersLongBeforeTheyWouldLook) {
   constexpr int kRounds = 15;
-  open_at(path_).reset();
+  open_file_at(path_).reset();
   Pipe go;
   Child ringer([&] {
-    const auto own = open_at(path_);
+    const auto own = open_file_at(path_);
     for (int i = 0; i < kRounds; ++i) {
       go.hear();
       EXPECT_EQ(must(add(*own, i)), std::vector{Applied::kDone});
     }
   });
-  const auto store = open_at(path_);
+  const auto store = open_file_at(path_);
   std::vector<steady_clock::duration> waits;
   for (int i = 0; i < kRounds; ++i) {
     const std::uint64_t seen = store->changes();
@@ -242,8 +242,8 @@ TEST_F(Processes, TheBellWakesTheOthersLongBeforeTheyWouldLook) {
 }
 
 TEST_F(Processes, WithoutABellTheSlowPollNotices) {
-  const auto writer = open_at(path_);
-  const auto store = open_at(path_);
+  const auto writer = open_file_at(path_);
+  const auto store = open_file_at(path_);
   const std::uint64_t before = store->changes();
   store->wait_for_change(before, Millis(1));  // starts the watcher
   std::filesystem::remove(path_ + "-bell");
@@ -254,7 +254,7 @@ TEST_F(Processes, WithoutABellTheSlowPollNotices) {
 
 TEST_F(Processes, ACommitOfItsOwnWakesTheProcessToo) {
   for (const std::string& path : {path_, std::string()}) {
-    const auto store = open_at(path);
+    const auto store = open_file_at(path);
     const std::uint64_t seen = store->changes();
     ASSERT_TRUE(add(*store, 1).has_value());
     EXPECT_NE(store->changes(), seen);

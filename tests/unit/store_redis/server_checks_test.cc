@@ -15,11 +15,11 @@ using test::code_of;
 using test::must;
 using test::RedisServer;
 
-constexpr Millis kLong{10'000};
+constexpr Millis kLongEnough{10'000};
 
 Result<ServerReport> check(const Address& address) {
-  const auto connection = must(Connection::open(address, Patience::of(kLong)));
-  return check_server(*connection, Patience::of(kLong));
+  const auto connection = must(Connection::open(address, Patience::of(kLongEnough)));
+  return check_server(*connection, Patience::of(kLongEnough));
 }
 
 Durability durability(const RedisServer& server) {

@@ -11,9 +11,9 @@ namespace {
 
 using Calls = std::vector<std::string>;
 
-constexpr Millis kLease{30'000};
+constexpr Millis kKeptLease{30'000};
 constexpr Millis kHeartbeat{5'000};
-const Error kOutage{ErrorCode::kStoreUnavailable, "gone", "test"};
+const Error kStoreOutage{ErrorCode::kStoreUnavailable, "gone", "test"};
 
 class LeaseKeeperTest : public testing::Test {
  protected:
@@ -30,7 +30,7 @@ class LeaseKeeperTest : public testing::Test {
   FakeQueue queue;
   FakeRuns runs;
   LeaseKeeper keeper{
-      queue, runs, {.worker = {.id = "host:1:uuid", .capacity = 2}, .lease = kLease, .heartbeat = kHeartbeat}};
+      queue, runs, {.worker = {.id = "host:1:uuid", .capacity = 2}, .lease = kKeptLease, .heartbeat = kHeartbeat}};
   ClaimedTask a = numbered_task(1);
   ClaimedTask b = numbered_task(2);
 };
@@ -45,7 +45,7 @@ TEST_F(LeaseKeeperTest, TheFirstBeatRegisters) {
 }
 
 TEST_F(LeaseKeeperTest, AFailedRegistrationIsTriedAgainWithinASecond) {
-  queue.outage = kOutage;
+  queue.outage = kStoreOutage;
   const Millis wait = settle_down();
   EXPECT_FALSE(keeper.registered());
   EXPECT_EQ(wait, Millis{1'000});
@@ -56,7 +56,7 @@ TEST_F(LeaseKeeperTest, AFailedRegistrationIsTriedAgainWithinASecond) {
 }
 
 TEST_F(LeaseKeeperTest, RegisterNowTellsWhetherTheStoreTakesTheWorker) {
-  queue.outage = kOutage;
+  queue.outage = kStoreOutage;
   EXPECT_EQ(code_of(keeper.register_now(now)), ErrorCode::kStoreUnavailable);
   queue.outage.reset();
   EXPECT_TRUE(keeper.register_now(now));
@@ -72,21 +72,21 @@ TEST_F(LeaseKeeperTest, BeatsAlsoWhenItHoldsNothing) {
 
 TEST_F(LeaseKeeperTest, RenewsAllInOneCallAndCountsFromBeforeIt) {
   settle_down();
-  keeper.hold(a.lease, now + kLease);
-  keeper.hold(b.lease, now + kLease);
+  keeper.hold(a.lease, now + kKeptLease);
+  keeper.hold(b.lease, now + kKeptLease);
   now = now + kHeartbeat;
   settle_down();
   ASSERT_EQ(queue.renewals.size(), 1U);
   EXPECT_EQ(queue.renewals[0].leases, (std::vector{a.lease, b.lease}));
-  EXPECT_EQ(queue.renewals[0].lease, kLease);
-  EXPECT_EQ(runs.renewed, (std::vector<FakeRuns::Renewal>{{a.lease, now + kLease}, {b.lease, now + kLease}}));
+  EXPECT_EQ(queue.renewals[0].lease, kKeptLease);
+  EXPECT_EQ(runs.renewed, (std::vector<FakeRuns::Renewal>{{a.lease, now + kKeptLease}, {b.lease, now + kKeptLease}}));
   EXPECT_TRUE(runs.stopped.empty());
 }
 
 TEST_F(LeaseKeeperTest, WhatIsLetGoIsNotRenewed) {
   settle_down();
-  keeper.hold(a.lease, now + kLease);
-  keeper.hold(b.lease, now + kLease);
+  keeper.hold(a.lease, now + kKeptLease);
+  keeper.hold(b.lease, now + kKeptLease);
   keeper.let_go(a.lease);
   now = now + kHeartbeat;
   settle_down();
@@ -95,7 +95,7 @@ TEST_F(LeaseKeeperTest, WhatIsLetGoIsNotRenewed) {
 
 TEST_F(LeaseKeeperTest, ACancelRequestIsToldOnceAndTheLeaseIsKept) {
   settle_down();
-  keeper.hold(a.lease, now + kLease);
+  keeper.hold(a.lease, now + kKeptLease);
   queue.lease_states[a.lease.id.to_string()] = LeaseState::kCancelRequested;
   for (int beat = 0; beat < 3; ++beat) {
     now = now + kHeartbeat;
@@ -108,7 +108,7 @@ TEST_F(LeaseKeeperTest, ACancelRequestIsToldOnceAndTheLeaseIsKept) {
 
 TEST_F(LeaseKeeperTest, ALostLeaseStopsItsRunAndIsForgotten) {
   settle_down();
-  keeper.hold(a.lease, now + kLease);
+  keeper.hold(a.lease, now + kKeptLease);
   queue.lease_states[a.lease.id.to_string()] = LeaseState::kLost;
   now = now + kHeartbeat;
   settle_down();
@@ -121,10 +121,10 @@ TEST_F(LeaseKeeperTest, ALostLeaseStopsItsRunAndIsForgotten) {
 
 TEST_F(LeaseKeeperTest, FencesWhenAThirdOfTheLeaseIsLeft) {
   settle_down();
-  const MonoTime expires_at = now + kLease;
+  const MonoTime expires_at = now + kKeptLease;
   keeper.hold(a.lease, expires_at);
-  queue.outage = kOutage;
-  const MonoTime fence_at{expires_at.since_origin - kLease / 3};
+  queue.outage = kStoreOutage;
+  const MonoTime fence_at{expires_at.since_origin - kKeptLease / 3};
   while (now < fence_at) {
     EXPECT_TRUE(runs.stopped.empty()) << "too early, by " << (fence_at - now).count() << " ms";
     const Millis wait = settle_down();
@@ -141,8 +141,8 @@ TEST_F(LeaseKeeperTest, FencesWhenAThirdOfTheLeaseIsLeft) {
 
 TEST_F(LeaseKeeperTest, FencesBeforeItAsksTheStoreWhenItWasFrozen) {
   settle_down();
-  keeper.hold(a.lease, now + kLease);
-  now = now + kLease + kLease;
+  keeper.hold(a.lease, now + kKeptLease);
+  now = now + kKeptLease + kKeptLease;
   queue.calls.clear();
   EXPECT_EQ(keeper.step(now), Millis{0});
   EXPECT_EQ(runs.stopped, (std::vector<FakeRuns::Stopped>{{a.lease, StopReason::kLeaseLost}}));
@@ -150,8 +150,8 @@ TEST_F(LeaseKeeperTest, FencesBeforeItAsksTheStoreWhenItWasFrozen) {
 
 TEST_F(LeaseKeeperTest, AStoreThatComesBackInTimeCostsNothing) {
   settle_down();
-  keeper.hold(a.lease, now + kLease);
-  queue.outage = kOutage;
+  keeper.hold(a.lease, now + kKeptLease);
+  queue.outage = kStoreOutage;
   now = now + kHeartbeat;
   settle_down();
   now = now + kHeartbeat;
@@ -160,12 +160,12 @@ TEST_F(LeaseKeeperTest, AStoreThatComesBackInTimeCostsNothing) {
   now = now + Millis{1'000};
   settle_down();
   EXPECT_TRUE(runs.stopped.empty());
-  EXPECT_EQ(runs.renewed, (std::vector<FakeRuns::Renewal>{{a.lease, now + kLease}}));
+  EXPECT_EQ(runs.renewed, (std::vector<FakeRuns::Renewal>{{a.lease, now + kKeptLease}}));
 }
 
 TEST_F(LeaseKeeperTest, RegistersAgainAfterFailedBeatsOrALongSilence) {
   settle_down();
-  queue.outage = kOutage;
+  queue.outage = kStoreOutage;
   now = now + kHeartbeat;
   settle_down();
   queue.outage.reset();
@@ -201,7 +201,7 @@ TEST_F(LeaseKeeperTest, AfterUnregisteringItIsSilent) {
 
 TEST_F(LeaseKeeperTest, ACancelDoesNotWaitForTheHeartbeat) {
   settle_down();
-  keeper.hold(a.lease, now + kLease);
+  keeper.hold(a.lease, now + kKeptLease);
   queue.lease_states[a.lease.id.to_string()] = LeaseState::kCancelRequested;
   queue.tell(7, "task.cancel_requested", a.task.id);
   now = now + Millis{300};
@@ -212,7 +212,7 @@ TEST_F(LeaseKeeperTest, ACancelDoesNotWaitForTheHeartbeat) {
 
 TEST_F(LeaseKeeperTest, NewsOfOthersAndOfOurOwnDoingCauseNoBeat) {
   settle_down();
-  keeper.hold(a.lease, now + kLease);
+  keeper.hold(a.lease, now + kKeptLease);
   queue.tell(1, "task.claimed", a.task.id);
   queue.tell(2, "task.progressed", a.task.id);
   queue.tell(3, "task.cancel_requested", b.task.id);
@@ -239,7 +239,7 @@ TEST_F(LeaseKeeperTest, WithNothingHeldNoNewsAreRead) {
 
 TEST_F(LeaseKeeperTest, TooMuchNewsIsSkippedWithABeat) {
   settle_down();
-  keeper.hold(a.lease, now + kLease);
+  keeper.hold(a.lease, now + kKeptLease);
   for (int seq = 1; seq <= 2000; ++seq) queue.tell(seq, "task.enqueued", b.task.id);
   EXPECT_EQ(keeper.look_for_requests(now), Millis{0});
   queue.calls.clear();
