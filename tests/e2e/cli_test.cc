@@ -6,7 +6,7 @@
 namespace drover::e2e {
 namespace {
 
-constexpr const char* kNobody = "01920f5e-7a3c-7def-8123-456789abcdef";
+constexpr const char* kNoSuchTask = "01920f5e-7a3c-7def-8123-456789abcdef";
 
 class CliTest : public E2eTest {
  protected:
@@ -211,7 +211,7 @@ TEST_F(CliTest, PipedTablesAreTabSeparated) {
 TEST_F(CliTest, UnknownTasksAreNotFound) {
   sandbox.enqueue({"greet"});
   for (const Arguments& verb : std::vector<Arguments>{
-           {"show", kNobody}, {"wait", kNobody}, {"logs", kNobody}, {"cancel", kNobody}, {"retry", kNobody}}) {
+           {"show", kNoSuchTask}, {"wait", kNoSuchTask}, {"logs", kNoSuchTask}, {"cancel", kNoSuchTask}, {"retry", kNoSuchTask}}) {
     expect_refused(sandbox.drover(verb), 5, "not_found");
   }
 }
