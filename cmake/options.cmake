@@ -1,5 +1,6 @@
 option(DROVER_TESTS "Build tests, the fake agent, benchmarks and the soak program" ON)
 option(DROVER_PCH "Precompile the common standard headers" ON)
+option(DROVER_UNITY "Compile small files in batches; off for tools that look at each file" ON)
 option(DROVER_WERROR "Treat warnings as errors" ON)
 option(DROVER_COVERAGE "Instrument for llvm-cov (clang)" OFF)
 set(DROVER_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
