@@ -210,8 +210,11 @@ TEST_F(CliTest, PipedTablesAreTabSeparated) {
 
 TEST_F(CliTest, UnknownTasksAreNotFound) {
   sandbox.enqueue({"greet"});
-  for (const Arguments& verb : std::vector<Arguments>{
-           {"show", kNoSuchTask}, {"wait", kNoSuchTask}, {"logs", kNoSuchTask}, {"cancel", kNoSuchTask}, {"retry", kNoSuchTask}}) {
+  for (const Arguments& verb : std::vector<Arguments>{{"show", kNoSuchTask},
+                                                      {"wait", kNoSuchTask},
+                                                      {"logs", kNoSuchTask},
+                                                      {"cancel", kNoSuchTask},
+                                                      {"retry", kNoSuchTask}}) {
     expect_refused(sandbox.drover(verb), 5, "not_found");
   }
 }

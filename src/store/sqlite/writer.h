@@ -54,6 +54,7 @@ struct CommitMark {
 
 struct WriterOptions {
   Clock* clock = nullptr;
+  Meter* meter = nullptr;
   // Null in memory.
   SideFiles* side_files = nullptr;
   Room* room = nullptr;
@@ -61,7 +62,6 @@ struct WriterOptions {
   std::mutex* shared_connection = nullptr;
   Millis lock_wait{0};
   Millis busy_wait{0};  // of the connection
-  Meter* meter = nullptr;
   std::int64_t checkpoint_wal_bytes = 0;
   std::function<void(const CommitMark&)> on_commit;  // after every commit that wrote something
   std::function<void(const std::string& what)> on_sync_failure;

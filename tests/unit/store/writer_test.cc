@@ -55,6 +55,7 @@ class WriterTest : public ::testing::Test {
     options.clock = &clock_;
     options.side_files = &side_files_;
     options.room = &room_;
+    options.meter = &meter_;
     options.checkpoint_wal_bytes = 4 << 20;
     options.on_commit = [this](const CommitMark&) { ++commits_; };
     options.on_sync_failure = [this](const std::string&) { ++sync_failures_; };
@@ -94,6 +95,7 @@ class WriterTest : public ::testing::Test {
 
   test::ManualClock clock_;
   FakeSideFiles side_files_;
+  Meter meter_;
   Room room_{side_files_, clock_, FakeSideFiles::kBallastBytes};
   Connection db_{{":memory:", "", Millis(0)}};
   int commits_ = 0;
