@@ -101,6 +101,7 @@ void HighWater::keep_file() {
 }
 
 void HighWater::write_file(const Mark& mark) const {
+  if (!file_) return;
   if (const Status written = file_->raise(mark); !written) {
     log_warn("store", "how far the store has been could not be kept", {{"error", to_string(written.error())}});
   }

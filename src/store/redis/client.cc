@@ -155,7 +155,7 @@ Result<std::vector<Reply>> Client::send(const std::vector<Pending*>& batch) {
 
 // The callers have their replies, whatever follows from the answer.
 void Client::judge(const Reply& answer) {
-  if (watch_->judge(answer) == BatchWatch::Verdict::kFine) return;
+  if (!watch_ || watch_->judge(answer) == BatchWatch::Verdict::kFine) return;
   if (const Status prepared = link_.prepare_again(); !prepared) link_.lost(prepared.error());
 }
 

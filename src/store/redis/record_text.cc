@@ -304,7 +304,7 @@ Result<TaskRecord> read_head(std::string_view id, std::string_view text) {
   RecordReader in(words, *rest);
   read_words(in, record);
   read_rest(in, record);
-  if (in.complaint()) return std::unexpected(*in.complaint());
+  if (const std::optional<Error> complaint = in.complaint()) return std::unexpected(*complaint);
   take_until(text, '\n');  // the last ended run
   if (!text.empty()) record.task.result = text;
   return record;
@@ -389,14 +389,15 @@ Status read_body(std::string_view body, Task& task) {
 
 // Body, result and checkpoint.
 Status read_parts(std::span<const Reply> parts, Task& task) {
-  const auto body = parts[0].as_maybe_text();
-  if (!body) return std::unexpected(body.error());
-  if (!*body) return unreadable("record", "its body is gone");
-  if (auto status = read_body(**body, task); !status) return status;
+  const auto stored = parts[0].as_maybe_text();
+  if (!stored) return std::unexpected(stored.error());
+  const std::optional<std::string_view> body = *stored;
+  if (!body) return unreadable("record", "its body is gone");
+  if (auto status = read_body(*body, task); !status) return status;
   for (const auto& [reply, to] : {std::pair{&parts[1], &task.result}, {&parts[2], &task.checkpoint}}) {
     const auto text = reply->as_maybe_text();
     if (!text) return std::unexpected(text.error());
-    if (*text) *to = **text;
+    if (const std::optional<std::string_view> part = *text) *to = *part;
   }
   return {};
 }
@@ -440,8 +441,9 @@ std::string to_body(const Task& task) {
   bool any = false;
   texts.begin_object();
   for (const auto& [name, member] : kTexts) {
-    if (!(task.*member)) continue;
-    texts.key(name).string(*(task.*member));
+    const std::optional<std::string>& text = task.*member;
+    if (!text) continue;
+    texts.key(name).string(*text);
     any = true;
   }
   texts.end_object();
@@ -464,8 +466,8 @@ Result<TaskRecord> to_record(std::span<const Reply> parts) {
   if (!id || !text || !progress) return unreadable("record", "of another shape");
   auto record = read_head(*id, *text);
   if (!record) return record;
-  if (*progress) {
-    if (auto status = read_progress(**progress, record->task); !status) return std::unexpected(status.error());
+  if (const std::optional<std::string_view> said = *progress) {
+    if (auto status = read_progress(*said, record->task); !status) return std::unexpected(status.error());
   }
   if (parts.size() == kHeadParts) return record;
   if (auto status = read_parts(parts.subspan(kHeadParts), record->task); !status) {

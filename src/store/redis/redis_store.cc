@@ -229,7 +229,8 @@ Result<std::optional<TaskId>> RedisStore::find_request(const std::string& owner,
   if (!reply) return std::unexpected(reply.error());
   const auto text = reply->as_maybe_text();
   if (!text) return std::unexpected(text.error());
-  return *text ? TaskId::parse(**text) : std::nullopt;
+  const std::optional<std::string_view> id = *text;
+  return id ? TaskId::parse(*id) : std::nullopt;
 }
 
 Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const std::string& type,

@@ -74,8 +74,8 @@ Result<RunSummary> parse_run(std::string_view text) {
     const std::string* message = member("message");
     summary.error = TaskError{*error_class, message != nullptr ? *message : ""};
   }
-  if (const json::Value* code = json->find("exit_code"); code != nullptr && code->as_int()) {
-    summary.exit_code = static_cast<int>(*code->as_int());
+  if (const json::Value* code = json->find("exit_code")) {
+    if (const auto value = code->as_int()) summary.exit_code = static_cast<int>(*value);
   }
   if (const std::string* note = member("note")) summary.note = *note;
   return summary;

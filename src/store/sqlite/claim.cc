@@ -237,7 +237,7 @@ bool Claim::is_reserved_against(const Lane& lane) const {
 }
 
 bool Claim::may_take_from(const Lane& lane) const {
-  return !is_reserved_against(lane) || others_taken_ < reserved_->n_others;
+  return !reserved_ || !is_reserved_against(lane) || others_taken_ < reserved_->n_others;
 }
 
 // How many tasks of the lane its gates let start; or the first of them that refuses.
@@ -258,7 +258,7 @@ std::int64_t Claim::room_of_gates(const Lane& lane, Refusal& refusal) {
 
 std::int64_t Claim::how_many(const ServedLine& line, const Lane& lane, std::int64_t room) {
   std::int64_t count = std::min(left(), room);
-  if (is_reserved_against(lane)) count = std::min(count, reserved_->n_others - others_taken_);
+  if (reserved_ && is_reserved_against(lane)) count = std::min(count, reserved_->n_others - others_taken_);
   const std::int64_t until_oldest = std::max<std::int64_t>(1, kOldestEvery - 1 - line.served % kOldestEvery);
   if (is_turn_of_oldest(line)) return 1;
   if (count > until_oldest && has_several_lanes(db_, line.line)) return until_oldest;
