@@ -477,5 +477,29 @@ TEST(RedisFaultsTest, TaskWithoutItsBodyStopsNoOther) {
   EXPECT_NE(std::ranges::find(findings, "quarantined task " + garbled.to_string()), findings.end());
 }
 
+// ---- large calls
+
+// More values than Lua passes to one command (8,000).
+constexpr int kManyTasks = 9'000;
+
+TEST(RedisLargeCallTest, ManyOwnersAreCountedInOneCall) {
+  Rig rig(test::shared_redis().address(test::fresh_prefix()));
+  std::vector<TaskSpec> specs;
+  for (int i = 0; i < kManyTasks; ++i) specs.push_back({.type = "work", .owner = "o" + std::to_string(i)});
+  ASSERT_EQ(must(rig.engine().enqueue(specs)).size(), specs.size());
+  EXPECT_EQ(rig.fsck(), std::vector<std::string>{});
+}
+
+TEST(RedisLargeCallTest, ManyOfOneLaneEndInOneCall) {
+  Rig rig(test::shared_redis().address(test::fresh_prefix()));
+  must(rig.engine().enqueue(std::vector<TaskSpec>(kManyTasks, TaskSpec{.type = "work"})));
+  std::vector<Settlement> ends;
+  while (ends.size() < kManyTasks) {
+    for (const ClaimedTask& task : rig.claim(1'000)) ends.push_back({task.lease, Completion{}});
+  }
+  for (const auto& state : rig.engine().settle(ends)) EXPECT_EQ(must(state), TaskState::kCompleted);
+  EXPECT_EQ(rig.fsck(), std::vector<std::string>{});
+}
+
 }  // namespace
 }  // namespace drover

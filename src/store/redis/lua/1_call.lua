@@ -185,20 +185,21 @@ local function write_counts()
       changes[#changes + 1] = change
     end
   end
-  if #fields == 0 then return end
-  local stored = call('HMGET', P .. 'counts', unpack(fields))
   local written, gone = {}, {}
-  for i, field in ipairs(fields) do
-    local value = (tonumber(stored[i]) or 0) + changes[i]
-    if value == 0 then
-      gone[#gone + 1] = field
-    else
-      written[#written + 1] = field
-      written[#written + 1] = whole(value)
+  for from = 1, #fields, PIECE do
+    local stored = call('HMGET', P .. 'counts', unpack(fields, from, math.min(from + PIECE - 1, #fields)))
+    for i = 1, #stored do
+      local field, value = fields[from + i - 1], (tonumber(stored[i]) or 0) + changes[from + i - 1]
+      if value == 0 then
+        gone[#gone + 1] = field
+      else
+        written[#written + 1] = field
+        written[#written + 1] = whole(value)
+      end
     end
   end
-  if #written > 0 then call('HSET', P .. 'counts', unpack(written)) end
-  if #gone > 0 then call('HDEL', P .. 'counts', unpack(gone)) end
+  call_in_pieces('HSET', P .. 'counts', written)
+  call_in_pieces('HDEL', P .. 'counts', gone)
 end
 
 -- ---- numbers, and what is kept under them

@@ -220,9 +220,12 @@ end
 -- Entries of tasks that ran and do not come back, by their places as text.
 function lanes.drop(lane, places)
   local key = P .. 'lane:' .. lane
-  local acked = redis.pcall('XACK', key, GROUP, unpack(places))
-  if type(acked) == 'table' and acked.err then return end
-  call('XDEL', key, unpack(places))
+  for from = 1, #places, PIECE do
+    local till = math.min(from + PIECE - 1, #places)
+    local acked = redis.pcall('XACK', key, GROUP, unpack(places, from, till))
+    if type(acked) == 'table' and acked.err then return end
+    call('XDEL', key, unpack(places, from, till))
+  end
   drop_if_empty(lane)
 end
 
