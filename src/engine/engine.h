@@ -65,7 +65,7 @@ class Engine final : public TaskQueue {
 
   Result<Claimed> claim_records(const ClaimRequest& request);
   Status write_note(Note note);
-  Status align_gates(const Policy& policy);
+  Status align_gates();
 
   Store& store_;
   Rng& rng_;

@@ -164,10 +164,11 @@ Result<GateStatus> Engine::set_gate(const GateOrder& order) {
     auto now = store_.now();
     if (!now) return std::unexpected(now.error());
     if (auto valid = check_order(order, *now); !valid) return std::unexpected(valid.error());
-    auto policy = this->policy();
-    if (!policy) return std::unexpected(policy.error());
     auto states = store_.read_gates(names);
     if (!states) return std::unexpected(states.error());
+    // After the gates: a policy that comes in between moves them, so an older one is never written over it.
+    auto policy = this->policy();
+    if (!policy) return std::unexpected(policy.error());
     const StepGroup group{
         .steps = {}, .capacity = {}, .gates = order_steps(states->at(0), states->at(1), order, **policy, *now)};
     if (!group.gates.empty()) {
@@ -214,14 +215,17 @@ Result<std::vector<QueueStatus>> Engine::queues() {
 
 // ---- configuration
 
-// Gates that came up while the policy changed may have missed it.
-Status Engine::align_gates(const Policy& policy) {
+// Gates that came up while the policy changed may have missed it. By the policy that holds now: a newer one may have
+// been stored meanwhile.
+Status Engine::align_gates() {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
     auto now = store_.now();
     if (!now) return std::unexpected(now.error());
     auto gates = store_.gates();
     if (!gates) return std::unexpected(gates.error());
-    const StepGroup group{.steps = {}, .capacity = {}, .gates = policy_steps(*gates, policy, *now)};
+    auto policy = this->policy();
+    if (!policy) return std::unexpected(policy.error());
+    const StepGroup group{.steps = {}, .capacity = {}, .gates = policy_steps(*gates, **policy, *now)};
     if (group.gates.empty()) return {};
     auto applied = store_.apply(std::span(&group, 1));
     if (!applied) return std::unexpected(applied.error());
@@ -241,7 +245,7 @@ Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based
         store_.put_config(document, based_on_version, policy_steps(*gates, *policy, *now), weights_of(*policy));
     if (!stored) return std::unexpected(stored.error());
     if (*stored) {
-      if (auto aligned = align_gates(*policy); !aligned) return std::unexpected(aligned.error());
+      if (auto aligned = align_gates(); !aligned) return std::unexpected(aligned.error());
       return store_.config();
     }
     auto config = store_.config();

@@ -82,5 +82,24 @@ TEST_F(EngineGates, OrdersAtTheSameMomentAreAllCarriedOut) {
   }
 }
 
+TEST_F(EngineGates, PoliciesAtTheSameMomentLeaveTheGatesOfTheLastOne) {
+  constexpr int kAppliers = 4;
+  for (int round = 0; round < 10; ++round) {
+    together(kAppliers, [&](int i) {
+      const JsonText document = fmt::format(R"({{"owners":{{"o":{{"permits":{}}}}}}})", kAppliers * round + i + 1);
+      for (int tries = 0; tries < 100; ++tries) {
+        const auto applied = engine_.apply_config(document, must(engine_.config()).version);
+        if (applied) return;
+        ASSERT_EQ(applied.error().code, ErrorCode::kWrongState);
+      }
+      ADD_FAILURE() << "never applied";
+    });
+    const GateStatus status = gate("owner:o").value_or(GateStatus{});
+    ASSERT_EQ(status.holds.size(), 1U);
+    EXPECT_EQ(must(engine_.config()).document,
+              fmt::format(R"({{"owners":{{"o":{{"permits":{}}}}}}})", *status.holds[0].permits));
+  }
+}
+
 }  // namespace
 }  // namespace drover::test
