@@ -30,6 +30,7 @@ struct CommandSpec {
   std::vector<PositionalSpec> positionals;
   std::vector<FlagSpec> flags;
   std::vector<CommandSpec> commands;
+  bool takes_command = false;  // after --
 };
 
 // The words of "a|b|c" when that is a list of choices; empty otherwise.

@@ -82,7 +82,7 @@ std::string usage_line(const CommandSpec& command, std::string_view path) {
     usage += positional.required ? " " + positional.name : fmt::format(" [{}]", positional.name);
   }
   usage += " [OPTIONS]";
-  if (path == "drover work") usage += " [-- ARGV...]";
+  if (command.takes_command) usage += " [-- ARGV...]";
   return usage;
 }
 

@@ -1,0 +1,126 @@
+// The verbs of an operator.
+#include "cli/grammar.h"
+
+#include <limits>
+
+namespace drover::cli {
+namespace {
+
+void add_events(Verbs& verbs) {
+  auto [verb, options] = verbs.add<EventsOptions>("events");
+  verb.flag("-f,--follow", &options->follow, true, "go on with what happens next; without --after only that");
+  const auto read_seq = [](std::string_view text) {
+    return read_integer(text, {0, std::numeric_limits<std::int64_t>::max()});
+  };
+  verb.value("--after", "SEQ", &options->after, read_seq, "events after this one; 0: from the first");
+  verb.value("--limit", "N", &options->limit, integer_between({1, 1'000'000'000}), "at most so many");
+  verb.json(&options->format, "print one JSON object a line");
+}
+
+void add_fsck(Verbs& verbs) {
+  auto [verb, options] = verbs.add<FsckOptions>("fsck");
+  verb.flag("--repair", &options->mode, FsckMode::kRepair, "mend what can be mended");
+  verb.json(&options->format, "print a JSON array of findings");
+}
+
+void add_reason(Verb& verb, GateSetOptions* options) {
+  verb.value("--reason", "R", &options->reason, read_text, "why; shown to whoever asks");
+  verb.json(&options->format, "print the gate as JSON");
+}
+
+void add_closing(Verb& verb, GateSetOptions* options) {
+  options->what = GateSetOptions::What::kClose;
+  verb.value("--for", "D", &options->close_for, read_time_limit, "only for so long");
+  verb.value("--until", "T", &options->close_until, parse_time, "only until this time (RFC 3339)");
+  add_reason(verb, options);
+  verb.check([options]() -> Status {
+    if (options->close_for && options->close_until) return complaint("--for and --until", "give one of them");
+    return {};
+  });
+}
+
+void add_gate_name(Verb& verb, GateSetOptions* options) {
+  verb.value("GATE", "", &options->gate, read_gate, "all, queue:Q, type:T, owner:O, lock:K or provider:P").required();
+}
+
+void add_gate(Verbs& verbs) {
+  Verbs& gate = verbs.family("gate");
+  auto [list, list_options] = gate.add<GateListOptions>("list");
+  list.json(&list_options->format, "print a JSON array of gates");
+  auto [open, open_options] = gate.add<GateSetOptions>("open");
+  add_gate_name(open, open_options);
+  add_reason(open, open_options);
+  auto [close, close_options] = gate.add<GateSetOptions>("close");
+  add_gate_name(close, close_options);
+  add_closing(close, close_options);
+  auto [limit, limit_options] = gate.add<GateSetOptions>("limit");
+  limit_options->what = GateSetOptions::What::kLimit;
+  add_gate_name(limit, limit_options);
+  limit
+      .value("PERMITS", "", &limit_options->permits, read_permits,
+             "how many may run at once; none: no limit by hand any more")
+      .required();
+  add_reason(limit, limit_options);
+}
+
+void add_queue(Verbs& verbs) {
+  Verbs& queue = verbs.family("queue");
+  auto [list, list_options] = queue.add<QueueListOptions>("list");
+  list.json(&list_options->format, "print a JSON array of queues");
+  const auto read_queue = [](std::string_view text) -> Result<std::string> {
+    auto name = read_name(text);
+    if (name) name->insert(0, "queue:");
+    return name;
+  };
+  auto [pause, pause_options] = queue.add<GateSetOptions>("pause");
+  pause.value("QUEUE", "", &pause_options->gate, read_queue, "the queue").required();
+  add_closing(pause, pause_options);
+  auto [resume, resume_options] = queue.add<GateSetOptions>("resume");
+  resume.value("QUEUE", "", &resume_options->gate, read_queue, "the queue").required();
+  add_reason(resume, resume_options);
+}
+
+void add_store(Verbs& verbs) {
+  Verbs& store = verbs.family("store");
+  auto [show, show_options] = store.add<StoreOptions>("show");
+  show.json(&show_options->format, R"(print {"last_event", "lost", "epochs"})");
+  auto [accept, accept_options] = store.add<StoreOptions>("accept-regression");
+  accept_options->what = StoreOptions::What::kAcceptRegression;
+  accept.json(&accept_options->format, R"(print {"last_event", "lost", "epochs"})");
+}
+
+void add_config(Verbs& verbs) {
+  Verbs& config = verbs.family("config");
+  auto [apply, apply_options] = config.add<ConfigApplyOptions>("apply");
+  apply.value("FILE", "", &apply_options->file, read_text, "a drover.yaml, YAML or JSON; - is stdin").required();
+  apply.json(&apply_options->format, R"(print {"version", "changed"})");
+  auto [show, show_options] = config.add<ConfigShowOptions>("show");
+  show.json(&show_options->format, R"(print {"version", "document"})");
+}
+
+void add_trust(Verbs& verbs) {
+  auto [verb, options] = verbs.add<TrustOptions>("trust");
+  options->file = "drover.yaml";
+  verb.value("FILE", "", &options->file, read_text, "default: drover.yaml here");
+  verb.json(&options->format, R"(print {"path", "sha256"})");
+}
+
+void add_worker(Verbs& verbs) {
+  auto [list, options] = verbs.family("worker").add<WorkerListOptions>("list");
+  list.json(&options->format, "print a JSON array of workers");
+}
+
+}  // namespace
+
+void add_operating_verbs(Verbs& verbs) {
+  add_events(verbs);
+  add_queue(verbs);
+  add_gate(verbs);
+  add_worker(verbs);
+  add_config(verbs);
+  add_trust(verbs);
+  add_fsck(verbs);
+  add_store(verbs);
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,46 @@
+// The verbs that run things.
+#include "cli/grammar.h"
+#include "worker/lease_keeper.h"
+
+namespace drover::cli {
+namespace {
+
+void add_work(Verbs& verbs) {
+  auto [verb, options] = verbs.add<WorkOptions>("work");
+  verb.list("--type", "T", &options->types, read_name, "serve the queue named T, only this type").several();
+  verb.list("--queue", "Q", &options->queues, read_name, "serve all types of this queue").several();
+  verb.value("--concurrency", "N", &options->concurrency, integer_between(kConcurrencyBounds),
+             "how many at once; default 1, or the profile's");
+  verb.flag("--until-empty", &options->until_empty, true, "end when nothing is left to do");
+  verb.value("--lease", "D", &options->lease, read_lease, "how long a silent worker keeps its tasks; default 30s");
+  const OptionHandle heartbeat = verb.value("--heartbeat", "D", &options->heartbeat, read_time_limit,
+                                            "how often leases are renewed; default 5s, or a sixth of a shorter lease");
+  verb.takes_command(&options->argv);
+  verb.check([heartbeat, options = options]() -> Status {
+    if (options->types.empty() && options->queues.empty()) return complaint("--type or --queue", "say what to serve");
+    if (!heartbeat.given()) options->heartbeat = std::min(options->heartbeat, options->lease / 6);
+    if (const Status valid = check_heartbeat(options->lease, options->heartbeat); !valid)
+      return complaint("--heartbeat", valid.error().message);
+    return {};
+  });
+}
+
+void add_up(Verbs& verbs) {
+  verbs.add<UpOptions>("up");
+}
+
+void add_progress(Verbs& verbs) {
+  auto [verb, options] = verbs.add<ProgressOptions>("progress");
+  verb.value("PERCENT", "", &options->percent, integer_between({0, 100}), "0 to 100").required();
+  verb.value("MESSAGE", "", &options->message, read_text, "what is being done");
+}
+
+}  // namespace
+
+void add_running_verbs(Verbs& verbs) {
+  add_up(verbs);
+  add_work(verbs);
+  add_progress(verbs);
+}
+
+}  // namespace drover::cli
