@@ -5,6 +5,7 @@
 
 #include "cli/completion_script.h"
 #include "cli/parse.h"
+#include "cli/reference.h"
 #include "cli/verbs.h"
 
 namespace drover::cli {
@@ -33,7 +34,17 @@ int run(const HelpOptions& options, Context& context) {
     context.say(fmt::format("there is no command \"{}\"; try: drover help", fmt::join(options.path, " ")));
     return kExitUsage;
   }
-  context.out.write(render_help(root, options.path, context.out.look().width));
+  switch (options.format) {
+    case HelpFormat::kText:
+      context.out.write(render_help(root, options.path, context.out.look().width));
+      break;
+    case HelpFormat::kMan:
+      context.out.write(render_man_page(root, options.path));
+      break;
+    case HelpFormat::kMarkdown:
+      context.out.write(render_markdown(root));
+      break;
+  }
   return kExitOk;
 }
 

@@ -57,6 +57,10 @@ bool positional_is_file(const CommandSpec& command) {
   return !command.positionals.empty() && takes_file(command.positionals.front().name);
 }
 
+std::string_view positional_store_word(const CommandSpec& command) {
+  return command.positionals.empty() ? std::string_view{} : store_word_of(command.positionals.front().name);
+}
+
 // ---- bash
 
 constexpr std::string_view kBashHead = R"(# drover completion for bash:  source <(drover completion bash)
@@ -87,6 +91,11 @@ _drover() {
     compopt -o default 2>/dev/null
     words=${words//FILE/}
   fi
+  if [[ $words == *@* ]]; then # names that the store knows
+    word=${words#*@}
+    word=${word%% *}
+    words=${words/@$word/$("${COMP_WORDS[0]}" complete "$word" 2>/dev/null)}
+  fi
   if [[ -z $flag || -n $words ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
   fi
@@ -108,8 +117,16 @@ std::string bash_words(const CommandSpec& command) {
   for (const CommandSpec& child : command.commands) words.push_back(child.name);
   for (const std::string_view choice : positional_choices(command)) words.emplace_back(choice);
   if (positional_is_file(command)) words.emplace_back("FILE");
+  if (const std::string_view word = positional_store_word(command); !word.empty())
+    words.push_back(fmt::format("@{}", word));
   for (const FlagSpec& flag : command.flags) std::ranges::copy(names_of(flag), std::back_inserter(words));
   return fmt::format("{}", fmt::join(words, " "));
+}
+
+std::string bash_value_words(const FlagSpec& flag) {
+  if (takes_file(flag.value)) return "FILE";
+  if (const std::string_view word = store_word_of(flag.long_name); !word.empty()) return fmt::format("@{}", word);
+  return fmt::format("{}", fmt::join(choices_of(flag.value), " "));
 }
 
 std::string bash_script(const std::vector<Node>& nodes) {
@@ -121,11 +138,10 @@ std::string bash_script(const std::vector<Node>& nodes) {
     cases += fmt::format("    {}) echo {} ;;\n", shell_quoted(node.path), shell_quoted(bash_words(*node.command)));
     for (const FlagSpec& flag : node.command->flags) {
       if (flag.value.empty()) continue;
-      const std::vector<std::string_view> choices = choices_of(flag.value);
       for (const std::string& name : names_of(flag)) {
         valued.push_back(node.path + " " + name);
-        if (choices.empty() && !takes_file(flag.value)) continue;
-        const std::string words = takes_file(flag.value) ? "FILE" : fmt::format("{}", fmt::join(choices, " "));
+        const std::string words = bash_value_words(flag);
+        if (words.empty()) continue;
         cases += fmt::format("    {}) echo {} ;;\n", shell_quoted(valued.back()), shell_quoted(words));
       }
     }
@@ -147,9 +163,11 @@ std::string zsh_text(std::string_view text) {
   return escaped;
 }
 
-// ":name:action" for a value, empty for a switch.
-std::string zsh_value(std::string_view value) {
+// ":name:action" for the value of a flag or an argument, empty for a switch.
+std::string zsh_value(std::string_view name, std::string_view value) {
   if (value.empty()) return {};
+  if (const std::string_view word = store_word_of(name); !word.empty())
+    return fmt::format(":{0}:{{compadd -- $(drover complete {0} 2>/dev/null)}}", word);
   const std::vector<std::string_view> choices = choices_of(value);
   if (!choices.empty()) return fmt::format(":value:({})", fmt::join(choices, " "));
   return fmt::format(":{}:{}", zsh_text(value), takes_file(value) ? "_files" : "");
@@ -166,7 +184,7 @@ std::string zsh_flag(const FlagSpec& flag) {
   const std::string exclusion = flag.repeatable ? "*" : fmt::format("({})", fmt::join(names, " "));
   for (const std::string& name : names) {
     lines += fmt::format(" \\\n    {}", shell_quoted(fmt::format("{}{}[{}]{}", exclusion, name, zsh_text(flag.help),
-                                                                 zsh_value(flag.value))));
+                                                                 zsh_value(flag.long_name, flag.value))));
   }
   return lines;
 }
@@ -175,8 +193,8 @@ std::string zsh_leaf(const Node& node) {
   std::string text = fmt::format("\n{}() {{\n  _arguments -s", zsh_function_name(node.path));
   for (const FlagSpec& flag : node.command->flags) text += zsh_flag(flag);
   for (std::size_t i = 0; i < node.command->positionals.size(); ++i) {
-    text += fmt::format(" \\\n    {}",
-                        shell_quoted(fmt::format("{}{}", i + 1, zsh_value(node.command->positionals[i].name))));
+    const std::string& name = node.command->positionals[i].name;
+    text += fmt::format(" \\\n    {}", shell_quoted(fmt::format("{}{}", i + 1, zsh_value(name, name))));
   }
   return text + "\n}\n";
 }
@@ -233,12 +251,19 @@ std::string fish_text(std::string_view text) {
   return escaped + "'";
 }
 
+// The names that the store knows, asked for when they are needed.
+std::string fish_names(std::string_view word) {
+  return fish_text(fmt::format("(drover complete {} 2>/dev/null)", word));
+}
+
 std::string fish_flag(const std::string& condition, const FlagSpec& flag) {
   std::string line = fmt::format("complete -c drover -n {} -l {}", condition, flag.long_name.substr(2));
   if (!flag.short_name.empty()) line += fmt::format(" -s {}", flag.short_name.substr(1));
   if (!flag.value.empty()) line += takes_file(flag.value) ? " -r -F" : " -x";
   const std::vector<std::string_view> choices = choices_of(flag.value);
+  const std::string_view word = store_word_of(flag.long_name);
   if (!choices.empty()) line += fmt::format(" -a {}", fish_text(fmt::format("{}", fmt::join(choices, " "))));
+  if (!word.empty()) line += " -a " + fish_names(word);
   return fmt::format("{} -d {}\n", line, fish_text(flag.help));
 }
 
@@ -252,6 +277,8 @@ std::string fish_command(const Node& node) {
     text += fmt::format("complete -c drover -n {} -a {}\n", condition, choice);
   }
   if (positional_is_file(*node.command)) text += fmt::format("complete -c drover -n {} -F\n", condition);
+  if (const std::string_view word = positional_store_word(*node.command); !word.empty())
+    text += fmt::format("complete -c drover -n {} -a {}\n", condition, fish_names(word));
   for (const FlagSpec& flag : node.command->flags) text += fish_flag(condition, flag);
   return text;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/gate_view.h"
+#include "cli/listing.h"
 #include "cli/project.h"
 #include "cli/verbs.h"
 #include "core/gate_json.h"
@@ -44,13 +45,6 @@ GateOrder order_of(const GateSetOptions& options) {
   return order;
 }
 
-template <class T>
-std::string json_array(const std::vector<T>& items) {
-  std::string text = "[";
-  for (const T& item : items) text.append(text.size() > 1 ? ",\n " : "").append(to_json(item));
-  return text + "]";
-}
-
 }  // namespace
 
 int run(const GateListOptions& options, Context& context) {
@@ -58,13 +52,11 @@ int run(const GateListOptions& options, Context& context) {
   if (!opened) return context.fail(opened.error());
   const auto gates = (*opened)->queue().gates();
   if (!gates) return context.fail(gates.error());
-  if (options.format == Format::kJson) {
-    context.out.line(json_array(*gates));
-  } else if (gates->empty()) {
-    context.say("no gate holds anything back");
-  } else {
-    context.out.write(gate_table(*gates, system_clock().wall()).render(context.out.look()));
-  }
+  print(Listing<GateStatus>{.items = *gates,
+                            .nothing = "no gate holds anything back",
+                            .name = [](const GateStatus& gate) { return gate.name; },
+                            .table = [&] { return gate_table(*gates, system_clock().wall()); }},
+        options.format, context);
   return kExitOk;
 }
 
@@ -86,13 +78,11 @@ int run(const QueueListOptions& options, Context& context) {
   if (!opened) return context.fail(opened.error());
   const auto queues = (*opened)->queue().queues();
   if (!queues) return context.fail(queues.error());
-  if (options.format == Format::kJson) {
-    context.out.line(json_array(*queues));
-  } else if (queues->empty()) {
-    context.say("no queue holds tasks");
-  } else {
-    context.out.write(queue_table(*queues, system_clock().wall()).render(context.out.look()));
-  }
+  print(Listing<QueueStatus>{.items = *queues,
+                             .nothing = "no queue holds tasks",
+                             .name = [](const QueueStatus& queue) { return queue.name; },
+                             .table = [&] { return queue_table(*queues, system_clock().wall()); }},
+        options.format, context);
   return kExitOk;
 }
 

@@ -77,7 +77,9 @@ class Verb {
   }
 
   // --json; `help` says what is printed.
-  void json(Format* format, const std::string& help) { flag("--json", format, Format::kJson, help); }
+  void json(Format* format, const std::string& help);
+  // For verbs that print many: --json and --output.
+  void formats(Format* format, const std::string& help);
   void task_id(TaskId* id) { value("ID", "", id, read_task_id, "the task").required(); }
 
   // Whether the options go together, looked at when all of them are read.

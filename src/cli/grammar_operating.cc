@@ -46,7 +46,7 @@ void add_gate_name(Verb& verb, GateSetOptions* options) {
 void add_gate(Verbs& verbs) {
   Verbs& gate = verbs.family("gate");
   auto [list, list_options] = gate.add<GateListOptions>("list");
-  list.json(&list_options->format, "print a JSON array of gates");
+  list.formats(&list_options->format, "print a JSON array of gates");
   auto [open, open_options] = gate.add<GateSetOptions>("open");
   add_gate_name(open, open_options);
   add_reason(open, open_options);
@@ -66,7 +66,7 @@ void add_gate(Verbs& verbs) {
 void add_queue(Verbs& verbs) {
   Verbs& queue = verbs.family("queue");
   auto [list, list_options] = queue.add<QueueListOptions>("list");
-  list.json(&list_options->format, "print a JSON array of queues");
+  list.formats(&list_options->format, "print a JSON array of queues");
   const auto read_queue = [](std::string_view text) -> Result<std::string> {
     auto name = read_name(text);
     if (name) name->insert(0, "queue:");
@@ -107,7 +107,7 @@ void add_trust(Verbs& verbs) {
 
 void add_worker(Verbs& verbs) {
   auto [list, options] = verbs.family("worker").add<WorkerListOptions>("list");
-  list.json(&options->format, "print a JSON array of workers");
+  list.formats(&options->format, "print a JSON array of workers");
 }
 
 }  // namespace

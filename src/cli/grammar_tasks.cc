@@ -87,8 +87,8 @@ void add_list(Verbs& verbs) {
   verb.value("--limit", "N", &options->limit, integer_between({1, 1'000'000}),
              fmt::format("at most so many; default {}", kListLimitDefault));
   verb.value("--cursor", "C", &options->cursor, read_text, "go on where the list before this one ended");
-  verb.flag("-q,--quiet", &options->ids_only, true, "ids only");
-  verb.json(&options->format, "print a JSON array of tasks");
+  verb.flag("-q,--quiet", &options->format, Format::kName, "ids only, as -o name");
+  verb.formats(&options->format, "print a JSON array of tasks");
 }
 
 void add_show(Verbs& verbs) {

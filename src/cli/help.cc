@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 #include "cli/command_spec.h"
@@ -113,6 +114,24 @@ std::vector<std::string_view> choices_of(std::string_view value) {
     value.remove_prefix(std::min(end + 1, value.size()));
   }
   return choices.size() > 1 ? choices : std::vector<std::string_view>{};
+}
+
+std::string_view store_word_of(std::string_view name) {
+  static constexpr std::array kWords = std::to_array<std::pair<std::string_view, std::string_view>>({
+      {"ID", "task"},
+      {"--after", "task"},
+      {"--parent", "task"},
+      {"TYPE", "type"},
+      {"--type", "type"},
+      {"QUEUE", "queue"},
+      {"--queue", "queue"},
+      {"--owner", "owner"},
+      {"--tag", "tag"},
+      {"GATE", "gate"},
+      {"WORKER", "worker"},
+  });
+  const auto found = std::ranges::find(kWords, name, &std::pair<std::string_view, std::string_view>::first);
+  return found == kWords.end() ? std::string_view{} : found->second;
 }
 
 std::string render_help(const CommandSpec& root, const std::vector<std::string>& path, int width) {

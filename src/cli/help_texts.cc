@@ -58,7 +58,9 @@ Examples:
   drover list --tag nightly --json | jq '.[].id'
   drover list --state failed -q | xargs -n1 drover retry)"},
     {"show", "Show one task",
-     R"(Examples:
+     R"(With --runs and piped: run, generation, outcome, started_at, ended_at, milliseconds it took, exit code, worker, error.
+
+Examples:
   drover show 01920f5e-7a3c-7def-8123-456789abcdef
   drover show 01920f5e-7a3c-7def-8123-456789abcdef --json | jq .error)"},
     {"wait", "Wait for a task's end",
@@ -72,7 +74,9 @@ Examples:
 Examples:
   drover logs -f 01920f5e-7a3c-7def-8123-456789abcdef)"},
     {"explain", "Say why a task is not running, and what will release it",
-     R"(Examples:
+     R"(Piped, it prints one tab-separated line: reason, gate, when it will be released, sentence.
+
+Examples:
   drover explain 01920f5e-7a3c-7def-8123-456789abcdef
   drover explain 01920f5e-7a3c-7def-8123-456789abcdef --json | jq .gate)"},
     {"cancel", "Cancel a task and what depends on it",
@@ -91,7 +95,9 @@ Examples:
 Examples:
   drover progress 40 'running the tests')"},
     {"events", "Print what happened, oldest first",
-     R"(Examples:
+     R"(Piped, it prints tab-separated lines: seq, time, name, task id, type, queue, owner, state, run, data (JSON).
+
+Examples:
   drover events -f
   drover events --after 1200 --json)"},
     {"queue", "See, pause and resume queues",
@@ -99,7 +105,10 @@ Examples:
   drover queue list
   drover queue pause eng --reason 'database is moving'
   drover queue resume eng)"},
-    {"queue list", "List the queues, what waits in them and what holds them back", R"(Examples:
+    {"queue list", "List the queues, what waits in them and what holds them back",
+     R"(Piped, it prints tab-separated lines: name; open, paused or full; waiting; running; scheduled; blocked; permits; rate; why.
+
+Examples:
   drover queue list --json)"},
     {"queue pause", "Start nothing more from a queue",
      R"(What runs goes on. The same as `drover gate close queue:QUEUE`.
@@ -119,7 +128,11 @@ Examples:
   drover gate list
   drover gate close all --reason 'provider is down'
   drover gate limit type:review 2)"},
-    {"gate list", "List the gates that hold something back or could", R"(Examples:
+    {"gate list", "List the gates that hold something back or could",
+     R"(Piped, it prints tab-separated lines: name; open, closed, full or probing; closed until; permits; in use; rate; lanes that
+wait there; why.
+
+Examples:
   drover gate list --json)"},
     {"gate open", "Drop everything that holds a gate closed, but the policy's limits",
      R"(Pauses, limits by hand, a breaker and a provider's pause all go.
@@ -142,7 +155,11 @@ Examples:
     {"worker", "See the workers",
      R"(Examples:
   drover worker list)"},
-    {"worker list", "List the workers and what they serve", R"(Examples:
+    {"worker list", "List the workers and what they serve",
+     R"(Piped, it prints tab-separated lines: id, version, capacity, registered_at, last_beat_at, working, draining or silent, what it
+serves.
+
+Examples:
   drover worker list --json)"},
     {"config", "The policy that every process of the fleet obeys",
      R"(Examples:
@@ -161,7 +178,9 @@ Examples:
   drover trust
   drover trust ../other/drover.yaml)"},
     {"fsck", "Prove that the store's records and indexes agree",
-     R"(Exits with 1 if something is wrong and was not repaired.
+     R"(Piped, it prints tab-separated lines: code, repaired (yes or no), detail.
+
+Exits with 1 if something is wrong and was not repaired.
 
 Examples:
   drover fsck
@@ -185,8 +204,15 @@ Examples:
   source <(drover completion bash)
   drover completion zsh > "${fpath[1]}/_drover"
   drover completion fish > ~/.config/fish/completions/drover.fish)"},
+    {"complete", "Print names that the store knows, for completion",
+     R"(The completion scripts ask it. Of tasks, types, owners and tags those of the newest 200 tasks. A store that cannot be
+opened has no names.
+
+Examples:
+  drover complete queue)"},
     {"help", "Explain a command", R"(Examples:
-  drover help enqueue)"},
+  drover help enqueue
+  drover help enqueue --format man | man -l -)"},
 });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "cli/listing.h"
 #include "cli/project.h"
 #include "cli/task_view.h"
 #include "cli/verbs.h"
@@ -27,18 +28,6 @@ Result<TaskPage> list_tasks(TaskQueue& queue, const ListOptions& options) {
   return all;
 }
 
-std::string json_array(std::span<const Task> tasks) {
-  std::string text = "[";
-  for (const Task& task : tasks) text.append(text.size() > 1 ? ",\n " : "").append(to_json(task));
-  return text + "]\n";
-}
-
-std::string ids(std::span<const Task> tasks) {
-  std::string text;
-  for (const Task& task : tasks) text.append(task.id.to_string()).append(1, '\n');
-  return text;
-}
-
 }  // namespace
 
 int run(const ListOptions& options, Context& context) {
@@ -47,15 +36,11 @@ int run(const ListOptions& options, Context& context) {
   const auto listed = list_tasks((*opened)->queue(), options);
   if (!listed) return context.fail(listed.error());
   const TaskPage& page = *listed;
-  if (options.format == Format::kJson) {
-    context.out.write(json_array(page.tasks));
-  } else if (options.ids_only) {
-    context.out.write(ids(page.tasks));
-  } else if (page.tasks.empty()) {
-    context.say("no tasks");
-  } else {
-    context.out.write(task_table(page.tasks, system_clock().wall()).render(context.out.look()));
-  }
+  print(Listing<Task>{.items = page.tasks,
+                      .nothing = "no tasks",
+                      .name = [](const Task& task) { return task.id.to_string(); },
+                      .table = [&] { return task_table(page.tasks, system_clock().wall()); }},
+        options.format, context);
   if (page.cursor) context.say(fmt::format("there are more: --cursor {} goes on, --limit N shows more", *page.cursor));
   return kExitOk;
 }

@@ -24,8 +24,13 @@ struct CommonOptions {
   bool operator==(const CommonOptions&) const = default;
 };
 
-// kAuto: for people on a terminal, tab-separated and without a header otherwise.
-enum class Format : std::uint8_t { kAuto, kJson };
+enum class Format : std::uint8_t {
+  kAuto,    // for people on a terminal, tab-separated and without a header otherwise
+  kJson,    // one value: an array where there may be several
+  kNdjson,  // one JSON object a line
+  kWide,    // a table with every column, nothing cut
+  kName,    // ids or names alone, one a line
+};
 
 // One task, as flags say it. Values that are JSON are read and checked by the verb.
 struct TaskArguments {
@@ -58,7 +63,6 @@ struct ListOptions {
   TaskFilter filter;
   int limit = kListLimitDefault;
   std::optional<std::string> cursor;
-  bool ids_only = false;
   Format format = Format::kAuto;
 };
 
@@ -218,9 +222,21 @@ struct CompletionOptions {
   bool operator==(const CompletionOptions&) const = default;
 };
 
+// What a store knows by name.
+enum class StoreWord : std::uint8_t { kTask, kType, kQueue, kOwner, kTag, kGate, kWorker };
+
+struct CompleteOptions {
+  StoreWord what = StoreWord::kTask;
+
+  bool operator==(const CompleteOptions&) const = default;
+};
+
+enum class HelpFormat : std::uint8_t { kText, kMan, kMarkdown };
+
 // --help and `help`: the path of the command that it is about, empty for drover itself.
 struct HelpOptions {
   std::vector<std::string> path;
+  HelpFormat format = HelpFormat::kText;
 
   bool operator==(const HelpOptions&) const = default;
 };
@@ -229,11 +245,11 @@ struct VersionOptions {
   bool operator==(const VersionOptions&) const = default;
 };
 
-using Command =
-    std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
-                 RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions, FsckOptions, StoreOptions,
-                 ConfigApplyOptions, ConfigShowOptions, TrustOptions, WorkerListOptions, ExplainOptions,
-                 GateListOptions, GateSetOptions, QueueListOptions, CompletionOptions, HelpOptions, VersionOptions>;
+using Command = std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions,
+                             CancelOptions, RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions,
+                             FsckOptions, StoreOptions, ConfigApplyOptions, ConfigShowOptions, TrustOptions,
+                             WorkerListOptions, ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions,
+                             CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

@@ -293,6 +293,16 @@ void Verb::add_switch(const std::string& names, const std::string& help, std::fu
   app_->add_flag_function(names, [set = std::move(set)](std::int64_t) { set(); }, help);
 }
 
+void Verb::json(Format* format, const std::string& help) {
+  flag("--json", format, Format::kJson, help);
+}
+
+void Verb::formats(Format* format, const std::string& help) {
+  json(format, help);
+  value("-o,--output", "json|ndjson|wide|name", format, read_format,
+        "as --json, one object a line, all columns uncut, or names only");
+}
+
 std::function<Result<int>(std::string_view)> integer_between(Bounds bounds) {
   return [=](std::string_view text) -> Result<int> {
     const auto value = read_integer(text, bounds);

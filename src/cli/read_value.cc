@@ -115,6 +115,21 @@ Result<std::optional<int>> read_permits(std::string_view text) {
   return static_cast<int>(*permits);
 }
 
+Result<Format> read_format(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"auto", "json", "ndjson", "wide", "name"};
+  return choose_by_place<Format>(text, kNames);
+}
+
+Result<HelpFormat> read_help_format(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"text", "man", "markdown"};
+  return choose_by_place<HelpFormat>(text, kNames);
+}
+
+Result<StoreWord> read_store_word(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"task", "type", "queue", "owner", "tag", "gate", "worker"};
+  return choose_by_place<StoreWord>(text, kNames);
+}
+
 Result<LogLevel> read_log_level(std::string_view text) {
   static constexpr std::string_view kNames[] = {"debug", "info", "warn", "error", "off"};
   return choose(text, parse_log_level(text), kNames);

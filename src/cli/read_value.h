@@ -27,6 +27,9 @@ namespace drover::cli {
 [[nodiscard]] Result<std::string> read_gate(std::string_view text);
 // A number of permits, or none.
 [[nodiscard]] Result<std::optional<int>> read_permits(std::string_view text);
+[[nodiscard]] Result<Format> read_format(std::string_view text);
+[[nodiscard]] Result<HelpFormat> read_help_format(std::string_view text);
+[[nodiscard]] Result<StoreWord> read_store_word(std::string_view text);
 [[nodiscard]] Result<LogLevel> read_log_level(std::string_view text);
 [[nodiscard]] Result<ColorChoice> read_color(std::string_view text);
 [[nodiscard]] Result<Shell> read_shell(std::string_view text);

@@ -32,16 +32,27 @@ void Table::add(std::vector<Cell> row) {
 }
 
 std::string Table::render(const Look& look) const {
-  return look.terminal ? render_terminal(look) : render_tsv();
+  return look.terminal ? render_aligned(fitted_widths(static_cast<std::size_t>(look.width)), look) : render_tsv();
+}
+
+std::string Table::render_wide(const Look& look) const {
+  return render_aligned(wanted_widths(), look);
+}
+
+std::vector<std::size_t> Table::wanted_widths() const {
+  std::vector<std::size_t> widths(columns_.size());
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    widths[i] = display_width(columns_[i].title);
+    for (const auto& row : rows_) widths[i] = std::max(widths[i], display_width(row[i].shown));
+  }
+  return widths;
 }
 
 // What each column gets; 0 leaves it out.
-std::vector<std::size_t> Table::widths(std::size_t total) const {
-  std::vector<std::size_t> widths(columns_.size());
+std::vector<std::size_t> Table::fitted_widths(std::size_t total) const {
+  std::vector<std::size_t> widths = wanted_widths();
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (columns_[i].fit == Fit::kHidden) continue;
-    widths[i] = display_width(columns_[i].title);
-    for (const auto& row : rows_) widths[i] = std::max(widths[i], display_width(row[i].shown));
+    if (columns_[i].fit == Fit::kHidden) widths[i] = 0;
   }
   if (!columns_.empty() && columns_.back().fit == Fit::kRest) {
     const std::size_t wanted = std::exchange(widths.back(), 0);
@@ -65,8 +76,7 @@ std::vector<std::size_t> Table::widths(std::size_t total) const {
   return widths;
 }
 
-std::string Table::render_terminal(const Look& look) const {
-  const std::vector<std::size_t> widths = this->widths(static_cast<std::size_t>(look.width));
+std::string Table::render_aligned(const std::vector<std::size_t>& widths, const Look& look) const {
   std::string text;
   const auto add_line = [&](const auto& shown_of, const auto& paint_of) {
     std::string line;

@@ -41,10 +41,13 @@ class Table {
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   // With a header where a person reads; without, and with all columns, where a program does.
   [[nodiscard]] std::string render(const Look& look) const;
+  // With a header and all columns, nothing cut, whoever reads.
+  [[nodiscard]] std::string render_wide(const Look& look) const;
 
  private:
-  [[nodiscard]] std::vector<std::size_t> widths(std::size_t total) const;
-  [[nodiscard]] std::string render_terminal(const Look& look) const;
+  [[nodiscard]] std::vector<std::size_t> wanted_widths() const;
+  [[nodiscard]] std::vector<std::size_t> fitted_widths(std::size_t total) const;
+  [[nodiscard]] std::string render_aligned(const std::vector<std::size_t>& widths, const Look& look) const;
   [[nodiscard]] std::string render_tsv() const;
 
   std::vector<Column> columns_;

@@ -29,6 +29,7 @@ int run(const GateListOptions& options, Context& context);
 int run(const GateSetOptions& options, Context& context);
 int run(const QueueListOptions& options, Context& context);
 int run(const CompletionOptions& options, Context& context);
+int run(const CompleteOptions& options, Context& context);
 int run(const HelpOptions& options, Context& context);
 int run(const VersionOptions& options, Context& context);
 

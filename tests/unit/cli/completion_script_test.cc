@@ -73,8 +73,25 @@ TEST_F(CompletionTest, BashCompletesCommandsFlagsAndValues) {
   EXPECT_EQ(offers({"drover", "--store", "memory:", "li"}), (Words{"list"}));
   // The value of a flag is no command, and what it may be is not known.
   EXPECT_EQ(offers({"drover", "enqueue", "t", "--queue", "list", "--pri"}), (Words{"--priority"}));
-  EXPECT_EQ(offers({"drover", "enqueue", "--queue", ""}), Words{});
+  EXPECT_EQ(offers({"drover", "enqueue", "--lock", ""}), Words{});
   EXPECT_EQ(offers({"drover", "work", "--type", "t", "--", "--"}), Words{});
+}
+
+// Stands in for drover: knows two queues and a task.
+std::string with_names(const test::TempDir& dir) {
+  const std::string program = dir.file("drover");
+  std::ofstream(program) << "#!/bin/sh\n[ \"$1\" = complete ] || exit 1\n"
+                            "case $2 in queue) echo eng; echo ops ;; task) echo 0199-a ;; *) exit 1 ;; esac\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  return program;
+}
+
+TEST_F(CompletionTest, BashAsksTheStoreForNames) {
+  const std::string drover = with_names(dir_);
+  EXPECT_EQ(offers({drover, "enqueue", "t", "--queue", ""}), (Words{"eng", "ops"}));
+  EXPECT_EQ(offers({drover, "queue", "pause", "o"}), (Words{"ops"}));
+  EXPECT_EQ(offers({drover, "show", "0"}), (Words{"0199-a"}));
+  EXPECT_EQ(offers({drover, "list", "--type", ""}), Words{}) << "a store that does not answer has no names";
 }
 
 TEST_F(CompletionTest, BashScriptParses) {
@@ -90,16 +107,18 @@ TEST_F(CompletionTest, ZshScriptParses) {
 
 TEST_F(CompletionTest, FishCompletesCommandsAndFlags) {
   ASSERT_TRUE(have("fish")) << "./dev test installs it";
+  with_names(dir_);
   const std::string script = write(Shell::kFish, "drover.fish");
   const auto complete = [&](const std::string& line) {
-    return run_shell(
-        fmt::format("HOME={} fish -N -c 'source {}; complete -C \"{}\"'", dir_.path().string(), script, line));
+    return run_shell(fmt::format("HOME={0} PATH={0}:$PATH fish -N -c 'source {1}; complete -C \"{2}\"'",
+                                 dir_.path().string(), script, line));
   };
   EXPECT_TRUE(complete("drover enq").output.starts_with("enqueue\t"));
   EXPECT_TRUE(complete("drover config app").output.starts_with("apply\t"));
   EXPECT_TRUE(complete("drover enqueue --idle").output.starts_with("--idle-timeout\t"));
   EXPECT_TRUE(complete("drover list --color al").output.starts_with("always\t"));
   EXPECT_EQ(complete("drover worker list --idle").output, "");
+  EXPECT_TRUE(complete("drover queue pause e").output.starts_with("eng")) << "it asks the store for names";
 }
 
 TEST_F(CompletionTest, EveryCommandAndFlagIsInEveryScript) {

@@ -133,7 +133,7 @@ TEST(ParseTest, Run) {
 TEST(ParseTest, List) {
   const auto options =
       parsed<ListOptions>({"list", "--type", "t", "--queue", "q", "--owner", "o", "--state", "running,failed", "--tag",
-                           "x", "--parent", kId, "--limit", "7", "--cursor", "c", "-q", "--json"});
+                           "x", "--parent", kId, "--limit", "7", "--cursor", "c", "--json"});
   EXPECT_EQ(options.filter.type, "t");
   EXPECT_EQ(options.filter.queue, "q");
   EXPECT_EQ(options.filter.owner, "o");
@@ -142,8 +142,10 @@ TEST(ParseTest, List) {
   EXPECT_EQ(options.filter.parent_id, id());
   EXPECT_EQ(options.limit, 7);
   EXPECT_EQ(options.cursor, "c");
-  EXPECT_TRUE(options.ids_only);
   EXPECT_EQ(options.format, Format::kJson);
+  EXPECT_EQ(parsed<ListOptions>({"list", "-q"}).format, Format::kName);
+  EXPECT_EQ(parsed<ListOptions>({"list", "-o", "wide"}).format, Format::kWide);
+  EXPECT_EQ(parsed<ListOptions>({"list", "--output=ndjson"}).format, Format::kNdjson);
   EXPECT_EQ(parsed<ListOptions>({"list"}).limit, kListLimitDefault);
 }
 

@@ -25,6 +25,16 @@ TEST(TableTest, FitsWide) {
       "id-2  羊飼い  12m  two lines and a rather long tale of the wolf that came by night and went without a sheep\n");
 }
 
+TEST(TableTest, WideShowsEveryColumnUncutWhoeverReads) {
+  const std::string wide =
+      "ID    TYPE    OWNER           AGE  NOTE\n"
+      "id-1  herd    ada             3s   all quiet\n"
+      "id-2  羊飼い  bob the second  12m  two lines and a rather long tale of the wolf that came by night and went "
+      "without a sheep\n";
+  EXPECT_EQ(sheep().render_wide(terminal(24)), wide);
+  EXPECT_EQ(sheep().render_wide({.terminal = false, .color = false, .width = 80}), wide);
+}
+
 TEST(TableTest, CutsTheRestAt80) {
   EXPECT_EQ(sheep().render(terminal(80)),
             "ID    TYPE    AGE  NOTE\n"

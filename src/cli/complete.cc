@@ -1,0 +1,63 @@
+// drover complete: the names that completion scripts ask for.
+#include <set>
+
+#include "cli/project.h"
+#include "cli/verbs.h"
+
+namespace drover::cli {
+namespace {
+
+constexpr int kNewestTasks = 200;
+
+using Names = Result<std::set<std::string>>;
+
+template <class Collect>
+Names names_of_tasks(TaskQueue& queue, Collect collect) {
+  const auto page = queue.list({}, kNewestTasks, std::nullopt);
+  if (!page) return std::unexpected(page.error());
+  std::set<std::string> names;
+  for (const Task& task : page->tasks) collect(task, names);
+  return names;
+}
+
+template <class T, class Project>
+Names names_of(const Result<std::vector<T>>& items, Project project) {
+  if (!items) return std::unexpected(items.error());
+  std::set<std::string> names;
+  for (const T& item : *items) names.insert(item.*project);
+  return names;
+}
+
+Names names(TaskQueue& queue, StoreWord what) {
+  switch (what) {
+    case StoreWord::kTask:
+      return names_of_tasks(queue, [](const Task& task, auto& names) { names.insert(task.id.to_string()); });
+    case StoreWord::kType:
+      return names_of_tasks(queue, [](const Task& task, auto& names) { names.insert(task.type); });
+    case StoreWord::kOwner:
+      return names_of_tasks(queue, [](const Task& task, auto& names) { names.insert(task.owner); });
+    case StoreWord::kTag:
+      return names_of_tasks(queue,
+                            [](const Task& task, auto& names) { names.insert(task.tags.begin(), task.tags.end()); });
+    case StoreWord::kQueue:
+      return names_of(queue.queues(), &QueueStatus::name);
+    case StoreWord::kGate:
+      return names_of(queue.gates(), &GateStatus::name);
+    case StoreWord::kWorker:
+      return names_of(queue.workers(), &WorkerInfo::id);
+  }
+  return {};
+}
+
+}  // namespace
+
+int run(const CompleteOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto found = names((*opened)->queue(), options.what);
+  if (!found) return context.fail(found.error());
+  for (const std::string& name : *found) context.out.line(name);
+  return kExitOk;
+}
+
+}  // namespace drover::cli
