@@ -178,7 +178,8 @@ Examples:
   drover trust
   drover trust ../other/drover.yaml)"},
     {"fsck", "Prove that the store's records and indexes agree",
-     R"(Piped, it prints tab-separated lines: code, repaired (yes or no), detail.
+     R"(Piped, it prints tab-separated lines: code, repaired (yes or no), detail. On Redis nobody else is answered while it looks:
+with many tasks, stop the workers first.
 
 Exits with 1 if something is wrong and was not repaired.
 

@@ -5,12 +5,14 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "store/redis/redis_store_class.h"
+#include "store/redis/reply_error.h"
 #include "store/redis/step_arguments.h"
 
 namespace drover::redis {
 namespace {
 
 constexpr Millis kTrustConfigFor{500};
+constexpr Millis kFsckTimeMax{600'000};
 
 }  // namespace
 
@@ -140,8 +142,16 @@ Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based
   return *done != 0;
 }
 
+// It looks at every key in one call, however long that takes: it has a connection of its own and waits for it.
 Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
-  const auto reply = ask(function("fsck").add(mode == FsckMode::kRepair ? "repair" : "check"));
+  const Interrupt never;
+  const Command command = function("fsck").add(mode == FsckMode::kRepair ? "repair" : "check");
+  auto reply = client_.blocking_call(command, kFsckTimeMax, never);
+  if (reply && is_function_missing(*reply)) {
+    if (const auto loaded = now(); !loaded) return std::unexpected(loaded.error());  // any call loads the library
+    reply = client_.blocking_call(command, kFsckTimeMax, never);
+  }
+  if (reply && reply->is_error()) return std::unexpected(error_of(*reply));
   if (!reply) return std::unexpected(reply.error());
   const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());

@@ -479,11 +479,24 @@ TEST(RedisFaultsTest, TaskWithoutItsBodyStopsNoOther) {
 
 // ---- large calls
 
+TEST(RedisFaultsTest, FsckTakesTheTimeThatItTakes) {
+  RedisServer server;
+  Rig rig(server.address(), Millis{300});
+  rig.enqueue();
+  rig.engine().wait_for_work({}, rig.engine().changes(), Millis{1});  // the connection for long calls is there
+  server.freeze();
+  std::thread patient([&] { EXPECT_EQ(rig.fsck(), std::vector<std::string>{}); });
+  EXPECT_EQ(code_of(rig.try_claim(1)), ErrorCode::kStoreUnavailable) << "others wait for their timeout";
+  server.thaw();
+  patient.join();
+}
+
 // More values than Lua passes to one command (8,000).
 constexpr int kManyTasks = 9'000;
+constexpr Millis kLargeCallTimeout{60'000};
 
 TEST(RedisLargeCallTest, ManyOwnersAreCountedInOneCall) {
-  Rig rig(test::shared_redis().address(test::fresh_prefix()));
+  Rig rig(test::shared_redis().address(test::fresh_prefix()), kLargeCallTimeout);
   std::vector<TaskSpec> specs;
   for (int i = 0; i < kManyTasks; ++i) specs.push_back({.type = "work", .owner = "o" + std::to_string(i)});
   ASSERT_EQ(must(rig.engine().enqueue(specs)).size(), specs.size());
@@ -491,7 +504,7 @@ TEST(RedisLargeCallTest, ManyOwnersAreCountedInOneCall) {
 }
 
 TEST(RedisLargeCallTest, ManyOfOneLaneEndInOneCall) {
-  Rig rig(test::shared_redis().address(test::fresh_prefix()));
+  Rig rig(test::shared_redis().address(test::fresh_prefix()), kLargeCallTimeout);
   must(rig.engine().enqueue(std::vector<TaskSpec>(kManyTasks, TaskSpec{.type = "work"})));
   std::vector<Settlement> ends;
   while (ends.size() < kManyTasks) {
