@@ -8,15 +8,33 @@ local function found(code, detail, repaired)
   findings[#findings + 1] = {code, detail, repaired and 1 or 0}
 end
 
-local function keys_of(kind)
-  local names, cursor = {}, '0'
+-- Every key by its kind, "lane:" for those that begin so: kind → names in order, without the kind.
+local keys_by_kind
+
+local function look_at_keys()
+  keys_by_kind = {}
+  local seen = {}  -- SCAN may give a key twice
+  local cursor = '0'
   repeat
-    local page = call('SCAN', cursor, 'MATCH', P .. kind .. '*', 'COUNT', 1000)
+    local page = call('SCAN', cursor, 'MATCH', P .. '*', 'COUNT', 1000)
     cursor = page[1]
-    for _, key in ipairs(page[2]) do names[#names + 1] = string.sub(key, #P + #kind + 1) end
+    for _, key in ipairs(page[2]) do
+      local name = string.sub(key, #P + 1)
+      local kind = string.match(name, '^[%a_]+:?') or ''
+      local names = keys_by_kind[kind]
+      if not names then
+        names = {}
+        keys_by_kind[kind] = names
+      end
+      if not seen[name] then names[#names + 1] = string.sub(name, #kind + 1) end
+      seen[name] = true
+    end
   until cursor == '0'
-  table.sort(names)
-  return names
+  for _, names in pairs(keys_by_kind) do table.sort(names) end
+end
+
+local function keys_of(kind)
+  return keys_by_kind[kind] or {}
 end
 
 -- ---- types
@@ -39,17 +57,21 @@ end
 -- made anew. False: it could not be looked further.
 local function check_types()
   local wrong = false
-  local types = types_by_name()
-  for _, key in ipairs(keys_of('')) do
-    local right = types[string.match(key, '^[%a_]+:?')]
-    local stored = right and call('TYPE', P .. key).ok
-    if right and stored ~= right then
-      wrong = true
-      found('wrong_type', key .. ' is a ' .. stored .. ', not a ' .. right, mending)
-      if mending then call('DEL', P .. key) end
+  for kind, right in pairs(types_by_name()) do
+    for _, name in ipairs(keys_of(kind)) do
+      local key = kind .. name
+      local stored = call('TYPE', P .. key).ok
+      if stored ~= right then
+        wrong = true
+        found('wrong_type', key .. ' is a ' .. stored .. ', not a ' .. right, mending)
+        if mending then call('DEL', P .. key) end
+      end
     end
   end
-  if wrong and mending then call('DEL', P .. 'pool_lines') end  -- so that pools are made anew
+  if wrong and mending then
+    call('DEL', P .. 'pool_lines')  -- so that pools are made anew
+    look_at_keys()
+  end
   return mending or not wrong
 end
 
@@ -482,6 +504,7 @@ function functions.fsck(keys, args)
   lanes.start()
   findings = {}
   mending = args[2] == 'repair'
+  look_at_keys()
   if not check_types() then return findings end
   local image = image_of_tasks()
   check_sets(image)
