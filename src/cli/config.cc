@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "cli/document_diff.h"
 #include "cli/files.h"
 #include "cli/project.h"
 #include "cli/verbs.h"
@@ -17,14 +18,32 @@ Result<Document> read_document(const std::string& file) {
   return parse_document(*text, file == "-" ? "stdin" : file);
 }
 
-void print_applied(std::int64_t version, bool changed, Format format, Context& context) {
+// "+ types.b.queue: "q"" for what came, "-" for what went, "~" for what changed.
+void tell_differences(const JsonText& before, const JsonText& after, Context& context) {
+  const auto old_document = json::parse(before);
+  const auto new_document = json::parse(after);
+  if (!old_document || !new_document) return;
+  for (const Difference& one : differences(*old_document, *new_document)) {
+    if (one.before.empty()) {
+      context.err.line(painted(fmt::format("+ {}: {}", one.path, one.after), Paint::kGreen, context.err.look()));
+    } else if (one.after.empty()) {
+      context.err.line(painted(fmt::format("- {}: {}", one.path, one.before), Paint::kRed, context.err.look()));
+    } else {
+      context.err.line(
+          painted(fmt::format("~ {}: {} -> {}", one.path, one.before, one.after), Paint::kYellow, context.err.look()));
+    }
+  }
+}
+
+int tell(std::int64_t version, bool changed, std::string_view sentence, Format format, Context& context) {
   if (format == Format::kJson) {
     json::Writer writer;
     writer.begin_object().key("version").number(version).key("changed").boolean(changed).end_object();
-    return context.out.line(std::move(writer).take());
+    context.out.line(std::move(writer).take());
+  } else {
+    context.say(sentence);
   }
-  context.say(changed ? fmt::format("the policy is now version {}", version)
-                      : fmt::format("nothing to change: this is version {}", version));
+  return kExitOk;
 }
 
 }  // namespace
@@ -38,13 +57,18 @@ int run(const ConfigApplyOptions& options, Context& context) {
   const auto config = queue.config();
   if (!config) return context.fail(config.error());
   if (config->version > 0 && config->document == document->shared) {
-    print_applied(config->version, false, options.format, context);
-    return kExitOk;
+    return tell(config->version, false, fmt::format("nothing to change: this is version {}", config->version),
+                options.format, context);
+  }
+  tell_differences(config->document, document->shared, context);
+  if (options.dry_run) {
+    return tell(config->version, true, fmt::format("nothing was changed: the policy is version {}", config->version),
+                options.format, context);
   }
   const auto applied = queue.apply_config(document->shared, config->version);
   if (!applied) return context.fail(applied.error());
-  print_applied(applied->version, true, options.format, context);
-  return kExitOk;
+  return tell(applied->version, true, fmt::format("the policy is now version {}", applied->version), options.format,
+              context);
 }
 
 // As YAML, of which JSON is a part, so that it can be applied again.

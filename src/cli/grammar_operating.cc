@@ -93,6 +93,7 @@ void add_config(Verbs& verbs) {
   Verbs& config = verbs.family("config");
   auto [apply, apply_options] = config.add<ConfigApplyOptions>("apply");
   apply.value("FILE", "", &apply_options->file, read_text, "a drover.yaml, YAML or JSON; - is stdin").required();
+  apply.flag("--dry-run", &apply_options->dry_run, true, "say what would change, and change nothing");
   apply.json(&apply_options->format, R"(print {"version", "changed"})");
   auto [show, show_options] = config.add<ConfigShowOptions>("show");
   show.json(&show_options->format, R"(print {"version", "document"})");

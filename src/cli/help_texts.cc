@@ -166,7 +166,11 @@ Examples:
   drover config show
   drover config apply drover.yaml)"},
     {"config apply", "Store everything but `local` of a drover.yaml as the policy",
-     R"(Examples:
+     R"(Says what changes: + what comes, - what goes, ~ what becomes something else. Checks everything first; what is wrong is named
+with its line.
+
+Examples:
+  drover config apply drover.yaml --dry-run
   drover config apply drover.yaml)"},
     {"config show", "Show the policy in force",
      R"(Examples:

@@ -155,7 +155,8 @@ struct StoreOptions {
 };
 
 struct ConfigApplyOptions {
-  std::string file;  // - for stdin
+  std::string file;      // - for stdin
+  bool dry_run = false;  // say what would change, and change nothing
   Format format = Format::kAuto;
 
   bool operator==(const ConfigApplyOptions&) const = default;

@@ -187,7 +187,9 @@ TEST(ParseTest, OtherVerbs) {
   EXPECT_EQ(parsed<UpOptions>({"up"}), UpOptions{});
   EXPECT_EQ(parsed<ProgressOptions>({"progress", "40", "half way"}), (ProgressOptions{40, "half way"}));
   EXPECT_EQ(parsed<FsckOptions>({"fsck", "--repair"}), (FsckOptions{FsckMode::kRepair, Format::kAuto}));
-  EXPECT_EQ(parsed<ConfigApplyOptions>({"config", "apply", "f.yaml"}), (ConfigApplyOptions{"f.yaml", Format::kAuto}));
+  EXPECT_EQ(parsed<ConfigApplyOptions>({"config", "apply", "f.yaml"}),
+            (ConfigApplyOptions{"f.yaml", false, Format::kAuto}));
+  EXPECT_TRUE(parsed<ConfigApplyOptions>({"config", "apply", "-", "--dry-run"}).dry_run);
   EXPECT_EQ(parsed<ConfigShowOptions>({"config", "show", "--json"}), (ConfigShowOptions{Format::kJson}));
   EXPECT_EQ(parsed<TrustOptions>({"trust"}), (TrustOptions{"drover.yaml", Format::kAuto}));
   EXPECT_EQ(parsed<TrustOptions>({"trust", "x.yaml"}), (TrustOptions{"x.yaml", Format::kAuto}));
