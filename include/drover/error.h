@@ -15,6 +15,7 @@ enum class ErrorCode : std::uint8_t {
   kInvalidJson,
   kInvalidArgument,
   kInvalidPayload,
+  kInvalidResult,
   kInvalidConfig,
   kUnknownParent,
   kCycle,

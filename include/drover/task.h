@@ -50,12 +50,14 @@ enum class ErrorClass : std::uint8_t {
   kKilled,
   kSpawnFailed,
   kResultTooLarge,
-  kStalled,       // lost its lease more often than max_stalls allows
-  kLost,          // at_most_once, and its lease was lost
-  kDeadline,      // its deadline passed
-  kParentFailed,  // a parent ended and on_parent_failure is fail
+  kStalled,         // lost its lease more often than max_stalls allows
+  kLost,            // at_most_once, and its lease was lost
+  kDeadline,        // its deadline passed
+  kParentFailed,    // a parent ended and on_parent_failure is fail
+  kInvalidPayload,  // its payload breaks its type's schema, which has changed since it was taken
+  kUnknownType,     // the policy knows no such type any more, and takes no others
 };
-inline constexpr int kErrorClassCount = 18;
+inline constexpr int kErrorClassCount = 20;
 
 [[nodiscard]] std::string_view name_of(ErrorClass error_class);
 [[nodiscard]] std::optional<ErrorClass> parse_error_class(std::string_view name);

@@ -10,10 +10,11 @@ using enum ErrorCode;
 using enum Retryable;
 
 // In the order of the enumerators, so that a code is its own index.
-constexpr std::array<ErrorInfo, 23> kErrors{{
+constexpr std::array<ErrorInfo, 24> kErrors{{
     {kInvalidJson, "invalid_json", 1, 400, kNo},
     {kInvalidArgument, "invalid_argument", 1, 400, kNo},
     {kInvalidPayload, "invalid_payload", 1, 422, kNo},
+    {kInvalidResult, "invalid_result", 1, 422, kNo},
     {kInvalidConfig, "invalid_config", 1, 422, kNo},
     {kUnknownParent, "unknown_parent", 1, 422, kNo},
     {kCycle, "cycle", 1, 422, kNo},

@@ -38,6 +38,8 @@ constexpr ClassTable make_default_table() {
   set(ErrorClass::kLost, kFailRule);
   set(ErrorClass::kDeadline, kFailRule);
   set(ErrorClass::kParentFailed, kFailRule);
+  set(ErrorClass::kInvalidPayload, kFailRule);
+  set(ErrorClass::kUnknownType, kFailRule);
   return table;
 }
 

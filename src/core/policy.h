@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/breaker.h"
+#include "core/contract.h"
 #include "core/error_class.h"
 #include "drover/gate.h"
 #include "drover/task.h"
@@ -29,6 +30,7 @@ struct TypePolicy {
   std::optional<std::string> provider;
   BreakerPolicy breaker;
   ClassTable classes = default_class_table();
+  Contract contract;
 
   bool operator==(const TypePolicy&) const = default;
 };
@@ -93,6 +95,7 @@ struct Policy {
   OwnerPolicy other_owners;                                // `owners: {default: …}`
   std::map<std::string, GatePolicy, std::less<>> gates;    // all, type:T, provider:P, lock:K
   Limits limits;
+  bool types_closed = false;  // only types of the document are taken
 
   // The type's own policy, or the defaults.
   [[nodiscard]] const TypePolicy& type(std::string_view name) const;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/planted_bug.h"
+#include "engine/follow_up.h"
 
 namespace drover {
 namespace {
@@ -109,6 +110,12 @@ void Cascade::add(Step step) {
   first = std::move(step);
 }
 
+void Cascade::add_decided(Step step) {
+  auto follow_up = follow_up_step(step, policy_, rng_, now_);
+  add(std::move(step));
+  if (follow_up) add(*std::move(follow_up));
+}
+
 const TaskRecord* Cascade::decided(const TaskId& id) const {
   const auto it = index_.find(id);
   return it == index_.end() ? nullptr : &steps_[it->second].next;
@@ -119,7 +126,7 @@ Status Cascade::run(const TaskRecord& record, const Trigger& trigger) {
   if (!step) return std::unexpected(step.error());
   const TaskId id = record.task.id;
   const bool ended = is_terminal(step->next.task.state);
-  add(std::move(*step));
+  add_decided(std::move(*step));
   if (std::holds_alternative<trigger::Retry>(trigger)) {
     to_follow_.push_back({id, Cause::kRetried});
   } else if (ended || std::holds_alternative<trigger::Cancel>(trigger)) {
@@ -194,7 +201,7 @@ Status Cascade::follow_end(const TaskRecord& ended) {
     auto step = decide_on(dependent, trigger);
     if (!step) return std::unexpected(step.error());
     const bool ends = is_terminal(step->next.task.state);
-    add(std::move(*step));
+    add_decided(std::move(*step));
     if (ends) to_follow_.push_back({dependent.task.id, Cause::kEnded});
   }
   return {};

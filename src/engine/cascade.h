@@ -74,6 +74,8 @@ class Cascade {
   };
 
   Result<Step> decide_on(const TaskRecord& record, const Trigger& trigger);
+  // As add(); and if the step ends its task, what its type wants to follow.
+  void add_decided(Step step);
   Status follow_all();
   Status follow(const Follow& what);
   Status follow_ended(const TaskRecord& record);

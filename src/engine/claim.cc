@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
+#include "engine/spec.h"
 
 namespace drover {
 
@@ -49,30 +50,57 @@ std::optional<ReservedSlots> reserved_slots(const ClaimRequest& request, const P
   return ReservedSlots{.rank = most->priority, .n_others = std::clamp(for_others - running, 0, request.n)};
 }
 
+// What the policy has come to refuse since it was stored fails here, for good, and stands in nobody's way.
+Settlement refusal_of(const TaskRecord& record, const Error& why) {
+  const bool unknown = why.code == ErrorCode::kUnknownType;
+  return {
+      Lease{record.task.id, record.lease},
+      Failure{.error_class = unknown ? ErrorClass::kUnknownType : ErrorClass::kInvalidPayload, .message = why.message}};
+}
+
 }  // namespace
 
 // One call of the store does a bounded amount of work: as long as it only parks and wakes lanes, it is asked again.
-Result<Claimed> Engine::claim_records(const ClaimRequest& request) {
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
+Result<Claimed> Engine::claim_records(const ClaimRequest& request, const Policy& policy) {
   std::vector<LeaseId> lease_ids;
   lease_ids.reserve(static_cast<std::size_t>(request.n));
   for (int i = 0; i < request.n; ++i) lease_ids.push_back(new_lease_id(rng_));
-  const auto reserved = reserved_slots(request, **policy);
+  const auto reserved = reserved_slots(request, policy);
   for (int call = 1;; ++call) {
     auto taken = store_.claim(request, lease_ids, reserved);
     if (!taken || !taken->records.empty() || !taken->more || call == kClaimCallsMax) return taken;
   }
 }
 
+bool Engine::fail_refused(std::vector<TaskRecord>& records, const Policy& policy) {
+  std::vector<Settlement> refused;
+  std::erase_if(records, [&](const TaskRecord& record) {
+    const Status valid = check_stored(record.task, policy);
+    if (!valid) refused.push_back(refusal_of(record, valid.error()));
+    return !valid;
+  });
+  // One that could not be ended keeps its lease until that runs out, and comes here again.
+  if (!refused.empty()) (void)settle(refused);
+  return !refused.empty();
+}
+
 Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
   if (auto valid = check_claim(request); !valid) return std::unexpected(valid.error());
-  auto taken = claim_records(request);
-  if (!taken) return std::unexpected(taken.error());
+  auto policy = this->policy();
+  if (!policy) return std::unexpected(policy.error());
+  for (int call = 1;; ++call) {
+    auto taken = claim_records(request, **policy);
+    if (!taken) return std::unexpected(taken.error());
+    const bool refused = fail_refused(taken->records, **policy);
+    if (taken->records.empty() && refused && call < kClaimCallsMax) continue;
+    return handed_out(std::move(taken->records));
+  }
+}
 
+std::vector<ClaimedTask> Engine::handed_out(std::vector<TaskRecord> records) {
   std::vector<ClaimedTask> claimed;
-  claimed.reserve(taken->records.size());
-  for (TaskRecord& record : taken->records) {
+  claimed.reserve(records.size());
+  for (TaskRecord& record : records) {
     recent_.remember_claimed(record);
     ClaimedTask item{std::move(record.task), Lease{{}, record.lease}, {}};
     item.lease.task = item.task.id;

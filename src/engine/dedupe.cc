@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "engine/spec.h"
 
 namespace drover {
 
@@ -48,27 +49,29 @@ Result<std::optional<JsonText>> Dedupe::payload_of(const TaskId& id) {
 Result<JsonText> Dedupe::merged(const TaskId& id, const JsonText& patch) {
   auto target = payload_of(id);
   if (!target) return std::unexpected(target.error());
-  JsonText payload = merge_patch(*target, patch);
-  if (payload.size() <= static_cast<std::size_t>(limits_.payload_bytes)) return payload;
-  return fail(ErrorCode::kPayloadTooLarge,
-              fmt::format("payload: merged into task {} it has {} bytes; at most {} are taken", id.to_string(),
-                          payload.size(), limits_.payload_bytes));
+  return merge_patch(*target, patch);
+}
+
+// The payload that the task gets instead of its own.
+Result<std::optional<JsonText>> Dedupe::new_payload(const TaskId& id, const Task& incoming, DedupeMode mode) {
+  if (mode != DedupeMode::kMerge) return contract_payload(policy_, incoming.type, incoming.payload);
+  auto whole = merged(id, *incoming.payload);
+  if (!whole) return std::unexpected(whole.error());
+  auto payload = contract_payload(policy_, incoming.type, std::move(*whole));
+  if (payload) return payload;
+  return fail(payload.error().code, fmt::format("merged into task {}: {}", id.to_string(), payload.error().message));
 }
 
 Result<TaskRecord> Dedupe::write(const TaskId& id, const Task& incoming, DedupeMode mode) {
   TaskRecord record;
   record.task.id = id;
   record = current(record);
-  std::optional<JsonText> payload = incoming.payload;
-  if (mode == DedupeMode::kMerge) {
-    if (!payload) return record;  // nothing to merge
-    auto whole = merged(id, *payload);
-    if (!whole) return std::unexpected(whole.error());
-    payload = std::move(*whole);
-  }
-  payloads_[id] = payload;
+  if (mode == DedupeMode::kMerge && !incoming.payload) return record;  // nothing to merge
+  auto payload = new_payload(id, incoming, mode);
+  if (!payload) return std::unexpected(payload.error());
+  payloads_[id] = *payload;
   Step step{.next = record, .expected_revision = record.revision, .payload = Step::PayloadWrite::kReplace};
-  step.next.task.payload = std::move(payload);
+  step.next.task.payload = *std::move(payload);
   json::Writer data;
   data.begin_object().key("dedupe").string(name_of(mode)).end_object();
   step.events.push_back({.name = "task.updated", .data = std::move(data).take()});

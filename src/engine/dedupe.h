@@ -13,8 +13,8 @@ namespace drover {
 class Dedupe {
  public:
   // All outlive it. Steps that write a payload go to the cascade.
-  Dedupe(Store& store, RecordView& view, Cascade& cascade, const Limits& limits, Time now)
-      : store_(store), view_(view), cascade_(cascade), limits_(limits), now_(now) {}
+  Dedupe(Store& store, RecordView& view, Cascade& cascade, const Policy& policy, Time now)
+      : store_(store), view_(view), cascade_(cascade), policy_(policy), now_(now) {}
 
   // The task that stands for this new one, with its payload written if the mode says so; none: make it.
   [[nodiscard]] Result<std::optional<TaskRecord>> find(const TaskRecord& record, std::optional<Millis> window);
@@ -36,13 +36,14 @@ class Dedupe {
   Result<DedupeMatches*> matches(const Key& key);
   TaskRecord current(const TaskRecord& record);
   Result<TaskRecord> write(const TaskId& id, const Task& incoming, DedupeMode mode);
+  Result<std::optional<JsonText>> new_payload(const TaskId& id, const Task& incoming, DedupeMode mode);
   Result<JsonText> merged(const TaskId& id, const JsonText& patch);
   Result<std::optional<JsonText>> payload_of(const TaskId& id);
 
   Store& store_;
   RecordView& view_;
   Cascade& cascade_;
-  const Limits& limits_;
+  const Policy& policy_;
   Time now_;
   std::map<Key, DedupeMatches> known_;                  // as the batch so far leaves them
   std::map<TaskId, std::optional<JsonText>> payloads_;  // of tasks that this batch made or wrote

@@ -63,7 +63,10 @@ class Engine final : public TaskQueue {
  private:
   friend class Sweepers;
 
-  Result<Claimed> claim_records(const ClaimRequest& request);
+  Result<Claimed> claim_records(const ClaimRequest& request, const Policy& policy);
+  // Takes out what the policy refuses now and fails it; whether there was any.
+  bool fail_refused(std::vector<TaskRecord>& records, const Policy& policy);
+  std::vector<ClaimedTask> handed_out(std::vector<TaskRecord> records);
   Status write_note(Note note);
   Status align_gates();
 

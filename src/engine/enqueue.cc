@@ -24,7 +24,7 @@ class Enqueue {
         now_(now),
         view_(store),
         cascade_(view_, rng, policy, now),
-        dedupe_(store, view_, cascade_, policy.limits, now) {}
+        dedupe_(store, view_, cascade_, policy, now) {}
 
   Result<std::vector<Enqueued>> decide(std::span<const TaskSpec> specs, std::span<const BatchItem> items);
   Status check_spawner(const Lease& lease);
@@ -185,6 +185,7 @@ Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) 
     ids_by_index_[item.index] = match->task.id;
     return Enqueued{match->task.id, match->task.state, true};
   }
+  if (auto met = meet_contract(*record, policy_); !met) return std::unexpected(met.error());
   ids_by_index_[item.index] = item.id;
   if (const auto& request_id = record->task.request_id) {
     requests_.emplace(std::pair(record->task.owner, *request_id), item.id);

@@ -165,6 +165,13 @@ class Settle {
     return {};
   }
 
+  // A result that breaks the contract of its type is refused, and the lease stays. A cancel has no use for a result.
+  Status check_contract(const Task& task, const Trigger& trigger) const {
+    const auto* complete = std::get_if<trigger::Complete>(&trigger);
+    if (complete == nullptr || task.cancel_requested_at) return {};
+    return check_result(policy_.type(task.type).contract, complete->completion.result);
+  }
+
   Result<TaskState> decide_item(const Settlement& item, Cascade& cascade) {
     const TaskId& id = item.lease.task;
     auto trigger = trigger_of(item, policy_.limits);
@@ -172,6 +179,7 @@ class Settle {
     const TaskRecord* decided = cascade.decided(id);
     const auto record = decided != nullptr ? fenced(*decided, item.lease) : live_record(item.lease);
     if (!record) return std::unexpected(record.error());
+    if (auto valid = check_contract((*record)->task, *trigger); !valid) return std::unexpected(valid.error());
     // Of the record as it was; the cascade moves what the pointer may point at.
     const bool moves_gates = gates_.moves_gates((*record)->task, item);
     const Task before = moves_gates ? (*record)->task : Task();

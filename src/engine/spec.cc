@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "core/dedupe.h"
 #include "core/lane.h"
 #include "core/spec_check.h"
@@ -14,13 +15,17 @@ namespace drover {
 
 namespace {
 
+std::unexpected<Error> too_large(std::string_view field, std::size_t bytes, std::int64_t bytes_max) {
+  return fail(ErrorCode::kPayloadTooLarge,
+              fmt::format("{}: has {} bytes; at most {} are taken", field, bytes, bytes_max));
+}
+
 // What a limit of the policy says of sizes; the rest of a spec is core's to check.
 Status check_sizes(const TaskSpec& spec, const Limits& limits) {
   const auto bytes_max = static_cast<std::size_t>(limits.payload_bytes);
   for (const auto& [field, value] : {std::pair{"prompt", &spec.prompt}, {"system_prompt", &spec.system_prompt}}) {
     if (!*value || (*value)->size() <= bytes_max) continue;
-    return fail(ErrorCode::kPayloadTooLarge,
-                fmt::format("{}: has {} bytes; at most {} are taken", field, (*value)->size(), bytes_max));
+    return too_large(field, (*value)->size(), limits.payload_bytes);
   }
   return {};
 }
@@ -30,10 +35,7 @@ Result<std::optional<JsonText>> checked_json(std::string_view field, const std::
   if (!value) return std::nullopt;
   auto compact = json::compact(*value);
   if (!compact) return fail(compact.error().code, fmt::format("{}: {}", field, compact.error().message));
-  if (compact->size() > static_cast<std::size_t>(bytes_max)) {
-    return fail(ErrorCode::kPayloadTooLarge,
-                fmt::format("{}: has {} bytes; at most {} are taken", field, compact->size(), bytes_max));
-  }
+  if (compact->size() > static_cast<std::size_t>(bytes_max)) return too_large(field, compact->size(), bytes_max);
   return std::move(*compact);
 }
 
@@ -69,6 +71,12 @@ void choose_dedupe(Task& task, const TaskSpec& spec) {
   if (!spec.dedupe && !spec.dedupe_key) return;
   task.dedupe = spec.dedupe.value_or(DedupeMode::kSingleFlight);
   task.dedupe_key = spec.dedupe_key ? *spec.dedupe_key : default_dedupe_key(task.type, task.payload);
+}
+
+Status check_type(const std::string& type, const Policy& policy) {
+  if (!policy.types_closed || policy.types.contains(type)) return {};
+  return fail(ErrorCode::kUnknownType,
+              fmt::format("type: there is no type {} in the policy, which takes no others", quoted_excerpt(type)));
 }
 
 // The spec's own word, else its type's, else the default that stands in Task.
@@ -129,6 +137,32 @@ Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, 
   choose_dedupe(task, spec);
   if (spec.request_id) record.request_hash = request_fingerprint(spec);
   return record;
+}
+
+Result<std::optional<JsonText>> contract_payload(const Policy& policy, std::string_view type,
+                                                 std::optional<JsonText> payload) {
+  const Contract& contract = policy.type(type).contract;
+  auto whole = with_defaults(contract, std::move(payload));
+  if (whole && whole->size() > static_cast<std::size_t>(policy.limits.payload_bytes)) {
+    return too_large("payload", whole->size(), policy.limits.payload_bytes);
+  }
+  if (auto valid = check_payload(contract, whole); !valid) return std::unexpected(valid.error());
+  return whole;
+}
+
+Status meet_contract(TaskRecord& record, const Policy& policy) {
+  Task& task = record.task;
+  if (auto known = check_type(task.type, policy); !known) return known;
+  if (auto valid = check_fallback(policy.type(task.type).contract, task.fallback_result); !valid) return valid;
+  auto payload = contract_payload(policy, task.type, std::move(task.payload));
+  if (!payload) return std::unexpected(payload.error());
+  task.payload = std::move(*payload);
+  return {};
+}
+
+Status check_stored(const Task& task, const Policy& policy) {
+  if (auto known = check_type(task.type, policy); !known) return known;
+  return check_payload(policy.type(task.type).contract, task.payload);
 }
 
 std::string request_fingerprint(const TaskSpec& spec) {

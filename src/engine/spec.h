@@ -11,9 +11,18 @@ namespace drover {
 inline constexpr std::string_view kDefaultOwner = "default";
 
 // Bad values are refused with the field's name. `id` is the task's id if the spec does not choose one.
-// Parents, place and counters are left to the caller.
+// Parents, place, counters and its contract are left to the caller.
 [[nodiscard]] Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, const TaskId& id,
                                                   Time now);
+
+// The payload as a task of this type would be stored with it: with the defaults of its type, and as its schema wants
+// it.
+[[nodiscard]] Result<std::optional<JsonText>> contract_payload(const Policy& policy, std::string_view type,
+                                                               std::optional<JsonText> payload);
+// Gives a new record its payload by contract_payload, and checks what else its type asks of it.
+[[nodiscard]] Status meet_contract(TaskRecord& record, const Policy& policy);
+// Whether a task that was taken under an earlier policy may still start: kInvalidPayload, kUnknownType.
+[[nodiscard]] Status check_stored(const Task& task, const Policy& policy);
 
 // The fingerprint by which an exact replay of a request id is known.
 [[nodiscard]] std::string request_fingerprint(const TaskSpec& spec);

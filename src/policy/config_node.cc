@@ -13,6 +13,9 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kDocumentBytesMax = 1 << 20;
+// Of a value of any shape. Deeper ones would not fit into the stored document, many more are an alias gone wild.
+constexpr int kAnyDepthMax = json::kDepthMax - 8;
+constexpr int kAnyValuesMax = 20'000;
 
 struct SizeUnit {
   std::string_view name;
@@ -188,6 +191,51 @@ Result<std::vector<ConfigNode>> ConfigNode::items() const {
     items.push_back(ConfigNode(item, line_of(item.Mark()), path_of(fmt::format("{}", items.size())), file_));
   }
   return items;
+}
+
+Result<json::Value> ConfigNode::any_value() const {
+  int values_left = kAnyValuesMax;
+  return any_value(0, values_left);
+}
+
+Result<json::Value> ConfigNode::any_value(int depth, int& values_left) const {
+  if (depth > kAnyDepthMax) return error(fmt::format("nested deeper than {}", kAnyDepthMax));
+  if (--values_left < 0) return error(fmt::format("more than {} values", kAnyValuesMax));
+  if (node_.IsMap()) {
+    json::Value::Object object;
+    const Status read = members([&](const std::string& key, const ConfigNode& member) -> Status {
+      return put(member.any_value(depth + 1, values_left), object.emplace_back(key, json::Value()).second);
+    });
+    if (!read) return std::unexpected(read.error());
+    std::ranges::sort(object, {}, &json::Value::Member::first);
+    return object;
+  }
+  if (!node_.IsSequence()) return scalar();
+  const auto children = items();
+  if (!children) return std::unexpected(children.error());
+  json::Value::Array array;
+  for (const ConfigNode& child : *children) {
+    if (auto read = put(child.any_value(depth + 1, values_left), array.emplace_back()); !read) {
+      return std::unexpected(read.error());
+    }
+  }
+  return array;
+}
+
+ConfigNode ConfigNode::at(std::span<const std::string> path) const {
+  if (path.empty()) return *this;
+  std::optional<ConfigNode> next;
+  if (node_.IsMap()) {
+    (void)members([&](const std::string& key, const ConfigNode& member) -> Status {
+      if (key == path.front()) next = member;
+      return {};
+    });
+  } else if (const auto children = items()) {
+    std::size_t index = 0;
+    std::from_chars(path.front().data(), path.front().data() + path.front().size(), index);
+    if (index < children->size()) next = (*children)[index];
+  }
+  return next ? next->at(path.subspan(1)) : *this;
 }
 
 json::Value ConfigNode::to_json() const {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,11 @@ class ConfigNode {
   // What stands here, object keys sorted. Requires a value that was read: its shape bounds the work.
   [[nodiscard]] json::Value to_json() const;
 
+  // As to_json(), of a value of any shape: its size and depth are checked.
+  [[nodiscard]] Result<json::Value> any_value() const;
+  // What stands at the end of the path, or as near to it as there is something.
+  [[nodiscard]] ConfigNode at(std::span<const std::string> path) const;
+
   // "drover.yaml:12: types.eng.retry: " and the complaint.
   [[nodiscard]] std::unexpected<Error> error(std::string_view complaint) const;
   [[nodiscard]] std::unexpected<Error> error(const Error& cause) const { return error(cause.message); }
@@ -64,6 +70,7 @@ class ConfigNode {
   // What a scalar stands for; null when this is none.
   [[nodiscard]] json::Value scalar() const;
   [[nodiscard]] std::string path_of(std::string_view key) const;
+  [[nodiscard]] Result<json::Value> any_value(int depth, int& values_left) const;
 
   YAML::Node node_;
   int line_;  // from 1: of its key, or of itself in a list

@@ -10,6 +10,7 @@
 #include "core/spec_check.h"
 #include "policy/config_node.h"
 #include "policy/config_values.h"
+#include "policy/contract_fields.h"
 #include "policy/gate_sections.h"
 
 namespace drover {
@@ -96,6 +97,16 @@ constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
     {"provider", [](TypePolicy& t, const ConfigNode& n) { return put(n.name(), t.provider); }},
     {"breaker", [](TypePolicy& t, const ConfigNode& n) { return read_breaker(t.breaker, n); }},
     {"errors", [](TypePolicy& t, const ConfigNode& n) { return read_errors(t.classes, n); }},
+    {"payload_schema", [](TypePolicy& t, const ConfigNode& n) { return put(schema_of(n), t.contract.payload_schema); }},
+    {"result_schema", [](TypePolicy& t, const ConfigNode& n) { return put(schema_of(n), t.contract.result_schema); }},
+    {"payload_defaults",
+     [](TypePolicy& t, const ConfigNode& n) { return put(json_object_of(n), t.contract.payload_defaults); }},
+    {"decision_report",
+     [](TypePolicy& t, const ConfigNode& n) {
+       return put(one_of(n, parse_decision_report, "required, optional or ignored"), t.contract.decision_report);
+     }},
+    {"on_success", [](TypePolicy& t, const ConfigNode& n) { return put(follow_up_from(n), t.contract.on_success); }},
+    {"on_failure", [](TypePolicy& t, const ConfigNode& n) { return put(follow_up_from(n), t.contract.on_failure); }},
 });
 
 Status read_types(Policy& policy, const ConfigNode& node) {
@@ -215,6 +226,10 @@ Status keep(Reading& reading, std::string_view key, const ConfigNode& node, Stat
 
 constexpr auto kTopFields = std::to_array<ConfigField<Reading>>({
     {"types", [](Reading& r, const ConfigNode& n) { return keep(r, "types", n, read_types(r.document.policy, n)); }},
+    {"types_closed",
+     [](Reading& r, const ConfigNode& n) {
+       return keep(r, "types_closed", n, put(n.boolean(), r.document.policy.types_closed));
+     }},
     {"queues", [](Reading& r, const ConfigNode& n) { return keep(r, "queues", n, read_queues(r.document.policy, n)); }},
     {"owners", [](Reading& r, const ConfigNode& n) { return keep(r, "owners", n, read_owners(r.document.policy, n)); }},
     {"gates", [](Reading& r, const ConfigNode& n) { return keep(r, "gates", n, read_gates(r.document.policy, n)); }},
@@ -233,6 +248,9 @@ Result<Document> parse_document(std::string_view text, std::string_view file_nam
   if (!root) return std::unexpected(root.error());
   Reading reading;
   if (auto status = read_fields(*root, kTopFields, reading); !status) return std::unexpected(std::move(status.error()));
+  if (auto status = check_follow_ups(*root, reading.document.policy); !status) {
+    return std::unexpected(std::move(status.error()));
+  }
   std::ranges::sort(reading.shared, {}, &json::Value::Member::first);
   reading.document.shared = json::dump(std::move(reading.shared));
   return std::move(reading.document);

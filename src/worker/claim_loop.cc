@@ -21,7 +21,9 @@ std::optional<Failure> failure_instead(const RunEnded& ended, const Error& error
   const auto* completion = std::get_if<Completion>(&ended.end);
   if (completion == nullptr) return std::nullopt;
   const bool too_large = error.code == ErrorCode::kResultTooLarge;
-  if (!too_large && error_info(error.code).http_status != kBadRequest) return std::nullopt;
+  // A result that breaks its contract is the agent's mistake: the next run sees why among the earlier ones.
+  const bool malformed = error.code == ErrorCode::kInvalidResult || error_info(error.code).http_status == kBadRequest;
+  if (!too_large && !malformed) return std::nullopt;
   return Failure{.error_class = too_large ? ErrorClass::kResultTooLarge : ErrorClass::kAgentError,
                  .message = error.message,
                  .exit_code = completion->exit_code};

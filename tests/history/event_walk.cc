@@ -50,6 +50,7 @@ constexpr std::array kRules = std::to_array<EventRule>({
     {"task.deadline_passed", kUnfinished, any_of(kCompleted, kFailed)},
     {"task.retried", any_of(kFailed, kCancelled), kWaiting, Opens::kGeneration},
     {"task.revived", any_of(kFailed, kCancelled), kWaiting, Opens::kGeneration},
+    {"task.follow_up_refused", any_of(kCompleted, kFailed), any_of(kCompleted, kFailed)},
     {"task.deleted", kEnds, kEnds},
 });
 

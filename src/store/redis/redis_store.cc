@@ -382,12 +382,11 @@ Result<Backlog> RedisStore::backlog(std::span<const Serve> serves) {
 
 // ---- writing
 
-// Groups that add tasks go by a function of their own, which Redis refuses as a whole when memory is short.
+// What asks for room goes by a function of its own, which Redis refuses as a whole when memory is short. An end with
+// the task that follows it does not: it must go on.
 Result<std::vector<Applied>> RedisStore::apply(std::span<const StepGroup> groups) {
   if (groups.empty()) return std::vector<Applied>();
-  const bool adds = std::ranges::any_of(groups, [](const StepGroup& group) {
-    return std::ranges::any_of(group.steps, [](const Step& step) { return step.expected_revision == 0; });
-  });
+  const bool adds = std::ranges::any_of(groups, [](const StepGroup& group) { return group.capacity.has_value(); });
   auto verdicts = (adds ? additions_ : changes_of_stored_).apply(groups);
   if (verdicts) committed();
   return verdicts;

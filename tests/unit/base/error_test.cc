@@ -21,6 +21,7 @@ constexpr Row kPromised[] = {
     {ErrorCode::kInvalidJson, "invalid_json", 1, 400, Retryable::kNo},
     {ErrorCode::kInvalidArgument, "invalid_argument", 1, 400, Retryable::kNo},
     {ErrorCode::kInvalidPayload, "invalid_payload", 1, 422, Retryable::kNo},
+    {ErrorCode::kInvalidResult, "invalid_result", 1, 422, Retryable::kNo},
     {ErrorCode::kInvalidConfig, "invalid_config", 1, 422, Retryable::kNo},
     {ErrorCode::kUnknownParent, "unknown_parent", 1, 422, Retryable::kNo},
     {ErrorCode::kCycle, "cycle", 1, 422, Retryable::kNo},

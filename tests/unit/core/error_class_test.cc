@@ -17,24 +17,16 @@ struct Row {
 
 // T7, row by row.
 constexpr std::array<Row, kErrorClassCount> kExpected{{
-    {"agent_error", Action::kRetry},
-    {"syntax", Action::kFail},
-    {"invalid", Action::kFail},
-    {"auth", Action::kFail},
-    {"billing", Action::kFail},
-    {"timeout", Action::kRetry, 1.5},
-    {"rate_limited", Action::kDefer},
-    {"quota_exhausted", Action::kDefer, 1, false, true},
-    {"overloaded", Action::kDefer},
-    {"oom", Action::kFail, 1, true},
-    {"context_too_long", Action::kFail},
-    {"killed", Action::kRetry},
-    {"spawn_failed", Action::kRetry},
-    {"result_too_large", Action::kFail},
-    {"stalled", Action::kFail},
-    {"lost", Action::kFail},
-    {"deadline", Action::kFail},
-    {"parent_failed", Action::kFail},
+    {"agent_error", Action::kRetry},     {"syntax", Action::kFail},
+    {"invalid", Action::kFail},          {"auth", Action::kFail},
+    {"billing", Action::kFail},          {"timeout", Action::kRetry, 1.5},
+    {"rate_limited", Action::kDefer},    {"quota_exhausted", Action::kDefer, 1, false, true},
+    {"overloaded", Action::kDefer},      {"oom", Action::kFail, 1, true},
+    {"context_too_long", Action::kFail}, {"killed", Action::kRetry},
+    {"spawn_failed", Action::kRetry},    {"result_too_large", Action::kFail},
+    {"stalled", Action::kFail},          {"lost", Action::kFail},
+    {"deadline", Action::kFail},         {"parent_failed", Action::kFail},
+    {"invalid_payload", Action::kFail},  {"unknown_type", Action::kFail},
 }};
 
 TEST(ErrorClass, EveryRowOfTheDefaultTable) {
