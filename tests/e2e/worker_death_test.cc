@@ -10,7 +10,7 @@ namespace drover::e2e {
 namespace {
 
 // On top of what is promised: two processes that start on a busy machine.
-constexpr Millis kSlack{1'000};
+constexpr Millis kDeathSlack{1'000};
 
 class WorkerDeathTest : public E2eTest {
  protected:
@@ -66,7 +66,7 @@ TEST_F(WorkerDeathTest, FrozenWorkersAgentIsDeadBeforeTheNextOneStarts) {
   first->signal(SIGSTOP);
   const auto second = sandbox.start(worker({}));
 
-  EXPECT_TRUE(tree.all_dead(kLease + kSlack));
+  EXPECT_TRUE(tree.all_dead(kLease + kDeathSlack));
   const Millis dead = mono_now();
   ASSERT_TRUE(events.next("task.completed", id));
   const std::vector<history::Sighting> seen = sightings();
