@@ -23,6 +23,14 @@ void add_fsck(Verbs& verbs) {
   verb.json(&options->format, "print a JSON array of findings");
 }
 
+void add_transfer(Verbs& verbs) {
+  auto [out, out_options] = verbs.add<ExportOptions>("export");
+  out_options->file = "-";
+  out.value("FILE", "", &out_options->file, read_text, "where to; - is stdout, and the default");
+  auto [in, in_options] = verbs.add<ImportOptions>("import");
+  in.value("FILE", "", &in_options->file, read_text, "a dump; - is stdin").required();
+}
+
 void add_reason(Verb& verb, GateSetOptions* options) {
   verb.value("--reason", "R", &options->reason, read_text, "why; shown to whoever asks");
   verb.json(&options->format, "print the gate as JSON");
@@ -122,6 +130,7 @@ void add_operating_verbs(Verbs& verbs) {
   add_trust(verbs);
   add_fsck(verbs);
   add_store(verbs);
+  add_transfer(verbs);
 }
 
 }  // namespace drover::cli

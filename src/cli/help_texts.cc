@@ -204,6 +204,19 @@ Examples:
 
 Examples:
   drover store accept-regression)"},
+    {"export", "Write everything that the store holds as lines of JSON",
+     R"(Policy, gates, tasks with their runs and output, events; oldest first. A file gets its name when it is whole.
+For an exact copy of a busy store stop the work first: `drover gate close all`.
+
+Examples:
+  drover export backup.ndjson
+  drover export | gzip > backup.ndjson.gz)"},
+    {"import", "Put a dump into an empty store, of the same kind or another",
+     R"(What ran when it was exported is taken back, as after a lost worker. Until it has finished the gate `all` is closed.
+
+Examples:
+  drover --store redis://localhost import backup.ndjson
+  zcat backup.ndjson.gz | drover import -)"},
     {"completion", "Print a completion script for your shell",
      R"(Examples:
   source <(drover completion bash)

@@ -145,6 +145,18 @@ struct FsckOptions {
   bool operator==(const FsckOptions&) const = default;
 };
 
+struct ExportOptions {
+  std::string file;  // - for stdout
+
+  bool operator==(const ExportOptions&) const = default;
+};
+
+struct ImportOptions {
+  std::string file;  // - for stdin
+
+  bool operator==(const ImportOptions&) const = default;
+};
+
 struct StoreOptions {
   enum class What : std::uint8_t { kShow, kAcceptRegression };
 
@@ -246,11 +258,12 @@ struct VersionOptions {
   bool operator==(const VersionOptions&) const = default;
 };
 
-using Command = std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions,
-                             CancelOptions, RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions,
-                             FsckOptions, StoreOptions, ConfigApplyOptions, ConfigShowOptions, TrustOptions,
-                             WorkerListOptions, ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions,
-                             CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
+using Command =
+    std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
+                 RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions, FsckOptions, ExportOptions,
+                 ImportOptions, StoreOptions, ConfigApplyOptions, ConfigShowOptions, TrustOptions, WorkerListOptions,
+                 ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions, CompletionOptions, CompleteOptions,
+                 HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

@@ -19,6 +19,8 @@ int run(const WorkOptions& options, Context& context);
 int run(const UpOptions& options, Context& context);
 int run(const ProgressOptions& options, Context& context);
 int run(const FsckOptions& options, Context& context);
+int run(const ExportOptions& options, Context& context);
+int run(const ImportOptions& options, Context& context);
 int run(const StoreOptions& options, Context& context);
 int run(const ConfigApplyOptions& options, Context& context);
 int run(const ConfigShowOptions& options, Context& context);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/breaker.h"
+#include "core/policy.h"
 #include "store/store.h"
 
 namespace drover {
@@ -28,5 +29,8 @@ namespace gate_event {
 // Requires a change that is one of kOpened, kClosed, kReopened; `gate` is as it is after it.
 [[nodiscard]] EventDraft breaker(const GateRecord& gate, BreakerChange change);
 }  // namespace gate_event
+
+// The shares of owners that the policy gives.
+[[nodiscard]] Weights weights_of(const Policy& policy);
 
 }  // namespace drover

@@ -127,6 +127,12 @@ std::vector<GateStep> policy_steps(std::span<const GateState> gates, const Polic
   return steps;
 }
 
+bool is_worth_showing(const GateStatus& gate) {
+  return !gate.holds.empty() || gate.rate || gate.waiting_lanes > 0;
+}
+
+}  // namespace
+
 Weights weights_of(const Policy& policy) {
   Weights weights{.owners = {}, .others = policy.other_owners.weight};
   for (const auto& [name, owner] : policy.owners) {
@@ -134,12 +140,6 @@ Weights weights_of(const Policy& policy) {
   }
   return weights;
 }
-
-bool is_worth_showing(const GateStatus& gate) {
-  return !gate.holds.empty() || gate.rate || gate.waiting_lanes > 0;
-}
-
-}  // namespace
 
 Result<std::vector<GateStatus>> Engine::gates() {
   auto now = store_.now();

@@ -24,4 +24,20 @@ std::string_view log_piece(std::string_view text, std::int64_t bytes) {
   return text.substr(0, cut == 0 || is_inside(cut) ? size : cut);
 }
 
+std::map<int, LogTotal> log_totals(const DumpedTask& task) {
+  std::map<int, LogTotal> totals;
+  for (const LogRecord& piece : task.log) {
+    LogTotal& total = totals[piece.run];
+    const bool behind_a_hole = total.last_number != 0 && piece.seq != total.last_number + 1;
+    if (total.tail_number == 0 && behind_a_hole) total.tail_number = piece.seq;
+    total.last_number = piece.seq;
+    (total.tail_number == 0 ? total.head_bytes : total.tail_bytes) += static_cast<std::int64_t>(piece.text.size());
+  }
+  for (auto& [run, total] : totals) {
+    const auto left_out = task.left_out.find(run);
+    if (left_out != task.left_out.end()) total.left_out_bytes = left_out->second;
+  }
+  return totals;
+}
+
 }  // namespace drover

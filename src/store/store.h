@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/dump.h"
 #include "core/step.h"
 #include "drover/task_queue.h"
 #include "store/epoch.h"
@@ -197,6 +198,10 @@ class Store {
   // one any more, or a gate has moved.
   [[nodiscard]] virtual Result<bool> put_config(const JsonText& document, std::int64_t based_on_version,
                                                 std::span<const GateStep> gates, const Weights& weights) = 0;
+
+  // Writes what a dump has, behind what is there: tasks get the next numbers in their order, events keep theirs, which
+  // are larger than any before. No rule is asked, and nothing that follows from the tasks is right until fsck(kRepair).
+  [[nodiscard]] virtual Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) = 0;
 
   // Rows against every index and count, both ways.
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;

@@ -117,6 +117,9 @@ Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based
                                     std::span<const GateStep> gates, const Weights& weights) {
   return pass(Effect::kWrites, [&] { return inner_->put_config(document, based_on_version, gates, weights); });
 }
+Status FaultStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events) {
+  return pass(Effect::kWrites, [&] { return inner_->restore(tasks, events); });
+}
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
   return pass(Effect::kReads, [&] { return inner_->fsck(mode); });
 }

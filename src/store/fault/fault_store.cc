@@ -218,6 +218,10 @@ Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based
   return pass(StoreCall::kPutConfig, [&] { return inner_.put_config(document, based_on_version, gates, weights); });
 }
 
+Status FaultStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events) {
+  return pass(StoreCall::kRestore, [&] { return inner_.restore(tasks, events); });
+}
+
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
   return pass(StoreCall::kFsck, [&] { return inner_.fsck(mode); });
 }

@@ -50,11 +50,12 @@ enum class StoreCall : std::uint8_t {
   kForgetWorkers,
   kConfig,
   kPutConfig,
+  kRestore,
   kFsck,
   kState,
   kAcceptRegression,
 };
-inline constexpr std::size_t kStoreCallCount = 36;
+inline constexpr std::size_t kStoreCallCount = 37;
 
 struct StoreFault {
   enum class Kind : std::uint8_t {
@@ -122,6 +123,7 @@ class FaultStore final : public Store {
   Result<Config> config() override;
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
+  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
   Result<StoreState> state() override;
   Result<StoreState> accept_regression() override;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "store/redis/redis_store_class.h"
 #include "store/redis/reply_error.h"
+#include "store/redis/restore_arguments.h"
 #include "store/redis/step_arguments.h"
 
 namespace drover::redis {
@@ -140,6 +141,13 @@ Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based
   const std::lock_guard lock(known_mutex_);
   config_.reset();
   return *done != 0;
+}
+
+Status RedisStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events) {
+  const auto reply = ask(function("restore").add(packed_tasks(tasks).list(), packed_events(events).list()));
+  if (!reply) return std::unexpected(reply.error());
+  committed();
+  return {};
 }
 
 // It looks at every key in one call, however long that takes: it has a connection of its own and waits for it.

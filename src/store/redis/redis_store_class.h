@@ -71,6 +71,7 @@ class RedisStore final : public Store {
   Result<Config> config() override;
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
+  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
   Result<StoreState> state() override;
   Result<StoreState> accept_regression() override;

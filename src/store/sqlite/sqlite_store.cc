@@ -23,6 +23,7 @@
 #include "store/sqlite/new_task_table.h"
 #include "store/sqlite/posix_side_files.h"
 #include "store/sqlite/reads.h"
+#include "store/sqlite/restore.h"
 #include "store/sqlite/retention.h"
 #include "store/sqlite/room.h"
 #include "store/sqlite/schema.h"
@@ -157,6 +158,7 @@ class SqliteStore final : public Store {
     });
   }
 
+  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
 
   Result<StoreState> state() override;
@@ -394,6 +396,18 @@ Result<std::vector<bool>> SqliteStore::note(std::span<const Note> notes) {
     for (const Note& note : notes) live.push_back(write_note(transaction, note, options_.log_bytes_max));
     return live;
   });
+}
+
+Status SqliteStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events) {
+  Operation operation{&kRepairFailpoints, {}};
+  operation.company = Operation::Company::kAlone;
+  operation.need = Operation::Need::kWhenRoom;
+  const auto written = writing<bool>(std::move(operation), [&](Transaction& transaction) {
+    restore_tasks(transaction, tasks);
+    restore_events(transaction, events);
+    return true;
+  });
+  return written ? Status() : Status(std::unexpected(written.error()));
 }
 
 Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {

@@ -1,11 +1,36 @@
 -- fsck: what every index must hold follows from the tasks' records; both are compared, and a repair makes them equal.
 -- One call, so that nothing moves meanwhile. It looks at every key of the prefix.
 
+local FINDINGS_MAX = 100  -- of one kind; the rest is summed up in one more
 local findings
+local found_n  -- all of them
+local kinds    -- code -> how many there are, and whether those that are not told are all repaired
 local mending
 
 local function found(code, detail, repaired)
-  findings[#findings + 1] = {code, detail, repaired and 1 or 0}
+  local kind = kinds[code]
+  if not kind then
+    kind = {n = 0, repaired = true}
+    kinds[code] = kind
+    kinds[#kinds + 1] = code
+  end
+  kind.n = kind.n + 1
+  found_n = found_n + 1
+  if kind.n <= FINDINGS_MAX then
+    findings[#findings + 1] = {code, detail, repaired and 1 or 0}
+  else
+    kind.repaired = kind.repaired and repaired
+  end
+end
+
+local function all_findings()
+  for _, code in ipairs(kinds) do
+    local kind = kinds[code]
+    if kind.n > FINDINGS_MAX then
+      findings[#findings + 1] = {code, 'and ' .. whole(kind.n - FINDINGS_MAX) .. ' more', kind.repaired and 1 or 0}
+    end
+  end
+  return findings
 end
 
 -- Every key by its kind, "lane:" for those that begin so: kind → names in order, without the kind.
@@ -450,7 +475,7 @@ local function rebuild_lanes(image)
 end
 
 local function check_lanes(image)
-  local before = #findings
+  local before = found_n
   for _, name in ipairs(keys_of('lane:')) do
     if not image.lanes[name] then found('lane_wrong', name .. ': no task is in it', mending) end
   end
@@ -464,7 +489,7 @@ local function check_lanes(image)
   local wrong = wrong_groups(image)
   if wrong then found('lane_wrong', wrong, mending) end
   for _, lane in ipairs(call('SMEMBERS', P .. 'damaged_lanes')) do found('lane_wrong', lane .. ': it is put apart', mending) end
-  if mending and #findings > before then rebuild_lanes(image) end
+  if mending and found_n > before then rebuild_lanes(image) end
 end
 
 -- ---- gates
@@ -502,10 +527,10 @@ end
 function functions.fsck(keys, args)
   begin(keys, args)
   lanes.start()
-  findings = {}
+  findings, found_n, kinds = {}, 0, {}
   mending = args[2] == 'repair'
   look_at_keys()
-  if not check_types() then return findings end
+  if not check_types() then return all_findings() end
   local image = image_of_tasks()
   check_sets(image)
   check_requests(image)
@@ -516,5 +541,5 @@ function functions.fsck(keys, args)
   check_lanes(image)
   check_gates(image)
   lanes.tell_pools()
-  return findings
+  return all_findings()
 end

@@ -1,0 +1,33 @@
+// The lines of a dump: everything that a store holds, in a form that no store keeps it in. docs/operate/backup.md.
+//
+// What only means something inside one store (revisions, leases) is left out. JSON texts stand as strings, so that they
+// come back byte by byte; times are milliseconds since 1970.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/task_record.h"
+#include "drover/task_queue.h"
+
+namespace drover {
+
+// A task with its past.
+struct DumpedTask {
+  TaskRecord record;
+  std::vector<RunSummary> runs;          // that ended, oldest first
+  std::vector<LogRecord> log;            // in order
+  std::map<int, std::int64_t> left_out;  // bytes of a run's output that its cap left out
+};
+
+[[nodiscard]] JsonText to_dump(const DumpedTask& task);
+[[nodiscard]] JsonText to_dump(const Event& event);
+
+// kInvalidArgument: a member is missing, unknown or not what it should be.
+[[nodiscard]] Result<DumpedTask> task_from_dump(const JsonText& dumped);
+[[nodiscard]] Result<Event> event_from_dump(const JsonText& dumped);
+
+}  // namespace drover

@@ -1,0 +1,375 @@
+#include "engine/transfer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/gate_status.h"
+#include "policy/document.h"
+
+namespace drover {
+namespace {
+
+constexpr std::string_view kFormat = "drover dump";
+constexpr int kVersion = 1;
+constexpr std::string_view kAllGate = "all";
+constexpr std::string_view kImporter = "drover import";
+
+constexpr int kPage = 500;
+constexpr int kRunsMax = 1'000'000;
+// What is written in one go on import.
+constexpr std::size_t kBatchTasks = 200;
+constexpr std::size_t kBatchEvents = 2'000;
+constexpr std::size_t kBatchBytes = 4U << 20;
+
+std::string line_of(std::string_view kind, std::string_view value) {
+  json::Writer out;
+  out.begin_object().key(kind).raw(value).end_object();
+  return std::move(out).take();
+}
+
+std::string header(Time now) {
+  json::Writer out;
+  out.begin_object().key("format").string(kFormat).key("version").number(kVersion);
+  out.key("at").string(format_time(now)).end_object();
+  return std::move(out).take();
+}
+
+std::string counts_text(const DumpCounts& counts) {
+  json::Writer out;
+  out.begin_object().key("gates").number(counts.gates).key("tasks").number(counts.tasks);
+  out.key("events").number(counts.events).end_object();
+  return std::move(out).take();
+}
+
+std::string gate_text(const GateRecord& gate) {
+  json::Writer out;
+  out.begin_object().key("name").string(gate.name).key("record").raw(gate_to_json(gate)).end_object();
+  return std::move(out).take();
+}
+
+class DumpExport {
+ public:
+  DumpExport(Store& store, const DumpSink& sink) : store_(store), sink_(sink) {}
+
+  Result<DumpCounts> run() {
+    Status status = put_head();
+    if (status) status = put_gates();
+    if (status) status = put_tasks();
+    if (status) status = put_events();
+    if (status) status = sink_.line(line_of("end", counts_text(counts_)));
+    if (!status) return std::unexpected(status.error());
+    return counts_;
+  }
+
+ private:
+  Status put_head() {
+    const auto now = store_.now();
+    if (!now) return std::unexpected(now.error());
+    const auto config = store_.config();
+    if (!config) return std::unexpected(config.error());
+    if (auto put = sink_.line(line_of("header", header(*now))); !put) return put;
+    return config->version > 0 ? sink_.line(line_of("policy", config->document)) : Status();
+  }
+
+  Status put_gates() {
+    const auto gates = store_.gates();
+    if (!gates) return std::unexpected(gates.error());
+    for (const GateState& gate : *gates) {
+      if (is_default(gate.record)) continue;
+      ++counts_.gates;
+      if (auto put = sink_.line(line_of("gate", gate_text(gate.record))); !put) return put;
+    }
+    return {};
+  }
+
+  // Pages come newest first.
+  Result<std::vector<TaskId>> ids_oldest_first() {
+    std::vector<TaskId> ids;
+    std::optional<std::string> cursor;
+    do {
+      auto page = store_.list({}, kPage, cursor);
+      if (!page) return std::unexpected(page.error());
+      for (const TaskRecord& record : page->records) ids.push_back(record.task.id);
+      cursor = std::move(page->cursor);
+    } while (cursor);
+    std::ranges::reverse(ids);
+    return ids;
+  }
+
+  Status put_tasks() {
+    const auto ids = ids_oldest_first();
+    if (!ids) return std::unexpected(ids.error());
+    for (std::size_t i = 0; i < ids->size(); ++i) {
+      if (auto put = put_task((*ids)[i]); !put) return put;
+      sink_.progress(static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(ids->size()));
+    }
+    return {};
+  }
+
+  Status put_task(const TaskId& id) {
+    auto read = store_.read(std::span(&id, 1), Parts::kAll);
+    if (!read) return std::unexpected(read.error());
+    std::optional<TaskRecord>& record = read->front();
+    if (!record) return {};  // retention took it meanwhile
+    DumpedTask task{.record = *std::move(record), .runs = {}, .log = {}, .left_out = {}};
+    auto runs = store_.runs(id, kRunsMax);
+    if (!runs) return std::unexpected(runs.error());
+    std::erase_if(*runs, [](const RunSummary& run) { return !run.ended_at; });
+    task.runs.assign(runs->rbegin(), runs->rend());
+    if (auto read_log = add_log(id, task); !read_log) return read_log;
+    ++counts_.tasks;
+    return sink_.line(line_of("task", to_dump(task)));
+  }
+
+  Status add_log(const TaskId& id, DumpedTask& task) {
+    std::int64_t after = 0;
+    for (;;) {
+      auto page = store_.log(id, after, kPage);
+      if (!page) return std::unexpected(page.error());
+      if (page->records.empty()) return {};
+      for (LogRecord& piece : page->records) {
+        if (auto added = add_left_out(id, piece, task); !added) return added;
+        after = piece.seq;
+        task.log.push_back(std::move(piece));
+      }
+    }
+  }
+
+  // A page tells what was left out of all runs on it: one with a single piece tells of one run.
+  Status add_left_out(const TaskId& id, const LogRecord& piece, DumpedTask& task) {
+    if (task.left_out.contains(piece.run)) return {};
+    const auto alone = store_.log(id, piece.seq - 1, 1);
+    if (!alone) return std::unexpected(alone.error());
+    task.left_out[piece.run] = alone->left_out_bytes;
+    return {};
+  }
+
+  Status put_events() {
+    std::int64_t after = 0;
+    for (;;) {
+      const auto events = store_.events(after, kPage);
+      if (!events) return std::unexpected(events.error());
+      if (events->empty()) return {};
+      for (const Event& event : *events) {
+        ++counts_.events;
+        if (auto put = sink_.line(line_of("event", to_dump(event))); !put) return put;
+      }
+      after = events->back().seq;
+    }
+  }
+
+  Store& store_;
+  const DumpSink& sink_;
+  DumpCounts counts_;
+};
+
+std::unexpected<Error> invalid(std::string what) {
+  return fail(ErrorCode::kInvalidArgument, std::move(what));
+}
+
+std::unexpected<Error> not_empty(const std::vector<GateState>& gates) {
+  const auto is_mark = [](const GateState& gate) {
+    const Hold* hold = find_hold(gate.record, HoldSource::kOperator);
+    return gate.record.name == kAllGate && hold != nullptr && hold->by == kImporter;
+  };
+  if (std::ranges::any_of(gates, is_mark)) {
+    return fail(ErrorCode::kWrongState,
+                "an import into this store was interrupted: remove the store, and import into a new one");
+  }
+  return fail(ErrorCode::kWrongState, "there is something in this store already: a dump goes into an empty one only");
+}
+
+}  // namespace
+
+Result<DumpCounts> export_dump(Store& store, const DumpSink& sink) {
+  return DumpExport(store, sink).run();
+}
+
+Status DumpImport::begin() {
+  const auto gates = store_.gates();
+  if (!gates) return std::unexpected(gates.error());
+  const auto config = store_.config();
+  if (!config) return std::unexpected(config.error());
+  const auto last_event = store_.last_event_seq();
+  if (!last_event) return std::unexpected(last_event.error());
+  const auto tasks = store_.list({}, 1, std::nullopt);
+  if (!tasks) return std::unexpected(tasks.error());
+  if (!gates->empty() || config->version != 0 || *last_event != 0 || !tasks->records.empty()) return not_empty(*gates);
+  const auto now = store_.now();
+  if (!now) return std::unexpected(now.error());
+  GateRecord closed{.name = std::string(kAllGate)};
+  set_hold(closed, {.source = HoldSource::kOperator,
+                    .closed_until = kUntilOpened,
+                    .permits = std::nullopt,
+                    .why = "an import has not finished",
+                    .by = std::string(kImporter),
+                    .since = *now});
+  StepGroup group;
+  group.gates.push_back({.name = closed.name, .expected_revision = 0, .next = closed});
+  const auto applied = store_.apply(std::span(&group, 1));
+  if (!applied) return std::unexpected(applied.error());
+  return applied->front() == Applied::kDone ? Status() : Status(not_empty({}));
+}
+
+Status DumpImport::take(std::string_view line) {
+  ++line_number_;
+  const auto complain = [&](const Error& error) {
+    return fail(error.code, fmt::format("line {}: {}", line_number_, error.message), error.operation);
+  };
+  const auto value = json::parse(line);
+  if (!value) return complain(value.error());
+  const json::Value::Object* members = value->as_object();
+  if (members == nullptr || members->size() != 1) {
+    return complain({ErrorCode::kInvalidArgument, "no line of a dump", ""});
+  }
+  const auto& [kind, content] = members->front();
+  bytes_ += line.size();
+  if (auto taken = take_value(kind, json::dump(content)); !taken) return complain(taken.error());
+  return {};
+}
+
+Status DumpImport::take_value(const std::string& kind, const std::string& text) {
+  if (ended_) return invalid("there is something behind the end of the dump");
+  if (line_number_ == 1)
+    return kind == "header" ? take_header(text) : invalid("this is no dump: its header is missing");
+  if (kind == "policy") return take_policy(text);
+  if (kind == "gate") return take_gate(text);
+  if (kind == "task") return take_task(text);
+  if (kind == "event") return take_event(text);
+  if (kind == "end") return take_end(text);
+  return invalid(fmt::format("unknown kind {}", quoted_excerpt(kind)));
+}
+
+Status DumpImport::take_header(const std::string& text) {
+  const auto value = json::parse(text);
+  const json::Value* format = value ? value->find("format") : nullptr;
+  const json::Value* version = value ? value->find("version") : nullptr;
+  if (format == nullptr || format->as_string() == nullptr || *format->as_string() != kFormat) {
+    return invalid("this is no dump: its format is another");
+  }
+  if (version == nullptr || version->as_int() != kVersion) {
+    return invalid(fmt::format("this version reads dumps of version {}", kVersion));
+  }
+  return {};
+}
+
+Status DumpImport::take_policy(const std::string& text) {
+  if (auto parsed = parse_policy(text); !parsed) return std::unexpected(parsed.error());
+  if (policy_) return invalid("a second policy");
+  policy_ = text;
+  return {};
+}
+
+Status DumpImport::take_gate(const std::string& text) {
+  const auto value = json::parse(text);
+  const json::Value* name = value ? value->find("name") : nullptr;
+  const json::Value* record = value ? value->find("record") : nullptr;
+  if (name == nullptr || name->as_string() == nullptr || record == nullptr)
+    return invalid("a gate has name and record");
+  const bool is_other_owners = *name->as_string() == kOtherOwnersGate;
+  if (auto valid = check_gate_name(*name->as_string()); !valid && !is_other_owners) return valid;
+  auto gate = gate_from_json(json::dump(*record));
+  if (!gate) return std::unexpected(gate.error());
+  gate->name = *name->as_string();
+  if (std::ranges::find(gates_, gate->name, &GateRecord::name) != gates_.end()) return invalid("a gate comes twice");
+  gates_.push_back(*std::move(gate));
+  ++counts_.gates;
+  return {};
+}
+
+Status DumpImport::take_task(const std::string& text) {
+  auto task = task_from_dump(text);
+  if (!task) return std::unexpected(task.error());
+  // A worker that this store does not know ran it: what follows is what follows a lost lease.
+  if (task->record.task.state == TaskState::kRunning) task->record.lease = new_lease_id(rng_);
+  tasks_.push_back(*std::move(task));
+  ++counts_.tasks;
+  return tasks_.size() >= kBatchTasks || bytes_ >= kBatchBytes ? flush() : Status();
+}
+
+Status DumpImport::take_event(const std::string& text) {
+  auto event = event_from_dump(text);
+  if (!event) return std::unexpected(event.error());
+  if (event->seq <= last_event_) return invalid("events stand in the order of their numbers");
+  last_event_ = event->seq;
+  events_.push_back(*std::move(event));
+  ++counts_.events;
+  return events_.size() >= kBatchEvents || bytes_ >= kBatchBytes ? flush() : Status();
+}
+
+Status DumpImport::take_end(const std::string& text) {
+  if (text != counts_text(counts_))
+    return invalid(fmt::format("the dump counts {}, but here are {}", text, counts_text(counts_)));
+  ended_ = true;
+  return {};
+}
+
+Status DumpImport::flush() {
+  bytes_ = 0;
+  if (tasks_.empty() && events_.empty()) return {};
+  if (auto written = store_.restore(tasks_, events_); !written) return written;
+  tasks_.clear();
+  events_.clear();
+  return {};
+}
+
+Status DumpImport::mend() {
+  const auto findings = store_.fsck(FsckMode::kRepair);
+  if (!findings) return std::unexpected(findings.error());
+  const auto left = std::ranges::find(*findings, false, &Finding::repaired);
+  if (left == findings->end()) return {};
+  return fail(ErrorCode::kStoreDamaged, fmt::format("the dump contradicts itself: {}: {}", left->code, left->detail));
+}
+
+Status DumpImport::put_policy() {
+  StepGroup group;
+  for (const GateRecord& gate : gates_) {
+    if (gate.name != kAllGate) group.gates.push_back({.name = gate.name, .expected_revision = 0, .next = gate});
+  }
+  const auto moved = [] { return fail(ErrorCode::kWrongState, "somebody else changes this store"); };
+  if (!policy_) {
+    if (group.gates.empty()) return {};
+    const auto applied = store_.apply(std::span(&group, 1));
+    if (!applied) return std::unexpected(applied.error());
+    return applied->front() == Applied::kDone ? Status() : Status(moved());
+  }
+  const auto policy = parse_policy(*policy_);
+  if (!policy) return std::unexpected(policy.error());
+  const auto stored = store_.put_config(*policy_, 0, group.gates, weights_of(*policy));
+  if (!stored) return std::unexpected(stored.error());
+  return *stored ? Status() : Status(moved());
+}
+
+// The last step: from here on the store is whole.
+Status DumpImport::open_gate() {
+  const std::string name(kAllGate);
+  const auto read = store_.read_gates(std::span(&name, 1));
+  if (!read) return std::unexpected(read.error());
+  const auto dumped = std::ranges::find(gates_, name, &GateRecord::name);
+  GateStep step{.name = name, .expected_revision = read->front().record.revision};
+  step.next = dumped != gates_.end() ? *dumped : GateRecord{.name = name};
+  StepGroup group;
+  group.gates.push_back(std::move(step));
+  const auto applied = store_.apply(std::span(&group, 1));
+  if (!applied) return std::unexpected(applied.error());
+  if (applied->front() != Applied::kDone) return fail(ErrorCode::kWrongState, "somebody else changes this store");
+  return {};
+}
+
+Result<DumpCounts> DumpImport::finish() {
+  if (!ended_) return invalid("the dump is cut off: its end is missing");
+  Status status = flush();
+  if (status) status = mend();
+  if (status) status = put_policy();
+  if (status) status = open_gate();
+  if (!status) return std::unexpected(status.error());
+  if (const auto taken_back = engine_.requeue_stalled(Millis{0}); !taken_back)
+    return std::unexpected(taken_back.error());
+  return counts_;
+}
+
+}  // namespace drover

@@ -1,0 +1,72 @@
+// A whole store as lines of text, and back into an empty one of any kind. docs/operate/backup.md is the specification.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dump.h"
+#include "engine/engine.h"
+
+namespace drover {
+
+struct DumpCounts {
+  std::int64_t gates = 0;
+  std::int64_t tasks = 0;
+  std::int64_t events = 0;
+
+  bool operator==(const DumpCounts&) const = default;
+};
+
+// What takes the lines, without their ends, and is told how far it has come.
+struct DumpSink {
+  std::function<Status(std::string_view line)> line;
+  std::function<void(std::int64_t done, std::int64_t total)> progress;
+};
+
+// Oldest first, in an order that depends on nothing but what is stored. Holds one task at a time, and the ids of all.
+[[nodiscard]] Result<DumpCounts> export_dump(Store& store, const DumpSink& sink);
+
+// Line by line; then finish(). Until that has succeeded the gate `all` is closed, so that nobody works on half a store.
+class DumpImport {
+ public:
+  // Both outlive it.
+  DumpImport(Store& store, Engine& engine, Rng& rng) : store_(store), engine_(engine), rng_(rng) {}
+
+  // kWrongState: there is something in the store already.
+  [[nodiscard]] Status begin();
+  // kInvalidArgument names the line.
+  [[nodiscard]] Status take(std::string_view line);
+  [[nodiscard]] Result<DumpCounts> finish();
+  [[nodiscard]] const DumpCounts& counts() const { return counts_; }
+
+ private:
+  Status take_value(const std::string& kind, const std::string& text);
+  Status take_header(const std::string& text);
+  Status take_policy(const std::string& text);
+  Status take_gate(const std::string& text);
+  Status take_task(const std::string& text);
+  Status take_event(const std::string& text);
+  Status take_end(const std::string& text);
+  Status flush();
+  Status mend();
+  Status put_policy();
+  Status open_gate();
+
+  Store& store_;
+  Engine& engine_;
+  Rng& rng_;
+  std::int64_t line_number_ = 0;
+  DumpCounts counts_;
+  bool ended_ = false;
+  std::optional<JsonText> policy_;
+  std::vector<GateRecord> gates_;
+  std::vector<DumpedTask> tasks_;
+  std::vector<Event> events_;
+  std::size_t bytes_ = 0;  // of what waits to be written
+  std::int64_t last_event_ = 0;
+};
+
+}  // namespace drover

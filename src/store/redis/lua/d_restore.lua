@@ -1,0 +1,47 @@
+-- Tasks and events as a dump has them. Only the strings of a task, its output and the lists by number are written: all else
+-- follows from them and is made by a repair.
+
+-- of a task in the packed list, see restore_arguments.cc; then its output: number, run, at, stream, text of each piece; then
+-- fields and values of its totals
+local ID, PLACE, BYTES, MARKS, SAID, RUN, INNER_RESULT, BODY, RESULT, CHECKPOINT, PROGRESS, HISTORY, FINISHED, PIECES_N,
+      TOTALS_N, TASK_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+
+local function restore_task(list, at)
+  local id = list[at + ID]
+  local seq = whole(number_before('task', 1) + 1)
+  put(P .. 't:' .. id, '1 ' .. seq .. ' ' .. list[at + PLACE] .. ' ' .. list[at + BYTES] .. ' 0 0 ' .. list[at + MARKS] .. ' ' ..
+                       list[at + SAID] .. '\n' .. list[at + RUN] .. '\n' .. list[at + INNER_RESULT])
+  put(P .. 'b:' .. id, list[at + BODY])
+  for kind, text in pairs({['r:'] = list[at + RESULT], ['c:'] = list[at + CHECKPOINT], ['p:'] = list[at + PROGRESS],
+                           ['h:'] = list[at + HISTORY]}) do
+    if text then put(P .. kind .. id, text) end
+  end
+  if list[at + FINISHED] then call('ZADD', P .. 'finished', list[at + FINISHED], id) end
+  listed[#listed + 1] = id
+  local piece = at + TASK_SIZE
+  for _ = 1, list[at + PIECES_N] do
+    call('XADD', P .. 'log:' .. id, list[piece] .. '-0', 'run', list[piece + 1], 'at', list[piece + 2], 'stream', list[piece + 3],
+         'text', list[piece + 4])
+    piece = piece + 5
+  end
+  for _ = 1, list[at + TOTALS_N] do
+    call('HSET', P .. 'log_totals:' .. id, list[piece], list[piece + 1])
+    piece = piece + 2
+  end
+  return piece
+end
+
+-- args: now, packed tasks, packed events: number, at and text of each
+function functions.restore(keys, args)
+  begin(keys, args)
+  local list = cmsgpack.unpack(args[2])
+  local at = 1
+  while list[at] do at = restore_task(list, at) end
+  finish()
+  local made = cmsgpack.unpack(args[3])
+  for i = 1, #made, 3 do
+    call('XADD', P .. 'events', made[i] .. '-0', 'at', made[i + 1], 'e', made[i + 2])
+    call('HSET', P .. 'seq', 'event', made[i])
+  end
+  return #made / 3
+end

@@ -1,0 +1,249 @@
+// A dump of one store goes into an empty one of another kind, and comes out again as it was.
+#include "engine/transfer.h"
+
+#include <gtest/gtest.h>
+
+#include "differential/stores.h"
+#include "engine/sweepers.h"
+#include "support/locked_rng.h"
+#include "support/manual_clock.h"
+#include "support/must.h"
+
+namespace drover::test {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+constexpr std::string_view kPolicy =
+    R"({"gates":{"lock:deploy":{"permits":2},"type:work":{"permits":50}},"owners":{"ann":{"weight":3}},)"
+    R"("queues":{"work":{"rate":"600/min","burst":50}},"types":{"work":{"max_attempts":3,"retry":"fixed:1m"}}})";
+
+// A store with an engine on it.
+struct Side {
+  Side(std::unique_ptr<Store> opened, std::uint64_t seed) : store(std::move(opened)), rng(seed), engine(*store, rng) {}
+
+  std::unique_ptr<Store> store;
+  LockedRng rng;
+  Engine engine;
+};
+
+Lines dump_of(Store& store) {
+  Lines lines;
+  must(export_dump(store, {.line = [&](std::string_view line) -> Status {
+                             lines.emplace_back(line);
+                             return {};
+                           },
+                           .progress = [](std::int64_t, std::int64_t) {}}));
+  return lines;
+}
+
+// All but the header, which has the time.
+Lines body_of(const Lines& lines) {
+  return {lines.begin() + 1, lines.end()};
+}
+
+Status import_into(Side& side, const Lines& lines) {
+  DumpImport import(*side.store, side.engine, side.rng);
+  if (auto begun = import.begin(); !begun) return begun;
+  for (const std::string& line : lines) {
+    if (auto taken = import.take(line); !taken) return taken;
+  }
+  const auto finished = import.finish();
+  return finished ? Status() : Status(std::unexpected(finished.error()));
+}
+
+class TransferTest : public testing::Test {
+ protected:
+  std::unique_ptr<Side> on_memory() { return std::make_unique<Side>(open_memory(clock_), ++seed_); }
+  std::unique_ptr<Side> on_redis() { return std::make_unique<Side>(open_on_redis(clock_), ++seed_); }
+
+  void pass(Millis by) { clock_.advance(by); }
+
+  static std::vector<ClaimedTask> claim(Side& side, int n, const std::string& queue = "work") {
+    return must(side.engine.claim({.worker_id = "w:1:x", .serves = {{.queue = queue, .type = {}}}, .n = n}));
+  }
+
+  // Tasks in every state but running, with all that a task can have.
+  void fill(Side& side) {
+    Engine& engine = side.engine;
+    must(engine.apply_config(JsonText(kPolicy), 0));
+    must(engine.set_gate({.gate = "queue:later", .what = GateOrder::Close{}, .why = "lunch", .by = "ann@host"}));
+    const TaskId first = must(engine.enqueue_one({.type = "work",
+                                                  .owner = "ann",
+                                                  .payload = R"({"z":1e400,"a":"\u00e9 \"q\"","n":0.10})",
+                                                  .tags = {"x", "y"},
+                                                  .request_id = "r1",
+                                                  .locks = {"deploy"},
+                                                  .cost = 2}))
+                             .id;
+    const std::vector<TaskSpec> more{{.type = "work", .prompt = "do\nit", .depends_on = {first}},
+                                     {.type = "work",
+                                      .priority = 1,
+                                      .dedupe_key = "k",
+                                      .dedupe = DedupeMode::kSingleFlight,
+                                      .deadline = Millis{900'000}},
+                                     {.type = "work", .delay = Millis{3'600'000}},
+                                     {.type = "work", .deadline = Millis{60'000}, .fallback_result = "{}"},
+                                     {.type = "other", .queue = "later", .payload = "null"}};
+    must(engine.enqueue(more));
+    for (const ClaimedTask& task : claim(side, 1)) {
+      must(engine.progress(task.lease, {.percent = 30, .message = "a third"}));
+      must(engine.checkpoint(task.lease, R"({"at":3})"));
+      const std::vector<LogChunk> log{{LogStream::kOut, "hello\n"}, {LogStream::kErr, "wörld\n"}};
+      must(engine.append_log(task.lease, log));
+      // More than is kept: the middle is left out.
+      const std::vector<LogChunk> flood(40, {LogStream::kOut, std::string(32'000, 'f')});
+      must(engine.append_log(task.lease, flood));
+      must(engine.fail(task.lease, {.message = "it | broke\nbadly", .exit_code = 3, .note = "look there"}));
+    }
+    pass(Millis{61'000});  // a deadline, a retry
+    must(Sweepers(engine).run_once());
+    for (int i = 0; i < 3; ++i) {
+      pass(Millis{1'000});
+      for (const ClaimedTask& task : claim(side, 1)) {
+        const std::string big = '"' + std::string(i == 0 ? 2'000 : 10, 'r') + '"';
+        must(engine.complete(task.lease, {.result = big, .exit_code = 0}));
+      }
+    }
+    for (int i = 0; i < 12; ++i)
+      must(engine.enqueue_one({.type = "work", .owner = i % 3 == 0 ? "ann" : "bob", .priority = i % 2}));
+    must(engine.cancel(must(engine.enqueue_one({.type = "work"})).id, "no \"need\""));
+    for (const ClaimedTask& task : claim(side, 1)) must(engine.release(task.lease));
+    for (const ClaimedTask& task : claim(side, 2)) must(engine.fail(task.lease, {.error_class = ErrorClass::kInvalid}));
+  }
+
+  // What would be claimed, in order.
+  static std::vector<std::string> order_of(Side& side) {
+    std::vector<std::string> ids;
+    for (const ClaimedTask& task : claim(side, 100)) ids.push_back(task.task.id.to_string());
+    return ids;
+  }
+
+  ManualClock clock_;
+  std::uint64_t seed_ = 0;
+};
+
+TEST_F(TransferTest, GoesThroughBothStoresUnchanged) {
+  const auto embedded = on_memory();
+  fill(*embedded);
+  const Lines first = dump_of(*embedded->store);
+  ASSERT_GT(first.size(), 60u);
+
+  const auto redis = on_redis();
+  must(import_into(*redis, first));
+  EXPECT_EQ(must(redis->store->fsck(FsckMode::kCheck)).size(), 0u);
+  EXPECT_EQ(body_of(dump_of(*redis->store)), body_of(first));
+
+  const auto again = on_memory();
+  must(import_into(*again, dump_of(*redis->store)));
+  EXPECT_EQ(must(again->store->fsck(FsckMode::kCheck)).size(), 0u);
+  EXPECT_EQ(body_of(dump_of(*again->store)), body_of(first));
+}
+
+TEST_F(TransferTest, WorkGoesOnInTheSameOrder) {
+  const auto embedded = on_memory();
+  fill(*embedded);
+  const Lines dump = dump_of(*embedded->store);
+  const auto redis = on_redis();
+  must(import_into(*redis, dump));
+  const auto copy = on_memory();
+  must(import_into(*copy, dump));
+  const auto order = order_of(*copy);
+  EXPECT_GT(order.size(), 5u);
+  EXPECT_EQ(order_of(*redis), order);
+  // The request id is still taken, and new numbers are new.
+  EXPECT_EQ(code_of(redis->engine.enqueue_one({.type = "work", .owner = "ann", .request_id = "r1"})),
+            ErrorCode::kRequestConflict);
+  for (Side* side : {redis.get(), copy.get()}) {
+    const std::int64_t before = must(side->store->last_event_seq());
+    must(side->engine.enqueue_one({.type = "work"}));
+    EXPECT_EQ(must(side->store->last_event_seq()), before + 1);
+    EXPECT_EQ(must(side->store->fsck(FsckMode::kCheck)).size(), 0u);
+  }
+}
+
+TEST_F(TransferTest, MoreTasksThanOnePieceHolds) {
+  const auto from = on_memory();
+  for (int batch = 0; batch < 5; ++batch) {
+    must(from->engine.enqueue(std::vector<TaskSpec>(150, {.type = "work", .tags = {"many"}})));
+  }
+  for (const ClaimedTask& task : claim(*from, 300)) must(from->engine.complete(task.lease, {}));
+  const Lines dump = dump_of(*from->store);
+  const auto redis = on_redis();
+  must(import_into(*redis, dump));
+  EXPECT_EQ(must(redis->store->fsck(FsckMode::kCheck)).size(), 0u);
+  EXPECT_EQ(body_of(dump_of(*redis->store)), body_of(dump));
+}
+
+TEST_F(TransferTest, WhatRanIsTakenBack) {
+  for (const bool to_redis : {false, true}) {
+    const auto from = on_memory();
+    must(from->engine.enqueue_one({.type = "work"}));
+    ASSERT_EQ(claim(*from, 1).size(), 1u);
+    const auto into = to_redis ? on_redis() : on_memory();
+    must(import_into(*into, dump_of(*from->store)));
+    EXPECT_EQ(must(into->store->fsck(FsckMode::kCheck)).size(), 0u);
+    const auto tasks = must(into->engine.list({}, 10, {})).tasks;
+    ASSERT_EQ(tasks.size(), 1u);
+    EXPECT_EQ(tasks[0].state, TaskState::kStalled);
+    EXPECT_EQ(tasks[0].stalls, 1);
+    EXPECT_EQ(tasks[0].attempts, 0);
+    EXPECT_EQ(claim(*into, 1).size(), 1u);
+  }
+}
+
+TEST_F(TransferTest, OnlyAnEmptyStoreTakesADump) {
+  const auto from = on_memory();
+  const Lines dump = dump_of(*from->store);
+  for (const bool to_redis : {false, true}) {
+    const auto into = to_redis ? on_redis() : on_memory();
+    must(into->engine.enqueue_one({.type = "work"}));
+    const Status refused = import_into(*into, dump);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, ErrorCode::kWrongState);
+    EXPECT_EQ(claim(*into, 1).size(), 1u);  // and is none the worse for it
+  }
+}
+
+TEST_F(TransferTest, HalfADumpIsNotWorkedOn) {
+  const auto from = on_memory();
+  for (int i = 0; i < 3; ++i) must(from->engine.enqueue_one({.type = "work"}));
+  Lines dump = dump_of(*from->store);
+  dump.pop_back();
+  for (const bool to_redis : {false, true}) {
+    const auto into = to_redis ? on_redis() : on_memory();
+    const Status cut_off = import_into(*into, dump);
+    ASSERT_FALSE(cut_off.has_value());
+    EXPECT_EQ(cut_off.error().message, "the dump is cut off: its end is missing");
+    EXPECT_EQ(claim(*into, 1).size(), 0u);
+    const Status again = import_into(*into, dump);
+    ASSERT_FALSE(again.has_value());
+    EXPECT_TRUE(again.error().message.contains("was interrupted")) << again.error().message;
+  }
+}
+
+TEST_F(TransferTest, BadLinesAreNamed) {
+  const auto from = on_memory();
+  must(from->engine.enqueue_one({.type = "work"}));
+  const Lines good = dump_of(*from->store);
+  const auto refusal = [&](std::size_t at, const std::string& line) {
+    Lines lines = good;
+    lines.at(at) = line;
+    const auto into = on_memory();
+    const Status refused = import_into(*into, lines);
+    return refused ? "taken" : refused.error().message;
+  };
+  EXPECT_EQ(refusal(0, good[1]), "line 1: this is no dump: its header is missing");
+  EXPECT_EQ(refusal(0, R"({"header":{"format":"drover dump","version":2}})"),
+            "line 1: this version reads dumps of version 1");
+  EXPECT_EQ(refusal(1, R"({"cow":1})"), "line 2: unknown kind \"cow\"");
+  EXPECT_TRUE(refusal(1, "{").starts_with("line 2: "));
+  EXPECT_TRUE(refusal(1, R"({"task":{"record":{"id":"x"}}})").starts_with("line 2: "));
+  std::string odd = good[1];
+  odd.replace(odd.find(R"("queue":"work")"), 14, R"("queue":"wo|k")");
+  EXPECT_TRUE(refusal(1, odd).starts_with("line 2: ")) << refusal(1, odd);
+  EXPECT_TRUE(refusal(2, good[1]).starts_with("line 4: the dump counts"));
+}
+
+}  // namespace
+}  // namespace drover::test
