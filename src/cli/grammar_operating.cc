@@ -27,8 +27,14 @@ void add_transfer(Verbs& verbs) {
   auto [out, out_options] = verbs.add<ExportOptions>("export");
   out_options->file = "-";
   out.value("FILE", "", &out_options->file, read_text, "where to; - is stdout, and the default");
-  auto [in, in_options] = verbs.add<ImportOptions>("import");
-  in.value("FILE", "", &in_options->file, read_text, "a dump; - is stdin").required();
+  out.value("--loki", "DIR", &out_options->loki, read_text, "write the queue files of loki-mode there instead");
+  auto [in, import] = verbs.add<ImportOptions>("import");
+  in.value("FILE", "", &import->file, read_text, "a dump; - is stdin");
+  in.value("--loki", "DIR", &import->loki, read_text, "take waiting tasks from the queue files of loki-mode there");
+  in.check([import]() -> Status {
+    if (import->file.has_value() == import->loki.has_value()) return complaint("FILE and --loki", "give one of them");
+    return {};
+  });
 }
 
 void add_reason(Verb& verb, GateSetOptions* options) {

@@ -210,13 +210,15 @@ For an exact copy of a busy store stop the work first: `drover gate close all`.
 
 Examples:
   drover export backup.ndjson
-  drover export | gzip > backup.ndjson.gz)"},
+  drover export | gzip > backup.ndjson.gz
+  drover export --loki .loki/queue)"},
     {"import", "Put a dump into an empty store, of the same kind or another",
      R"(What ran when it was exported is taken back, as after a lost worker. Until it has finished the gate `all` is closed.
 
 Examples:
   drover --store redis://localhost import backup.ndjson
-  zcat backup.ndjson.gz | drover import -)"},
+  zcat backup.ndjson.gz | drover import -
+  drover import --loki .loki/queue)"},
     {"completion", "Print a completion script for your shell",
      R"(Examples:
   source <(drover completion bash)

@@ -146,13 +146,15 @@ struct FsckOptions {
 };
 
 struct ExportOptions {
-  std::string file;  // - for stdout
+  std::string file;                 // - for stdout
+  std::optional<std::string> loki;  // a folder instead
 
   bool operator==(const ExportOptions&) const = default;
 };
 
 struct ImportOptions {
-  std::string file;  // - for stdin
+  std::optional<std::string> file;  // - for stdin
+  std::optional<std::string> loki;  // a folder instead
 
   bool operator==(const ImportOptions&) const = default;
 };

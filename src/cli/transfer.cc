@@ -3,15 +3,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <map>
 
 #include "base/rng.h"
 #include "base/unique_fd.h"
+#include "cli/loki.h"
 #include "cli/project.h"
 #include "cli/verbs.h"
+#include "engine/spec.h"
 #include "engine/transfer.h"
 
 namespace drover::cli {
@@ -165,9 +171,65 @@ Result<DumpCounts> import_lines(DumpReader& reader, DumpImport& import, Output& 
   }
 }
 
+// Those of the folder that an earlier import has taken.
+Result<std::map<std::string, TaskId>> known_tasks(Store& store, const LokiFolder& loki) {
+  const auto ids = open_ids(loki);
+  if (!ids) return std::unexpected(ids.error());
+  std::map<std::string, TaskId> known;
+  for (const std::string& id : *ids) {
+    const auto found = store.find_request(std::string(kDefaultOwner), loki_request_id(id));
+    if (!found) return std::unexpected(found.error());
+    if (const std::optional<TaskId>& task = *found) known.emplace(id, *task);
+  }
+  return known;
+}
+
+int import_loki(const std::string& folder, Context& context) {
+  const auto loki = read_loki(folder);
+  if (!loki) return context.fail(loki.error());
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto known = known_tasks((*opened)->store(), *loki);
+  if (!known) return context.fail(known.error());
+  const auto specs = specs_from_loki(*loki, *known);
+  if (!specs) return context.fail(specs.error());
+  if (!specs->empty()) {
+    if (const auto enqueued = (*opened)->queue().enqueue(*specs); !enqueued) return context.fail(enqueued.error());
+  }
+  context.say(fmt::format("imported {} tasks; {} were there already", specs->size(), known->size()));
+  return kExitOk;
+}
+
+Result<std::vector<Task>> all_tasks(TaskQueue& queue) {
+  std::vector<Task> tasks;
+  std::optional<std::string> cursor;
+  do {
+    auto page = queue.list({}, 500, cursor);
+    if (!page) return std::unexpected(page.error());
+    std::ranges::move(page->tasks, std::back_inserter(tasks));
+    cursor = std::move(page->cursor);
+  } while (cursor);
+  std::ranges::reverse(tasks);
+  return tasks;
+}
+
+int export_loki(const std::string& folder, Context& context) {
+  auto loki = std::filesystem::exists(folder) ? read_loki(folder) : Result<LokiFolder>(LokiFolder{});
+  if (!loki) return context.fail(loki.error());
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto tasks = all_tasks((*opened)->queue());
+  if (!tasks) return context.fail(tasks.error());
+  put_into_loki(*loki, *tasks);
+  if (auto written = write_loki(folder, *loki); !written) return context.fail(written.error());
+  context.say(fmt::format("exported {} tasks", tasks->size()));
+  return kExitOk;
+}
+
 }  // namespace
 
 int run(const ExportOptions& options, Context& context) {
+  if (options.loki) return export_loki(*options.loki, context);
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
   DumpWriter writer(options.file);
@@ -185,8 +247,9 @@ int run(const ExportOptions& options, Context& context) {
 }
 
 int run(const ImportOptions& options, Context& context) {
+  if (options.loki) return import_loki(*options.loki, context);
   DumpReader reader;
-  if (auto ready = reader.open(options.file); !ready) return context.fail(ready.error());
+  if (auto ready = reader.open(options.file.value_or("-")); !ready) return context.fail(ready.error());
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
   DumpImport import((*opened)->store(), (*opened)->engine(), system_rng());
