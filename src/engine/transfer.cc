@@ -284,6 +284,7 @@ Status DumpImport::take_gate(const std::string& text) {
 Status DumpImport::take_task(const std::string& text) {
   auto task = task_from_dump(text);
   if (!task) return std::unexpected(task.error());
+  if (!ids_.insert(task->record.task.id).second) return invalid("a task comes twice");
   // A worker that this store does not know ran it: what follows is what follows a lost lease.
   if (task->record.task.state == TaskState::kRunning) task->record.lease = new_lease_id(rng_);
   tasks_.push_back(*std::move(task));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "core/dump.h"
@@ -63,6 +64,7 @@ class DumpImport {
   bool ended_ = false;
   std::optional<JsonText> policy_;
   std::vector<GateRecord> gates_;
+  std::unordered_set<TaskId> ids_;  // of all tasks so far
   std::vector<DumpedTask> tasks_;
   std::vector<Event> events_;
   std::size_t bytes_ = 0;  // of what waits to be written

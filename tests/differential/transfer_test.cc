@@ -242,7 +242,8 @@ TEST_F(TransferTest, BadLinesAreNamed) {
   std::string odd = good[1];
   odd.replace(odd.find(R"("queue":"work")"), 14, R"("queue":"wo|k")");
   EXPECT_TRUE(refusal(1, odd).starts_with("line 2: ")) << refusal(1, odd);
-  EXPECT_TRUE(refusal(2, good[1]).starts_with("line 4: the dump counts"));
+  EXPECT_EQ(refusal(2, good[1]), "line 3: a task comes twice");
+  EXPECT_TRUE(refusal(2, good[3]).starts_with("line 3: the dump counts")) << refusal(2, good[3]);
 }
 
 }  // namespace
