@@ -13,9 +13,9 @@ namespace {
 Result<JsonText> follow_up_json(const ConfigNode& node) {
   auto payload = json_object_of(node);
   if (!payload) return payload;
-  static const std::array<std::string, 1> kTask{"task"};
-  if (json::parse(*payload)->find(kTask.front()) != nullptr) {
-    return node.at(kTask).error("the ended task comes under this name");
+  const std::array<std::string, 1> task{"task"};
+  if (json::parse(*payload)->find(task.front()) != nullptr) {
+    return node.at(task).error("the ended task comes under this name");
   }
   return payload;
 }

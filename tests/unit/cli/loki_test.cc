@@ -27,7 +27,7 @@ class LokiTest : public testing::Test {
   [[nodiscard]] LokiFolder folder() const { return must(read_loki(dir_.path())); }
 
   test::TempDir dir_;
-  const TaskId old_ = TaskId::parse("0193300d-2b6b-7c4f-8a1e-00ff10ab5c9d").value();
+  const TaskId old_ = TaskId::parse("0193300d-2b6b-7c4f-8a1e-00ff10ab5c9d").value_or(TaskId());
 };
 
 TEST_F(LokiTest, TakesWaitingTasksOfBothShapes) {
@@ -42,12 +42,12 @@ TEST_F(LokiTest, TakesWaitingTasksOfBothShapes) {
   EXPECT_EQ(specs[0].payload, R"({"n":0.10})");
   EXPECT_EQ(specs[0].timeout, Millis{60'000});
   EXPECT_EQ(specs[0].max_attempts, 5);
-  EXPECT_EQ(specs[0].retry->base, Millis{30'000});
+  EXPECT_EQ(specs[0].retry.value_or(RetryPolicy()).base, Millis{30'000});
   EXPECT_EQ(specs[1].priority, 9);
   EXPECT_EQ(specs[1].prompt, "Look\n\nwell");
   // Its id is no name: a hash of it stands for it. What is completed is no dependency any more.
   EXPECT_EQ(specs[1].request_id, loki_request_id("b c"));
-  EXPECT_EQ(specs[1].request_id->size(), 5u + 64u);
+  EXPECT_EQ(specs[1].request_id.value_or("").size(), 5u + 64u);
   EXPECT_EQ(specs[1].depends_on, (std::vector<ParentRef>{std::string("loki:a"), old_}));
 }
 

@@ -7,7 +7,7 @@ namespace drover {
 namespace {
 
 TaskId id_of(char last) {
-  return TaskId::parse(std::string("0193300d-2b6b-7c4f-8a1e-00ff10ab5c9") + last).value();
+  return TaskId::parse(std::string("0193300d-2b6b-7c4f-8a1e-00ff10ab5c9") + last).value_or(TaskId());
 }
 
 // Every field at something else than its default, but for what means nothing outside its store.

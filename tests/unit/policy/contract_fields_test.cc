@@ -35,9 +35,9 @@ constexpr std::string_view kWhole = R"(types:
 
 TEST(ContractFields, AreRead) {
   const Contract contract = contract_in(kWhole);
-  ASSERT_TRUE(contract.payload_schema);
-  EXPECT_FALSE(contract.payload_schema->validate(*json::parse(R"({"path":"/x","depth":1e399})")));
-  EXPECT_TRUE(contract.payload_schema->validate(*json::parse(R"({"path":"x"})")));
+  const json::Schema schema = contract.payload_schema.value_or(*json::Schema::compile(false));
+  EXPECT_FALSE(schema.validate(*json::parse(R"({"path":"/x","depth":1e399})")));
+  EXPECT_TRUE(schema.validate(*json::parse(R"({"path":"x"})")));
   EXPECT_EQ(contract.payload_defaults, R"({"depth":2,"null":null,"ratio":0.10})");
   EXPECT_EQ(contract.decision_report, DecisionReport::kRequired);
   EXPECT_EQ(contract.on_success, (FollowUp{"review", "reviews", 2, R"({"level":3})"}));
