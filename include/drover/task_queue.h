@@ -66,6 +66,18 @@ struct WorkerInfo {
   Time registered_at{};  // set by the store
   Time last_beat_at{};   // set by the store
   bool draining = false;
+  std::string drain_by{};  // who ordered it to drain, and why; empty: nobody did
+  std::string drain_reason{};
+  int running = 0;  // leases that it holds; counted by the store
+};
+// Six heartbeats of a worker that was started without options; its leases have run out by then.
+inline constexpr Millis kWorkerSilence{30'000};
+
+// An operator tells a worker to take no more work, to finish what it has, however long that takes, and to go.
+struct DrainOrder {
+  std::string worker_id;
+  std::string why;
+  std::string by;
 };
 
 struct ClaimRequest {
@@ -85,6 +97,14 @@ struct ClaimedTask {
 };
 
 enum class LeaseState : std::uint8_t { kHeld, kCancelRequested, kLost };
+
+// The answer to a worker's beat.
+struct Beat {
+  std::vector<LeaseState> leases;  // one for each
+  bool drain = false;              // it was told to take no more work
+
+  bool operator==(const Beat&) const = default;
+};
 
 // How a run ended, as its worker reports it. The engine decides what follows. Members have initialisers, so that
 // callers may name only what they set without a warning.
@@ -188,9 +208,9 @@ class TaskQueue {
   [[nodiscard]] virtual Status unregister_worker(const std::string& worker_id, const std::string& reason) = 0;
   [[nodiscard]] virtual Result<std::vector<WorkerInfo>> workers() = 0;
   [[nodiscard]] virtual Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) = 0;
-  // The worker's beat: renews these leases for `lease` from now. One answer per lease.
-  [[nodiscard]] virtual Result<std::vector<LeaseState>> renew(const std::string& worker_id,
-                                                              std::span<const Lease> leases, Millis lease) = 0;
+  // The worker's beat: renews these leases for `lease` from now.
+  [[nodiscard]] virtual Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases,
+                                           Millis lease) = 0;
   [[nodiscard]] virtual Status progress(const Lease& lease, const Progress& progress) = 0;
   [[nodiscard]] virtual Status append_log(const Lease& lease, std::span<const LogChunk> chunks) = 0;
   [[nodiscard]] virtual Status checkpoint(const Lease& lease, const JsonText& value) = 0;
@@ -203,6 +223,8 @@ class TaskQueue {
   [[nodiscard]] virtual Result<int> requeue_stalled(Millis max_age) = 0;
 
   // Operators.
+  // The worker learns of it with its next beat. kNotFound if there is none of that id.
+  [[nodiscard]] virtual Status drain_worker(const DrainOrder& order) = 0;
   // Gates that hold something back or could, by name.
   [[nodiscard]] virtual Result<std::vector<GateStatus>> gates() = 0;
   [[nodiscard]] virtual Result<GateStatus> set_gate(const GateOrder& order) = 0;

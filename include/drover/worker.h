@@ -81,7 +81,8 @@ class Worker {
   void handle(std::string type, Handler handler);
   void handle(std::string type, std::string queue, Handler handler);
 
-  // Works until stop() or, with RunUntil::kEmpty, until its queues are empty. Once.
+  // Works until stop(), until the store tells it to drain (TaskQueue::drain_worker) or, with RunUntil::kEmpty, until
+  // its queues are empty. Once.
   [[nodiscard]] Result<WorkerReport> run();
 
   // From any thread; also from a signal handler. Claims no more and lets handlers finish for the drain time; called

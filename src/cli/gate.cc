@@ -1,31 +1,14 @@
 // drover gate and drover queue: what may start, seen and set by hand.
-#include <fmt/format.h>
-#include <pwd.h>
-#include <unistd.h>
-
-#include <array>
-
 #include "base/clock.h"
-#include "base/text.h"
 #include "cli/gate_view.h"
 #include "cli/listing.h"
 #include "cli/project.h"
 #include "cli/verbs.h"
+#include "cli/who.h"
 #include "core/gate_json.h"
 
 namespace drover::cli {
 namespace {
-
-constexpr std::size_t kNameBytesMax = 256;
-
-// user@host, as other people know this person.
-std::string who() {
-  std::array<char, kNameBytesMax> host{};
-  const bool has_host = ::gethostname(host.data(), host.size() - 1) == 0;
-  const passwd* user = ::getpwuid(::geteuid());  // NOLINT(concurrency-mt-unsafe): a command has one thread here
-  const std::string name = user != nullptr ? user->pw_name : fmt::format("uid-{}", ::geteuid());
-  return to_utf8(fmt::format("{}@{}", name, has_host ? host.data() : "localhost"));
-}
 
 GateOrder order_of(const GateSetOptions& options) {
   GateOrder order{.gate = options.gate, .what = GateOrder::Open{}, .why = options.reason, .by = who()};

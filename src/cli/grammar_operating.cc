@@ -121,8 +121,19 @@ void add_trust(Verbs& verbs) {
 }
 
 void add_worker(Verbs& verbs) {
-  auto [list, options] = verbs.family("worker").add<WorkerListOptions>("list");
-  list.formats(&options->format, "print a JSON array of workers");
+  Verbs& worker = verbs.family("worker");
+  auto [list, list_options] = worker.add<WorkerListOptions>("list");
+  list.formats(&list_options->format, "print a JSON array of workers");
+  auto [drain, options] = worker.add<WorkerDrainOptions>("drain");
+  drain.value("WORKER", "", &options->id, read_name, "its id");
+  drain.flag("--all", &options->all, true, "every worker that is registered");
+  drain.value("--reason", "R", &options->reason, read_text, "why; shown to whoever asks");
+  drain.flag("--wait", &options->wait, true, "wait until they are gone");
+  drain.json(&options->format, R"(print {"draining"})");
+  drain.check([options = options]() -> Status {
+    if (options->all == !options->id.empty()) return complaint("WORKER", "give one, or --all");
+    return {};
+  });
 }
 
 }  // namespace

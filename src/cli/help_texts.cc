@@ -152,15 +152,25 @@ Examples:
 Examples:
   drover gate limit type:review 2 --reason 'it eats all memory'
   drover gate limit type:review none)"},
-    {"worker", "See the workers",
+    {"worker", "See the workers, and send them home",
      R"(Examples:
-  drover worker list)"},
-    {"worker list", "List the workers and what they serve",
-     R"(Piped, it prints tab-separated lines: id, version, capacity, registered_at, last_beat_at, working, draining or silent, what it
-serves.
+  drover worker list
+  drover worker drain --all --reason upgrade --wait)"},
+    {"worker list", "List the workers, what they serve and what they run",
+     R"(STATE is working, draining, or silent: not heard of for 30 seconds.
+
+Piped, it prints tab-separated lines: id, version, running, capacity, registered_at, last_beat_at, working, draining or silent,
+who told it to drain and why, what it serves.
 
 Examples:
   drover worker list --json)"},
+    {"worker drain", "Tell a worker to take no more work, finish what it has and go",
+     R"(The worker learns of it with its next heartbeat, a few seconds later. What runs may take as long as it needs; then the
+worker exits with 0. A signal to the worker itself still ends it within its drain time.
+
+Examples:
+  drover worker drain box:4711:019a8d5e-6f7a-7b3c-9d2e-1f0a2b3c4d5e
+  drover worker drain --all --reason upgrade --wait)"},
     {"config", "The policy that every process of the fleet obeys",
      R"(Examples:
   drover config show

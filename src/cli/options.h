@@ -195,6 +195,16 @@ struct WorkerListOptions {
   bool operator==(const WorkerListOptions&) const = default;
 };
 
+struct WorkerDrainOptions {
+  std::string id;
+  bool all = false;
+  bool wait = false;
+  std::string reason;
+  Format format = Format::kAuto;
+
+  bool operator==(const WorkerDrainOptions&) const = default;
+};
+
 struct ExplainOptions {
   TaskId id;
   Format format = Format::kAuto;
@@ -263,7 +273,7 @@ struct VersionOptions {
 using Command =
     std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
                  RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions, FsckOptions, ExportOptions,
-                 ImportOptions, StoreOptions, ConfigApplyOptions, ConfigShowOptions, TrustOptions, WorkerListOptions,
+                 ImportOptions, StoreOptions, ConfigApplyOptions, ConfigShowOptions, TrustOptions, WorkerListOptions, WorkerDrainOptions,
                  ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions, CompletionOptions, CompleteOptions,
                  HelpOptions, VersionOptions>;
 

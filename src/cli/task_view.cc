@@ -14,8 +14,6 @@ namespace drover::cli {
 namespace {
 
 constexpr std::size_t kFieldNameWidth = 14;
-// Six heartbeats of a worker that was started without options; its leases have run out by then.
-constexpr Millis kSilentAfter{30'000};
 
 std::string since(Time then, Time now) {
   return coarse_duration(std::max(Millis{0}, now - then));
@@ -41,8 +39,15 @@ std::string serves_text(const std::vector<Serve>& serves) {
 }
 
 Cell worker_state(const WorkerInfo& worker, Time now) {
-  if (now - worker.last_beat_at > kSilentAfter) return {"silent", Paint::kRed};
-  return {worker.draining ? "draining" : "working"};
+  if (now - worker.last_beat_at > kWorkerSilence) return {"silent", Paint::kRed};
+  if (worker.draining) return {"draining", Paint::kYellow};
+  return {"working", Paint::kGreen};
+}
+
+// "ada@box: upgrade"
+std::string drain_text(const WorkerInfo& worker) {
+  if (worker.drain_by.empty()) return worker.drain_reason;
+  return worker.drain_reason.empty() ? worker.drain_by : fmt::format("{}: {}", worker.drain_by, worker.drain_reason);
 }
 
 Paint paint_of_outcome(const std::string& outcome) {
@@ -306,13 +311,22 @@ Table run_table(std::span<const RunSummary> runs, Time now) {
 }
 
 Table worker_table(std::span<const WorkerInfo> workers, Time now) {
-  Table table(
-      {{"WORKER"}, {"VERSION", Fit::kHidden}, {"CAPACITY"}, {"UP"}, {"BEAT"}, {"STATE"}, {"SERVES", Fit::kRest}});
+  Table table({{"WORKER"},
+               {"VERSION"},
+               {"RUNNING"},
+               {"CAPACITY", Fit::kHidden},
+               {"UP"},
+               {"BEAT"},
+               {"STATE"},
+               {"WHY", Fit::kElastic},
+               {"SERVES", Fit::kRest}});
   for (const WorkerInfo& worker : workers) {
-    table.add({worker.id, worker.version, std::to_string(worker.capacity),
+    table.add({worker.id, worker.version,
+               Cell(fmt::format("{}/{}", worker.running, worker.capacity), std::to_string(worker.running)),
+               std::to_string(worker.capacity),
                Cell(since(worker.registered_at, now), format_time(worker.registered_at)),
                Cell(fmt::format("{} ago", since(worker.last_beat_at, now)), format_time(worker.last_beat_at)),
-               worker_state(worker, now), serves_text(worker.serves)});
+               worker_state(worker, now), drain_text(worker), serves_text(worker.serves)});
   }
   return table;
 }

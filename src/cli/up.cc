@@ -34,6 +34,7 @@ class Workers {
       worker.thread = std::jthread([&worker, &queue, this] {
         block_signals_in_this_thread();
         worker.report = run_worker(queue, worker.config, worker.stop);
+        if (!*worker.report) failed_ = true;
         ended_.fetch_add(1);
       });
     }
@@ -48,8 +49,10 @@ class Workers {
     for (const One& worker : workers_) std::ranges::copy(worker.config.serves, std::back_inserter(all));
     return all;
   }
-  // Whether one has ended: nobody asked it to, or everybody was asked.
-  [[nodiscard]] bool any_ended() const { return ended_.load() > 0; }
+  // Whether there is nothing left to stay for: one gave up, or all were told to go.
+  [[nodiscard]] bool are_done() const {
+    return failed_ || (ended_ > 0 && std::cmp_equal(ended_.load(), workers_.size()));
+  }
 
   // Lets them finish, and waits until they have. The first error that one of them met.
   [[nodiscard]] Status finish() {
@@ -79,6 +82,7 @@ class Workers {
 
   std::list<One> workers_;
   std::atomic<int> ended_ = 0;
+  std::atomic<bool> failed_ = false;
 };
 
 // Whether there is a store at that URL with tasks that have not ended. One that does not open has a say when it is
@@ -184,8 +188,8 @@ class EventLog {
   std::int64_t after_;
 };
 
-// Shows what happens until a signal comes or a worker gives up. A store that does not answer is waited for: the workers
-// do the same.
+// Shows what happens until a signal comes, a worker gives up or all are told to go. A store that does not answer is
+// waited for: the workers do the same.
 template <class View>
 Result<WatchEnd> show_until_stopped(TaskQueue& queue, const Workers& workers, View& view) {
   bool failing = false;
@@ -196,7 +200,7 @@ Result<WatchEnd> show_until_stopped(TaskQueue& queue, const Workers& workers, Vi
     failing = !shown;
     return Seen::kNotYet;
   };
-  return watch(queue, std::nullopt, look, [&] { return workers.any_ended(); });
+  return watch(queue, std::nullopt, look, [&] { return workers.are_done(); });
 }
 
 Result<WatchEnd> show_events(TaskQueue& queue, const Workers& workers, Context& context) {

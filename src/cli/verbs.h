@@ -26,6 +26,7 @@ int run(const ConfigApplyOptions& options, Context& context);
 int run(const ConfigShowOptions& options, Context& context);
 int run(const TrustOptions& options, Context& context);
 int run(const WorkerListOptions& options, Context& context);
+int run(const WorkerDrainOptions& options, Context& context);
 int run(const ExplainOptions& options, Context& context);
 int run(const GateListOptions& options, Context& context);
 int run(const GateSetOptions& options, Context& context);

@@ -226,9 +226,12 @@ std::string to_json(const WorkerInfo& worker) {
         .put("version", worker.version)
         .put("serves", worker.serves)
         .put("capacity", worker.capacity)
+        .put("running", worker.running)
         .put("registered_at", worker.registered_at)
         .put("last_beat_at", worker.last_beat_at)
-        .put("draining", worker.draining);
+        .put("draining", worker.draining)
+        .put("drain_by", worker.drain_by)
+        .put("drain_reason", worker.drain_reason);
   });
 }
 

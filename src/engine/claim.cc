@@ -8,6 +8,7 @@
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/spec.h"
+#include "engine/workers.h"
 
 namespace drover {
 
@@ -16,11 +17,6 @@ namespace {
 constexpr int kClaimMax = 1'000;
 constexpr int kClaimCallsMax = 64;
 constexpr int kEarlierRunsMax = 10;
-
-Status check_worker_id(std::string_view id) {
-  if (!is_name(id)) return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no worker id", id));
-  return {};
-}
 
 Status check_claim(const ClaimRequest& request) {
   if (auto valid = check_worker_id(request.worker_id); !valid) return valid;
@@ -116,16 +112,10 @@ std::vector<ClaimedTask> Engine::handed_out(std::vector<TaskRecord> records) {
   return claimed;
 }
 
-Result<std::vector<LeaseState>> Engine::renew(const std::string& worker_id, std::span<const Lease> leases,
-                                              Millis lease) {
+Result<Beat> Engine::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
   if (auto valid = check_worker_id(worker_id); !valid) return std::unexpected(valid.error());
   if (auto valid = check_lease_length(lease); !valid) return std::unexpected(valid.error());
-  auto renewals = store_.renew(worker_id, leases, lease);
-  if (!renewals) return std::unexpected(renewals.error());
-  std::vector<LeaseState> states;
-  states.reserve(renewals->size());
-  for (const Renewal& renewal : *renewals) states.push_back(renewal.state);
-  return states;
+  return store_.renew(worker_id, leases, lease);
 }
 
 Status Engine::write_note(Note note) {
@@ -171,21 +161,6 @@ Status Engine::checkpoint(const Lease& lease, const JsonText& value) {
   }
   Note note{.lease = lease, .progress = {}, .checkpoint = std::move(*compact), .log = {}};
   return write_note(std::move(note));
-}
-
-Status Engine::register_worker(const WorkerInfo& worker) {
-  if (auto valid = check_worker_id(worker.id); !valid) return valid;
-  if (worker.capacity < 1)
-    return drover::fail(ErrorCode::kInvalidArgument, "a worker needs room for at least one task");
-  return store_.register_worker(worker);
-}
-
-Status Engine::unregister_worker(const std::string& worker_id, const std::string& /*reason*/) {
-  return store_.unregister_worker(worker_id);
-}
-
-Result<std::vector<WorkerInfo>> Engine::workers() {
-  return store_.workers();
 }
 
 }  // namespace drover

@@ -34,8 +34,7 @@ class Engine final : public TaskQueue {
   Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
   Result<std::vector<WorkerInfo>> workers() override;
   Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override;
-  Result<std::vector<LeaseState>> renew(const std::string& worker_id, std::span<const Lease> leases,
-                                        Millis lease) override;
+  Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override;
   Status progress(const Lease& lease, const Progress& progress) override;
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
@@ -43,6 +42,7 @@ class Engine final : public TaskQueue {
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
 
+  Status drain_worker(const DrainOrder& order) override;
   Result<std::vector<GateStatus>> gates() override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;

@@ -15,8 +15,6 @@ namespace {
 using Reason = Explanation::Reason;
 
 constexpr std::size_t kParentsShown = 100;
-// A worker beats several times in this; after that nobody counts on it.
-constexpr Millis kWorkerSilence{60'000};
 
 std::string count_of(std::int64_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPassMax = 256;  // tasks per sweeper and pass
 constexpr Millis kHousekeepingEvery{60'000};
-constexpr Millis kWorkerSilence{300'000};  // a registration outlives its worker by this, and by its last lease
+constexpr Millis kForgetAfter{300'000};  // a registration outlives its worker by this, and by its last lease
 
 }  // namespace
 
@@ -82,7 +82,7 @@ Status Sweepers::keep_house(Time now, SweepReport& report) {
   if (last_housekeeping_ && now - *last_housekeeping_ < kHousekeepingEvery && now >= *last_housekeeping_) return {};
   auto expired = expire(kPassMax);
   if (!expired) return std::unexpected(expired.error());
-  auto gone = engine_.store_.forget_workers(kWorkerSilence);
+  auto gone = engine_.store_.forget_workers(kForgetAfter);
   if (!gone) return std::unexpected(gone.error());
   for (const std::string& id : *gone) log_warn("engine", "worker is gone", {{"worker", id}});
   report.expired = *expired;

@@ -89,16 +89,13 @@ inline constexpr std::int64_t kAheadMax = 1'000;
 struct QueueCounts {
   std::string name;
   std::array<std::int64_t, kTaskStateCount> tasks{};  // by state
+  std::optional<Time> waiting_since = {};             // of the first of its lanes' heads; none if nothing waits
 };
 
 // The parts of the policy that a store itself obeys.
 struct Weights {
   std::map<std::string, int> owners = {};  // owners with a share of their own
   int others = 1;                          // of everybody else
-};
-
-struct Renewal {
-  LeaseState state = LeaseState::kLost;
 };
 
 // What a running task says of itself. Stored only under its live lease; leaves the revision alone.
@@ -121,6 +118,12 @@ struct Retention {
   std::int64_t bytes_max = 4LL << 30;
   Millis event_age{7LL * 24 * 3600 * 1000};
   std::int64_t events_max = 1'000'000;
+};
+
+// What the fleet knows of its own health: engine/health_document.h.
+struct HealthDocument {
+  std::int64_t version = 0;  // 0: nothing stored yet
+  JsonText document = "{}";
 };
 
 struct StoreState {
@@ -160,8 +163,8 @@ class Store {
   // docs/internals/lanes-and-gates.md describes. Bounded work per call.
   [[nodiscard]] virtual Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                                               const std::optional<ReservedSlots>& reserved) = 0;
-  [[nodiscard]] virtual Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
-                                                           Millis lease) = 0;
+  [[nodiscard]] virtual Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases,
+                                           Millis lease) = 0;
   // One answer per note: whether its lease was live.
   [[nodiscard]] virtual Result<std::vector<bool>> note(std::span<const Note> notes) = 0;
 
@@ -188,9 +191,12 @@ class Store {
   [[nodiscard]] virtual Result<int> expire(const Retention& retention, int limit) = 0;
 
   [[nodiscard]] virtual Status register_worker(const WorkerInfo& worker) = 0;
-  [[nodiscard]] virtual Status unregister_worker(const std::string& worker_id) = 0;
+  // One that drains stays so, whatever a later registration says. Going and being told to drain are events.
+  [[nodiscard]] virtual Status unregister_worker(const std::string& worker_id, const std::string& reason) = 0;
+  // False if there is no such worker.
+  [[nodiscard]] virtual Result<bool> drain_worker(const DrainOrder& order) = 0;
   [[nodiscard]] virtual Result<std::vector<WorkerInfo>> workers() = 0;
-  // Forgets workers silent for that long that hold no lease. Returns their ids.
+  // Forgets workers silent for that long that hold no lease; each is an event. Returns their ids.
   [[nodiscard]] virtual Result<std::vector<std::string>> forget_workers(Millis silent_for) = 0;
 
   [[nodiscard]] virtual Result<Config> config() = 0;
@@ -202,6 +208,10 @@ class Store {
   // Writes what a dump has, behind what is there: tasks get the next numbers in their order, events keep theirs, which
   // are larger than any before. No rule is asked, and nothing that follows from the tasks is right until fsck(kRepair).
   [[nodiscard]] virtual Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) = 0;
+  [[nodiscard]] virtual Result<HealthDocument> health() = 0;
+  // With events of no task. False: based_on_version is not the stored one any more.
+  [[nodiscard]] virtual Result<bool> put_health(const JsonText& document, std::int64_t based_on_version,
+                                                std::span<const EventDraft> events) = 0;
 
   // Rows against every index and count, both ways.
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;

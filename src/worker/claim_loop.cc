@@ -42,7 +42,8 @@ ClaimLoop::ClaimLoop(TaskQueue& queue, Runs& runs, LeaseKeeper& keeper, ClaimLoo
 
 Millis ClaimLoop::step(MonoTime now) {
   for (RunEnded& ended : runs_.take_ended()) ended_.push_back(std::move(ended));
-  if (phase_ == Phase::kDraining && now >= drain_until_ && !held_.empty()) stop_all();
+  if (phase_ == Phase::kWorking && keeper_.drain_ordered()) obey_order();
+  if (phase_ == Phase::kDraining && drain_until_ && now >= *drain_until_ && !held_.empty()) stop_all();
   if (!ended_.empty() && now >= retry_at_) {
     settle(now);
     return Millis{0};
@@ -62,6 +63,12 @@ void ClaimLoop::drain(MonoTime now) {
       keeper_.announce_draining();
       return;
     case Phase::kDraining:
+      if (drain_until_) {
+        stop_all();
+      } else {
+        drain_until_ = now + options_.drain;
+      }
+      return;
     case Phase::kStopping:
       stop_all();
       return;
@@ -194,6 +201,13 @@ void ClaimLoop::finish_if_empty(MonoTime now) {
   if (backlog->waiting == 0 && backlog->running == 0) drain(now);
 }
 
+// The store knows already.
+void ClaimLoop::obey_order() {
+  phase_ = Phase::kDraining;
+  was_ordered_ = true;
+  log_info("worker", "told to drain: no more work is taken, what runs may finish", {{"worker", options_.worker_id}});
+}
+
 void ClaimLoop::stop_all() {
   phase_ = Phase::kStopping;
   for (const Held& held : held_) runs_.stop(held.lease, StopReason::kShutdown);
@@ -207,7 +221,7 @@ void ClaimLoop::back_off(MonoTime now) {
 Millis ClaimLoop::until_next(MonoTime now) const {
   if (finished()) return Millis{0};
   MonoTime next = now + options_.poll_max;
-  if (phase_ == Phase::kDraining) next = std::min(next, drain_until_);
+  if (phase_ == Phase::kDraining) next = std::min(next, drain_until_.value_or(next));
   if (now < retry_at_) next = std::min(next, retry_at_);
   if (phase_ == Phase::kWorking && left_slot_free_) next = std::min(next, std::max(next_claim_, retry_at_));
   return std::max(next - now, Millis{0});

@@ -47,11 +47,13 @@ class ClaimLoop {
   Millis step(MonoTime now);
 
   // Claims no more. Running work may finish within the drain time; then it is stopped and released. Called again, it is
-  // stopped now; once more, it is killed.
+  // stopped now; once more, it is killed. An order of the store to drain sets no limit, until drain is called.
   void drain(MonoTime now);
 
   // Nothing held, and nothing more to come.
   [[nodiscard]] bool finished() const;
+  // Whether it drains by order of the store.
+  [[nodiscard]] bool was_ordered() const { return was_ordered_; }
   // Why the loop drains on its own: the queue refused a claim for a reason that waiting does not mend.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
   [[nodiscard]] int held() const { return static_cast<int>(held_.size()); }
@@ -82,6 +84,7 @@ class ClaimLoop {
   void take_refusal(const Error& error, MonoTime now);
   void start(std::vector<ClaimedTask> claimed, MonoTime expires_at);
   void finish_if_empty(MonoTime now);
+  void obey_order();
   void stop_all();
   void back_off(MonoTime now);
   [[nodiscard]] Millis until_next(MonoTime now) const;
@@ -92,13 +95,14 @@ class ClaimLoop {
   const ClaimLoopOptions options_;
 
   Phase phase_ = Phase::kWorking;
-  std::vector<Held> held_;       // started and not settled
-  std::vector<RunEnded> ended_;  // to be settled, in order
-  MonoTime drain_until_{};
-  MonoTime next_claim_{};  // when to claim although nothing changed
-  MonoTime retry_at_{};    // the store was unavailable: not before
+  std::vector<Held> held_;               // started and not settled
+  std::vector<RunEnded> ended_;          // to be settled, in order
+  std::optional<MonoTime> drain_until_;  // none: what runs may finish, however long that takes
+  MonoTime next_claim_{};                // when to claim although nothing changed
+  MonoTime retry_at_{};                  // the store was unavailable: not before
   Millis backoff_{0};
   std::uint64_t seen_changes_ = 0;
+  bool was_ordered_ = false;
   bool left_slot_free_ = false;  // the latest claim found less than there was room for
   std::optional<Error> failure_;
   ClaimLoopCounts counts_;

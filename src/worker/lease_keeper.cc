@@ -57,6 +57,11 @@ void LeaseKeeper::let_go(const Lease& lease) {
   std::erase_if(held_, [&](const Held& held) { return held.lease == lease; });
 }
 
+bool LeaseKeeper::drain_ordered() const {
+  const std::scoped_lock lock(mutex_);
+  return drain_ordered_;
+}
+
 void LeaseKeeper::announce_draining() {
   const std::scoped_lock lock(mutex_);
   draining_ = true;
@@ -164,10 +169,12 @@ Status LeaseKeeper::send_registration_if_due(MonoTime now) {
 
 Status LeaseKeeper::send_renewal(MonoTime now) {
   const std::vector<Lease> leases = this->leases();
-  const auto answers = queue_.renew(options_.worker.id, leases, options_.lease);
-  if (!answers) return std::unexpected(answers.error());
-  CHECK(answers->size() == leases.size());
-  for (std::size_t i = 0; i < leases.size(); ++i) take_answer(leases[i], (*answers)[i], now + options_.lease);
+  const auto beat = queue_.renew(options_.worker.id, leases, options_.lease);
+  if (!beat) return std::unexpected(beat.error());
+  CHECK(beat->leases.size() == leases.size());
+  for (std::size_t i = 0; i < leases.size(); ++i) take_answer(leases[i], beat->leases[i], now + options_.lease);
+  const std::scoped_lock lock(mutex_);
+  drain_ordered_ = drain_ordered_ || beat->drain;
   return {};
 }
 

@@ -39,6 +39,8 @@ class LeaseKeeper {
   void hold(const Lease& lease, MonoTime expires_at);
   void let_go(const Lease& lease);
 
+  // Whether the store told this worker to take no more work.
+  [[nodiscard]] bool drain_ordered() const;
   // Tells the store with the next beat that this worker takes no more work.
   void announce_draining();
   // The last word to the store; not while a step is under way. Afterwards step does nothing.
@@ -83,6 +85,7 @@ class LeaseKeeper {
   bool registered_ = false;
   bool must_register_ = true;
   bool draining_ = false;
+  bool drain_ordered_ = false;
   bool gone_ = false;
 
   // Of the stepping thread only.

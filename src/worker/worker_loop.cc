@@ -126,6 +126,12 @@ void run_loop(ClaimLoop& loop, BellThread& bell, const Waker& wake, const StopSi
   }
 }
 
+// Why the worker goes.
+std::string farewell(const ClaimLoop& loop) {
+  if (const std::optional<Error>& failure = loop.failure()) return to_string(*failure);
+  return loop.was_ordered() ? "drained" : "stopped";
+}
+
 }  // namespace
 
 std::string new_worker_id() {
@@ -149,7 +155,7 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
     run_loop(loop, bell, wake, stop);
   }
   bell.request_stop();  // the last word to the store is a change that wakes it
-  if (const Status gone = keeper.unregister("stopped"); !gone) {
+  if (const Status gone = keeper.unregister(farewell(loop)); !gone) {
     log_warn("worker", "could not unregister", {{"error", to_string(gone.error())}});
   }
   if (const std::optional<Error>& failure = loop.failure()) return std::unexpected(*failure);

@@ -147,9 +147,9 @@ Result<TaskState> ConformanceTest::try_settle(const Settlement& item) {
 }
 
 LeaseState ConformanceTest::renew(const Lease& lease, Millis by) {
-  const auto answers = must(queue().renew("host:1:a", std::span(&lease, 1), by));
-  if (answers.size() != 1) throw std::runtime_error("renew did not answer one by one");
-  return answers.front();
+  const Beat beat = must(queue().renew("host:1:a", std::span(&lease, 1), by));
+  if (beat.leases.size() != 1) throw std::runtime_error("renew did not answer one by one");
+  return beat.leases.front();
 }
 
 void ConformanceTest::lose(const Lease& lease) {

@@ -80,7 +80,7 @@ TEST_P(Stall, ManyLeasesAreRenewedAndAnsweredOneByOne) {
   const Lease asked = start_work();
   cancel(asked.task);
   const std::vector<Lease> leases{held, gone, asked};
-  EXPECT_EQ(must(queue().renew("host:1:a", leases, kLease)),
+  EXPECT_EQ(must(queue().renew("host:1:a", leases, kLease)).leases,
             (std::vector{LeaseState::kHeld, LeaseState::kLost, LeaseState::kCancelRequested}));
 }
 

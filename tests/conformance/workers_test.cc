@@ -14,6 +14,14 @@ class Workers : public ConformanceTest {
     for (const WorkerInfo& info : must(queue().workers())) ids.push_back(info.id);
     return ids;
   }
+  // What the log tells of workers.
+  std::vector<std::string> news() {
+    std::vector<std::string> lines;
+    for (const Event& event : must(queue().events(0, 1'000))) {
+      if (event.name.starts_with("worker.")) lines.push_back(event.name + " " + event.data);
+    }
+    return lines;
+  }
   Lease start_as(const std::string& worker_id, Millis lease) {
     return must(queue().claim({.worker_id = worker_id, .serves = {{.queue = "work"}}, .n = 1, .lease = lease}))
         .at(0)
@@ -57,11 +65,65 @@ TEST_P(Workers, RegisteringAgainReplacesWhatWasSaid) {
   EXPECT_EQ(workers[0].capacity, 1);
 }
 
-TEST_P(Workers, AWorkerSignsOff) {
+TEST_P(Workers, AWorkerSignsOffWithAReason) {
   must(queue().register_worker(worker("host:1:a")));
   must(queue().register_worker(worker("host:2:b")));
-  must(queue().unregister_worker("host:1:a", "shutdown"));
+  must(queue().unregister_worker("host:1:a", "\"shut\" down"));
   EXPECT_EQ(names(), std::vector<std::string>{"host:2:b"});
+  EXPECT_EQ(news(), std::vector<std::string>{R"(worker.gone {"worker_id":"host:1:a","reason":"\"shut\" down"})"});
+}
+
+TEST_P(Workers, OneThatIsToldToDrainHearsItWithItsNextBeat) {
+  must(queue().register_worker(worker("host:1:a")));
+  must(queue().register_worker(worker("host:2:b")));
+  EXPECT_FALSE(must(queue().renew("host:1:a", {}, kLease)).drain);
+  must(queue().drain_worker({.worker_id = "host:1:a", .why = "upgrade", .by = "ada@box"}));
+  EXPECT_TRUE(must(queue().renew("host:1:a", {}, kLease)).drain);
+  EXPECT_TRUE(must(queue().renew("host:1:a", {}, kLease)).drain);
+  EXPECT_FALSE(must(queue().renew("host:2:b", {}, kLease)).drain);
+  const WorkerInfo info = must(queue().workers()).at(0);
+  EXPECT_TRUE(info.draining);
+  EXPECT_EQ(info.drain_by, "ada@box");
+  EXPECT_EQ(info.drain_reason, "upgrade");
+  EXPECT_EQ(news(),
+            std::vector<std::string>{R"(worker.draining {"worker_id":"host:1:a","why":"upgrade","by":"ada@box"})"});
+}
+
+TEST_P(Workers, TheAnswerToABeatHasLeasesAndTheOrder) {
+  must(queue().register_worker(worker("host:1:a")));
+  enqueue_work();
+  const Lease lease = start_as("host:1:a", 30s);
+  must(queue().drain_worker({.worker_id = "host:1:a"}));
+  EXPECT_EQ(must(queue().renew("host:1:a", std::span(&lease, 1), kLease)),
+            (Beat{.leases = {LeaseState::kHeld}, .drain = true}));
+}
+
+TEST_P(Workers, RegisteringAgainDoesNotTakeBackTheOrderToDrain) {
+  must(queue().register_worker(worker("host:1:a")));
+  must(queue().drain_worker({.worker_id = "host:1:a", .why = "upgrade", .by = "ada@box"}));
+  must(queue().register_worker(worker("host:1:a")));
+  EXPECT_TRUE(must(queue().renew("host:1:a", {}, kLease)).drain);
+  EXPECT_EQ(must(queue().workers()).at(0).drain_reason, "upgrade");
+}
+
+TEST_P(Workers, NobodyToDrain) {
+  EXPECT_EQ(code_of(queue().drain_worker({.worker_id = "host:1:a"})), ErrorCode::kNotFound);
+  EXPECT_EQ(code_of(queue().drain_worker({.worker_id = ""})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(queue().drain_worker({.worker_id = "w", .why = "\xff"})), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(news().empty());
+}
+
+TEST_P(Workers, WhatTheyRunIsCounted) {
+  must(queue().register_worker(worker("host:1:a")));
+  must(queue().register_worker(worker("host:2:b")));
+  for (int i = 0; i < 3; ++i) enqueue_work();
+  start_as("host:1:a", 30s);
+  const Lease second = start_as("host:1:a", 30s);
+  start_as("host:2:b", 30s);
+  EXPECT_EQ(must(queue().workers()).at(0).running, 2);
+  EXPECT_EQ(must(queue().workers()).at(1).running, 1);
+  must(queue().complete(second, {}));
+  EXPECT_EQ(must(queue().workers()).at(0).running, 1);
 }
 
 TEST_P(Workers, SigningOffTwiceIsNoError) {
@@ -77,6 +139,7 @@ TEST_P(Workers, TheSilentAreForgottenAfterAWhile) {
   must(queue().renew("host:2:b", {}, kLease));
   sweep();
   EXPECT_EQ(names(), std::vector<std::string>{"host:2:b"});
+  EXPECT_EQ(news(), std::vector<std::string>{R"(worker.gone {"worker_id":"host:1:a","reason":"silent"})"});
 }
 
 TEST_P(Workers, NotBeforeTheirLastTaskIsTakenBack) {

@@ -368,9 +368,9 @@ class Driver {
       if (one_in(2)) leases.push_back(lease);
     }
     both("renew", [&](Side& side) {
-      return text_of(side.engine().renew("host:1:w0", leases, Millis(20'000)), [](const auto& states) {
-        std::string text;
-        for (const LeaseState state : states) text += std::to_string(static_cast<int>(state));
+      return text_of(side.engine().renew("host:1:w0", leases, Millis(20'000)), [](const Beat& beat) {
+        std::string text = beat.drain ? "drain " : "";
+        for (const LeaseState state : beat.leases) text += std::to_string(static_cast<int>(state));
         return text;
       });
     });

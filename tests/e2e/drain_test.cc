@@ -39,6 +39,52 @@ TEST_F(DrainTest, SecondSignalGivesTasksBackUncounted) {
   EXPECT_EQ(at(task, "run"), "1");
 }
 
+// The id of the only worker.
+std::string worker_id(Sandbox& sandbox) {
+  const std::string listed = sandbox.must({"worker", "list"});
+  return listed.substr(0, listed.find('\t'));
+}
+
+TEST_F(DrainTest, AnOrderSendsAWorkerHomeWhenItsTaskIsDone) {
+  EventStream events = sandbox.events();
+  const std::string running = sandbox.enqueue({"work", "--payload", R"({"sleep_ms":700})"});
+  const auto worker =
+      sandbox.start(work("work", agentsim({"pid_file=" + sandbox.file("pid")}), {"--heartbeat", "200ms"}));
+  ASSERT_TRUE(await_line(sandbox.file("pid")));
+  const std::string id = worker_id(sandbox);
+  const Outcome drained = sandbox.drover({"worker", "drain", id, "--reason", "upgrade", "--wait"});
+  EXPECT_EQ(drained.exit_code, 0) << drained.err;
+  EXPECT_NE(drained.err.find(id + " drains"), std::string::npos) << drained.err;
+  EXPECT_EQ(worker->wait(kHangs), (Exit{.code = 0}));
+  EXPECT_EQ(sandbox.state_of(running), "completed");
+  EXPECT_EQ(sandbox.must({"worker", "list", "--json"}), "[]\n");
+  const std::string told = sandbox.must({"events", "--json"});
+  EXPECT_NE(told.find(R"("name":"worker.draining")"), std::string::npos);
+  EXPECT_NE(told.find(R"("why":"upgrade")"), std::string::npos);
+  EXPECT_NE(told.find(R"("reason":"drained")"), std::string::npos);
+}
+
+TEST_F(DrainTest, AllWorkersAtOnceAndNobody) {
+  const Outcome nobody = sandbox.drover({"worker", "drain", "--all", "--wait"});
+  EXPECT_EQ(nobody.exit_code, 0);
+  EXPECT_EQ(sandbox.drover({"worker", "drain", "host:1:nobody"}).exit_code, 1);
+  EXPECT_EQ(sandbox.drover({"worker", "drain"}).exit_code, 2);
+  EXPECT_EQ(sandbox.drover({"worker", "drain", "host:1:nobody", "--all"}).exit_code, 2);
+  const std::string slow = R"({"sleep_ms":1500})";
+  const auto start_one = [&](const std::string& pid_file) {
+    static_cast<void>(sandbox.enqueue({"work", "--payload", slow}));
+    auto worker =
+        sandbox.start(work("work", agentsim({"pid_file=" + sandbox.file(pid_file)}), {"--heartbeat", "200ms"}));
+    EXPECT_TRUE(await_line(sandbox.file(pid_file)));
+    return worker;
+  };
+  const auto one = start_one("one");
+  const auto two = start_one("two");
+  EXPECT_EQ(sandbox.drover({"worker", "drain", "--all", "--wait"}).exit_code, 0);
+  EXPECT_EQ(one->wait(kHangs), (Exit{.code = 0}));
+  EXPECT_EQ(two->wait(kHangs), (Exit{.code = 0}));
+}
+
 TEST_F(DrainTest, UntilEmptyWaitsForWhatIsScheduledAndRetried) {
   const std::string later = sandbox.enqueue({"work", "--delay", "600ms"});
   const std::string flaky =

@@ -58,8 +58,7 @@ Result<Claimed> FaultStore::claim(const ClaimRequest& request, std::span<const L
                                   const std::optional<ReservedSlots>& reserved) {
   return pass(Effect::kWrites, [&] { return inner_->claim(request, lease_ids, reserved); });
 }
-Result<std::vector<Renewal>> FaultStore::renew(const std::string& worker_id, std::span<const Lease> leases,
-                                               Millis lease) {
+Result<Beat> FaultStore::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
   return pass(Effect::kWrites, [&] { return inner_->renew(worker_id, leases, lease); });
 }
 Result<std::vector<bool>> FaultStore::note(std::span<const Note> notes) {
@@ -101,8 +100,11 @@ Result<int> FaultStore::expire(const Retention& retention, int limit) {
 Status FaultStore::register_worker(const WorkerInfo& worker) {
   return pass(Effect::kWrites, [&] { return inner_->register_worker(worker); });
 }
-Status FaultStore::unregister_worker(const std::string& worker_id) {
-  return pass(Effect::kWrites, [&] { return inner_->unregister_worker(worker_id); });
+Status FaultStore::unregister_worker(const std::string& worker_id, const std::string& reason) {
+  return pass(Effect::kWrites, [&] { return inner_->unregister_worker(worker_id, reason); });
+}
+Result<bool> FaultStore::drain_worker(const DrainOrder& order) {
+  return pass(Effect::kWrites, [&] { return inner_->drain_worker(order); });
 }
 Result<std::vector<WorkerInfo>> FaultStore::workers() {
   return pass(Effect::kReads, [&] { return inner_->workers(); });
@@ -119,6 +121,14 @@ Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based
 }
 Status FaultStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events) {
   return pass(Effect::kWrites, [&] { return inner_->restore(tasks, events); });
+}
+
+Result<HealthDocument> FaultStore::health() {
+  return pass(Effect::kReads, [&] { return inner_->health(); });
+}
+Result<bool> FaultStore::put_health(const JsonText& document, std::int64_t based_on_version,
+                                    std::span<const EventDraft> events) {
+  return pass(Effect::kWrites, [&] { return inner_->put_health(document, based_on_version, events); });
 }
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
   return pass(Effect::kReads, [&] { return inner_->fsck(mode); });

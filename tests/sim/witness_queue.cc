@@ -14,15 +14,14 @@ Result<std::vector<ClaimedTask>> WitnessQueue::claim(const ClaimRequest& request
   return claimed;
 }
 
-Result<std::vector<LeaseState>> WitnessQueue::renew(const std::string& worker_id, std::span<const Lease> leases,
-                                                    Millis lease) {
+Result<Beat> WitnessQueue::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
   const Millis asked_at = world_.clock().now();
-  auto states = engine_.renew(worker_id, leases, lease);
-  if (!states || worker_.dead()) return states;
+  auto beat = engine_.renew(worker_id, leases, lease);
+  if (!beat || worker_.dead()) return beat;
   for (std::size_t i = 0; i < leases.size(); ++i) {
-    if ((*states)[i] != LeaseState::kLost) world_.checker().vouched(leases[i], asked_at, lease);
+    if (beat->leases[i] != LeaseState::kLost) world_.checker().vouched(leases[i], asked_at, lease);
   }
-  return states;
+  return beat;
 }
 
 std::vector<Result<TaskState>> WitnessQueue::settle(std::span<const Settlement> items) {

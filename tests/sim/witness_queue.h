@@ -13,8 +13,7 @@ class WitnessQueue final : public TaskQueue {
   WitnessQueue(World& world, SimWorker& worker, TaskQueue& engine) : world_(world), worker_(worker), engine_(engine) {}
 
   Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override;
-  Result<std::vector<LeaseState>> renew(const std::string& worker_id, std::span<const Lease> leases,
-                                        Millis lease) override;
+  Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override;
   std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
 
   Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override { return engine_.enqueue(group); }
@@ -47,6 +46,7 @@ class WitnessQueue final : public TaskQueue {
   Status checkpoint(const Lease& lease, const JsonText& value) override { return engine_.checkpoint(lease, value); }
   Result<Backlog> backlog(std::span<const Serve> serves) override { return engine_.backlog(serves); }
   Result<int> requeue_stalled(Millis max_age) override { return engine_.requeue_stalled(max_age); }
+  Status drain_worker(const DrainOrder& order) override { return engine_.drain_worker(order); }
   Result<std::vector<GateStatus>> gates() override { return engine_.gates(); }
   Result<GateStatus> set_gate(const GateOrder& order) override { return engine_.set_gate(order); }
   Result<std::vector<QueueStatus>> queues() override { return engine_.queues(); }

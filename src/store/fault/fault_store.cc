@@ -140,8 +140,7 @@ Result<Claimed> FaultStore::claim(const ClaimRequest& request, std::span<const L
   return pass(StoreCall::kClaim, [&] { return inner_.claim(request, lease_ids, reserved); });
 }
 
-Result<std::vector<Renewal>> FaultStore::renew(const std::string& worker_id, std::span<const Lease> leases,
-                                               Millis lease) {
+Result<Beat> FaultStore::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
   return pass(StoreCall::kRenew, [&] { return inner_.renew(worker_id, leases, lease); });
 }
 
@@ -197,8 +196,12 @@ Status FaultStore::register_worker(const WorkerInfo& worker) {
   return pass(StoreCall::kRegisterWorker, [&] { return inner_.register_worker(worker); });
 }
 
-Status FaultStore::unregister_worker(const std::string& worker_id) {
-  return pass(StoreCall::kUnregisterWorker, [&] { return inner_.unregister_worker(worker_id); });
+Status FaultStore::unregister_worker(const std::string& worker_id, const std::string& reason) {
+  return pass(StoreCall::kUnregisterWorker, [&] { return inner_.unregister_worker(worker_id, reason); });
+}
+
+Result<bool> FaultStore::drain_worker(const DrainOrder& order) {
+  return pass(StoreCall::kDrainWorker, [&] { return inner_.drain_worker(order); });
 }
 
 Result<std::vector<WorkerInfo>> FaultStore::workers() {
@@ -220,6 +223,15 @@ Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based
 
 Status FaultStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events) {
   return pass(StoreCall::kRestore, [&] { return inner_.restore(tasks, events); });
+}
+
+Result<HealthDocument> FaultStore::health() {
+  return pass(StoreCall::kHealth, [&] { return inner_.health(); });
+}
+
+Result<bool> FaultStore::put_health(const JsonText& document, std::int64_t based_on_version,
+                                    std::span<const EventDraft> events) {
+  return pass(StoreCall::kPutHealth, [&] { return inner_.put_health(document, based_on_version, events); });
 }
 
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {

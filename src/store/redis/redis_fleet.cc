@@ -1,4 +1,4 @@
-// Workers, the policy document and fsck over Redis.
+// Workers, the policy document, the fleet's health and fsck over Redis.
 #include <algorithm>
 #include <tuple>
 
@@ -8,6 +8,7 @@
 #include "store/redis/reply_error.h"
 #include "store/redis/restore_arguments.h"
 #include "store/redis/step_arguments.h"
+#include "store/worker_events.h"
 
 namespace drover::redis {
 namespace {
@@ -33,10 +34,20 @@ Status RedisStore::register_worker(const WorkerInfo& worker) {
   return {};
 }
 
-Status RedisStore::unregister_worker(const std::string& worker_id) {
-  const auto reply = ask(function("unregister_worker").add(worker_id));
-  if (!reply) return std::unexpected(reply.error());
+Status RedisStore::unregister_worker(const std::string& worker_id, const std::string& reason) {
+  const auto gone =
+      ask_number(function("unregister_worker").add(worker_id, redis::event_text(worker_gone(worker_id, reason))));
+  if (!gone) return std::unexpected(gone.error());
+  if (*gone != 0) committed();
   return {};
+}
+
+Result<bool> RedisStore::drain_worker(const DrainOrder& order) {
+  const auto found = ask_number(
+      function("drain_worker").add(order.worker_id, order.by, order.why, redis::event_text(worker_draining(order))));
+  if (!found) return std::unexpected(found.error());
+  if (*found != 0) committed();
+  return *found != 0;
 }
 
 static Status read_worker_info(std::string_view json, WorkerInfo& worker) {
@@ -67,18 +78,21 @@ Result<std::vector<WorkerInfo>> RedisStore::workers() {
   if (!items) return std::unexpected(items.error());
   std::vector<WorkerInfo> workers;
   for (const Reply& item : *items) {
-    const auto parts = item.as_array_of(2);
+    const auto parts = item.as_array_of(3);
     if (!parts) return std::unexpected(parts.error());
-    const auto fields = (*parts)[1].as_array();
+    const auto fields = (*parts)[2].as_array();
     if (!fields) return std::unexpected(fields.error());
     WorkerInfo worker;
     worker.id = std::string((*parts)[0].as_text().value_or(""));
+    worker.running = static_cast<int>((*parts)[1].as_integer().value_or(0));
     for (std::size_t i = 0; i + 1 < fields->size(); i += 2) {
       const std::string_view name = (*fields)[i].as_text().value_or("");
       const Reply& value = (*fields)[i + 1];
       if (name == "registered_at") worker.registered_at = Time(Millis(value.as_integer().value_or(0)));
       if (name == "last_beat_at") worker.last_beat_at = Time(Millis(value.as_integer().value_or(0)));
       if (name == "draining") worker.draining = value.as_integer().value_or(0) != 0;
+      if (name == "drain_by") worker.drain_by = std::string(value.as_text().value_or(""));
+      if (name == "drain_reason") worker.drain_reason = std::string(value.as_text().value_or(""));
       if (name != "info") continue;
       if (auto status = read_worker_info(value.as_text().value_or("{}"), worker); !status) {
         return std::unexpected(status.error());
@@ -93,12 +107,18 @@ Result<std::vector<WorkerInfo>> RedisStore::workers() {
 }
 
 Result<std::vector<std::string>> RedisStore::forget_workers(Millis silent_for) {
-  const auto reply = ask(function("forget_workers").add(silent_for.count()));
+  // Worker ids are names, which JSON holds as they are.
+  constexpr std::string_view kMark = "@";
+  const std::string event = redis::event_text(worker_gone(kMark, kGoneSilent));
+  const std::size_t at = event.find(kMark);
+  const auto reply =
+      ask(function("forget_workers").add(silent_for.count(), event.substr(0, at), event.substr(at + kMark.size())));
   if (!reply) return std::unexpected(reply.error());
   const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());
   std::vector<std::string> gone;
   for (const Reply& item : *items) gone.emplace_back(item.as_text().value_or(""));
+  if (!gone.empty()) committed();
   return gone;
 }
 
@@ -148,6 +168,28 @@ Status RedisStore::restore(std::span<const DumpedTask> tasks, std::span<const Ev
   if (!reply) return std::unexpected(reply.error());
   committed();
   return {};
+}
+
+Result<HealthDocument> RedisStore::health() {
+  const auto reply = ask(function("health"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  const auto version = (*parts)[0].as_integer();
+  const auto document = (*parts)[1].as_text();
+  if (!version || !document) return std::unexpected(!version ? version.error() : document.error());
+  return HealthDocument{*version, std::string(*document)};
+}
+
+Result<bool> RedisStore::put_health(const JsonText& document, std::int64_t based_on_version,
+                                    std::span<const EventDraft> events) {
+  Command command = function("put_health");
+  command.add(based_on_version, document);
+  for (const EventDraft& event : events) command.add(redis::event_text(event));
+  const auto done = ask_number(command);
+  if (!done) return std::unexpected(done.error());
+  if (*done != 0 && !events.empty()) committed();
+  return *done != 0;
 }
 
 // It looks at every key in one call, however long that takes: it has a connection of its own and waits for it.

@@ -446,22 +446,25 @@ Result<Claimed> RedisStore::claim(const ClaimRequest& request, std::span<const L
   return claimed;
 }
 
-Result<std::vector<Renewal>> RedisStore::renew(const std::string& worker_id, std::span<const Lease> leases,
-                                               Millis lease) {
+Result<Beat> RedisStore::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
   Command command = function("renew");
   command.add(worker_id, lease.count());
   for (const Lease& held : leases) command.add(held.task.to_string(), held.id.to_string());
   const auto reply = ask(renewals_, command);
   if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array_of(leases.size());
+  const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());
-  std::vector<Renewal> renewals;
-  for (const Reply& item : *items) {
+  // A library of an earlier version answers only with the leases.
+  Beat beat{.leases = {}, .drain = items->size() == leases.size() + 1};
+  if (!beat.drain && items->size() != leases.size()) {
+    return fail(ErrorCode::kStoreDamaged, "renew answers for other leases", "redis.renew");
+  }
+  for (const Reply& item : items->first(leases.size())) {
     const auto state = item.as_integer();
     if (!state) return std::unexpected(state.error());
-    renewals.push_back({static_cast<LeaseState>(*state)});
+    beat.leases.push_back(static_cast<LeaseState>(*state));
   }
-  return renewals;
+  return beat;
 }
 
 Result<std::vector<bool>> RedisStore::note(std::span<const Note> notes) {
@@ -539,23 +542,28 @@ Result<std::optional<Standing>> RedisStore::standing(const TaskId& id) {
 }
 
 Result<std::vector<QueueCounts>> RedisStore::queues() {
+  constexpr std::string_view kSince = "since:";
   const auto reply = ask(function("queues"));
   if (!reply) return std::unexpected(reply.error());
   const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());
   std::map<std::string, QueueCounts> queues;
   for (std::size_t i = 0; i + 1 < items->size(); i += 2) {
-    // queue:NAME|state
     std::string_view field = (*items)[i].as_text().value_or("");
-    field.remove_prefix(std::string_view("queue:").size());
+    const auto number = (*items)[i + 1].as_integer();
+    if (field.starts_with(kSince) && number) {
+      queues[std::string(field.substr(kSince.size()))].waiting_since = Time(Millis(*number));
+      continue;
+    }
+    // queue:NAME|state
+    field.remove_prefix(std::min(field.size(), std::string_view("queue:").size()));
     const std::size_t bar = field.rfind('|');
     const auto state = parse_task_state(field.substr(bar + 1));
-    const auto count = (*items)[i + 1].as_integer();
-    if (!state || !count) return fail(ErrorCode::kStoreDamaged, "unreadable counts", "redis.queues");
+    if (!state || !number) return fail(ErrorCode::kStoreDamaged, "unreadable counts", "redis.queues");
     const std::string name(field.substr(0, bar));
     QueueCounts& queue = queues[name];
     queue.name = name;
-    queue.tasks[static_cast<std::size_t>(*state)] = *count;
+    queue.tasks[static_cast<std::size_t>(*state)] = *number;
   }
   std::vector<QueueCounts> found;
   for (auto& [name, counts] : queues) found.push_back(std::move(counts));

@@ -44,8 +44,7 @@ class RedisStore final : public Store {
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
   Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                         const std::optional<ReservedSlots>& reserved) override;
-  Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
-                                     Millis lease) override;
+  Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override;
   Result<std::vector<bool>> note(std::span<const Note> notes) override;
 
   Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override;
@@ -64,7 +63,8 @@ class RedisStore final : public Store {
   Result<int> expire(const Retention& retention, int limit) override;
 
   Status register_worker(const WorkerInfo& worker) override;
-  Status unregister_worker(const std::string& worker_id) override;
+  Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
+  Result<bool> drain_worker(const DrainOrder& order) override;
   Result<std::vector<WorkerInfo>> workers() override;
   Result<std::vector<std::string>> forget_workers(Millis silent_for) override;
 
@@ -72,6 +72,9 @@ class RedisStore final : public Store {
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
+  Result<HealthDocument> health() override;
+  Result<bool> put_health(const JsonText& document, std::int64_t based_on_version,
+                          std::span<const EventDraft> events) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
   Result<StoreState> state() override;
   Result<StoreState> accept_regression() override;

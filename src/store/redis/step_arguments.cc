@@ -86,8 +86,9 @@ void put_step(Pack& pack, const Step& step) {
   put_relations(pack, step, fmt::format("{}|{}|{}|{}|{}", id, lane, state, task.run, task.generation));
 }
 
+constexpr std::string_view kOfNoTask = "|||||||||";
+
 void put_gates(Pack& pack, std::span<const GateStep> gates) {
-  constexpr std::string_view kOfNoTask = "|||||||||";
   for (const GateStep& gate : gates) {
     const bool kept = gate.next && !is_default(*gate.next);
     pack.put(gate.name).put(gate.expected_revision).put(gate.next ? "w" : "c");
@@ -128,6 +129,10 @@ Pack packed_gates(std::span<const GateStep> gates) {
   pack.put(count_of(gates));
   put_gates(pack, gates);
   return pack;
+}
+
+std::string event_text(const EventDraft& event) {
+  return fmt::format("{}|{}|{}", event.name, kOfNoTask, event.data);
 }
 
 std::string request_key(const std::string& owner, const std::string& request_id) {

@@ -13,6 +13,9 @@ namespace drover::redis {
 // It begins with how many there are.
 [[nodiscard]] Pack packed_gates(std::span<const GateStep> gates);
 
+// An event of no task.
+[[nodiscard]] std::string event_text(const EventDraft& event);
+
 // "owner|request id", "owner|type|key"
 [[nodiscard]] std::string request_key(const std::string& owner, const std::string& request_id);
 [[nodiscard]] std::string dedupe_key(const std::string& owner, const std::string& type, const std::string& key);

@@ -1,15 +1,22 @@
 #include "store/sqlite/fleet.h"
 
+#include <map>
+
 #include "base/json.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/gates.h"
 #include "store/sqlite/named_sql.h"
+#include "store/worker_events.h"
 
 namespace drover::sqlite {
 namespace {
 
 constexpr std::string_view kRegisterWorker = named_sql(embedded::fleet_sql, "register_worker");
 constexpr std::string_view kUnregisterWorker = named_sql(embedded::fleet_sql, "unregister_worker");
+constexpr std::string_view kDrainWorker = named_sql(embedded::fleet_sql, "drain_worker");
+constexpr std::string_view kRunningByWorker = named_sql(embedded::fleet_sql, "running_by_worker");
+constexpr std::string_view kHealth = named_sql(embedded::fleet_sql, "health");
+constexpr std::string_view kPutHealth = named_sql(embedded::fleet_sql, "put_health");
 constexpr std::string_view kWorkers = named_sql(embedded::fleet_sql, "workers");
 constexpr std::string_view kForgetWorkers = named_sql(embedded::fleet_sql, "forget_workers");
 constexpr std::string_view kConfig = named_sql(embedded::fleet_sql, "config");
@@ -52,6 +59,20 @@ std::vector<Serve> unpack_serves(const std::string& packed) {
   return serves;
 }
 
+void add_event(Transaction& transaction, const EventDraft& event) {
+  transaction.add_event(Task(), event.name, event.data);
+}
+
+std::map<std::string, int> count_running(Connection& db) {
+  Statement query = db.prepare(kRunningByWorker);
+  std::map<std::string, int> running;
+  while (query.step()) {
+    const std::string worker = query.text();
+    running[worker] = query.small();
+  }
+  return running;
+}
+
 void write_weights(Connection& db, const Weights& weights) {
   db.run(kDeleteWeights);
   db.run(kInsertWeight, "*", weights.others);
@@ -65,12 +86,21 @@ void put_worker(Transaction& transaction, const WorkerInfo& worker) {
                        transaction.now(), transaction.mono().since_origin, worker.draining);
 }
 
-void delete_worker(Transaction& transaction, const std::string& id) {
+void delete_worker(Transaction& transaction, const std::string& id, const std::string& reason) {
   transaction.db().run(kUnregisterWorker, id);
+  if (transaction.db().changes() > 0) add_event(transaction, worker_gone(id, reason));
+}
+
+bool order_drain(Transaction& transaction, const DrainOrder& order) {
+  transaction.db().run(kDrainWorker, order.worker_id, order.by, order.why);
+  if (transaction.db().changes() == 0) return false;
+  add_event(transaction, worker_draining(order));
+  return true;
 }
 
 std::vector<WorkerInfo> read_workers(Connection& db) {
   Statement query = db.prepare(kWorkers);
+  const std::map<std::string, int> running = count_running(db);
   std::vector<WorkerInfo> workers;
   while (query.step()) {
     WorkerInfo worker;
@@ -81,6 +111,9 @@ std::vector<WorkerInfo> read_workers(Connection& db) {
     worker.registered_at = query.time();
     worker.last_beat_at = query.time();
     worker.draining = query.flag();
+    worker.drain_by = query.text();
+    worker.drain_reason = query.text();
+    if (const auto found = running.find(worker.id); found != running.end()) worker.running = found->second;
     workers.push_back(std::move(worker));
   }
   return workers;
@@ -91,6 +124,7 @@ std::vector<std::string> delete_silent_workers(Transaction& transaction, Millis 
   deletion.bind(transaction.mono().since_origin - silent_for);
   std::vector<std::string> ids;
   while (deletion.step()) ids.push_back(deletion.text());
+  for (const std::string& id : ids) add_event(transaction, worker_gone(id, kGoneSilent));
   return ids;
 }
 
@@ -110,6 +144,21 @@ bool write_config(Transaction& transaction, const JsonText& document, std::int64
   for (const GateStep& gate : gates) write_gate(transaction, gate);
   write_weights(transaction.db(), weights);
   transaction.db().run(kPutConfig, based_on_version + 1, document, transaction.now());
+  return true;
+}
+
+HealthDocument read_health(Connection& db) {
+  Statement query = db.prepare(kHealth);
+  if (!query.step()) return {};
+  const std::int64_t version = query.integer();
+  return {version, query.text()};
+}
+
+bool write_health(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
+                  std::span<const EventDraft> events) {
+  if (read_health(transaction.db()).version != based_on_version) return false;
+  transaction.db().run(kPutHealth, based_on_version + 1, document);
+  for (const EventDraft& event : events) add_event(transaction, event);
   return true;
 }
 

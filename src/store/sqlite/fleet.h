@@ -1,4 +1,4 @@
-// What a fleet shares: its workers and its policy document.
+// What a fleet shares: its workers, its policy document, what it knows of its health.
 #pragma once
 
 #include <string>
@@ -10,7 +10,9 @@
 namespace drover::sqlite {
 
 void put_worker(Transaction& transaction, const WorkerInfo& worker);
-void delete_worker(Transaction& transaction, const std::string& id);
+void delete_worker(Transaction& transaction, const std::string& id, const std::string& reason);
+// False if there is no such worker.
+[[nodiscard]] bool order_drain(Transaction& transaction, const DrainOrder& order);
 [[nodiscard]] std::vector<WorkerInfo> read_workers(Connection& db);
 [[nodiscard]] std::vector<std::string> delete_silent_workers(Transaction& transaction, Millis silent_for);
 
@@ -18,5 +20,10 @@ void delete_worker(Transaction& transaction, const std::string& id);
 // The document, with its steps of gates and its weights. False: the version or a gate has moved, nothing is written.
 [[nodiscard]] bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
                                 std::span<const GateStep> gates, const Weights& weights);
+
+[[nodiscard]] HealthDocument read_health(Connection& db);
+// False: the version has moved, nothing is written.
+[[nodiscard]] bool write_health(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
+                                std::span<const EventDraft> events);
 
 }  // namespace drover::sqlite

@@ -1,19 +1,28 @@
--- Workers and the policy document. See fleet.cc.
+-- Workers, the policy document and the fleet's health. See fleet.cc.
 
 -- name: register_worker
 -- Inputs: id, version, serves, capacity, wall time, monotonic time, draining. Writes: worker. Again: the time of the first
--- registration stays.
+-- registration stays, and so does an order to drain.
 INSERT INTO worker (id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining)
   VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)
   ON CONFLICT (id) DO UPDATE SET version = excluded.version, serves = excluded.serves, capacity = excluded.capacity,
-    last_beat_at = excluded.last_beat_at, last_beat_mono = excluded.last_beat_mono, draining = excluded.draining;
+    last_beat_at = excluded.last_beat_at, last_beat_mono = excluded.last_beat_mono, draining = draining | excluded.draining;
 
 -- name: unregister_worker
 -- Inputs: id. Writes: worker.
 DELETE FROM worker WHERE id = ?1;
 
+-- name: drain_worker
+-- Inputs: id, who, why. Writes: worker.
+UPDATE worker SET draining = 1, drain_by = ?2, drain_reason = ?3 WHERE id = ?1;
+
 -- name: workers
-SELECT id, version, serves, capacity, registered_at, last_beat_at, draining FROM worker ORDER BY registered_at, id;
+SELECT id, version, serves, capacity, registered_at, last_beat_at, draining, drain_by, drain_reason
+FROM worker ORDER BY registered_at, id;
+
+-- name: running_by_worker
+-- Result: worker id, and how many tasks it runs, of those that run any.
+SELECT worker_id, count(*) FROM task INDEXED BY task_leased WHERE lease_until_mono IS NOT NULL GROUP BY worker_id;
 
 -- name: forget_workers
 -- Inputs: monotonic time before which the last beat is too old. Result: the ids of those that went. Writes: worker.
@@ -27,6 +36,13 @@ SELECT version, document FROM config ORDER BY version DESC LIMIT 1;
 -- name: put_config
 -- Inputs: version, document, wall time. Writes: config.
 INSERT INTO config (version, document, applied_at) VALUES (?1, ?2, ?3);
+
+-- name: health
+SELECT version, document FROM health;
+
+-- name: put_health
+-- Inputs: version, document. Writes: health.
+INSERT OR REPLACE INTO health (only, version, document) VALUES (1, ?1, ?2);
 
 -- name: delete_weights
 -- Writes: weight.

@@ -50,13 +50,19 @@ std::int64_t put_checkpoint(Transaction& transaction, std::int64_t seq, const Js
 
 }  // namespace
 
-std::vector<Renewal> renew_leases(Transaction& transaction, const std::string& worker_id, std::span<const Lease> leases,
-                                  Millis lease) {
-  transaction.db().run(kBeat, transaction.now(), transaction.mono().since_origin, worker_id);
-  std::vector<Renewal> renewals;
-  renewals.reserve(leases.size());
-  for (const Lease& held : leases) renewals.push_back({renew_lease(transaction, held, lease)});
-  return renewals;
+Beat renew_leases(Transaction& transaction, const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
+  Beat beat;
+  {
+    Statement update = transaction.db().prepare(kBeat);
+    update.bind(transaction.now(), transaction.mono().since_origin, worker_id);
+    if (update.step()) {
+      beat.drain = update.flag();
+      update.run();
+    }
+  }
+  beat.leases.reserve(leases.size());
+  for (const Lease& held : leases) beat.leases.push_back(renew_lease(transaction, held, lease));
+  return beat;
 }
 
 void revoke_lease(Transaction& transaction, std::int64_t seq) {

@@ -11,8 +11,8 @@
 
 namespace drover::sqlite {
 
-[[nodiscard]] std::vector<Renewal> renew_leases(Transaction& transaction, const std::string& worker_id,
-                                                std::span<const Lease> leases, Millis lease);
+[[nodiscard]] Beat renew_leases(Transaction& transaction, const std::string& worker_id, std::span<const Lease> leases,
+                                Millis lease);
 // Of a running task whose run ends in this transaction, and not by its worker.
 void revoke_lease(Transaction& transaction, std::int64_t seq);
 // Whether the lease of a revoked run of that task has not run out yet.

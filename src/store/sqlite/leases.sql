@@ -20,8 +20,8 @@ DELETE FROM revoked_lease WHERE until_mono <= ?1;
 SELECT count(*) FROM revoked_lease WHERE seq = ?1 AND until_mono > ?2;
 
 -- name: beat
--- Inputs: wall time, monotonic time, worker id. Writes: worker.
-UPDATE worker SET last_beat_at = ?1, last_beat_mono = ?2 WHERE id = ?3;
+-- Inputs: wall time, monotonic time, worker id. Result: whether it drains, if it is registered. Writes: worker.
+UPDATE worker SET last_beat_at = ?1, last_beat_mono = ?2 WHERE id = ?3 RETURNING draining;
 
 -- name: live
 -- Inputs: task id, lease. Result: the task's seq and the columns of its events, if the lease is live.

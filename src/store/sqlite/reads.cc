@@ -1,6 +1,7 @@
 #include "store/sqlite/reads.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/check.h"
@@ -34,6 +35,7 @@ constexpr std::string_view kListByTag = named_sql(embedded::reads_sql, "list_by_
 constexpr std::string_view kListByParent = named_sql(embedded::reads_sql, "list_by_parent");
 constexpr std::string_view kBacklog = named_sql(embedded::reads_sql, "backlog");
 constexpr std::string_view kQueues = named_sql(embedded::reads_sql, "queues");
+constexpr std::string_view kWaitingSince = named_sql(embedded::reads_sql, "waiting_since");
 constexpr std::string_view kStanding = named_sql(embedded::reads_sql, "standing");
 constexpr std::string_view kAhead = named_sql(embedded::lanes_sql, "ahead");
 constexpr std::string_view kNewestWithKey = named_sql(embedded::reads_sql, "newest_with_key");
@@ -265,12 +267,29 @@ std::optional<Standing> read_standing(Connection& db, const TaskId& id) {
   return standing;
 }
 
+namespace {
+
+std::map<std::string, Time> waiting_since(Connection& db) {
+  Statement query = db.prepare(kWaitingSince);
+  std::map<std::string, Time> since;
+  while (query.step()) {
+    const std::string scope = query.text();
+    since[scope] = query.time();
+  }
+  return since;
+}
+
+}  // namespace
+
 std::vector<QueueCounts> read_queues(Connection& db) {
+  const std::map<std::string, Time> since = waiting_since(db);
   Statement query = db.prepare(kQueues);
   std::vector<QueueCounts> queues;
   while (query.step()) {
     QueueCounts& queue = queues.emplace_back();
-    queue.name = query.text().substr(kQueueScope.size());
+    const std::string scope = query.text();
+    queue.name = scope.substr(kQueueScope.size());
+    if (const auto found = since.find(scope); found != since.end()) queue.waiting_since = found->second;
     for (std::int64_t& tasks : queue.tasks) tasks = query.integer();
   }
   return queues;

@@ -76,6 +76,14 @@ SELECT scope, blocked, scheduled, pending, running, stalled, completed, failed, 
 WHERE scope >= 'queue:' AND scope < 'queue;' AND (blocked | scheduled | pending | running | stalled | completed | failed | cancelled) <> 0
 ORDER BY scope;
 
+-- name: waiting_since
+-- Result: of every queue in which something waits, the scope and the time since when the first of its lanes' heads has been
+-- ready.
+SELECT 'queue:' || queue, since FROM (
+  SELECT lane.queue, coalesce(task.run_at, body.created_at) AS since, min(lane.head)
+  FROM lane CROSS JOIN task INDEXED BY task_ready ON task.lane = lane.id AND task.place = lane.head CROSS JOIN body ON body.seq = task.seq
+  GROUP BY lane.queue);
+
 -- name: standing
 -- Inputs: task id. Result: id of its lane, where that is parked, the task's place; only of one that waits.
 SELECT lane.id, lane.parked_at, task.place FROM task JOIN lane ON lane.id = task.lane WHERE task.id = ?1;

@@ -93,8 +93,7 @@ class SqliteStore final : public Store {
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
   Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                         const std::optional<ReservedSlots>& reserved) override;
-  Result<std::vector<Renewal>> renew(const std::string& worker_id, std::span<const Lease> leases,
-                                     Millis lease) override;
+  Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override;
   Result<std::vector<bool>> note(std::span<const Note> notes) override;
 
   Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override {
@@ -136,8 +135,13 @@ class SqliteStore final : public Store {
   Status register_worker(const WorkerInfo& worker) override {
     return writer_->run({&kFleetFailpoints, [&](Transaction& transaction) { put_worker(transaction, worker); }});
   }
-  Status unregister_worker(const std::string& worker_id) override {
-    return writer_->run({&kFleetFailpoints, [&](Transaction& transaction) { delete_worker(transaction, worker_id); }});
+  Status unregister_worker(const std::string& worker_id, const std::string& reason) override {
+    return writer_->run(
+        {&kFleetFailpoints, [&](Transaction& transaction) { delete_worker(transaction, worker_id, reason); }});
+  }
+  Result<bool> drain_worker(const DrainOrder& order) override {
+    return writing<bool>({&kFleetFailpoints, {}},
+                         [&](Transaction& transaction) { return order_drain(transaction, order); });
   }
   Result<std::vector<WorkerInfo>> workers() override {
     return reading("sqlite.workers", [&](Connection& db) { return read_workers(db); });
@@ -159,6 +163,16 @@ class SqliteStore final : public Store {
   }
 
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
+  Result<HealthDocument> health() override {
+    return reading("sqlite.health", [&](Connection& db) { return read_health(db); });
+  }
+  Result<bool> put_health(const JsonText& document, std::int64_t based_on_version,
+                          std::span<const EventDraft> events) override {
+    return writing<bool>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
+      return write_health(transaction, document, based_on_version, events);
+    });
+  }
+
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
 
   Result<StoreState> state() override;
@@ -378,15 +392,13 @@ Result<int> SqliteStore::wake_gates() {
                       [&](Transaction& transaction) { return sqlite::wake_gates(transaction); });
 }
 
-Result<std::vector<Renewal>> SqliteStore::renew(const std::string& worker_id, std::span<const Lease> leases,
-                                                Millis lease) {
+Result<Beat> SqliteStore::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
   Operation operation;
   operation.failpoints = &kRenewFailpoints;
   operation.turn = Operation::Turn::kFirst;
   operation.notice = Operation::Notice::kSilent;
-  return writing<std::vector<Renewal>>(std::move(operation), [&](Transaction& transaction) {
-    return renew_leases(transaction, worker_id, leases, lease);
-  });
+  return writing<Beat>(std::move(operation),
+                       [&](Transaction& transaction) { return renew_leases(transaction, worker_id, leases, lease); });
 }
 
 Result<std::vector<bool>> SqliteStore::note(std::span<const Note> notes) {

@@ -156,18 +156,20 @@ TEST(WorkerTableTest, TellsWhoIsSilent) {
                       .serves = {{"q", std::nullopt}},
                       .registered_at = kNow - std::chrono::hours(1),
                       .last_beat_at = kNow - ago,
-                      .draining = draining};
+                      .draining = draining,
+                      .drain_by = draining ? "ada@box" : "",
+                      .drain_reason = draining ? "upgrade" : ""};
   };
   using std::chrono::seconds;
   EXPECT_EQ(worker_table(std::vector{worker("a", seconds(30), false), worker("b", seconds(3), true),
                                      worker("c", seconds(31), false), worker("d", seconds(31), true)},
                          kNow)
                 .render(kTerminal80),
-            "WORKER  CAPACITY  UP  BEAT     STATE     SERVES\n"
-            "a       1         1h  30s ago  working   q\n"
-            "b       1         1h  3s ago   draining  q\n"
-            "c       1         1h  31s ago  silent    q\n"
-            "d       1         1h  31s ago  silent    q\n");
+            "WORKER  VERSION  RUNNING  UP  BEAT     STATE     WHY               SERVES\n"
+            "a       1        0/1      1h  30s ago  working                     q\n"
+            "b       1        0/1      1h  3s ago   draining  ada@box: upgrade  q\n"
+            "c       1        0/1      1h  31s ago  silent                      q\n"
+            "d       1        0/1      1h  31s ago  silent    ada@box: upgrade  q\n");
 }
 
 Event event(std::string name, TaskState state, JsonText data) {

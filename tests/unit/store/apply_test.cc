@@ -69,7 +69,7 @@ TEST(StoreApply, BeatsGuardAgainstARenewalInBetween) {
   const Step stall = must(decide(sut.read(id_of(1)), trigger::LeaseLost{}, sut.context()));
   ASSERT_EQ(stall.guard, Step::Guard::kRevisionAndBeats);
   const Lease lease{id_of(1), lease_of(1000)};
-  ASSERT_EQ(must(sut->renew("host:1:w", std::vector{lease}, Millis(1000))).at(0).state, LeaseState::kHeld);
+  ASSERT_EQ(must(sut->renew("host:1:w", std::vector{lease}, Millis(1000))).leases.at(0), LeaseState::kHeld);
   EXPECT_EQ(must(sut->apply(std::vector{group_of({stall})})), Answers{Applied::kConflict});
 
   const Step again = must(decide(sut.read(id_of(1)), trigger::LeaseLost{}, sut.context()));

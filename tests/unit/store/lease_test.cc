@@ -14,7 +14,7 @@ Lease lease(int number) {
 }
 
 LeaseState renew(StoreUnderTest& sut, const Lease& held, Millis duration = kLease) {
-  return must(sut->renew("host:1:w", std::vector{held}, duration)).at(0).state;
+  return must(sut->renew("host:1:w", std::vector{held}, duration)).leases.at(0);
 }
 
 std::size_t lapsed(StoreUnderTest& sut) {
@@ -188,7 +188,7 @@ TEST(StoreWorkers, RegisteringAgainKeepsTheFirstTimeAndUnregisteringRemoves) {
   ASSERT_EQ(workers.size(), 1U);
   EXPECT_EQ(workers[0].registered_at, first);
   EXPECT_TRUE(workers[0].draining);
-  ASSERT_TRUE(sut->unregister_worker("w").has_value());
+  ASSERT_TRUE(sut->unregister_worker("w", "done").has_value());
   EXPECT_TRUE(must(sut->workers()).empty());
 }
 

@@ -99,7 +99,7 @@ TEST(StoreOpen, AnOlderSchemaIsBroughtUpToDateWithItsData) {
     EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 1})), std::vector{Applied::kQueueFull});
     EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 2})), std::vector{Applied::kDone});
   }
-  EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "3");
+  EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "4");
 }
 
 TEST(StoreOpen, WaitingTasksOfAnOlderSchemaGetTheirLanes) {
@@ -122,6 +122,21 @@ TEST(StoreOpen, WaitingTasksOfAnOlderSchemaGetTheirLanes) {
   EXPECT_EQ(queues[3].name, "work");
   EXPECT_EQ(queues[3].tasks[static_cast<std::size_t>(TaskState::kRunning)], 4);
   EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
+}
+
+TEST(StoreOpen, WorkersOfAnOlderSchemaCanBeToldToDrain) {
+  const TempDir dir;
+  const std::string path = dir.file("q.db");
+  restore_fixture(path, "schema_v3.sql");
+  StoreUnderTest sut(path);
+  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
+  const auto workers = must(sut->workers());
+  ASSERT_EQ(workers.size(), 1U);
+  EXPECT_EQ(workers[0].running, 1);
+  EXPECT_FALSE(workers[0].draining);
+  EXPECT_TRUE(must(sut->drain_worker({.worker_id = workers[0].id, .why = "upgrade", .by = "ada@box"})));
+  EXPECT_EQ(must(sut->workers()).at(0).drain_reason, "upgrade");
+  EXPECT_EQ(must(sut->health()).version, 0);
 }
 
 TEST(StoreOpen, AnUpgradeThatFailsLeavesTheOldSchemaAndItsData) {

@@ -129,7 +129,7 @@ TEST(RedisFaultsTest, OutOfMemoryRefusesNewWorkAndLetsTheRestEnd) {
   EXPECT_EQ(rig.count(), 4U);
 
   const Lease leases[] = {running[0].lease, running[1].lease};
-  EXPECT_EQ(must(rig.engine().renew("host:1:a", leases, Millis{30'000})),
+  EXPECT_EQ(must(rig.engine().renew("host:1:a", leases, Millis{30'000})).leases,
             (std::vector<LeaseState>{LeaseState::kHeld, LeaseState::kHeld}));
   must(rig.engine().progress(leases[0], {.percent = 50, .message = "half"}));
   must(rig.engine().append_log(leases[0], std::vector<LogChunk>{{LogStream::kOut, "text"}}));

@@ -307,5 +307,39 @@ TEST_F(ClaimLoopTest, AnOutageAtClaimIsWaitedFor) {
   EXPECT_EQ(runs.started.size(), 1U);
 }
 
+TEST_F(ClaimLoopTest, AnOrderToDrainLetsWhatRunsFinishHoweverLongItTakes) {
+  queue.put(a);
+  settle_down();
+  queue.drain_ordered = true;
+  now = now + Millis{5'000};
+  keeper.step(now);
+  queue.put(b);
+  settle_down();
+  EXPECT_EQ(runs.started.size(), 1U) << "no claim while draining";
+  now = now + kDrain * 100;
+  settle_down();
+  EXPECT_TRUE(runs.stopped.empty());
+  EXPECT_FALSE(loop.finished());
+  EXPECT_TRUE(loop.was_ordered());
+  runs.ended.push_back({a.lease, Completion{}});
+  settle_down();
+  EXPECT_TRUE(loop.finished());
+}
+
+TEST_F(ClaimLoopTest, ASignalSetsALimitToAnOrderedDrain) {
+  queue.put(a);
+  settle_down();
+  queue.drain_ordered = true;
+  now = now + Millis{5'000};
+  keeper.step(now);
+  settle_down();
+  loop.drain(now);
+  settle_down();
+  EXPECT_TRUE(runs.stopped.empty());
+  now = now + kDrain;
+  settle_down();
+  EXPECT_EQ(runs.stopped.size(), 1U);
+}
+
 }  // namespace
 }  // namespace drover::test

@@ -134,11 +134,12 @@ Status FakeQueue::register_worker(const WorkerInfo& worker) {
   return {};
 }
 
-Status FakeQueue::unregister_worker(const std::string& worker_id, const std::string& /*reason*/) {
+Status FakeQueue::unregister_worker(const std::string& worker_id, const std::string& reason) {
   const std::scoped_lock lock(mutex);
   note("unregister");
   if (outage) return std::unexpected(*outage);
   unregistered.push_back(worker_id);
+  farewells.push_back(reason);
   return {};
 }
 
@@ -159,18 +160,17 @@ Result<std::vector<ClaimedTask>> FakeQueue::claim(const ClaimRequest& request) {
   return claimed;
 }
 
-Result<std::vector<LeaseState>> FakeQueue::renew(const std::string& /*worker_id*/, std::span<const Lease> leases,
-                                                 Millis lease) {
+Result<Beat> FakeQueue::renew(const std::string& /*worker_id*/, std::span<const Lease> leases, Millis lease) {
   const std::scoped_lock lock(mutex);
   note(fmt::format("renew {}", leases.size()));
   if (outage) return std::unexpected(*outage);
   renewals.push_back({{leases.begin(), leases.end()}, lease});
-  std::vector<LeaseState> states;
+  Beat beat{.leases = {}, .drain = drain_ordered};
   for (const Lease& held : leases) {
     const auto named = lease_states.find(held.id.to_string());
-    states.push_back(named == lease_states.end() ? LeaseState::kHeld : named->second);
+    beat.leases.push_back(named == lease_states.end() ? LeaseState::kHeld : named->second);
   }
-  return states;
+  return beat;
 }
 
 Status FakeQueue::progress(const Lease& /*lease*/, const Progress& progress) {
@@ -225,6 +225,9 @@ Result<Backlog> FakeQueue::backlog(std::span<const Serve> /*serves*/) {
 }
 
 Result<int> FakeQueue::requeue_stalled(Millis /*max_age*/) {
+  return not_for_workers();
+}
+Status FakeQueue::drain_worker(const DrainOrder& /*order*/) {
   return not_for_workers();
 }
 Result<std::vector<GateStatus>> FakeQueue::gates() {

@@ -28,6 +28,7 @@ class FakeQueue final : public TaskQueue {
   std::deque<ClaimedTask> ready;
   std::optional<Error> outage;                        // every worker verb answers this
   std::map<std::string, LeaseState> lease_states;     // by lease id; kHeld if not named
+  bool drain_ordered = false;                         // what renew answers
   std::map<std::string, std::deque<Error>> refusals;  // by lease id: what settle answers first
   std::optional<Backlog> backlog_answer;              // otherwise: what is in `ready`
 
@@ -36,6 +37,7 @@ class FakeQueue final : public TaskQueue {
   std::vector<std::string> calls;  // "register", "claim 3", "settle 1", …
   std::vector<WorkerInfo> registered;
   std::vector<std::string> unregistered;
+  std::vector<std::string> farewells;  // the reasons of those
   std::vector<ClaimRequest> claims;
   std::vector<Renewed> renewals;
   std::vector<Settlement> settled;
@@ -70,14 +72,14 @@ class FakeQueue final : public TaskQueue {
   Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
   Result<std::vector<WorkerInfo>> workers() override;
   Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override;
-  Result<std::vector<LeaseState>> renew(const std::string& worker_id, std::span<const Lease> leases,
-                                        Millis lease) override;
+  Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override;
   Status progress(const Lease& lease, const Progress& progress) override;
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
   std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
+  Status drain_worker(const DrainOrder& order) override;
   Result<std::vector<GateStatus>> gates() override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;

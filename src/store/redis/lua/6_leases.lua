@@ -1,10 +1,12 @@
 -- Renewals, and what running tasks say of themselves. Both leave the revision alone.
 
--- args: now, worker, lease, then task and lease id of each. Answers 0 held, 1 cancel requested, 2 lost.
+-- args: now, worker, lease, then task and lease id of each. Answers 0 held, 1 cancel requested, 2 lost; and 3 behind these if
+-- the worker was told to drain.
 function functions.renew(keys, args)
   begin(keys, args)
   local worker = P .. 'worker:' .. args[2]
-  if call('EXISTS', worker) == 1 then
+  local draining = call('HGET', worker, 'draining')
+  if draining then
     call('HSET', worker, 'last_beat_at', whole(NOW))
     call('ZADD', P .. 'workers', whole(NOW), args[2])
   end
@@ -26,6 +28,7 @@ function functions.renew(keys, args)
   end
   call_in_pieces('ZADD', P .. 'leases', leases)
   save_strings()
+  if draining == '1' then answers[#answers + 1] = 3 end
   return answers
 end
 

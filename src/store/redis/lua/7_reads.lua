@@ -213,14 +213,54 @@ function functions.count_scopes(keys, args)
   return all
 end
 
+local GROUPS_MAX = 10000
+
+-- The lane of each queue whose head is the first: queue -> {head, lane}.
+local function first_lanes(queues)
+  local first, groups = {}, 0
+  local function offer(queue, found)
+    if found[2] and (not first[queue] or tonumber(found[2]) < first[queue][1]) then first[queue] = {tonumber(found[2]), found[1]} end
+  end
+  for queue in pairs(queues) do offer(queue, call('ZRANGE', P .. 'oldest:' .. queue, 0, 0, 'WITHSCORES')) end
+  for _, gate in ipairs(call('ZRANGE', P .. 'waited', 0, -1)) do
+    for _, queue in ipairs(call('ZRANGE', P .. 'waits:' .. gate, 0, -1)) do
+      for _, group in ipairs(call('ZRANGE', P .. 'line:' .. gate .. '||' .. queue, 0, -1)) do
+        groups = groups + 1
+        if groups > GROUPS_MAX then return first end
+        offer(queue, call('ZRANGE', P .. 'group:' .. gate .. '||' .. queue .. '|' .. group, 0, 0, 'WITHSCORES'))
+      end
+    end
+  end
+  return first
+end
+
+-- Since when the task at that place has been ready; nil if it cannot be told.
+local function ready_since(head, lane)
+  local entry = call('XRANGE', P .. 'lane:' .. lane, whole(head) .. '-0', whole(head) .. '-0')[1]
+  local record = entry and record_of(entry[2][2])
+  if not record then return nil end
+  local rest = rest_of(record)
+  return rest.run_at or rest.created
+end
+
+-- Flat: 'queue:Q|STATE', number, …, and 'since:Q', time.
 function functions.queues(keys, args)
   begin(keys, args)
   local flat = call('HGETALL', P .. 'counts')
-  local found = {}
+  local found, waiting = {}, {}
   for i = 1, #flat, 2 do
     if string.sub(flat[i], 1, 6) == 'queue:' then
       found[#found + 1] = flat[i]
       found[#found + 1] = flat[i + 1]
+      local queue, state = string.match(flat[i], '^queue:(.*)|(%l+)$')
+      if IS_WAITING[state] then waiting[queue] = true end
+    end
+  end
+  for queue, first in pairs(first_lanes(waiting)) do
+    local since = ready_since(first[1], first[2])
+    if since then
+      found[#found + 1] = 'since:' .. queue
+      found[#found + 1] = whole(since)
     end
   end
   return found

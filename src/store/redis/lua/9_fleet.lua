@@ -1,52 +1,93 @@
--- Workers, the policy document, pools.
+-- Workers, the policy document, the fleet's health, pools.
 
 -- args: now, id, JSON of what it is, draining
 function functions.register_worker(keys, args)
   begin(keys, args)
   local key = P .. 'worker:' .. args[2]
   call('HSETNX', key, 'registered_at', whole(NOW))
-  call('HSET', key, 'last_beat_at', whole(NOW), 'info', args[3], 'draining', args[4])
+  call('HSET', key, 'last_beat_at', whole(NOW), 'info', args[3])
+  if args[4] == '1' then call('HSET', key, 'draining', '1') else call('HSETNX', key, 'draining', '0') end
   call('ZADD', P .. 'workers', whole(NOW), args[2])
   return 1
 end
 
--- args: now, id
+-- args: now, id, event
 function functions.unregister_worker(keys, args)
   begin(keys, args)
   call('ZREM', P .. 'workers', args[2])
-  return call('DEL', P .. 'worker:' .. args[2])
+  if call('DEL', P .. 'worker:' .. args[2]) == 0 then return 0 end
+  events[1] = args[3]
+  finish()
+  return 1
 end
 
-function functions.workers(keys, args)
+-- args: now, id, who, why, event. Answers 0 if there is no such worker.
+function functions.drain_worker(keys, args)
   begin(keys, args)
-  local found = {}
-  for _, id in ipairs(call('ZRANGE', P .. 'workers', 0, -1)) do
-    found[#found + 1] = {id, call('HGETALL', P .. 'worker:' .. id)}
-  end
-  return found
+  local key = P .. 'worker:' .. args[2]
+  if call('EXISTS', key) == 0 then return 0 end
+  call('HSET', key, 'draining', '1', 'drain_by', args[3], 'drain_reason', args[4])
+  events[1] = args[5]
+  finish()
+  return 1
 end
 
--- args: now, silent for. Those that hold a lease stay.
-function functions.forget_workers(keys, args)
-  begin(keys, args)
-  local silent = call('ZRANGEBYSCORE', P .. 'workers', '-inf', whole(NOW - tonumber(args[2])))
-  if #silent == 0 then return {} end
-  local holds = {}
+-- How many tasks each worker runs.
+local function count_running()
+  local running = {}
   local leased = call('ZRANGE', P .. 'leases', 0, -1)
   fetch_records(leased)
   for _, id in ipairs(leased) do
     local record = record_of(id)
-    if record then holds[record.worker] = true end
+    if record then running[record.worker] = (running[record.worker] or 0) + 1 end
   end
+  return running
+end
+
+-- Answers {id, running, fields}…
+function functions.workers(keys, args)
+  begin(keys, args)
+  local found, running = {}, count_running()
+  for _, id in ipairs(call('ZRANGE', P .. 'workers', 0, -1)) do
+    found[#found + 1] = {id, running[id] or 0, call('HGETALL', P .. 'worker:' .. id)}
+  end
+  return found
+end
+
+-- args: now, silent for, what stands before and behind the id in an event. Those that hold a lease stay.
+function functions.forget_workers(keys, args)
+  begin(keys, args)
+  local silent = call('ZRANGEBYSCORE', P .. 'workers', '-inf', whole(NOW - tonumber(args[2])))
+  if #silent == 0 then return {} end
+  local holds = count_running()
   local gone = {}
   for _, id in ipairs(silent) do
     if not holds[id] then
       call('ZREM', P .. 'workers', id)
       call('DEL', P .. 'worker:' .. id)
       gone[#gone + 1] = id
+      events[#events + 1] = args[3] .. id .. args[4]
     end
   end
+  if #gone > 0 then finish() end
   return gone
+end
+
+function functions.health(keys, args)
+  begin(keys, args)
+  local found = call('HMGET', P .. 'health', 'version', 'document')
+  return {found[1] or '0', found[2] or '{}'}
+end
+
+-- args: now, version it is based on, document, events…. Answers 1, or 0 if the version moved.
+function functions.put_health(keys, args)
+  begin(keys, args)
+  local version = tonumber(call('HGET', P .. 'health', 'version')) or 0
+  if version ~= tonumber(args[2]) then return 0 end
+  call('HSET', P .. 'health', 'version', whole(version + 1), 'document', args[3])
+  for i = 4, #args do events[i - 3] = args[i] end
+  finish()
+  return 1
 end
 
 function functions.config(keys, args)

@@ -1,0 +1,53 @@
+// The registry of workers: who is there, who has to go.
+#include "engine/workers.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "engine/engine.h"
+
+namespace drover {
+
+namespace {
+
+constexpr std::size_t kReasonBytesMax = 1'000;
+
+Status check_reason(std::string_view reason) {
+  if (reason.size() <= kReasonBytesMax && is_utf8(reason)) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("a reason is UTF-8 of at most {} bytes", kReasonBytesMax));
+}
+
+}  // namespace
+
+Status check_worker_id(std::string_view id) {
+  if (!is_name(id)) return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no worker id", id));
+  return {};
+}
+
+Status Engine::register_worker(const WorkerInfo& worker) {
+  if (auto valid = check_worker_id(worker.id); !valid) return valid;
+  if (worker.capacity < 1)
+    return drover::fail(ErrorCode::kInvalidArgument, "a worker needs room for at least one task");
+  return store_.register_worker(worker);
+}
+
+Status Engine::unregister_worker(const std::string& worker_id, const std::string& reason) {
+  if (auto valid = check_reason(reason); !valid) return valid;
+  return store_.unregister_worker(worker_id, reason);
+}
+
+Status Engine::drain_worker(const DrainOrder& order) {
+  if (auto valid = check_worker_id(order.worker_id); !valid) return valid;
+  if (auto valid = check_reason(order.why); !valid) return valid;
+  if (auto valid = check_reason(order.by); !valid) return valid;
+  const auto found = store_.drain_worker(order);
+  if (!found) return std::unexpected(found.error());
+  if (!*found) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no worker {}", order.worker_id));
+  return {};
+}
+
+Result<std::vector<WorkerInfo>> Engine::workers() {
+  return store_.workers();
+}
+
+}  // namespace drover
