@@ -14,6 +14,7 @@
 #include "drover/error.h"
 #include "drover/gate.h"
 #include "drover/ids.h"
+#include "drover/stats.h"
 #include "drover/task.h"
 #include "drover/time.h"
 
@@ -229,6 +230,9 @@ class TaskQueue {
   [[nodiscard]] virtual Result<std::vector<GateStatus>> gates() = 0;
   [[nodiscard]] virtual Result<GateStatus> set_gate(const GateOrder& order) = 0;
   [[nodiscard]] virtual Result<std::vector<QueueStatus>> queues() = 0;
+  [[nodiscard]] virtual Result<Stats> stats() = 0;
+  // What somebody should look at, as the latest look at the fleet's health found it.
+  [[nodiscard]] virtual Result<std::vector<Alert>> alerts() = 0;
   // Why a task is not running, and what will release it.
   [[nodiscard]] virtual Result<Explanation> explain(const TaskId& id) = 0;
   [[nodiscard]] virtual Result<Config> config() = 0;

@@ -136,9 +136,22 @@ void add_worker(Verbs& verbs) {
   });
 }
 
+void add_health(Verbs& verbs) {
+  auto [stats, stats_options] = verbs.add<StatsOptions>("stats");
+  stats.json(&stats_options->format, "print everything as one JSON object");
+  auto [top, top_options] = verbs.add<TopOptions>("top");
+  top.flag("--once", &top_options->once, true, "print one picture and end");
+  top.value("--interval", "D", &top_options->interval, read_interval, "how often it looks; default 1s, at least 250ms");
+  auto [doctor, doctor_options] = verbs.add<DoctorOptions>("doctor");
+  doctor.json(&doctor_options->format, R"(print {"verdict", "checks"})");
+  auto [alerts, alerts_options] = verbs.add<AlertsOptions>("alerts");
+  alerts.formats(&alerts_options->format, "print a JSON array of alerts");
+}
+
 }  // namespace
 
 void add_operating_verbs(Verbs& verbs) {
+  add_health(verbs);
   add_events(verbs);
   add_queue(verbs);
   add_gate(verbs);

@@ -152,6 +152,38 @@ Examples:
 Examples:
   drover gate limit type:review 2 --reason 'it eats all memory'
   drover gate limit type:review none)"},
+    {"stats", "Show how the queues are doing: counts, rates, durations, workers, alerts",
+     R"(Rates and durations are of the last minute, or of the latest 20000 events if those took less.
+
+Piped, it prints a tab-separated line per queue: name, waiting, since when the first waits, running, scheduled, blocked, completed, failed,
+cancelled, workers, free slots, then of the window: enqueued, started, completed, failed, retried, then in milliseconds: wait p50
+and p95, run p50 and p95.
+
+Examples:
+  drover stats
+  drover stats --json | jq .rates)"},
+    {"top", "Watch the queues live: rates, running tasks, workers, gates, alerts",
+     R"(Keys: tab panel, arrows or j k line, s sort, / filter, p pause or resume a queue, c cancel a task, enter or l its log, r retry,
+? help, q quit.
+
+Examples:
+  drover top
+  drover top --once)"},
+    {"doctor", "Look for what is wrong, and say how to mend it",
+     R"(Each line is ok, warn or fail, what was looked at, what was found, and what to type. Exit 1 if something fails.
+
+Piped, it prints tab-separated lines: level, check, subject, detail, fix.
+
+Examples:
+  drover doctor
+  drover doctor --json)"},
+    {"alerts", "List what somebody should look at",
+     R"(As the latest look at the fleet's health found it, at most 15 seconds ago if a worker or `drover up` runs.
+
+Piped, it prints tab-separated lines: severity, kind, subject, since, detail, fix.
+
+Examples:
+  drover alerts)"},
     {"worker", "See the workers, and send them home",
      R"(Examples:
   drover worker list

@@ -205,6 +205,31 @@ struct WorkerDrainOptions {
   bool operator==(const WorkerDrainOptions&) const = default;
 };
 
+struct StatsOptions {
+  Format format = Format::kAuto;
+
+  bool operator==(const StatsOptions&) const = default;
+};
+
+struct AlertsOptions {
+  Format format = Format::kAuto;
+
+  bool operator==(const AlertsOptions&) const = default;
+};
+
+struct DoctorOptions {
+  Format format = Format::kAuto;
+
+  bool operator==(const DoctorOptions&) const = default;
+};
+
+struct TopOptions {
+  bool once = false;
+  Millis interval{1'000};
+
+  bool operator==(const TopOptions&) const = default;
+};
+
 struct ExplainOptions {
   TaskId id;
   Format format = Format::kAuto;
@@ -270,12 +295,12 @@ struct VersionOptions {
   bool operator==(const VersionOptions&) const = default;
 };
 
-using Command =
-    std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
-                 RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions, FsckOptions, ExportOptions,
-                 ImportOptions, StoreOptions, ConfigApplyOptions, ConfigShowOptions, TrustOptions, WorkerListOptions, WorkerDrainOptions,
-                 ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions, CompletionOptions, CompleteOptions,
-                 HelpOptions, VersionOptions>;
+using Command = std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions,
+                             CancelOptions, RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions,
+                             FsckOptions, ExportOptions, ImportOptions, StoreOptions, ConfigApplyOptions,
+                             ConfigShowOptions, TrustOptions, WorkerListOptions, WorkerDrainOptions, StatsOptions,
+                             AlertsOptions, DoctorOptions, TopOptions, ExplainOptions, GateListOptions, GateSetOptions,
+                             QueueListOptions, CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

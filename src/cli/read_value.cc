@@ -145,4 +145,11 @@ Result<Shell> read_shell(std::string_view text) {
   return choose_by_place<Shell>(text, kNames);
 }
 
+Result<Millis> read_interval(std::string_view text) {
+  constexpr Millis kFastest{250};
+  auto interval = read_time_limit(text);
+  if (interval && *interval < kFastest) return fail(ErrorCode::kInvalidArgument, "250ms is the shortest");
+  return interval;
+}
+
 }  // namespace drover::cli

@@ -34,4 +34,7 @@ namespace drover::cli {
 [[nodiscard]] Result<ColorChoice> read_color(std::string_view text);
 [[nodiscard]] Result<Shell> read_shell(std::string_view text);
 
+// Not faster than a screen is worth drawing.
+[[nodiscard]] Result<Millis> read_interval(std::string_view text);
+
 }  // namespace drover::cli

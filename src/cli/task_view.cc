@@ -311,14 +311,15 @@ Table run_table(std::span<const RunSummary> runs, Time now) {
 }
 
 Table worker_table(std::span<const WorkerInfo> workers, Time now) {
+  const bool any_told = std::ranges::any_of(workers, [](const WorkerInfo& worker) { return worker.draining; });
   Table table({{"WORKER"},
-               {"VERSION"},
+               {"VERSION", Fit::kElastic},
                {"RUNNING"},
                {"CAPACITY", Fit::kHidden},
-               {"UP"},
+               {"UP", Fit::kHidden},
                {"BEAT"},
                {"STATE"},
-               {"WHY", Fit::kElastic},
+               {"WHY", any_told ? Fit::kElastic : Fit::kHidden},
                {"SERVES", Fit::kRest}});
   for (const WorkerInfo& worker : workers) {
     table.add({worker.id, worker.version,

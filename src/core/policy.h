@@ -9,6 +9,7 @@
 #include "core/breaker.h"
 #include "core/contract.h"
 #include "core/error_class.h"
+#include "core/health_policy.h"
 #include "drover/gate.h"
 #include "drover/task.h"
 
@@ -96,6 +97,7 @@ struct Policy {
   std::map<std::string, GatePolicy, std::less<>> gates;    // all, type:T, provider:P, lock:K
   Limits limits;
   bool types_closed = false;  // only types of the document are taken
+  HealthPolicy health;
 
   // The type's own policy, or the defaults.
   [[nodiscard]] const TypePolicy& type(std::string_view name) const;

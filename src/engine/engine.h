@@ -46,6 +46,8 @@ class Engine final : public TaskQueue {
   Result<std::vector<GateStatus>> gates() override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
+  Result<Stats> stats() override;
+  Result<std::vector<Alert>> alerts() override;
   Result<Explanation> explain(const TaskId& id) override;
   Result<Config> config() override;
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
@@ -59,6 +61,8 @@ class Engine final : public TaskQueue {
 
   // The policy in force: what the store's document says. Parsed once per version.
   Result<std::shared_ptr<const Policy>> policy();
+  // What health.h judges.
+  Result<struct HealthSnapshot> look_at_health();
 
  private:
   friend class Sweepers;

@@ -116,6 +116,17 @@ EventDraft breaker(const GateRecord& gate, BreakerChange change) {
   return draft("breaker.opened", std::move(out));
 }
 
+Alert breaker_alert(const GateRecord& gate) {
+  const Hold* hold = find_hold(gate, HoldSource::kBreaker);
+  const std::string type = gate.name.substr(kType.size());
+  return {.kind = AlertKind::kBreakerOpen,
+          .severity = Severity::kCritical,
+          .subject = gate.name,
+          .detail = hold != nullptr ? hold->why : "",
+          .fix = fmt::format("drover list --type {} --state failed; mend the cause, then: drover gate open {}", type,
+                             gate.name)};
+}
+
 }  // namespace gate_event
 
 }  // namespace drover

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "core/alert.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/gate_status.h"
@@ -72,6 +73,13 @@ EventDraft carry_out(GateRecord& gate, const GateOrder& order, Time now) {
   return event;
 }
 
+// A breaker that is taken away by hand or by a policy needs nobody's look any more.
+void clear_breaker_alert(const GateRecord& before, const GateRecord& after, std::vector<EventDraft>& events) {
+  const bool gone =
+      find_hold(before, HoldSource::kBreaker) != nullptr && find_hold(after, HoldSource::kBreaker) == nullptr;
+  if (gone) events.push_back(alert_cleared(gate_event::breaker_alert(before)));
+}
+
 // The gate of the other owners must not move meanwhile: an owner's own gate has a copy of its limit.
 std::vector<GateStep> order_steps(const GateState& gate, const GateState& other_owners, const GateOrder& order,
                                   const Policy& policy, Time now) {
@@ -80,11 +88,13 @@ std::vector<GateStep> order_steps(const GateState& gate, const GateState& other_
   EventDraft event = carry_out(next, order, now);
   obey_policy(next, policy, now);
   if (next == gate.record) return {};
+  std::vector<EventDraft> events{std::move(event)};
+  clear_breaker_alert(gate.record, next, events);
   std::vector<GateStep> steps;
   if (order.gate.starts_with(kOwner)) {
     steps.push_back({std::string(kOtherOwnersGate), other_owners.record.revision, std::nullopt, {}});
   }
-  steps.push_back({order.gate, gate.record.revision, std::move(next), {std::move(event)}});
+  steps.push_back({order.gate, gate.record.revision, std::move(next), std::move(events)});
   return steps;
 }
 
@@ -108,6 +118,7 @@ std::optional<GateStep> policy_step(const GateRecord& gate, const Policy& policy
   obey_policy(next, policy, now);
   if (next == gate) return std::nullopt;
   GateStep step{.name = gate.name, .expected_revision = gate.revision, .next = next};
+  clear_breaker_alert(gate, next, step.events);
   if (policy_permits(next) != policy_permits(gate) || next.rate != gate.rate) {
     step.events.push_back(gate_event::limited(gate.name, HoldSource::kPolicy, policy_permits(next), next.rate,
                                               "limit of the policy", "policy"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "core/alert.h"
 #include "core/breaker.h"
 #include "engine/gate_status.h"
 
@@ -118,7 +119,10 @@ void RunEndGates::tell(const Task& task, const Settlement& end) {
   Gate& gate = gates_.at(type_gate(task));
   const BreakerPolicy& breaker = policy_.type(task.type).breaker;
   const BreakerChange change = feed_breaker(gate.next, breaker, said, task.started_at.value_or(now_), now_);
-  if (is_told(change)) gate.events.push_back(gate_event::breaker(gate.next, change));
+  if (!is_told(change)) return;
+  gate.events.push_back(gate_event::breaker(gate.next, change));
+  if (change == BreakerChange::kOpened) gate.events.push_back(alert_raised(gate_event::breaker_alert(gate.next)));
+  if (change == BreakerChange::kClosed) gate.events.push_back(alert_cleared(gate_event::breaker_alert(gate.next)));
 }
 
 std::vector<GateStep> RunEndGates::take_steps() {

@@ -112,6 +112,7 @@ Result<SweepReport> Sweepers::run_once() {
   auto now = engine_.store_.now();
   if (!now) return std::unexpected(now.error());
   if (auto status = keep_house(*now, report); !status) return std::unexpected(status.error());
+  if (auto status = watch_health_if_due(*now, report); !status) return std::unexpected(status.error());
   report.more = report.more || report.expired >= kPassMax;
   return report;
 }

@@ -16,6 +16,7 @@ struct SweepReport {
   int expired = 0;       // finished tasks past retention
   int woken = 0;         // lanes let go by gates whose time had come
   int workers_gone = 0;  // registrations of dead workers
+  int alerts = 0;        // that were raised
   bool more = false;     // a bound was reached: run again at once
 };
 
@@ -23,7 +24,8 @@ class Sweepers {
  public:
   explicit Sweepers(Engine& engine) : engine_(engine) {}
 
-  // One bounded pass of all of them. Retention and dead workers are looked at once a minute by the store's clock.
+  // One bounded pass of all of them. Retention and dead workers are looked at once a minute by the store's clock, the
+  // fleet's health every 15 seconds.
   [[nodiscard]] Result<SweepReport> run_once();
   // How long until the next pass has something to do; at most `at_most`.
   [[nodiscard]] Millis idle_time(Millis at_most);
@@ -34,6 +36,8 @@ class Sweepers {
   [[nodiscard]] Result<int> reclaim(std::optional<Millis> silent_for, int limit);
   [[nodiscard]] Result<int> resume_cascades(int limit);
   [[nodiscard]] Result<int> expire(int limit);
+  // Raises and clears alerts. Returns how many were raised.
+  [[nodiscard]] Result<int> watch_health();
 
  private:
   // Decides for each record by itself and applies what was decided; a record that moved meanwhile is left to the next
@@ -41,9 +45,11 @@ class Sweepers {
   using Decide = std::function<Status(class Cascade&, const TaskRecord&)>;
   Result<int> sweep(Result<std::vector<TaskRecord>> records, const Decide& decide);
   Status keep_house(Time now, SweepReport& report);
+  Status watch_health_if_due(Time now, SweepReport& report);
 
   Engine& engine_;
   std::optional<Time> last_housekeeping_;
+  std::optional<Time> last_health_look_;
 };
 
 }  // namespace drover

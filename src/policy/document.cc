@@ -12,6 +12,7 @@
 #include "policy/config_values.h"
 #include "policy/contract_fields.h"
 #include "policy/gate_sections.h"
+#include "policy/health_section.h"
 
 namespace drover {
 namespace {
@@ -237,6 +238,8 @@ constexpr auto kTopFields = std::to_array<ConfigField<Reading>>({
      [](Reading& r, const ConfigNode& n) {
        return keep(r, "limits", n, read_fields(n, kLimitFields, r.document.policy.limits));
      }},
+    {"health",
+     [](Reading& r, const ConfigNode& n) { return keep(r, "health", n, read_health(r.document.policy.health, n)); }},
     {"store", [](Reading& r, const ConfigNode& n) { return put(store_of(n), r.document.local.store); }},
     {"local", [](Reading& r, const ConfigNode& n) { return read_fields(n, kLocalFields, r.document.local); }},
 });

@@ -86,10 +86,16 @@ struct Standing {
 };
 inline constexpr std::int64_t kAheadMax = 1'000;
 
+// The task of a queue that comes first in line, whatever holds it back.
+struct FirstInLine {
+  TaskId id;
+  Time since{};  // when it was ready
+};
+
 struct QueueCounts {
   std::string name;
   std::array<std::int64_t, kTaskStateCount> tasks{};  // by state
-  std::optional<Time> waiting_since = {};             // of the first of its lanes' heads; none if nothing waits
+  std::optional<FirstInLine> first = {};              // none if nothing waits
 };
 
 // The parts of the policy that a store itself obeys.
@@ -120,7 +126,7 @@ struct Retention {
   std::int64_t events_max = 1'000'000;
 };
 
-// What the fleet knows of its own health: engine/health_document.h.
+// What the fleet knows of its own health: engine/health.h.
 struct HealthDocument {
   std::int64_t version = 0;  // 0: nothing stored yet
   JsonText document = "{}";

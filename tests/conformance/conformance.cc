@@ -90,7 +90,7 @@ std::optional<GateStatus> ConformanceTest::gate(const std::string& name) {
 std::string ConformanceTest::gate_story() {
   std::string story;
   for (const Event& event : all_events()) {
-    if (!event.task.is_nil()) continue;
+    if (!event.name.starts_with("gate.") && !event.name.starts_with("breaker.")) continue;
     const auto data = json::parse(event.data);
     const json::Value* name = data ? data->find("gate") : nullptr;
     if (!story.empty()) story += ' ';

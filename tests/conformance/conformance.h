@@ -56,6 +56,7 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   [[nodiscard]] Time now() { return fixture_->now(); }
   void advance(Millis by) { fixture_->advance(by); }
   void sweep() { fixture_->sweep(); }
+  void watch_health() { fixture_->watch_health(); }
   void reopen() { fixture_->reopen(); }
   // Time passes, and the sweepers see what came due.
   void pass(Millis by);

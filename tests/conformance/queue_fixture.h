@@ -21,6 +21,8 @@ class QueueFixture {
   virtual void advance(Millis by) = 0;
   // Every sweeper, once.
   virtual void sweep() = 0;
+  // The sweeper that looks at the fleet's health, though it may not be time for it.
+  virtual void watch_health() = 0;
   // As after a restart of the process: nothing is left but what the store kept.
   virtual void reopen() = 0;
 };

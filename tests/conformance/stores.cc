@@ -22,6 +22,7 @@ class EngineFixture : public QueueFixture {
   Time now() override { return clock_.wall(); }
   void advance(Millis by) override { clock_.advance(by); }
   void sweep() override { must(Sweepers(*engine_).run_once()); }
+  void watch_health() override { must(Sweepers(*engine_).watch_health()); }
 
  protected:
   [[nodiscard]] Clock& clock() { return clock_; }

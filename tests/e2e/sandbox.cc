@@ -83,10 +83,16 @@ void Sandbox::write_file(std::string_view name, std::string_view text) const {
   if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", name));
 }
 
+std::vector<std::string> Sandbox::environment() const {
+  std::vector<std::string> variables;
+  for (const auto& [name, value] : environment_) variables.push_back(name + "=" + value);
+  return variables;
+}
+
 Command Sandbox::command(const Arguments& arguments, std::string input) const {
   Command command{.argv = {DROVER_BIN}, .environment = {}, .folder = dir_.path(), .input = std::move(input)};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-  for (const auto& [name, value] : environment_) command.environment.push_back(name + "=" + value);
+  command.environment = environment();
   return command;
 }
 

@@ -42,6 +42,8 @@ class Sandbox {
   [[nodiscard]] std::string store_path() const { return dir_.file("store/drover.db"); }
   // Replaces a variable in the environment of everything that is started from now on; an empty value takes it away.
   void set(const std::string& name, const std::string& value);
+  // "NAME=VALUE" of everything that is started, for what is started otherwise.
+  [[nodiscard]] std::vector<std::string> environment() const;
   void write_file(std::string_view name, std::string_view text) const;
 
   // Runs `drover ARGUMENTS` to its end.

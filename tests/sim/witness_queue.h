@@ -50,6 +50,8 @@ class WitnessQueue final : public TaskQueue {
   Result<std::vector<GateStatus>> gates() override { return engine_.gates(); }
   Result<GateStatus> set_gate(const GateOrder& order) override { return engine_.set_gate(order); }
   Result<std::vector<QueueStatus>> queues() override { return engine_.queues(); }
+  Result<Stats> stats() override { return engine_.stats(); }
+  Result<std::vector<Alert>> alerts() override { return engine_.alerts(); }
   Result<Explanation> explain(const TaskId& id) override { return engine_.explain(id); }
   Result<Config> config() override { return engine_.config(); }
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override {

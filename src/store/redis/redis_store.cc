@@ -541,8 +541,18 @@ Result<std::optional<Standing>> RedisStore::standing(const TaskId& id) {
   return standing;
 }
 
+// "ID|TIME"
+static std::optional<FirstInLine> read_first(std::string_view text) {
+  const std::size_t bar = text.find('|');
+  const auto id = TaskId::parse(text.substr(0, bar));
+  std::int64_t millis = 0;
+  if (!id || bar == std::string_view::npos) return std::nullopt;
+  std::from_chars(text.data() + bar + 1, text.data() + text.size(), millis);
+  return FirstInLine{*id, Time(Millis(millis))};
+}
+
 Result<std::vector<QueueCounts>> RedisStore::queues() {
-  constexpr std::string_view kSince = "since:";
+  constexpr std::string_view kFirst = "first:";
   const auto reply = ask(function("queues"));
   if (!reply) return std::unexpected(reply.error());
   const auto items = reply->as_array();
@@ -551,8 +561,8 @@ Result<std::vector<QueueCounts>> RedisStore::queues() {
   for (std::size_t i = 0; i + 1 < items->size(); i += 2) {
     std::string_view field = (*items)[i].as_text().value_or("");
     const auto number = (*items)[i + 1].as_integer();
-    if (field.starts_with(kSince) && number) {
-      queues[std::string(field.substr(kSince.size()))].waiting_since = Time(Millis(*number));
+    if (field.starts_with(kFirst)) {
+      queues[std::string(field.substr(kFirst.size()))].first = read_first((*items)[i + 1].as_text().value_or(""));
       continue;
     }
     // queue:NAME|state

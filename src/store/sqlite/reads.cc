@@ -35,7 +35,7 @@ constexpr std::string_view kListByTag = named_sql(embedded::reads_sql, "list_by_
 constexpr std::string_view kListByParent = named_sql(embedded::reads_sql, "list_by_parent");
 constexpr std::string_view kBacklog = named_sql(embedded::reads_sql, "backlog");
 constexpr std::string_view kQueues = named_sql(embedded::reads_sql, "queues");
-constexpr std::string_view kWaitingSince = named_sql(embedded::reads_sql, "waiting_since");
+constexpr std::string_view kFirstInLine = named_sql(embedded::reads_sql, "first_in_line");
 constexpr std::string_view kStanding = named_sql(embedded::reads_sql, "standing");
 constexpr std::string_view kAhead = named_sql(embedded::lanes_sql, "ahead");
 constexpr std::string_view kNewestWithKey = named_sql(embedded::reads_sql, "newest_with_key");
@@ -269,27 +269,28 @@ std::optional<Standing> read_standing(Connection& db, const TaskId& id) {
 
 namespace {
 
-std::map<std::string, Time> waiting_since(Connection& db) {
-  Statement query = db.prepare(kWaitingSince);
-  std::map<std::string, Time> since;
+std::map<std::string, FirstInLine> first_in_line(Connection& db) {
+  Statement query = db.prepare(kFirstInLine);
+  std::map<std::string, FirstInLine> first;
   while (query.step()) {
-    const std::string scope = query.text();
-    since[scope] = query.time();
+    FirstInLine& task = first[query.text()];
+    task.id = query.task_id();
+    task.since = query.time();
   }
-  return since;
+  return first;
 }
 
 }  // namespace
 
 std::vector<QueueCounts> read_queues(Connection& db) {
-  const std::map<std::string, Time> since = waiting_since(db);
+  const std::map<std::string, FirstInLine> first = first_in_line(db);
   Statement query = db.prepare(kQueues);
   std::vector<QueueCounts> queues;
   while (query.step()) {
     QueueCounts& queue = queues.emplace_back();
     const std::string scope = query.text();
     queue.name = scope.substr(kQueueScope.size());
-    if (const auto found = since.find(scope); found != since.end()) queue.waiting_since = found->second;
+    if (const auto found = first.find(scope); found != first.end()) queue.first = found->second;
     for (std::int64_t& tasks : queue.tasks) tasks = query.integer();
   }
   return queues;

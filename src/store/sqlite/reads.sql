@@ -76,11 +76,10 @@ SELECT scope, blocked, scheduled, pending, running, stalled, completed, failed, 
 WHERE scope >= 'queue:' AND scope < 'queue;' AND (blocked | scheduled | pending | running | stalled | completed | failed | cancelled) <> 0
 ORDER BY scope;
 
--- name: waiting_since
--- Result: of every queue in which something waits, the scope and the time since when the first of its lanes' heads has been
--- ready.
-SELECT 'queue:' || queue, since FROM (
-  SELECT lane.queue, coalesce(task.run_at, body.created_at) AS since, min(lane.head)
+-- name: first_in_line
+-- Result: of every queue in which something waits: the scope, the id of the first of its lanes' heads, and when that was ready.
+SELECT 'queue:' || queue, id, since FROM (
+  SELECT lane.queue, task.id, coalesce(task.run_at, body.created_at) AS since, min(lane.head)
   FROM lane CROSS JOIN task INDEXED BY task_ready ON task.lane = lane.id AND task.place = lane.head CROSS JOIN body ON body.seq = task.seq
   GROUP BY lane.queue);
 

@@ -165,11 +165,11 @@ TEST(WorkerTableTest, TellsWhoIsSilent) {
                                      worker("c", seconds(31), false), worker("d", seconds(31), true)},
                          kNow)
                 .render(kTerminal80),
-            "WORKER  VERSION  RUNNING  UP  BEAT     STATE     WHY               SERVES\n"
-            "a       1        0/1      1h  30s ago  working                     q\n"
-            "b       1        0/1      1h  3s ago   draining  ada@box: upgrade  q\n"
-            "c       1        0/1      1h  31s ago  silent                      q\n"
-            "d       1        0/1      1h  31s ago  silent    ada@box: upgrade  q\n");
+            "WORKER  VERSION  RUNNING  BEAT     STATE     WHY               SERVES\n"
+            "a       1        0/1      30s ago  working                     q\n"
+            "b       1        0/1      3s ago   draining  ada@box: upgrade  q\n"
+            "c       1        0/1      31s ago  silent                      q\n"
+            "d       1        0/1      31s ago  silent    ada@box: upgrade  q\n");
 }
 
 Event event(std::string name, TaskState state, JsonText data) {

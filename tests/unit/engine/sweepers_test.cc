@@ -144,5 +144,22 @@ TEST_F(SweepersTest, ABeatAfterTheSweeperLookedSavesTheLease) {
   EXPECT_EQ(must(engine_.complete(lease, {})), TaskState::kCompleted);
 }
 
+TEST_F(SweepersTest, OfTwoWhoLookAtTheFleetsHealthOneRaisesAlerts) {
+  must(engine_.fail(start_work(), {.error_class = ErrorClass::kInvalid, .message = "no"}));
+  Sweepers other(engine_);
+  EXPECT_EQ(must(sweepers_.watch_health()), 1);
+  EXPECT_EQ(must(other.watch_health()), 0);
+  clock_.advance(15s);
+  EXPECT_EQ(must(other.watch_health()), 0) << "it is raised already";
+  EXPECT_EQ(must(engine_.alerts()).size(), 1U);
+}
+
+TEST_F(SweepersTest, AnAlertThatWasWrittenByAnotherMeanwhileIsNotRaisedAgain) {
+  must(engine_.fail(start_work(), {.error_class = ErrorClass::kInvalid, .message = "no"}));
+  const HealthDocument before = must(store_->health());
+  EXPECT_EQ(must(sweepers_.watch_health()), 1);
+  EXPECT_FALSE(must(store_->put_health("{}", before.version, {}))) << "the version has moved";
+}
+
 }  // namespace
 }  // namespace drover::test

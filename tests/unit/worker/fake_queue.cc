@@ -239,6 +239,12 @@ Result<GateStatus> FakeQueue::set_gate(const GateOrder& /*order*/) {
 Result<std::vector<QueueStatus>> FakeQueue::queues() {
   return not_for_workers();
 }
+Result<Stats> FakeQueue::stats() {
+  return not_for_workers();
+}
+Result<std::vector<Alert>> FakeQueue::alerts() {
+  return not_for_workers();
+}
 Result<Explanation> FakeQueue::explain(const TaskId& /*id*/) {
   return not_for_workers();
 }

@@ -83,6 +83,8 @@ class FakeQueue final : public TaskQueue {
   Result<std::vector<GateStatus>> gates() override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
+  Result<Stats> stats() override;
+  Result<std::vector<Alert>> alerts() override;
   Result<Explanation> explain(const TaskId& id) override;
   Result<Config> config() override;
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;

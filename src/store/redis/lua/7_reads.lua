@@ -234,16 +234,16 @@ local function first_lanes(queues)
   return first
 end
 
--- Since when the task at that place has been ready; nil if it cannot be told.
-local function ready_since(head, lane)
+-- The task at that place and when it was ready, 'ID|TIME'; nil if that cannot be told.
+local function task_at(head, lane)
   local entry = call('XRANGE', P .. 'lane:' .. lane, whole(head) .. '-0', whole(head) .. '-0')[1]
   local record = entry and record_of(entry[2][2])
   if not record then return nil end
   local rest = rest_of(record)
-  return rest.run_at or rest.created
+  return entry[2][2] .. '|' .. whole(rest.run_at or rest.created)
 end
 
--- Flat: 'queue:Q|STATE', number, …, and 'since:Q', time.
+-- Flat: 'queue:Q|STATE', number, …, and 'first:Q', 'ID|TIME'.
 function functions.queues(keys, args)
   begin(keys, args)
   local flat = call('HGETALL', P .. 'counts')
@@ -257,10 +257,10 @@ function functions.queues(keys, args)
     end
   end
   for queue, first in pairs(first_lanes(waiting)) do
-    local since = ready_since(first[1], first[2])
-    if since then
-      found[#found + 1] = 'since:' .. queue
-      found[#found + 1] = whole(since)
+    local task = task_at(first[1], first[2])
+    if task then
+      found[#found + 1] = 'first:' .. queue
+      found[#found + 1] = task
     end
   end
   return found

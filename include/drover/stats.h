@@ -1,0 +1,106 @@
+// How a queue is doing: numbers, rates and what somebody should look at.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/task.h"
+#include "drover/time.h"
+
+namespace drover {
+
+// How often something happened in the window.
+struct Rates {
+  std::int64_t enqueued = 0;
+  std::int64_t started = 0;
+  std::int64_t completed = 0;
+  std::int64_t failed = 0;
+  std::int64_t retried = 0;  // runs that failed and are tried again
+
+  bool operator==(const Rates&) const = default;
+};
+
+// Of what happened in the window; samples are bounded. Nothing where there is no sample.
+struct Durations {
+  std::optional<Millis> p50;
+  std::optional<Millis> p95;
+
+  bool operator==(const Durations&) const = default;
+};
+
+struct QueueStats {
+  std::string name;
+  std::array<std::int64_t, kTaskStateCount> tasks{};  // by state
+  std::optional<Time> waiting_since;                  // since when the first in line has been ready
+  int workers = 0;                                    // that serve it, are not silent and do not drain
+  int free_slots = 0;                                 // of those
+  Rates rates;
+  Durations waits;
+  Durations runs;
+};
+
+struct WorkerTotals {
+  int working = 0;
+  int draining = 0;
+  int silent = 0;
+  int slots = 0;  // of those that work
+  int running = 0;
+};
+
+struct PermitTotals {
+  std::int64_t in_use = 0;
+  std::int64_t permits = 0;  // of all gates that have a limit
+  int gates = 0;
+};
+
+enum class AlertKind : std::uint8_t {
+  kBreakerOpen,       // of a type
+  kBreakerStuck,      // no probe has decided for far longer than the breaker waits
+  kDeadLetter,        // a queue has some
+  kFailure,           // a task failed with a class that alerts, as oom does
+  kWorkerLost,        // silent
+  kNotServed,         // tasks wait in a queue that no worker serves
+  kIdleWorkers,       // tasks wait, no gate holds them back, and workers that serve them have free slots
+  kWaiting,           // far more wait than usual
+  kLag,               // many wait
+  kRunningPerWorker,  // a worker runs very many
+  kNoProgress,        // a task has run for long and says nothing
+};
+inline constexpr int kAlertKindCount = 11;
+[[nodiscard]] std::string_view name_of(AlertKind kind);
+[[nodiscard]] std::optional<AlertKind> parse_alert_kind(std::string_view name);
+
+enum class Severity : std::uint8_t { kWarning, kCritical };
+[[nodiscard]] std::string_view name_of(Severity severity);
+[[nodiscard]] std::optional<Severity> parse_severity(std::string_view name);
+
+// Something that somebody should look at. Kind and subject say which.
+struct Alert {
+  AlertKind kind = AlertKind::kWaiting;
+  Severity severity = Severity::kWarning;
+  std::string subject;  // queue:Q, type:T, worker:ID, task:ID
+  std::string detail;   // what was found
+  std::string fix;      // what to type
+  Time raised_at{};
+
+  bool operator==(const Alert&) const = default;
+};
+
+struct Stats {
+  Time at{};
+  std::array<std::int64_t, kTaskStateCount> tasks{};
+  Millis window{};  // of rates and durations: a minute, or less if more happened than is looked at
+  Rates rates;
+  Durations waits;  // from ready to started
+  Durations runs;
+  std::vector<QueueStats> queues;  // by name
+  WorkerTotals workers;
+  PermitTotals permits;
+  std::vector<Alert> alerts;
+};
+
+}  // namespace drover

@@ -1,0 +1,125 @@
+// drover doctor: looks for what is wrong, and says how to mend it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/json.h"
+#include "cli/display_text.h"
+#include "cli/doctor/line.h"
+#include "cli/project.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+
+namespace drover::cli {
+namespace {
+
+constexpr std::array<std::string_view, 3> kLevelNames{"ok", "warn", "fail"};
+constexpr std::size_t kCheckWidth = 19;
+
+DoctorLevel worst_of(const DoctorLines& lines) {
+  DoctorLevel worst = DoctorLevel::kOk;
+  for (const DoctorLine& line : lines) worst = std::max(worst, line.level);
+  return worst;
+}
+
+Paint paint_of(DoctorLevel level) {
+  switch (level) {
+    case DoctorLevel::kOk:
+      return Paint::kGreen;
+    case DoctorLevel::kWarn:
+      return Paint::kYellow;
+    case DoctorLevel::kFail:
+      return Paint::kRed;
+  }
+  return Paint::kNone;
+}
+
+std::string fix_of_opening(const Error& error) {
+  if (error.code == ErrorCode::kSchemaTooNew) return "install the newer drover that others use on this store";
+  if (error.code == ErrorCode::kStoreDamaged) return "drover fsck --repair; if that does not help, restore a backup";
+  return "mend what fails above, or name another store: --store URL";
+}
+
+// Opens the store if that is possible; why it is not is a line.
+std::unique_ptr<OpenedQueue> open_for_doctor(const std::string& url, DoctorLines& lines) {
+  auto opened = open_store(url);
+  if (opened) {
+    lines.push_back({.check = "opens", .detail = "yes, its schema is current"});
+    return *std::move(opened);
+  }
+  lines.push_back({.level = DoctorLevel::kFail,
+                   .check = "opens",
+                   .detail = opened.error().message,
+                   .fix = fix_of_opening(opened.error())});
+  return nullptr;
+}
+
+DoctorLines examine(const Context& context) {
+  DoctorLines lines;
+  std::unique_ptr<OpenedQueue> opened;
+  if (const auto url = choose_store(context); url) {
+    check_store_place(*url, lines);
+    opened = open_for_doctor(*url, lines);
+  } else {
+    lines.push_back({.level = DoctorLevel::kFail,
+                     .check = "opens",
+                     .detail = url.error().message,
+                     .fix = "name a store: --store URL"});
+  }
+  if (opened) check_store(*opened, lines);
+  check_project(context, opened.get(), lines);
+  if (opened) check_fleet(*opened, lines);
+  return lines;
+}
+
+std::string lines_json(const DoctorLines& lines) {
+  json::Writer out;
+  out.begin_object().key("verdict").string(name_of(worst_of(lines))).key("checks").begin_array();
+  for (const DoctorLine& line : lines) {
+    out.begin_object().key("level").string(name_of(line.level)).key("check").string(line.check);
+    out.key("subject").string(line.subject).key("detail").string(line.detail).key("fix").string(line.fix).end_object();
+  }
+  out.end_array().end_object();
+  return std::move(out).take();
+}
+
+Table lines_table(const DoctorLines& lines) {
+  Table table({{"LEVEL"}, {"CHECK"}, {"SUBJECT"}, {"DETAIL"}, {"FIX"}});
+  for (const DoctorLine& line : lines) {
+    table.add({std::string(name_of(line.level)), line.check, line.subject, line.detail, line.fix});
+  }
+  return table;
+}
+
+// For people: the fix stands under what it mends.
+std::string lines_text(const DoctorLines& lines, const Look& look) {
+  std::string text;
+  for (const DoctorLine& line : lines) {
+    text += painted(fit_left(name_of(line.level), 6), paint_of(line.level), look) + fit_left(line.check, kCheckWidth);
+    if (!line.subject.empty()) text += one_line(line.subject) + "  ";
+    text += one_line(line.detail) + "\n";
+    if (!line.fix.empty()) text += "      " + painted("fix: " + one_line(line.fix), Paint::kBold, look) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view name_of(DoctorLevel level) {
+  return kLevelNames[static_cast<std::size_t>(std::to_underlying(level))];
+}
+
+int run(const DoctorOptions& options, Context& context) {
+  const DoctorLines lines = examine(context);
+  if (options.format == Format::kJson) {
+    context.out.line(lines_json(lines));
+  } else if (context.out.look().terminal) {
+    context.out.write(lines_text(lines, context.out.look()));
+  } else {
+    context.out.write(lines_table(lines).render(context.out.look()));
+  }
+  return worst_of(lines) == DoctorLevel::kFail ? kExitError : kExitOk;
+}
+
+}  // namespace drover::cli

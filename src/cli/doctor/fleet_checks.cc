@@ -1,0 +1,109 @@
+// The fleet: what the sweeper would raise alerts of, and workers that were left behind by an upgrade.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/doctor/line.h"
+
+namespace drover::cli {
+namespace {
+
+// What a kind that found nothing is said to be.
+std::string_view all_is_well(AlertKind kind) {
+  switch (kind) {
+    case AlertKind::kBreakerOpen:
+      return "none is open";
+    case AlertKind::kBreakerStuck:
+      return "none waits for a probe";
+    case AlertKind::kDeadLetter:
+      return "none";
+    case AlertKind::kFailure:
+      return "none of a class that alerts";
+    case AlertKind::kWorkerLost:
+      return "none is silent";
+    case AlertKind::kNotServed:
+      return "every queue with tasks that wait has a worker";
+    case AlertKind::kIdleWorkers:
+      return "nothing waits for a worker that is idle";
+    case AlertKind::kWaiting:
+      return "as many wait as usual";
+    case AlertKind::kLag:
+      return "few wait";
+    case AlertKind::kRunningPerWorker:
+      return "none runs very many";
+    case AlertKind::kNoProgress:
+      return "every running task is heard of";
+  }
+  return "";
+}
+
+void add_alerts(const HealthSnapshot& snapshot, AlertKind kind, DoctorLines& lines) {
+  const std::vector<Alert> found = find_alerts(snapshot, kind);
+  if (found.empty()) lines.push_back({.check = std::string(name_of(kind)), .detail = std::string(all_is_well(kind))});
+  for (const Alert& alert : found) {
+    lines.push_back({.level = alert.severity == Severity::kCritical ? DoctorLevel::kFail : DoctorLevel::kWarn,
+                     .check = std::string(name_of(kind)),
+                     .subject = alert.subject,
+                     .detail = alert.detail,
+                     .fix = alert.fix});
+  }
+}
+
+// "1.12.0" as numbers, so that 1.9 is older than 1.12; what is no number counts as 0.
+std::vector<int> parts_of_version(std::string_view text) {
+  std::vector<int> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('.'), text.size());
+    int part = 0;
+    std::from_chars(text.data(), text.data() + end, part);
+    parts.push_back(part);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+}  // namespace
+
+DoctorLines version_lines(const std::vector<WorkerInfo>& workers, std::string_view ours, Time now) {
+  std::string newest(ours);
+  for (const WorkerInfo& worker : workers) {
+    if (parts_of_version(newest) < parts_of_version(worker.version)) newest = worker.version;
+  }
+  DoctorLines lines;
+  for (const WorkerInfo& worker : workers) {
+    if (is_silent(worker, now) || worker.version.empty() ||
+        parts_of_version(worker.version) >= parts_of_version(newest))
+      continue;
+    lines.push_back(
+        {.level = DoctorLevel::kWarn,
+         .check = "version",
+         .subject = "worker:" + worker.id,
+         .detail = fmt::format("runs drover {}; {} is in use", worker.version, newest),
+         .fix = fmt::format("drover worker drain {} --reason upgrade; then start drover {} there", worker.id, newest)});
+  }
+  if (parts_of_version(ours) < parts_of_version(newest)) {
+    lines.push_back({.level = DoctorLevel::kWarn,
+                     .check = "version",
+                     .subject = "this program",
+                     .detail = fmt::format("drover {}; {} is in use", ours, newest),
+                     .fix = fmt::format("install drover {}", newest)});
+  }
+  if (lines.empty()) lines.push_back({.check = "version", .detail = fmt::format("drover {}", newest)});
+  return lines;
+}
+
+void check_fleet(OpenedQueue& opened, DoctorLines& lines) {
+  const auto snapshot = opened.engine().look_at_health();
+  if (!snapshot) {
+    lines.push_back(
+        {.level = DoctorLevel::kFail, .check = "fleet", .detail = snapshot.error().message, .fix = "drover fsck"});
+    return;
+  }
+  std::ranges::copy(version_lines(snapshot->workers, DROVER_VERSION, snapshot->now), std::back_inserter(lines));
+  for (int i = 0; i < kAlertKindCount; ++i) {
+    add_alerts(*snapshot, static_cast<AlertKind>(i), lines);
+  }
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,92 @@
+// drover.yaml of this folder: whether it is trusted and in force, and whether its programs are there.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/doctor/line.h"
+#include "cli/project.h"
+
+namespace drover::cli {
+namespace {
+
+bool is_program(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0;
+}
+
+// As execvp finds it.
+bool is_found(const std::string& program, const Environment& environment) {
+  if (program.contains('/')) return is_program(program);
+  const std::string* path = environment.find("PATH");
+  std::string_view left = path != nullptr ? std::string_view(*path) : "/bin:/usr/bin";
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(':'), left.size());
+    if (is_program(std::filesystem::path(left.substr(0, end)) / program)) return true;
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return false;
+}
+
+void add_runners(const Project& project, const Environment& environment, DoctorLines& lines) {
+  for (const auto& [type, profile] : project.document.local.runners) {
+    const std::string& program = profile.argv.front();
+    if (is_found(program, environment)) {
+      lines.push_back({.check = "runner", .subject = "type:" + type, .detail = program});
+      continue;
+    }
+    lines.push_back({.level = DoctorLevel::kFail,
+                     .check = "runner",
+                     .subject = "type:" + type,
+                     .detail = fmt::format("{} is not found", program),
+                     .fix = fmt::format("install it, or correct local.runners.{}.argv in {}", type, kProjectFile)});
+  }
+}
+
+void add_trust(const Project& project, const Environment& environment, DoctorLines& lines) {
+  const auto trusted = is_trusted(project, environment);
+  if (trusted && *trusted) {
+    lines.push_back({.check = "trust", .subject = project.path.string(), .detail = "trusted as it stands"});
+    return;
+  }
+  lines.push_back({.level = DoctorLevel::kWarn,
+                   .check = "trust",
+                   .subject = project.path.string(),
+                   .detail = trusted ? "not trusted as it stands: nothing of it runs" : trusted.error().message,
+                   .fix = fmt::format("read it, then: drover trust {}", project.path.string())});
+}
+
+void add_policy(const Project& project, TaskQueue& queue, DoctorLines& lines) {
+  if (project.document.shared == "{}") return;
+  const auto config = queue.config();
+  if (!config) return;  // the store's own lines tell
+  if (config->document == project.document.shared) {
+    lines.push_back({.check = "policy", .detail = fmt::format("version {} is this drover.yaml", config->version)});
+    return;
+  }
+  lines.push_back({.level = DoctorLevel::kWarn,
+                   .check = "policy",
+                   .detail = config->version == 0
+                                 ? "drover.yaml is not applied"
+                                 : fmt::format("version {} is another than drover.yaml", config->version),
+                   .fix = fmt::format("drover config apply {}", kProjectFile)});
+}
+
+}  // namespace
+
+void check_project(const Context& context, OpenedQueue* opened, DoctorLines& lines) {
+  const auto found = find_project(context);
+  if (!found) {
+    lines.push_back({.level = DoctorLevel::kFail,
+                     .check = "config",
+                     .subject = std::string(kProjectFile),
+                     .detail = found.error().message,
+                     .fix = "correct that line"});
+    return;
+  }
+  const std::optional<Project>& project = *found;
+  if (!project) return;
+  add_trust(*project, context.environment, lines);
+  if (opened != nullptr) add_policy(*project, opened->queue(), lines);
+  add_runners(*project, context.environment, lines);
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,66 @@
+// drover top: the queues, live.
+#include "base/clock.h"
+#include "cli/project.h"
+#include "cli/top/session.h"
+#include "cli/verbs.h"
+#include "cli/watch.h"
+#include "cli/who.h"
+
+namespace drover::cli {
+namespace {
+
+constexpr Millis kDrawEvery{250};
+
+// Without a password that the URL may hold.
+std::string name_of_store(const std::string& url) {
+  const std::size_t at = url.rfind('@');
+  const std::size_t scheme = url.find("//");
+  if (at == std::string::npos || scheme == std::string::npos || at < scheme) return url;
+  return url.substr(0, scheme + 2) + url.substr(at + 1);
+}
+
+Status run_live(TopSession& session, Look look, Millis interval) {
+  auto screen = Screen::take();
+  if (!screen) return std::unexpected(screen.error());
+  const Interrupts interrupts;
+  MonoTime next_look{};
+  Screen::Size size{};
+  while (Interrupts::count() == 0) {
+    const MonoTime now = system_clock().mono();
+    if (now >= next_look || session.wants_look()) {
+      session.look();
+      next_look = now + interval;
+    }
+    const Screen::Size size_now = Screen::size();
+    if (size_now.columns != size.columns || size_now.rows != size.rows) screen->forget();
+    size = size_now;
+    look.width = size.columns;
+    screen->show(session.lines(look, size.rows));
+    for (const Key& key : screen->wait_for_keys(std::min(kDrawEvery, interval))) {
+      if (!session.press(key, look)) return {};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+int run(const TopOptions& options, Context& context) {
+  const auto url = choose_store(context);
+  if (!url) return context.fail(url.error());
+  const auto opened = open_store(*url);
+  if (!opened) return context.fail(opened.error());
+  TopSession session((*opened)->queue(), name_of_store(*url), who());
+  if (options.once) {
+    session.look();
+    if (session.data().failure) return context.fail({ErrorCode::kStoreUnavailable, *session.data().failure, "top"});
+    Look look = context.out.look();
+    look.terminal = true;  // a picture, whoever reads it
+    context.out.write(draw_once(session.data(), look));
+    return kExitOk;
+  }
+  const Status ended = run_live(session, context.out.look(), options.interval);
+  return ended ? kExitOk : context.fail(ended.error());
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,12 @@
+// Stats as JSON.
+#pragma once
+
+#include <string>
+
+#include "drover/stats.h"
+
+namespace drover {
+
+[[nodiscard]] std::string to_json(const Stats& stats);
+
+}  // namespace drover

@@ -1,0 +1,158 @@
+// Looking after the fleet's health: the snapshot, and the sweeper that raises and clears alerts.
+#include <algorithm>
+
+#include "base/log.h"
+#include "core/alert.h"
+#include "engine/health.h"
+#include "engine/sweepers.h"
+
+namespace drover {
+
+namespace {
+
+constexpr Millis kLookEvery{15'000};
+constexpr int kRunningMax = 200;
+constexpr int kDeadLettersMax = 50;
+
+// Why the first task of each queue has not started that has waited for long.
+Status explain_waiting(Engine& engine, HealthSnapshot& snapshot) {
+  for (const QueueCounts& queue : snapshot.queues) {
+    if (!queue.first || snapshot.now - queue.first->since < snapshot.policy->health.idle.warning) continue;
+    const auto explained = engine.explain(queue.first->id);
+    if (!explained && explained.error().code == ErrorCode::kNotFound) continue;  // it is gone by now
+    if (!explained) return std::unexpected(explained.error());
+    snapshot.first_in_line[queue.name] = explained->reason;
+  }
+  return {};
+}
+
+bool is_same(const Alert& a, const Alert& b) {
+  return a.kind == b.kind && a.subject == b.subject;
+}
+
+// Raised and cleared in the step that opens or closes the breaker.
+bool is_told_by_step(AlertKind kind) {
+  return kind == AlertKind::kBreakerOpen;
+}
+
+struct AlertChanges {
+  std::vector<Alert> raised;
+  std::vector<Alert> cleared;
+};
+
+// One that gets worse, or better, is raised anew.
+AlertChanges changes_between(const std::vector<Alert>& before, const std::vector<Alert>& after) {
+  AlertChanges changes;
+  for (const Alert& alert : after) {
+    const bool known = std::ranges::any_of(
+        before, [&](const Alert& other) { return is_same(alert, other) && alert.severity == other.severity; });
+    if (!known) changes.raised.push_back(alert);
+  }
+  for (const Alert& alert : before) {
+    if (std::ranges::none_of(after, [&](const Alert& other) { return is_same(alert, other); }))
+      changes.cleared.push_back(alert);
+  }
+  return changes;
+}
+
+std::vector<EventDraft> events_of(const AlertChanges& changes) {
+  std::vector<EventDraft> events;
+  for (const Alert& alert : changes.raised) {
+    if (!is_told_by_step(alert.kind)) events.push_back(alert_raised(alert));
+  }
+  for (const Alert& alert : changes.cleared) {
+    if (!is_told_by_step(alert.kind)) events.push_back(alert_cleared(alert));
+  }
+  return events;
+}
+
+void log_changes(const AlertChanges& changes) {
+  for (const Alert& alert : changes.raised) {
+    log_warn("alert", name_of(alert.kind),
+             {{"severity", std::string(name_of(alert.severity))},
+              {"subject", alert.subject},
+              {"detail", alert.detail},
+              {"fix", alert.fix}});
+  }
+  for (const Alert& alert : changes.cleared) {
+    log_info("alert", "cleared", {{"kind", std::string(name_of(alert.kind))}, {"subject", alert.subject}});
+  }
+}
+
+// Only the time of the look is another.
+bool is_unchanged(const HealthMemory& before, HealthMemory after) {
+  after.looked_at = before.looked_at;
+  return before == after;
+}
+
+}  // namespace
+
+Result<HealthSnapshot> Engine::look_at_health() {
+  const auto document = store_.health();
+  if (!document) return std::unexpected(document.error());
+  auto memory = parse_health_memory(document->document);
+  if (!memory) return std::unexpected(memory.error());
+  auto policy = this->policy();
+  if (!policy) return std::unexpected(policy.error());
+  auto now = store_.now();
+  if (!now) return std::unexpected(now.error());
+  HealthSnapshot snapshot{.now = *now, .policy = *std::move(policy)};
+  snapshot.memory = *std::move(memory);
+  snapshot.memory_version = document->version;
+  auto queues = store_.queues();
+  if (!queues) return std::unexpected(queues.error());
+  snapshot.queues = *std::move(queues);
+  auto workers = store_.workers();
+  if (!workers) return std::unexpected(workers.error());
+  snapshot.workers = *std::move(workers);
+  auto gates = store_.gates();
+  if (!gates) return std::unexpected(gates.error());
+  snapshot.gates = *std::move(gates);
+  auto running = list({.states = {TaskState::kRunning}}, kRunningMax, std::nullopt);
+  if (!running) return std::unexpected(running.error());
+  snapshot.running = std::move(running->tasks);
+  auto failed = list({.states = {TaskState::kFailed}}, kDeadLettersMax, std::nullopt);
+  if (!failed) return std::unexpected(failed.error());
+  snapshot.dead_letters = std::move(failed->tasks);
+  if (auto status = explain_waiting(*this, snapshot); !status) return std::unexpected(status.error());
+  return snapshot;
+}
+
+Result<std::vector<Alert>> Engine::alerts() {
+  const auto document = store_.health();
+  if (!document) return std::unexpected(document.error());
+  auto memory = parse_health_memory(document->document);
+  if (!memory) return std::unexpected(memory.error());
+  return std::move(memory->alerts);
+}
+
+// Of several processes that look at the same time one writes; the others have nothing to say.
+Result<int> Sweepers::watch_health() {
+  auto snapshot = engine_.look_at_health();
+  if (!snapshot) return std::unexpected(snapshot.error());
+  const HealthMemory before = snapshot->memory;
+  const Millis since = snapshot->now - snapshot->memory.looked_at;
+  if (since >= Millis{0} && since < kLookEvery) return 0;
+  note_first_in_line(*snapshot);
+  const HealthMemory next = remember(*snapshot, find_alerts(*snapshot));
+  if (is_unchanged(before, next)) return 0;
+  const AlertChanges changes = changes_between(snapshot->memory.alerts, next.alerts);
+  const auto written = engine_.store_.put_health(to_json(next), snapshot->memory_version, events_of(changes));
+  if (!written) return std::unexpected(written.error());
+  if (!*written) return 0;
+  log_changes(changes);
+  return static_cast<int>(changes.raised.size());
+}
+
+// Not at once: a command that ends soon leaves it to those that stay.
+Status Sweepers::watch_health_if_due(Time now, SweepReport& report) {
+  if (!last_health_look_ || now < *last_health_look_) last_health_look_ = now;
+  if (now - *last_health_look_ < kLookEvery) return {};
+  const auto raised = watch_health();
+  if (!raised) return std::unexpected(raised.error());
+  report.alerts = *raised;
+  last_health_look_ = now;
+  return {};
+}
+
+}  // namespace drover
