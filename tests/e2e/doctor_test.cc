@@ -1,0 +1,195 @@
+// Doctor finds what is wrong, says how to mend it, and is content when that is done.
+#include <csignal>
+
+#include "e2e/e2e_test.h"
+#include "e2e/small_disk.h"
+#include "support/redis_server.h"
+
+namespace drover::e2e {
+namespace {
+
+// What doctor says of one check, if all is not well.
+struct Complaint {
+  std::string level;
+  std::string subject;
+  std::string detail;
+  std::string fix;
+};
+
+class DoctorTest : public E2eTest {
+ protected:
+  [[nodiscard]] std::optional<Complaint> complaint(std::string_view check) const {
+    const Outcome outcome = sandbox.drover({"doctor", "--json"});
+    const auto report = json::parse(outcome.out);
+    if (!report) throw std::runtime_error("doctor says: " + outcome.out + outcome.err);
+    EXPECT_EQ(outcome.exit_code, at(*report, "verdict") == "fail" ? 1 : 0);
+    for (const json::Value& line : *report->find("checks")->as_array()) {
+      if (at(line, "check") != check || at(line, "level") == "ok") continue;
+      return Complaint{at(line, "level"), at(line, "subject"), at(line, "detail"), at(line, "fix")};
+    }
+    return std::nullopt;
+  }
+  // Asks until there is such a complaint.
+  [[nodiscard]] Complaint await_complaint(std::string_view check) const {
+    for (const Millis end = mono_now() + kHangs; mono_now() < end;) {
+      if (const auto found = complaint(check)) return *found;
+    }
+    ADD_FAILURE() << "no complaint about " << check << ": " << sandbox.drover({"doctor"}).out;
+    return {};
+  }
+  void apply_policy(std::string_view yaml) const {
+    sandbox.write_file("policy.yaml", yaml);
+    sandbox.must({"config", "apply", "policy.yaml"});
+  }
+};
+
+// About the database file, so on SQLite only.
+class DoctorFilesTest : public DoctorTest {
+ protected:
+  void edit_database(const std::string& sql) const {
+    const Outcome outcome = run_to_end({.argv = {"/usr/bin/sqlite3", sandbox.store_path(), sql},
+                                        .environment = {},
+                                        .folder = sandbox.folder(),
+                                        .input = {}},
+                                       kHangs);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+};
+
+TEST_F(DoctorTest, HasNothingToSayOfAQuietStore) {
+  const Outcome outcome = sandbox.drover({"doctor"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
+  EXPECT_FALSE(contains(outcome.out, "fail\t")) << outcome.out;
+  for (const char* check : {"opens", "answers", "clock", "losses", "version", "not_served", "idle_workers"}) {
+    EXPECT_TRUE(contains(outcome.out, std::string("ok\t") + check + "\t")) << check;
+  }
+}
+
+TEST_F(DoctorTest, EverysecOfRedis) {
+  test::RedisServer server({.appendonly = true, .appendfsync = "everysec"});
+  sandbox.set("DROVER_STORE", server.url());
+  const auto found = complaint("durable");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "warn");
+  EXPECT_TRUE(contains(found->detail, "two seconds"));
+  EXPECT_TRUE(contains(found->fix, "CONFIG SET appendfsync always"));
+  server.run(redis::Command("CONFIG", "SET", "appendfsync", "always"));
+  EXPECT_FALSE(complaint("durable"));
+}
+
+TEST_F(DoctorTest, ARedisThatEvictsKeysCannotBeOpenedAndIsStillDiagnosed) {
+  test::RedisServer server({.appendonly = true, .appendfsync = "always", .maxmemory_policy = "allkeys-lru"});
+  sandbox.set("DROVER_STORE", server.url());
+  const auto found = complaint("eviction");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "fail");
+  EXPECT_TRUE(contains(found->detail, "allkeys-lru"));
+  EXPECT_TRUE(contains(found->fix, "CONFIG SET maxmemory-policy noeviction"));
+  EXPECT_TRUE(complaint("opens"));
+  server.run(redis::Command("CONFIG", "SET", "maxmemory-policy", "noeviction"));
+  EXPECT_FALSE(complaint("eviction"));
+  EXPECT_FALSE(complaint("opens"));
+}
+
+TEST_F(DoctorTest, ARedisThatIsNotThere) {
+  {
+    const test::RedisServer server;
+    sandbox.set("DROVER_STORE", server.url());
+  }
+  const auto found = complaint("server");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "fail");
+  EXPECT_TRUE(contains(found->fix, "start it"));
+}
+
+TEST_F(DoctorFilesTest, AReadOnlyDatabase) {
+  const SmallDisk disk(sandbox.file("store"), 256);
+  if (!disk.mounted()) GTEST_SKIP() << "cannot mount a small disk here: " << disk.why_not();
+  static_cast<void>(sandbox.enqueue({"work"}));
+  ASSERT_TRUE(disk.make_read_only());
+  const auto found = complaint("writable");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "fail");
+  EXPECT_EQ(found->subject, sandbox.store_path());
+  EXPECT_TRUE(contains(found->fix, "remount,rw"));
+}
+
+TEST_F(DoctorFilesTest, AFullDisk) {
+  const SmallDisk disk(sandbox.file("store"), 256);
+  if (!disk.mounted()) GTEST_SKIP() << "cannot mount a small disk here: " << disk.why_not();
+  static_cast<void>(sandbox.enqueue({"work"}));
+  disk.fill();
+  const auto found = complaint("disk");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "fail");
+  EXPECT_TRUE(contains(found->detail, "full"));
+  EXPECT_TRUE(contains(found->fix, "make room"));
+  disk.empty();
+  const auto after = complaint("disk");
+  EXPECT_TRUE(!after || after->level == "warn") << after->detail;
+}
+
+TEST_F(DoctorFilesTest, AClockThatIsFarOff) {
+  static_cast<void>(sandbox.enqueue({"work"}));
+  edit_database(
+      "UPDATE event_page SET lines = CAST(CAST(substr(lines, 1, 13) AS INTEGER) + 7200000 AS TEXT) || substr(lines, "
+      "14) "
+      "WHERE last = (SELECT max(last) FROM event_page)");
+  const auto found = complaint("clock");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "fail");
+  EXPECT_TRUE(contains(found->detail, "ahead of the store's clock"));
+  EXPECT_TRUE(contains(found->fix, "set-ntp true"));
+}
+
+TEST_F(DoctorFilesTest, FilesThatOthersMayRead) {
+  static_cast<void>(sandbox.enqueue({"work"}));
+  std::filesystem::permissions(sandbox.store_path(), std::filesystem::perms(0644));
+  const auto found = complaint("permissions");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->fix, "chmod 600 " + sandbox.store_path());
+  std::filesystem::permissions(sandbox.store_path(), std::filesystem::perms(0600));
+  EXPECT_FALSE(complaint("permissions"));
+}
+
+TEST_F(DoctorFilesTest, AWorkerOnAnOldVersion) {
+  static_cast<void>(sandbox.enqueue({"work", "--payload", R"({"sleep_ms":60000})"}));
+  const auto worker = sandbox.start(work("work", agentsim({"pid_file=" + sandbox.file("pid")})));
+  ASSERT_TRUE(await_line(sandbox.file("pid")));
+  EXPECT_FALSE(complaint("version"));
+  edit_database("UPDATE worker SET version = '0.0.1'");
+  const auto found = complaint("version");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "warn");
+  EXPECT_TRUE(contains(found->detail, "0.0.1"));
+  EXPECT_TRUE(contains(found->fix, "drover worker drain "));
+  worker->signal(SIGTERM);
+  worker->signal(SIGTERM);
+  EXPECT_TRUE(worker->wait(kHangs));
+}
+
+TEST_F(DoctorTest, AQueueThatNobodyServes) {
+  static_cast<void>(sandbox.enqueue({"work", "--queue", "eng"}));
+  const auto found = complaint("not_served");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "warn");
+  EXPECT_EQ(found->subject, "queue:eng");
+  EXPECT_TRUE(contains(found->fix, "drover work --queue eng"));
+  EXPECT_EQ(sandbox.drover({"work", "--queue", "eng", "--until-empty", "--", AGENTSIM_BIN}).exit_code, 0);
+  EXPECT_FALSE(complaint("not_served"));
+}
+
+TEST_F(DoctorTest, AStuckBreaker) {
+  apply_policy("types: {work: {breaker: {failures: 1, open: 100ms}}}\n");
+  static_cast<void>(sandbox.enqueue({"work", "--max-attempts", "1"}));
+  work_until_empty("work", {"/bin/false"});
+  const Complaint found = await_complaint("breaker_stuck");
+  EXPECT_EQ(found.level, "fail");
+  EXPECT_EQ(found.subject, "type:work");
+  EXPECT_TRUE(contains(found.fix, "drover gate open type:work"));
+  sandbox.must({"gate", "open", "type:work"});
+  EXPECT_FALSE(complaint("breaker_stuck"));
+}
+
+}  // namespace
+}  // namespace drover::e2e
