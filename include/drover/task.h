@@ -109,6 +109,16 @@ struct TaskError {
   bool operator==(const TaskError&) const = default;
 };
 
+// A dead letter that was handed to somebody. It stays failed, and waits for their verdict.
+struct Escalation {
+  std::string to;
+  std::string by;
+  std::string why;
+  Time at{};
+
+  bool operator==(const Escalation&) const = default;
+};
+
 struct Progress {
   int percent = 0;  // 0 to 100
   std::string message;
@@ -174,6 +184,7 @@ struct Task {
   bool fallback = false;  // result is the fallback that was declared for a missed deadline
   std::optional<TaskError> error;
   std::optional<int> exit_code;
+  std::optional<Escalation> escalation;
 
   bool operator==(const Task&) const = default;
 };

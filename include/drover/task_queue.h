@@ -38,6 +38,11 @@ struct TaskFilter {
   std::vector<TaskState> states{};  // any of these; empty: all
   std::optional<std::string> tag{};
   std::optional<TaskId> parent_id{};
+  // Of how it ended, or failed last.
+  std::optional<ErrorClass> error_class{};
+  std::optional<std::string> fingerprint{};  // core/fingerprint.h: failures of one kind
+  std::optional<Time> finished_before{};
+  std::optional<bool> escalated{};
 };
 
 struct TaskPage {
@@ -50,6 +55,42 @@ struct CancelOutcome {
   int cancelled = 0;                        // how many tasks ended, dependents and children among them
   int requested = 0;                        // how many running ones were asked to stop
 };
+
+// Who changes something, and why: for the event that tells of it. Each is UTF-8 of at most 4 KiB.
+struct Verdict {
+  std::string by{};
+  std::string why{};
+};
+
+// What an operator's retry changes beside the counters.
+struct RetryOrder {
+  Verdict verdict{};
+  std::optional<JsonText> payload{};  // instead of the old one; not together with patch
+  std::optional<JsonText> patch{};    // a JSON Merge Patch onto the old one
+  std::optional<Time> run_at{};       // not before this time
+};
+
+struct EscalateOrder {
+  std::string to{};
+  Verdict verdict{};
+};
+
+// Failures of one kind. A group is computed from the errors of tasks, never stored.
+struct ErrorGroup {
+  std::string fingerprint;  // empty: the rest, once there are too many kinds
+  ErrorClass error_class = ErrorClass::kAgentError;
+  std::string pattern;  // the message without what differs from one to the next
+  std::int64_t count = 0;
+  std::int64_t escalated = 0;      // of these
+  std::vector<std::string> types;  // by name, at most kGroupTypesMax
+  Time first_at{};                 // when the first and the last of them ended
+  Time last_at{};
+  TaskId example;  // the newest task
+
+  bool operator==(const ErrorGroup&) const = default;
+};
+inline constexpr std::size_t kErrorGroupsMax = 10'000;
+inline constexpr std::size_t kGroupTypesMax = 16;
 
 // One place where a worker looks for work: a queue, and if type is set only that type in it.
 struct Serve {
@@ -198,7 +239,8 @@ class TaskQueue {
   [[nodiscard]] virtual Result<TaskPage> list(const TaskFilter& filter, int limit,
                                               const std::optional<std::string>& cursor) = 0;
   [[nodiscard]] virtual Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) = 0;
-  [[nodiscard]] virtual Result<Task> retry(const TaskId& id) = 0;
+  // The next generation of a failed or cancelled task; of what its end had ended, too.
+  [[nodiscard]] virtual Result<Task> retry(const TaskId& id, const RetryOrder& order) = 0;
   // Events with seq > after, oldest first. An event is never seen before one with a smaller seq.
   [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t after, int limit) = 0;
   [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;
@@ -226,6 +268,12 @@ class TaskQueue {
   // Operators.
   // The worker learns of it with its next beat. kNotFound if there is none of that id.
   [[nodiscard]] virtual Status drain_worker(const DrainOrder& order) = 0;
+  // Dead letters by kind, those with the most tasks first. The filter's states do not matter: these are failed tasks.
+  [[nodiscard]] virtual Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) = 0;
+  // Hands a failed task to somebody. A second time it goes to somebody else.
+  [[nodiscard]] virtual Result<Task> escalate(const TaskId& id, const EscalateOrder& order) = 0;
+  // Deletes a finished task with all that belongs to it but its events.
+  [[nodiscard]] virtual Status remove(const TaskId& id, const Verdict& verdict) = 0;
   // Gates that hold something back or could, by name.
   [[nodiscard]] virtual Result<std::vector<GateStatus>> gates() = 0;
   [[nodiscard]] virtual Result<GateStatus> set_gate(const GateOrder& order) = 0;
@@ -254,6 +302,7 @@ class TaskQueue {
   [[nodiscard]] Result<TaskState> complete(const Lease& lease, Completion completion);
   [[nodiscard]] Result<TaskState> fail(const Lease& lease, Failure failure);
   [[nodiscard]] Result<TaskState> release(const Lease& lease);
+  [[nodiscard]] Result<Task> retry(const TaskId& id) { return retry(id, RetryOrder{}); }
 };
 
 }  // namespace drover

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/fingerprint.h"
 #include "core/lane.h"
 #include "core/names.h"
 
@@ -53,6 +54,7 @@ void write(Writer& out, Raw value) {
 }
 
 void write(Writer& out, const TaskError& error);
+void write(Writer& out, const Escalation& escalation);
 void write(Writer& out, const Progress& progress);
 void write(Writer& out, const Serve& serve);
 
@@ -92,7 +94,13 @@ class Object {
 };
 
 void write(Writer& out, const TaskError& error) {
-  Object(out).put("class", name_of(error.error_class)).put("message", error.message);
+  Object(out)
+      .put("class", name_of(error.error_class))
+      .put("message", error.message)
+      .put("fingerprint", fingerprint(error));
+}
+void write(Writer& out, const Escalation& escalation) {
+  Object(out).put("to", escalation.to).put("by", escalation.by).put("why", escalation.why).put("at", escalation.at);
 }
 void write(Writer& out, const Progress& progress) {
   Object(out).put("percent", progress.percent).put("message", progress.message);
@@ -156,6 +164,7 @@ void put_outcome(Object& object, const Task& task) {
       .put("fallback", task.fallback)
       .put("error", task.error)
       .put("exit_code", task.exit_code)
+      .put("escalation", task.escalation)
       .put("usage", Nothing{})
       .put("cancel_reason", task.cancel_reason)
       .put("traceparent", task.traceparent);
@@ -232,6 +241,22 @@ std::string to_json(const WorkerInfo& worker) {
         .put("draining", worker.draining)
         .put("drain_by", worker.drain_by)
         .put("drain_reason", worker.drain_reason);
+  });
+}
+
+std::string to_json(const ErrorGroup& group) {
+  return document([&](Object& object) {
+    const bool is_one_kind = !group.fingerprint.empty();
+    const auto of_kind = [&](const auto& value) { return is_one_kind ? std::optional(value) : std::nullopt; };
+    object.put("fingerprint", of_kind(group.fingerprint))
+        .put("class", of_kind(name_of(group.error_class)))
+        .put("pattern", group.pattern)
+        .put("count", group.count)
+        .put("escalated", group.escalated)
+        .put("types", group.types)
+        .put("first_at", group.first_at)
+        .put("last_at", group.last_at)
+        .put("example", group.example);
   });
 }
 

@@ -15,6 +15,7 @@ namespace drover {
 [[nodiscard]] std::string to_json(const Event& event);
 [[nodiscard]] std::string to_json(const Enqueued& enqueued);
 [[nodiscard]] std::string to_json(const WorkerInfo& worker);
+[[nodiscard]] std::string to_json(const ErrorGroup& group);
 [[nodiscard]] std::string to_json(const LogRecord& record);
 
 // A task object as in a batch line or a request body. Unknown fields, wrong types and bad values are kInvalidArgument

@@ -327,6 +327,7 @@ void reopen(Change& change, int unmet_parents) {
   task.fallback = false;
   task.error.reset();
   task.exit_code.reset();
+  task.escalation.reset();
   write_result(change, std::nullopt);
   if (next.deadline_span) task.deadline_at = change.context.now + *next.deadline_span;
   next.ended_by.reset();
@@ -336,10 +337,25 @@ void reopen(Change& change, int unmet_parents) {
   move_to_tail(next);
 }
 
+JsonText retry_data(const trigger::Retry& retry) {
+  json::Writer writer;
+  writer.begin_object().key("by").string(retry.verdict.by).key("why").string(retry.verdict.why);
+  writer.key("edited").boolean(retry.payload.has_value()).key("run_at");
+  retry.run_at ? writer.string(format_time(*retry.run_at)) : writer.null();
+  writer.end_object();
+  return std::move(writer).take();
+}
+
 void retry(Change& change) {
-  change.step.next.task.run_at.reset();
-  reopen(change, std::get<trigger::Retry>(change.trigger).unmet_parents);
-  emit(change, "retried");
+  const auto& retry = std::get<trigger::Retry>(change.trigger);
+  Task& task = change.step.next.task;
+  task.run_at = retry.run_at;
+  if (retry.payload) {
+    task.payload = retry.payload;
+    change.step.payload = Step::PayloadWrite::kReplace;
+  }
+  reopen(change, retry.unmet_parents);
+  emit(change, "retried", retry_data(retry));
 }
 
 // Unlike an operator's retry this keeps run_at: the task never ran, so that is still the time its caller asked for.
@@ -350,14 +366,34 @@ void revive(Change& change) {
   emit(change, "revived");
 }
 
+// ---- verdicts on what has ended
+
+void escalate(Change& change) {
+  const EscalateOrder& order = std::get<trigger::Escalate>(change.trigger).order;
+  change.step.next.task.escalation =
+      Escalation{.to = order.to, .by = order.verdict.by, .why = order.verdict.why, .at = change.context.now};
+  json::Writer writer;
+  writer.begin_object().key("to").string(order.to).key("by").string(order.verdict.by);
+  writer.key("why").string(order.verdict.why).end_object();
+  emit(change, "escalated", std::move(writer).take());
+}
+
+void delete_task(Change& change) {
+  const Verdict& verdict = std::get<trigger::Delete>(change.trigger).verdict;
+  change.step.fate = Step::Fate::kGoes;
+  json::Writer writer;
+  writer.begin_object().key("by").string(verdict.by).key("why").string(verdict.why).end_object();
+  emit(change, "deleted", std::move(writer).take());
+}
+
 // ---- the decision
 
 using Apply = void (*)(Change&);
 // In the order of Rule, without kRefuse.
-constexpr std::array<Apply, 14> kApply{meet_parent,    end_by_parent, make_pending,   start, complete,
-                                       fail_run,       give_back,     confirm_cancel, stall, cancel_now,
-                                       request_cancel, miss_deadline, retry,          revive};
-static_assert(kApply.size() == std::to_underlying(Rule::kRevive));
+constexpr std::array<Apply, 16> kApply{
+    meet_parent, end_by_parent, make_pending,   start,         complete, fail_run, give_back, confirm_cancel,
+    stall,       cancel_now,    request_cancel, miss_deadline, retry,    revive,   escalate,  delete_task};
+static_assert(kApply.size() == std::to_underlying(Rule::kDelete));
 
 // The table goes by the state alone; here is what else the record has to say.
 Rule rule_for(const TaskRecord& record, const Trigger& trigger) {
@@ -365,12 +401,18 @@ Rule rule_for(const TaskRecord& record, const Trigger& trigger) {
   const Rule rule = transition_table()[trigger.index()][std::to_underlying(task.state)];
   if (rule == Rule::kConfirmCancel && !task.cancel_requested_at) return Rule::kRefuse;
   if (rule == Rule::kRevive && is_terminal(task.state) && !record.ended_by) return Rule::kRefuse;
+  if (rule == Rule::kDelete && record.cascade_due) return Rule::kRefuse;
   return rule;
 }
 
 std::unexpected<Error> refuse(const Task& task, const Trigger& trigger) {
   if (task.state == TaskState::kCompleted && std::holds_alternative<trigger::Retry>(trigger)) {
     return fail(ErrorCode::kWrongState, fmt::format("a completed task is final ({})", task.id.to_string()));
+  }
+  if (is_terminal(task.state) && std::holds_alternative<trigger::Delete>(trigger)) {
+    return fail(ErrorCode::kWrongState, fmt::format("task {} has dependents that are still to be told of its end: try "
+                                                    "again in a moment",
+                                                    task.id.to_string()));
   }
   return fail(ErrorCode::kWrongState, fmt::format("task {} is {}: {} does not apply", task.id.to_string(),
                                                   name_of(task.state), name_of(trigger)));

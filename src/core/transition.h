@@ -41,16 +41,26 @@ struct Cancel {
 struct Deadline {};
 struct Retry {  // by an operator
   int unmet_parents = 0;
+  Verdict verdict{};
+  std::optional<JsonText> payload{};  // that replaces the old one
+  std::optional<Time> run_at{};
 };
 struct ParentRetried {  // the parent whose end ended it, or whose end it counted as done, runs again
   int unmet_parents = 0;
 };
+struct Escalate {
+  EscalateOrder order;
+};
+struct Delete {
+  Verdict verdict;
+};
 }  // namespace trigger
 
-using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Complete,
-                             trigger::Fail, trigger::Release, trigger::ConfirmCancel, trigger::LeaseLost,
-                             trigger::Cancel, trigger::Deadline, trigger::Retry, trigger::ParentRetried>;
-inline constexpr int kTriggerCount = 13;
+using Trigger =
+    std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Complete,
+                 trigger::Fail, trigger::Release, trigger::ConfirmCancel, trigger::LeaseLost, trigger::Cancel,
+                 trigger::Deadline, trigger::Retry, trigger::ParentRetried, trigger::Escalate, trigger::Delete>;
+inline constexpr int kTriggerCount = 15;
 static_assert(std::variant_size_v<Trigger> == kTriggerCount);
 
 [[nodiscard]] std::string_view name_of(const Trigger& trigger);
@@ -72,6 +82,8 @@ enum class Rule : std::uint8_t {
   kMissDeadline,   // completed with the fallback, or failed
   kReopen,         // counters reset, next generation, as at enqueue
   kRevive,         // as kReopen, if a parent's end had ended it; blocked again, if it had counted that end as done
+  kEscalate,       // failed as before, with a name on it
+  kDelete,         // gone, once its dependents know of its end
 };
 
 using TransitionTable = std::array<std::array<Rule, kTaskStateCount>, kTriggerCount>;

@@ -41,7 +41,7 @@ Result<bool> all_are_held(Store& store, const Serve& serve, const GateNames& clo
   std::optional<std::string> cursor;
   std::size_t looked_at = 0;
   do {
-    auto page = store.list(filter, kPage, cursor);
+    auto page = store.list(filter, kPage, cursor, Parts::kHead);
     if (!page) return std::unexpected(page.error());
     for (const TaskRecord& record : page->records) {
       if (!is_held(record.task, closed)) return false;

@@ -1,18 +1,11 @@
 // Cancel: what has not started ends at once, with its dependents and children; what runs is asked to stop.
-#include <fmt/format.h>
-
-#include "base/text.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
 
 namespace drover {
 
 Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason) {
-  constexpr std::size_t kReasonBytesMax = 4'096;
-  if (reason.size() > kReasonBytesMax || !is_utf8(reason)) {
-    return drover::fail(ErrorCode::kInvalidArgument,
-                        fmt::format("a reason must be UTF-8 of at most {} bytes", kReasonBytesMax));
-  }
+  if (auto valid = check_words("a reason", reason); !valid) return std::unexpected(valid.error());
   auto policy = this->policy();
   if (!policy) return std::unexpected(policy.error());
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
@@ -22,7 +15,7 @@ Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason
     const auto found = view.find(id, Parts::kHead);
     if (!found) return std::unexpected(found.error());
     const std::optional<TaskRecord>& record = *found;
-    if (!record) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
+    if (!record) return no_such_task(id);
     if (record->task.cancel_requested_at && !is_terminal(record->task.state)) {
       return CancelOutcome{.state = record->task.state};
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "policy/document.h"
 
 namespace drover {
@@ -19,11 +20,29 @@ Status check_limit(int limit) {
   return {};
 }
 
+}  // namespace
+
 std::unexpected<Error> no_such_task(const TaskId& id) {
   return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
 }
 
-}  // namespace
+std::unexpected<Error> still_leased(const TaskId& id) {
+  return fail(ErrorCode::kWrongState,
+              fmt::format("its deadline ended task {} while it ran, and its agent may not be dead yet: try again once "
+                          "the lease of that run is over",
+                          id.to_string()));
+}
+
+Status check_words(std::string_view what, std::string_view words) {
+  constexpr std::size_t kWordsBytesMax = 4'096;
+  if (words.size() <= kWordsBytesMax && is_utf8(words)) return {};
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} must be UTF-8 of at most {} bytes", what, kWordsBytesMax));
+}
+
+Status check_verdict(const Verdict& verdict) {
+  if (auto valid = check_words("who", verdict.by); !valid) return valid;
+  return check_words("a reason", verdict.why);
+}
 
 std::unexpected<Error> too_much_contention(std::string_view verb) {
   return fail(ErrorCode::kStoreUnavailable, "others keep changing the same tasks; try again",
@@ -47,7 +66,7 @@ Result<std::vector<RunSummary>> Engine::runs(const TaskId& id) {
 
 Result<TaskPage> Engine::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
   if (auto valid = check_limit(limit); !valid) return std::unexpected(valid.error());
-  auto page = store_.list(filter, limit, cursor);
+  auto page = store_.list(filter, limit, cursor, Parts::kAll);
   if (!page) return std::unexpected(page.error());
   TaskPage out;
   out.cursor = std::move(page->cursor);

@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "core/policy.h"
+#include "core/transition.h"
 #include "engine/recent_reads.h"
 #include "store/store.h"
 
@@ -25,7 +26,8 @@ class Engine final : public TaskQueue {
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
   Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
-  Result<Task> retry(const TaskId& id) override;
+  using TaskQueue::retry;
+  Result<Task> retry(const TaskId& id, const RetryOrder& order) override;
   Result<std::vector<Event>> events(std::int64_t after, int limit) override;
   Result<std::int64_t> last_event_seq() override;
   Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
@@ -43,6 +45,9 @@ class Engine final : public TaskQueue {
   Result<int> requeue_stalled(Millis max_age) override;
 
   Status drain_worker(const DrainOrder& order) override;
+  Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override;
+  Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override;
+  Status remove(const TaskId& id, const Verdict& verdict) override;
   Result<std::vector<GateStatus>> gates() override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
@@ -67,6 +72,7 @@ class Engine final : public TaskQueue {
  private:
   friend class Sweepers;
 
+  Status decide_end(const TaskId& id, const Trigger& trigger);
   Result<Claimed> claim_records(const ClaimRequest& request, const Policy& policy);
   // Takes out what the policy refuses now and fails it; whether there was any.
   bool fail_refused(std::vector<TaskRecord>& records, const Policy& policy);
@@ -86,5 +92,10 @@ class Engine final : public TaskQueue {
 inline constexpr int kDecideTriesMax = 64;
 
 [[nodiscard]] std::unexpected<Error> too_much_contention(std::string_view verb);
+[[nodiscard]] std::unexpected<Error> no_such_task(const TaskId& id);
+[[nodiscard]] std::unexpected<Error> still_leased(const TaskId& id);
+// What people say of a change: bounded UTF-8. `what` names it in the error: "a reason".
+[[nodiscard]] Status check_words(std::string_view what, std::string_view words);
+[[nodiscard]] Status check_verdict(const Verdict& verdict);
 
 }  // namespace drover

@@ -3,7 +3,6 @@
 
 #include <map>
 
-#include "base/text.h"
 #include "core/alert.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
@@ -18,17 +17,10 @@ namespace {
 constexpr std::string_view kQueue = "queue:";
 constexpr std::string_view kOwner = "owner:";
 constexpr std::string_view kType = "type:";
-constexpr std::size_t kWhyBytesMax = 4'096;
-
-Status check_text(std::string_view what, std::string_view text) {
-  if (text.size() <= kWhyBytesMax && is_utf8(text)) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{} must be UTF-8 of at most {} bytes", what, kWhyBytesMax));
-}
 
 Status check_order(const GateOrder& order, Time now) {
   if (auto valid = check_gate_name(order.gate); !valid) return valid;
-  if (auto valid = check_text("a reason", order.why); !valid) return valid;
-  if (auto valid = check_text("who", order.by); !valid) return valid;
+  if (auto valid = check_verdict({.by = order.by, .why = order.why}); !valid) return valid;
   if (const auto* close = std::get_if<GateOrder::Close>(&order.what); close != nullptr && close->until <= now) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("a gate is closed until a time to come, not until {}", format_time(close->until)));

@@ -1,8 +1,12 @@
 // Retry by an operator: the next generation of a failed or cancelled task, and of what its end had ended.
 #include <fmt/format.h>
 
+#include "base/json.h"
+#include "core/dedupe.h"
+#include "core/spec_check.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
+#include "engine/spec.h"
 
 namespace drover {
 
@@ -29,9 +33,39 @@ Result<int> count_unmet(RecordView& view, const Task& task) {
   return unmet;
 }
 
+// The payload of the next generation, checked as that of a new task; nothing if the old one stays.
+Result<std::optional<JsonText>> edited_payload(const RetryOrder& order, const Task& task, const Policy& policy) {
+  if (!order.payload && !order.patch) return std::nullopt;
+  if (!order.patch) return checked_payload(*order.payload, task, policy);
+  const auto patch = json::compact(*order.patch);
+  if (!patch) return at_field("patch", patch.error());
+  return checked_payload(merge_patch(task.payload, *patch), task, policy);
+}
+
+Status check_order(const RetryOrder& order) {
+  if (order.payload && order.patch) {
+    return fail(ErrorCode::kInvalidArgument, "a payload and a patch do not go together");
+  }
+  return check_verdict(order.verdict);
+}
+
+Result<trigger::Retry> retry_trigger(RecordView& view, const Task& task, const RetryOrder& order,
+                                     const Policy& policy) {
+  trigger::Retry trigger{.verdict = order.verdict, .run_at = order.run_at};
+  if (!is_terminal(task.state)) return trigger;  // to be refused
+  auto unmet = count_unmet(view, task);
+  if (!unmet) return std::unexpected(unmet.error());
+  trigger.unmet_parents = *unmet;
+  auto payload = edited_payload(order, task, policy);
+  if (!payload) return std::unexpected(payload.error());
+  trigger.payload = std::move(*payload);
+  return trigger;
+}
+
 }  // namespace
 
-Result<Task> Engine::retry(const TaskId& id) {
+Result<Task> Engine::retry(const TaskId& id, const RetryOrder& order) {
+  if (auto valid = check_order(order); !valid) return std::unexpected(valid.error());
   auto policy = this->policy();
   if (!policy) return std::unexpected(policy.error());
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
@@ -41,26 +75,16 @@ Result<Task> Engine::retry(const TaskId& id) {
     const auto found = view.find(id, Parts::kAll);
     if (!found) return std::unexpected(found.error());
     const std::optional<TaskRecord>& record = *found;
-    if (!record) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
-    int unmet = 0;
-    if (is_terminal(record->task.state)) {
-      auto counted = count_unmet(view, record->task);
-      if (!counted) return std::unexpected(counted.error());
-      unmet = *counted;
-    }
+    if (!record) return no_such_task(id);
+    const auto trigger = retry_trigger(view, record->task, order, **policy);
+    if (!trigger) return std::unexpected(trigger.error());
     Cascade cascade(view, rng_, **policy, *now);
-    if (auto status = cascade.run(*record, trigger::Retry{unmet}); !status) return std::unexpected(status.error());
+    if (auto status = cascade.run(*record, *trigger); !status) return std::unexpected(status.error());
     const StepGroup group = cascade.take();
     auto applied = store_.apply(std::span(&group, 1));
     if (!applied) return std::unexpected(applied.error());
     if (applied->front() == Applied::kDone) return get(id);
-    if (applied->front() == Applied::kStillLeased) {
-      return drover::fail(
-          ErrorCode::kWrongState,
-          fmt::format("its deadline ended task {} while it ran, and its agent may not be dead yet: retry "
-                      "it once the lease of that run is over",
-                      id.to_string()));
-    }
+    if (applied->front() == Applied::kStillLeased) return still_leased(id);
   }
   return too_much_contention("retry");
 }

@@ -160,6 +160,12 @@ Status meet_contract(TaskRecord& record, const Policy& policy) {
   return {};
 }
 
+Result<std::optional<JsonText>> checked_payload(const JsonText& payload, const Task& task, const Policy& policy) {
+  auto checked = checked_json("payload", payload, policy.limits.payload_bytes);
+  if (!checked) return checked;
+  return contract_payload(policy, task.type, std::move(*checked));
+}
+
 Status check_stored(const Task& task, const Policy& policy) {
   if (auto known = check_type(task.type, policy); !known) return known;
   return check_payload(policy.type(task.type).contract, task.payload);

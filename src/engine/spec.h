@@ -23,6 +23,9 @@ inline constexpr std::string_view kDefaultOwner = "default";
 [[nodiscard]] Status meet_contract(TaskRecord& record, const Policy& policy);
 // Whether a task that was taken under an earlier policy may still start: kInvalidPayload, kUnknownType.
 [[nodiscard]] Status check_stored(const Task& task, const Policy& policy);
+// The payload that somebody gives a stored task: as that of a new one.
+[[nodiscard]] Result<std::optional<JsonText>> checked_payload(const JsonText& payload, const Task& task,
+                                                              const Policy& policy);
 
 // The fingerprint by which an exact replay of a request id is known.
 [[nodiscard]] std::string request_fingerprint(const TaskSpec& spec);

@@ -53,7 +53,7 @@ enum class Applied : std::uint8_t {
   kIdTaken,       // a new task's id exists
   kRequestTaken,  // a new task's owner and request id exist
   kQueueFull,
-  kStillLeased,  // a task would begin anew whose last run was revoked, and that run's lease has not run out yet
+  kStillLeased,  // a task would begin anew, or go, whose last run was revoked and whose lease has not run out yet
 };
 
 // What a claim took. More: it stopped at a bound on its work, and there may be tasks that it did not get to.
@@ -154,9 +154,9 @@ class Store {
   // Heads of the tasks that depend on `parent`; of the tasks that `spawner` spawned.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> dependents(const TaskId& parent) = 0;
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> children(const TaskId& spawner) = 0;
-  // Whole records, newest first. A page may end early when its bodies are large; its cursor then tells.
+  // Newest first. A page may end early when its bodies are large; its cursor then tells.
   [[nodiscard]] virtual Result<RecordPage> list(const TaskFilter& filter, int limit,
-                                                const std::optional<std::string>& cursor) = 0;
+                                                const std::optional<std::string>& cursor, Parts parts) = 0;
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) = 0;  // newest first
   [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t after, int limit) = 0;
   [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "core/fingerprint.h"
 #include "core/task_json.h"
 #include "engine/engine.h"
 #include "engine/sweepers.h"
@@ -210,6 +211,8 @@ class Driver {
     if (kind < 86) return renew();
     if (kind < 89) return cancel();
     if (kind < 91) return retry();
+    if (kind < 92) return escalate();
+    if (kind < 93) return remove();
     if (kind < 95) return set_gate();
     if (kind < 96) return configure();
     if (kind < 98) return list();
@@ -389,8 +392,28 @@ class Driver {
   void retry() {
     if (known_.empty()) return;
     const TaskId id = any_of(known_);
-    both("retry",
-         [&](Side& side) { return text_of(side.engine().retry(id), [](const Task& task) { return to_json(task); }); });
+    RetryOrder order{.verdict = {.by = "me", .why = "again | \"now\""}};
+    if (one_in(4)) order.payload = R"({"n": 7, "new": "ü"})";
+    if (!order.payload && one_in(4)) order.patch = R"({"n": null, "patched": [1.50]})";
+    if (one_in(3)) order.run_at = clock_.wall() + Millis(below(20'000));
+    both("retry", [&](Side& side) {
+      return text_of(side.engine().retry(id, order), [](const Task& task) { return to_json(task); });
+    });
+  }
+
+  void escalate() {
+    if (known_.empty()) return;
+    const TaskId id = any_of(known_);
+    const EscalateOrder order{.to = "ada", .verdict = {.by = "me", .why = "look | here"}};
+    both("escalate", [&](Side& side) {
+      return text_of(side.engine().escalate(id, order), [](const Task& task) { return to_json(task); });
+    });
+  }
+
+  void remove() {
+    if (known_.empty()) return;
+    const TaskId id = any_of(known_);
+    both("remove", [&](Side& side) { return text_of(side.engine().remove(id, {.by = "me", .why = "gone"})); });
   }
 
   void set_gate() {
@@ -423,6 +446,17 @@ class Driver {
     if (one_in(2)) filter.owner = any_owner();
     if (one_in(3)) filter.tag = "tag1";
     if (one_in(2)) filter.states = {static_cast<TaskState>(below(8)), static_cast<TaskState>(below(8))};
+    if (one_in(4)) filter.error_class = ErrorClass::kAgentError;
+    if (one_in(4)) filter.fingerprint = fingerprint({ErrorClass::kAgentError, "no | luck"});
+    if (one_in(4)) filter.escalated = one_in(2);
+    if (one_in(4)) filter.finished_before = clock_.wall() - Millis(10'000);
+    both("groups", [&](Side& side) {
+      return text_of(side.engine().error_groups(filter), [](const auto& groups) {
+        std::string text;
+        for (const ErrorGroup& group : groups) text += to_json(group) + "\n";
+        return text;
+      });
+    });
     both("list", [&](Side& side) {
       return text_of(side.engine().list(filter, 20, std::nullopt), [](const TaskPage& page) {
         std::string text;

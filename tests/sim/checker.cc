@@ -288,10 +288,12 @@ void Checker::check_lease_ran_out(const Life& life, const Event& event) {
                                       (vouched->second.until - now_).count()));
 }
 
-// Cancels and retries do not happen by themselves.
+// Cancels, retries and deletions do not happen by themselves; what retention deletes is said by nobody.
 void Checker::check_cause(const Life& life, const Event& event) {
   if (event.name == "task.retried" && !retries_sent_.contains(event.task))
     return report("P5 one end", fmt::format("task {} was retried by nobody", event.task.to_string()));
+  if (event.name == "task.deleted" && event.data != "{}" && !deletes_sent_.contains(event.task))
+    return report("P1 kept", fmt::format("task {} was deleted by nobody", event.task.to_string()));
   if (event.name != "task.cancelled" && event.name != "task.cancel_requested") return;
   if (cancels_sent_.contains(event.task) || life.cancel_requested()) return;
   for (const TaskId& id : life.given().depends_on) {
@@ -359,7 +361,7 @@ void Checker::scan(Store& store) {
   std::optional<std::string> cursor;
   std::set<std::pair<std::string, std::string>> requests;
   do {
-    const auto page = store.list({}, kPage, cursor);
+    const auto page = store.list({}, kPage, cursor, Parts::kAll);
     if (!page) return report("store", fmt::format("the observer cannot read: {}", to_string(page.error())));
     for (const TaskRecord& row : page->records) {
       compare_row(row);

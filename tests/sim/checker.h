@@ -49,6 +49,7 @@ class Checker {
   void cancel_sent(const TaskId& id) { cancels_sent_.insert(id); }
   void cancel_acknowledged(const TaskId& id, const CancelOutcome& outcome);
   void retry_sent(const TaskId& id) { retries_sent_.insert(id); }
+  void delete_sent(const TaskId& id) { deletes_sent_.insert(id); }
   [[nodiscard]] std::optional<TaskId> id_of(int number) const;
 
   // --- what agents and their workers know
@@ -120,6 +121,7 @@ class Checker {
   std::set<TaskId> cancels_sent_;
   std::map<TaskId, int> cancelled_for_sure_;  // the generation
   std::set<TaskId> retries_sent_;
+  std::set<TaskId> deletes_sent_;
   std::map<std::string, std::vector<Serve>> workers_;
 
   std::map<TaskId, std::vector<AgentRun>> live_;

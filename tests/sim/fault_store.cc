@@ -33,8 +33,9 @@ Result<std::vector<TaskRecord>> FaultStore::dependents(const TaskId& parent) {
 Result<std::vector<TaskRecord>> FaultStore::children(const TaskId& spawner) {
   return pass(Effect::kReads, [&] { return inner_->children(spawner); });
 }
-Result<RecordPage> FaultStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
-  return pass(Effect::kReads, [&] { return inner_->list(filter, limit, cursor); });
+Result<RecordPage> FaultStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                                    Parts parts) {
+  return pass(Effect::kReads, [&] { return inner_->list(filter, limit, cursor, parts); });
 }
 Result<std::vector<RunSummary>> FaultStore::runs(const TaskId& id, int limit) {
   return pass(Effect::kReads, [&] { return inner_->runs(id, limit); });

@@ -85,6 +85,7 @@ const std::map<std::string, Life::Rule, std::less<>>& Life::rules() {
       {"task.deadline_passed", &Life::on_deadline_passed},
       {"task.retried", &Life::on_retried},
       {"task.revived", &Life::on_revived},
+      {"task.escalated", &Life::on_escalated},
       {"task.deleted", &Life::on_deleted},
   };
   return rules;
@@ -321,6 +322,7 @@ void Life::reopen(const Event& event) {
   finished_at_.reset();
   ended_.reset();
   ended_result_.reset();
+  escalated_to_.reset();
   times_open_ = true;
   if (deadline_at_) deadline_at_ = event.at + (*deadline_at_ - given_.created_at);
   state_ = event.state;
@@ -330,8 +332,11 @@ void Life::reopen(const Event& event) {
 std::optional<Wrong> Life::on_retried(const Event& event) {
   if (state_ != TaskState::kFailed && state_ != TaskState::kCancelled)
     return refuse(event, "P5 one end", "only what failed or was cancelled is tried again");
-  run_at_.reset();
+  const auto wait_until = parse_time(text_in(event, "run_at"));
+  run_at_ = wait_until ? std::optional(*wait_until) : std::nullopt;
   reopen(event);
+  if (state_ == TaskState::kPending && too_early()) return refuse(event, "P9 run_at", "pending before its time");
+  if (state_ == TaskState::kScheduled && run_at_) return std::nullopt;
   if (state_ == TaskState::kPending || state_ == TaskState::kBlocked) return std::nullopt;
   return refuse(event, "P12 events", fmt::format("left it {}", name_of(event.state)));
 }
@@ -343,6 +348,12 @@ std::optional<Wrong> Life::on_revived(const Event& event) {
   // A parent that was retried is not done, so its dependents wait for it again.
   if (state_ != TaskState::kBlocked)
     return refuse(event, "P10 parents", fmt::format("left it {}", name_of(event.state)));
+  return std::nullopt;
+}
+
+std::optional<Wrong> Life::on_escalated(const Event& event) {
+  if (state_ != TaskState::kFailed) return refuse(event, "P12 events", "only a dead letter is escalated");
+  escalated_to_ = text_in(event, "to");
   return std::nullopt;
 }
 
@@ -416,6 +427,9 @@ std::optional<Wrong> Life::compare(const TaskRecord& row, Millis slack) {
   if (task.defers != defers_) return differ(task, "defers", task.defers, defers_);
   if (task.attempts < 0)
     return Wrong{"P6 caps", fmt::format("task {} has {} attempts", task.id.to_string(), task.attempts)};
+  const std::string escalated_to = task.escalation ? task.escalation->to : "";
+  if (escalated_to != escalated_to_.value_or(""))
+    return differ(task, "escalation", escalated_to, escalated_to_.value_or("nobody"));
   if (auto wrong = compare_times(task, slack)) return wrong;
   if (row.revision < revision_) return differ(task, "revision", row.revision, revision_);
   revision_ = row.revision;
@@ -440,12 +454,13 @@ std::optional<Wrong> Life::compare_end(const TaskRecord& row) {
     ended_ = std::move(now);
     return std::nullopt;
   }
-  // Others may still come to depend on it; nothing else may change.
+  // Others may still come to depend on it, and somebody may get it; nothing else may change.
   now.revision = ended_->revision;
   now.dependents = ended_->dependents;
   now.children = ended_->children;
   now.cascade_due = ended_->cascade_due;
   now.ended_by = ended_->ended_by;
+  now.task.escalation = ended_->task.escalation;
   if (now == *ended_) return std::nullopt;
   return Wrong{"P5 immutable", fmt::format("task {} changed after its end:\n{}\n{}", row.task.id.to_string(),
                                            to_json(ended_->task), to_json(now.task))};

@@ -67,6 +67,7 @@ class Life {
   std::optional<Wrong> on_deadline_passed(const Event& event);
   std::optional<Wrong> on_retried(const Event& event);
   std::optional<Wrong> on_revived(const Event& event);
+  std::optional<Wrong> on_escalated(const Event& event);
   std::optional<Wrong> on_deleted(const Event& event);
 
   [[nodiscard]] std::optional<Wrong> compare_times(const Task& task, Millis slack);
@@ -99,6 +100,7 @@ class Life {
   bool counters_open_ = false;  // the events alone do not tell the counters: the row does, within bounds
   bool times_open_ = false;     // the same of run_at, deadline_at and finished_at
   std::map<int, std::string> closed_runs_;
+  std::optional<std::string> escalated_to_;
   std::optional<TaskRecord> ended_;  // the row's head as it was first seen after the end
   std::optional<std::optional<JsonText>> ended_result_;
   std::int64_t revision_ = 0;

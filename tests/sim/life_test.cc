@@ -50,10 +50,23 @@ TEST_F(LifeTest, AGoodLifeIsTaken) {
   EXPECT_FALSE(tell(life, "due", TaskState::kPending));
   EXPECT_FALSE(tell(life, "claimed", TaskState::kRunning));
   EXPECT_FALSE(tell(life, "failed", TaskState::kFailed, R"({"class":"agent_error"})"));
+  EXPECT_FALSE(tell(life, "escalated", TaskState::kFailed, R"({"to":"bob"})"));
   EXPECT_FALSE(tell(life, "retried", TaskState::kPending));
   EXPECT_FALSE(tell(life, "claimed", TaskState::kRunning));
   EXPECT_FALSE(tell(life, "completed", TaskState::kCompleted));
   EXPECT_FALSE(tell(life, "deleted", TaskState::kCompleted));
+}
+
+TEST_F(LifeTest, OnlyADeadLetterIsEscalated) {
+  Life life = running();
+  EXPECT_EQ("P12 events", check_of(tell(life, "escalated", TaskState::kRunning, R"({"to":"bob"})")));
+}
+
+TEST_F(LifeTest, ARetryThatWaitsMustNotStartBefore) {
+  Life life = running();
+  EXPECT_FALSE(tell(life, "failed", TaskState::kFailed, R"({"class":"invalid"})"));
+  const std::string later = format_time(at_ + 1h);
+  EXPECT_EQ("P9 run_at", check_of(tell(life, "retried", TaskState::kPending, R"({"run_at":")" + later + R"("})")));
 }
 
 TEST_F(LifeTest, TwoEndsAreRefused) {

@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-enum Part : std::uint64_t { kTopology = 1, kWork, kFaultDraws, kAgentMix, kBehaviours };
+enum Part : std::uint64_t { kTopology = 1, kWork, kFaultDraws, kAgentMix, kBehaviours, kVerdicts };
 
 const std::vector<std::string> kTypes{"alpha", "beta", "gamma"};
 constexpr std::array<std::string_view, Fault::kKinds> kFaultNames{"kill",
@@ -160,6 +160,26 @@ void draw_work(Rng& rng, Plan& plan) {
   }
 }
 
+// In half of the plans: what operators decide on tasks that have ended, if they have.
+void draw_verdicts(Rng& rng, Plan& plan) {
+  using enum Operation::Kind;
+  constexpr std::array kKinds{kRetry, kEscalate, kEscalate, kDelete};
+  int last_number = 0;
+  for (const Operation& operation : plan.operations) {
+    for (const TaskPlan& task : operation.tasks) last_number = std::max(last_number, task.number);
+  }
+  if (last_number == 0 || !chance(rng, 50)) return;
+  const int verdicts = between(rng, 5, 20);
+  for (int i = 0; i < verdicts; ++i) {
+    Operation operation{.kind = kKinds[rng.below(kKinds.size())]};
+    operation.at = between(rng, 0ms, plan.lasts * 9 / 10);
+    operation.server = static_cast<int>(rng.below(3));
+    operation.target = between(rng, 1, last_number);
+    operation.wait = between(rng, 0ms, 60s);
+    plan.operations.push_back(std::move(operation));
+  }
+}
+
 Millis draw_duration(Rng& rng, Fault::Kind kind) {
   using enum Fault::Kind;
   switch (kind) {
@@ -236,6 +256,8 @@ Plan make_plan(std::uint64_t seed) {
   draw_agents(agents, plan);
   SeededRng work(derive_seed(seed, kWork));
   draw_work(work, plan);
+  SeededRng verdicts(derive_seed(seed, kVerdicts));
+  draw_verdicts(verdicts, plan);
   SeededRng faults(derive_seed(seed, kFaultDraws));
   draw_faults(faults, plan);
   return plan;

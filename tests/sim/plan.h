@@ -22,15 +22,16 @@ struct TaskPlan {
 };
 
 struct Operation {
-  enum class Kind : std::uint8_t { kEnqueue, kCancel, kRetry, kRequeueStalled };
+  enum class Kind : std::uint8_t { kEnqueue, kCancel, kRetry, kRequeueStalled, kEscalate, kDelete };
 
   Kind kind = Kind::kEnqueue;
   Millis at{0};
   int server = 0;               // which one is asked first
   std::vector<TaskPlan> tasks;  // kEnqueue
   bool replays = false;         // kEnqueue: asks once more although it got its answer
-  int target = 0;               // kCancel, kRetry: a task's number
+  int target = 0;               // kCancel, kRetry, kEscalate, kDelete: a task's number
   Millis max_age{0};            // kRequeueStalled
+  Millis wait{0};               // kRetry: not before so long from now
 };
 
 struct Fault {

@@ -31,7 +31,7 @@ Result<std::string> dump_store(Store& store) {
   std::string text;
   std::optional<std::string> cursor;
   do {
-    const auto page = store.list({}, kPage, cursor);
+    const auto page = store.list({}, kPage, cursor, Parts::kAll);
     if (!page) return std::unexpected(page.error());
     for (const TaskRecord& record : page->records) {
       if (auto added = add_task(store, record, text); !added) return std::unexpected(added.error());

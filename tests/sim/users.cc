@@ -44,6 +44,10 @@ void Users::step(Request& request) {
       return retry(request, *server);
     case Operation::Kind::kRequeueStalled:
       return requeue(request, *server);
+    case Operation::Kind::kEscalate:
+      return escalate(request, *server);
+    case Operation::Kind::kDelete:
+      return remove(request, *server);
   }
 }
 
@@ -130,8 +134,33 @@ void Users::retry(Request& request, SimProcess& server) {
   const auto known = ids_.find(request.operation->target);
   if (known == ids_.end()) return done(request);
   world_.checker().retry_sent(known->second);
-  const auto answer = server.engine().retry(known->second);
+  RetryOrder order{.verdict = {.by = "ada", .why = "once more"}};
+  if (request.operation->wait > Millis{0}) order.run_at = world_.clock().wall() + request.operation->wait;
+  const auto answer = server.engine().retry(known->second, order);
   world_.trace("user retries {} at {}: {}", request.operation->target, server.name(),
+               server.dead() ? "no answer"
+               : answer      ? "ok"
+                             : to_string(answer.error()));
+  done(request);
+}
+
+void Users::escalate(Request& request, SimProcess& server) {
+  const auto known = ids_.find(request.operation->target);
+  if (known == ids_.end()) return done(request);
+  const auto answer = server.engine().escalate(known->second, {.to = "bob", .verdict = {.by = "ada"}});
+  world_.trace("user escalates {} at {}: {}", request.operation->target, server.name(),
+               server.dead() ? "no answer"
+               : answer      ? "ok"
+                             : to_string(answer.error()));
+  done(request);
+}
+
+void Users::remove(Request& request, SimProcess& server) {
+  const auto known = ids_.find(request.operation->target);
+  if (known == ids_.end()) return done(request);
+  world_.checker().delete_sent(known->second);
+  const auto answer = server.engine().remove(known->second, {.by = "ada", .why = "not worth it"});
+  world_.trace("user deletes {} at {}: {}", request.operation->target, server.name(),
                server.dead() ? "no answer"
                : answer      ? "ok"
                              : to_string(answer.error()));

@@ -1,4 +1,5 @@
-// The users of the simulated fleet: they enqueue, cancel, retry, and ask again when they got no answer.
+// The users of the simulated fleet: they enqueue, cancel, retry, escalate, delete, and ask again when they got no
+// answer.
 #pragma once
 
 #include <map>
@@ -36,6 +37,8 @@ class Users {
   void cancel(Request& request, SimProcess& server);
   void retry(Request& request, SimProcess& server);
   void requeue(Request& request, SimProcess& server);
+  void escalate(Request& request, SimProcess& server);
+  void remove(Request& request, SimProcess& server);
   void done(Request& request);
   void try_again(Request& request);
 

@@ -28,7 +28,8 @@ class WitnessQueue final : public TaskQueue {
   Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override {
     return engine_.cancel(id, reason);
   }
-  Result<Task> retry(const TaskId& id) override { return engine_.retry(id); }
+  using TaskQueue::retry;
+  Result<Task> retry(const TaskId& id, const RetryOrder& order) override { return engine_.retry(id, order); }
   Result<std::vector<Event>> events(std::int64_t after, int limit) override { return engine_.events(after, limit); }
   Result<std::int64_t> last_event_seq() override { return engine_.last_event_seq(); }
   Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override {
@@ -47,6 +48,11 @@ class WitnessQueue final : public TaskQueue {
   Result<Backlog> backlog(std::span<const Serve> serves) override { return engine_.backlog(serves); }
   Result<int> requeue_stalled(Millis max_age) override { return engine_.requeue_stalled(max_age); }
   Status drain_worker(const DrainOrder& order) override { return engine_.drain_worker(order); }
+  Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override {
+    return engine_.error_groups(filter);
+  }
+  Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override { return engine_.escalate(id, order); }
+  Status remove(const TaskId& id, const Verdict& verdict) override { return engine_.remove(id, verdict); }
   Result<std::vector<GateStatus>> gates() override { return engine_.gates(); }
   Result<GateStatus> set_gate(const GateOrder& order) override { return engine_.set_gate(order); }
   Result<std::vector<QueueStatus>> queues() override { return engine_.queues(); }

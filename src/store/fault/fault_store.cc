@@ -96,8 +96,9 @@ Result<std::vector<TaskRecord>> FaultStore::children(const TaskId& spawner) {
   return pass(StoreCall::kChildren, [&] { return inner_.children(spawner); });
 }
 
-Result<RecordPage> FaultStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
-  return pass(StoreCall::kList, [&] { return inner_.list(filter, limit, cursor); });
+Result<RecordPage> FaultStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                                    Parts parts) {
+  return pass(StoreCall::kList, [&] { return inner_.list(filter, limit, cursor, parts); });
 }
 
 Result<std::vector<RunSummary>> FaultStore::runs(const TaskId& id, int limit) {

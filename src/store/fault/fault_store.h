@@ -96,7 +96,8 @@ class FaultStore final : public Store {
   Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type, const std::string& key) override;
   Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override;
   Result<std::vector<TaskRecord>> children(const TaskId& spawner) override;
-  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                          Parts parts) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override;
   Result<std::vector<Event>> events(std::int64_t after, int limit) override;
   Result<std::int64_t> last_event_seq() override;

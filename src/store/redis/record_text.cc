@@ -102,6 +102,12 @@ void put_moving(RestWriter& out, const TaskRecord& record) {
     out.put("error_message", task.error->message);
   }
   out.put_if_set("exit_code", task.exit_code);
+  if (task.escalation) {
+    out.put("escalated_to", task.escalation->to);
+    out.put("escalated_by", task.escalation->by);
+    out.put("escalated_why", task.escalation->why);
+    out.put("escalated_at", task.escalation->at);
+  }
   out.put_if_set("ended_by", record.ended_by);
 }
 
@@ -286,6 +292,13 @@ void read_rest(RecordReader& in, TaskRecord& record) {
     in.text("error_message", error.message);
   }
   in.number("exit_code", task.exit_code);
+  if (in.has("escalated_to")) {
+    Escalation& escalation = task.escalation.emplace();
+    in.text("escalated_to", escalation.to);
+    in.text("escalated_by", escalation.by);
+    in.text("escalated_why", escalation.why);
+    in.number("escalated_at", escalation.at);
+  }
   in.parsed("ended_by", record.ended_by, TaskId::parse);
 }
 

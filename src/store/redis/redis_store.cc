@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/sha256.h"
 #include "core/lane.h"
+#include "core/task_filter.h"
 #include "store/page_cursor.h"
 #include "store/redis/log_pieces.h"
 #include "store/redis/record_text.h"
@@ -31,6 +32,7 @@ namespace {
 constexpr Millis kLookEvery{50};  // for changes that others made
 constexpr Millis kTrustTimeFor{1'000};
 constexpr Millis kMendEvery{10'000};  // at most: a repair looks at every key
+constexpr int kSiftSlice = 500;       // tasks read at once, of which only some are wanted
 
 // A worker's lines: the queue, or one type of it.
 std::string line_of(const Serve& serve) {
@@ -251,44 +253,79 @@ Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const st
   return matches;
 }
 
-Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+// A bounded number of tasks before that seq, and where to go on; nothing there: that was all.
+Result<RedisStore::Slice> RedisStore::list_slice(const TaskFilter& filter, const std::string& before, int limit,
+                                                 Parts parts) {
+  std::string states;
+  for (const TaskState state : filter.states) states += (states.empty() ? "," : "") + std::string(name_of(state)) + ",";
+  const auto reply = ask(function("list").add(before, limit, filter.type.value_or(""), filter.queue.value_or(""),
+                                              filter.owner.value_or(""), states, filter.tag.value_or(""),
+                                              filter.parent_id ? filter.parent_id->to_string() : "",
+                                              parts == Parts::kAll ? "all" : "head"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto halves = reply->as_array_of(2);
+  if (!halves) return std::unexpected(halves.error());
+  const auto items = (*halves)[0].as_array();
+  const auto next = (*halves)[1].as_text();
+  if (!items || !next) return std::unexpected(!items ? items.error() : next.error());
+  Slice slice{.next = std::string(*next)};
+  for (const Reply& item : *items) {
+    const auto fields = item.as_array_of(2);
+    if (!fields) return std::unexpected(fields.error());
+    auto record = redis::to_record((*fields)[1]);
+    if (record) {
+      slice.found.push_back({std::string((*fields)[0].as_text().value_or("")), *std::move(record)});
+    } else {
+      log_error("store", "a task's record is unreadable and is left out", {{"why", record.error().message}});
+    }
+  }
+  return slice;
+}
+
+Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                                    Parts parts) {
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
   const auto first = parse_page_cursor(cursor);
   if (!first) return std::unexpected(first.error());
-  std::string states;
-  for (const TaskState state : filter.states) states += (states.empty() ? "," : "") + std::string(name_of(state)) + ",";
+  const bool sifts = asks_for_end(filter);
   RecordPage page;
+  std::string last;  // that is on the page
   std::string before = std::to_string(*first);
-  // Each call looks at a bounded number of tasks. One more than the page holds tells whether there is another.
+  // One more than the page holds tells whether there is another. What is sifted here is read in larger slices, without
+  // the bodies.
   while (true) {
     const auto wanted = limit + 1 - static_cast<int>(page.records.size());
-    const auto reply = ask(function("list").add(before, wanted, filter.type.value_or(""), filter.queue.value_or(""),
-                                                filter.owner.value_or(""), states, filter.tag.value_or(""),
-                                                filter.parent_id ? filter.parent_id->to_string() : ""));
-    if (!reply) return std::unexpected(reply.error());
-    const auto parts = reply->as_array_of(2);
-    if (!parts) return std::unexpected(parts.error());
-    const auto items = (*parts)[0].as_array();
-    const auto next = (*parts)[1].as_text();
-    if (!items || !next) return std::unexpected(!items ? items.error() : next.error());
-    for (const Reply& item : *items) {
-      const auto fields = item.as_array_of(2);
-      if (!fields) return std::unexpected(fields.error());
+    auto slice = sifts ? list_slice(filter, before, std::max(wanted, kSiftSlice), Parts::kHead)
+                       : list_slice(filter, before, wanted, parts);
+    if (!slice) return std::unexpected(slice.error());
+    for (auto& [seq, record] : slice->found) {
+      if (!matches_end(filter, record.task)) continue;
       if (std::cmp_equal(page.records.size(), limit)) {
-        page.cursor = before;
-        return page;
+        page.cursor = last;
+        break;
       }
-      before = std::string((*fields)[0].as_text().value_or(""));
-      auto record = redis::to_record((*fields)[1]);
-      if (!record) {
-        log_error("store", "a task's record is unreadable and is left out", {{"why", record.error().message}});
-        continue;
-      }
-      page.records.push_back(*std::move(record));
+      last = seq;
+      page.records.push_back(std::move(record));
     }
-    if (next->empty()) return page;
-    before = std::string(*next);
+    if (page.cursor || slice->next.empty()) break;
+    before = std::move(slice->next);
   }
+  if (sifts && parts == Parts::kAll) return with_bodies(std::move(page));
+  return page;
+}
+
+// Their whole records; what has moved on meanwhile is left out.
+Result<RecordPage> RedisStore::with_bodies(RecordPage heads) {
+  std::vector<TaskId> ids;
+  for (const TaskRecord& record : heads.records) ids.push_back(record.task.id);
+  auto whole = read(ids, Parts::kAll);
+  if (!whole) return std::unexpected(whole.error());
+  RecordPage page{.records = {}, .cursor = std::move(heads.cursor)};
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    std::optional<TaskRecord>& record = (*whole)[i];
+    if (record && record->task.state == heads.records[i].task.state) page.records.push_back(*std::move(record));
+  }
+  return page;
 }
 
 Result<std::vector<RunSummary>> RedisStore::runs(const TaskId& id, int limit) {

@@ -34,7 +34,8 @@ class RedisStore final : public Store {
   Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type, const std::string& key) override;
   Result<std::vector<TaskRecord>> dependents(const TaskId& parent) override { return relatives("dependents", parent); }
   Result<std::vector<TaskRecord>> children(const TaskId& spawner) override { return relatives("children", spawner); }
-  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                          Parts parts) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override;
   Result<std::vector<Event>> events(std::int64_t after, int limit) override;
   Result<std::int64_t> last_event_seq() override;
@@ -88,6 +89,14 @@ class RedisStore final : public Store {
     return options_.test_clock != nullptr ? redis::LibraryClock::kCaller : redis::LibraryClock::kServer;
   }
   [[nodiscard]] redis::ClientOptions client_options();
+
+  // Tasks with their seqs, newest first, and the seq before which the next slice begins; empty after the last one.
+  struct Slice {
+    std::vector<std::pair<std::string, TaskRecord>> found = {};
+    std::string next;
+  };
+  [[nodiscard]] Result<Slice> list_slice(const TaskFilter& filter, const std::string& before, int limit, Parts parts);
+  [[nodiscard]] Result<RecordPage> with_bodies(RecordPage heads);
 
   // A call of one of our functions, as far as all calls are alike.
   [[nodiscard]] Command function(std::string_view name) const;

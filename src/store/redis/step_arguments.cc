@@ -71,7 +71,8 @@ void put_step(Pack& pack, const Step& step) {
   const std::string lane = lane_name(task);
   const std::string_view state = name_of(task.state);
   pack.put(id).put(step.expected_revision).put(goes_to_tail ? "+" : std::to_string(next.place));
-  pack.put(state).put(lane).put(to_said(next, lane));
+  pack.put(state).put(lane);
+  put_or_false(pack, step.fate == Step::Fate::kStays, [&] { return to_said(next, lane); });
   put_or_false(pack, has_body, [&] { return to_body(task); });
   put_or_false(pack, step.result == Step::ResultWrite::kReplace, [&] { return task.result.value_or(""); });
   put_or_false(pack, step.run_end.has_value(), [&] { return run_end_text(*step.run_end, task.run, task.generation); });

@@ -120,7 +120,8 @@ Applied Group::check_stored(const Step& step) {
       found->revision == step.expected_revision && (!guards_beats || found->lease_beats == step.expected_beats);
   if (!held && !unguarded) return Applied::kConflict;
   const bool begins_anew = is_terminal(found->state) && !is_terminal(step.next.task.state);
-  if (begins_anew && is_still_leased(transaction_, found->seq) && !planted(PlantedBug::kRetryMeetsOldAgent)) {
+  const bool goes = step.fate == Step::Fate::kGoes;
+  if ((begins_anew || goes) && is_still_leased(transaction_, found->seq) && !planted(PlantedBug::kRetryMeetsOldAgent)) {
     return Applied::kStillLeased;
   }
   stored_.emplace(step.next.task.id, *std::move(found));
@@ -158,7 +159,8 @@ void Group::write() {
       continue;
     }
     added.write();
-    update_task(transaction_, stored_.at(step.next.task.id), step);
+    const Stored& stored = stored_.at(step.next.task.id);
+    step.fate == Step::Fate::kGoes ? delete_task(transaction_, stored, step) : update_task(transaction_, stored, step);
     if (planted(PlantedBug::kDependentsReleasedApart)) transaction_.commit_apart(kSettleFailpoints);
   }
   added.write();

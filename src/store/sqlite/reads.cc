@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "core/task_filter.h"
 #include "embedded/sqlite.h"
 #include "store/page_cursor.h"
 #include "store/sqlite/event_page.h"
@@ -16,6 +17,7 @@ namespace drover::sqlite {
 namespace {
 
 constexpr std::string_view kReadHead = named_sql(embedded::tasks_sql, "read_head");
+constexpr std::string_view kReadHeadBySeq = named_sql(embedded::tasks_sql, "read_head_by_seq");
 constexpr std::string_view kReadRecord = named_sql(embedded::tasks_sql, "read_record");
 constexpr std::string_view kReadRecordBySeq = named_sql(embedded::tasks_sql, "read_record_by_seq");
 constexpr std::string_view kDependents = named_sql(embedded::reads_sql, "dependents");
@@ -44,6 +46,7 @@ constexpr std::string_view kUnfinishedWithKey = named_sql(embedded::reads_sql, "
 constexpr std::int64_t kPageBytesMax = 16 << 20;
 constexpr int kUnfinishedMax = 16;
 constexpr std::int64_t kSortMax = 10'000;
+constexpr int kSiftSlice = 500;  // tasks looked at at once, of which only some are wanted
 constexpr std::string_view kQueueScope = "queue:";
 
 std::int64_t state_bits(const std::vector<TaskState>& states) {
@@ -133,6 +136,23 @@ std::optional<TaskRecord> read_record(Connection& db, std::int64_t seq) {
   if (!query.bind(seq).step()) return std::nullopt;
   return read_or_log(query);
 }
+
+namespace {
+
+std::optional<TaskRecord> read_at(Connection& db, std::int64_t seq, Parts parts) {
+  if (parts == Parts::kAll) return read_record(db, seq);
+  Statement query = db.prepare(kReadHeadBySeq);
+  query.bind(seq);
+  std::vector<TaskRecord> found = read_heads(query);
+  return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
+}
+
+bool matches_end_at(Connection& db, const TaskFilter& filter, std::int64_t seq) {
+  const std::optional<TaskRecord> head = read_at(db, seq, Parts::kHead);
+  return head && matches_end(filter, head->task);
+}
+
+}  // namespace
 
 std::optional<TaskRecord> read_task(Connection& db, const TaskId& id, Parts parts) {
   Statement query = db.prepare(parts == Parts::kAll ? kReadRecord : kReadHead);
@@ -297,25 +317,35 @@ std::vector<QueueCounts> read_queues(Connection& db) {
 }
 
 Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,
-                              const std::optional<std::string>& cursor) {
+                              const std::optional<std::string>& cursor, Parts parts) {
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
-  const Result<std::int64_t> before = parse_page_cursor(cursor);
-  if (!before) return std::unexpected(before.error());
-  // One more than asked for tells whether there is another page.
-  const std::vector<std::int64_t> seqs = list_seqs(db, filter, *before, limit + 1);
+  const Result<std::int64_t> first = parse_page_cursor(cursor);
+  if (!first) return std::unexpected(first.error());
+  // One more than asked for tells whether there is another page. What is sifted here is looked at in larger slices.
+  const bool sifts = asks_for_end(filter);
+  const int slice = sifts ? std::max(limit + 1, kSiftSlice) : limit + 1;
   RecordPage page;
   std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < seqs.size(); ++i) {
-    if (std::cmp_equal(i, limit) || bytes > kPageBytesMax) {
-      page.cursor = std::to_string(seqs[i - 1]);
-      break;
+  std::int64_t last = *first;
+  while (true) {
+    const std::vector<std::int64_t> seqs = list_seqs(db, filter, last, slice);
+    for (const std::int64_t seq : seqs) {
+      if (sifts && !matches_end_at(db, filter, seq)) {
+        last = seq;
+        continue;
+      }
+      if (std::cmp_equal(page.records.size(), limit) || bytes > kPageBytesMax) {
+        page.cursor = std::to_string(last);
+        return page;
+      }
+      last = seq;
+      std::optional<TaskRecord> record = read_at(db, seq, parts);
+      if (!record) continue;
+      bytes += body_bytes(record->task);
+      page.records.push_back(*std::move(record));
     }
-    std::optional<TaskRecord> record = read_record(db, seqs[i]);
-    if (!record) continue;
-    bytes += body_bytes(record->task);
-    page.records.push_back(*std::move(record));
+    if (std::cmp_less(seqs.size(), slice)) return page;
   }
-  return page;
 }
 
 }  // namespace drover::sqlite

@@ -29,7 +29,7 @@ namespace drover::sqlite {
 // Whole records, newest first. A page ends early when its bodies grow large. kInvalidArgument for a cursor that is none
 // of ours.
 [[nodiscard]] Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,
-                                            const std::optional<std::string>& cursor);
+                                            const std::optional<std::string>& cursor, Parts parts);
 
 // The whole record in the columns that follow; one that cannot be read is logged.
 [[nodiscard]] std::optional<TaskRecord> read_or_log(Statement& row);

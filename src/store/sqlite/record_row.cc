@@ -68,6 +68,21 @@ std::optional<TaskError> read_error(Statement& row) {
                    std::move(message).value_or("")};
 }
 
+std::optional<Escalation> read_escalation(Statement& row) {
+  const std::optional<std::string> packed = row.maybe_text();
+  if (!packed) return std::nullopt;
+  const Result<json::Value> value = json::parse(*packed);
+  const auto text = [&](std::string_view name) {
+    const json::Value* member = value ? value->find(name) : nullptr;
+    const std::string* found = member != nullptr ? member->as_string() : nullptr;
+    if (found == nullptr) throw_unreadable("escalation", *packed);
+    return *found;
+  };
+  const auto at = parse_time(text("at"));
+  if (!at) throw_unreadable("escalation", *packed);
+  return Escalation{.to = text("to"), .by = text("by"), .why = text("why"), .at = *at};
+}
+
 void read_fixed(Statement& row, TaskRecord& record) {
   Task& task = record.task;
   static_cast<void>(row.integer());  // seq
@@ -124,6 +139,7 @@ void read_moving(Statement& row, TaskRecord& record) {
   record.ended_by = row.maybe_task_id();
   record.cascade_due = row.maybe_time().has_value();
   record.place = row.integer();
+  task.escalation = read_escalation(row);
 }
 
 void read_texts(Statement& row, Task& task) {
@@ -209,6 +225,14 @@ std::int64_t body_bytes(const Task& task) {
   }
   bytes += pack_names(task.tags).value_or("").size();
   return static_cast<std::int64_t>(bytes);
+}
+
+std::optional<JsonText> pack_escalation(const std::optional<Escalation>& escalation) {
+  if (!escalation) return std::nullopt;
+  json::Writer out;
+  out.begin_object().key("to").string(escalation->to).key("by").string(escalation->by);
+  out.key("why").string(escalation->why).key("at").string(format_time(escalation->at)).end_object();
+  return std::move(out).take();
 }
 
 JsonText pack_run(const RunSummary& run) {

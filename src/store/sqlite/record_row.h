@@ -34,6 +34,9 @@ struct Indexed {
 // What the texts of a task take, near enough for retention.
 [[nodiscard]] std::int64_t body_bytes(const Task& task);
 
+// As task.escalation holds it.
+[[nodiscard]] std::optional<JsonText> pack_escalation(const std::optional<Escalation>& escalation);
+
 // As task.last_run and run.packed hold it.
 [[nodiscard]] JsonText pack_run(const RunSummary& run);
 [[nodiscard]] RunSummary unpack_run(const JsonText& packed);

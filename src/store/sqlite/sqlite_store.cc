@@ -73,7 +73,8 @@ class SqliteStore final : public Store {
   Result<std::vector<TaskRecord>> children(const TaskId& spawner) override {
     return reading("sqlite.children", [&](Connection& db) { return read_children(db, spawner); });
   }
-  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<RecordPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                          Parts parts) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override {
     return reading("sqlite.runs", [&](Connection& db) { return read_runs(db, id, limit); });
   }
@@ -347,8 +348,9 @@ Result<std::vector<std::optional<TaskRecord>>> SqliteStore::read(std::span<const
   });
 }
 
-Result<RecordPage> SqliteStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
-  auto page = reading("sqlite.list", [&](Connection& db) { return list_tasks(db, filter, limit, cursor); });
+Result<RecordPage> SqliteStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                                     Parts parts) {
+  auto page = reading("sqlite.list", [&](Connection& db) { return list_tasks(db, filter, limit, cursor, parts); });
   if (!page) return std::unexpected(page.error());
   return *std::move(page);
 }

@@ -7,6 +7,7 @@
 #include "store/sqlite/leases.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/record_row.h"
+#include "store/sqlite/retention.h"
 
 namespace drover::sqlite {
 namespace {
@@ -102,8 +103,8 @@ bool is_as_new(const Step& step) {
                        task.generation != 1 || task.started_at || task.worker_id || task.progress ||
                        !record.lease.is_none() || record.lease_beats != 0;
   const bool has_ended = task.finished_at || task.error || task.exit_code || task.fallback ||
-                         task.cancel_requested_at || task.cancel_reason || record.ended_by || record.cascade_due ||
-                         replaces_result(step);
+                         task.cancel_requested_at || task.cancel_reason || task.escalation || record.ended_by ||
+                         record.cascade_due || replaces_result(step);
   return !has_run && !has_ended;
 }
 
@@ -112,7 +113,10 @@ void write_rest(Connection& db, const NewTask& row) {
   Statement update = db.prepare(kUpdateTask);
   bind_moving(update, step.next, 1, row.held_bytes);
   bind_indexed(update, step.next, row.place, row.lane);
-  update.bind(nullptr, replaces_result(step), step.next.task.result, false, row.seq).run();
+  update
+      .bind(pack_escalation(step.next.task.escalation), nullptr, replaces_result(step), step.next.task.result, false,
+            row.seq)
+      .run();
 }
 
 void write_row(Transaction& transaction, const Stored& stored, const Step& step, std::int64_t held_bytes) {
@@ -130,7 +134,10 @@ void write_row(Transaction& transaction, const Stored& stored, const Step& step,
   Statement update = transaction.db().prepare(kUpdateTask);
   bind_moving(update, step.next, revision, held_bytes);
   bind_indexed(update, step.next, place, lane);
-  update.bind(run, replaces_result(step), task.result, task.state == TaskState::kRunning, stored.seq).run();
+  update
+      .bind(pack_escalation(task.escalation), run, replaces_result(step), task.result,
+            task.state == TaskState::kRunning, stored.seq)
+      .run();
 }
 
 }  // namespace
@@ -199,6 +206,13 @@ void update_task(Transaction& transaction, const Stored& stored, const Step& ste
   add_events(transaction, step);
   transaction.count(task, stored.state, {-1, -stored.held_bytes});
   transaction.count(task, task.state, {1, bytes});
+}
+
+void delete_task(Transaction& transaction, const Stored& stored, const Step& step) {
+  CHECK(is_terminal(stored.state));
+  delete_task_rows(transaction.db(), stored.seq);
+  add_events(transaction, step);
+  transaction.count(step.next.task, stored.state, {-1, -stored.held_bytes});
 }
 
 void start_task(Transaction& transaction, const Startable& startable, const Step& step, const LeaseTimes& lease) {

@@ -47,6 +47,7 @@ class NewTasks {
 void insert_dependencies(Transaction& transaction, std::int64_t child, const std::vector<std::int64_t>& parents);
 // The next state of a stored task, but for the start of a run.
 void update_task(Transaction& transaction, const Stored& stored, const Step& step);
+void delete_task(Transaction& transaction, const Stored& stored, const Step& step);
 
 // A task as a claim finds it, in this very transaction.
 struct Startable {

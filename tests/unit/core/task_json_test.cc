@@ -56,6 +56,7 @@ constexpr std::string_view kTaskFields[] = {"id",
                                             "fallback",
                                             "error",
                                             "exit_code",
+                                            "escalation",
                                             "usage",
                                             "cancel_reason",
                                             "traceparent"};
@@ -82,6 +83,7 @@ Task full_task() {
   task.fallback = true;
   task.error = TaskError{ErrorClass::kTimeout, "too slow"};
   task.exit_code = -9;
+  task.escalation = Escalation{.to = "ada", .by = "bob@box", .why = "look", .at = kCreated + Millis{6}};
   task.cancel_reason = "enough";
   task.dedupe_key = "k";
   task.dedupe = DedupeMode::kKeepLatest;
@@ -117,7 +119,7 @@ TEST(TaskJson, GoldenEmpty) {
       R"("idle_timeout_ms":600000,"deadline_at":null,"max_stalls":3,"max_defers":100,"on_parent_failure":"cancel",)"
       R"("at_most_once":false,"fallback_result":null,"checkpoint":null,"generation":1,"dedupe":null,)"
       R"("gates":["all","queue:eng","type:eng","owner:default"],"cost":1,"progress":null,"worker_id":null,"cancel_requested_at":null,"result":null,"fallback":false,)"
-      R"("error":null,"exit_code":null,"usage":null,"cancel_reason":null,"traceparent":null})");
+      R"("error":null,"exit_code":null,"escalation":null,"usage":null,"cancel_reason":null,"traceparent":null})");
 }
 
 TEST(TaskJson, GoldenFull) {
@@ -135,7 +137,8 @@ TEST(TaskJson, GoldenFull) {
       R"("at_most_once":true,"fallback_result":[1.50],"checkpoint":{"step":1},"generation":1,"dedupe":"keep_latest",)"
       R"("gates":["all","queue:q","type:eng","owner:o","provider:p","lock:a"],"cost":7,"progress":{"percent":40,"message":"half \"way\""},"worker_id":"h:1:u",)"
       R"("cancel_requested_at":"2027-01-15T08:00:00.005Z","result":{"b":1,"a":2},"fallback":true,)"
-      R"("error":{"class":"timeout","message":"too slow"},"exit_code":-9,"usage":null,"cancel_reason":"enough",)"
+      R"("error":{"class":"timeout","message":"too slow","fingerprint":"7d9c902384df"},"exit_code":-9,)"
+      R"("escalation":{"to":"ada","by":"bob@box","why":"look","at":"2027-01-15T08:00:00.006Z"},"usage":null,"cancel_reason":"enough",)"
       R"("traceparent":"tp"})");
 }
 
@@ -148,9 +151,11 @@ TEST(RunJson, Golden) {
   run.error = TaskError{ErrorClass::kAgentError, "boom"};
   run.exit_code = 1;
   run.note = "n";
-  EXPECT_EQ(to_json(run), R"({"run":2,"generation":1,"worker_id":"h:1:u","started_at":"2027-01-15T08:00:00.000Z",)"
-                          R"("ended_at":"2027-01-15T08:00:00.007Z","outcome":"retrying",)"
-                          R"("error":{"class":"agent_error","message":"boom"},"exit_code":1,"note":"n"})");
+  EXPECT_EQ(
+      to_json(run),
+      R"({"run":2,"generation":1,"worker_id":"h:1:u","started_at":"2027-01-15T08:00:00.000Z",)"
+      R"("ended_at":"2027-01-15T08:00:00.007Z","outcome":"retrying",)"
+      R"("error":{"class":"agent_error","message":"boom","fingerprint":"199593831b5e"},"exit_code":1,"note":"n"})");
 }
 
 TEST(EventJson, Golden) {

@@ -58,6 +58,11 @@ std::vector<Row> table() {
        {{kBlocked, kBlocked}, {kFailed, kBlocked}, {kCancelled, kBlocked}},
        "task.revived",
        ended_by_parent},
+      {"escalate", trigger::Escalate{{.to = "ada"}}, {{kFailed, kFailed}}, "task.escalated"},
+      {"delete",
+       trigger::Delete{},
+       {{kCompleted, kCompleted}, {kFailed, kFailed}, {kCancelled, kCancelled}},
+       "task.deleted"},
   };
 }
 

@@ -32,14 +32,16 @@ class StoreList : public ::testing::Test {
     sut_.step(id_of(4), trigger::Cancel{"no"});
   }
 
-  Numbers list(const TaskFilter& filter) { return numbers_of(must(sut_->list(filter, 100, std::nullopt))); }
+  Numbers list(const TaskFilter& filter) {
+    return numbers_of(must(sut_->list(filter, 100, std::nullopt, Parts::kAll)));
+  }
 
   // Page by page. What comes in meanwhile is newer and does not move the pages.
   Numbers walk(const TaskFilter& filter) {
     Numbers seen;
     std::optional<std::string> cursor;
     do {
-      const RecordPage page = must(sut_->list(filter, 2, cursor));
+      const RecordPage page = must(sut_->list(filter, 2, cursor, Parts::kAll));
       EXPECT_EQ(page.records.size(), 2U);
       for (const int number : numbers_of(page)) seen.push_back(number);
       cursor = page.cursor;
@@ -76,7 +78,7 @@ TEST_F(StoreList, PagesOfSeveralStatesFollowEachOther) {
 }
 
 TEST_F(StoreList, RecordsAreWhole) {
-  const RecordPage page = must(sut_->list({.tag = "n3"}, 1, std::nullopt));
+  const RecordPage page = must(sut_->list({.tag = "n3"}, 1, std::nullopt, Parts::kAll));
   EXPECT_EQ(page.records.at(0), sut_.read(id_of(3)));
   EXPECT_EQ(page.records.at(0).task.payload, "3");
   EXPECT_EQ(page.cursor, std::nullopt);
@@ -89,18 +91,18 @@ TEST_F(StoreList, APageEndsWhenItsBodiesGrowLarge) {
     record.task.prompt = std::string(1 << 20, 'x');
     sut.add(record);
   }
-  const RecordPage first = must(sut->list({}, 100, std::nullopt));
+  const RecordPage first = must(sut->list({}, 100, std::nullopt, Parts::kAll));
   EXPECT_LT(first.records.size(), 20U);
-  const RecordPage second = must(sut->list({}, 100, first.cursor));
+  const RecordPage second = must(sut->list({}, 100, first.cursor, Parts::kAll));
   EXPECT_EQ(first.records.size() + second.records.size(), 20U);
   EXPECT_EQ(second.cursor, std::nullopt);
 }
 
 TEST_F(StoreList, ACursorThatIsNoneIsRefused) {
   for (const char* cursor : {"", "x", "1x", "-1", "0", "99999999999999999999"}) {
-    EXPECT_EQ(code_of(sut_->list({}, 10, cursor)), ErrorCode::kInvalidArgument) << cursor;
+    EXPECT_EQ(code_of(sut_->list({}, 10, cursor, Parts::kAll)), ErrorCode::kInvalidArgument) << cursor;
   }
-  EXPECT_EQ(code_of(sut_->list({}, 0, std::nullopt)), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(sut_->list({}, 0, std::nullopt, Parts::kAll)), ErrorCode::kInvalidArgument);
 }
 
 }  // namespace

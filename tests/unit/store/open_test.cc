@@ -139,6 +139,25 @@ TEST(StoreOpen, WorkersOfAnOlderSchemaCanBeToldToDrain) {
   EXPECT_EQ(must(sut->health()).version, 0);
 }
 
+TEST(StoreOpen, ADeadLetterOfAnOlderSchemaCanBeEscalated) {
+  const TempDir dir;
+  const std::string path = dir.file("q.db");
+  restore_fixture(path, "schema_v3_dead_letter.sql");
+  StoreUnderTest sut(path);
+  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
+  const TaskFilter filter{.error_class = ErrorClass::kAgentError};
+  RecordPage page = must(sut->list(filter, 10, std::nullopt, Parts::kAll));
+  ASSERT_EQ(page.records.size(), 1U);
+  TaskRecord& record = page.records.front();
+  EXPECT_EQ(record.task.payload, R"({"file":"a.c"})");
+  EXPECT_EQ(record.task.escalation, std::nullopt);
+  Step step{.next = record, .expected_revision = record.revision};
+  step.next.task.escalation = Escalation{.to = "ada", .by = "bob", .why = "look", .at = Time(Millis(1))};
+  const std::vector<StepGroup> groups{{.steps = {step}, .capacity = std::nullopt}};
+  EXPECT_EQ(must(sut->apply(groups)), std::vector{Applied::kDone});
+  EXPECT_EQ(sut.read(record.task.id).task.escalation, step.next.task.escalation);
+}
+
 TEST(StoreOpen, AnUpgradeThatFailsLeavesTheOldSchemaAndItsData) {
   const TempDir dir;
   const std::string path = dir.file("q.db");
@@ -219,7 +238,7 @@ TEST(StoreOpen, ADamagedDatabaseIsSaidToBeDamaged) {
   ASSERT_TRUE(findings.has_value());
   EXPECT_FALSE(findings->empty());
   EXPECT_EQ(findings->front().code, "database_damaged");
-  EXPECT_EQ(code_of((*opened)->list({}, 100, std::nullopt)), ErrorCode::kStoreDamaged);
+  EXPECT_EQ(code_of((*opened)->list({}, 100, std::nullopt, Parts::kAll)), ErrorCode::kStoreDamaged);
 }
 
 TEST(StoreOpen, AFolderInsteadOfAFileIsUnavailable) {

@@ -105,7 +105,7 @@ Result<TaskPage> FakeQueue::list(const TaskFilter& /*filter*/, int /*limit*/,
 Result<CancelOutcome> FakeQueue::cancel(const TaskId& /*id*/, const std::string& /*reason*/) {
   return not_for_workers();
 }
-Result<Task> FakeQueue::retry(const TaskId& /*id*/) {
+Result<Task> FakeQueue::retry(const TaskId& /*id*/, const RetryOrder& /*order*/) {
   return not_for_workers();
 }
 Result<std::vector<Event>> FakeQueue::events(std::int64_t after, int limit) {
@@ -228,6 +228,15 @@ Result<int> FakeQueue::requeue_stalled(Millis /*max_age*/) {
   return not_for_workers();
 }
 Status FakeQueue::drain_worker(const DrainOrder& /*order*/) {
+  return not_for_workers();
+}
+Result<std::vector<ErrorGroup>> FakeQueue::error_groups(const TaskFilter& /*filter*/) {
+  return not_for_workers();
+}
+Result<Task> FakeQueue::escalate(const TaskId& /*id*/, const EscalateOrder& /*order*/) {
+  return not_for_workers();
+}
+Status FakeQueue::remove(const TaskId& /*id*/, const Verdict& /*verdict*/) {
   return not_for_workers();
 }
 Result<std::vector<GateStatus>> FakeQueue::gates() {

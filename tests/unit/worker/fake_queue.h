@@ -64,7 +64,7 @@ class FakeQueue final : public TaskQueue {
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
   Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
-  Result<Task> retry(const TaskId& id) override;
+  Result<Task> retry(const TaskId& id, const RetryOrder& order) override;
   Result<std::vector<Event>> events(std::int64_t after, int limit) override;
   Result<std::int64_t> last_event_seq() override;
   Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
@@ -80,6 +80,9 @@ class FakeQueue final : public TaskQueue {
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
   Status drain_worker(const DrainOrder& order) override;
+  Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override;
+  Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override;
+  Status remove(const TaskId& id, const Verdict& verdict) override;
   Result<std::vector<GateStatus>> gates() override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;

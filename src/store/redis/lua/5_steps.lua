@@ -15,7 +15,7 @@ local GATE, GATE_REVISION, GATE_OP, GATE_RECORD, GATE_LIMITS, GATE_EVENTS_N, GAT
 local ID, EXPECTED, PLACE, STATE, LANE, SAID, BODY, RESULT, RUN_END, REVOKED, BEATS, RUN_AT, DEADLINE, CASCADE, PROGRESS,
       DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, KEY, OLD, STEP_SIZE =
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23
--- KEY and OLD are left empty for us: the key of its record; what the record says, if it is there and may be changed.
+-- SAID is false if the task goes. KEY and OLD are left empty for us: the key of its record; what the record says, if it is there and may be changed.
 local TAIL = '+'  -- a place: behind all others of its lane
 local NONE = ''   -- a result: there is none from now on
 
@@ -78,8 +78,10 @@ local function check_stored(step)
   end
   local wanted_beats = A[step + BEATS]
   if tonumber(rev) ~= A[step + EXPECTED] or (wanted_beats and beats ~= wanted_beats) then return CONFLICT end
+  local goes = not A[step + SAID]
+  if goes and (not IS_TERMINAL[state] or cascade ~= '0') then return CONFLICT end
   local begins_anew = IS_TERMINAL[state] and not IS_TERMINAL[A[step + STATE]]
-  if begins_anew and is_still_leased(A[step + ID]) then return STILL_LEASED end
+  if (begins_anew or goes) and is_still_leased(A[step + ID]) then return STILL_LEASED end
   A[step + OLD] = {text = text, seq = seq, place = place, bytes = bytes, marks = marks, state = state, started = started,
                 worker = worker, deadline = deadline, cascade = cascade, lane = lane}
   return DONE
@@ -378,6 +380,48 @@ local function write_stored(step, place)
   move(A[step + LANE], state, 1, bytes)
 end
 
+-- ---- a task that goes
+
+local KEYS_OF_A_TASK = {'t:', 'b:', 'r:', 'c:', 'p:', 'h:', 'log:', 'log_totals:', 'children:', 'dependents:'}
+
+-- An entry of the list goes with the last of its tasks.
+local function drop_from_list(seq)
+  local entry = call('XRANGE', P .. 'tasks', seq .. '-0', '+', 'COUNT', 1)[1]
+  if not entry then return end
+  local ids = {}
+  for i = 2, #entry[2], 2 do ids[#ids + 1] = entry[2][i] end
+  fetch_records(ids)
+  for _, id in ipairs(ids) do
+    if get(P .. 't:' .. id) then return end
+  end
+  call('XDEL', P .. 'tasks', entry[1])
+end
+
+-- A finished one, with all that belongs to it but its events.
+function steps.delete_task(id, record)
+  local parts, rest = parts_of(record.lane), rest_of(record)
+  -- The first line of a body: tags|parents|…
+  local tags, parents = string.match(get(P .. 'b:' .. id) or '', '^([^|\n]*)|([^|\n]*)|')
+  for _, kind in ipairs(KEYS_OF_A_TASK) do put(P .. kind .. id, false) end
+  drop_from_list(record.seq)
+  call('ZREM', P .. 'finished', id)
+  if record.deadline ~= '~' then call('ZREM', P .. 'deadlines', id) end
+  if rest.request_id then put(P .. 'request:' .. parts.owner .. '|' .. rest.request_id, false) end
+  if rest.parent_id then call('ZREM', P .. 'children:' .. rest.parent_id, id) end
+  if rest.dedupe_key then
+    call('ZREM', P .. 'dedupe:' .. parts.owner .. '|' .. parts.type .. '|' .. rest.dedupe_key, id)
+  end
+  for tag in string.gmatch(tags or '', '[^,]+') do call('ZREM', P .. 'tag:' .. tag, id) end
+  for parent in string.gmatch(parents or '', '[^,]+') do call('ZREM', P .. 'dependents:' .. parent, id) end
+  move(record.lane, record.state, -1, -record.bytes)
+end
+
+local function write_gone(step)
+  flush_writes()
+  steps.delete_task(A[step + ID], record_of(A[step + ID]))
+  add_events(step + STEP_SIZE, A[step + EVENTS_N])
+end
+
 function steps.write_gates(at, n)
   for _ = 1, n do
     if A[at + GATE_OP] == 'w' then
@@ -397,6 +441,8 @@ local function write(group, first_step)
     if place == TAIL then place = whole(number_before('place', 1) + 1) end
     if A[step + EXPECTED] == 0 then
       write_new(step, whole(number_before('task', 1) + 1), place)
+    elseif not A[step + SAID] then
+      write_gone(step)
     else
       write_stored(step, place)
     end

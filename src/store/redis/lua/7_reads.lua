@@ -123,7 +123,7 @@ end
 
 local STATE_AND_LANE = '^%d+ %d+ %d+ %d+ %d+ %d+ %S+ (%l+) [^\n]* ([^ \n]+)\n'
 
--- args: now, before seq, limit, type, queue, owner, states (',pending,running,' or ''), tag, spawner.
+-- args: now, before seq, limit, type, queue, owner, states (',pending,running,' or ''), tag, spawner, 'head' or 'all'.
 -- Answers {{seq, record}…, seq where to go on or ''}.
 function functions.list(keys, args)
   begin(keys, args)
@@ -141,7 +141,7 @@ function functions.list(keys, args)
     if parts and (type_ == '' or parts.type == type_) and (queue == '' or parts.queue == queue) and
        (owner == '' or parts.owner == owner) and (states == '' or string.find(states, ',' .. state .. ',', 1, true)) and
        (tag == '' or spawner == '' or call('ZSCORE', P .. 'tag:' .. tag, id)) then
-      local answer = answer_of(id, 'all')
+      local answer = answer_of(id, args[10] or 'all')
       answers[#answers + 1] = {candidate[1], answer}
       for part = 4, 6 do bytes = bytes + #(answer[part] or '') end
       if #answers >= limit or bytes >= PAGE_BYTES then return {answers, candidate[1]} end

@@ -98,42 +98,6 @@ end
 
 -- ---- retention
 
-local KEYS_OF_A_TASK = {'t:', 'b:', 'r:', 'c:', 'p:', 'h:', 'log:', 'log_totals:', 'children:', 'dependents:'}
-
--- An entry of the list goes with the last of its tasks.
-local function drop_from_list(seq)
-  local entry = call('XRANGE', P .. 'tasks', seq .. '-0', '+', 'COUNT', 1)[1]
-  if not entry then return end
-  local ids = {}
-  for i = 2, #entry[2], 2 do ids[#ids + 1] = entry[2][i] end
-  fetch_records(ids)
-  for _, id in ipairs(ids) do
-    if get(P .. 't:' .. id) then return end
-  end
-  call('XDEL', P .. 'tasks', entry[1])
-end
-
-local function delete_task(id, record)
-  local parts, rest = parts_of(record.lane), rest_of(record)
-  -- The first line of a body: tags|parents|…
-  local tags, parents = string.match(get(P .. 'b:' .. id) or '', '^([^|\n]*)|([^|\n]*)|')
-  for _, kind in ipairs(KEYS_OF_A_TASK) do put(P .. kind .. id, false) end
-  drop_from_list(record.seq)
-  call('ZREM', P .. 'finished', id)
-  if record.deadline ~= '~' then call('ZREM', P .. 'deadlines', id) end
-  if rest.request_id then put(P .. 'request:' .. parts.owner .. '|' .. rest.request_id, false) end
-  if rest.parent_id then call('ZREM', P .. 'children:' .. rest.parent_id, id) end
-  if rest.dedupe_key then
-    call('ZREM', P .. 'dedupe:' .. parts.owner .. '|' .. parts.type .. '|' .. rest.dedupe_key, id)
-  end
-  for tag in string.gmatch(tags or '', '[^,]+') do call('ZREM', P .. 'tag:' .. tag, id) end
-  for parent in string.gmatch(parents or '', '[^,]+') do call('ZREM', P .. 'dependents:' .. parent, id) end
-  move(record.lane, record.state, -1, -record.bytes)
-  events[#events + 1] = 'task.deleted|' .. id .. '|' .. record.lane .. '|' .. record.state .. '|' .. record.run .. '|' ..
-                        record.generation .. '|{}'
-  return tonumber(record.bytes)
-end
-
 local FINISHED = {'completed', 'failed', 'cancelled'}
 
 -- The first one to stay ends the search, so that no hole is torn when the clock has jumped.
@@ -172,7 +136,10 @@ function functions.expire(keys, args)
     if not record then
       put_apart(id)
     elseif record.cascade == '0' then
-      bytes = bytes - delete_task(id, record)
+      steps.delete_task(id, record)
+      events[#events + 1] = 'task.deleted|' .. id .. '|' .. record.lane .. '|' .. record.state .. '|' .. record.run .. '|' ..
+                            record.generation .. '|{}'
+      bytes = bytes - tonumber(record.bytes)
       tasks = tasks - 1
       gone = gone + 1
     end
