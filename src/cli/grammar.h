@@ -127,6 +127,7 @@ class Verbs {
 // The verbs, by the heading that they stand under in help. Each is in the file of its name.
 void add_running_verbs(Verbs& verbs);
 void add_task_verbs(Verbs& verbs);
+void add_dlq_verbs(Verbs& verbs);
 void add_operating_verbs(Verbs& verbs);
 void add_other_verbs(Verbs& verbs);
 

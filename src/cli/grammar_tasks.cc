@@ -84,6 +84,8 @@ void add_list(Verbs& verbs) {
              "only these states: blocked scheduled pending running stalled completed failed cancelled");
   verb.value("--tag", "T", &filter->tag, read_name, "only with this tag");
   verb.value("--parent", "ID", &filter->parent_id, read_task_id, "only what this task spawned");
+  verb.value("--class", "C", &filter->error_class, read_error_class, "only with this class of error");
+  verb.value("--fingerprint", "F", &filter->fingerprint, read_fingerprint, "only with errors of this kind");
   verb.value("--limit", "N", &options->limit, integer_between({1, 1'000'000}),
              fmt::format("at most so many; default {}", kListLimitDefault));
   verb.value("--cursor", "C", &options->cursor, read_text, "go on where the list before this one ended");
@@ -123,6 +125,7 @@ void add_cancel(Verbs& verbs) {
 void add_retry(Verbs& verbs) {
   auto [verb, options] = verbs.add<RetryOptions>("retry");
   verb.task_id(&options->id);
+  verb.value("--reason", "R", &options->reason, read_text, "why; kept in the event");
   verb.json(&options->format, "print the task as JSON");
 }
 
@@ -144,6 +147,7 @@ void add_task_verbs(Verbs& verbs) {
   add_explain(verbs);
   add_cancel(verbs);
   add_retry(verbs);
+  add_dlq_verbs(verbs);
 }
 
 }  // namespace drover::cli

@@ -56,7 +56,7 @@ Examples:
 Examples:
   drover list --state running,stalled
   drover list --tag nightly --json | jq '.[].id'
-  drover list --state failed -q | xargs -n1 drover retry)"},
+  drover list --class timeout)"},
     {"show", "Show one task",
      R"(With --runs and piped: run, generation, outcome, started_at, ended_at, milliseconds it took, exit code, worker, error.
 
@@ -89,6 +89,50 @@ Examples:
 
 Examples:
   drover retry 01920f5e-7a3c-7def-8123-456789abcdef)"},
+    {"dlq", "Dead letters: see why tasks failed, and decide what becomes of them",
+     R"(A failed task waits for a verdict: retry (perhaps with another payload), wait, escalate or delete. Failures are told
+apart by a fingerprint: the class, and the message without its numbers, ids, paths and quoted parts.
+
+Examples:
+  drover dlq list
+  drover dlq show 3f2a9c41d07b
+  drover dlq retry --fingerprint 3f2a9c41d07b --reason 'the provider is back')"},
+    {"dlq list", "List the kinds of failures, those with the most tasks first",
+     R"(Piped, it prints tab-separated lines: fingerprint, class, count, escalated, first_at, last_at, example, types, error;
+with --tasks: id, type, queue, owner, finished_at, class, fingerprint, to, error.
+
+Examples:
+  drover dlq list --type review
+  drover dlq list --tasks --class timeout
+  drover dlq list --json | jq '.[] | {fingerprint, count}')"},
+    {"dlq show", "Show a failed task with all its runs, or one kind of failure with its newest tasks",
+     R"(Examples:
+  drover dlq show 01920f5e-7a3c-7def-8123-456789abcdef
+  drover dlq show 3f2a9c41d07b)"},
+    {"dlq retry", "Run failed tasks again, perhaps with another payload",
+     R"(By filter it counts first and asks; in a script, say --yes. One task after the other: what is done does not match any
+more, so that the same command goes on where an interrupted one (exit 130) stopped.
+
+Examples:
+  drover dlq retry 01920f5e-7a3c-7def-8123-456789abcdef --payload @fixed.json
+  drover dlq retry --fingerprint 3f2a9c41d07b --patch '{"model": "large"}' --reason 'needs more context'
+  drover dlq retry --all --dry-run)"},
+    {"dlq delete", "Delete failed tasks with everything that belongs to them",
+     R"(Their events stay, and say who deleted them and why. By an id it deletes any finished task.
+
+Examples:
+  drover dlq delete --type demo --yes --reason 'a test')"},
+    {"dlq wait", "Run failed tasks again at a later time",
+     R"(As `dlq retry`, but not before that time.
+
+Examples:
+  drover dlq wait --class quota_exhausted --for 6h
+  drover dlq wait 01920f5e-7a3c-7def-8123-456789abcdef --until 2026-12-01T06:00:00Z)"},
+    {"dlq escalate", "Hand failed tasks to somebody",
+     R"(They stay failed and wait for a verdict. By filter it takes only those that nobody has.
+
+Examples:
+  drover dlq escalate --fingerprint 3f2a9c41d07b --to ada --reason 'the schema changed')"},
     {"progress", "Report progress from inside a task",
      R"(Speaks to the task's own door, DROVER_URL.
 

@@ -11,29 +11,25 @@
 #include "core/task_json.h"
 
 namespace drover::cli {
-namespace {
 
-constexpr int kPageTasks = 200;
-
-// Up to `limit` tasks, in pages.
-Result<TaskPage> list_tasks(TaskQueue& queue, const ListOptions& options) {
-  TaskPage all{.cursor = options.cursor};
+Result<TaskPage> list_up_to(TaskQueue& queue, const TaskFilter& filter, int limit,
+                            const std::optional<std::string>& cursor) {
+  constexpr int kPageTasks = 200;
+  TaskPage all{.cursor = cursor};
   do {
-    const int wanted = options.limit - static_cast<int>(all.tasks.size());
-    auto page = queue.list(options.filter, std::min(wanted, kPageTasks), all.cursor);
+    const int wanted = limit - static_cast<int>(all.tasks.size());
+    auto page = queue.list(filter, std::min(wanted, kPageTasks), all.cursor);
     if (!page) return page;
     std::ranges::move(page->tasks, std::back_inserter(all.tasks));
     all.cursor = std::move(page->cursor);
-  } while (all.cursor && static_cast<int>(all.tasks.size()) < options.limit);
+  } while (all.cursor && static_cast<int>(all.tasks.size()) < limit);
   return all;
 }
-
-}  // namespace
 
 int run(const ListOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto listed = list_tasks((*opened)->queue(), options);
+  const auto listed = list_up_to((*opened)->queue(), options.filter, options.limit, options.cursor);
   if (!listed) return context.fail(listed.error());
   const TaskPage& page = *listed;
   print(Listing<Task>{.items = page.tasks,

@@ -44,4 +44,8 @@ void print(const Listing<T>& listing, Format format, Context& context) {
   context.out.write(text);
 }
 
+// Up to `limit` tasks from the cursor on, read page by page.
+[[nodiscard]] Result<TaskPage> list_up_to(TaskQueue& queue, const TaskFilter& filter, int limit,
+                                          const std::optional<std::string>& cursor);
+
 }  // namespace drover::cli

@@ -101,9 +101,44 @@ struct CancelOptions {
 
 struct RetryOptions {
   TaskId id;
+  std::string reason;
   Format format = Format::kAuto;
 
   bool operator==(const RetryOptions&) const = default;
+};
+
+struct DlqListOptions {
+  TaskFilter filter;
+  bool tasks = false;  // one by one, not by kind
+  int limit = kListLimitDefault;
+  std::optional<std::string> cursor;
+  Format format = Format::kAuto;
+};
+
+struct DlqShowOptions {
+  std::variant<TaskId, std::string> what;  // a task, or the fingerprint of a kind
+  Format format = Format::kAuto;
+
+  bool operator==(const DlqShowOptions&) const = default;
+};
+
+// dlq retry, delete, wait and escalate.
+struct DlqVerdictOptions {
+  enum class What : std::uint8_t { kRetry, kDelete, kWait, kEscalate };
+
+  What what = What::kRetry;
+  std::vector<TaskId> ids;  // empty: those that match the filter
+  TaskFilter filter;
+  bool all = false;  // whatever the filter leaves open is meant
+  bool yes = false;
+  bool dry_run = false;
+  std::string reason;
+  std::optional<std::string> payload;  // kRetry: JSON, @file, or - for stdin
+  std::optional<JsonText> patch;       // kRetry
+  std::optional<Millis> wait_for;      // kWait: one of these
+  std::optional<Time> wait_until;
+  std::string to;  // kEscalate
+  Format format = Format::kAuto;
 };
 
 struct EventsOptions {
@@ -296,7 +331,7 @@ struct VersionOptions {
 };
 
 using Command = std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions,
-                             CancelOptions, RetryOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions,
+                             CancelOptions, RetryOptions, DlqListOptions, DlqShowOptions, DlqVerdictOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions,
                              FsckOptions, ExportOptions, ImportOptions, StoreOptions, ConfigApplyOptions,
                              ConfigShowOptions, TrustOptions, WorkerListOptions, WorkerDrainOptions, StatsOptions,
                              AlertsOptions, DoctorOptions, TopOptions, ExplainOptions, GateListOptions, GateSetOptions,

@@ -7,7 +7,9 @@
 #include <optional>
 #include <span>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "core/fingerprint.h"
 
 namespace drover::cli {
 namespace {
@@ -91,6 +93,37 @@ Result<std::vector<TaskState>> read_states(std::string_view text) {
     if (comma == std::string_view::npos) return states;
     text.remove_prefix(comma + 1);
   }
+}
+
+Result<ErrorClass> read_error_class(std::string_view text) {
+  std::array<std::string_view, kErrorClassCount> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_of(static_cast<ErrorClass>(i));
+  return choose(text, parse_error_class(text), names);
+}
+
+Result<std::string> read_fingerprint(std::string_view text) {
+  if (is_fingerprint(text)) return std::string(text);
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} is no fingerprint, which is {} hex digits", quoted_excerpt(text), kFingerprintDigits));
+}
+
+Result<std::variant<TaskId, std::string>> read_task_id_or_fingerprint(std::string_view text) {
+  if (is_fingerprint(text)) return std::string(text);
+  if (const auto id = TaskId::parse(text)) return *id;
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} is neither a task id nor a fingerprint of {} hex digits",
+                                                       quoted_excerpt(text), kFingerprintDigits));
+}
+
+Result<bool> read_yes_or_no(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"no", "yes"};
+  const std::optional<bool> found = text == kNames[0]   ? std::optional(false)
+                                    : text == kNames[1] ? std::optional(true)
+                                                        : std::nullopt;
+  return choose(text, found, kNames);
+}
+
+Result<JsonText> read_json(std::string_view text) {
+  return json::compact(text);
 }
 
 Result<OnParentFailure> read_on_parent_failure(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "cli/options.h"
@@ -21,6 +22,11 @@ namespace drover::cli {
 [[nodiscard]] Result<Millis> read_lease(std::string_view text);
 // One or more states with commas between them.
 [[nodiscard]] Result<std::vector<TaskState>> read_states(std::string_view text);
+[[nodiscard]] Result<ErrorClass> read_error_class(std::string_view text);
+[[nodiscard]] Result<std::string> read_fingerprint(std::string_view text);
+[[nodiscard]] Result<std::variant<TaskId, std::string>> read_task_id_or_fingerprint(std::string_view text);
+[[nodiscard]] Result<bool> read_yes_or_no(std::string_view text);
+[[nodiscard]] Result<JsonText> read_json(std::string_view text);
 [[nodiscard]] Result<OnParentFailure> read_on_parent_failure(std::string_view text);
 [[nodiscard]] Result<DedupeMode> read_dedupe_mode(std::string_view text);
 // The name of a gate: all, queue:Q, type:T, …

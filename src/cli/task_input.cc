@@ -21,14 +21,6 @@ Result<JsonText> compact_json(std::string_view what, std::string_view text) {
   return compact;
 }
 
-Result<JsonText> read_payload(const std::string& argument) {
-  if (argument != "-" && !argument.starts_with('@')) return compact_json("--payload", argument);
-  const std::string name = argument == "-" ? argument : argument.substr(1);
-  const auto text = read_input(name, kPayloadLimit);
-  if (!text) return std::unexpected(text.error());
-  return compact_json(name == "-" ? "stdin" : name, *text);
-}
-
 bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
@@ -38,6 +30,14 @@ std::string at(const std::string& name, std::size_t line, std::string_view messa
 }
 
 }  // namespace
+
+Result<JsonText> read_payload(const std::string& argument) {
+  if (argument != "-" && !argument.starts_with('@')) return compact_json("--payload", argument);
+  const std::string name = argument == "-" ? argument : argument.substr(1);
+  const auto text = read_input(name, kPayloadLimit);
+  if (!text) return std::unexpected(text.error());
+  return compact_json(name == "-" ? "stdin" : name, *text);
+}
 
 Result<TaskSpec> read_task(const TaskArguments& arguments) {
   TaskSpec spec = arguments.spec;

@@ -14,6 +14,9 @@ namespace drover::cli {
 // What the flags say, with the payload read and every JSON value checked and compact.
 [[nodiscard]] Result<TaskSpec> read_task(const TaskArguments& arguments);
 
+// The value of --payload: JSON, @FILE, or - for stdin. Checked and compact.
+[[nodiscard]] Result<JsonText> read_payload(const std::string& argument);
+
 struct Batch {
   std::string name;  // of the file, for errors
   std::vector<TaskSpec> tasks;

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "cli/display_text.h"
+#include "core/fingerprint.h"
 #include "core/lane.h"
 
 namespace drover::cli {
@@ -26,6 +27,11 @@ std::string time_or_empty(const std::optional<Time>& time) {
 std::string error_text(const TaskError& error) {
   return error.message.empty() ? std::string(name_of(error.error_class))
                                : fmt::format("{}: {}", name_of(error.error_class), error.message);
+}
+
+std::string escalation_text(const Escalation& escalation) {
+  const std::string text = fmt::format("to {} by {} at {}", escalation.to, escalation.by, format_time(escalation.at));
+  return escalation.why.empty() ? text : fmt::format("{}: {}", text, escalation.why);
 }
 
 std::string serves_text(const std::vector<Serve>& serves) {
@@ -83,7 +89,9 @@ std::string event_detail(const JsonText& data) {
     return delay_ms ? fmt::format("{}, again in {}", detail, format_duration(Millis{*delay_ms})) : detail;
   }
   for (const auto& [key, member] : *value->as_object()) {
-    detail += fmt::format("{}{}={}", detail.empty() ? "" : " ", key, plain_text(member));
+    const std::string text = plain_text(member);
+    if (text.empty() || text == "null" || text == "false") continue;  // says nothing
+    detail += fmt::format("{}{}={}", detail.empty() ? "" : " ", key, text);
   }
   return detail;
 }
@@ -167,6 +175,8 @@ void add_life(Page& page, const Task& task, Time now) {
 void add_error(Page& page, const Task& task, std::span<const RunSummary> runs) {
   if (is_terminal(task.state)) {
     if (task.error) page.add("error", error_text(*task.error), Paint::kRed);
+    if (task.error) page.add("fingerprint", fingerprint(*task.error));
+    if (task.escalation) page.add("escalated", escalation_text(*task.escalation));
     if (task.exit_code) page.add("exit code", std::to_string(*task.exit_code));
     return;
   }

@@ -57,11 +57,12 @@ Sandbox::Sandbox() {
   set("XDG_RUNTIME_DIR", file("runtime"));
   set("TMPDIR", file("tmp"));
   set("LANG", "C.UTF-8");
-  set("DROVER_STORE", store_url());
+  store_url_ = choose_store_url();
+  set("DROVER_STORE", store_url_);
 }
 
 // The same tests run over every store: DROVER_TEST_STORE names it, SQLite if it is not set.
-std::string Sandbox::store_url() const {
+std::string Sandbox::choose_store_url() const {
   const char* store = std::getenv("DROVER_TEST_STORE");
   if (store == nullptr) return "sqlite:" + store_path();
   if (std::string_view(store) == "redis") return test::shared_redis().url(test::fresh_prefix());

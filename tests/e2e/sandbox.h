@@ -40,6 +40,7 @@ class Sandbox {
   [[nodiscard]] const std::filesystem::path& folder() const { return dir_.path(); }
   [[nodiscard]] std::string file(std::string_view name) const { return dir_.file(name); }
   [[nodiscard]] std::string store_path() const { return dir_.file("store/drover.db"); }
+  [[nodiscard]] const std::string& store_url() const { return store_url_; }
   // Replaces a variable in the environment of everything that is started from now on; an empty value takes it away.
   void set(const std::string& name, const std::string& value);
   // "NAME=VALUE" of everything that is started, for what is started otherwise.
@@ -67,11 +68,11 @@ class Sandbox {
   [[nodiscard]] std::vector<pid_t> all_task_processes() const;
 
  private:
-  [[nodiscard]] std::string store_url() const;
-
+  [[nodiscard]] std::string choose_store_url() const;
   [[nodiscard]] Command command(const Arguments& arguments, std::string input) const;
 
   test::TempDir dir_;
+  std::string store_url_;
   std::vector<std::pair<std::string, std::string>> environment_;
 };
 

@@ -157,7 +157,7 @@ TEST(ParseTest, VerbsAboutOneTask) {
   EXPECT_EQ(parsed<LogsOptions>({"logs", "-f", kId, "--run", "2"}), (LogsOptions{id(), 2, true, Format::kAuto}));
   EXPECT_EQ(parsed<CancelOptions>({"cancel", kId, "--reason", "wrong branch"}),
             (CancelOptions{id(), "wrong branch", Format::kAuto}));
-  EXPECT_EQ(parsed<RetryOptions>({"retry", kId}), (RetryOptions{id(), Format::kAuto}));
+  EXPECT_EQ(parsed<RetryOptions>({"retry", kId}), (RetryOptions{id(), "", Format::kAuto}));
 }
 
 TEST(ParseTest, Events) {

@@ -1,0 +1,254 @@
+// drover dlq retry, delete, wait and escalate: verdicts on dead letters, one by one or by filter.
+//
+// By filter: page by page, one task per step. What is done does not match any more, so that the same command goes on
+// where an interrupted one stopped.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <functional>
+#include <numeric>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/progress_bar.h"
+#include "cli/project.h"
+#include "cli/task_input.h"
+#include "cli/verbs.h"
+#include "cli/watch.h"
+#include "cli/who.h"
+
+namespace drover::cli {
+namespace {
+
+using What = DlqVerdictOptions::What;
+using Judge = std::function<Status(const TaskId&)>;
+
+constexpr int kBulkPage = 200;
+constexpr int kExamples = 10;
+
+struct VerdictWords {
+  std::string_view will;  // "retry 3 tasks"
+  std::string_view did;   // "retried 3 tasks"
+};
+
+VerdictWords words_of(What what) {
+  switch (what) {
+    case What::kRetry:
+      return {"retry", "retried"};
+    case What::kDelete:
+      return {"delete", "deleted"};
+    case What::kWait:
+      return {"set to wait", "set to wait"};
+    case What::kEscalate:
+      return {"escalate", "escalated"};
+  }
+  return {};
+}
+
+std::string tasks(std::int64_t count) {
+  return count == 1 ? "1 task" : fmt::format("{} tasks", count);
+}
+
+Status without_value(const Result<Task>& task) {
+  if (!task) return std::unexpected(task.error());
+  return {};
+}
+
+// What is done to each task.
+Result<Judge> judge_for(TaskQueue& queue, const DlqVerdictOptions& options) {
+  const Verdict verdict{.by = who(), .why = options.reason};
+  switch (options.what) {
+    case What::kDelete:
+      return [&queue, verdict](const TaskId& id) { return queue.remove(id, verdict); };
+    case What::kEscalate: {
+      const EscalateOrder order{.to = options.to, .verdict = verdict};
+      return [&queue, order](const TaskId& id) { return without_value(queue.escalate(id, order)); };
+    }
+    case What::kRetry:
+    case What::kWait:
+      break;
+  }
+  RetryOrder order{.verdict = verdict, .run_at = options.wait_until};
+  if (options.wait_for) order.run_at = system_clock().wall() + *options.wait_for;
+  if (options.payload) {
+    auto payload = read_payload(*options.payload);
+    if (!payload) return std::unexpected(payload.error());
+    order.payload = *std::move(payload);
+  }
+  order.patch = options.patch;
+  return [&queue, order](const TaskId& id) { return without_value(queue.retry(id, order)); };
+}
+
+bool has_moved(const Error& error) {
+  return error.code == ErrorCode::kWrongState || error.code == ErrorCode::kNotFound;
+}
+
+// What became of the tasks.
+struct Tally {
+  std::int64_t done = 0;
+  std::int64_t left = 0;
+  std::optional<Error> first_left;  // why the first of those was left
+  std::optional<Error> stopped_by;
+  bool interrupted = false;
+};
+
+enum class Go : std::uint8_t { kOn, kStop };
+
+class Judgement {
+ public:
+  Judgement(const DlqVerdictOptions& options, Judge judge, std::int64_t expected, Context& context)
+      : judge_(std::move(judge)), bar_(context.err, std::string(words_of(options.what).did), expected) {}
+
+  Go pass(const TaskId& id) {
+    if (Interrupts::count() > 0) {
+      tally_.interrupted = true;
+      return Go::kStop;
+    }
+    const Status status = judge_(id);
+    if (status) {
+      ++tally_.done;
+    } else if (error_info(status.error().code).retryable == Retryable::kYes) {
+      tally_.stopped_by = status.error();
+      return Go::kStop;
+    } else {
+      ++tally_.left;
+      if (!tally_.first_left) tally_.first_left = status.error();
+    }
+    bar_.show(tally_.done + tally_.left, system_clock().mono());
+    return Go::kOn;
+  }
+
+  Tally take() {
+    bar_.clear();
+    return tally_;
+  }
+
+  // Of those that match, newest first.
+  void pass_all(TaskQueue& queue, const TaskFilter& filter) {
+    std::optional<std::string> cursor;
+    do {
+      const auto page = queue.list(filter, kBulkPage, cursor);
+      if (!page) {
+        tally_.stopped_by = page.error();
+        return;
+      }
+      for (const Task& task : page->tasks) {
+        if (pass(task.id) == Go::kStop) return;
+      }
+      cursor = page->cursor;
+    } while (cursor);
+  }
+
+ private:
+  const Judge judge_;
+  ProgressBar bar_;
+  Tally tally_;
+};
+
+void print_json(const Tally& tally, Context& context) {
+  json::Writer out;
+  out.begin_object().key("done").number(tally.done).key("left").number(tally.left);
+  out.key("complete").boolean(!tally.interrupted && !tally.stopped_by).end_object();
+  context.out.line(std::move(out).take());
+}
+
+int report(const DlqVerdictOptions& options, const Tally& tally, Context& context) {
+  const VerdictWords words = words_of(options.what);
+  if (options.format == Format::kJson) print_json(tally, context);
+  context.say(fmt::format("{} {}", words.did, tasks(tally.done)));
+  if (tally.first_left) {
+    context.say(fmt::format("{} left as they were; the first one: {}", tasks(tally.left), tally.first_left->message));
+  }
+  if (tally.stopped_by) {
+    const int exit_code = context.fail(*tally.stopped_by);
+    context.say("say the same again to go on");
+    return exit_code;
+  }
+  if (tally.interrupted) {
+    context.say("interrupted: say the same again to go on");
+    return kExitInterrupted;
+  }
+  // By filter, what moved on meanwhile is nobody's mistake.
+  const bool is_mistake = tally.first_left && (!options.ids.empty() || !has_moved(*tally.first_left));
+  return is_mistake ? error_info(tally.first_left->code).exit_code : kExitOk;
+}
+
+TaskFilter filter_of(const DlqVerdictOptions& options) {
+  TaskFilter filter = options.filter;
+  filter.states = {TaskState::kFailed};
+  // An escalated one is done.
+  if (options.what == What::kEscalate && !filter.escalated) filter.escalated = false;
+  return filter;
+}
+
+Result<std::int64_t> count_matches(TaskQueue& queue, const TaskFilter& filter) {
+  const auto groups = queue.error_groups(filter);
+  if (!groups) return std::unexpected(groups.error());
+  return std::accumulate(groups->begin(), groups->end(), std::int64_t{0},
+                         [](std::int64_t sum, const ErrorGroup& group) { return sum + group.count; });
+}
+
+int show_dry_run(TaskQueue& queue, const DlqVerdictOptions& options, std::int64_t count, Context& context) {
+  const auto page = queue.list(filter_of(options), kExamples, std::nullopt);
+  if (!page) return context.fail(page.error());
+  for (const Task& task : page->tasks) context.out.line(task.id.to_string());
+  context.say(fmt::format("would {} {}", words_of(options.what).will, tasks(count)));
+  return kExitOk;
+}
+
+// Whether the person says yes. Anything but y is no.
+bool confirms(const std::string& question, Context& context) {
+  context.err.write(question + " [y/N] ");
+  std::string answer;
+  for (char c = 0; ::read(STDIN_FILENO, &c, 1) == 1 && c != '\n';) answer += c;
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+int judge_matches(TaskQueue& queue, const DlqVerdictOptions& options, const Judge& judge, Context& context) {
+  const TaskFilter filter = filter_of(options);
+  const auto count = count_matches(queue, filter);
+  if (!count) return context.fail(count.error());
+  if (options.dry_run) return show_dry_run(queue, options, *count, context);
+  if (*count > 0 && !options.yes) {
+    const std::string what = fmt::format("{} {}", words_of(options.what).will, tasks(*count));
+    if (::isatty(STDIN_FILENO) == 0 || !context.err.look().terminal) {
+      context.say(fmt::format("this would {}: add --yes, or --dry-run to see some of them", what));
+      return kExitUsage;
+    }
+    if (!confirms(what + "?", context)) {
+      context.say("nothing was changed");
+      return kExitOk;
+    }
+  }
+  const Interrupts interrupts;
+  Judgement judgement(options, judge, *count, context);
+  judgement.pass_all(queue, filter);
+  return report(options, judgement.take(), context);
+}
+
+int judge_each(const DlqVerdictOptions& options, const Judge& judge, Context& context) {
+  if (options.dry_run) {
+    for (const TaskId& id : options.ids) context.out.line(id.to_string());
+    context.say(fmt::format("would {} {}", words_of(options.what).will, tasks(std::ssize(options.ids))));
+    return kExitOk;
+  }
+  const Interrupts interrupts;
+  Judgement judgement(options, judge, std::ssize(options.ids), context);
+  for (const TaskId& id : options.ids) {
+    if (judgement.pass(id) == Go::kStop) break;
+  }
+  return report(options, judgement.take(), context);
+}
+
+}  // namespace
+
+int run(const DlqVerdictOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  TaskQueue& queue = (*opened)->queue();
+  const auto judge = judge_for(queue, options);
+  if (!judge) return context.fail(judge.error());
+  return options.ids.empty() ? judge_matches(queue, options, *judge, context) : judge_each(options, *judge, context);
+}
+
+}  // namespace drover::cli
