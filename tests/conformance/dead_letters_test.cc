@@ -129,6 +129,16 @@ TEST_P(DeadLetters, ABadPayloadIsRefusedAndNothingChanges) {
   EXPECT_EQ(world(), before);
 }
 
+TEST_P(DeadLetters, AnEditedPayloadMeetsTheContractOfItsType) {
+  apply_config(R"({"types":{"work":{"payload_defaults":{"b":2},)"
+               R"("payload_schema":{"type":"object","required":["a"]}}}})");
+  const Lease lease = start_new({.type = "work", .payload = R"({"a":1})"});
+  fail(lease, ErrorClass::kInvalid);
+  EXPECT_EQ(code_of(queue().retry(lease.task, {.payload = "{}"})), ErrorCode::kInvalidPayload);
+  EXPECT_EQ(code_of(queue().retry(lease.task, {.patch = R"({"a":null})"})), ErrorCode::kInvalidPayload);
+  EXPECT_EQ(must(queue().retry(lease.task, {.payload = R"({"a":3})"})).payload, R"({"a":3,"b":2})");
+}
+
 TEST_P(DeadLetters, ARetryWaitsForItsTime) {
   const Lease lease = start_work();
   fail(lease, ErrorClass::kInvalid);

@@ -23,7 +23,7 @@ constexpr std::string_view kWords[kKinds] = {"alpha", "bravo", "carol", "delta",
 
 // The first kind has more than the others.
 int kind_of(int number) {
-  return number % 4 == 0 ? 0 : number % kKinds;
+  return number % 5 == 0 ? 0 : number % kKinds;
 }
 
 class DeadLettersTest : public E2eTest {
