@@ -56,6 +56,11 @@ void write(Writer& out, LogStream stream) {
 void write(Writer& out, const TaskError& error) {
   out.begin_array().string(name_of(error.error_class)).string(error.message).end_array();
 }
+void write(Writer& out, const Escalation& escalation) {
+  out.begin_array().string(escalation.to).string(escalation.by).string(escalation.why);
+  write(out, escalation.at);
+  out.end_array();
+}
 void write(Writer& out, const Progress& progress) {
   out.begin_array().number(progress.percent).string(progress.message).end_array();
 }
@@ -132,6 +137,11 @@ bool read(const Value& value, TaskError& error) {
   const Value::Array* items = pair_of(value);
   return items != nullptr && read_by((*items)[0], error.error_class, parse_error_class) &&
          read((*items)[1], error.message);
+}
+bool read(const Value& value, Escalation& escalation) {
+  const Value::Array* items = value.as_array();
+  return items != nullptr && items->size() == 4 && read((*items)[0], escalation.to) &&
+         read((*items)[1], escalation.by) && read((*items)[2], escalation.why) && read((*items)[3], escalation.at);
 }
 bool read(const Value& value, Progress& progress) {
   const Value::Array* items = pair_of(value);
@@ -276,6 +286,7 @@ void visit_moving(Archive& archive, Record& record) {
   archive("fallback", task.fallback);
   archive("error", task.error);
   archive("exit_code", task.exit_code);
+  archive("escalation", task.escalation);
   archive("unmet_parents", record.unmet_parents);
   archive("dependents", record.dependents);
   archive("children", record.children);

@@ -91,7 +91,7 @@ class DumpExport {
     std::vector<TaskId> ids;
     std::optional<std::string> cursor;
     do {
-      auto page = store_.list({}, kPage, cursor);
+      auto page = store_.list({}, kPage, cursor, Parts::kHead);
       if (!page) return std::unexpected(page.error());
       for (const TaskRecord& record : page->records) ids.push_back(record.task.id);
       cursor = std::move(page->cursor);
@@ -196,7 +196,7 @@ Status DumpImport::begin() {
   if (!config) return std::unexpected(config.error());
   const auto last_event = store_.last_event_seq();
   if (!last_event) return std::unexpected(last_event.error());
-  const auto tasks = store_.list({}, 1, std::nullopt);
+  const auto tasks = store_.list({}, 1, std::nullopt, Parts::kHead);
   if (!tasks) return std::unexpected(tasks.error());
   if (!gates->empty() || config->version != 0 || *last_event != 0 || !tasks->records.empty()) return not_empty(*gates);
   const auto now = store_.now();

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "differential/stores.h"
 #include "engine/sweepers.h"
 #include "support/locked_rng.h"
@@ -109,7 +111,10 @@ class TransferTest : public testing::Test {
       must(engine.enqueue_one({.type = "work", .owner = i % 3 == 0 ? "ann" : "bob", .priority = i % 2}));
     must(engine.cancel(must(engine.enqueue_one({.type = "work"})).id, "no \"need\""));
     for (const ClaimedTask& task : claim(side, 1)) must(engine.release(task.lease));
-    for (const ClaimedTask& task : claim(side, 2)) must(engine.fail(task.lease, {.error_class = ErrorClass::kInvalid}));
+    for (const ClaimedTask& task : claim(side, 2)) {
+      must(engine.fail(task.lease, {.error_class = ErrorClass::kInvalid}));
+      must(engine.escalate(task.lease.task, {.to = "ada", .verdict = {.by = "bob", .why = "look"}}));
+    }
   }
 
   // What would be claimed, in order.
@@ -128,6 +133,10 @@ TEST_F(TransferTest, GoesThroughBothStoresUnchanged) {
   fill(*embedded);
   const Lines first = dump_of(*embedded->store);
   ASSERT_GT(first.size(), 60u);
+  const auto is_escalated = [](const std::string& line) {
+    return line.find(R"("escalation":["ada","bob","look",)") != std::string::npos;
+  };
+  ASSERT_TRUE(std::ranges::any_of(first, is_escalated));
 
   const auto redis = on_redis();
   must(import_into(*redis, first));

@@ -65,6 +65,7 @@ DumpedTask odd_task() {
   task.fallback = true;
   task.error = TaskError{ErrorClass::kLost, "gone"};
   task.exit_code = 3;
+  task.escalation = Escalation{.to = "ada", .by = "bob", .why = "look", .at = Time(Millis(7))};
   record.place = 19;
   record.unmet_parents = 1;
   record.dependents = 2;
