@@ -48,8 +48,7 @@ std::string worker_id(Sandbox& sandbox) {
 TEST_F(DrainTest, AnOrderSendsAWorkerHomeWhenItsTaskIsDone) {
   EventStream events = sandbox.events();
   const std::string running = sandbox.enqueue({"work", "--payload", R"({"sleep_ms":700})"});
-  const auto worker =
-      sandbox.start(work("work", agentsim({"pid_file=" + sandbox.file("pid")}), {"--heartbeat", "200ms"}));
+  const auto worker = sandbox.start(work("work", agentsim({"pid_file=" + sandbox.file("pid")})));
   ASSERT_TRUE(await_line(sandbox.file("pid")));
   const std::string id = worker_id(sandbox);
   const Outcome drained = sandbox.drover({"worker", "drain", id, "--reason", "upgrade", "--wait"});
@@ -67,14 +66,13 @@ TEST_F(DrainTest, AnOrderSendsAWorkerHomeWhenItsTaskIsDone) {
 TEST_F(DrainTest, AllWorkersAtOnceAndNobody) {
   const Outcome nobody = sandbox.drover({"worker", "drain", "--all", "--wait"});
   EXPECT_EQ(nobody.exit_code, 0);
-  EXPECT_EQ(sandbox.drover({"worker", "drain", "host:1:nobody"}).exit_code, 1);
+  EXPECT_EQ(sandbox.drover({"worker", "drain", "host:1:nobody"}).exit_code, 5);
   EXPECT_EQ(sandbox.drover({"worker", "drain"}).exit_code, 2);
   EXPECT_EQ(sandbox.drover({"worker", "drain", "host:1:nobody", "--all"}).exit_code, 2);
   const std::string slow = R"({"sleep_ms":1500})";
   const auto start_one = [&](const std::string& pid_file) {
     static_cast<void>(sandbox.enqueue({"work", "--payload", slow}));
-    auto worker =
-        sandbox.start(work("work", agentsim({"pid_file=" + sandbox.file(pid_file)}), {"--heartbeat", "200ms"}));
+    auto worker = sandbox.start(work("work", agentsim({"pid_file=" + sandbox.file(pid_file)})));
     EXPECT_TRUE(await_line(sandbox.file(pid_file)));
     return worker;
   };
