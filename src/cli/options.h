@@ -330,12 +330,13 @@ struct VersionOptions {
   bool operator==(const VersionOptions&) const = default;
 };
 
-using Command = std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions,
-                             CancelOptions, RetryOptions, DlqListOptions, DlqShowOptions, DlqVerdictOptions, EventsOptions, WorkOptions, UpOptions, ProgressOptions,
-                             FsckOptions, ExportOptions, ImportOptions, StoreOptions, ConfigApplyOptions,
-                             ConfigShowOptions, TrustOptions, WorkerListOptions, WorkerDrainOptions, StatsOptions,
-                             AlertsOptions, DoctorOptions, TopOptions, ExplainOptions, GateListOptions, GateSetOptions,
-                             QueueListOptions, CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
+using Command =
+    std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
+                 RetryOptions, DlqListOptions, DlqShowOptions, DlqVerdictOptions, EventsOptions, WorkOptions, UpOptions,
+                 ProgressOptions, FsckOptions, ExportOptions, ImportOptions, StoreOptions, ConfigApplyOptions,
+                 ConfigShowOptions, TrustOptions, WorkerListOptions, WorkerDrainOptions, StatsOptions, AlertsOptions,
+                 DoctorOptions, TopOptions, ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions,
+                 CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

@@ -152,6 +152,7 @@ TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
                                        "fallback",
                                        "error",
                                        "exit_code",
+                                       "escalation",
                                        "usage",
                                        "cancel_reason",
                                        "traceparent"};
@@ -288,13 +289,13 @@ TEST_F(CliTest, EventsTellWhatHappenedInOrder) {
     const std::size_t end = all.find('\n', at_line);
     const auto event = json::parse(std::string_view(all).substr(at_line, end - at_line));
     ASSERT_TRUE(event.has_value()) << all;
-    EXPECT_EQ(at(*event, "task_id"), id);
+    EXPECT_EQ(at(*event, "task_id"), at(*event, "name") == "worker.gone" ? "null" : id);
     EXPECT_GT(event->find("seq")->as_int(), last);
     last = *event->find("seq")->as_int();
     names.push_back(at(*event, "name"));
     at_line = end + 1;
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"task.enqueued", "task.claimed", "task.completed"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"task.enqueued", "task.claimed", "task.completed", "worker.gone"}));
   EXPECT_EQ(sandbox.must({"events", "--json", "--after", std::to_string(last)}), "");
   EXPECT_EQ(std::ranges::count(sandbox.must({"events", "--json", "--limit", "2"}), '\n'), 2);
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "sim/plan.h"
@@ -45,7 +46,8 @@ class Users {
   World& world_;
   SeededRng rng_;
   std::vector<std::unique_ptr<Request>> requests_;
-  std::map<int, TaskId> ids_;  // what they were told
+  std::map<int, TaskId> ids_;     // what they were told
+  std::set<int> chose_their_id_;  // numbers of tasks
   int waiting_ = 0;
 };
 

@@ -194,11 +194,14 @@ TEST(WorkerJson, Golden) {
                           .capacity = 4,
                           .registered_at = kCreated,
                           .last_beat_at = kCreated + Millis{1},
-                          .draining = true};
-  EXPECT_EQ(to_json(worker),
-            R"({"id":"h:1:u","version":"0.1.0","serves":[{"queue":"q","type":null},{"queue":"eng","type":"eng"}],)"
-            R"("capacity":4,"registered_at":"2027-01-15T08:00:00.000Z","last_beat_at":"2027-01-15T08:00:00.001Z",)"
-            R"("draining":true})");
+                          .draining = true,
+                          .drain_by = "ada@box",
+                          .drain_reason = "upgrade"};
+  EXPECT_EQ(
+      to_json(worker),
+      R"({"id":"h:1:u","version":"0.1.0","serves":[{"queue":"q","type":null},{"queue":"eng","type":"eng"}],)"
+      R"("capacity":4,"running":0,"registered_at":"2027-01-15T08:00:00.000Z",)"
+      R"("last_beat_at":"2027-01-15T08:00:00.001Z","draining":true,"drain_by":"ada@box","drain_reason":"upgrade"})");
 }
 
 TEST(LogJson, Golden) {
