@@ -315,6 +315,7 @@ class Storm {
     const history::LoggedEvent& one = event->front();
     last_event_ = one.seq;
     if (may_forget(plan_)) seen_events_[one.seq] = line;
+    if (!one.name.starts_with("task.")) return;  // of a worker, a gate or an alert
     const auto [known, is_new] = states_.try_emplace(one.task, one.state);
     unfinished_ += is_new ? 1 : 0;
     unfinished_ -= is_terminal(one.state) && (is_new || !is_terminal(known->second)) ? 1 : 0;
