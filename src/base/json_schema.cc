@@ -258,7 +258,7 @@ class Validator {
     for (const SchemaIndex index : node.all_of) {
       if (!check(index, value)) return false;
     }
-    if (node.not_ && matches(*node.not_, value)) return complain("matches a schema that it must not match");
+    if (node.negated && matches(*node.negated, value)) return complain("matches a schema that it must not match");
     if (!node.any_of.empty() && !check_any(node.any_of, value)) return false;
     return node.one_of.empty() || check_one(node.one_of, value);
   }

@@ -238,7 +238,7 @@ class Compiler {
     std::vector<SchemaIndex> all;
     for (const auto* list : {&node.all_of, &node.any_of, &node.one_of})
       all.insert(all.end(), list->begin(), list->end());
-    if (node.not_) all.push_back(*node.not_);
+    if (node.negated) all.push_back(*node.negated);
     if (node.ref) all.push_back(*node.ref);
     return all;
   }
@@ -310,7 +310,7 @@ const std::array<Compiler::Keyword, Compiler::kKeywordCount> Compiler::kKeywords
     {"anyOf", [](Compiler& c, Node& n, const Value& v) { n.any_of = c.schemas(v); }},
     {"oneOf", [](Compiler& c, Node& n, const Value& v) { n.one_of = c.schemas(v); }},
     {"allOf", [](Compiler& c, Node& n, const Value& v) { n.all_of = c.schemas(v); }},
-    {"not", [](Compiler& c, Node& n, const Value& v) { n.not_ = c.schema(v); }},
+    {"not", [](Compiler& c, Node& n, const Value& v) { n.negated = c.schema(v); }},
     {"$defs", [](Compiler& c, Node&, const Value& v) { c.definitions(v); }},
     {"$ref", [](Compiler& c, Node&, const Value& v) { c.reference(v); }},
     // These say nothing of whether a value is valid.

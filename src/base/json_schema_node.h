@@ -61,7 +61,7 @@ struct SchemaNode {
   std::vector<SchemaIndex> all_of;
   std::vector<SchemaIndex> any_of;
   std::vector<SchemaIndex> one_of;
-  std::optional<SchemaIndex> not_;
+  std::optional<SchemaIndex> negated;
 };
 
 struct Schema::Program {

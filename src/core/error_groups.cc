@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/fingerprint.h"
@@ -49,7 +50,9 @@ std::vector<ErrorGroup> ErrorGroups::take() && {
   std::vector<ErrorGroup> all;
   all.reserve(groups_.size() + 1);
   for (auto& [print, group] : groups_) all.push_back(std::move(group));
-  std::ranges::stable_sort(all, std::greater(), &ErrorGroup::count);
+  std::ranges::sort(all, [](const ErrorGroup& a, const ErrorGroup& b) {
+    return std::tie(b.count, a.fingerprint) < std::tie(a.count, b.fingerprint);
+  });
   if (rest_.count > 0) {
     rest_.pattern = fmt::format("(other: beyond the first {} kinds)", kErrorGroupsMax);
     all.push_back(std::move(rest_));

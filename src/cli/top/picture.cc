@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "cli/display_text.h"
 #include "cli/gate_view.h"
@@ -47,8 +48,18 @@ using Order = bool (*)(const T&, const T&);
 
 template <class T, std::size_t N>
 std::vector<T> sorted(std::vector<T> items, const std::array<Order<T>, N>& orders, int chosen) {
-  std::ranges::stable_sort(items, orders[static_cast<std::size_t>(chosen) % N]);
-  return items;
+  const Order<T> before = orders[static_cast<std::size_t>(chosen) % N];
+  std::vector<std::size_t> places(items.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  // Those that are equal stay in their order.
+  std::ranges::sort(places, [&](std::size_t a, std::size_t b) {
+    if (before(items[a], items[b])) return true;
+    return a < b && !before(items[b], items[a]);
+  });
+  std::vector<T> in_order;
+  in_order.reserve(items.size());
+  for (const std::size_t place : places) in_order.push_back(std::move(items[place]));
+  return in_order;
 }
 
 constexpr std::array<Order<QueueStats>, 3> kQueueOrders{
