@@ -55,7 +55,7 @@ Result<JsonText> Dedupe::merged(const TaskId& id, const JsonText& patch) {
 // The payload that the task gets instead of its own.
 Result<std::optional<JsonText>> Dedupe::new_payload(const TaskId& id, const Task& incoming, DedupeMode mode) {
   if (mode != DedupeMode::kMerge) return contract_payload(policy_, incoming.type, incoming.payload);
-  auto whole = merged(id, *incoming.payload);
+  auto whole = merged(id, incoming.payload.value_or("{}"));
   if (!whole) return std::unexpected(whole.error());
   auto payload = contract_payload(policy_, incoming.type, std::move(*whole));
   if (payload) return payload;

@@ -104,10 +104,10 @@ void find_queues_not_served(const HealthSnapshot& snapshot, Alerts& found) {
   }
 }
 
-Time first_since(const HealthSnapshot& snapshot, const QueueCounts& queue) {
-  const auto seen = snapshot.memory.first.find(queue.name);
-  const bool known = seen != snapshot.memory.first.end() && seen->second.task == queue.first->id;
-  return known ? std::max(seen->second.since, queue.first->since) : queue.first->since;
+Time first_since(const HealthSnapshot& snapshot, const std::string& queue, const FirstInLine& first) {
+  const auto seen = snapshot.memory.first.find(queue);
+  const bool known = seen != snapshot.memory.first.end() && seen->second.task == first.id;
+  return known ? std::max(seen->second.since, first.since) : first.since;
 }
 
 void find_idle_workers(const HealthSnapshot& snapshot, Alerts& found) {
@@ -115,7 +115,7 @@ void find_idle_workers(const HealthSnapshot& snapshot, Alerts& found) {
     if (waiting(queue) == 0 || !queue.first) continue;
     const auto reason = snapshot.first_in_line.find(queue.name);
     if (reason == snapshot.first_in_line.end() || reason->second != Explanation::Reason::kInLine) continue;
-    const Millis waits = snapshot.now - first_since(snapshot, queue);
+    const Millis waits = snapshot.now - first_since(snapshot, queue.name, *queue.first);
     const auto severity = severity_of(snapshot.policy->health.idle, waits);
     if (!severity) continue;
     const auto idle = std::ranges::count_if(snapshot.workers, [&](const WorkerInfo& worker) {

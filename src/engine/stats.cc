@@ -93,8 +93,9 @@ Result<std::vector<Sample>> samples_of(Store& store, const std::vector<Event>& e
   if (!records) return std::unexpected(records.error());
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < latest.size(); ++i) {
-    if (!(*records)[i]) continue;
-    if (const auto took = measure(*latest[i], (*records)[i]->task)) samples.push_back({latest[i]->queue, *took});
+    const std::optional<TaskRecord>& record = (*records)[i];
+    if (!record) continue;
+    if (const auto took = measure(*latest[i], record->task)) samples.push_back({latest[i]->queue, *took});
   }
   return samples;
 }
