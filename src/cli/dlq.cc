@@ -37,15 +37,16 @@ int list_groups(TaskQueue& queue, const DlqListOptions& options, Context& contex
 }
 
 int list_tasks(TaskQueue& queue, const DlqListOptions& options, Context& context) {
-  const auto page = list_up_to(queue, options.filter, options.limit, options.cursor);
-  if (!page) return context.fail(page.error());
-  print(Listing<Task>{.items = page->tasks,
+  const auto listed = list_up_to(queue, options.filter, options.limit, options.cursor);
+  if (!listed) return context.fail(listed.error());
+  const TaskPage& page = *listed;
+  print(Listing<Task>{.items = page.tasks,
                       .nothing = "no dead letters",
                       .name = [](const Task& task) { return task.id.to_string(); },
-                      .table = [&] { return dead_letter_table(page->tasks, system_clock().wall()); }},
+                      .table = [&] { return dead_letter_table(page.tasks, system_clock().wall()); }},
         options.format, context);
-  if (page->cursor) {
-    context.say(fmt::format("there are more: --cursor {} goes on, --limit N shows more", *page->cursor));
+  if (page.cursor) {
+    context.say(fmt::format("there are more: --cursor {} goes on, --limit N shows more", *page.cursor));
   }
   return kExitOk;
 }

@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "cli/read_value.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): as the library calls it
 class App;
 class Option;
 }  // namespace CLI

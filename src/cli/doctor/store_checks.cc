@@ -46,12 +46,12 @@ void add_clock(Store& store, DoctorLines& lines) {
 void add_losses(Store& store, DoctorLines& lines) {
   const auto state = store.state();
   if (!state) return lines.push_back(failed("losses", state.error()));
-  if (!state->loss) return lines.push_back({.check = "losses", .detail = "nothing is known to be lost"});
-  lines.push_back(
-      {.level = DoctorLevel::kFail,
-       .check = "losses",
-       .detail = fmt::format("the store went backwards, gone: {}; nothing is claimed", to_string(*state->loss)),
-       .fix = "restore what is gone, or go on without it: drover store accept-regression"});
+  const std::optional<Loss>& loss = state->loss;
+  if (!loss) return lines.push_back({.check = "losses", .detail = "nothing is known to be lost"});
+  lines.push_back({.level = DoctorLevel::kFail,
+                   .check = "losses",
+                   .detail = fmt::format("the store went backwards, gone: {}; nothing is claimed", to_string(*loss)),
+                   .fix = "restore what is gone, or go on without it: drover store accept-regression"});
 }
 
 }  // namespace

@@ -43,6 +43,10 @@ std::int64_t running_in(const QueueStats& queue) {
   return queue.tasks[static_cast<std::size_t>(TaskState::kRunning)];
 }
 
+int percent_of(const Task& task) {
+  return task.progress ? task.progress->percent : -1;
+}
+
 template <class T>
 using Order = bool (*)(const T&, const T&);
 
@@ -70,9 +74,7 @@ constexpr std::array<Order<QueueStats>, 3> kQueueOrders{
 constexpr std::array<Order<Task>, 3> kTaskOrders{
     [](const Task& a, const Task& b) { return a.started_at < b.started_at; },
     [](const Task& a, const Task& b) { return a.type < b.type; },
-    [](const Task& a, const Task& b) {
-      return (a.progress ? a.progress->percent : -1) > (b.progress ? b.progress->percent : -1);
-    },
+    [](const Task& a, const Task& b) { return percent_of(a) > percent_of(b); },
 };
 constexpr std::array<Order<WorkerInfo>, 2> kWorkerOrders{
     [](const WorkerInfo& a, const WorkerInfo& b) { return a.id < b.id; },
@@ -235,7 +237,7 @@ std::vector<std::string> header_lines(const TopData& data, const Look& look) {
 }
 
 const std::vector<std::string>& help_lines() {
-  static const std::vector<std::string> kLines{
+  static const std::vector<std::string> lines{
       "tab, shift-tab   next panel, panel before",
       "arrows, j k      line down, line up",
       "s                sort the panel by its next column",
@@ -246,7 +248,7 @@ const std::vector<std::string>& help_lines() {
       "r                retry the dead letter; asks first",
       "q                quit",
   };
-  return kLines;
+  return lines;
 }
 
 std::string title_line(const TopPanel& panel, const TopView& view, bool chosen, const Look& look) {

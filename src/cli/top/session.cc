@@ -144,6 +144,7 @@ void TopSession::press_in_filter(const Key& key) {
 }
 
 void TopSession::press_in_question(const Key& key) {
+  if (!question_) return;
   const Question question = *std::move(question_);
   question_.reset();
   if (key.kind == KeyKind::kText && key.text == "y") {
@@ -234,18 +235,20 @@ void TopSession::open_log(const Look& look) {
 }
 
 void TopSession::read_log() {
+  if (!log_) return;
+  LogView& log = *log_;
   for (std::size_t read = kLogPage; read == kLogPage;) {
-    const auto page = queue_.log(log_->task, log_->after, kLogPage);
+    const auto page = queue_.log(log.task, log.after, kLogPage);
     if (!page) return say(std::unexpected(page.error()), "");
     for (const LogRecord& record : page->records) {
-      log_->after = record.seq;
-      log_->rest += record.text;
+      log.after = record.seq;
+      log.rest += record.text;
     }
     read = page->records.size();
-    for (std::size_t end = log_->rest.find('\n'); end != std::string::npos; end = log_->rest.find('\n')) {
-      log_->lines.push_back(one_line(log_->rest.substr(0, end)));
-      log_->rest.erase(0, end + 1);
-      if (log_->lines.size() > kLogLinesKept) log_->lines.pop_front();
+    for (std::size_t end = log.rest.find('\n'); end != std::string::npos; end = log.rest.find('\n')) {
+      log.lines.push_back(one_line(log.rest.substr(0, end)));
+      log.rest.erase(0, end + 1);
+      if (log.lines.size() > kLogLinesKept) log.lines.pop_front();
     }
   }
 }

@@ -53,7 +53,8 @@ int run(const TopOptions& options, Context& context) {
   TopSession session((*opened)->queue(), name_of_store(*url), who());
   if (options.once) {
     session.look();
-    if (session.data().failure) return context.fail({ErrorCode::kStoreUnavailable, *session.data().failure, "top"});
+    const std::optional<std::string>& failure = session.data().failure;
+    if (failure) return context.fail({ErrorCode::kStoreUnavailable, *failure, "top"});
     Look look = context.out.look();
     look.terminal = true;  // a picture, whoever reads it
     context.out.write(draw_once(session.data(), look));
