@@ -27,6 +27,7 @@ constexpr PatternCase kPatterns[] = {
     {"HTTP 429: slow down", "HTTP <n>: slow down"},
     {"task 018f3c2a-77aa-7c01-9f00-0123456789ab is gone", "task <id> is gone"},
     {"task-018F3C2A-77AA-7C01-9F00-0123456789AB.", "task-<id>."},
+    {"dead-letter-queue-of-the-engine-is-no-uuid", "dead-letter-queue-of-the-engine-is-no-uuid"},
     {"commit 3f9c2ab at 0x7ffd12a0", "commit <id> at <id>"},
     {"request req_011CSHoEeqs5C35K failed", "request req_<id> failed"},
     {"cannot open /var/lib/x.db: no such file", "cannot open <path>: no such file"},
@@ -37,6 +38,7 @@ constexpr PatternCase kPatterns[] = {
     {"12/15 done, read/write, 5/s", "<n>/<n> done, read/write, <n>/s"},
     {"GET https://api.example.com/v1/x?id=3;y failed", "GET <url> failed"},
     {"see (http://localhost:80).", "see (<url>)."},
+    {"cannot reach http://localhost:80/x?!", "cannot reach <url>?!"},
     {"at 2026-11-16T05:19:37.123Z", "at <time>"},
     {"at 2026-11-16 05:19:37,5", "at <time> <time>"},
     {"field \"name\" and `x` and 'y z'.", "field <quoted> and <quoted> and <quoted>."},
@@ -45,6 +47,7 @@ constexpr PatternCase kPatterns[] = {
     {"an open \"quote 5", "an open \"quote <n>"},
     {"\"\"", "<quoted>"},
     {"\x1b[31mred", "[<n>mred"},
+    {"two\x7fwords", "two words"},
     {"größe 5 übertrifft", "größe <n> übertrifft"},
     {"bad \xff byte", "bad \xEF\xBF\xBD byte"},
     {"/", "/"},
@@ -70,7 +73,10 @@ TEST(Fingerprint, FirstWordIsCutInside) {
   for (int i = 0; i < 200; ++i) japanese += "失";
   EXPECT_TRUE(is_utf8(pattern_of(japanese)));
   EXPECT_EQ(pattern_of(japanese).size(), kPatternBytesMax / 3 * 3);
+  EXPECT_EQ(pattern_of("x" + japanese), "x" + japanese.substr(0, (kPatternBytesMax - 1) / 3 * 3));
   EXPECT_EQ(pattern_of(std::string(kPatternBytesMax - 1, 'x') + "(y"), std::string(kPatternBytesMax - 1, 'x'));
+  EXPECT_EQ(pattern_of(std::string(kPatternBytesMax - 3, 'x') + "5_y"), std::string(kPatternBytesMax - 3, 'x') + "<n>");
+  EXPECT_EQ(pattern_of(std::string(1'000, '(')), "");
 }
 
 TEST(Fingerprint, LongPartsCountAsOne) {
@@ -121,6 +127,7 @@ TEST(Fingerprint, IsTwelveHexDigits) {
   EXPECT_TRUE(is_fingerprint("0123456789ab"));
   EXPECT_FALSE(is_fingerprint("0123456789a"));
   EXPECT_FALSE(is_fingerprint("0123456789AB"));
+  EXPECT_FALSE(is_fingerprint("0123456789ag"));
   EXPECT_FALSE(is_fingerprint("0123456789abc"));
 }
 
