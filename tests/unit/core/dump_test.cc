@@ -1,7 +1,10 @@
 // What a dump says of a task is all there is to it.
 #include "core/dump.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <functional>
 
 namespace drover {
 namespace {
@@ -89,6 +92,18 @@ DumpedTask odd_task() {
   return dumped;
 }
 
+// Nothing but what every task has.
+DumpedTask dump_bare_task() {
+  DumpedTask dumped;
+  Task& task = dumped.record.task;
+  task.id = id_of('1');
+  task.type = "t";
+  task.queue = "q";
+  task.owner = "o";
+  task.state = TaskState::kPending;
+  return dumped;
+}
+
 std::string refusal(JsonText text, std::string_view part, std::string_view other) {
   const std::size_t at = text.find(part);
   EXPECT_NE(at, std::string::npos) << part;
@@ -124,21 +139,186 @@ TEST(DumpTest, WhatIsWrongIsRefused) {
   EXPECT_EQ(refusal(good, R"("outcome":"failed",)", ""), "runs: outcome is missing");
 }
 
+TEST(DumpTest, ABareTaskComesBackWhole) {
+  const DumpedTask task = dump_bare_task();
+  const auto read = task_from_dump(to_dump(task));
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->record, task.record);
+  EXPECT_TRUE(read->runs.empty());
+  EXPECT_TRUE(read->log.empty());
+  EXPECT_TRUE(read->left_out.empty());
+}
+
+// A replacement that one member cannot stand, for each way of reading a value.
+TEST(DumpTest, AValueOfTheWrongKindOrRangeIsRefused) {
+  struct Case {
+    std::string_view member;
+    std::string_view good;
+    std::vector<std::string_view> bad;
+  };
+  const std::vector<Case> cases{
+      {"place", "19", {R"("19")", "1.5"}},
+      {"cost", "7", {R"("7")"}},
+      {"attempts", "2", {R"("2")", "-1", "2147483648"}},
+      {"at_most_once", "true", {"1"}},
+      {"created_at", "12", {R"("12")"}},
+      {"idle_timeout_ms", "17", {R"("17")", "-1"}},
+      {"state", R"("failed")", {"3", R"("broken")"}},
+      {"dedupe", R"("merge")", {"3", R"("mix")"}},
+      {"on_parent_failure", R"("run")", {"3", R"("walk")"}},
+      {"parent_id", R"("0193300d-2b6b-7c4f-8a1e-00ff10ab5c93")", {"3", R"("0193300d")"}},
+      {"tags", R"(["x","y"])", {R"(["x",1])"}},
+      {"error", R"(["lost","gone"])", {R"("gone")", R"(["lost"])", R"(["found","gone"])", R"(["lost",1])"}},
+      {"progress", R"([40,"so far"])", {"40", R"(["40","so far"])", "[40,1]"}},
+      {"escalation",
+       R"(["ada","bob","look",7])",
+       {R"("ada")", R"(["ada","bob","look"])", R"([1,"bob","look",7])", R"(["ada",1,"look",7])", R"(["ada","bob",1,7])",
+        R"(["ada","bob","look","7"])"}},
+  };
+  const JsonText good = to_dump(odd_task());
+  for (const auto& [member, value, bad] : cases) {
+    const auto said = [&member](std::string_view text) { return fmt::format(R"("{}":{})", member, text); };
+    for (const std::string_view other : bad) {
+      EXPECT_EQ(refusal(good, said(value), said(other)), fmt::format("{} is not what it should be", member)) << other;
+    }
+  }
+}
+
+TEST(DumpTest, ThePastOfATaskIsReadAsStrictly) {
+  const JsonText good = to_dump(odd_task());
+  for (const std::string_view stream : {"-1", "3", R"("err")"}) {
+    EXPECT_EQ(refusal(good, R"("stream":1)", fmt::format(R"("stream":{})", stream)),
+              "log: stream is not what it should be");
+  }
+  for (const std::string_view entry : {"3", "[3]", R"(["3",1000])", R"([3,"1000"])"}) {
+    EXPECT_EQ(refusal(good, "[[3,1000]]", fmt::format("[{}]", entry)), "left_out is not what it should be") << entry;
+  }
+  EXPECT_EQ(refusal(good, R"("left_out":[[3,1000]])", R"("left_out":3)"), "left_out is no list");
+  EXPECT_EQ(refusal(good, R"(,"left_out":[[3,1000]])", ""), "left_out is no list");
+
+  const JsonText bare = to_dump(dump_bare_task());
+  EXPECT_EQ(refusal(bare, R"("runs":[])", R"("runs":{})"), "runs is no list");
+  EXPECT_EQ(refusal(bare, R"("runs":[],)", ""), "runs is no list");
+  EXPECT_EQ(refusal(bare, R"("runs":[])", R"("runs":[1])"), "runs: expected an object");
+  EXPECT_EQ(refusal(bare, R"("log":[])", R"("log":null)"), "log is no list");
+}
+
+TEST(DumpTest, OnlyTheFirstProblemIsTold) {
+  const JsonText good = to_dump(odd_task());
+  EXPECT_EQ(refusal(good, R"("type":"t","queue":"q",)", ""), "type is missing");
+  EXPECT_EQ(refusal(good, R"("tags":["x","y"])", R"("tags":"x")"), "tags is no list");
+}
+
+template <class T>
+std::string dump_error(const Result<T>& read) {
+  return read ? "taken" : to_string(read.error());
+}
+
+TEST(DumpTest, ALineOfAnotherFormIsRefused) {
+  EXPECT_TRUE(dump_error(task_from_dump("{")).starts_with("invalid_json: "));
+  EXPECT_EQ(dump_error(task_from_dump("{}")), "invalid_argument: record is missing");
+  EXPECT_EQ(dump_error(task_from_dump("[]")), "invalid_argument: record is missing");
+  EXPECT_EQ(dump_error(task_from_dump(R"({"record":[]})")), "invalid_argument: expected an object");
+
+  EXPECT_TRUE(dump_error(event_from_dump("{")).starts_with("invalid_json: "));
+  EXPECT_EQ(dump_error(event_from_dump("{}")), "invalid_argument: seq is missing");
+  EXPECT_EQ(dump_error(event_from_dump("[]")), "invalid_argument: expected an object");
+}
+
+// Whatever a store takes for granted of the tasks that it holds.
+TEST(DumpTest, ATaskThatNoStoreCouldHoldIsRefused) {
+  constexpr std::string_view kNoName = "expected 1 to 128 letters";
+  constexpr std::string_view kRunning = "a running task has a worker and a time of its start";
+  struct Case {
+    std::string_view what;
+    std::function<void(Task&)> change;
+    std::string_view refusal;  // how it begins
+  };
+  const std::vector<Case> cases{
+      {"tag", [](Task& task) { task.tags = {"a b"}; }, kNoName},
+      {"request_id", [](Task& task) { task.request_id = "a b"; }, kNoName},
+      {"dedupe_key", [](Task& task) { task.dedupe_key = "a b"; }, kNoName},
+      {"gate", [](Task& task) { task.gates = {"a b"}; }, R"("a b" is no gate)"},
+      {"cost", [](Task& task) { task.cost = 0; }, "cost: "},
+      {"worker_id", [](Task& task) { task.worker_id = "a b"; }, "worker_id is no name"},
+      {"scheduled", [](Task& task) { task.state = TaskState::kScheduled; }, "a scheduled task has run_at"},
+      {"running, unstarted",
+       [](Task& task) {
+         task.state = TaskState::kRunning;
+         task.worker_id = "w";
+       },
+       kRunning},
+      {"running, by nobody",
+       [](Task& task) {
+         task.state = TaskState::kRunning;
+         task.started_at = Time(Millis{1});
+       },
+       kRunning},
+  };
+  for (const Case& wrong : cases) {
+    DumpedTask task = dump_bare_task();
+    wrong.change(task.record.task);
+    const std::string error = dump_error(task_from_dump(to_dump(task)));
+    EXPECT_TRUE(error.starts_with(fmt::format("invalid_argument: {}", wrong.refusal))) << wrong.what << ": " << error;
+  }
+}
+
+TEST(DumpTest, TasksThatRunOrWaitForTheirTimeComeBack) {
+  DumpedTask running = dump_bare_task();
+  running.record.task.state = TaskState::kRunning;
+  running.record.task.worker_id = "w";
+  running.record.task.started_at = Time(Millis{1});
+  DumpedTask scheduled = dump_bare_task();
+  scheduled.record.task.state = TaskState::kScheduled;
+  scheduled.record.task.run_at = Time(Millis{2});
+  for (const DumpedTask& task : {running, scheduled}) {
+    const auto read = task_from_dump(to_dump(task));
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(read->record, task.record);
+  }
+}
+
+Event dump_event_of_task() {
+  return {.seq = 3,
+          .at = Time(Millis{4}),
+          .name = "task.failed",
+          .task = id_of('1'),
+          .type = "t",
+          .queue = "q",
+          .owner = "o",
+          .state = TaskState::kFailed,
+          .run = 2,
+          .generation = 1,
+          .data = R"({"a":"|\n"})"};
+}
+
 TEST(DumpTest, EventsComeBack) {
-  const Event of_task{.seq = 3,
-                      .at = Time(Millis{4}),
-                      .name = "task.failed",
-                      .task = id_of('1'),
-                      .type = "t",
-                      .queue = "q",
-                      .owner = "o",
-                      .state = TaskState::kFailed,
-                      .run = 2,
-                      .generation = 1,
-                      .data = R"({"a":"|\n"})"};
+  const Event of_task = dump_event_of_task();
   EXPECT_EQ(event_from_dump(to_dump(of_task)), of_task);
   const Event of_gate{.seq = 4, .at = Time(Millis{5}), .name = "gate.closed", .data = "{}"};
   EXPECT_EQ(event_from_dump(to_dump(of_gate)), of_gate);
+}
+
+TEST(DumpTest, AWrongEventIsRefused) {
+  constexpr std::string_view kNoName = "an event's name, type, queue or owner is no name";
+  struct Case {
+    std::function<void(Event&)> change;
+    std::string_view refusal;
+  };
+  const std::vector<Case> cases{
+      {[](Event& event) { event.data = "{"; }, "data is no compact JSON"},
+      {[](Event& event) { event.name = ""; }, kNoName},
+      {[](Event& event) { event.name = "a b"; }, kNoName},
+      {[](Event& event) { event.type = "a b"; }, kNoName},
+      {[](Event& event) { event.queue = "a b"; }, kNoName},
+      {[](Event& event) { event.owner = "a b"; }, kNoName},
+  };
+  for (const auto& [change, refusal] : cases) {
+    Event event = dump_event_of_task();
+    change(event);
+    const JsonText line = to_dump(event);
+    EXPECT_EQ(dump_error(event_from_dump(line)), fmt::format("invalid_argument: {}", refusal)) << line;
+  }
 }
 
 }  // namespace
