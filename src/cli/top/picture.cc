@@ -87,7 +87,9 @@ constexpr std::array<Order<GateStatus>, 2> kGateOrders{
 
 std::string state_of_queue(const TopData& data, const std::string& name) {
   const auto queue = std::ranges::find(data.queues, name, &QueueStatus::name);
-  return queue != data.queues.end() && queue->gate && queue->gate->closed_until ? "paused" : "open";
+  if (queue == data.queues.end()) return "open";
+  const std::optional<GateStatus>& gate = queue->gate;
+  return gate && gate->closed_until ? "paused" : "open";
 }
 
 std::string age(const std::optional<Time>& since, Time now) {
