@@ -26,7 +26,7 @@ struct DumpedTask {
 [[nodiscard]] JsonText to_dump(const DumpedTask& task);
 [[nodiscard]] JsonText to_dump(const Event& event);
 
-// kInvalidArgument: a member is missing, unknown or not what it should be.
+// kInvalidArgument: a member is missing, unknown or not what it should be. kInvalidJson: the line is no JSON.
 [[nodiscard]] Result<DumpedTask> task_from_dump(const JsonText& dumped);
 [[nodiscard]] Result<Event> event_from_dump(const JsonText& dumped);
 

@@ -71,11 +71,12 @@ void find_dead_letters(const HealthSnapshot& snapshot, Alerts& found) {
   for (const QueueCounts& queue : snapshot.queues) {
     const std::int64_t failed = count(queue, TaskState::kFailed);
     if (failed == 0) continue;
-    found.push_back({.kind = AlertKind::kDeadLetter,
-                     .severity = Severity::kWarning,
-                     .subject = "queue:" + queue.name,
-                     .detail = fmt::format("{} dead letter{}", failed, failed == 1 ? "" : "s"),
-                     .fix = fmt::format("drover list --queue {} --state failed; then: drover retry ID", queue.name)});
+    found.push_back(
+        {.kind = AlertKind::kDeadLetter,
+         .severity = Severity::kWarning,
+         .subject = "queue:" + queue.name,
+         .detail = fmt::format("{} dead letter{}", failed, failed == 1 ? "" : "s"),
+         .fix = fmt::format("drover dlq list --queue {}; then: drover dlq retry --queue {}", queue.name, queue.name)});
   }
 }
 

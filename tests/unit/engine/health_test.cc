@@ -51,6 +51,18 @@ TEST(HealthTest, AStuckBreaker) {
   EXPECT_EQ(find_alerts(snapshot, AlertKind::kBreakerStuck).size(), 1U);
 }
 
+TEST(HealthTest, DeadLettersLeadToTheirReview) {
+  HealthSnapshot snapshot = quiet();
+  QueueCounts queue{.name = "eng"};
+  queue.tasks[static_cast<std::size_t>(TaskState::kFailed)] = 2;
+  snapshot.queues = {queue};
+  const std::vector<Alert> found = find_alerts(snapshot, AlertKind::kDeadLetter);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].subject, "queue:eng");
+  EXPECT_EQ(found[0].detail, "2 dead letters");
+  EXPECT_EQ(found[0].fix, "drover dlq list --queue eng; then: drover dlq retry --queue eng");
+}
+
 TEST(HealthTest, AWorkerThatRunsVeryMany) {
   HealthSnapshot snapshot = quiet();
   snapshot.workers = {{.id = "w", .last_beat_at = kNow, .running = 49}};
