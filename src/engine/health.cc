@@ -36,6 +36,11 @@ std::optional<Severity> severity_of(const Threshold<T>& threshold, N value) {
   return std::nullopt;
 }
 
+// To the second: nobody reads on.
+std::string about(Millis duration) {
+  return format_duration(std::chrono::floor<std::chrono::seconds>(duration));
+}
+
 // ---- one check each
 
 void find_open_breakers(const HealthSnapshot& snapshot, Alerts& found) {
@@ -62,7 +67,7 @@ void find_stuck_breakers(const HealthSnapshot& snapshot, Alerts& found) {
                      .detail = too_long ? fmt::format("closed until {}, far longer than its policy says ({})",
                                                       format_time(*hold->closed_until), format_duration(open))
                                         : fmt::format("no probe has decided for {}; its policy waits {}",
-                                                      format_duration(undecided), format_duration(open)),
+                                                      about(undecided), format_duration(open)),
                      .fix = fmt::format("start a worker that serves it, or: drover gate open {}", gate.record.name)});
   }
 }
@@ -105,10 +110,15 @@ void find_queues_not_served(const HealthSnapshot& snapshot, Alerts& found) {
   }
 }
 
+// Null unless that task was the first of the queue at the look before, too.
+const SeenFirst* find_seen(const HealthMemory& memory, const std::string& queue, const TaskId& first) {
+  const auto seen = memory.first.find(queue);
+  return seen != memory.first.end() && seen->second.task == first ? &seen->second : nullptr;
+}
+
 Time first_since(const HealthSnapshot& snapshot, const std::string& queue, const FirstInLine& first) {
-  const auto seen = snapshot.memory.first.find(queue);
-  const bool known = seen != snapshot.memory.first.end() && seen->second.task == first.id;
-  return known ? std::max(seen->second.since, first.since) : first.since;
+  const SeenFirst* seen = find_seen(snapshot.memory, queue, first.id);
+  return seen != nullptr ? std::max(seen->since, first.since) : first.since;
 }
 
 void find_idle_workers(const HealthSnapshot& snapshot, Alerts& found) {
@@ -128,7 +138,7 @@ void find_idle_workers(const HealthSnapshot& snapshot, Alerts& found) {
          .severity = *severity,
          .subject = "queue:" + queue.name,
          .detail = fmt::format("{} wait, the first for {}, while {} of its workers {} idle", waiting(queue),
-                               format_duration(waits), idle, idle == 1 ? "is" : "are"),
+                               about(waits), idle, idle == 1 ? "is" : "are"),
          .fix = fmt::format("drover explain {}; drover worker list; look at the workers' logs, restart them",
                             queue.first->id.to_string())});
   }
@@ -274,9 +284,8 @@ void note_first_in_line(HealthSnapshot& snapshot) {
   std::map<std::string, SeenFirst> first;
   for (const QueueCounts& queue : snapshot.queues) {
     if (!queue.first) continue;
-    const auto seen = snapshot.memory.first.find(queue.name);
-    const bool known = seen != snapshot.memory.first.end() && seen->second.task == queue.first->id;
-    first[queue.name] = known ? seen->second : SeenFirst{queue.first->id, snapshot.now};
+    const SeenFirst* seen = find_seen(snapshot.memory, queue.name, queue.first->id);
+    first[queue.name] = seen != nullptr ? *seen : SeenFirst{queue.first->id, snapshot.now};
   }
   snapshot.memory.first = std::move(first);
 }

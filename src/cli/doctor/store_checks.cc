@@ -63,9 +63,10 @@ DoctorLine clock_line(Time here, Time store, std::optional<Time> last_event) {
   DoctorLine line{.check = "clock", .detail = fmt::format("{} ms from the store's", off.count())};
   if (worst < kClockWarn) return line;
   line.level = worst < kClockFail ? DoctorLevel::kWarn : DoctorLevel::kFail;
-  line.detail = ahead > off ? fmt::format("the last event is {} ahead of the store's clock", format_duration(ahead))
-                            : fmt::format("this machine's clock is {} {} the store's", format_duration(off),
-                                          here > store ? "ahead of" : "behind");
+  const std::string by = format_duration(std::chrono::round<std::chrono::seconds>(worst));
+  line.detail =
+      ahead > off ? fmt::format("the last event is {} ahead of the store's clock", by)
+                  : fmt::format("this machine's clock is {} {} the store's", by, here > store ? "ahead of" : "behind");
   line.fix = "timedatectl set-ntp true, here and on the store's machine";
   return line;
 }

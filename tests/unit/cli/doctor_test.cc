@@ -19,6 +19,8 @@ TEST(DoctorClockTest, LargeOnesAreToldWithTheirDirection) {
   const DoctorLine behind = clock_line(kDoctorNow - Millis{60'000}, kDoctorNow, std::nullopt);
   EXPECT_EQ(behind.level, DoctorLevel::kFail);
   EXPECT_EQ(behind.detail, "this machine's clock is 1m behind the store's");
+  EXPECT_EQ(clock_line(kDoctorNow, kDoctorNow, kDoctorNow + Millis{7'199'964}).detail,
+            "the last event is 2h ahead of the store's clock");
   EXPECT_EQ(clock_line(kDoctorNow, kDoctorNow, kDoctorNow + Millis{120'000}).detail,
             "the last event is 2m ahead of the store's clock");
 }
