@@ -1,8 +1,10 @@
 // Doctor finds what is wrong, says how to mend it, and is content when that is done.
-#include <csignal>
-
+#include "drover/open.h"
 #include "e2e/e2e_test.h"
 #include "e2e/small_disk.h"
+#include "engine/engine.h"
+#include "store/sqlite/sqlite_store.h"
+#include "support/must.h"
 #include "support/redis_server.h"
 
 namespace drover::e2e {
@@ -37,6 +39,13 @@ class DoctorTest : public E2eTest {
     ADD_FAILURE() << "no complaint about " << check << ": " << sandbox.drover({"doctor"}).out;
     return {};
   }
+  // A process of somebody's own on the same store, without upkeep.
+  [[nodiscard]] std::shared_ptr<TaskQueue> open() const {
+    return test::must(open_task_queue(sandbox.store_url(), Upkeep::kNone));
+  }
+  static WorkerInfo worker(const std::string& id, const std::string& version) {
+    return {.id = id, .version = version, .serves = {{.queue = "work"}}};
+  }
   void apply_policy(std::string_view yaml) const {
     sandbox.write_file("policy.yaml", yaml);
     sandbox.must({"config", "apply", "policy.yaml"});
@@ -44,16 +53,18 @@ class DoctorTest : public E2eTest {
 };
 
 // About the database file, so on SQLite only.
-class DoctorFilesTest : public DoctorTest {
- protected:
-  void edit_database(const std::string& sql) const {
-    const Outcome outcome = run_to_end({.argv = {"/usr/bin/sqlite3", sandbox.store_path(), sql},
-                                        .environment = {},
-                                        .folder = sandbox.folder(),
-                                        .input = {}},
-                                       kHangs);
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  }
+using DoctorFilesTest = DoctorTest;
+
+// The clock of a machine that nobody sets.
+class ClockAhead final : public Clock {
+ public:
+  explicit ClockAhead(Millis by) : by_(by) {}
+  [[nodiscard]] Time wall() const override { return system_clock().wall() + by_; }
+  [[nodiscard]] MonoTime mono() const override { return system_clock().mono(); }
+  [[nodiscard]] std::string boot_id() const override { return system_clock().boot_id(); }
+
+ private:
+  Millis by_;
 };
 
 TEST_F(DoctorTest, HasNothingToSayOfAQuietStore) {
@@ -134,17 +145,28 @@ TEST_F(DoctorFilesTest, AFullDisk) {
   EXPECT_TRUE(!after || after->level == "warn") << after->detail;
 }
 
-TEST_F(DoctorFilesTest, AClockThatIsFarOff) {
-  static_cast<void>(sandbox.enqueue({"work"}));
-  edit_database(
-      "UPDATE event_page SET lines = CAST(CAST(substr(lines, 1, 13) AS INTEGER) + 7200000 AS TEXT) || substr(lines, "
-      "14) "
-      "WHERE last = (SELECT max(last) FROM event_page)");
+TEST_F(DoctorFilesTest, AnotherClockThatIsFarOff) {
+  ClockAhead clock(std::chrono::hours(2));
+  {
+    const auto store = test::must(open_sqlite(SqliteOptions{.path = sandbox.store_path(), .clock = &clock}));
+    Engine engine(*store, system_rng());
+    static_cast<void>(test::must(engine.enqueue_one({.type = "work"})));
+  }
   const auto found = complaint("clock");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->level, "fail");
   EXPECT_TRUE(contains(found->detail, "ahead of the store's clock"));
-  EXPECT_TRUE(contains(found->fix, "set-ntp true"));
+  EXPECT_TRUE(contains(found->fix, "timedatectl set-ntp true"));
+}
+
+TEST_F(DoctorTest, TheClockOfARedisThatIsFarOff) {
+  const test::RedisServer server({.clock_ahead = std::chrono::hours(2)});
+  sandbox.set("DROVER_STORE", server.url());
+  const auto found = complaint("clock");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "fail");
+  EXPECT_TRUE(contains(found->detail, "behind the store's"));
+  EXPECT_TRUE(contains(found->fix, "timedatectl set-ntp true"));
 }
 
 TEST_F(DoctorFilesTest, FilesThatOthersMayRead) {
@@ -157,19 +179,35 @@ TEST_F(DoctorFilesTest, FilesThatOthersMayRead) {
   EXPECT_FALSE(complaint("permissions"));
 }
 
-TEST_F(DoctorFilesTest, AWorkerOnAnOldVersion) {
-  static_cast<void>(sandbox.enqueue({"work", "--payload", R"({"sleep_ms":60000})"}));
-  const auto worker = sandbox.start(work("work", agentsim({"pid_file=" + sandbox.file("pid")})));
-  ASSERT_TRUE(await_line(sandbox.file("pid")));
-  EXPECT_FALSE(complaint("version"));
-  edit_database("UPDATE worker SET version = '0.0.1'");
+TEST_F(DoctorTest, AWorkerOnAnOldVersion) {
+  const auto queue = open();
+  test::must(queue->register_worker(worker("old", "0.0.1")));
   const auto found = complaint("version");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->level, "warn");
-  EXPECT_TRUE(contains(found->detail, "0.0.1"));
-  EXPECT_TRUE(contains(found->fix, "drover worker drain "));
-  worker->signal(SIGKILL);
-  EXPECT_TRUE(worker->wait(kHangs));
+  EXPECT_EQ(found->subject, "worker:old");
+  EXPECT_TRUE(contains(found->detail, "runs drover 0.0.1; " DROVER_VERSION " is in use"));
+  EXPECT_EQ(found->fix, "drover worker drain old --reason upgrade; then start drover " DROVER_VERSION " there");
+  sandbox.must({"worker", "drain", "old", "--reason", "upgrade"});
+  test::must(queue->unregister_worker("old", "upgrade"));
+  test::must(queue->register_worker(worker("new", DROVER_VERSION)));
+  EXPECT_FALSE(complaint("version"));
+}
+
+// It is there and beats, and takes nothing: its loop hangs.
+TEST_F(DoctorTest, WorkThatWaitsWhileAWorkerIsIdle) {
+  apply_policy("health: {idle: {warning: 1ms, critical: 1h}}\n");
+  const std::string id = sandbox.enqueue({"work"});
+  const auto queue = open();
+  test::must(queue->register_worker(worker("hangs", DROVER_VERSION)));
+  EXPECT_FALSE(test::must(queue->renew("hangs", {}, kLease)).drain);
+  const Complaint found = await_complaint("idle_workers");
+  EXPECT_EQ(found.level, "warn");
+  EXPECT_EQ(found.subject, "queue:work");
+  EXPECT_TRUE(contains(found.detail, "while 1 of its workers is idle"));
+  EXPECT_EQ(found.fix, "drover explain " + id + "; drover worker list; look at the workers' logs, restart them");
+  work_until_empty("work", agentsim());
+  EXPECT_FALSE(complaint("idle_workers"));
 }
 
 TEST_F(DoctorTest, AQueueThatNobodyServes) {

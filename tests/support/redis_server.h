@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,7 +29,8 @@ struct RedisOptions {
   std::string requirepass;  // "" for none
   // Non-empty: TLS on a port of its own, with a self-signed certificate for this host name or address.
   std::string tls_host;
-  std::vector<std::string> more;  // further arguments: {"--min-replicas-to-write", "1"}
+  std::chrono::seconds clock_ahead{0};  // of the machine's
+  std::vector<std::string> more;        // further arguments: {"--min-replicas-to-write", "1"}
 };
 
 // Not thread-safe. Whatever does not work throws, with the end of the server's log.
