@@ -88,9 +88,9 @@ bool is_unchanged(const HealthMemory& before, HealthMemory after) {
 }  // namespace
 
 Result<HealthSnapshot> Engine::look_at_health() {
-  const auto document = store_.health();
+  const auto document = store_.document(DocumentKind::kHealth);
   if (!document) return std::unexpected(document.error());
-  auto memory = parse_health_memory(document->document);
+  auto memory = parse_health_memory(document->text);
   if (!memory) return std::unexpected(memory.error());
   auto policy = this->policy();
   if (!policy) return std::unexpected(policy.error());
@@ -119,9 +119,9 @@ Result<HealthSnapshot> Engine::look_at_health() {
 }
 
 Result<std::vector<Alert>> Engine::alerts() {
-  const auto document = store_.health();
+  const auto document = store_.document(DocumentKind::kHealth);
   if (!document) return std::unexpected(document.error());
-  auto memory = parse_health_memory(document->document);
+  auto memory = parse_health_memory(document->text);
   if (!memory) return std::unexpected(memory.error());
   return std::move(memory->alerts);
 }
@@ -137,7 +137,8 @@ Result<int> Sweepers::watch_health() {
   const HealthMemory next = remember(*snapshot, find_alerts(*snapshot));
   if (is_unchanged(before, next)) return 0;
   const AlertChanges changes = changes_between(snapshot->memory.alerts, next.alerts);
-  const auto written = engine_.store_.put_health(to_json(next), snapshot->memory_version, events_of(changes));
+  const auto written =
+      engine_.store_.put_document(DocumentKind::kHealth, to_json(next), snapshot->memory_version, events_of(changes));
   if (!written) return std::unexpected(written.error());
   if (!*written) return 0;
   log_changes(changes);

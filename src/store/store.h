@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/dump.h"
+#include "core/names.h"
 #include "core/step.h"
 #include "drover/task_queue.h"
 #include "store/epoch.h"
@@ -126,10 +127,19 @@ struct Retention {
   std::int64_t events_max = 1'000'000;
 };
 
-// What the fleet knows of its own health: engine/health.h.
-struct HealthDocument {
+// Documents that the engine keeps in a store; the store knows nothing of what they say.
+enum class DocumentKind : std::uint8_t {
+  kHealth,        // engine/health.h
+  kAccessTokens,  // engine/tokens.h
+};
+// The same in every store.
+[[nodiscard]] constexpr std::string_view name_of(DocumentKind kind) {
+  return name_in(Names<2>{"health", "access_tokens"}, kind);
+}
+
+struct StoredDocument {
   std::int64_t version = 0;  // 0: nothing stored yet
-  JsonText document = "{}";
+  JsonText text = "{}";
 };
 
 struct StoreState {
@@ -214,10 +224,11 @@ class Store {
   // Writes what a dump has, behind what is there: tasks get the next numbers in their order, events keep theirs, which
   // are larger than any before. No rule is asked, and nothing that follows from the tasks is right until fsck(kRepair).
   [[nodiscard]] virtual Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) = 0;
-  [[nodiscard]] virtual Result<HealthDocument> health() = 0;
+  [[nodiscard]] virtual Result<StoredDocument> document(DocumentKind kind) = 0;
   // With events of no task. False: based_on_version is not the stored one any more.
-  [[nodiscard]] virtual Result<bool> put_health(const JsonText& document, std::int64_t based_on_version,
-                                                std::span<const EventDraft> events) = 0;
+  [[nodiscard]] virtual Result<bool> put_document(DocumentKind kind, const JsonText& text,
+                                                  std::int64_t based_on_version,
+                                                  std::span<const EventDraft> events) = 0;
 
   // Rows against every index and count, both ways.
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;

@@ -226,13 +226,13 @@ Status FaultStore::restore(std::span<const DumpedTask> tasks, std::span<const Ev
   return pass(StoreCall::kRestore, [&] { return inner_.restore(tasks, events); });
 }
 
-Result<HealthDocument> FaultStore::health() {
-  return pass(StoreCall::kHealth, [&] { return inner_.health(); });
+Result<StoredDocument> FaultStore::document(DocumentKind kind) {
+  return pass(StoreCall::kDocument, [&] { return inner_.document(kind); });
 }
 
-Result<bool> FaultStore::put_health(const JsonText& document, std::int64_t based_on_version,
-                                    std::span<const EventDraft> events) {
-  return pass(StoreCall::kPutHealth, [&] { return inner_.put_health(document, based_on_version, events); });
+Result<bool> FaultStore::put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
+                                      std::span<const EventDraft> events) {
+  return pass(StoreCall::kPutDocument, [&] { return inner_.put_document(kind, text, based_on_version, events); });
 }
 
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {

@@ -52,8 +52,8 @@ enum class StoreCall : std::uint8_t {
   kConfig,
   kPutConfig,
   kRestore,
-  kHealth,
-  kPutHealth,
+  kDocument,
+  kPutDocument,
   kFsck,
   kState,
   kAcceptRegression,
@@ -128,9 +128,9 @@ class FaultStore final : public Store {
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
-  Result<HealthDocument> health() override;
-  Result<bool> put_health(const JsonText& document, std::int64_t based_on_version,
-                          std::span<const EventDraft> events) override;
+  Result<StoredDocument> document(DocumentKind kind) override;
+  Result<bool> put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
+                            std::span<const EventDraft> events) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
   Result<StoreState> state() override;
   Result<StoreState> accept_regression() override;

@@ -1,4 +1,4 @@
-// Workers, the policy document, the fleet's health and fsck over Redis.
+// Workers, the policy document, the engine's documents and fsck over Redis.
 #include <algorithm>
 #include <tuple>
 
@@ -170,21 +170,21 @@ Status RedisStore::restore(std::span<const DumpedTask> tasks, std::span<const Ev
   return {};
 }
 
-Result<HealthDocument> RedisStore::health() {
-  const auto reply = ask(function("health"));
+Result<StoredDocument> RedisStore::document(DocumentKind kind) {
+  const auto reply = ask(function("document").add(name_of(kind)));
   if (!reply) return std::unexpected(reply.error());
   const auto parts = reply->as_array_of(2);
   if (!parts) return std::unexpected(parts.error());
   const auto version = (*parts)[0].as_integer();
-  const auto document = (*parts)[1].as_text();
-  if (!version || !document) return std::unexpected(!version ? version.error() : document.error());
-  return HealthDocument{*version, std::string(*document)};
+  const auto text = (*parts)[1].as_text();
+  if (!version || !text) return std::unexpected(!version ? version.error() : text.error());
+  return StoredDocument{*version, std::string(*text)};
 }
 
-Result<bool> RedisStore::put_health(const JsonText& document, std::int64_t based_on_version,
-                                    std::span<const EventDraft> events) {
-  Command command = function("put_health");
-  command.add(based_on_version, document);
+Result<bool> RedisStore::put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
+                                      std::span<const EventDraft> events) {
+  Command command = function("put_document");
+  command.add(name_of(kind), based_on_version, text);
   for (const EventDraft& event : events) command.add(redis::event_text(event));
   const auto done = ask_number(command);
   if (!done) return std::unexpected(done.error());

@@ -15,8 +15,8 @@ constexpr std::string_view kRegisterWorker = named_sql(embedded::fleet_sql, "reg
 constexpr std::string_view kUnregisterWorker = named_sql(embedded::fleet_sql, "unregister_worker");
 constexpr std::string_view kDrainWorker = named_sql(embedded::fleet_sql, "drain_worker");
 constexpr std::string_view kRunningByWorker = named_sql(embedded::fleet_sql, "running_by_worker");
-constexpr std::string_view kHealth = named_sql(embedded::fleet_sql, "health");
-constexpr std::string_view kPutHealth = named_sql(embedded::fleet_sql, "put_health");
+constexpr std::string_view kDocument = named_sql(embedded::fleet_sql, "document");
+constexpr std::string_view kPutDocument = named_sql(embedded::fleet_sql, "put_document");
 constexpr std::string_view kWorkers = named_sql(embedded::fleet_sql, "workers");
 constexpr std::string_view kForgetWorkers = named_sql(embedded::fleet_sql, "forget_workers");
 constexpr std::string_view kConfig = named_sql(embedded::fleet_sql, "config");
@@ -147,17 +147,18 @@ bool write_config(Transaction& transaction, const JsonText& document, std::int64
   return true;
 }
 
-HealthDocument read_health(Connection& db) {
-  Statement query = db.prepare(kHealth);
+StoredDocument read_document(Connection& db, DocumentKind kind) {
+  Statement query = db.prepare(kDocument);
+  query.bind(name_of(kind));
   if (!query.step()) return {};
   const std::int64_t version = query.integer();
   return {version, query.text()};
 }
 
-bool write_health(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
-                  std::span<const EventDraft> events) {
-  if (read_health(transaction.db()).version != based_on_version) return false;
-  transaction.db().run(kPutHealth, based_on_version + 1, document);
+bool write_document(Transaction& transaction, DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
+                    std::span<const EventDraft> events) {
+  if (read_document(transaction.db(), kind).version != based_on_version) return false;
+  transaction.db().run(kPutDocument, name_of(kind), based_on_version + 1, text);
   for (const EventDraft& event : events) add_event(transaction, event);
   return true;
 }

@@ -1,4 +1,4 @@
-// What a fleet shares: its workers, its policy document, what it knows of its health.
+// What a fleet shares: its workers, its policy document, the engine's documents.
 #pragma once
 
 #include <string>
@@ -21,9 +21,9 @@ void delete_worker(Transaction& transaction, const std::string& id, const std::s
 [[nodiscard]] bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
                                 std::span<const GateStep> gates, const Weights& weights);
 
-[[nodiscard]] HealthDocument read_health(Connection& db);
+[[nodiscard]] StoredDocument read_document(Connection& db, DocumentKind kind);
 // False: the version has moved, nothing is written.
-[[nodiscard]] bool write_health(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
-                                std::span<const EventDraft> events);
+[[nodiscard]] bool write_document(Transaction& transaction, DocumentKind kind, const JsonText& text,
+                                  std::int64_t based_on_version, std::span<const EventDraft> events);
 
 }  // namespace drover::sqlite

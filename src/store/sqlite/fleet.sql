@@ -1,4 +1,4 @@
--- Workers, the policy document and the fleet's health. See fleet.cc.
+-- Workers, the policy document and the engine's documents. See fleet.cc.
 
 -- name: register_worker
 -- Inputs: id, version, serves, capacity, wall time, monotonic time, draining. Writes: worker. Again: the time of the first
@@ -37,12 +37,13 @@ SELECT version, document FROM config ORDER BY version DESC LIMIT 1;
 -- Inputs: version, document, wall time. Writes: config.
 INSERT INTO config (version, document, applied_at) VALUES (?1, ?2, ?3);
 
--- name: health
-SELECT version, document FROM health;
+-- name: document
+-- Inputs: name.
+SELECT version, text FROM document WHERE name = ?1;
 
--- name: put_health
--- Inputs: version, document. Writes: health.
-INSERT OR REPLACE INTO health (only, version, document) VALUES (1, ?1, ?2);
+-- name: put_document
+-- Inputs: name, version, text. Writes: document.
+INSERT OR REPLACE INTO document (name, version, text) VALUES (?1, ?2, ?3);
 
 -- name: delete_weights
 -- Writes: weight.

@@ -164,13 +164,13 @@ class SqliteStore final : public Store {
   }
 
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
-  Result<HealthDocument> health() override {
-    return reading("sqlite.health", [&](Connection& db) { return read_health(db); });
+  Result<StoredDocument> document(DocumentKind kind) override {
+    return reading("sqlite.document", [&](Connection& db) { return read_document(db, kind); });
   }
-  Result<bool> put_health(const JsonText& document, std::int64_t based_on_version,
-                          std::span<const EventDraft> events) override {
+  Result<bool> put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
+                            std::span<const EventDraft> events) override {
     return writing<bool>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
-      return write_health(transaction, document, based_on_version, events);
+      return write_document(transaction, kind, text, based_on_version, events);
     });
   }
 

@@ -156,9 +156,9 @@ TEST_F(SweepersTest, OfTwoWhoLookAtTheFleetsHealthOneRaisesAlerts) {
 
 TEST_F(SweepersTest, AnAlertThatWasWrittenByAnotherMeanwhileIsNotRaisedAgain) {
   must(engine_.fail(start_work(), {.error_class = ErrorClass::kInvalid, .message = "no"}));
-  const HealthDocument before = must(store_->health());
+  const StoredDocument before = must(store_->document(DocumentKind::kHealth));
   EXPECT_EQ(must(sweepers_.watch_health()), 1);
-  EXPECT_FALSE(must(store_->put_health("{}", before.version, {}))) << "the version has moved";
+  EXPECT_FALSE(must(store_->put_document(DocumentKind::kHealth, "{}", before.version, {}))) << "the version has moved";
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST(StoreOpen, AnOlderSchemaIsBroughtUpToDateWithItsData) {
     EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 1})), std::vector{Applied::kQueueFull});
     EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 2})), std::vector{Applied::kDone});
   }
-  EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "4");
+  EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "5");
 }
 
 TEST(StoreOpen, WaitingTasksOfAnOlderSchemaGetTheirLanes) {
@@ -136,7 +136,7 @@ TEST(StoreOpen, WorkersOfAnOlderSchemaCanBeToldToDrain) {
   EXPECT_FALSE(workers[0].draining);
   EXPECT_TRUE(must(sut->drain_worker({.worker_id = workers[0].id, .why = "upgrade", .by = "ada@box"})));
   EXPECT_EQ(must(sut->workers()).at(0).drain_reason, "upgrade");
-  EXPECT_EQ(must(sut->health()).version, 0);
+  EXPECT_EQ(must(sut->document(DocumentKind::kHealth)).version, 0);
 }
 
 TEST(StoreOpen, ADeadLetterOfAnOlderSchemaCanBeEscalated) {
@@ -156,6 +156,20 @@ TEST(StoreOpen, ADeadLetterOfAnOlderSchemaCanBeEscalated) {
   const std::vector<StepGroup> groups{{.steps = {step}, .capacity = std::nullopt}};
   EXPECT_EQ(must(sut->apply(groups)), std::vector{Applied::kDone});
   EXPECT_EQ(sut.read(record.task.id).task.escalation, step.next.task.escalation);
+}
+
+TEST(StoreOpen, TheFleetsHealthIsKeptByAnUpgrade) {
+  const TempDir dir;
+  const std::string path = dir.file("q.db");
+  restore_fixture(path, "schema_v4.sql");
+  StoreUnderTest sut(path);
+  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
+  const StoredDocument health = must(sut->document(DocumentKind::kHealth));
+  EXPECT_EQ(health.version, 1);
+  EXPECT_NE(health.text.find(R"("kind":"not_served")"), std::string::npos) << health.text;
+  EXPECT_TRUE(must(sut->put_document(DocumentKind::kHealth, "{}", 1, {})));
+  EXPECT_EQ(must(sut->document(DocumentKind::kHealth)).version, 2);
+  EXPECT_EQ(must(sut->document(DocumentKind::kAccessTokens)).version, 0);
 }
 
 TEST(StoreOpen, AnUpgradeThatFailsLeavesTheOldSchemaAndItsData) {

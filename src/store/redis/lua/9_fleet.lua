@@ -1,4 +1,4 @@
--- Workers, the policy document, the fleet's health, pools.
+-- Workers, the policy document, the engine's documents, pools.
 
 -- args: now, id, JSON of what it is, draining
 function functions.register_worker(keys, args)
@@ -73,19 +73,21 @@ function functions.forget_workers(keys, args)
   return gone
 end
 
-function functions.health(keys, args)
+-- args: now, name. Answers {version, document}.
+function functions.document(keys, args)
   begin(keys, args)
-  local found = call('HMGET', P .. 'health', 'version', 'document')
+  local found = call('HMGET', P .. args[2], 'version', 'document')
   return {found[1] or '0', found[2] or '{}'}
 end
 
--- args: now, version it is based on, document, events…. Answers 1, or 0 if the version moved.
-function functions.put_health(keys, args)
+-- args: now, name, version it is based on, document, events…. Answers 1, or 0 if the version moved.
+function functions.put_document(keys, args)
   begin(keys, args)
-  local version = tonumber(call('HGET', P .. 'health', 'version')) or 0
-  if version ~= tonumber(args[2]) then return 0 end
-  call('HSET', P .. 'health', 'version', whole(version + 1), 'document', args[3])
-  for i = 4, #args do events[i - 3] = args[i] end
+  local key = P .. args[2]
+  local version = tonumber(call('HGET', key, 'version')) or 0
+  if version ~= tonumber(args[3]) then return 0 end
+  call('HSET', key, 'version', whole(version + 1), 'document', args[4])
+  for i = 5, #args do events[i - 4] = args[i] end
   finish()
   return 1
 end
