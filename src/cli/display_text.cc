@@ -96,6 +96,13 @@ Glyph prefix_within(std::string_view text, std::size_t width) {
   return prefix;
 }
 
+std::string_view take_word(std::string_view& text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return word;
+}
+
 bool is_between(char c, char first, char last) {
   return c >= first && c <= last;
 }
@@ -174,6 +181,23 @@ std::string fit_left(std::string_view text, std::size_t width) {
 std::string fit_right(std::string_view text, std::size_t width) {
   std::string cut = cut_to_width(text, width);
   return cut.insert(0, width - display_width(cut), ' ');
+}
+
+std::string wrapped(std::string_view text, std::size_t column, std::size_t width) {
+  std::string lines;
+  std::size_t at = column;
+  while (!text.empty()) {
+    const std::string_view word = take_word(text);
+    const std::size_t word_width = display_width(word);
+    if (at > column && at + 1 + word_width > width) {
+      lines.append("\n").append(column, ' ');
+      at = column;
+    }
+    if (at > column) lines += ' ';
+    at += word_width + (at > column ? 1 : 0);
+    lines += word;
+  }
+  return lines;
 }
 
 std::string one_line(std::string_view text) {

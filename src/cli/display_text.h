@@ -15,6 +15,8 @@ namespace drover::cli {
 // Cut, then filled with spaces to exactly `width` columns.
 [[nodiscard]] std::string fit_left(std::string_view text, std::size_t width);
 [[nodiscard]] std::string fit_right(std::string_view text, std::size_t width);
+// Broken between words to lines of at most `width` columns that start at `column`; the first is there already.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t column, std::size_t width);
 
 // One harmless line: every run of white space is one space, escape sequences are gone, other control characters and
 // bytes that are not UTF-8 are U+FFFD. What tasks and agents write could otherwise command the reader's terminal.

@@ -35,7 +35,7 @@ bool is_half_open(const GateStatus& gate) {
 Cell state_cell(const GateStatus& gate, Time now) {
   if (gate.closed_until == kUntilOpened) return {"closed", Paint::kRed};
   if (gate.closed_until) {
-    Cell cell(fmt::format("closed {}", coarse_duration(std::max(Millis{0}, *gate.closed_until - now))), "closed");
+    Cell cell(fmt::format("closed {}", until(now, *gate.closed_until)), "closed");
     cell.paint = Paint::kRed;
     return cell;
   }

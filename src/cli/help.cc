@@ -19,30 +19,6 @@ struct Entry {
   std::string help;
 };
 
-std::string_view take_word(std::string_view& text) {
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string_view word = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return word;
-}
-
-// Appends `text` from column `column` on, broken between words.
-void append_wrapped(std::string& page, std::string_view text, std::size_t column, std::size_t width) {
-  std::size_t at = column;
-  while (!text.empty()) {
-    const std::string_view word = take_word(text);
-    const std::size_t word_width = display_width(word);
-    if (at > column && at + 1 + word_width > width) {
-      page.append("\n").append(column, ' ');
-      at = column;
-    }
-    if (at > column) page += ' ';
-    at += word_width + (at > column ? 1 : 0);
-    page += word;
-  }
-  page += '\n';
-}
-
 void append_entries(std::string& page, std::string_view heading, const std::vector<Entry>& entries, std::size_t width) {
   if (entries.empty()) return;
   std::size_t left_width = 0;
@@ -56,7 +32,7 @@ void append_entries(std::string& page, std::string_view heading, const std::vect
     } else {
       page.append(left_width - entry.left.size() + 2, ' ');
     }
-    append_wrapped(page, entry.help, column, width);
+    page += wrapped(entry.help, column, width) + '\n';
   }
 }
 

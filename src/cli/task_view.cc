@@ -126,7 +126,7 @@ class Page {
   void add_time(std::string_view name, const std::optional<Time>& time, Time now) {
     if (!time) return;
     const std::string distance =
-        *time <= now ? fmt::format("{} ago", since(*time, now)) : fmt::format("in {}", since(now, *time));
+        *time <= now ? fmt::format("{} ago", since(*time, now)) : fmt::format("in {}", until(now, *time));
     add(name, fmt::format("{} ({})", format_time(*time), distance));
   }
   [[nodiscard]] std::string take() && { return std::move(text_); }
@@ -216,6 +216,12 @@ std::string gate_event_line(const Event& event, const Look& look) {
 
 }  // namespace
 
+std::string until(Time now, Time then) {
+  const Millis left = std::max(Millis{0}, then - now);
+  if (left < std::chrono::hours(1)) return format_duration(std::chrono::ceil<std::chrono::seconds>(left));
+  return format_duration(std::chrono::ceil<std::chrono::minutes>(left));
+}
+
 std::string coarse_duration(Millis duration) {
   struct Unit {
     Millis length;
@@ -258,7 +264,7 @@ std::string note_on(const Task& task, Time now) {
       return task.depends_on.size() == 1 ? "waits for its parent" : "waits for its parents";
     case TaskState::kScheduled: {
       const std::string when =
-          task.run_at && *task.run_at > now ? fmt::format("in {}", since(now, *task.run_at)) : "due";
+          task.run_at && *task.run_at > now ? fmt::format("in {}", until(now, *task.run_at)) : "due";
       return task.error ? fmt::format("{}, after {}", when, error_text(*task.error)) : when;
     }
     case TaskState::kPending:

@@ -13,6 +13,8 @@ namespace drover::cli {
 
 // One unit, cut: "340ms", "12s", "5m", "3h", "2d".
 [[nodiscard]] std::string coarse_duration(Millis duration);
+// How far ahead that is, rounded up to the second, from an hour on to the minute: "1h31m", "1m30s", "45s".
+[[nodiscard]] std::string until(Time now, Time then);
 
 [[nodiscard]] Paint paint_of(TaskState state);
 // What is worth knowing of a task beside its state: progress, the error, what it waits for.

@@ -15,7 +15,8 @@ namespace drover::cli {
 namespace {
 
 constexpr std::array<std::string_view, 3> kLevelNames{"ok", "warn", "fail"};
-constexpr std::size_t kCheckWidth = 19;
+constexpr std::size_t kLevelWidth = 6;
+constexpr std::size_t kCheckWidth = 20;
 
 DoctorLevel worst_of(const DoctorLines& lines) {
   DoctorLevel worst = DoctorLevel::kOk;
@@ -94,12 +95,15 @@ Table lines_table(const DoctorLines& lines) {
 
 // For people: the fix stands under what it mends.
 std::string lines_text(const DoctorLines& lines, const Look& look) {
+  const auto width = static_cast<std::size_t>(look.width);
   std::string text;
   for (const DoctorLine& line : lines) {
-    text += painted(fit_left(name_of(line.level), 6), paint_of(line.level), look) + fit_left(line.check, kCheckWidth);
-    if (!line.subject.empty()) text += one_line(line.subject) + "  ";
-    text += one_line(line.detail) + "\n";
-    if (!line.fix.empty()) text += "      " + painted("fix: " + one_line(line.fix), Paint::kBold, look) + "\n";
+    const std::string found = line.subject.empty() ? line.detail : line.subject + ": " + line.detail;
+    text += painted(fit_left(name_of(line.level), kLevelWidth), paint_of(line.level), look);
+    text += fit_left(line.check, kCheckWidth) + wrapped(one_line(found), kLevelWidth + kCheckWidth, width) + "\n";
+    if (line.fix.empty()) continue;
+    text.append(kLevelWidth, ' ');
+    text += painted("fix: " + wrapped(one_line(line.fix), kLevelWidth + 5, width), Paint::kBold, look) + "\n";
   }
   return text;
 }

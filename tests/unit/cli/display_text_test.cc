@@ -44,6 +44,13 @@ TEST(DisplayTextTest, FillsToTheWidth) {
   EXPECT_EQ(fit_right("羊", 4), "  羊");
 }
 
+TEST(DisplayTextTest, BreaksBetweenWords) {
+  EXPECT_EQ(wrapped("one two three", 4, 12), "one two\n    three");
+  EXPECT_EQ(wrapped("one two", 0, 7), "one two");
+  EXPECT_EQ(wrapped("a-word-that-is-too-long for it", 2, 8), "a-word-that-is-too-long\n  for it");
+  EXPECT_EQ(wrapped("", 4, 12), "");
+}
+
 TEST(DisplayTextTest, MakesOneHarmlessLine) {
   const struct {
     std::string text;

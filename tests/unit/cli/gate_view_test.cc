@@ -31,12 +31,12 @@ std::vector<GateStatus> gates() {
 
 TEST(GateView, Gates) {
   EXPECT_EQ(gate_table(gates(), kNow).render(kTerminal),
-            "GATE           STATE      PERMITS  RATE            LANES  WHY\n"
-            "queue:eng      closed                              3      operator ada@box: deploy\n"
-            "type:review    closed 1m  0/1                      0      breaker: 5 failures in a row\n"
-            "type:build     probing    0/1                      0      breaker: 5 failures in a row\n"
-            "lock:site      full       1/1                      0\n"
-            "provider:acme  open                60/1m burst 10  0\n");
+            "GATE           STATE         PERMITS  RATE            LANES  WHY\n"
+            "queue:eng      closed                                 3      operator ada@box: deploy\n"
+            "type:review    closed 1m30s  0/1                      0      breaker: 5 failures in a row\n"
+            "type:build     probing       0/1                      0      breaker: 5 failures in a row\n"
+            "lock:site      full          1/1                      0\n"
+            "provider:acme  open                   60/1m burst 10  0\n");
   EXPECT_EQ(gate_table(gates(), kNow).render(kPipe),
             "queue:eng\tclosed\topened\t\t\t\t3\toperator ada@box: deploy\n"
             "type:review\tclosed\t2026-11-15T20:01:30.000Z\t1\t0\t\t0\tbreaker: 5 failures in a row\n"

@@ -47,7 +47,7 @@ TEST(TaskTableTest, At120) {
             "01000000-0000-0000-0000-000000000001  herd  running    1/3  5m   40% 羊飼い at work\n"
             "01000000-0000-0000-0000-000000000002  herd  failed     1/3  5m   agent_error: exit code 3: the wolf was "
             "there before us…\n"
-            "01000000-0000-0000-0000-000000000003  herd  scheduled  1/3  5m   in 1m\n");
+            "01000000-0000-0000-0000-000000000003  herd  scheduled  1/3  5m   in 1m30s\n");
 }
 
 TEST(TaskTableTest, At80) {
@@ -55,7 +55,7 @@ TEST(TaskTableTest, At80) {
             "ID                                    TYPE  STATE      TRY  AGE  NOTE\n"
             "01000000-0000-0000-0000-000000000001  herd  running    1/3  5m   40% 羊飼い at …\n"
             "01000000-0000-0000-0000-000000000002  herd  failed     1/3  5m   agent_error: e…\n"
-            "01000000-0000-0000-0000-000000000003  herd  scheduled  1/3  5m   in 1m\n");
+            "01000000-0000-0000-0000-000000000003  herd  scheduled  1/3  5m   in 1m30s\n");
 }
 
 TEST(TaskTableTest, ForPrograms) {
@@ -89,6 +89,14 @@ TEST(DurationTest, IsCoarse) {
       {Millis{119'000}, "1m"}, {Millis{7'200'000}, "2h"}, {Millis{86'400'000LL * 3}, "3d"},
   };
   for (const auto& [duration, text] : rows) EXPECT_EQ(coarse_duration(duration), text);
+}
+
+TEST(TaskViewTest, WhatLiesAheadIsRoundedUp) {
+  const std::pair<Millis, std::string> rows[] = {
+      {Millis{-5}, "0s"},           {Millis{1}, "1s"},      {Millis{44'001}, "45s"},   {Millis{7'199'900}, "2h"},
+      {Millis{5'450'000}, "1h31m"}, {Millis{60'000}, "1m"}, {Millis{89'500}, "1m30s"},
+  };
+  for (const auto& [ahead, text] : rows) EXPECT_EQ(until(kNow, kNow + ahead), text);
 }
 
 TEST(TaskPageTest, ShowsFieldsAndRuns) {
