@@ -1,79 +1,25 @@
 // Top on a real terminal, which tmux gives it.
 #include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <iterator>
 
 #include "e2e/e2e_test.h"
+#include "e2e/terminal.h"
 
 namespace drover::e2e {
 namespace {
 
 class TopTest : public E2eTest {
  protected:
-  void TearDown() override {
-    static_cast<void>(tmux({"kill-server"}));
-    E2eTest::TearDown();
-  }
-
   // A terminal with a shell that shows top, and then waits.
   void open_terminal() {
-    sandbox.write_file("session.sh", "echo before\n\"$DROVER\" top --interval 250ms\necho after $?\nread x\n");
-    const Outcome started = tmux({"-f", "/dev/null", "new-session", "-d", "-x", "130", "-y", "45", "sh session.sh"});
-    ASSERT_EQ(started.exit_code, 0) << started.err << " (./dev test installs tmux)";
+    terminal_.emplace(sandbox, "echo before\n\"$DROVER\" top --interval 250ms\necho after $?\nread x\n");
     ASSERT_TRUE(await_screen("QUEUES"));
   }
-  [[nodiscard]] Outcome tmux(Arguments arguments) const {
-    Command command{.argv = {"/usr/bin/tmux", "-S", sandbox.file("tmux")},
-                    .environment = {},
-                    .folder = sandbox.folder(),
-                    .input = {}};
-    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-    command.environment = sandbox.environment();
-    command.environment.push_back("DROVER=" DROVER_BIN);
-    command.environment.push_back("TERM=xterm-256color");
-    return run_to_end(command, kHangs);
-  }
-  [[nodiscard]] std::string screen() const { return tmux({"capture-pane", "-p"}).out; }
-  void press(const std::string& keys) const { static_cast<void>(tmux({"send-keys", keys})); }
-  // The only child of the shell in the terminal.
-  [[nodiscard]] pid_t pid_of_top() const {
-    std::string shell = tmux({"display-message", "-p", "#{pane_pid}"}).out;
-    shell.erase(shell.find('\n'));
-    std::ifstream children("/proc/" + shell + "/task/" + shell + "/children");
-    pid_t pid = -1;
-    children >> pid;
-    return pid;
-  }
-  // The picture in the docs has the lines of a real screen: the same words, in the same order.
-  static void expect_shape_of_docs(const std::string& screen) {
-    std::ifstream in(DROVER_SOURCE_DIR "/docs/operate/health.md");
-    const std::string page{std::istreambuf_iterator<char>(in), {}};
-    const std::size_t from = page.find("```text\n");
-    ASSERT_NE(from, std::string::npos);
-    const std::string picture = page.substr(from, page.find("```", from + 3) - from);
-    for (const std::string& text : {picture, screen}) {
-      std::size_t at = 0;
-      for (const char* line :
-           {"drover top  ", "\ntasks      ", "\nlast 1m    ", "\np50 / p95  wait ", "\nworkers    ", "\ncompleted  ",
-            "\n▶ QUEUES 1\nQUEUE   STATE  WAITING  OLDEST  RUNNING  FAILED  WORKERS  IN/MIN  OUT/MIN  WAIT P50/P95",
-            "\n  RUNNING 1\nTASK ", "\n  WORKERS 1\nWORKER ", "\n  GATES 0\n", "  ALERTS 0\n", "  DEAD LETTERS 0\n",
-            "tab panel  s sort  / filter  p pause"}) {
-        const std::size_t found = text.find(line, at);
-        EXPECT_NE(found, std::string::npos) << line << " is missing in:\n" << text;
-        if (found != std::string::npos) at = found;
-      }
-    }
-  }
-  // Looks until the screen has that text.
-  [[nodiscard]] testing::AssertionResult await_screen(std::string_view text) const {
-    std::string seen;
-    for (const Millis end = mono_now() + kHangs; mono_now() < end;) {
-      seen = screen();
-      if (seen.contains(text)) return testing::AssertionSuccess();
-    }
-    return testing::AssertionFailure() << "no \"" << text << "\" on the screen:\n" << seen;
-  }
+  [[nodiscard]] std::string screen() const { return terminal_->screen(); }
+  void press(const std::string& keys) const { terminal_->press(keys); }
+  [[nodiscard]] testing::AssertionResult await_screen(std::string_view text) const { return terminal_->await(text); }
+
+  std::optional<Terminal> terminal_;
 };
 
 TEST_F(TopTest, ShowsQueuesTasksAndWorkersAndTakesKeys) {
@@ -86,8 +32,6 @@ TEST_F(TopTest, ShowsQueuesTasksAndWorkersAndTakesKeys) {
   for (const char* panel : {"QUEUES 1", "RUNNING 1", "WORKERS 1", "GATES 0", "ALERTS 0", "DEAD LETTERS 0"}) {
     EXPECT_TRUE(contains(screen(), panel));
   }
-
-  expect_shape_of_docs(screen());
 
   press("p");
   EXPECT_TRUE(await_screen("queue:review is closed until opened"));
@@ -128,21 +72,21 @@ TEST_F(TopTest, ShowsQueuesTasksAndWorkersAndTakesKeys) {
 
 TEST_F(TopTest, GivesTheTerminalBackWhenItIsAskedToEnd) {
   open_terminal();
-  ASSERT_EQ(::kill(pid_of_top(), SIGTERM), 0);
+  ASSERT_EQ(::kill(terminal_->child(), SIGTERM), 0);
   EXPECT_TRUE(await_screen("after"));
   EXPECT_FALSE(contains(screen(), "QUEUES"));
 }
 
 TEST_F(TopTest, GivesTheTerminalBackWhenItIsKilled) {
   open_terminal();
-  ASSERT_EQ(::kill(pid_of_top(), SIGQUIT), 0);
+  ASSERT_EQ(::kill(terminal_->child(), SIGQUIT), 0);
   EXPECT_TRUE(await_screen("after"));
   EXPECT_FALSE(contains(screen(), "QUEUES"));
 }
 
 TEST_F(TopTest, FitsANewSize) {
   open_terminal();
-  static_cast<void>(tmux({"resize-window", "-x", "60", "-y", "15"}));
+  terminal_->resize({.columns = 60, .rows = 15});
   EXPECT_TRUE(await_screen("l log  r ret\n"));
   const std::string small = screen();
   EXPECT_LE(std::ranges::count(small, '\n'), 15);
