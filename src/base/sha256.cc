@@ -1,6 +1,7 @@
 #include "base/sha256.h"
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -19,6 +20,10 @@ std::string sha256_hex(std::string_view data) {
   hex.reserve(2 * digest.size());
   for (const unsigned char byte : digest) fmt::format_to(std::back_inserter(hex), "{:02x}", byte);
   return hex;
+}
+
+bool is_same_secret(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 }  // namespace drover

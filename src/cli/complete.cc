@@ -3,6 +3,7 @@
 
 #include "cli/project.h"
 #include "cli/verbs.h"
+#include "engine/tokens.h"
 
 namespace drover::cli {
 namespace {
@@ -28,7 +29,18 @@ Names names_of(const Result<std::vector<T>>& items, Project project) {
   return names;
 }
 
-Names names(TaskQueue& queue, StoreWord what) {
+Names names_of_tokens(OpenedQueue& opened) {
+  const auto tokens = TokenBook(opened.store(), system_rng()).list();
+  if (!tokens) return std::unexpected(tokens.error());
+  std::set<std::string> names;
+  for (const TokenInfo& token : *tokens) {
+    if (!token.revoked_at) names.insert(token.id);
+  }
+  return names;
+}
+
+Names names(OpenedQueue& opened, StoreWord what) {
+  TaskQueue& queue = opened.queue();
   switch (what) {
     case StoreWord::kTask:
       return names_of_tasks(queue, [](const Task& task, auto& names) { names.insert(task.id.to_string()); });
@@ -45,6 +57,8 @@ Names names(TaskQueue& queue, StoreWord what) {
       return names_of(queue.gates(), &GateStatus::name);
     case StoreWord::kWorker:
       return names_of(queue.workers(), &WorkerInfo::id);
+    case StoreWord::kToken:
+      return names_of_tokens(opened);
   }
   return {};
 }
@@ -54,7 +68,7 @@ Names names(TaskQueue& queue, StoreWord what) {
 int run(const CompleteOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto found = names((*opened)->queue(), options.what);
+  const auto found = names(**opened, options.what);
   if (!found) return context.fail(found.error());
   for (const std::string& name : *found) context.out.line(name);
   return kExitOk;

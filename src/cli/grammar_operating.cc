@@ -136,6 +136,24 @@ void add_worker(Verbs& verbs) {
   });
 }
 
+void add_token(Verbs& verbs) {
+  Verbs& token = verbs.family("token");
+  auto [create, options] = token.add<TokenCreateOptions>("create");
+  create.value("--role", "viewer|producer|worker|operator|admin", &options->role, read_role, "what it allows")
+      .required();
+  create.value("--owner", "O", &options->owner, read_name,
+               "viewer, producer: whose tasks they are; default: the owner default");
+  create.list("--queue", "Q", &options->queues, read_name, "worker: a queue that it serves; default: all");
+  create.value("--expires", "D", &options->expires, read_time_limit, "how long it is good; default: until revoked");
+  create.value("--note", "TEXT", &options->note, read_text, "what it is for; shown in the list");
+  create.json(&options->format, "print the token and what is known of it as JSON");
+  auto [list, list_options] = token.add<TokenListOptions>("list");
+  list.formats(&list_options->format, "print a JSON array of tokens");
+  auto [revoke, revoke_options] = token.add<TokenRevokeOptions>("revoke");
+  revoke.value("TOKEN", "", &revoke_options->id, read_token_id, "its id").required();
+  revoke.json(&revoke_options->format, "print what is known of it as JSON");
+}
+
 void add_health(Verbs& verbs) {
   auto [stats, stats_options] = verbs.add<StatsOptions>("stats");
   stats.json(&stats_options->format, "print everything as one JSON object");
@@ -158,6 +176,7 @@ void add_operating_verbs(Verbs& verbs) {
   add_worker(verbs);
   add_config(verbs);
   add_trust(verbs);
+  add_token(verbs);
   add_fsck(verbs);
   add_store(verbs);
   add_transfer(verbs);

@@ -105,6 +105,7 @@ std::string_view store_word_of(std::string_view name) {
       {"--tag", "tag"},
       {"GATE", "gate"},
       {"WORKER", "worker"},
+      {"TOKEN", "token"},
   });
   const auto found = std::ranges::find(kWords, name, &std::pair<std::string_view, std::string_view>::first);
   return found == kWords.end() ? std::string_view{} : found->second;

@@ -247,6 +247,31 @@ worker exits with 0. A signal to the worker itself still ends it within its drai
 Examples:
   drover worker drain box:4711:019a8d5e-6f7a-7b3c-9d2e-1f0a2b3c4d5e
   drover worker drain --all --reason upgrade --wait)"},
+    {"token", "Make, see and revoke the tokens by which a server knows its callers",
+     R"(A token has a role: viewer, producer, worker, operator or admin. These commands need the store itself, not a server.
+
+Examples:
+  drover token create --role producer --owner team-a
+  drover token list)"},
+    {"token create", "Make a token and print it, once",
+     R"(The token alone goes to stdout. Only its SHA-256 is stored: whoever loses a token revokes it and makes another.
+
+Examples:
+  drover token create --role producer --owner team-a --note 'nightly build'
+  (umask 077; drover token create --role worker --queue eng --expires 30d > worker.token))"},
+    {"token list", "List the tokens, newest first",
+     R"(Tokens that were revoked or have expired are listed for 30 days more.
+
+Piped, it prints tab-separated lines: id, role, owner, queues, state (active, expired, revoked), created_at, created_by, expires_at,
+last_used_at, revoked_at, revoked_by, note.
+
+Examples:
+  drover token list --json)"},
+    {"token revoke", "Make a token worthless",
+     R"(Servers learn of it within seconds. It takes the id, as `token list` shows it, or the whole token.
+
+Examples:
+  drover token revoke 4fQ1mZ8x)"},
     {"config", "The policy that every process of the fleet obeys",
      R"(Examples:
   drover config show

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "core/role.h"
 #include "drover/task_queue.h"
 
 namespace drover::cli {
@@ -299,6 +300,30 @@ struct QueueListOptions {
   bool operator==(const QueueListOptions&) const = default;
 };
 
+struct TokenCreateOptions {
+  Role role = Role::kViewer;
+  std::optional<std::string> owner;
+  std::vector<std::string> queues;
+  std::optional<Millis> expires;  // from now on
+  std::string note;
+  Format format = Format::kAuto;
+
+  bool operator==(const TokenCreateOptions&) const = default;
+};
+
+struct TokenListOptions {
+  Format format = Format::kAuto;
+
+  bool operator==(const TokenListOptions&) const = default;
+};
+
+struct TokenRevokeOptions {
+  std::string id;
+  Format format = Format::kAuto;
+
+  bool operator==(const TokenRevokeOptions&) const = default;
+};
+
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 
 struct CompletionOptions {
@@ -308,7 +333,7 @@ struct CompletionOptions {
 };
 
 // What a store knows by name.
-enum class StoreWord : std::uint8_t { kTask, kType, kQueue, kOwner, kTag, kGate, kWorker };
+enum class StoreWord : std::uint8_t { kTask, kType, kQueue, kOwner, kTag, kGate, kWorker, kToken };
 
 struct CompleteOptions {
   StoreWord what = StoreWord::kTask;
@@ -336,7 +361,8 @@ using Command =
                  ProgressOptions, FsckOptions, ExportOptions, ImportOptions, StoreOptions, ConfigApplyOptions,
                  ConfigShowOptions, TrustOptions, WorkerListOptions, WorkerDrainOptions, StatsOptions, AlertsOptions,
                  DoctorOptions, TopOptions, ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions,
-                 CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
+                 TokenCreateOptions, TokenListOptions, TokenRevokeOptions, CompletionOptions, CompleteOptions,
+                 HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "core/fingerprint.h"
+#include "engine/token_document.h"
 
 namespace drover::cli {
 namespace {
@@ -148,6 +149,16 @@ Result<std::optional<int>> read_permits(std::string_view text) {
   return static_cast<int>(*permits);
 }
 
+Result<Role> read_role(std::string_view text) {
+  std::array<std::string_view, kRoleCount> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = name_of(static_cast<Role>(i));
+  return choose(text, parse_role(text), names);
+}
+
+Result<std::string> read_token_id(std::string_view text) {
+  return read_name(id_in_token(text).value_or(text));
+}
+
 Result<Format> read_format(std::string_view text) {
   static constexpr std::string_view kNames[] = {"auto", "json", "ndjson", "wide", "name"};
   return choose_by_place<Format>(text, kNames);
@@ -159,7 +170,7 @@ Result<HelpFormat> read_help_format(std::string_view text) {
 }
 
 Result<StoreWord> read_store_word(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"task", "type", "queue", "owner", "tag", "gate", "worker"};
+  static constexpr std::string_view kNames[] = {"task", "type", "queue", "owner", "tag", "gate", "worker", "token"};
   return choose_by_place<StoreWord>(text, kNames);
 }
 

@@ -33,6 +33,9 @@ namespace drover::cli {
 [[nodiscard]] Result<std::string> read_gate(std::string_view text);
 // A number of permits, or none.
 [[nodiscard]] Result<std::optional<int>> read_permits(std::string_view text);
+[[nodiscard]] Result<Role> read_role(std::string_view text);
+// The id of a token; of a whole token the id within it.
+[[nodiscard]] Result<std::string> read_token_id(std::string_view text);
 [[nodiscard]] Result<Format> read_format(std::string_view text);
 [[nodiscard]] Result<HelpFormat> read_help_format(std::string_view text);
 [[nodiscard]] Result<StoreWord> read_store_word(std::string_view text);

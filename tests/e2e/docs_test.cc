@@ -2,8 +2,8 @@
 //
 // In a ```console block a line that starts with "$ " is a command, one that starts with "> " goes on with it,
 // everything else is its output, stdout and stderr together. All blocks of a page are one shell in an empty folder.
-// <id>, <print> (a fingerprint), <time> and <ago> stand for what differs each time. Blocks about building (./dev, git)
-// are left to the reader.
+// <id>, <print> (a fingerprint), <token> (its id), <time> and <ago> stand for what differs each time. Blocks about
+// building (./dev, git) are left to the reader.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -69,6 +69,7 @@ std::regex pattern_of(const std::string& output) {
   std::string pattern = std::regex_replace(output, special, R"(\$&)");
   pattern = replace_all(std::move(pattern), "<id>", "[0-9a-f-]{36}");
   pattern = replace_all(std::move(pattern), "<print>", "[0-9a-f]{12}");
+  pattern = replace_all(std::move(pattern), "<token>", "[0-9A-Za-z]{8}");
   pattern = replace_all(std::move(pattern), "<time>", "[0-9][0-9T:. Z+-]+");
   pattern = replace_all(std::move(pattern), "<ago>", "[^)\\n]*");
   return std::regex(pattern);

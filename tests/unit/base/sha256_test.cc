@@ -19,5 +19,13 @@ TEST(Sha256Test, TakesBytesOfAnyValue) {
   EXPECT_EQ(sha256_hex(std::string_view("\0", 1)), "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d");
 }
 
+TEST(SecretTest, AreTheSameOnlyIfEveryByteIs) {
+  EXPECT_TRUE(is_same_secret("", ""));
+  EXPECT_TRUE(is_same_secret("abc", "abc"));
+  EXPECT_FALSE(is_same_secret("abc", "abd"));
+  EXPECT_FALSE(is_same_secret("abc", "abcd"));
+  EXPECT_FALSE(is_same_secret("abc", ""));
+}
+
 }  // namespace
 }  // namespace drover

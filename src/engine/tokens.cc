@@ -1,0 +1,235 @@
+#include "engine/tokens.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "core/spec_check.h"
+#include "engine/engine.h"
+#include "engine/spec.h"
+
+namespace drover {
+
+namespace {
+
+constexpr Millis kUseEvery = std::chrono::minutes(1);
+
+// What a change of the document tells; none: there is nothing to write.
+using Told = std::optional<std::vector<EventDraft>>;
+
+std::unexpected<Error> invalid(std::string_view message) {
+  return fail(ErrorCode::kInvalidArgument, std::string(message));
+}
+
+bool has_owner(Role role) {
+  switch (role) {
+    case Role::kViewer:
+    case Role::kProducer:
+      return true;
+    case Role::kWorker:
+    case Role::kOperator:
+    case Role::kAdmin:
+      return false;
+  }
+  return false;
+}
+
+Status check_queues(const NewToken& order) {
+  if (order.queues.empty()) return {};
+  if (order.role != Role::kWorker)
+    return invalid(fmt::format("queues: the role {} has none; only worker has", name_of(order.role)));
+  if (order.queues.size() > kTokenQueuesMax)
+    return invalid(fmt::format("queues: {} are too many for one token; {} at most, or none for all",
+                               order.queues.size(), kTokenQueuesMax));
+  for (const std::string& queue : order.queues) {
+    if (const Status checked = check_name(queue); !checked) return at_field("queues", checked.error());
+  }
+  return {};
+}
+
+Status check_owner(const NewToken& order) {
+  if (!order.owner) return {};
+  if (!has_owner(order.role))
+    return invalid(fmt::format("owner: the role {} has none; only viewer and producer have", name_of(order.role)));
+  if (const Status checked = check_name(*order.owner); !checked) return at_field("owner", checked.error());
+  return {};
+}
+
+Status check_order(const NewToken& order, Time now) {
+  if (const Status checked = check_owner(order); !checked) return checked;
+  if (const Status checked = check_queues(order); !checked) return checked;
+  if (const Status checked = check_words("who", order.by); !checked) return checked;
+  if (!is_utf8(order.note) || order.note.size() > kTokenNoteBytesMax)
+    return invalid(fmt::format("note: expected UTF-8 of at most {} bytes", kTokenNoteBytesMax));
+  if (order.expires_at && *order.expires_at <= now) return invalid("expires_at: this time is over");
+  return {};
+}
+
+TokenInfo info_of(const NewToken& order, Time now) {
+  TokenInfo info{.role = order.role,
+                 .owner = order.owner,
+                 .queues = order.queues,
+                 .note = order.note,
+                 .created_by = order.by,
+                 .created_at = now,
+                 .expires_at = order.expires_at};
+  if (has_owner(order.role) && !info.owner) info.owner = kDefaultOwner;
+  std::ranges::sort(info.queues);
+  const auto repeated = std::ranges::unique(info.queues);
+  info.queues.erase(repeated.begin(), repeated.end());
+  return info;
+}
+
+// When a token ended; none while it is active.
+std::optional<Time> ended_at(const TokenInfo& token, Time now) {
+  switch (state_of(token, now)) {
+    case TokenState::kActive:
+      return std::nullopt;
+    case TokenState::kExpired:
+      return token.expires_at;
+    case TokenState::kRevoked:
+      return token.revoked_at;
+  }
+  return std::nullopt;
+}
+
+// Forgets tokens that ended long ago, and the oldest of too many.
+void forget_ended(TokenDocument& document, Time now) {
+  std::vector<std::pair<Time, std::string>> ended;
+  for (const auto& [id, token] : document.tokens) {
+    if (const auto at = ended_at(token.info, now)) ended.emplace_back(*at, id);
+  }
+  std::ranges::sort(ended, std::greater());
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    if (i >= kTokensMax || now - ended[i].first > kEndedTokensKept) document.tokens.erase(ended[i].second);
+  }
+}
+
+std::size_t count_active(const TokenDocument& document, Time now) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      document.tokens, [&](const auto& entry) { return state_of(entry.second.info, now) == TokenState::kActive; }));
+}
+
+EventDraft created_event(const TokenInfo& token) {
+  json::Writer data;
+  data.begin_object().key("token_id").string(token.id).key("role").string(name_of(token.role)).key("owner");
+  token.owner ? data.string(*token.owner) : data.null();
+  data.key("by").string(token.created_by).end_object();
+  return {.name = "token.created", .data = std::move(data).take()};
+}
+
+EventDraft revoked_event(const TokenInfo& token) {
+  json::Writer data;
+  data.begin_object().key("token_id").string(token.id).key("by").string(token.revoked_by).end_object();
+  return {.name = "token.revoked", .data = std::move(data).take()};
+}
+
+}  // namespace
+
+template <class Change>
+Status TokenBook::update(Change change) {
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    auto document = read();
+    if (!document) return std::unexpected(document.error());
+    const auto now = store_.now();
+    if (!now) return std::unexpected(now.error());
+    const Result<Told> told = change(*document, *now);
+    if (!told) return std::unexpected(told.error());
+    if (!*told) return {};
+    forget_ended(*document, *now);
+    const auto written =
+        store_.put_document(DocumentKind::kAccessTokens, to_json(*document), document->version, **told);
+    if (!written) return std::unexpected(written.error());
+    if (*written) return {};
+  }
+  return fail(ErrorCode::kStoreUnavailable, "others keep changing the tokens; try again", "engine.tokens");
+}
+
+Result<CreatedToken> TokenBook::create(const NewToken& order) {
+  CreatedToken created;
+  const Status done = update([&](TokenDocument& document, Time now) -> Result<Told> {
+    if (const Status checked = check_order(order, now); !checked) return std::unexpected(checked.error());
+    if (count_active(document, now) >= kTokensMax)
+      return fail(ErrorCode::kLimitExceeded, fmt::format("there are {} tokens already: revoke some", kTokensMax));
+    created.info = info_of(order, now);
+    do {
+      created.info.id = new_token_id(rng_);
+    } while (document.tokens.contains(created.info.id));
+    created.text = new_token_text(rng_, created.info.id);
+    document.tokens[created.info.id] = {.info = created.info, .sha256 = sha256_hex(created.text)};
+    return Told{{created_event(created.info)}};
+  });
+  if (!done) return std::unexpected(done.error());
+  return created;
+}
+
+Result<std::vector<TokenInfo>> TokenBook::list() {
+  const auto document = read();
+  if (!document) return std::unexpected(document.error());
+  std::vector<TokenInfo> tokens;
+  for (const auto& [id, token] : document->tokens) tokens.push_back(token.info);
+  std::ranges::stable_sort(tokens, std::greater(), &TokenInfo::created_at);
+  return tokens;
+}
+
+Result<TokenInfo> TokenBook::revoke(const std::string& id, const std::string& by) {
+  TokenInfo revoked;
+  const Status done = update([&](TokenDocument& document, Time now) -> Result<Told> {
+    const auto found = document.tokens.find(id);
+    if (found == document.tokens.end())
+      return fail(ErrorCode::kNotFound, fmt::format("there is no token {}", quoted_excerpt(id)));
+    TokenInfo& info = found->second.info;
+    revoked = info;
+    if (info.revoked_at) return Told();
+    info.revoked_at = now;
+    info.revoked_by = by;
+    revoked = info;
+    return Told{{revoked_event(info)}};
+  });
+  if (!done) return std::unexpected(done.error());
+  return revoked;
+}
+
+Result<TokenDocument> TokenBook::read() {
+  const auto stored = store_.document(DocumentKind::kAccessTokens);
+  if (!stored) return std::unexpected(stored.error());
+  return parse_token_document(stored->version, stored->text);
+}
+
+void TokenBook::note_use(const std::string& id, Time at) {
+  const std::lock_guard lock(mutex_);
+  Time& latest = uses_[id];
+  latest = std::max(latest, at);
+}
+
+std::map<std::string, Time> TokenBook::take_uses() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(uses_, {});
+}
+
+Status TokenBook::write_uses() {
+  const std::map<std::string, Time> uses = take_uses();
+  if (uses.empty()) return {};
+  const Status done = update([&](TokenDocument& document, Time /*now*/) -> Result<Told> {
+    Told told;
+    for (const auto& [id, at] : uses) {
+      const auto found = document.tokens.find(id);
+      if (found == document.tokens.end()) continue;
+      std::optional<Time>& last = found->second.info.last_used_at;
+      if (last && at - *last < kUseEvery) continue;
+      last = at;
+      told.emplace();
+    }
+    return told;
+  });
+  // They are not lost: the next call tries again.
+  if (!done) {
+    for (const auto& [id, at] : uses) note_use(id, at);
+  }
+  return done;
+}
+
+}  // namespace drover

@@ -1,0 +1,68 @@
+// TokenBook: making, listing and revoking the tokens by which a server knows its callers.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "engine/token_document.h"
+#include "store/store.h"
+
+namespace drover {
+
+inline constexpr std::size_t kTokensMax = 1'000;  // that are active; and as many that are not
+inline constexpr std::size_t kTokenQueuesMax = 32;
+inline constexpr std::size_t kTokenNoteBytesMax = 256;
+// How long a token stays in the list after it was revoked or has expired.
+inline constexpr Millis kEndedTokensKept = std::chrono::days(30);
+
+struct NewToken {
+  Role role = Role::kViewer;
+  std::optional<std::string> owner = {};  // of a viewer or producer, else kDefaultOwner; nobody else has one
+  std::vector<std::string> queues = {};   // of a worker; empty: all
+  std::string note = {};
+  std::optional<Time> expires_at = {};
+  std::string by = {};  // who makes it
+};
+
+struct CreatedToken {
+  std::string text;  // the only copy
+  TokenInfo info;
+};
+
+// Safe from any thread.
+class TokenBook {
+ public:
+  // `rng` makes the secrets: system_rng() but for tests.
+  TokenBook(Store& store, Rng& rng) : store_(store), rng_(rng) {}
+
+  // kInvalidArgument: what was asked for makes no sense. kLimitExceeded: kTokensMax are active.
+  [[nodiscard]] Result<CreatedToken> create(const NewToken& order);
+  // Newest first, those that were revoked or have expired too.
+  [[nodiscard]] Result<std::vector<TokenInfo>> list();
+  // One that was revoked before stays as it is. kNotFound: there is none with that id.
+  [[nodiscard]] Result<TokenInfo> revoke(const std::string& id, const std::string& by);
+  // For find_principal.
+  [[nodiscard]] Result<TokenDocument> read();
+
+  // Remembers that a token was used; writes nothing.
+  void note_use(const std::string& id, Time at);
+  // Writes the uses that were noted, of each token at most one a minute. For a caller that has a minute's patience.
+  [[nodiscard]] Status write_uses();
+
+ private:
+  // Changes the document under compare-and-set. `change` says what happened as events, or that there is nothing to do.
+  template <class Change>
+  [[nodiscard]] Status update(Change change);
+  [[nodiscard]] std::map<std::string, Time> take_uses();
+
+  Store& store_;
+  Rng& rng_;
+  std::mutex mutex_;                  // guards uses_
+  std::map<std::string, Time> uses_;  // the latest of each token that is not written yet
+};
+
+}  // namespace drover
