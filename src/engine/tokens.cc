@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/json.h"
 #include "base/sha256.h"
@@ -136,12 +137,12 @@ Status TokenBook::update(Change change) {
     if (!document) return std::unexpected(document.error());
     const auto now = store_.now();
     if (!now) return std::unexpected(now.error());
-    const Result<Told> told = change(*document, *now);
-    if (!told) return std::unexpected(told.error());
-    if (!*told) return {};
+    const Result<Told> changed = change(*document, *now);
+    if (!changed) return std::unexpected(changed.error());
+    const Told& told = *changed;
+    if (!told) return {};
     forget_ended(*document, *now);
-    const auto written =
-        store_.put_document(DocumentKind::kAccessTokens, to_json(*document), document->version, **told);
+    const auto written = store_.put_document(DocumentKind::kAccessTokens, to_json(*document), document->version, *told);
     if (!written) return std::unexpected(written.error());
     if (*written) return {};
   }
@@ -171,7 +172,9 @@ Result<std::vector<TokenInfo>> TokenBook::list() {
   if (!document) return std::unexpected(document.error());
   std::vector<TokenInfo> tokens;
   for (const auto& [id, token] : document->tokens) tokens.push_back(token.info);
-  std::ranges::stable_sort(tokens, std::greater(), &TokenInfo::created_at);
+  std::ranges::sort(tokens, [](const TokenInfo& a, const TokenInfo& b) {
+    return std::tie(b.created_at, a.id) < std::tie(a.created_at, b.id);
+  });
   return tokens;
 }
 
