@@ -9,6 +9,15 @@
 
 namespace drover {
 
+// What a store remembers of a record that it handed out, so that the next step on it needs no look at the rest. No part
+// of the record: two are the same whatever a store remembers of them.
+struct KeptAs {
+  std::int64_t seq = 0;  // 0: nothing is remembered
+  std::int64_t bytes = 0;
+
+  bool operator==(const KeptAs&) const { return true; }
+};
+
 struct TaskRecord {
   Task task;
   // Grows with every step. Renewals, progress, checkpoints and log lines leave it alone.
@@ -24,6 +33,7 @@ struct TaskRecord {
   bool cascade_due = false;             // it ended, but its dependents were too many for one step: a sweeper goes on
   std::optional<Millis> deadline_span;  // from enqueue, or from an operator's retry, to deadline_at
   std::string request_hash;             // fingerprint of the request's body, with request_id
+  KeptAs kept;
 
   bool operator==(const TaskRecord&) const = default;
 };

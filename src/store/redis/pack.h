@@ -40,6 +40,8 @@ class Pack {
     return *this;
   }
 
+  [[nodiscard]] std::size_t size() const { return size_; }
+
   // Everything that was put, as one list.
   [[nodiscard]] std::string list() const {
     Pack head;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <charconv>
 
 #include "base/json.h"
@@ -435,6 +436,16 @@ std::string to_said(const TaskRecord& record, const std::string& lane) {
   put_limits(rest, record);
   put_moving(rest, record);
   return text + std::move(rest).take();
+}
+
+KeptAs kept_as(std::string_view record_text) {
+  std::array<std::string_view, 7> words;  // rev, seq, place, bytes, renewed, beats, marks
+  for (std::string_view& word : words) word = take_until(record_text, ' ');
+  KeptAs kept;
+  if (words[6] != kNone) return kept;
+  std::from_chars(words[1].data(), words[1].data() + words[1].size(), kept.seq);
+  std::from_chars(words[3].data(), words[3].data() + words[3].size(), kept.bytes);
+  return kept;
 }
 
 std::string to_text(const Progress& progress) {

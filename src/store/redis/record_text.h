@@ -27,4 +27,7 @@ namespace drover::redis {
 [[nodiscard]] Result<TaskRecord> to_record(std::span<const Reply> parts);
 inline constexpr std::size_t kRecordParts = 6;  // of a whole one
 
+// Of a record as it is stored, if there is nothing beside it but its body.
+[[nodiscard]] KeptAs kept_as(std::string_view record_text);
+
 }  // namespace drover::redis

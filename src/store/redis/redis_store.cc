@@ -163,17 +163,18 @@ std::vector<TaskRecord> RedisStore::readable(std::span<const Reply> items) {
   return found;
 }
 
-void RedisStore::add_readable(std::span<const Reply> parts, std::vector<TaskRecord>& found) {
+bool RedisStore::add_readable(std::span<const Reply> parts, std::vector<TaskRecord>& found) {
   auto record = redis::to_record(parts);
   if (record) {
     found.push_back(*std::move(record));
-    return;
+    return true;
   }
   const std::string id(parts.front().as_text().value_or(""));
   log_error("store", "a task's record is unreadable and is put apart", {{"task", id}, {"why", record.error().message}});
   if (const auto apart = ask(function("quarantine").add(id)); !apart) {
     log_error("store", "it could not be put apart", {{"task", id}, {"error", to_string(apart.error())}});
   }
+  return false;
 }
 
 Result<std::vector<TaskRecord>> RedisStore::relatives(std::string_view kind, const TaskId& id) {
@@ -425,7 +426,27 @@ Result<std::vector<Applied>> RedisStore::apply(std::span<const StepGroup> groups
   if (groups.empty()) return std::vector<Applied>();
   const bool adds = std::ranges::any_of(groups, [](const StepGroup& group) { return group.capacity.has_value(); });
   auto verdicts = (adds ? additions_ : changes_of_stored_).apply(groups);
+  if (verdicts && !adds) verdicts = apply_whole_if_moved(groups, *std::move(verdicts));
   if (verdicts) committed();
+  return verdicts;
+}
+
+// A short group (step_arguments.h) conflicts, too, when a note has moved what was remembered of its record, and not its
+// revision: the whole group says which it was.
+Result<std::vector<Applied>> RedisStore::apply_whole_if_moved(std::span<const StepGroup> groups,
+                                                              std::vector<Applied> verdicts) {
+  std::vector<StepGroup> whole;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (verdicts[i] != Applied::kConflict || !redis::is_short(groups[i])) continue;
+    places.push_back(i);
+    whole.push_back(groups[i]);
+    for (Step& step : whole.back().steps) step.next.kept = {};
+  }
+  if (whole.empty()) return verdicts;
+  const auto again = changes_of_stored_.apply(whole);
+  if (!again) return again;
+  for (std::size_t k = 0; k < places.size(); ++k) verdicts[places[k]] = (*again)[k];
   return verdicts;
 }
 
@@ -477,7 +498,10 @@ Result<Claimed> RedisStore::claim(const ClaimRequest& request, std::span<const L
   Claimed claimed;
   claimed.more = *more != 0;
   for (std::size_t at = 2; at + redis::kRecordParts <= parts->size(); at += redis::kRecordParts) {
-    add_readable(parts->subspan(at, redis::kRecordParts), claimed.records);
+    const auto record = parts->subspan(at, redis::kRecordParts);
+    if (add_readable(record, claimed.records)) {
+      claimed.records.back().kept = redis::kept_as(record[1].as_text().value_or(""));
+    }
   }
   if (!claimed.records.empty()) committed();
   return claimed;

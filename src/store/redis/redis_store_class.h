@@ -111,9 +111,12 @@ class RedisStore final : public Store {
   [[nodiscard]] Result<std::vector<Applied>> send_groups(std::string_view name, std::int64_t groups,
                                                          const redis::Pack& packed);
   [[nodiscard]] Result<std::vector<TaskRecord>> records(const Command& command);
+  [[nodiscard]] Result<std::vector<Applied>> apply_whole_if_moved(std::span<const StepGroup> groups,
+                                                                  std::vector<Applied> verdicts);
   // The records that can be read. The others are put apart, so that they stop nobody.
   [[nodiscard]] std::vector<TaskRecord> readable(std::span<const Reply> items);
-  void add_readable(std::span<const Reply> parts, std::vector<TaskRecord>& found);
+  // False: it cannot.
+  bool add_readable(std::span<const Reply> parts, std::vector<TaskRecord>& found);
   [[nodiscard]] Result<std::vector<TaskRecord>> relatives(std::string_view kind, const TaskId& id);
   [[nodiscard]] Result<std::vector<GateState>> gate_states(const Command& command);
   [[nodiscard]] Result<std::vector<std::int64_t>> counts(const std::string& scope);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "core/lane.h"
 #include "store/redis/record_text.h"
 #include "store/redis/run_text.h"
@@ -45,6 +48,10 @@ void put_events(Pack& pack, std::span<const EventDraft> events, std::string_view
   for (const EventDraft& event : events) pack.put(fmt::format("{}|{}|{}", event.name, of, event.data));
 }
 
+std::string event_subject(const Task& task, std::string_view id, std::string_view lane) {
+  return fmt::format("{}|{}|{}|{}|{}", id, lane, name_of(task.state), task.run, task.generation);
+}
+
 std::int64_t count_of(const auto& list) {
   return static_cast<std::int64_t>(list.size());
 }
@@ -84,10 +91,11 @@ void put_step(Pack& pack, const Step& step) {
   pack.put(next.cascade_due);
   put_or_false(pack, task.progress.has_value(), [&] { return to_text(*task.progress); });
   put_or_false(pack, task.dedupe_key.has_value(), [&] { return dedupe_key(task.owner, task.type, *task.dedupe_key); });
-  put_relations(pack, step, fmt::format("{}|{}|{}|{}|{}", id, lane, state, task.run, task.generation));
+  put_relations(pack, step, event_subject(task, id, lane));
 }
 
 constexpr std::string_view kOfNoTask = "|||||||||";
+constexpr std::size_t kInnerResultBytesMax = 512;  // a larger one has a key of its own
 
 void put_gates(Pack& pack, std::span<const GateStep> gates) {
   for (const GateStep& gate : gates) {
@@ -117,12 +125,120 @@ void put_group(Pack& pack, const StepGroup& group) {
   for (const Step& step : group.steps) put_step(pack, step);
 }
 
+// ---- short groups, see the header; lua/e_apply.lua says what is in them
+
+bool has_relations(const Task& task) {
+  return task.dedupe_key || task.deadline_at || task.request_id || task.parent_id || !task.tags.empty() ||
+         !task.depends_on.empty();
+}
+
+bool is_short_addition(const Step& step) {
+  const Task& task = step.next.task;
+  return step.expected_revision == 0 && task.state == TaskState::kPending && step.next.place == 0 &&
+         !step.next.cascade_due && !task.result && !task.progress && !has_relations(task) && step.events.size() == 1;
+}
+
+bool is_short_addition(const StepGroup& group) {
+  return group.capacity && group.gates.empty() && group.dedupes.empty() &&
+         std::ranges::all_of(group.steps, [](const Step& step) { return is_short_addition(step); });
+}
+
+// "scope, most that may wait there, so many more" of each limit.
+Pack asked_room(const StepGroup& group) {
+  std::map<std::string_view, std::int64_t> owners;
+  std::map<std::string_view, std::int64_t> queues;
+  for (const Step& step : group.steps) {
+    ++owners[step.next.task.owner];
+    ++queues[step.next.task.queue];
+  }
+  Pack pack;
+  pack.put("all").put(group.capacity->waiting_max).put(count_of(group.steps));
+  for (const auto& [owner, added] : owners) {
+    pack.put(fmt::format("owner:{}", owner)).put(group.capacity->waiting_per_owner_max).put(added);
+  }
+  for (const auto& [queue, max] : group.capacity->waiting_per_queue_max) {
+    if (const auto found = queues.find(queue); found != queues.end()) {
+      pack.put(fmt::format("queue:{}", queue)).put(max).put(found->second);
+    }
+  }
+  return pack;
+}
+
+void put_short_addition(Pack& pack, const StepGroup& group) {
+  const Pack room = asked_room(group);
+  pack.put("add").put(static_cast<std::int64_t>(room.size())).put(room).put(count_of(group.steps));
+  for (const Step& step : group.steps) {
+    const Task& task = step.next.task;
+    const std::string id = task.id.to_string();
+    const std::string lane = lane_name(task);
+    const std::string body = to_body(task);
+    pack.put(id).put(lane).put(count_of(body));
+    pack.put(fmt::format(" {} 0 0 ~ {}\n\n", body.size(), to_said(step.next, lane))).put(body);
+    put_events(pack, step.events, event_subject(task, id, lane));
+  }
+}
+
+bool is_short_end(const Step& step) {
+  const Task& task = step.next.task;
+  const std::size_t result_bytes = task.result ? task.result->size() : 0;
+  return step.next.kept.seq > 0 && step.expected_revision > 0 && step.guard == Step::Guard::kRevision &&
+         step.payload == Step::PayloadWrite::kKeep && step.fate == Step::Fate::kStays && is_terminal(task.state) &&
+         step.run_end && !step.run_end->revoked && !step.next.cascade_due && !task.deadline_at && !task.dedupe_key &&
+         !task.progress && result_bytes <= kInnerResultBytesMax && step.events.size() == 1;
+}
+
+bool only_checks(const GateStep& gate) {
+  return !gate.next && gate.events.empty();
+}
+
+bool is_short_end(const StepGroup& group) {
+  return !group.capacity && group.dedupes.empty() && group.steps.size() == 1 && is_short_end(group.steps.front()) &&
+         group.gates.size() <= 1 && std::ranges::all_of(group.gates, only_checks);
+}
+
+void put_short_end(Pack& pack, const StepGroup& group) {
+  const Step& step = group.steps.front();
+  const TaskRecord& next = step.next;
+  const Task& task = next.task;
+  const std::string id = task.id.to_string();
+  const std::string lane = lane_name(task);
+  const bool has_result = step.result == Step::ResultWrite::kReplace && task.result && !task.result->empty();
+  const std::string_view result = has_result ? std::string_view(*task.result) : "";
+  const std::int64_t bytes_after = next.kept.bytes + static_cast<std::int64_t>(result.size());
+  const std::int64_t started = task.started_at ? task.started_at->time_since_epoch().count() : 0;
+  pack.put("end");
+  put_or_false(pack, !group.gates.empty(), [&] { return group.gates.front().name; });
+  pack.put(group.gates.empty() ? 0 : group.gates.front().expected_revision).put(id);
+  pack.put(fmt::format("^{} {} {} {} %d+ %d+ ~ running %d+ %d+ %d+ %S+ (%S+) ", step.expected_revision, next.kept.seq,
+                       next.place, next.kept.bytes));
+  pack.put(lane).put(std::to_string(next.place)).put(started).put(next.kept.bytes).put(bytes_after);
+  pack.put(name_of(task.state));
+  pack.put(fmt::format("{} {} {} {} 0 0 {} {}\n", step.expected_revision + 1, next.kept.seq, next.place, bytes_after,
+                       has_result ? "se" : "e", to_said(next, lane)));
+  pack.put(fmt::format("|{}|", started));
+  pack.put(fmt::format("|{}\n{}", run_end_text(*step.run_end, task.run, task.generation), result));
+  put_events(pack, step.events, event_subject(task, id, lane));
+  pack.put(false);  // for the function's own notes
+}
+
 }  // namespace
 
 Pack packed_groups(std::span<const StepGroup> groups) {
   Pack pack;
-  for (const StepGroup& group : groups) put_group(pack, group);
+  for (const StepGroup& group : groups) {
+    if (is_short_end(group)) {
+      put_short_end(pack, group);
+    } else if (is_short_addition(group)) {
+      put_short_addition(pack, group);
+    } else {
+      put_group(pack, group);
+    }
+  }
   return pack;
+}
+
+bool is_short(const StepGroup& group) {
+  return is_short_end(group);
 }
 
 Pack packed_gates(std::span<const GateStep> gates) {

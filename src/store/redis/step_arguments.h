@@ -9,7 +9,11 @@
 
 namespace drover::redis {
 
+// Most groups are one of two kinds that have a short form: new tasks that wait and have nothing beside their record,
+// and the end of a task that had nothing beside it when it was claimed (TaskRecord::kept).
 [[nodiscard]] Pack packed_groups(std::span<const StepGroup> groups);
+// The end of a run, in its short form.
+[[nodiscard]] bool is_short(const StepGroup& group);
 // It begins with how many there are.
 [[nodiscard]] Pack packed_gates(std::span<const GateStep> gates);
 

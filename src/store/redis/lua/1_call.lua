@@ -1,8 +1,9 @@
 -- One call of a function: where its keys are, what time it is, what it was given, and what is written once at its end.
--- Before this file stand three lines: LIBRARY, VERSION and TEST_CLOCK. See library.cc, which also puts every file from the
--- fourth on into a block of its own, because Lua allows 200 names in one.
+-- Before this file stand three lines: LIBRARY, VERSION and TEST_CLOCK. See library.cc, which also puts every file but this one
+-- and the lanes' into a block of its own, because Lua allows 200 names in one.
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
+local gates, lanes, steps, reads = {}, {}, {}, {}  -- what those files lend to others
 
 local call    -- redis.call, which is not there yet while the library loads
 local P       -- prefix of every key: "{ade}:"
@@ -14,8 +15,12 @@ local counts  -- the same by scope: 'all|pending' -> number, 'bytes|pending' -> 
 local events  -- waiting to be numbered: name|task|lane (six parts)|state|run|generation|data
 local held    -- the strings that this call has read or written: key -> text, or false if there is none
 local unsaved -- the keys of those that it has changed
+local writes  -- key, text, …: strings that are written before those
 local numbers -- the last of each kind that was given out, once one is asked for
 local listed  -- new tasks, in the order of their numbers
+local lane_parts, lane_parts_size  -- lane -> its name taken apart, with the names of its keys; so that it is done once
+local line_parts, line_parts_size  -- the same of lines
+local PARTS_MAX = 4000
 
 local STATES = {'blocked', 'scheduled', 'pending', 'running', 'stalled', 'completed', 'failed', 'cancelled'}
 local IS_STATE = {blocked = true, scheduled = true, pending = true, running = true, stalled = true, completed = true,
@@ -27,8 +32,8 @@ local GROUP = 'ade-workers'
 local function begin(keys, args)
   if not call then collectgarbage('setpause', 400) end  -- collecting took an eighth of the time; the heap is small
   call = redis.call
-  P = keys[1]
-  moves, moved_bytes, counts, events, held, unsaved, numbers, listed = {}, {}, {}, {}, {}, {}, nil, {}
+  if P ~= keys[1] then P, lane_parts, lane_parts_size, line_parts, line_parts_size = keys[1], {}, 0, {}, 0 end
+  moves, moved_bytes, counts, events, held, unsaved, writes, numbers, listed = {}, {}, {}, {}, {}, {}, {}, nil, {}
   if args[1] ~= '' then
     if not TEST_CLOCK then error('this library takes no time from outside') end
     NOW = tonumber(args[1])
@@ -87,7 +92,7 @@ local function put(key, text)
 end
 
 local function save_strings()
-  local texts, gone = {}, {}
+  local texts, gone = writes, {}
   for i = 1, #unsaved do
     local key = unsaved[i]
     local text = held[key]
@@ -100,13 +105,22 @@ local function save_strings()
   end
   for from = 1, #texts, PIECE do call('MSET', unpack(texts, from, math.min(from + PIECE - 1, #texts))) end
   for from = 1, #gone, PIECE do call('DEL', unpack(gone, from, math.min(from + PIECE - 1, #gone))) end
-  unsaved = {}
+  unsaved, writes = {}, {}
+end
+
+-- A line's queue and keys. It is Q, Q|T, or GATE||Q of parked lanes.
+local function line_of(line)
+  local parts = line_parts[line]
+  if parts then return parts end
+  parts = {queue = string.match(line, '||([^|]+)$') or string.match(line, '^[^|]+'), key = P .. 'line:' .. line,
+           oldest = P .. 'oldest:' .. line, served = 'served:' .. line}
+  if line_parts_size >= PARTS_MAX then line_parts, line_parts_size = {}, 0 end
+  line_parts[line] = parts
+  line_parts_size = line_parts_size + 1
+  return parts
 end
 
 -- A lane's name, taken apart: queue|rank|owner|type|cost|gate,gate
-local lane_parts = {}
-local lane_parts_size = 0
-
 local function parts_of(lane)
   local parts = lane_parts[lane]
   if parts then return parts end
@@ -114,14 +128,11 @@ local function parts_of(lane)
   if not queue then return nil end
   local gates = {'all', 'queue:' .. queue, 'type:' .. type, 'owner:' .. owner}
   for gate in string.gmatch(own, '[^,]+') do gates[#gates + 1] = gate end
-  local lines = {queue, queue .. '|' .. type}
+  local group, lines = rank .. '|' .. owner, {queue, queue .. '|' .. type}
   parts = {queue = queue, rank = tonumber(rank), rank_text = rank, owner = owner, type = type, cost = tonumber(cost),
-           gates = gates, group = rank .. '|' .. owner, lines = lines,
-           fields = {}}
-  if lane_parts_size >= 10000 then
-    lane_parts = {}
-    lane_parts_size = 0
-  end
+           gates = gates, group = group, lines = lines, fields = {}, key = P .. 'lane:' .. lane, vt = P .. 'vt:' .. queue,
+           groups = {P .. 'group:' .. lines[1] .. '|' .. group, P .. 'group:' .. lines[2] .. '|' .. group}}
+  if lane_parts_size >= PARTS_MAX then lane_parts, lane_parts_size = {}, 0 end
   lane_parts[lane] = parts
   lane_parts_size = lane_parts_size + 1
   return parts
@@ -165,15 +176,17 @@ local function sum_moves()
 end
 
 -- What stands in the counts, with what this call has changed so far.
-local function counted(scope, states)
+local function counted(fields)
   sum_moves()
-  local fields = {}
-  for i, state in ipairs(states) do fields[i] = scope .. '|' .. state end
-  local sum = 0
-  for i, stored in ipairs(call('HMGET', P .. 'counts', unpack(fields))) do
-    sum = sum + (tonumber(stored) or 0) + (counts[fields[i]] or 0)
+  local sums = {}
+  for from = 1, #fields, PIECE do
+    local stored = call('HMGET', P .. 'counts', unpack(fields, from, math.min(from + PIECE - 1, #fields)))
+    for i = 1, #stored do
+      local field = fields[from + i - 1]
+      sums[from + i - 1] = (tonumber(stored[i]) or 0) + (counts[field] or 0)
+    end
   end
-  return sum
+  return sums
 end
 
 local function write_counts()

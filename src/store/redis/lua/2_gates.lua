@@ -1,7 +1,5 @@
 -- Gates: what is enforced, what is used. core/gate.cc says the same in C++.
 
-local gates = {}
-
 -- "closed_until permits counted_from interval_us burst"; '-' for none, 'x' for closed until opened.
 local limits_cache = {}
 local limits_cache_size = 0
@@ -32,9 +30,17 @@ local function limits_from(name, text, owners)
   if kind == 'lock:' then return parse_limits(ONE_PERMIT) end
 end
 
+local any_stored  -- whether there is a limit or a weight at all, if that is known
+
 -- The limits of each gate of a lane, nil for those without; and the weight of its owner.
 function gates.limits(parts)
   local names = parts.gates
+  if any_stored == nil then any_stored = call('EXISTS', P .. 'gates') == 1 end
+  if not any_stored then
+    local all = {}
+    for i = 5, #names do all[i] = limits_from(names[i]) end
+    return all, 1
+  end
   local found = call('HMGET', P .. 'gates', 'owner:*', 'weight:*', 'weight:' .. parts.owner, unpack(names))
   local all, owners = {}, found[1]
   for i = 1, #names do all[i] = limits_from(names[i], found[i + 3], owners) end
@@ -48,6 +54,7 @@ end
 
 -- Pairs of owner ('*' for all others) and weight: these and no others.
 function gates.put_weights(weights)
+  any_stored = nil
   for _, field in ipairs(call('HKEYS', P .. 'gates')) do
     if string.sub(field, 1, 7) == 'weight:' then call('HDEL', P .. 'gates', field) end
   end
@@ -179,6 +186,7 @@ end
 -- text: the new limits, or '' for none.
 function gates.set_limits(name, text)
   local before = gates.limits_of(name)
+  any_stored = nil
   if text == '' then call('HDEL', P .. 'gates', name) else call('HSET', P .. 'gates', name, text) end
   if name == 'owner:*' then return set_default_of_owners(before, text ~= '' and parse_limits(text) or nil) end
   local after = gates.limits_of(name)
@@ -194,7 +202,7 @@ end
 local revisions
 
 function gates.start()
-  revisions = {}
+  revisions, any_stored = {}, nil
 end
 
 function gates.revision(name)

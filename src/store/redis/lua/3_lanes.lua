@@ -1,17 +1,14 @@
 -- Lanes, and the lines in which they stand. docs/internals/lanes-and-gates.md is the specification.
 
-local lanes = {}
-local steps = {}  -- what 5_steps.lua lends to others
-local reads = {}  -- and 7_reads.lua
-
 local BAND = 1e14  -- of virtual times, per rank, in the score of a group
 local UNIT = 1000
 local touched = {}  -- open lines whose best rank may have changed in this call
+local open_lanes = {}  -- how many lanes stand in an open line, if that is known
 
 -- ---- virtual time
 
 local function virtual_times(parts)
-  local found = call('HMGET', P .. 'vt:' .. parts.queue, parts.group, parts.rank_text)
+  local found = call('HMGET', parts.vt, parts.group, parts.rank_text)
   return tonumber(found[1]), tonumber(found[2]) or 0
 end
 
@@ -20,7 +17,7 @@ local function raise_to_clock(parts)
   local vt, clock = virtual_times(parts)
   if not vt or vt < clock then
     vt = clock
-    call('HSET', P .. 'vt:' .. parts.queue, parts.group, whole(vt))
+    call('HSET', parts.vt, parts.group, whole(vt))
   end
   return vt
 end
@@ -38,15 +35,17 @@ local function leave(line, lane, parts)
   if call('EXISTS', group) == 0 then call('ZREM', P .. 'line:' .. line, parts.group) end
 end
 
--- The first group of a line with its virtual time and the clock of its rank; nil if the line is empty.
-local function first_group(line, queue)
-  local key = P .. 'line:' .. line
+-- The first group of a line with its virtual time and the clock of its rank, and what the line has served; nil if the line
+-- is empty.
+local function first_group(line)
+  local parts = line_of(line)
+  local key, vts = parts.key, P .. 'vt:' .. parts.queue
   while true do
-    local best = call('ZRANGE', key, 0, 0, 'WITHSCORES')
-    if #best == 0 then return nil end
+    local best = call('ZRANGE', key, '0', '0', 'WITHSCORES')
     local group = best[1]
+    if not group then return nil end
     local rank = string.sub(group, 1, 1)
-    local found = call('HMGET', P .. 'vt:' .. queue, group, rank, 'served:' .. line)
+    local found = call('HMGET', vts, group, rank, parts.served)
     local vt = tonumber(found[1] or 0)
     local right = rank * BAND + vt
     if right <= tonumber(best[2]) then return group, vt, tonumber(found[2] or 0), tonumber(found[3] or 0) end
@@ -55,12 +54,12 @@ local function first_group(line, queue)
 end
 
 local function first_of_group(line, group)
-  return call('ZRANGE', P .. 'group:' .. line .. '|' .. group, 0, 0)[1]
+  return call('ZRANGE', P .. 'group:' .. line .. '|' .. group, '0', '0')[1]
 end
 
 -- The first lane of a line; nil if it is empty.
-local function first(line, queue)
-  local group = first_group(line, queue)
+local function first(line)
+  local group = first_group(line)
   return group and first_of_group(line, group)
 end
 
@@ -80,7 +79,7 @@ end
 
 -- The smallest place of its waiting tasks; nil if none is left.
 local function head_of(lane, where)
-  local key = P .. 'lane:' .. lane
+  local key = parts_of(lane).key
   if where.returned > 0 then
     local back = redis.pcall('XPENDING', key, GROUP, '-', '+', 1, 'returned')
     if back[1] then return tonumber(string.match(back[1][1], '^%d+')) end
@@ -94,9 +93,10 @@ local function set_head(lane, parts, where, head)
     call('ZADD', P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, whole(head), lane)
     return
   end
-  for _, line in ipairs(parts.lines) do
-    call('ZADD', P .. 'group:' .. line .. '|' .. parts.group, whole(head), lane)
-    call('ZADD', P .. 'oldest:' .. line, whole(head), lane)
+  local place = whole(head)
+  for i = 1, 2 do
+    call('ZADD', parts.groups[i], place, lane)
+    call('ZADD', line_of(parts.lines[i]).oldest, place, lane)
   end
 end
 
@@ -106,6 +106,7 @@ local function enter_open(lane, parts, head)
     enter(line, lane, parts, head, vt)
     call('ZADD', P .. 'oldest:' .. line, whole(head), lane)
     touched[line] = (touched[line] or 0) + 1
+    open_lanes[line] = nil
   end
 end
 
@@ -114,6 +115,7 @@ local function leave_open(lane, parts)
     leave(line, lane, parts)
     call('ZREM', P .. 'oldest:' .. line, lane)
     touched[line] = touched[line] or 0
+    open_lanes[line] = nil
   end
 end
 
@@ -154,33 +156,33 @@ end
 
 -- An empty stream of a lane that nobody waits in, and of which nobody runs, goes.
 local function drop_if_empty(lane)
-  local key = P .. 'lane:' .. lane
+  local key = parts_of(lane).key
   if call('XLEN', key) == 0 and call('HEXISTS', P .. 'lanes', lane) == 0 then call('DEL', key) end
 end
 
 -- ---- tasks in lanes
 
--- New tasks at the tail: pairs of id and place (as text), places growing.
+-- New tasks at the tail: id, place (as text), id, place, …, places growing.
 function lanes.push(lane, tasks)
   local parts = parts_of(lane)
-  local key = P .. 'lane:' .. lane
+  local key = parts.key
   local where = where_is(lane)
   if not where then
     if call('EXISTS', key) == 0 then call('XGROUP', 'CREATE', key, GROUP, '0', 'MKSTREAM') end
-    local head = tonumber(tasks[1][2])
+    local head = tonumber(tasks[2])
     set_where(lane, {last = head - 1, returned = 0, gate = ''})
     enter_open(lane, parts, head)
   end
   if not where or where.gate == '' then
-    for _, line in ipairs(parts.lines) do touched[line] = (touched[line] or 0) + #tasks end
+    for _, line in ipairs(parts.lines) do touched[line] = (touched[line] or 0) + #tasks / 2 end
   end
-  for i = 1, #tasks do call('XADD', key, tasks[i][2], 't', tasks[i][1]) end
+  for i = 1, #tasks, 2 do call('XADD', key, tasks[i + 1], 't', tasks[i]) end
 end
 
 -- A task that ran comes back to its old place. False: its entry is gone, it needs a new one.
 function lanes.give_back(lane, place)
   local parts = parts_of(lane)
-  local key = P .. 'lane:' .. lane
+  local key = parts.key
   local claimed = redis.pcall('XCLAIM', key, GROUP, 'returned', 0, whole(place) .. '-0', 'JUSTID')
   if claimed.err or #claimed == 0 then return false end
   local where = where_is(lane)
@@ -200,7 +202,7 @@ end
 -- A waiting task leaves: cancelled, or its deadline passed.
 function lanes.remove(lane, place)
   local parts = parts_of(lane)
-  local key = P .. 'lane:' .. lane
+  local key = parts.key
   local entry = whole(place) .. '-0'
   local where = where_is(lane)
   if not where then return end
@@ -219,7 +221,7 @@ end
 
 -- Entries of tasks that ran and do not come back, by their places as text.
 function lanes.drop(lane, places)
-  local key = P .. 'lane:' .. lane
+  local key = parts_of(lane).key
   for from = 1, #places, PIECE do
     local till = math.min(from + PIECE - 1, #places)
     local acked = redis.pcall('XACK', key, GROUP, unpack(places, from, till))
@@ -257,7 +259,7 @@ local function wake_gate(gate, budget)
     local queue = next_queue(gate, cursor)
     if not queue or refused[queue] then break end
     cursor = queue
-    local lane = first(gate .. '||' .. queue, queue)
+    local lane = first(gate .. '||' .. queue)
     local parts = parts_of(lane)
     local room, look_again, whatever_cost = gates.ask(limits, use, parts.cost)
     if room > 0 then
@@ -341,8 +343,17 @@ function lanes.tell_pools()
 end
 
 function lanes.start()
-  touched = {}
+  touched, open_lanes = {}, {}
   gates.start()
+end
+
+function lanes.open_in(line)
+  local n = open_lanes[line]
+  if not n then
+    n = call('ZCARD', line_of(line).oldest)
+    open_lanes[line] = n
+  end
+  return n
 end
 
 function lanes.make_pool(pool, lines)

@@ -51,17 +51,16 @@ end
 
 -- Entries of a lane, smallest place first; nil if its stream or its group is gone.
 local function take_entries(lane, where, wanted)
-  local key = P .. 'lane:' .. lane
+  local key = parts_of(lane).key
   local taken = {}
   if where.returned > 0 then take_returned(key, where, wanted, taken) end
   if #taken == wanted then return taken end
-  local read = redis.pcall('XREADGROUP', 'GROUP', GROUP, 'running', 'COUNT', wanted - #taken, 'STREAMS', key, '>')
+  local read = redis.pcall('XREADGROUP', 'GROUP', GROUP, 'running', 'COUNT', whole(wanted - #taken), 'STREAMS', key, '>')
   if read and read.err then return #taken > 0 and taken or nil end
   if read then
-    for _, entry in ipairs(read[1][2]) do
-      taken[#taken + 1] = entry
-      where.last = place_in(entry[1])
-    end
+    local entries = read[1][2]
+    for i = 1, #entries do taken[#taken + 1] = entries[i] end
+    where.last = place_in(entries[#entries][1])
   end
   return taken
 end
@@ -80,45 +79,68 @@ local function refuse(lane, entry, id)
   if id and not (record_of(id) and get(P .. 'b:' .. id)) then put_apart(id) end
 end
 
--- What decide(Claim) says.
+-- Lists a task that was taken: its answer, its lease, its record.
+local function add_taken(work, id, key, text, body, result, checkpoint)
+  local taken = work.taken + 1
+  work.taken = taken
+  local until_, answer = work.until_, work.answer
+  until_[2 * taken - 1], until_[2 * taken] = work.ends_at, id
+  local n = #writes
+  writes[n + 1], writes[n + 2] = key, text
+  n = #answer
+  answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4], answer[n + 5], answer[n + 6] = id, text, false, body, result, checkpoint
+end
+
+-- What decide(Claim) says, of a task that may have run before.
 local function start_run(work, lane, entry, key, stored, body)
   local id = entry[2][2]
   local rev, where, bytes, marks, state, run, attempts, tail, generation, own_lane = string.match(stored or '', RECORD)
   if own_lane ~= lane or not IS_WAITING[state] or not body then return refuse(lane, entry, id) end
-  local taken = work.taken + 1
-  work.taken = taken
-  if marks ~= '~' and has_mark(marks, 'p') then
+  if has_mark(marks, 'p') then
     marks = without_mark(marks, 'p')
     put(P .. 'p:' .. id, false)
   end
   run = whole(run + 1)
   local text = whole(rev + 1) .. ' ' .. where .. ' ' .. bytes .. ' ' .. NOW_TEXT .. ' 0 ' .. marks .. ' running ' .. run .. ' ' ..
-               whole(attempts + 1) .. ' ' .. NOW_TEXT .. ' ' .. work.leases[taken] .. work.of_worker .. tail
-  put(key, text)
+               whole(attempts + 1) .. ' ' .. NOW_TEXT .. ' ' .. work.leases[work.taken + 1] .. work.of_worker .. tail
   events[#events + 1] = 'task.claimed|' .. id .. '|' .. lane .. '|running|' .. run .. '|' .. generation .. work.event_data
   move(lane, state, -1, -bytes)
   move(lane, 'running', 1, bytes)
-  work.until_[2 * taken - 1] = work.ends_at
-  work.until_[2 * taken] = id
   -- The result of an earlier generation, and a checkpoint, are there only if the record says so.
-  local has_more, answer = marks ~= '~', work.answer
-  local n = #answer
-  answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4] = id, text, false, body
-  answer[n + 5] = has_more and has_mark(marks, 'r') and get(P .. 'r:' .. id)
-  answer[n + 6] = has_more and has_mark(marks, 'c') and get(P .. 'c:' .. id)
+  add_taken(work, id, key, text, body, has_mark(marks, 'r') and get(P .. 'r:' .. id),
+            has_mark(marks, 'c') and get(P .. 'c:' .. id))
 end
+
+-- A task that nothing has happened to since it was added.
+local FIRST_RUN = '^1 (%d+ %d+ (%d+)) 0 0 ~ pending 0 0 ~ ~ ~ ()1 %S+ %S+ [01] ([^\n]+)\n'
 
 local function start_runs(work, lane, entries)
   local before, keys = work.taken, {}
-  for i, entry in ipairs(entries) do
-    local id = entry[2][2] or ''
-    keys[2 * i - 1] = P .. 't:' .. id
-    keys[2 * i] = P .. 'b:' .. id
+  local records, bodies = P .. 't:', P .. 'b:'
+  for i = 1, #entries do
+    local id = entries[i][2][2] or ''
+    keys[2 * i - 1], keys[2 * i] = records .. id, bodies .. id
   end
   if #keys == 0 then return 0 end
   local found = call('MGET', unpack(keys))
-  for i, entry in ipairs(entries) do
-    start_run(work, lane, entry, keys[2 * i - 1], found[2 * i - 1], found[2 * i])
+  local event_tail = '|' .. lane .. '|running|1|1' .. work.event_data
+  local n, bytes_sum = 0, 0
+  for i = 1, #entries do
+    local stored, body = found[2 * i - 1], found[2 * i]
+    local kept, bytes, tail, own_lane = string.match(stored or '', FIRST_RUN)
+    if own_lane == lane and body then
+      local id = entries[i][2][2]
+      events[#events + 1] = 'task.claimed|' .. id .. event_tail
+      add_taken(work, id, keys[2 * i - 1], '2 ' .. kept .. work.first_run .. work.leases[work.taken + 1] .. work.of_worker ..
+                                           string.sub(stored, tail), body, false, false)
+      n, bytes_sum = n + 1, bytes_sum + bytes
+    else
+      start_run(work, lane, entries[i], keys[2 * i - 1], stored, body)
+    end
+  end
+  if n > 0 then
+    move(lane, 'pending', -n, -bytes_sum)
+    move(lane, 'running', n, bytes_sum)
   end
   return work.taken - before
 end
@@ -152,11 +174,11 @@ end
 local function serve_owner(choice, taken, weight)
   local parts, line = choice.parts, choice.line
   local vt = choice.vt + math.floor(taken * UNIT / weight)
-  call('HSET', P .. 'vt:' .. parts.queue, parts.group, whole(vt), parts.rank_text, whole(math.max(choice.clock, choice.vt)),
-       'served:' .. line, whole((choice.served + taken) % OLDEST_EVERY))
+  call('HSET', parts.vt, parts.group, whole(vt), parts.rank_text, whole(math.max(choice.clock, choice.vt)),
+       line_of(line).served, whole((choice.served + taken) % OLDEST_EVERY))
   local score = whole(parts.rank * BAND + vt)
   for _, open_line in ipairs(parts.lines) do
-    call('ZADD', P .. 'line:' .. open_line, score, parts.group)
+    call('ZADD', line_of(open_line).key, score, parts.group)
     touched[open_line] = touched[open_line] or 0
   end
 end
@@ -203,11 +225,10 @@ end
 
 -- The lane whose turn it is in a line, with the virtual times of its group; nil when the line has nothing for this claim.
 local function choose_lane(work, line)
-  local queue = string.match(line, '^[^|]+')
-  local group, vt, clock, served = first_group(line, queue)
+  local group, vt, clock, served = first_group(line)
   if not group then return nil end
   if served == OLDEST_EVERY - 1 then
-    local lane = call('ZRANGE', P .. 'oldest:' .. line, 0, 0)[1]
+    local lane = call('ZRANGE', line_of(line).oldest, '0', '0')[1]
     local parts = lane and parts_of(lane)
     if parts and may_serve(work, parts) then
       if parts.group ~= group then
@@ -227,7 +248,7 @@ local function how_many(work, choice, room)
   local wanted = math.min(work.n - work.taken, room)
   if choice.parts.rank > work.reserved_rank then wanted = math.min(wanted, work.others_left) end
   if choice.oldest then return 1 end
-  if wanted > 1 and call('ZCARD', P .. 'oldest:' .. choice.line) > 1 then
+  if wanted > 1 and lanes.open_in(choice.line) > 1 then
     -- Nobody gets a long turn while others wait.
     wanted = math.min(wanted, math.max(1, OLDEST_EVERY - 1 - choice.served))
   end
@@ -266,6 +287,7 @@ function functions.claim(keys, args)
   work.ends_at = whole(NOW + work.lease)
   work.event_data = '|{"worker_id":"' .. work.worker .. '"}'
   work.of_worker = ' ' .. work.worker .. ' '
+  work.first_run = ' ' .. NOW_TEXT .. ' 0 ~ running 1 1 ' .. NOW_TEXT .. ' '
   local lines = call('HGET', P .. 'pool_lines', work.pool)
   if not lines then return redis.error_reply('NOPOOL ' .. work.pool) end
   work.only_line = lines ~= '' and lines or nil

@@ -1,6 +1,6 @@
--- Apply: groups of steps under compare-and-set. All checks of a group first, then all its writes.
+-- Groups of steps under compare-and-set. All checks of a group first, then all its writes. e_apply.lua calls them.
 
-local DONE, CONFLICT, ID_TAKEN, REQUEST_TAKEN, QUEUE_FULL, STILL_LEASED = 0, 1, 2, 3, 4, 5
+local DONE, CONFLICT, ID_TAKEN, REQUEST_TAKEN, QUEUE_FULL, STILL_LEASED = 0, 1, 2, 3, 4, 5  -- verdicts
 
 -- ---- what step_arguments.cc packs: one flat list, in which groups, gates and steps are known by where they begin
 -- (a table each would cost more than all the rest)
@@ -37,10 +37,14 @@ end
 local function tags_of(step) return step + STEP_SIZE + A[step + EVENTS_N] end
 local function parents_of(step) return tags_of(step) + A[step + TAGS_N] end
 
+function steps.unpack(packed)
+  A = cmsgpack.unpack(packed)
+  return A
+end
+
 -- Where they begin, and how many there are.
 function steps.unpack_gates(packed)
-  A = cmsgpack.unpack(packed)
-  return 2, A[1]
+  return 2, steps.unpack(packed)[1]
 end
 
 -- ---- checks
@@ -95,11 +99,8 @@ local function are_parents_there(step, added)
   return true
 end
 
-local WAITING = {'blocked', 'scheduled', 'pending', 'stalled'}
-
-local function has_capacity(group)
-  local max = A[group + CAPACITY]
-  if not max then return true end
+-- The tasks that a group adds, as far as they are limited: scope, most that may wait there, so many more; …
+local function asked_room(group)
   local all, owners, queues = 0, {}, {}
   local step = steps_of(group)
   for _ = 1, A[group + STEPS_N] do
@@ -111,17 +112,41 @@ local function has_capacity(group)
     end
     step = after_step(step)
   end
-  if all == 0 then return true end
-  if counted('all', WAITING) + all > max then return false end
+  if all == 0 then return {} end
+  local room = {'all', A[group + CAPACITY], all}
   for owner, added in pairs(owners) do
-    if counted('owner:' .. owner, WAITING) + added > A[group + OWNERS_CAPACITY] then return false end
+    room[#room + 1], room[#room + 2], room[#room + 3] = 'owner:' .. owner, A[group + OWNERS_CAPACITY], added
   end
   local at = queues_of(group)
   for i = at, at + 2 * A[group + QUEUES_N] - 1, 2 do
-    local queue = A[i]
-    if queues[queue] and counted('queue:' .. queue, WAITING) + queues[queue] > A[i + 1] then return false end
+    local added = queues[A[i]]
+    if added then room[#room + 1], room[#room + 2], room[#room + 3] = 'queue:' .. A[i], A[i + 1], added end
+  end
+  return room
+end
+
+local WAITING = {'|blocked', '|scheduled', '|pending', '|stalled'}
+
+-- list: scope, most, more, …, from a place on to another
+function steps.has_room(list, from, till)
+  if till < from then return true end
+  local fields = {}
+  for i = from, till, 3 do
+    for _, state in ipairs(WAITING) do fields[#fields + 1] = list[i] .. state end
+  end
+  local stored = counted(fields)
+  for i = from, till, 3 do
+    local at = (i - from) / 3 * #WAITING
+    local waiting = stored[at + 1] + stored[at + 2] + stored[at + 3] + stored[at + 4]
+    if waiting + list[i + 2] > list[i + 1] then return false end
   end
   return true
+end
+
+local function has_capacity(group)
+  if not A[group + CAPACITY] then return true end
+  local room = asked_room(group)
+  return steps.has_room(room, 1, #room)
 end
 
 -- The ids that a group adds, so that its tasks may depend on each other.
@@ -185,17 +210,40 @@ function steps.start_writes()
   pushes, drops, ends, unleased, finished = {}, {}, {}, {}, {}
 end
 
-local function add_to(map, lane, value)
+local function list_of(map, lane)
   local list = map[lane]
   if not list then
     list = {}
     map[lane] = list
     map[#map + 1] = lane
   end
-  list[#list + 1] = value
+  return list
 end
 
-local function flush_writes()
+function steps.add_push(lane, id, place)
+  local list = list_of(pushes, lane)
+  local n = #list
+  list[n + 1], list[n + 2] = id, place
+end
+
+-- What is given back when a run ends: its lease and its permits; its entry goes if the task does not come back to it.
+function steps.add_end(lane, id, started)
+  unleased[#unleased + 1] = id
+  local starts = list_of(ends, lane)
+  starts[#starts + 1] = started
+end
+
+function steps.add_drop(lane, place)
+  local places = list_of(drops, lane)
+  places[#places + 1] = place
+end
+
+function steps.add_finished(id)
+  local n = #finished
+  finished[n + 1], finished[n + 2] = NOW_TEXT, id
+end
+
+function steps.flush_writes()
   call_in_pieces('ZREM', P .. 'leases', unleased)
   call_in_pieces('ZADD', P .. 'finished', finished)
   for _, lane in ipairs(ends) do gates.release(parts_of(lane), ends[lane]) end
@@ -206,17 +254,16 @@ end
 
 local function leave_state(step, old)
   if IS_WAITING[old.state] then
-    if pushes[old.lane] then flush_writes() end
+    if pushes[old.lane] then steps.flush_writes() end
     lanes.remove(old.lane, tonumber(old.place))
   elseif old.state == 'scheduled' then
     call('ZREM', P .. 'scheduled', A[step + ID])
   elseif old.state == 'running' then
     if A[step + REVOKED] then revoke(A[step + ID]) end
-    unleased[#unleased + 1] = A[step + ID]
-    add_to(ends, old.lane, tonumber(old.started) or 0)
-    if A[step + PLACE] == TAIL or not IS_WAITING[A[step + STATE]] then add_to(drops, old.lane, old.place) end
+    steps.add_end(old.lane, A[step + ID], tonumber(old.started) or 0)
+    if A[step + PLACE] == TAIL or not IS_WAITING[A[step + STATE]] then steps.add_drop(old.lane, old.place) end
   elseif IS_TERMINAL[old.state] then
-    if #finished > 0 then flush_writes() end
+    if #finished > 0 then steps.flush_writes() end
     call('ZREM', P .. 'finished', A[step + ID])
   end
 end
@@ -227,12 +274,11 @@ local function enter_state(step, place)
   if IS_WAITING[state] then
     if A[step + PLACE] ~= TAIL and lanes.give_back(A[step + LANE], tonumber(place)) then return place end
     if A[step + PLACE] ~= TAIL then place = whole(number_before('place', 1) + 1) end
-    add_to(pushes, A[step + LANE], {A[step + ID], place})
+    steps.add_push(A[step + LANE], A[step + ID], place)
   elseif state == 'scheduled' then
     call('ZADD', P .. 'scheduled', A[step + RUN_AT], A[step + ID])
   elseif IS_TERMINAL[state] then
-    finished[#finished + 1] = NOW_TEXT
-    finished[#finished + 1] = A[step + ID]
+    steps.add_finished(A[step + ID])
   end
   return place
 end
@@ -417,7 +463,7 @@ function steps.delete_task(id, record)
 end
 
 local function write_gone(step)
-  flush_writes()
+  steps.flush_writes()
   steps.delete_task(A[step + ID], record_of(A[step + ID]))
   add_events(step + STEP_SIZE, A[step + EVENTS_N])
 end
@@ -425,7 +471,7 @@ end
 function steps.write_gates(at, n)
   for _ = 1, n do
     if A[at + GATE_OP] == 'w' then
-      flush_writes()
+      steps.flush_writes()
       gates.put(A[at + GATE], A[at + GATE_RECORD], A[at + GATE_LIMITS])
     end
     add_events(at + GATE_SIZE, A[at + GATE_EVENTS_N])
@@ -450,39 +496,22 @@ local function write(group, first_step)
   end
 end
 
--- Where each group begins, and the steps in it; and everything that the checks look at, read in one go.
-local function lay_out(n)
-  local groups, first_steps, keys, at = {}, {}, {}, 1
-  for i = 1, n do
-    local step = steps_of(at)
-    groups[i], first_steps[i] = at, step
-    for _ = 1, A[at + STEPS_N] do
-      local key = P .. 't:' .. A[step + ID]
-      A[step + KEY] = key
-      keys[#keys + 1] = key
-      if A[step + REQUEST] then keys[#keys + 1] = P .. 'request:' .. A[step + REQUEST] end
-      step = after_step(step)
-    end
-    at = step
+-- Where the group ends; adds what its checks look at to the keys.
+function steps.lay_out(group, keys)
+  local step = steps_of(group)
+  for _ = 1, A[group + STEPS_N] do
+    local key = P .. 't:' .. A[step + ID]
+    A[step + KEY] = key
+    keys[#keys + 1] = key
+    if A[step + REQUEST] then keys[#keys + 1] = P .. 'request:' .. A[step + REQUEST] end
+    step = after_step(step)
   end
-  fetch(keys)
-  return groups, first_steps
+  return step
 end
 
--- args: now, number of groups, groups, packed
-function functions.apply(keys, args)
-  begin(keys, args)
-  lanes.start()
-  steps.start_writes()
-  A = cmsgpack.unpack(args[3])
-  local groups, first_steps = lay_out(tonumber(args[2]))
-  local verdicts = {}
-  for i, group in ipairs(groups) do
-    verdicts[i] = check(group, first_steps[i])
-    if verdicts[i] == DONE then write(group, first_steps[i]) end
-  end
-  flush_writes()
-  lanes.tell_pools()
-  finish()
-  return verdicts
+function steps.apply(group)
+  local first_step = steps_of(group)
+  local verdict = check(group, first_step)
+  if verdict == DONE then write(group, first_step) end
+  return verdict
 end

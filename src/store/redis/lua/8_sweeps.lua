@@ -98,7 +98,10 @@ end
 
 -- ---- retention
 
-local FINISHED = {'completed', 'failed', 'cancelled'}
+local function all_finished(scope)
+  local of = counted({scope .. '|completed', scope .. '|failed', scope .. '|cancelled'})
+  return of[1] + of[2] + of[3]
+end
 
 -- The first one to stay ends the search, so that no hole is torn when the clock has jumped.
 local function first_event_to_keep(limit, age, most)
@@ -126,7 +129,7 @@ end
 function functions.expire(keys, args)
   begin(keys, args)
   local limit = tonumber(args[7])
-  local tasks, bytes = counted('all', FINISHED), counted('bytes', FINISHED)
+  local tasks, bytes = all_finished('all'), all_finished('bytes')
   local gone = 0
   for _, id in ipairs(call('ZRANGE', P .. 'finished', 0, limit - 1)) do
     local finished_at = tonumber(call('ZSCORE', P .. 'finished', id))

@@ -1,0 +1,115 @@
+-- Apply: groups of steps of any kind, and the two kinds that most calls are made of, in a form that needs the least work.
+
+local DONE, CONFLICT, ID_TAKEN, QUEUE_FULL = 0, 1, 2, 4  -- verdicts, as in 5_steps.lua
+local add_push, add_end, add_drop, add_finished = steps.add_push, steps.add_end, steps.add_drop, steps.add_finished
+
+-- ---- new tasks that wait, with nothing beside their record
+-- 'add', the size of the list of what room is asked for, that list, how many tasks, then of each: id, lane, bytes, the
+-- record behind its place, body, event.
+local NEW_SIZE = 6
+
+local function first_new(list, group) return group + 3 + list[group + 1] end
+
+local function add_tasks(list, group)
+  local from = first_new(list, group)
+  local n = list[from - 1]
+  local till = from + n * NEW_SIZE - 1
+  local records, bodies = P .. 't:', P .. 'b:'
+  for step = from, till, NEW_SIZE do
+    if held[records .. list[step]] then return ID_TAKEN end
+  end
+  if not steps.has_room(list, group + 2, from - 2) then return QUEUE_FULL end
+  local seq, place = number_before('task', n), number_before('place', n)
+  local n_writes, n_listed, n_events = #writes, #listed, #events
+  for step = from, till, NEW_SIZE do
+    local id, lane, bytes, text, body, event = unpack(list, step, step + NEW_SIZE - 1)
+    seq, place = seq + 1, place + 1
+    local key, place_text = records .. id, whole(place)
+    text = '1 ' .. whole(seq) .. ' ' .. place_text .. text
+    held[key] = text
+    writes[n_writes + 1], writes[n_writes + 2], writes[n_writes + 3], writes[n_writes + 4] = key, text, bodies .. id, body
+    n_writes, n_listed, n_events = n_writes + 4, n_listed + 1, n_events + 1
+    listed[n_listed], events[n_events] = id, event
+    add_push(lane, id, place_text)
+    move(lane, 'pending', 1, bytes)
+  end
+  return DONE
+end
+
+-- ---- a run that ended for good, of a task that had nothing beside its record when it was claimed
+-- 'end', gate that must not have moved (or false), its revision, id, a pattern that the record fits as long as nothing
+-- but renewals has moved, and that finds the worker, lane, place, started, bytes, bytes afterwards, state, the record
+-- before the worker of the run, between it and the time of the end, and behind that, event, and room for its key.
+local END_ID, END_KEY, END_SIZE = 3, 15, 16
+
+local function end_run(list, group)
+  local gate, revision, id, was, lane, place, started, bytes, bytes_after, state, head, middle, tail, event, key =
+    unpack(list, group + 1, group + END_SIZE - 1)
+  local text = held[key]
+  local worker = text and string.match(text, was)
+  if not worker then
+    if text and not parse_record(text) then put_apart(id) end
+    return CONFLICT
+  end
+  if gate and gates.revision(gate) ~= revision then return CONFLICT end
+  text = head .. worker .. middle .. NOW_TEXT .. tail
+  held[key] = text
+  local n = #writes
+  writes[n + 1], writes[n + 2] = key, text
+  add_end(lane, id, started)
+  add_drop(lane, place)
+  add_finished(id)
+  events[#events + 1] = event
+  move(lane, 'running', -1, -bytes)
+  move(lane, state, 1, bytes_after)
+  return DONE
+end
+
+-- ---- all of them
+
+-- Where each group begins; and everything that the checks look at, read in one go. That new tasks are not there costs
+-- less to learn than what they are.
+local function lay_out(list, n)
+  local groups, keys, new_keys, at = {}, {}, {}, 1
+  local records = P .. 't:'
+  for i = 1, n do
+    groups[i] = at
+    if list[at] == 'end' then
+      local key = records .. list[at + END_ID]
+      list[at + END_KEY] = key
+      keys[#keys + 1] = key
+      at = at + END_SIZE
+    elseif list[at] == 'add' then
+      local step = first_new(list, at)
+      at = step + list[step - 1] * NEW_SIZE
+      for new = step, at - 1, NEW_SIZE do new_keys[#new_keys + 1] = records .. list[new] end
+    else
+      at = steps.lay_out(at, keys)
+    end
+  end
+  if #keys > 0 then fetch(keys) end
+  for from = 1, #new_keys, PIECE do
+    if call('EXISTS', unpack(new_keys, from, math.min(from + PIECE - 1, #new_keys))) > 0 then fetch(new_keys) end
+  end
+  return groups
+end
+
+local function apply_group(list, group)
+  if list[group] == 'end' then return end_run(list, group) end
+  if list[group] == 'add' then return add_tasks(list, group) end
+  return steps.apply(group)
+end
+
+-- args: now, number of groups, groups, packed
+function functions.apply(keys, args)
+  begin(keys, args)
+  lanes.start()
+  steps.start_writes()
+  local list = steps.unpack(args[3])
+  local verdicts = {}
+  for i, group in ipairs(lay_out(list, tonumber(args[2]))) do verdicts[i] = apply_group(list, group) end
+  steps.flush_writes()
+  lanes.tell_pools()
+  finish()
+  return verdicts
+end

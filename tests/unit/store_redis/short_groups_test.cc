@@ -1,0 +1,147 @@
+// Short groups (store/redis/step_arguments.h): the end of a run that was decided from what the claim answered.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/transition.h"
+#include "engine/engine.h"
+#include "store/redis/redis_store.h"
+#include "store/redis/step_arguments.h"
+#include "support/locked_rng.h"
+#include "support/manual_clock.h"
+#include "support/must.h"
+#include "support/printers.h"
+#include "support/redis_server.h"
+
+namespace drover {
+namespace {
+
+using test::must;
+
+class ShortGroupsTest : public ::testing::Test {
+ protected:
+  ShortGroupsTest() {
+    RedisOptions options;
+    options.address = server_.address();
+    options.test_clock = &clock_;
+    store_ = must(open_redis(std::move(options)));
+    engine_ = std::make_unique<Engine>(*store_, rng_);
+  }
+
+  void enqueue(int count) {
+    must(engine_->enqueue(std::vector<TaskSpec>(static_cast<std::size_t>(count), TaskSpec{.type = "work"})));
+  }
+  // Not by the engine, which would remember them.
+  std::vector<TaskRecord> claim(int n) {
+    std::vector<LeaseId> leases;
+    for (int i = 0; i < n; ++i) leases.push_back(new_lease_id(rng_));
+    const ClaimRequest request{.worker_id = "host:1:a", .serves = {{.queue = "work"}}, .n = n};
+    return must(store_->claim(request, leases, std::nullopt)).records;
+  }
+  StepGroup end_of(const TaskRecord& record) {
+    const trigger::Complete done{Completion{.result = "[1]", .exit_code = {}}};
+    return {.steps = {must(decide(record, done, {.now = clock_.wall(), .unit = 0.5}))}, .capacity = {}};
+  }
+  std::vector<Applied> apply(const std::vector<StepGroup>& groups) { return must(store_->apply(groups)); }
+  TaskRecord read(const TaskId& id) { return *must(store_->read(std::span(&id, 1), Parts::kAll)).at(0); }
+  std::int64_t entries() const { return must(server_.run(redis::Command("XLEN", kLane)).as_integer()); }
+  std::vector<Finding> fsck() { return must(engine_->fsck(FsckMode::kCheck)); }
+
+  static constexpr std::string_view kLane = "{ade}:lane:work|5|default|work|1|";
+
+  test::RedisServer server_;
+  test::ManualClock clock_;
+  test::LockedRng rng_{1};
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Engine> engine_;
+};
+
+TEST_F(ShortGroupsTest, TheEndOfAClaimedTaskIsOne) {
+  enqueue(1);
+  const TaskRecord claimed = claim(1).at(0);
+  const StepGroup end = end_of(claimed);
+  ASSERT_TRUE(redis::is_short(end));
+  EXPECT_EQ(apply({end}), std::vector{Applied::kDone});
+  const TaskRecord ended = read(claimed.task.id);
+  EXPECT_EQ(ended.task.state, TaskState::kCompleted);
+  EXPECT_EQ(ended.task.result, "[1]");
+  EXPECT_EQ(ended.revision, claimed.revision + 1);
+  const RunSummary run = must(store_->runs(claimed.task.id, 10)).at(0);
+  EXPECT_EQ(run.outcome, "completed");
+  EXPECT_EQ(run.worker_id, "host:1:a");
+  EXPECT_EQ(run.started_at, claimed.task.started_at);
+  EXPECT_TRUE(fsck().empty());
+  EXPECT_EQ(apply({end}), std::vector{Applied::kConflict});
+}
+
+TEST_F(ShortGroupsTest, ARenewalDoesNotDisturbIt) {
+  enqueue(1);
+  const TaskRecord claimed = claim(1).at(0);
+  const Lease lease{claimed.task.id, claimed.lease};
+  must(store_->renew("host:1:a", std::span(&lease, 1), Millis{30'000}));
+  EXPECT_EQ(apply({end_of(claimed)}), std::vector{Applied::kDone});
+  EXPECT_TRUE(fsck().empty());
+}
+
+// A note leaves the revision alone, whoever brought it.
+TEST_F(ShortGroupsTest, WhatTheRunSaidOfItselfIsKept) {
+  enqueue(2);
+  const std::vector<TaskRecord> claimed = claim(2);
+  const Note note{.lease = {claimed[0].task.id, claimed[0].lease},
+                  .progress = Progress{50, "half"},
+                  .checkpoint = R"({"page":7})",
+                  .log = {{LogStream::kOut, "text"}}};
+  EXPECT_EQ(must(store_->note(std::span(&note, 1))), std::vector{true});
+  EXPECT_EQ(apply({end_of(claimed[0]), end_of(claimed[1])}), (std::vector{Applied::kDone, Applied::kDone}));
+  EXPECT_EQ(read(claimed[0].task.id).task.checkpoint, R"({"page":7})");
+  EXPECT_EQ(must(store_->log(claimed[0].task.id, 0, 10)).records.size(), 1U);
+  EXPECT_TRUE(fsck().empty());
+}
+
+TEST_F(ShortGroupsTest, ACancelMeanwhileIsAConflict) {
+  enqueue(1);
+  const TaskRecord claimed = claim(1).at(0);
+  must(engine_->cancel(claimed.task.id, "enough"));
+  EXPECT_EQ(apply({end_of(claimed)}), std::vector{Applied::kConflict});
+  EXPECT_TRUE(fsck().empty());
+}
+
+// Of a lane's stream goes what ended, and nothing else, in whatever order it ends.
+TEST_F(ShortGroupsTest, EntriesGoWithTheirTasks) {
+  enqueue(8);
+  const std::vector<TaskRecord> claimed = claim(6);
+  EXPECT_EQ(entries(), 8);
+  std::vector<StepGroup> ends;
+  for (const std::size_t i : {4U, 0U, 2U, 1U}) ends.push_back(end_of(claimed[i]));
+  EXPECT_EQ(apply(ends), std::vector(4, Applied::kDone));
+  EXPECT_EQ(entries(), 4);
+  EXPECT_TRUE(fsck().empty());
+
+  // The fourth comes back to its place, before those that never ran.
+  const auto released = must(decide(claimed[3], trigger::Release{}, {.now = clock_.wall(), .unit = 0.5}));
+  EXPECT_EQ(apply({{.steps = {released}, .capacity = {}}}), std::vector{Applied::kDone});
+  const std::vector<TaskRecord> again = claim(3);
+  ASSERT_EQ(again.size(), 3U);
+  EXPECT_EQ(again[0].task.id, claimed[3].task.id);
+
+  EXPECT_EQ(apply({end_of(claimed[5]), end_of(again[0]), end_of(again[1]), end_of(again[2])}),
+            std::vector(4, Applied::kDone));
+  EXPECT_TRUE(fsck().empty());
+  EXPECT_EQ(must(server_.run(redis::Command("EXISTS", kLane)).as_integer()), 0);
+}
+
+// Others wait behind them that nobody has claimed yet.
+TEST_F(ShortGroupsTest, EntriesThatWaitStay) {
+  enqueue(8);
+  std::vector<StepGroup> ends;
+  for (const TaskRecord& record : claim(5)) ends.push_back(end_of(record));
+  EXPECT_EQ(apply(ends), std::vector(5, Applied::kDone));
+  EXPECT_EQ(entries(), 3);
+  EXPECT_EQ(claim(8).size(), 3U);
+  EXPECT_TRUE(fsck().empty());
+}
+
+}  // namespace
+}  // namespace drover
