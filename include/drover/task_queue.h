@@ -56,6 +56,16 @@ struct CancelOutcome {
   int requested = 0;                        // how many running ones were asked to stop
 };
 
+// What the cancel of a task leads to for one task.
+struct CancelEffect {
+  TaskId id;
+  std::string type;
+  std::optional<TaskState> from;  // kRunning: it is asked to stop; absent: a follow-up that is made
+  TaskState to = TaskState::kCancelled;
+
+  bool operator==(const CancelEffect&) const = default;
+};
+
 // Who changes something, and why: for the event that tells of it. Each is UTF-8 of at most 4 KiB.
 struct Verdict {
   std::string by{};
@@ -239,6 +249,9 @@ class TaskQueue {
   [[nodiscard]] virtual Result<TaskPage> list(const TaskFilter& filter, int limit,
                                               const std::optional<std::string>& cursor) = 0;
   [[nodiscard]] virtual Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) = 0;
+  // What cancel() would lead to by the time when everything that runs has stopped, the task itself first. Changes
+  // nothing. Of more than 10,000 tasks some may be missing.
+  [[nodiscard]] virtual Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) = 0;
   // The next generation of a failed or cancelled task; of what its end had ended, too.
   [[nodiscard]] virtual Result<Task> retry(const TaskId& id, const RetryOrder& order) = 0;
   // Events with seq > after, oldest first. An event is never seen before one with a smaller seq.

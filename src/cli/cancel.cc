@@ -1,9 +1,30 @@
 // drover cancel: a task and what depends on it.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
+#include "cli/listing.h"
 #include "cli/project.h"
+#include "cli/task_view.h"
 #include "cli/verbs.h"
+
+namespace drover {
+
+// Where print() looks for it.
+static std::string to_json(const CancelEffect& effect) {
+  json::Writer writer;
+  writer.begin_object().key("id").string(effect.id.to_string()).key("type").string(effect.type).key("from");
+  if (effect.from) {
+    writer.string(name_of(*effect.from));
+  } else {
+    writer.null();
+  }
+  writer.key("to").string(name_of(effect.to)).end_object();
+  return std::move(writer).take();
+}
+
+}  // namespace drover
 
 namespace drover::cli {
 namespace {
@@ -15,11 +36,36 @@ std::string outcome_json(const TaskId& id, const CancelOutcome& outcome) {
   return std::move(writer).take();
 }
 
+Table effects_table(const std::vector<CancelEffect>& effects) {
+  Table table({{"ID"}, {"TYPE", Fit::kElastic}, {"STATE"}, {"WOULD BE"}});
+  for (const CancelEffect& effect : effects) {
+    const std::string from(effect.from ? name_of(*effect.from) : "(new)");
+    table.add({effect.id.to_string(), effect.type, from, Cell(std::string(name_of(effect.to)), paint_of(effect.to))});
+  }
+  return table;
+}
+
+int show_dry_run(TaskQueue& queue, const CancelOptions& options, Context& context) {
+  const auto effects = queue.preview_cancel(options.id);
+  if (!effects) return context.fail(effects.error());
+  print(Listing<CancelEffect>{.items = *effects,
+                              .nothing = "nothing would end",
+                              .name = [](const CancelEffect& effect) { return effect.id.to_string(); },
+                              .table = [&] { return effects_table(*effects); }},
+        options.format, context);
+  const auto stopped = std::ranges::count(*effects, TaskState::kRunning, &CancelEffect::from);
+  const auto cancelled = std::ranges::count(*effects, TaskState::kCancelled, &CancelEffect::to);
+  context.say(fmt::format("nothing was changed: {} would be cancelled, {} of them after a request to stop", cancelled,
+                          stopped));
+  return kExitOk;
+}
+
 }  // namespace
 
 int run(const CancelOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
+  if (options.dry_run) return show_dry_run((*opened)->queue(), options, context);
   const auto outcome = (*opened)->queue().cancel(options.id, options.reason);
   if (!outcome) return context.fail(outcome.error());
   if (options.format == Format::kJson) {

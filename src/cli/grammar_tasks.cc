@@ -119,7 +119,9 @@ void add_cancel(Verbs& verbs) {
   auto [verb, options] = verbs.add<CancelOptions>("cancel");
   verb.task_id(&options->id);
   verb.value("--reason", "R", &options->reason, read_text, "why; kept with the task");
-  verb.json(&options->format, R"(print {"id", "state", "cancelled", "requested"})");
+  verb.flag("--dry-run", &options->dry_run, true, "say which tasks would end, and change nothing");
+  verb.json(&options->format,
+            R"(print {"id", "state", "cancelled", "requested"}; of a dry run, a JSON array of tasks)");
 }
 
 void add_retry(Verbs& verbs) {

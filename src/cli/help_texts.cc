@@ -83,6 +83,7 @@ Examples:
      R"(A running task is cancelled when its processes are dead: TERM, ten seconds of grace, KILL.
 
 Examples:
+  drover cancel 01920f5e-7a3c-7def-8123-456789abcdef --dry-run
   drover cancel 01920f5e-7a3c-7def-8123-456789abcdef --reason 'wrong branch')"},
     {"retry", "Run a failed or cancelled task again",
      R"(Its counters start anew; its earlier runs stay on record.

@@ -95,6 +95,7 @@ struct LogsOptions {
 struct CancelOptions {
   TaskId id;
   std::string reason;
+  bool dry_run = false;  // say what would end, and change nothing
   Format format = Format::kAuto;
 
   bool operator==(const CancelOptions&) const = default;

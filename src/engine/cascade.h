@@ -58,6 +58,8 @@ class Cascade {
   void add(Step step);
 
   [[nodiscard]] const TaskRecord* decided(const TaskId& id) const;
+  // What is decided so far; good until something more is.
+  [[nodiscard]] std::span<const Step> steps() const { return steps_; }
   // The tasks that this cascade ended as cancelled, and the running ones that it asked to stop.
   [[nodiscard]] int cancelled() const;
   [[nodiscard]] int cancel_requested() const;

@@ -130,5 +130,61 @@ TEST_P(CancelTree, ADependentThatRunsForAnotherReasonGoesOn) {
   EXPECT_EQ(renew(lease), LeaseState::kHeld);
 }
 
+TEST_P(CancelTree, APreviewTellsWhatACancelLeadsToAndChangesNothing) {
+  const Lease spawner = start_work();
+  const Lease running = start_child(spawn(spawner));
+  const TaskId waiting = spawn(spawner);
+  const TaskId dependent = enqueue_after(spawner.task);
+  const TaskId failing =
+      enqueue({.type = "work", .depends_on = {spawner.task}, .on_parent_failure = OnParentFailure::kFail});
+  const TaskId released =
+      enqueue({.type = "work", .depends_on = {running.task}, .on_parent_failure = OnParentFailure::kRun});
+  enqueue({.type = "work", .depends_on = {running.task, enqueue_work()}, .on_parent_failure = OnParentFailure::kRun});
+  const auto last_event = must(queue().last_event_seq());
+
+  const auto effects = preview_cancel(spawner.task);
+  EXPECT_EQ(effects.front(), (CancelEffect{spawner.task, "work", TaskState::kRunning, TaskState::kCancelled}));
+  EXPECT_EQ(effects.size(), 6U) << "who waits for another parent still waits";
+  EXPECT_EQ(must(queue().last_event_seq()), last_event);
+  EXPECT_EQ(state(waiting), TaskState::kPending);
+  EXPECT_EQ(renew(running), LeaseState::kHeld);
+
+  cancel(spawner.task);
+  settle({running, CancelConfirmed{}});
+  settle({spawner, CancelConfirmed{}});
+  for (const CancelEffect& effect : effects) EXPECT_EQ(state(effect.id), effect.to) << effect.id.to_string();
+  EXPECT_EQ(state(dependent), TaskState::kCancelled);
+  EXPECT_EQ(state(failing), TaskState::kFailed);
+  EXPECT_EQ(state(released), TaskState::kPending);
+}
+
+TEST_P(CancelTree, APreviewOfWhatWasAskedToStopTellsWhatIsLeft) {
+  const Lease lease = start_work();
+  const TaskId dependent = enqueue_after(lease.task);
+  cancel(lease.task);
+  const std::vector<CancelEffect> expected{{lease.task, "work", TaskState::kRunning, TaskState::kCancelled},
+                                           {dependent, "work", TaskState::kBlocked, TaskState::kCancelled}};
+  EXPECT_EQ(preview_cancel(lease.task), expected);
+}
+
+TEST_P(CancelTree, APreviewNamesTheFollowUps) {
+  apply_config(R"({"types":{"work":{"on_failure":{"type":"clean"}}}})");
+  const TaskId root = enqueue({.type = "plan"});
+  enqueue({.type = "work", .depends_on = {root}, .on_parent_failure = OnParentFailure::kFail});
+  const auto effects = preview_cancel(root);
+  ASSERT_EQ(effects.size(), 3U);
+  EXPECT_EQ(effects[2].type, "clean");
+  EXPECT_EQ(effects[2].from, std::nullopt);
+  EXPECT_EQ(effects[2].to, TaskState::kPending);
+}
+
+TEST_P(CancelTree, APreviewRefusesWhatACancelRefuses) {
+  const TaskId id = enqueue_work();
+  cancel(id);
+  EXPECT_EQ(code_of(queue().preview_cancel(id)), code_of(queue().cancel(id, "")));
+  EXPECT_EQ(code_of(queue().preview_cancel(id)), ErrorCode::kWrongState);
+  EXPECT_EQ(code_of(queue().preview_cancel(TaskId())), ErrorCode::kNotFound);
+}
+
 }  // namespace
 }  // namespace drover::test

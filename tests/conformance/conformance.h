@@ -72,6 +72,7 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   CancelOutcome cancel(const TaskId& id, const std::string& reason = "enough") {
     return must(queue().cancel(id, reason));
   }
+  std::vector<CancelEffect> preview_cancel(const TaskId& id) { return must(queue().preview_cancel(id)); }
   Task retry(const TaskId& id) { return must(queue().retry(id)); }
   // The same document but for these limits.
   void set_limits(const std::string& limits_json);

@@ -28,6 +28,7 @@ class WitnessQueue final : public TaskQueue {
   Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override {
     return engine_.cancel(id, reason);
   }
+  Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override { return engine_.preview_cancel(id); }
   using TaskQueue::retry;
   Result<Task> retry(const TaskId& id, const RetryOrder& order) override { return engine_.retry(id, order); }
   Result<std::vector<Event>> events(std::int64_t after, int limit) override { return engine_.events(after, limit); }

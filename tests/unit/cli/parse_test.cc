@@ -156,7 +156,8 @@ TEST(ParseTest, VerbsAboutOneTask) {
   EXPECT_EQ(parsed<WaitOptions>({"wait", kId, "--timeout", "0s"}), (WaitOptions{id(), Millis{0}, Format::kAuto}));
   EXPECT_EQ(parsed<LogsOptions>({"logs", "-f", kId, "--run", "2"}), (LogsOptions{id(), 2, true, Format::kAuto}));
   EXPECT_EQ(parsed<CancelOptions>({"cancel", kId, "--reason", "wrong branch"}),
-            (CancelOptions{id(), "wrong branch", Format::kAuto}));
+            (CancelOptions{id(), "wrong branch", false, Format::kAuto}));
+  EXPECT_EQ(parsed<CancelOptions>({"cancel", kId, "--dry-run"}), (CancelOptions{id(), "", true, Format::kAuto}));
   EXPECT_EQ(parsed<RetryOptions>({"retry", kId}), (RetryOptions{id(), "", Format::kAuto}));
 }
 

@@ -105,6 +105,9 @@ Result<TaskPage> FakeQueue::list(const TaskFilter& /*filter*/, int /*limit*/,
 Result<CancelOutcome> FakeQueue::cancel(const TaskId& /*id*/, const std::string& /*reason*/) {
   return not_for_workers();
 }
+Result<std::vector<CancelEffect>> FakeQueue::preview_cancel(const TaskId& /*id*/) {
+  return not_for_workers();
+}
 Result<Task> FakeQueue::retry(const TaskId& /*id*/, const RetryOrder& /*order*/) {
   return not_for_workers();
 }
