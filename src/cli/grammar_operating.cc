@@ -113,6 +113,15 @@ void add_config(Verbs& verbs) {
   show.json(&show_options->format, R"(print {"version", "document"})");
 }
 
+void add_type(Verbs& verbs) {
+  Verbs& type = verbs.family("type");
+  auto [list, list_options] = type.add<TypeListOptions>("list");
+  list.formats(&list_options->format, "print a JSON array of types");
+  auto [show, show_options] = type.add<TypeShowOptions>("show");
+  show.value("TYPE", "", &show_options->name, read_name, "its name").required();
+  show.json(&show_options->format, "print the type as JSON");
+}
+
 void add_trust(Verbs& verbs) {
   auto [verb, options] = verbs.add<TrustOptions>("trust");
   options->file = "drover.yaml";
@@ -175,6 +184,7 @@ void add_operating_verbs(Verbs& verbs) {
   add_gate(verbs);
   add_worker(verbs);
   add_config(verbs);
+  add_type(verbs);
   add_trust(verbs);
   add_token(verbs);
   add_fsck(verbs);

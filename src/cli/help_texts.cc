@@ -287,6 +287,24 @@ Examples:
     {"config show", "Show the policy in force",
      R"(Examples:
   drover config show > policy.yaml && drover config apply policy.yaml)"},
+    {"type", "See what the policy says of the types of tasks",
+     R"(What is left out in drover.yaml has its default here.
+
+Examples:
+  drover type list
+  drover type show review)"},
+    {"type list", "List the types that the policy names",
+     R"(Piped, it prints tab-separated columns: type, queue, priority, attempts, retry, timeout, breaker, contract.
+
+Examples:
+  drover type list
+  drover type list -o name)"},
+    {"type show", "Show one type: its defaults, its retries, its breaker and its contract",
+     R"(The fields are those of types.TYPE in drover.yaml. A type that the policy does not name has the defaults, unless types are closed.
+
+Examples:
+  drover type show review
+  drover type show review --json | jq .payload_schema)"},
     {"trust", "Allow `drover up` and `drover work` to run what a drover.yaml says",
      R"(Records the file's path and SHA-256 in your state folder. A changed file has to be trusted again.
 

@@ -219,6 +219,19 @@ struct ConfigShowOptions {
   bool operator==(const ConfigShowOptions&) const = default;
 };
 
+struct TypeListOptions {
+  Format format = Format::kAuto;
+
+  bool operator==(const TypeListOptions&) const = default;
+};
+
+struct TypeShowOptions {
+  std::string name;
+  Format format = Format::kAuto;
+
+  bool operator==(const TypeShowOptions&) const = default;
+};
+
 struct TrustOptions {
   std::string file;
   Format format = Format::kAuto;
@@ -360,10 +373,10 @@ using Command =
     std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
                  RetryOptions, DlqListOptions, DlqShowOptions, DlqVerdictOptions, EventsOptions, WorkOptions, UpOptions,
                  ProgressOptions, FsckOptions, ExportOptions, ImportOptions, StoreOptions, ConfigApplyOptions,
-                 ConfigShowOptions, TrustOptions, WorkerListOptions, WorkerDrainOptions, StatsOptions, AlertsOptions,
-                 DoctorOptions, TopOptions, ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions,
-                 TokenCreateOptions, TokenListOptions, TokenRevokeOptions, CompletionOptions, CompleteOptions,
-                 HelpOptions, VersionOptions>;
+                 ConfigShowOptions, TypeListOptions, TypeShowOptions, TrustOptions, WorkerListOptions,
+                 WorkerDrainOptions, StatsOptions, AlertsOptions, DoctorOptions, TopOptions, ExplainOptions,
+                 GateListOptions, GateSetOptions, QueueListOptions, TokenCreateOptions, TokenListOptions,
+                 TokenRevokeOptions, CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

@@ -27,6 +27,8 @@ int run(const ImportOptions& options, Context& context);
 int run(const StoreOptions& options, Context& context);
 int run(const ConfigApplyOptions& options, Context& context);
 int run(const ConfigShowOptions& options, Context& context);
+int run(const TypeListOptions& options, Context& context);
+int run(const TypeShowOptions& options, Context& context);
 int run(const TrustOptions& options, Context& context);
 int run(const WorkerListOptions& options, Context& context);
 int run(const WorkerDrainOptions& options, Context& context);

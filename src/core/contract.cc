@@ -81,6 +81,10 @@ JsonText ended_task(const Task& ended, bool with_result) {
 
 }  // namespace
 
+std::string_view name_of(DecisionReport report) {
+  return name_in(kReportNames, report);
+}
+
 std::optional<DecisionReport> parse_decision_report(std::string_view name) {
   return value_in<DecisionReport>(kReportNames, name);
 }

@@ -15,6 +15,7 @@ namespace drover {
 
 // Whether a result must hold a decision report; an optional one must be whole when it is there.
 enum class DecisionReport : std::uint8_t { kIgnored, kOptional, kRequired };
+[[nodiscard]] std::string_view name_of(DecisionReport report);
 [[nodiscard]] std::optional<DecisionReport> parse_decision_report(std::string_view name);
 
 // The task that is enqueued in the step that ends another.

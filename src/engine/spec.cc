@@ -73,12 +73,6 @@ void choose_dedupe(Task& task, const TaskSpec& spec) {
   task.dedupe_key = spec.dedupe_key ? *spec.dedupe_key : default_dedupe_key(task.type, task.payload);
 }
 
-Status check_type(const std::string& type, const Policy& policy) {
-  if (!policy.types_closed || policy.types.contains(type)) return {};
-  return fail(ErrorCode::kUnknownType,
-              fmt::format("type: there is no type {} in the policy, which takes no others", quoted_excerpt(type)));
-}
-
 // The spec's own word, else its type's, else the default that stands in Task.
 template <class T>
 void choose(T& field, const std::optional<T>& from_spec, const std::optional<T>& from_type) {
@@ -90,6 +84,12 @@ void choose(T& field, const std::optional<T>& from_spec, const std::optional<T>&
 }
 
 }  // namespace
+
+Status check_type(const std::string& type, const Policy& policy) {
+  if (!policy.types_closed || policy.types.contains(type)) return {};
+  return fail(ErrorCode::kUnknownType,
+              fmt::format("type: there is no type {} in the policy, which takes no others", quoted_excerpt(type)));
+}
 
 Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, const TaskId& id, Time now) {
   if (auto valid = check_spec(spec); !valid) return std::unexpected(valid.error());

@@ -10,6 +10,9 @@ namespace drover {
 
 inline constexpr std::string_view kDefaultOwner = "default";
 
+// kUnknownType if the policy takes only its own types, and this is none.
+[[nodiscard]] Status check_type(const std::string& type, const Policy& policy);
+
 // Bad values are refused with the field's name. `id` is the task's id if the spec does not choose one.
 // Parents, place, counters and its contract are left to the caller.
 [[nodiscard]] Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, const TaskId& id,

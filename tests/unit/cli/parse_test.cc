@@ -161,6 +161,11 @@ TEST(ParseTest, VerbsAboutOneTask) {
   EXPECT_EQ(parsed<RetryOptions>({"retry", kId}), (RetryOptions{id(), "", Format::kAuto}));
 }
 
+TEST(ParseTest, Types) {
+  EXPECT_EQ(parsed<TypeListOptions>({"type", "list", "-o", "name"}), (TypeListOptions{Format::kName}));
+  EXPECT_EQ(parsed<TypeShowOptions>({"type", "show", "review", "--json"}), (TypeShowOptions{"review", Format::kJson}));
+}
+
 TEST(ParseTest, Events) {
   EXPECT_EQ(parsed<EventsOptions>({"events", "-f", "--after", "0", "--limit", "3", "--json"}),
             (EventsOptions{0, 3, true, Format::kJson}));
