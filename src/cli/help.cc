@@ -63,6 +63,29 @@ std::string usage_line(const CommandSpec& command, std::string_view path) {
   return usage;
 }
 
+// Prose is broken anew; lines that are indented stay as they are.
+std::string reflowed(std::string_view text, std::size_t width) {
+  std::string page;
+  std::string paragraph;
+  const auto end_paragraph = [&] {
+    if (!paragraph.empty()) page += wrapped(paragraph, 0, width) + "\n";
+    paragraph.clear();
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.front() == ' ') {
+      end_paragraph();
+      page.append(line).append("\n");
+    } else {
+      paragraph.append(paragraph.empty() ? "" : " ").append(line);
+    }
+  }
+  end_paragraph();
+  return page;
+}
+
 void append_commands(std::string& page, const CommandSpec& command, std::size_t width) {
   std::vector<std::string> groups;
   for (const CommandSpec& verb : command.commands) {
@@ -130,7 +153,7 @@ std::string render_help(const CommandSpec& root, const std::vector<std::string>&
   append_entries(page, "Arguments", positionals, columns);
   append_entries(page, "Options", flag_entries(*command, false), columns);
   append_entries(page, "Common options", flag_entries(*command, true), columns);
-  if (!command->footer.empty()) page.append("\n").append(command->footer).append("\n");
+  if (!command->footer.empty()) page.append("\n").append(reflowed(command->footer, columns));
   return page;
 }
 

@@ -55,7 +55,8 @@ std::string stats_summary(const Stats& stats) {
   const auto& tasks = stats.tasks;
   const WorkerTotals& workers = stats.workers;
   std::string text = fmt::format(
-      "tasks      {} waiting, {} running, {} scheduled, {} blocked; {} completed, {} failed, {} cancelled\n",
+      "tasks      {} waiting, {} running, {} scheduled, {} blocked\n"
+      "ended      {} completed, {} failed, {} cancelled\n",
       waiting(tasks), count(tasks, TaskState::kRunning), count(tasks, TaskState::kScheduled),
       count(tasks, TaskState::kBlocked), count(tasks, TaskState::kCompleted), count(tasks, TaskState::kFailed),
       count(tasks, TaskState::kCancelled));
@@ -66,8 +67,8 @@ std::string stats_summary(const Stats& stats) {
   text += fmt::format("workers    {} working, {} draining, {} silent; {} tasks in {} slots\n", workers.working,
                       workers.draining, workers.silent, workers.running, workers.slots);
   if (stats.permits.gates > 0) {
-    text += fmt::format("permits    {} of {} in use at {} gates\n", stats.permits.in_use, stats.permits.permits,
-                        stats.permits.gates);
+    text += fmt::format("permits    {} of {} in use at {} gate{}\n", stats.permits.in_use, stats.permits.permits,
+                        stats.permits.gates, stats.permits.gates == 1 ? "" : "s");
   }
   return text;
 }

@@ -48,6 +48,20 @@ std::vector<std::size_t> Table::wanted_widths() const {
   return widths;
 }
 
+// The widest elastic column gives first; whether that was enough.
+bool Table::give_way(std::vector<std::size_t>& widths, std::size_t total) const {
+  for (std::size_t excess = total_width(widths); excess > total; --excess) {
+    std::size_t* widest = nullptr;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].fit != Fit::kElastic || widths[i] <= kElasticWidthMin) continue;
+      if (widest == nullptr || widths[i] > *widest) widest = &widths[i];
+    }
+    if (widest == nullptr) return false;
+    --*widest;
+  }
+  return true;
+}
+
 // What each column gets; 0 leaves it out.
 std::vector<std::size_t> Table::fitted_widths(std::size_t total) const {
   std::vector<std::size_t> widths = wanted_widths();
@@ -58,22 +72,21 @@ std::vector<std::size_t> Table::fitted_widths(std::size_t total) const {
     const std::size_t wanted = std::exchange(widths.back(), 0);
     const std::size_t others = total_width(widths) + kGap;
     const std::size_t left = total > others ? total - others : 0;
-    if (left >= kRestWidthMin) {
-      widths.back() = std::min(wanted, left);
-      return widths;
-    }
+    const bool says_something = std::ranges::any_of(rows_, [](const auto& row) { return !row.back().shown.empty(); });
+    std::vector<std::size_t> all = widths;
+    all.back() = std::min(wanted, std::max(left, kRestWidthMin));
+    if (left >= kRestWidthMin || (says_something && give_way(all, total))) return all;
   }
-  // The widest elastic column gives first.
-  for (std::size_t excess = total_width(widths); excess > total; --excess) {
-    std::size_t* widest = nullptr;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (columns_[i].fit != Fit::kElastic || widths[i] <= kElasticWidthMin) continue;
-      if (widest == nullptr || widths[i] > *widest) widest = &widths[i];
-    }
-    if (widest == nullptr) break;
-    --*widest;
+  // Where the narrowest is too wide, elastic columns go, the last one first; unless nothing helps.
+  std::vector<std::size_t> narrow = widths;
+  if (give_way(narrow, total)) return narrow;
+  for (std::size_t i = columns_.size(); i-- > 0;) {
+    if (columns_[i].fit != Fit::kElastic) continue;
+    widths[i] = 0;
+    std::vector<std::size_t> fewer = widths;
+    if (give_way(fewer, total)) return fewer;
   }
-  return widths;
+  return narrow;
 }
 
 std::string Table::render_aligned(const std::vector<std::size_t>& widths, const Look& look) const {

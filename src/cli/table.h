@@ -12,9 +12,9 @@ namespace drover::cli {
 
 enum class Fit : std::uint8_t {
   kWhole,    // never cut: ids and the like, which people copy
-  kElastic,  // gives way when the table is too wide
-  kRest,     // takes what the others leave, and goes when that is next to nothing; the last column
-  kHidden,   // for programs only
+  kElastic,  // gives way when the table is too wide, and goes when that does not help
+  kRest,    // takes what the others leave, elastic ones give it a little, and goes if there is nothing; the last column
+  kHidden,  // for programs only
 };
 
 struct Column {
@@ -46,6 +46,7 @@ class Table {
 
  private:
   [[nodiscard]] std::vector<std::size_t> wanted_widths() const;
+  [[nodiscard]] bool give_way(std::vector<std::size_t>& widths, std::size_t total) const;
   [[nodiscard]] std::vector<std::size_t> fitted_widths(std::size_t total) const;
   [[nodiscard]] std::string render_aligned(const std::vector<std::size_t>& widths, const Look& look) const;
   [[nodiscard]] std::string render_tsv() const;

@@ -366,17 +366,18 @@ std::string event_line(const Event& event, const Look& look) {
                        event.type, event.queue, event.owner, name_of(event.state), event.run, tsv_field(event.data));
   }
   const std::string_view name = std::string_view(event.name).substr(event.name.find('.') + 1);
+  const auto width = static_cast<std::size_t>(look.width);
+  const std::size_t type_width = width < 82 ? 14 : 16;  // so that the id fits into 80 columns
   const std::string head =
       fmt::format("{}  {}  {}  {}", painted(local_clock_time(event.at), Paint::kDim, look),
-                  painted(fit_left(name, 16), paint_of_event(event), look), fit_left(event.type, 16), id);
-  constexpr std::size_t kHeadWidth = 8 + 2 + 16 + 2 + 16 + 2 + 36;
+                  painted(fit_left(name, 16), paint_of_event(event), look), fit_left(event.type, type_width), id);
+  const std::size_t head_width = 8 + 2 + 16 + 2 + type_width + 2 + 36;
   // Which worker it was is for programs; people see the run.
   const bool claimed = event.name == "task.claimed";
   const std::string detail = claimed ? fmt::format("run {}", event.run) : one_line(event_detail(event.data));
-  const auto width = static_cast<std::size_t>(look.width);
   // On a narrow terminal the detail gets a line of its own rather than none.
   if (detail.empty()) return head + "\n";
-  if (width >= kHeadWidth + 2 + 24) return fmt::format("{}  {}\n", head, cut_to_width(detail, width - kHeadWidth - 2));
+  if (width >= head_width + 2 + 24) return fmt::format("{}  {}\n", head, cut_to_width(detail, width - head_width - 2));
   return fmt::format("{}\n          {}\n", head, cut_to_width(detail, width - 10));
 }
 

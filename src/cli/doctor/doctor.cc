@@ -93,7 +93,7 @@ Table lines_table(const DoctorLines& lines) {
   return table;
 }
 
-// For people: the fix stands under what it mends.
+// For people: the fix stands under what it mends. It is not broken into lines, so that it can be copied.
 std::string lines_text(const DoctorLines& lines, const Look& look) {
   const auto width = static_cast<std::size_t>(look.width);
   std::string text;
@@ -103,7 +103,7 @@ std::string lines_text(const DoctorLines& lines, const Look& look) {
     text += fit_left(line.check, kCheckWidth) + wrapped(one_line(found), kLevelWidth + kCheckWidth, width) + "\n";
     if (line.fix.empty()) continue;
     text.append(kLevelWidth, ' ');
-    text += painted("fix: " + wrapped(one_line(line.fix), kLevelWidth + 5, width), Paint::kBold, look) + "\n";
+    text += painted("fix: " + one_line(line.fix), Paint::kBold, look) + "\n";
   }
   return text;
 }

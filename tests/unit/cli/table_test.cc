@@ -49,6 +49,25 @@ TEST(TableTest, DropsTheRestWhenNextToNothingIsLeft) {
             "id-2  羊飼い  12m\n");
 }
 
+TEST(TableTest, ElasticColumnsMakeRoomForTheRestIfItSaysSomething) {
+  for (const std::string note : {"the wolf", ""}) {
+    Table table({{"ID"}, {"WORKER", Fit::kElastic}, {"ERROR", Fit::kRest}});
+    table.add({Cell("id-1"), Cell("box:4711:01920f5e-7a3c"), Cell(note)});
+    EXPECT_EQ(table.render(terminal(32)), note.empty() ? "ID    WORKER\n"
+                                                         "id-1  box:4711:01920f5e-7a3c\n"
+                                                       : "ID    WORKER            ERROR\n"
+                                                         "id-1  box:4711:01920f…  the wolf\n");
+  }
+}
+
+TEST(TableTest, ElasticColumnsGoWhenTheNarrowestIsTooWide) {
+  Table table({{"QUEUE"}, {"WAIT P50/P95", Fit::kElastic}, {"RUN P50/P95", Fit::kElastic}});
+  table.add({Cell("review-queue"), Cell("340ms / 2s"), Cell("4s / 9s")});
+  EXPECT_EQ(table.render(terminal(26)),
+            "QUEUE         WAIT P50/P95\n"
+            "review-queue  340ms / 2s\n");
+}
+
 TEST(TableTest, ElasticColumnsGiveWayAndIdsDoNot) {
   Table table({{"ID"}, {"TYPE", Fit::kElastic}, {"AGE"}});
   table.add({Cell("01920f5e-7a3c-7def-8123-456789abcdef"), Cell("a-type-with-a-very-long-name-indeed"), Cell("3s")});

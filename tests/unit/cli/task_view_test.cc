@@ -212,6 +212,7 @@ TEST(EventLineTest, ForPeople) {
   const std::string narrow =
       event_line(event("task.progressed", TaskState::kRunning, R"({"percent":40,"message":"tests"})"), kTerminal80);
   EXPECT_TRUE(narrow.ends_with("\n          percent=40 message=tests\n")) << narrow;
+  EXPECT_EQ(narrow.find('\n'), 80U) << "the id ends with the line";
 }
 
 TEST(ResultTextTest, StringsAreText) {
