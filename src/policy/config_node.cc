@@ -81,10 +81,8 @@ std::unexpected<Error> ConfigNode::error(std::string_view complaint) const {
 }
 
 std::unexpected<Error> ConfigNode::unknown_key(std::string_view kind, std::string_view key,
-                                               std::string_view nearest) const {
-  std::string complaint = fmt::format("unknown {} {}", kind, quoted_excerpt(key));
-  if (!nearest.empty()) complaint += fmt::format(" (did you mean \"{}\"?)", nearest);
-  return error(complaint);
+                                               std::string_view hint) const {
+  return error(fmt::format("unknown {} {} ({})", kind, quoted_excerpt(key), hint));
 }
 
 std::unexpected<Error> ConfigNode::expected(std::string_view what) const {

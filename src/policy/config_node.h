@@ -3,6 +3,8 @@
 // Plain scalars are null, true, false, a number as in JSON, or else a string; quoted ones are strings.
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
 #include <cstdint>
@@ -54,10 +56,12 @@ class ConfigNode {
   // "drover.yaml:12: types.eng.retry: " and the complaint.
   [[nodiscard]] std::unexpected<Error> error(std::string_view complaint) const;
   [[nodiscard]] std::unexpected<Error> error(const Error& cause) const { return error(cause.message); }
-  // The complaint about this member's key, with the known word that is nearest to it.
+  // The complaint about this member's key, with the known word that is nearest to it, or all of them if none is near.
   template <class Range>
   [[nodiscard]] std::unexpected<Error> unknown(std::string_view kind, std::string_view key, const Range& known) const {
-    return unknown_key(kind, key, closest_word(key, known));
+    const std::string_view nearest = closest_word(key, known);
+    if (!nearest.empty()) return unknown_key(kind, key, fmt::format("did you mean \"{}\"?", nearest));
+    return unknown_key(kind, key, fmt::format("known: {}", fmt::join(known, ", ")));
   }
 
  private:
@@ -65,7 +69,7 @@ class ConfigNode {
       : node_(std::move(node)), line_(line), path_(std::move(path)), file_(std::move(file)) {}
 
   [[nodiscard]] std::unexpected<Error> unknown_key(std::string_view kind, std::string_view key,
-                                                   std::string_view nearest) const;
+                                                   std::string_view hint) const;
   [[nodiscard]] std::unexpected<Error> expected(std::string_view what) const;
   // What a scalar stands for; null when this is none.
   [[nodiscard]] json::Value scalar() const;

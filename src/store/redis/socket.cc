@@ -192,7 +192,10 @@ Result<std::unique_ptr<Socket>> connect_socket(const Address& address, const Pat
   const Result<std::vector<SocketAddress>> addresses = addresses_of(address, patience);
   if (!addresses) return std::unexpected(addresses.error());
   Result<UniqueFd> fd = connect_any(*addresses, patience);
-  if (!fd) return unavailable(fmt::format("cannot connect: {}", fd.error().message), "redis.connect");
+  if (!fd) {
+    return unavailable(fmt::format("cannot connect to {}: {}", to_string(address), fd.error().message),
+                       "redis.connect");
+  }
   auto socket = std::make_unique<FdSocket>(*std::move(fd));
   if (address.transport != Address::Transport::kTls) return socket;
   return connect_tls(std::move(socket), address, patience);
