@@ -58,8 +58,20 @@ TEST_F(ExecTest, SignalsOfItsOwnAreKilled) {
 }
 
 TEST_F(ExecTest, ProgramsThatCannotStart) {
-  EXPECT_EQ(error_class(after_run({"/no/such/program"})), "spawn_failed");
-  EXPECT_EQ(error_class(after_run({"/etc/passwd"})), "spawn_failed");
+  const std::string script = sandbox.file("script");
+  sandbox.write_file("script", "#!/no/such/interpreter\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  EXPECT_EQ(error_class(after_run({script})), "spawn_failed");
+}
+
+TEST_F(ExecTest, ACommandThatIsNotThereCostsNoTask) {
+  const std::string id = sandbox.enqueue({"work"});
+  for (const char* program : {"/no/such/program", "no-such-program", "/etc/passwd"}) {
+    const Outcome outcome = sandbox.drover(work("work", {program}));
+    expect_refused(outcome, 1, "invalid_argument");
+    EXPECT_TRUE(contains(outcome.err, std::string(program) + " is no program: nothing was claimed"));
+  }
+  EXPECT_EQ(sandbox.state_of(id), "pending");
 }
 
 TEST_F(ExecTest, TheResultIsTheLastLineOrAllOfIt) {

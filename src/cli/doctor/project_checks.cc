@@ -1,35 +1,17 @@
 // drover.yaml of this folder: whether it is trusted and in force, and whether its programs are there.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cli/doctor/line.h"
+#include "cli/files.h"
 #include "cli/project.h"
 
 namespace drover::cli {
 namespace {
 
-bool is_program(const std::filesystem::path& file) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0;
-}
-
-// As execvp finds it.
-bool is_found(const std::string& program, const Environment& environment) {
-  if (program.contains('/')) return is_program(program);
-  const std::string* path = environment.find("PATH");
-  std::string_view left = path != nullptr ? std::string_view(*path) : "/bin:/usr/bin";
-  while (!left.empty()) {
-    const std::size_t end = std::min(left.find(':'), left.size());
-    if (is_program(std::filesystem::path(left.substr(0, end)) / program)) return true;
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
-  return false;
-}
-
 void add_runners(const Project& project, const Environment& environment, DoctorLines& lines) {
   for (const auto& [type, profile] : project.document.local.runners) {
     const std::string& program = profile.argv.front();
-    if (is_found(program, environment)) {
+    if (finds_program(program, environment)) {
       lines.push_back({.check = "runner", .subject = "type:" + type, .detail = program});
       continue;
     }
