@@ -144,7 +144,7 @@ bool is_short_addition(const StepGroup& group) {
 }
 
 // "scope, most that may wait there, so many more" of each limit.
-Pack asked_room(const StepGroup& group) {
+Pack asked_room(const StepGroup& group, const Capacity& capacity) {
   std::map<std::string_view, std::int64_t> owners;
   std::map<std::string_view, std::int64_t> queues;
   for (const Step& step : group.steps) {
@@ -152,11 +152,11 @@ Pack asked_room(const StepGroup& group) {
     ++queues[step.next.task.queue];
   }
   Pack pack;
-  pack.put("all").put(group.capacity->waiting_max).put(count_of(group.steps));
+  pack.put("all").put(capacity.waiting_max).put(count_of(group.steps));
   for (const auto& [owner, added] : owners) {
-    pack.put(fmt::format("owner:{}", owner)).put(group.capacity->waiting_per_owner_max).put(added);
+    pack.put(fmt::format("owner:{}", owner)).put(capacity.waiting_per_owner_max).put(added);
   }
-  for (const auto& [queue, max] : group.capacity->waiting_per_queue_max) {
+  for (const auto& [queue, max] : capacity.waiting_per_queue_max) {
     if (const auto found = queues.find(queue); found != queues.end()) {
       pack.put(fmt::format("queue:{}", queue)).put(max).put(found->second);
     }
@@ -165,7 +165,7 @@ Pack asked_room(const StepGroup& group) {
 }
 
 void put_short_addition(Pack& pack, const StepGroup& group) {
-  const Pack room = asked_room(group);
+  const Pack room = asked_room(group, group.capacity.value_or(Capacity{}));
   pack.put("add").put(static_cast<std::int64_t>(room.size())).put(room).put(count_of(group.steps));
   for (const Step& step : group.steps) {
     const Task& task = step.next.task;
@@ -202,8 +202,7 @@ void put_short_end(Pack& pack, const StepGroup& group) {
   const Task& task = next.task;
   const std::string id = task.id.to_string();
   const std::string lane = lane_name(task);
-  const bool has_result = step.result == Step::ResultWrite::kReplace && task.result && !task.result->empty();
-  const std::string_view result = has_result ? std::string_view(*task.result) : "";
+  const std::string result = step.result == Step::ResultWrite::kReplace ? task.result.value_or("") : "";
   const std::int64_t bytes_after = next.kept.bytes + static_cast<std::int64_t>(result.size());
   const std::int64_t started = task.started_at ? task.started_at->time_since_epoch().count() : 0;
   pack.put("end");
@@ -214,9 +213,9 @@ void put_short_end(Pack& pack, const StepGroup& group) {
   pack.put(lane).put(std::to_string(next.place)).put(started).put(next.kept.bytes).put(bytes_after);
   pack.put(name_of(task.state));
   pack.put(fmt::format("{} {} {} {} 0 0 {} {}\n", step.expected_revision + 1, next.kept.seq, next.place, bytes_after,
-                       has_result ? "se" : "e", to_said(next, lane)));
+                       result.empty() ? "e" : "se", to_said(next, lane)));
   pack.put(fmt::format("|{}|", started));
-  pack.put(fmt::format("|{}\n{}", run_end_text(*step.run_end, task.run, task.generation), result));
+  pack.put(fmt::format("|{}\n{}", run_end_text(step.run_end.value_or(RunEnd{}), task.run, task.generation), result));
   put_events(pack, step.events, event_subject(task, id, lane));
   pack.put(false);  // for the function's own notes
 }
