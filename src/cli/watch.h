@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "drover/task_queue.h"
-#include "worker/wake.h"
+#include "net/wake.h"
 
 namespace drover::cli {
 

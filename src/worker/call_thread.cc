@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "worker/wake.h"
+#include "net/wake.h"
 
 namespace drover {
 

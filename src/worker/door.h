@@ -9,14 +9,13 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 
 #include "base/clock.h"
 #include "drover/task_queue.h"
-#include "worker/event_loop.h"
-#include "worker/http.h"
+#include "net/event_loop.h"
+#include "net/http_server.h"
 
 namespace drover {
 
@@ -36,22 +35,14 @@ class Door {
   Door& operator=(const Door&) = delete;
 
   // Turns out clients that take too long. Returns when to look again.
-  [[nodiscard]] MonoTime tick(MonoTime now);
+  [[nodiscard]] MonoTime tick(MonoTime now) { return server_.tick(now); }
 
  private:
-  class Connection;
-
   Door(EventLoop& loop, std::string path, UniqueFd listener, Handle handle);
-  void accept_all();
-  void pause();
 
-  EventLoop& loop_;
   std::string path_;
-  UniqueFd listener_;
   Handle handle_;
-  std::list<std::shared_ptr<Connection>> connections_;
-  bool is_paused_ = false;
-  EventLoop::Watch watch_;
+  HttpServer server_;
 };
 
 // The other side: one request to the door at `url` ("unix:PATH", as DROVER_URL has it). The body of a good answer, or

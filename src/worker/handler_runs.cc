@@ -6,8 +6,8 @@
 #include <exception>
 #include <utility>
 
+#include "net/wake.h"
 #include "worker/handler_run.h"
-#include "worker/wake.h"
 
 namespace drover {
 namespace {

@@ -13,10 +13,10 @@
 #include <variant>
 #include <vector>
 
+#include "net/event_loop.h"
 #include "worker/agent_process.h"
 #include "worker/call_thread.h"
 #include "worker/door.h"
-#include "worker/event_loop.h"
 #include "worker/output.h"
 #include "worker/run_files.h"
 #include "worker/runner_profile.h"

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "net/wake.h"
 #include "worker/claim_loop.h"
 #include "worker/runner_profile.h"
-#include "worker/wake.h"
 
 namespace drover {
 

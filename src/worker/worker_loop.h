@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "net/wake.h"
 #include "worker/claim_loop.h"
 #include "worker/runs.h"
-#include "worker/wake.h"
 
 namespace drover {
 

@@ -256,8 +256,8 @@ redis::Address RedisServer::tcp_address(std::string_view prefix) const {
 }
 
 redis::Reply RedisServer::run(const redis::Command& command) const {
-  const auto connection = must(redis::Connection::open(address(), redis::Patience::of(kCallMax)));
-  return must(connection->call(command, redis::Patience::of(kCallMax)));
+  const auto connection = must(redis::Connection::open(address(), Patience::of(kCallMax)));
+  return must(connection->call(command, Patience::of(kCallMax)));
 }
 
 void RedisServer::wait_for_blocked_clients(int count) const {

@@ -149,9 +149,9 @@ void check_database_files(const std::string& path, DoctorLines& lines) {
 void check_redis_server(const std::string& url, DoctorLines& lines) {
   const auto address = redis::parse_address(url);
   if (!address) return;  // opening it says what is wrong with the URL
-  const auto connection = redis::Connection::open(*address, redis::Patience::of(kServerPatience));
+  const auto connection = redis::Connection::open(*address, Patience::of(kServerPatience));
   if (!connection) return lines.push_back(unreachable_line(connection.error()));
-  const auto report = redis::check_server(**connection, redis::Patience::of(kServerPatience));
+  const auto report = redis::check_server(**connection, Patience::of(kServerPatience));
   if (!report) return lines.push_back(refusal_line(report.error()));
   lines.push_back({.check = "server", .detail = fmt::format("{} {}", report->product, report->version)});
   lines.push_back({.check = "eviction", .detail = "noeviction: no task is thrown away when memory is short"});

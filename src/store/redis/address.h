@@ -6,11 +6,12 @@
 #include <string_view>
 
 #include "drover/error.h"
+#include "net/socket.h"
 
 namespace drover::redis {
 
 struct Address {
-  enum class Transport : std::uint8_t { kTcp, kTls, kUnix };
+  using Transport = Endpoint::Transport;
 
   Transport transport = Transport::kTcp;
   std::string host;  // a name or a number; IPv6 without its brackets

@@ -6,9 +6,22 @@
 #include "store/redis/reply_error.h"
 
 namespace drover::redis {
+namespace {
+
+Endpoint endpoint_of(const Address& address) {
+  return {.transport = address.transport,
+          .host = address.host,
+          .port = address.port,
+          .path = address.path,
+          .ca_file = address.ca_file,
+          .peer = "Redis",
+          .url = to_string(address)};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const Address& address, const Patience& patience) {
-  Result<std::unique_ptr<Socket>> socket = connect_socket(address, patience);
+  Result<std::unique_ptr<Socket>> socket = connect_socket(endpoint_of(address), patience);
   if (!socket) return std::unexpected(socket.error());
   std::unique_ptr<Connection> connection(new Connection(*std::move(socket)));
   Status ready;

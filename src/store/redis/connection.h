@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "drover/error.h"
+#include "net/socket.h"
 #include "store/redis/address.h"
 #include "store/redis/command.h"
 #include "store/redis/reply.h"
 #include "store/redis/reply_reader.h"
-#include "store/redis/socket.h"
 
 namespace drover::redis {
 

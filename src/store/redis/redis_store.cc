@@ -80,7 +80,7 @@ redis::ClientOptions RedisStore::client_options() {
   options.address = options_.address;
   options.connect_timeout = options_.connect_timeout;
   options.call_timeout = options_.call_timeout;
-  options.on_connect = [this](redis::Connection& connection, const redis::Patience& patience) {
+  options.on_connect = [this](redis::Connection& connection, const Patience& patience) {
     const auto report = redis::check_server(connection, patience);
     if (!report) return Status(std::unexpected(report.error()));
     const Status loaded =
@@ -702,7 +702,7 @@ void RedisStore::wait_for_change(std::uint64_t seen, Millis timeout) {
 void RedisStore::wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) {
   if (changes() != seen) return;
   const std::vector<std::string> lines = lines_of(serves);
-  const redis::Interrupt never;
+  const Interrupt never;
   const double seconds = static_cast<double>(timeout.count()) / 1000;
   const Command pop("BLPOP", key_ + "tokens:" + pool_of(lines), fmt::format("{:.3f}", std::max(seconds, 0.001)));
   const auto token = client_.blocking_call(pop, timeout, never);

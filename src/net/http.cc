@@ -1,13 +1,16 @@
-#include "worker/http.h"
+#include "net/http.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <cctype>
+#include <iterator>
 #include <utility>
 
 #include "base/json.h"
@@ -51,7 +54,33 @@ std::expected<void, HttpError> put(Parser& parser, std::string& bytes) {
   return {};
 }
 
+HttpHeaders headers_of(const http::fields& fields) {
+  HttpHeaders headers;
+  for (const auto& field : fields) {
+    std::string name(field.name_string());
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    headers.emplace_back(std::move(name), std::string(field.value()));
+  }
+  return headers;
+}
+
+std::string_view find_header(const HttpHeaders& headers, std::string_view name) {
+  const auto found = std::ranges::find(headers, name, &HttpHeaders::value_type::first);
+  return found != headers.end() ? std::string_view(found->second) : std::string_view{};
+}
+
+void append_headers(std::string& text, const HttpHeaders& headers) {
+  for (const auto& [name, value] : headers) fmt::format_to(std::back_inserter(text), "{}: {}\r\n", name, value);
+}
+
 }  // namespace
+
+std::string_view HttpRequest::header(std::string_view name) const {
+  return find_header(headers, name);
+}
+std::string_view HttpResponse::header(std::string_view name) const {
+  return find_header(headers, name);
+}
 
 struct HttpRequestReader::Impl {
   std::unique_ptr<RequestParser> parser;
@@ -89,7 +118,8 @@ std::expected<std::optional<HttpRequest>, HttpError> HttpRequestReader::next() {
   HttpRequest request{.method = std::string(message.method_string()),
                       .target = std::string(message.target()),
                       .body = std::move(message.body()),
-                      .keep_alive = message.keep_alive()};
+                      .keep_alive = message.keep_alive(),
+                      .headers = headers_of(message)};
   impl_->open();
   impl_->parse();
   return request;
@@ -104,6 +134,10 @@ bool HttpRequestReader::wants_continue() {
 
 bool HttpRequestReader::is_within_request() const {
   return impl_->parser->got_some() && !impl_->parser->is_done();
+}
+
+bool HttpRequestReader::has_header() const {
+  return impl_->parser->is_header_done();
 }
 
 struct HttpResponseReader::Impl {
@@ -137,11 +171,14 @@ HttpResponse HttpResponseReader::take() {
   return {.status = static_cast<int>(message.result_int()),
           .content_type = std::string(message[http::field::content_type]),
           .body = std::move(message.body()),
-          .keep_alive = message.keep_alive()};
+          .keep_alive = message.keep_alive(),
+          .headers = headers_of(message)};
 }
 
 std::string format_request(const HttpRequest& request) {
-  std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: drover\r\n", request.method, request.target);
+  std::string text = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.target);
+  if (request.header("host").empty()) text += "Host: drover\r\n";
+  append_headers(text, request.headers);
   if (!request.body.empty()) text += "Content-Type: application/json\r\n";
   text += fmt::format("Content-Length: {}\r\nConnection: {}\r\n\r\n", request.body.size(),
                       request.keep_alive ? "keep-alive" : "close");
@@ -154,8 +191,15 @@ std::string format_response(const HttpResponse& response) {
   if (response.status != kNoContent) {
     text += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", response.content_type, response.body.size());
   }
+  append_headers(text, response.headers);
   text += response.keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
   return text + response.body;
+}
+
+std::string format_stream_head(int status, const HttpHeaders& headers) {
+  std::string text = fmt::format("HTTP/1.1 {} {}\r\n", status, reason_of(status));
+  append_headers(text, headers);
+  return text + "\r\n";
 }
 
 HttpResponse problem(const Error& error) {

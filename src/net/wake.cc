@@ -1,4 +1,4 @@
-#include "worker/wake.h"
+#include "net/wake.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

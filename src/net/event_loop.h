@@ -13,7 +13,7 @@
 
 #include "base/unique_fd.h"
 #include "drover/time.h"
-#include "worker/wake.h"
+#include "net/wake.h"
 
 namespace drover {
 

@@ -1,4 +1,4 @@
-#include "worker/event_loop.h"
+#include "net/event_loop.h"
 
 #include <algorithm>
 #include <array>

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "drover/error.h"
-#include "store/redis/socket.h"
+#include "net/socket.h"
 
-namespace drover::redis {
+namespace drover {
 
 class SocketAddress {
  public:
@@ -30,4 +30,4 @@ class SocketAddress {
 [[nodiscard]] Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_t port,
                                                          const Patience& patience);
 
-}  // namespace drover::redis
+}  // namespace drover

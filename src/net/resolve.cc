@@ -1,4 +1,4 @@
-#include "store/redis/resolve.h"
+#include "net/resolve.h"
 
 #include <fmt/format.h>
 #include <netdb.h>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-namespace drover::redis {
+namespace drover {
 namespace {
 
 using Addresses = Result<std::vector<SocketAddress>>;
@@ -28,7 +28,7 @@ Addresses ask_system(const std::string& host, std::uint16_t port, int flags) {
   const std::unique_ptr<addrinfo, FreeList> list(raw);
   if (error != 0 || raw == nullptr) {
     return fail(ErrorCode::kStoreUnavailable, fmt::format("cannot find the host {}: {}", host, ::gai_strerror(error)),
-                "redis.connect");
+                "socket.connect");
   }
   std::vector<SocketAddress> found;
   for (const addrinfo* one = raw; one != nullptr; one = one->ai_next) {
@@ -56,7 +56,7 @@ Addresses ask_in_time(const std::string& host, std::uint16_t port, const Patienc
   std::unique_lock lock(question->mutex);
   question->answered.wait_until(lock, patience.deadline, [&] { return question->answer.has_value(); });
   const Error late{ErrorCode::kStoreUnavailable, fmt::format("the name service did not find {} in time", host),
-                   "redis.connect"};
+                   "socket.connect"};
   return question->answer.value_or(std::unexpected(late));
 }
 
@@ -67,4 +67,4 @@ Addresses resolve(const std::string& host, std::uint16_t port, const Patience& p
   return numeric ? numeric : ask_in_time(host, port, patience);
 }
 
-}  // namespace drover::redis
+}  // namespace drover

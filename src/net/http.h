@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "drover/error.h"
 
@@ -14,11 +16,18 @@ namespace drover {
 inline constexpr std::size_t kHttpHeaderBytesMax = 16 * 1024;
 inline constexpr std::size_t kHttpBodyBytesMax = 16 * 1024 * 1024;
 
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;  // names in lower case
+
 struct HttpRequest {
   std::string method;  // "GET"
   std::string target;  // "/v1/task"
   std::string body;
   bool keep_alive = true;
+  HttpHeaders headers{};
+  std::string peer{};  // the address it came from; set by the server
+
+  // Empty where there is none. The name is in lower case.
+  [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
 struct HttpResponse {
@@ -26,6 +35,9 @@ struct HttpResponse {
   std::string content_type = "application/json";  // empty together with the body
   std::string body;
   bool keep_alive = true;
+  HttpHeaders headers{};  // beside those that the other members make
+
+  [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
 // What went wrong on the wire, as a response would say it.
@@ -47,8 +59,9 @@ class HttpRequestReader {
   [[nodiscard]] std::expected<std::optional<HttpRequest>, HttpError> next();
   // Once per request: its header is here and it waits for "100 Continue" before it sends the body.
   [[nodiscard]] bool wants_continue();
-  // Whether part of a request is here.
+  // Whether part of a request is here; whether that has its whole header.
   [[nodiscard]] bool is_within_request() const;
+  [[nodiscard]] bool has_header() const;
 
  private:
   struct Impl;
@@ -73,6 +86,8 @@ class HttpResponseReader {
 
 [[nodiscard]] std::string format_request(const HttpRequest& request);
 [[nodiscard]] std::string format_response(const HttpResponse& response);
+// The head of a response whose body goes on until the connection ends, or that turns it into something else.
+[[nodiscard]] std::string format_stream_head(int status, const HttpHeaders& headers);
 inline constexpr std::string_view kHttpContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 // RFC 9457 problem details with the stable code.

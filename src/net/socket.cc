@@ -1,4 +1,4 @@
-#include "store/redis/socket.h"
+#include "net/socket.h"
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "store/redis/resolve.h"
+#include "net/resolve.h"
 
-namespace drover::redis {
+namespace drover {
 namespace {
 
 using std::chrono::steady_clock;
@@ -40,7 +40,8 @@ int poll_time(steady_clock::time_point deadline) {
 }
 
 // Until the descriptor is ready for one of the events.
-Status wait_until_ready(int fd, short events, const Patience& patience, const char* operation) {
+Status wait_until_ready(int fd, short events, const Patience& patience, const std::string& peer,
+                        const char* operation) {
   for (;;) {
     std::array<pollfd, 2> watched{{{fd, events, 0}, {-1, POLLIN, 0}}};
     if (patience.interrupt != nullptr) watched[1].fd = patience.interrupt->fd();
@@ -49,7 +50,7 @@ Status wait_until_ready(int fd, short events, const Patience& patience, const ch
     if (ready > 0 && watched[1].revents != 0) return unavailable("interrupted", operation);
     if (ready > 0) return {};
     if (ready == 0 && steady_clock::now() >= patience.deadline)
-      return unavailable("Redis did not answer in time", operation);
+      return unavailable(fmt::format("{} did not answer in time", peer), operation);
   }
 }
 
@@ -59,7 +60,7 @@ bool would_block(int error) {
 
 class FdSocket final : public Socket {
  public:
-  explicit FdSocket(UniqueFd fd) : fd_(std::move(fd)) {}
+  FdSocket(UniqueFd fd, std::string peer) : fd_(std::move(fd)), peer_(std::move(peer)) {}
 
   Status write_all(std::string_view bytes, const Patience& patience) override {
     while (!bytes.empty()) {
@@ -67,9 +68,10 @@ class FdSocket final : public Socket {
       if (sent >= 0) {
         bytes.remove_prefix(static_cast<std::size_t>(sent));
       } else if (would_block(errno)) {
-        if (const Status ready = wait_until_ready(fd_.get(), POLLOUT, patience, "redis.write"); !ready) return ready;
+        if (const Status ready = wait_until_ready(fd_.get(), POLLOUT, patience, peer_, "socket.write"); !ready)
+          return ready;
       } else if (errno != EINTR) {
-        return unavailable(fmt::format("the connection to Redis broke: {}", std::strerror(errno)), "redis.write");
+        return broken("socket.write");
       }
     }
     return {};
@@ -79,12 +81,12 @@ class FdSocket final : public Socket {
     for (;;) {
       const ssize_t got = ::recv(fd_.get(), into.data(), into.size(), 0);
       if (got > 0) return static_cast<std::size_t>(got);
-      if (got == 0) return unavailable("Redis closed the connection", "redis.read");
+      if (got == 0) return unavailable(fmt::format("{} closed the connection", peer_), "socket.read");
       if (would_block(errno)) {
-        const Status ready = wait_until_ready(fd_.get(), POLLIN, patience, "redis.read");
+        const Status ready = wait_until_ready(fd_.get(), POLLIN, patience, peer_, "socket.read");
         if (!ready) return std::unexpected(ready.error());
       } else if (errno != EINTR) {
-        return unavailable(fmt::format("the connection to Redis broke: {}", std::strerror(errno)), "redis.read");
+        return broken("socket.read");
       }
     }
   }
@@ -95,7 +97,13 @@ class FdSocket final : public Socket {
   }
 
  private:
+  [[nodiscard]] std::unexpected<Error> broken(std::string operation) const {
+    return unavailable(fmt::format("the connection to {} broke: {}", peer_, std::strerror(errno)),
+                       std::move(operation));
+  }
+
   UniqueFd fd_;
+  std::string peer_;
 };
 
 void set_option(int fd, int level, int name, int value) {
@@ -113,23 +121,23 @@ void tune_tcp(int fd) {
 }
 
 // Waits for the connection that `fd` has begun.
-Status finish_connect(int fd, const Patience& patience) {
-  if (const Status ready = wait_until_ready(fd, POLLOUT, patience, "redis.connect"); !ready) return ready;
+Status finish_connect(int fd, const Patience& patience, const std::string& peer) {
+  if (const Status ready = wait_until_ready(fd, POLLOUT, patience, peer, "socket.connect"); !ready) return ready;
   int error = 0;
   socklen_t size = sizeof error;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-  if (error != 0) return unavailable(std::strerror(error), "redis.connect");
+  if (error != 0) return unavailable(std::strerror(error), "socket.connect");
   return {};
 }
 
-Result<UniqueFd> connect_to(const SocketAddress& to, const Patience& patience) {
+Result<UniqueFd> connect_to(const SocketAddress& to, const Patience& patience, const std::string& peer) {
   UniqueFd fd(::socket(to.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.is_open()) return unavailable(fmt::format("socket: {}", std::strerror(errno)), "redis.connect");
+  if (!fd.is_open()) return unavailable(fmt::format("socket: {}", std::strerror(errno)), "socket.connect");
   if (to.family() != AF_UNIX) tune_tcp(fd.get());
   if (::connect(fd.get(), to.get(), to.size()) == 0) return fd;
   // EAGAIN: a Unix socket whose backlog is full, which is nothing to wait for.
-  if (errno != EINPROGRESS && errno != EINTR) return unavailable(std::strerror(errno), "redis.connect");
-  const Status connected = finish_connect(fd.get(), patience);
+  if (errno != EINPROGRESS && errno != EINTR) return unavailable(std::strerror(errno), "socket.connect");
+  const Status connected = finish_connect(fd.get(), patience, peer);
   if (!connected) return std::unexpected(connected.error());
   return fd;
 }
@@ -140,22 +148,23 @@ Patience share_of(const Patience& all, std::size_t addresses_left) {
   return {now + (all.deadline - now) / static_cast<std::int64_t>(addresses_left), all.interrupt};
 }
 
-Result<UniqueFd> connect_any(const std::vector<SocketAddress>& addresses, const Patience& patience) {
-  Result<UniqueFd> fd = unavailable("no address", "redis.connect");
+Result<UniqueFd> connect_any(const std::vector<SocketAddress>& addresses, const Patience& patience,
+                             const std::string& peer) {
+  Result<UniqueFd> fd = unavailable("no address", "socket.connect");
   for (std::size_t i = 0; i < addresses.size() && !fd; ++i) {
-    fd = connect_to(addresses[i], share_of(patience, addresses.size() - i));
+    fd = connect_to(addresses[i], share_of(patience, addresses.size() - i), peer);
   }
   return fd;
 }
 
-Result<std::vector<SocketAddress>> addresses_of(const Address& address, const Patience& patience) {
-  if (address.transport != Address::Transport::kUnix) return resolve(address.host, address.port, patience);
+Result<std::vector<SocketAddress>> addresses_of(const Endpoint& endpoint, const Patience& patience) {
+  if (endpoint.transport != Endpoint::Transport::kUnix) return resolve(endpoint.host, endpoint.port, patience);
   sockaddr_un place{};
   place.sun_family = AF_UNIX;
-  if (address.path.size() >= sizeof place.sun_path) {
+  if (endpoint.path.size() >= sizeof place.sun_path) {
     return fail(ErrorCode::kInvalidArgument, "the path of the Unix socket is too long for the system");
   }
-  std::memcpy(place.sun_path, address.path.data(), address.path.size());
+  std::memcpy(place.sun_path, endpoint.path.data(), endpoint.path.size());
   return std::vector{SocketAddress(reinterpret_cast<const sockaddr*>(&place), sizeof place)};
 }
 
@@ -188,17 +197,16 @@ void Interrupt::wait(Millis timeout) const {
   }
 }
 
-Result<std::unique_ptr<Socket>> connect_socket(const Address& address, const Patience& patience) {
-  const Result<std::vector<SocketAddress>> addresses = addresses_of(address, patience);
+Result<std::unique_ptr<Socket>> connect_socket(const Endpoint& endpoint, const Patience& patience) {
+  const Result<std::vector<SocketAddress>> addresses = addresses_of(endpoint, patience);
   if (!addresses) return std::unexpected(addresses.error());
-  Result<UniqueFd> fd = connect_any(*addresses, patience);
+  Result<UniqueFd> fd = connect_any(*addresses, patience, endpoint.peer);
   if (!fd) {
-    return unavailable(fmt::format("cannot connect to {}: {}", to_string(address), fd.error().message),
-                       "redis.connect");
+    return unavailable(fmt::format("cannot connect to {}: {}", endpoint.url, fd.error().message), "socket.connect");
   }
-  auto socket = std::make_unique<FdSocket>(*std::move(fd));
-  if (address.transport != Address::Transport::kTls) return socket;
-  return connect_tls(std::move(socket), address, patience);
+  auto socket = std::make_unique<FdSocket>(*std::move(fd), endpoint.peer);
+  if (endpoint.transport != Endpoint::Transport::kTls) return socket;
+  return connect_tls(std::move(socket), endpoint, patience);
 }
 
-}  // namespace drover::redis
+}  // namespace drover

@@ -5,16 +5,30 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/unique_fd.h"
 #include "drover/error.h"
 #include "drover/time.h"
-#include "store/redis/address.h"
 
-namespace drover::redis {
+namespace drover {
+
+// Where a server is.
+struct Endpoint {
+  enum class Transport : std::uint8_t { kTcp, kTls, kUnix };
+
+  Transport transport = Transport::kTcp;
+  std::string host;  // a name or a number; IPv6 without its brackets
+  std::uint16_t port = 0;
+  std::string path;     // of the Unix socket
+  std::string ca_file;  // TLS: trusted instead of the system's authorities
+  std::string peer;     // what errors call it: "Redis"
+  std::string url;      // how people name the place; no password
+};
 
 // Ends waits from any thread. Stays raised until cleared.
 class Interrupt {
@@ -55,10 +69,10 @@ class Socket {
 };
 
 // TCP or Unix, with TLS on top where the address says so.
-[[nodiscard]] Result<std::unique_ptr<Socket>> connect_socket(const Address& address, const Patience& patience);
-// Speaks TLS 1.2 or later over `transport`, and makes sure that the peer is the host of the address: its certificate
-// has to be valid, trusted and for that name. kInvalidArgument when the address's ca_file cannot be read.
-[[nodiscard]] Result<std::unique_ptr<Socket>> connect_tls(std::unique_ptr<Socket> transport, const Address& address,
+[[nodiscard]] Result<std::unique_ptr<Socket>> connect_socket(const Endpoint& endpoint, const Patience& patience);
+// Speaks TLS 1.2 or later over `transport`, and makes sure that the peer is the host of the endpoint: its certificate
+// has to be valid, trusted and for that name. kInvalidArgument when the ca_file cannot be read.
+[[nodiscard]] Result<std::unique_ptr<Socket>> connect_tls(std::unique_ptr<Socket> transport, const Endpoint& endpoint,
                                                           const Patience& patience);
 
-}  // namespace drover::redis
+}  // namespace drover

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "base/check.h"
-#include "store/redis/socket.h"
+#include "net/socket.h"
 
-namespace drover::redis {
+namespace drover {
 namespace {
 
 struct FreeContext {
@@ -32,8 +32,8 @@ std::string last_openssl_error() {
 
 class TlsSocket final : public Socket {
  public:
-  TlsSocket(std::unique_ptr<Socket> transport, Session session)
-      : transport_(std::move(transport)), session_(std::move(session)) {
+  TlsSocket(std::unique_ptr<Socket> transport, Session session, std::string peer)
+      : transport_(std::move(transport)), session_(std::move(session)), peer_(std::move(peer)) {
     BIO* in = BIO_new(BIO_s_mem());
     BIO* out = BIO_new(BIO_s_mem());
     CHECK(in != nullptr && out != nullptr);
@@ -101,21 +101,22 @@ class TlsSocket final : public Socket {
 
   [[nodiscard]] Status failure(int error) const {
     if (error == SSL_ERROR_ZERO_RETURN) {
-      return fail(ErrorCode::kStoreUnavailable, "Redis closed the connection", "redis.tls");
+      return fail(ErrorCode::kStoreUnavailable, fmt::format("{} closed the connection", peer_), "socket.tls");
     }
     const long verdict = SSL_get_verify_result(session_.get());
     if (verdict != X509_V_OK) {
       return fail(ErrorCode::kStoreUnavailable,
-                  fmt::format("the certificate of Redis is refused: {}; a private authority is named with ?ca=FILE",
+                  fmt::format("the certificate of {} is refused: {}; a private authority is named with ?ca=FILE", peer_,
                               X509_verify_cert_error_string(verdict)),
-                  "redis.tls");
+                  "socket.tls");
     }
-    return fail(ErrorCode::kStoreUnavailable, fmt::format("TLS with Redis failed: {}", last_openssl_error()),
-                "redis.tls");
+    return fail(ErrorCode::kStoreUnavailable, fmt::format("TLS with {} failed: {}", peer_, last_openssl_error()),
+                "socket.tls");
   }
 
   std::unique_ptr<Socket> transport_;
   Session session_;
+  std::string peer_;
   std::array<char, 16 * 1024> buffer_;
 };
 
@@ -131,7 +132,7 @@ Result<Context> make_context(const std::string& ca_file) {
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("cannot read certificates of authorities from {}: {}",
                           ca_file.empty() ? "the system's store" : ca_file, last_openssl_error()),
-              "redis.tls");
+              "socket.tls");
 }
 
 // The name that the peer's certificate has to bear, and that the peer is told.
@@ -143,17 +144,17 @@ void expect_host(SSL* session, const std::string& host) {
 
 }  // namespace
 
-Result<std::unique_ptr<Socket>> connect_tls(std::unique_ptr<Socket> transport, const Address& address,
+Result<std::unique_ptr<Socket>> connect_tls(std::unique_ptr<Socket> transport, const Endpoint& endpoint,
                                             const Patience& patience) {
-  const Result<Context> context = make_context(address.ca_file);
+  const Result<Context> context = make_context(endpoint.ca_file);
   if (!context) return std::unexpected(context.error());
   Session session(SSL_new(context->get()));
   CHECK(session != nullptr);
-  expect_host(session.get(), address.host);
-  auto socket = std::make_unique<TlsSocket>(std::move(transport), std::move(session));
+  expect_host(session.get(), endpoint.host);
+  auto socket = std::make_unique<TlsSocket>(std::move(transport), std::move(session), endpoint.peer);
   const Status shaken = socket->handshake(patience);
   if (!shaken) return std::unexpected(shaken.error());
   return socket;
 }
 
-}  // namespace drover::redis
+}  // namespace drover

@@ -1,4 +1,4 @@
-#include "worker/http.h"
+#include "net/http.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,283 @@
+#include "net/http_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/log.h"
+
+namespace drover {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr int kTooMany = 429;
+constexpr MonoTime kNever{Millis::max()};
+
+std::string peer_of(const sockaddr_storage& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* place = nullptr;
+  if (address.ss_family == AF_INET) {
+    place = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+  } else if (address.ss_family == AF_INET6) {
+    place = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+  } else {
+    return "unix";
+  }
+  return ::inet_ntop(address.ss_family, place, text.data(), text.size()) != nullptr ? text.data() : "unknown";
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(EventLoop& loop, UniqueFd socket, std::string peer, const HttpLimits& limits,
+                               const Handle& handle)
+    : loop_(loop), socket_(std::move(socket)), peer_(std::move(peer)), limits_(limits), handle_(handle) {}
+
+HttpConnection::~HttpConnection() = default;
+
+void HttpConnection::open() {
+  since_ = system_clock().mono();
+  wanted_ = EPOLLIN | EPOLLRDHUP;
+  watch_ = loop_.watch(socket_.get(), wanted_, [this](std::uint32_t events) {
+    const auto self = shared_from_this();  // closing drops it from the server's list
+    ready(events);
+  });
+}
+
+MonoTime HttpConnection::gives_up_at() const {
+  switch (phase_) {
+    case Phase::kReading:
+      if (!reader_.is_within_request()) return since_ + limits_.idle_max;
+      return since_ + (reader_.has_header() ? limits_.exchange_max : limits_.header_max);
+    case Phase::kWriting:
+      return since_ + limits_.exchange_max;
+    case Phase::kStreaming:
+      return unsent() > 0 ? since_ + limits_.exchange_max : kNever;
+    case Phase::kAnswering:
+    case Phase::kClosed:
+      return kNever;
+  }
+  return kNever;
+}
+
+void HttpConnection::want(std::uint32_t events) {
+  if (wanted_ == events || !watch_.is_set()) return;
+  wanted_ = events;
+  watch_.set_events(events);
+}
+
+void HttpConnection::ready(std::uint32_t events) {
+  if ((events & (EPOLLHUP | EPOLLERR)) != 0) return close();
+  switch (phase_) {
+    case Phase::kReading:
+      return read();
+    case Phase::kStreaming:
+      if ((events & EPOLLOUT) != 0) write();
+      if (!is_closed() && (events & (EPOLLIN | EPOLLRDHUP)) != 0) read();
+      return;
+    case Phase::kWriting:
+      return write();
+    case Phase::kAnswering:
+      if ((events & EPOLLRDHUP) != 0) return close();  // nobody is there to answer
+      return want(EPOLLRDHUP);                         // what it sends already waits its turn
+    case Phase::kClosed:
+      return;
+  }
+}
+
+void HttpConnection::read() {
+  std::array<char, kReadBytes> buffer;
+  const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size <= 0) return close();
+  const std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
+  if (phase_ == Phase::kStreaming) {
+    if (stream_.received) stream_.received(bytes);
+    return;
+  }
+  if (!reader_.is_within_request()) since_ = system_clock().mono();
+  reader_.feed(bytes);
+  if (reader_.wants_continue()) {
+    // A few bytes into an empty socket buffer; should they not fit, the client goes on after its own wait.
+    ::send(socket_.get(), kHttpContinue.data(), kHttpContinue.size(), MSG_NOSIGNAL);
+  }
+  take_next();
+}
+
+void HttpConnection::take_next() {
+  auto next = reader_.next();
+  if (!next) {
+    keep_alive_ = false;
+    phase_ = Phase::kAnswering;
+    return respond(problem(next.error().status, Error{ErrorCode::kInvalidArgument, next.error().message, {}}));
+  }
+  std::optional<HttpRequest>& request = *next;
+  if (!request) return want(EPOLLIN | EPOLLRDHUP);
+  phase_ = Phase::kAnswering;
+  keep_alive_ = request->keep_alive;
+  request->peer = peer_;
+  handle_(*std::move(request), shared_from_this());
+}
+
+void HttpConnection::respond(HttpResponse response) {
+  if (phase_ != Phase::kAnswering) return;
+  phase_ = Phase::kWriting;
+  since_ = system_clock().mono();
+  response.keep_alive = response.keep_alive && keep_alive_;
+  then_close_ = !response.keep_alive;
+  out_ = format_response(response);
+  sent_ = 0;
+  write();
+}
+
+void HttpConnection::start_stream(std::string head, StreamEvents events) {
+  if (phase_ != Phase::kAnswering) return;
+  phase_ = Phase::kStreaming;
+  stream_ = std::move(events);
+  out_.clear();
+  sent_ = 0;
+  want(EPOLLIN | EPOLLRDHUP);
+  send(head);
+}
+
+void HttpConnection::send(std::string_view bytes) {
+  if (phase_ != Phase::kStreaming || bytes.empty()) return;
+  const bool was_empty = unsent() == 0;
+  if (was_empty) since_ = system_clock().mono();
+  out_.append(bytes);
+  if (was_empty) write();
+}
+
+void HttpConnection::close_when_sent() {
+  then_close_ = true;
+  if (unsent() == 0) close();
+}
+
+void HttpConnection::write() {
+  while (sent_ < out_.size()) {
+    const ssize_t size = ::send(socket_.get(), out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return want(phase_ == Phase::kStreaming ? EPOLLIN | EPOLLOUT : EPOLLOUT);
+    if (size < 0) return close();
+    sent_ += static_cast<std::size_t>(size);
+    if (phase_ == Phase::kStreaming) since_ = system_clock().mono();
+  }
+  out_.clear();
+  sent_ = 0;
+  written();
+}
+
+void HttpConnection::written() {
+  if (then_close_) return close();
+  if (phase_ == Phase::kStreaming) {
+    want(EPOLLIN | EPOLLRDHUP);
+    if (stream_.drained) stream_.drained();
+    return;
+  }
+  phase_ = Phase::kReading;
+  since_ = system_clock().mono();
+  take_next();
+}
+
+void HttpConnection::close() {
+  if (is_closed()) return;
+  phase_ = Phase::kClosed;
+  watch_.reset();
+  socket_.reset();
+  if (const auto closed = std::exchange(stream_, {}).closed) closed();
+}
+
+HttpServer::HttpServer(EventLoop& loop, HttpLimits limits, HttpConnection::Handle handle)
+    : loop_(loop), limits_(limits), handle_(std::move(handle)) {}
+
+HttpServer::~HttpServer() {
+  for (const auto& connection : connections_) connection->close();
+}
+
+void HttpServer::listen_on(UniqueFd socket) {
+  Listener& listener = listeners_.emplace_back();
+  listener.socket = std::move(socket);
+  listener.watch =
+      loop_.watch(listener.socket.get(), EPOLLIN, [this, &listener](std::uint32_t) { accept_all(listener); });
+}
+
+void HttpServer::stop_listening() {
+  listeners_.clear();
+  for (const auto& connection : connections_) {
+    if (connection->is_idle()) connection->close();
+  }
+}
+
+// Those beyond the limit wait in the listener's backlog until a place is free.
+void HttpServer::accept_all(Listener& listener) {
+  while (connections_.size() < limits_.connections_max) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    UniqueFd socket(
+        ::accept4(listener.socket.get(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.is_open()) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno != EAGAIN) {
+        log_warn("http", "cannot accept a connection", {{"error", std::strerror(errno)}});
+        pause();
+      }
+      return;
+    }
+    if (address.ss_family != AF_UNIX) {
+      const int on = 1;
+      ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    admit(std::move(socket), peer_of(address));
+  }
+  pause();
+}
+
+void HttpServer::admit(UniqueFd socket, std::string peer) {
+  std::size_t& count = by_peer_[peer];
+  if (limits_.connections_per_peer_max != 0 && count >= limits_.connections_per_peer_max) {
+    HttpResponse refusal = problem(kTooMany, Error{ErrorCode::kLimitExceeded, "too many connections from here", {}});
+    refusal.keep_alive = false;
+    const std::string text = format_response(refusal);
+    // Into an empty buffer; whoever is turned away without a word has too many others.
+    ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
+    return;
+  }
+  ++count;
+  connections_.push_back(std::make_shared<HttpConnection>(loop_, std::move(socket), std::move(peer), limits_, handle_));
+  connections_.back()->open();
+}
+
+// Until tick finds that there is room again.
+void HttpServer::pause() {
+  is_paused_ = true;
+  for (Listener& listener : listeners_) listener.watch.set_events(0);
+}
+
+MonoTime HttpServer::tick(MonoTime now) {
+  MonoTime next = kNever;
+  for (auto it = connections_.begin(); it != connections_.end();) {
+    HttpConnection& connection = **it;
+    if (!connection.is_closed() && now >= connection.gives_up_at()) connection.close();
+    if (connection.is_closed()) {
+      const auto peer = by_peer_.find(connection.peer());
+      if (peer != by_peer_.end() && --peer->second == 0) by_peer_.erase(peer);
+      it = connections_.erase(it);
+      continue;
+    }
+    next = std::min(next, connection.gives_up_at());
+    ++it;
+  }
+  if (is_paused_ && connections_.size() < limits_.connections_max) {
+    is_paused_ = false;
+    for (Listener& listener : listeners_) listener.watch.set_events(EPOLLIN);
+  }
+  return next;
+}
+
+}  // namespace drover
