@@ -9,11 +9,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/json_scanner.h"
 #include "drover/error.h"
 
 namespace drover::json {
-
-inline constexpr int kDepthMax = 64;
 
 // A parsed document. Numbers keep their text; objects keep their order and have no key twice.
 class Value {
@@ -58,9 +57,9 @@ class Value {
   std::variant<Null, bool, Number, std::string, Array, Object> data_ = Null{};
 };
 
-// Strict RFC 8259 in UTF-8: one value, no lone surrogates, no duplicate keys, at most kDepthMax levels.
+// Strict RFC 8259 in UTF-8: one value, no lone surrogates, no duplicate keys, at most depth_max levels.
 // Errors are kInvalidJson and name line and column.
-[[nodiscard]] Result<Value> parse(std::string_view text);
+[[nodiscard]] Result<Value> parse(std::string_view text, std::size_t depth_max = kDepthMax);
 
 // Checks as parse does, and takes out white space outside strings; every other byte stays as it was.
 [[nodiscard]] Result<std::string> compact(std::string_view text);

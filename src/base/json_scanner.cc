@@ -212,7 +212,7 @@ bool Scanner::comma_or_end(Token& token) {
 }
 
 bool Scanner::open(Token& token, Kind kind) {
-  if (levels_.size() == kDepthMax) return fail_at(at_, fmt::format("nested deeper than {} levels", kDepthMax));
+  if (levels_.size() == depth_max_) return fail_at(at_, fmt::format("nested deeper than {} levels", depth_max_));
   levels_.push_back({kind, keys_.size()});
   return kind == Kind::kObject ? punctuation(token, TokenKind::kBeginObject, Expect::kKeyOrEnd)
                                : punctuation(token, TokenKind::kBeginArray, Expect::kValueOrEnd);

@@ -14,6 +14,10 @@
 
 namespace drover::json {
 
+inline constexpr std::size_t kDepthMax = 64;
+// For documents that hold whole documents of kDepthMax levels.
+inline constexpr std::size_t kEnvelopeDepthMax = kDepthMax + 8;
+
 enum class TokenKind : std::uint8_t {
   kBeginObject,
   kEndObject,
@@ -41,7 +45,7 @@ struct Token {
 // Refers to the text, which must outlive it. Memory: one small record for each key of the objects that are open.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  explicit Scanner(std::string_view text, std::size_t depth_max = kDepthMax) : text_(text), depth_max_(depth_max) {}
 
   // Fetches the next token. False at the end of the document and at the first error.
   [[nodiscard]] bool next(Token& token);
@@ -86,6 +90,7 @@ class Scanner {
   [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
   std::string_view text_;
+  std::size_t depth_max_;
   std::size_t at_ = 0;
   Expect expect_ = Expect::kValue;
   std::vector<Level> levels_;

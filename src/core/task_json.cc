@@ -156,6 +156,19 @@ void put_life(Object& object, const Task& task) {
       .put("cost", task.cost);
 }
 
+// "Unset is null" leaves no other way to say that a value is there and is null. Rare, so it is said only then.
+void put_null_values(Object& object, const Task& task) {
+  std::vector<std::string> names;
+  const auto look = [&](std::string_view name, const std::optional<JsonText>& value) {
+    if (value == "null") names.emplace_back(name);
+  };
+  look("payload", task.payload);
+  look("fallback_result", task.fallback_result);
+  look("checkpoint", task.checkpoint);
+  look("result", task.result);
+  if (!names.empty()) object.put("null_values", names);
+}
+
 void put_outcome(Object& object, const Task& task) {
   object.put("progress", task.progress)
       .put("worker_id", task.worker_id)
@@ -188,6 +201,7 @@ std::string to_json(const Task& task) {
     put_request(object, task);
     put_life(object, task);
     put_outcome(object, task);
+    put_null_values(object, task);
   });
 }
 
@@ -226,6 +240,15 @@ std::string to_json(const Event& event) {
 std::string to_json(const Enqueued& enqueued) {
   return document([&](Object& object) {
     object.put("id", enqueued.id).put("state", name_of(enqueued.state)).put("deduplicated", enqueued.deduplicated);
+  });
+}
+
+std::string to_json(const CancelEffect& effect) {
+  return document([&](Object& object) {
+    object.put("id", effect.id)
+        .put("type", effect.type)
+        .put("from", effect.from ? std::optional(name_of(*effect.from)) : std::nullopt)
+        .put("to", name_of(effect.to));
   });
 }
 

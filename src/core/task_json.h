@@ -14,6 +14,7 @@ namespace drover {
 [[nodiscard]] std::string to_json(const RunSummary& run);
 [[nodiscard]] std::string to_json(const Event& event);
 [[nodiscard]] std::string to_json(const Enqueued& enqueued);
+[[nodiscard]] std::string to_json(const CancelEffect& effect);
 [[nodiscard]] std::string to_json(const WorkerInfo& worker);
 [[nodiscard]] std::string to_json(const ErrorGroup& group);
 [[nodiscard]] std::string to_json(const LogRecord& record);

@@ -122,6 +122,22 @@ Status put_duration(Result<Millis> read, std::optional<Millis>& target) {
   return put(std::move(read), target);
 }
 
+// The members that are the value null, which is otherwise "unset".
+Status put_null_values(TaskSpec& spec, const Value& value) {
+  const auto names = list_of<std::string>(value, as_it_is);
+  if (!names) return std::unexpected(names.error());
+  for (const std::string& name : *names) {
+    if (name == "payload") {
+      spec.payload = "null";
+    } else if (name == "fallback_result") {
+      spec.fallback_result = "null";
+    } else {
+      return fail(ErrorCode::kInvalidArgument, "expected payload or fallback_result, not " + quoted_excerpt(name));
+    }
+  }
+  return {};
+}
+
 // ---- the fields
 
 struct Field {
@@ -172,6 +188,7 @@ constexpr auto kFields = std::to_array<Field>({
     {"at_most_once", [](TaskSpec& s, const Value& v) { return put(boolean_of(v), s.at_most_once); }},
     {"fallback_result",
      [](TaskSpec& s, const Value& v) { return put(Result<JsonText>(json::dump(v)), s.fallback_result); }},
+    {"null_values", put_null_values},
 });
 
 std::unexpected<Error> unknown_field(std::string_view name) {
@@ -196,7 +213,7 @@ Status read_member(TaskSpec& spec, const Value::Member& member) {
 
 // A member's value as it stands in `text`, an object that json::parse took, without white space outside strings.
 std::string member_text(std::string_view text, std::string_view key) {
-  json::Scanner scanner(text);
+  json::Scanner scanner(text, json::kEnvelopeDepthMax);
   json::Token token;
   std::string value;
   bool wanted = false;
@@ -230,13 +247,17 @@ Result<TaskSpec> parse_task_spec(const json::Value& object) {
 }
 
 Result<TaskSpec> parse_task_spec(std::string_view text) {
-  const auto value = json::parse(text);
+  const auto value = json::parse(text, json::kEnvelopeDepthMax);
   if (!value) return std::unexpected(value.error());
   auto spec = parse_task_spec(*value);
   if (!spec) return spec;
   // A parsed value keeps numbers and order, but not how a string was escaped.
-  if (spec->payload) spec->payload = member_text(text, "payload");
-  if (spec->fallback_result) spec->fallback_result = member_text(text, "fallback_result");
+  const auto keep_text = [&](std::string_view name, std::optional<JsonText>& target) {
+    const Value* given = value->find(name);
+    if (given != nullptr && !given->is_null()) target = member_text(text, name);
+  };
+  keep_text("payload", spec->payload);
+  keep_text("fallback_result", spec->fallback_result);
   return spec;
 }
 

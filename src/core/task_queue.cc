@@ -1,0 +1,29 @@
+// The one-item forms of TaskQueue, the same for every implementation.
+#include "drover/task_queue.h"
+
+#include <utility>
+
+namespace drover {
+
+Result<Enqueued> TaskQueue::enqueue_one(const TaskSpec& spec) {
+  auto enqueued = enqueue(std::span(&spec, 1));
+  if (!enqueued) return std::unexpected(enqueued.error());
+  return enqueued->front();
+}
+
+Result<TaskState> TaskQueue::complete(const Lease& lease, Completion completion) {
+  const Settlement item{lease, std::move(completion)};
+  return settle(std::span(&item, 1)).front();
+}
+
+Result<TaskState> TaskQueue::fail(const Lease& lease, Failure failure) {
+  const Settlement item{lease, std::move(failure)};
+  return settle(std::span(&item, 1)).front();
+}
+
+Result<TaskState> TaskQueue::release(const Lease& lease) {
+  const Settlement item{lease, Release{}};
+  return settle(std::span(&item, 1)).front();
+}
+
+}  // namespace drover

@@ -1,0 +1,60 @@
+// The public types, read back from the JSON in which every surface writes them (core/task_json.h and its
+// neighbours). Members that are not known are passed over: a newer peer may say more. json::Reader finds these by the
+// type, so that each is here though only its neighbours read it.
+#pragma once
+
+#include <string_view>
+
+#include "drover/task_queue.h"
+
+namespace drover {
+
+[[nodiscard]] Status read_json(std::string_view json, TaskState& out);
+[[nodiscard]] Status read_json(std::string_view json, ErrorClass& out);
+[[nodiscard]] Status read_json(std::string_view json, OnParentFailure& out);
+[[nodiscard]] Status read_json(std::string_view json, DedupeMode& out);
+[[nodiscard]] Status read_json(std::string_view json, RetryPolicy& out);
+[[nodiscard]] Status read_json(std::string_view json, TaskError& out);
+[[nodiscard]] Status read_json(std::string_view json, Escalation& out);
+[[nodiscard]] Status read_json(std::string_view json, Progress& out);
+[[nodiscard]] Status read_json(std::string_view json, Task& out);
+[[nodiscard]] Status read_json(std::string_view json, RunSummary& out);
+[[nodiscard]] Status read_json(std::string_view json, Event& out);
+[[nodiscard]] Status read_json(std::string_view json, Enqueued& out);
+[[nodiscard]] Status read_json(std::string_view json, Serve& out);
+[[nodiscard]] Status read_json(std::string_view json, WorkerInfo& out);
+[[nodiscard]] Status read_json(std::string_view json, ErrorGroup& out);
+[[nodiscard]] Status read_json(std::string_view json, LogStream& out);
+[[nodiscard]] Status read_json(std::string_view json, LogRecord& out);
+[[nodiscard]] Status read_json(std::string_view json, LogChunk& out);
+[[nodiscard]] Status read_json(std::string_view json, HoldSource& out);
+[[nodiscard]] Status read_json(std::string_view json, Hold& out);
+[[nodiscard]] Status read_json(std::string_view json, Explanation::Reason& out);
+[[nodiscard]] Status read_json(std::string_view json, AlertKind& out);
+[[nodiscard]] Status read_json(std::string_view json, Severity& out);
+[[nodiscard]] Status read_json(std::string_view json, Rates& out);
+[[nodiscard]] Status read_json(std::string_view json, Durations& out);
+[[nodiscard]] Status read_json(std::string_view json, QueueStats& out);
+[[nodiscard]] Status read_json(std::string_view json, WorkerTotals& out);
+[[nodiscard]] Status read_json(std::string_view json, PermitTotals& out);
+[[nodiscard]] Status read_json(std::string_view json, GateStatus& out);
+[[nodiscard]] Status read_json(std::string_view json, QueueStatus& out);
+[[nodiscard]] Status read_json(std::string_view json, Explanation& out);
+[[nodiscard]] Status read_json(std::string_view json, Alert& out);
+[[nodiscard]] Status read_json(std::string_view json, Stats& out);
+[[nodiscard]] Status read_json(std::string_view json, CancelOutcome& out);
+[[nodiscard]] Status read_json(std::string_view json, CancelEffect& out);
+[[nodiscard]] Status read_json(std::string_view json, Backlog& out);
+[[nodiscard]] Status read_json(std::string_view json, Finding& out);
+[[nodiscard]] Status read_json(std::string_view json, Config& out);
+[[nodiscard]] Status read_json(std::string_view json, Lease& out);
+[[nodiscard]] Status read_json(std::string_view json, LeaseState& out);
+[[nodiscard]] Status read_json(std::string_view json, ClaimRequest& out);
+[[nodiscard]] Status read_json(std::string_view json, ClaimedTask& out);
+[[nodiscard]] Status read_json(std::string_view json, Beat& out);
+[[nodiscard]] Status read_json(std::string_view json, Settlement& out);
+[[nodiscard]] Status read_json(std::string_view json, RetryOrder& out);
+[[nodiscard]] Status read_json(std::string_view json, TaskPage& out);
+[[nodiscard]] Status read_json(std::string_view json, LogPage& out);
+
+}  // namespace drover

@@ -1,0 +1,26 @@
+// Reading an enumerator by its name.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json_reader.h"
+#include "base/text.h"
+
+namespace drover {
+
+// `parse` gives nothing for a name that it does not know.
+template <class Enum, class Parse>
+[[nodiscard]] Status read_name(std::string_view json, Enum& out, std::string_view what, Parse parse) {
+  std::string name;
+  if (Status read = json::read_json(json, name); !read) return read;
+  const std::optional<Enum> value = parse(name);
+  if (!value) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no {}", quoted_excerpt(name), what));
+  out = *value;
+  return {};
+}
+
+}  // namespace drover

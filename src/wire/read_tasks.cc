@@ -1,0 +1,187 @@
+// Tasks, their runs, events and logs.
+#include <algorithm>
+#include <array>
+
+#include "base/json_reader.h"
+#include "core/names.h"
+#include "wire/read.h"
+#include "wire/read_names.h"
+#include "wire/write.h"
+
+namespace drover {
+namespace {
+
+using json::Reader;
+
+// The gates that go without saying are shown with the others, but are not the task's own.
+bool goes_without_saying(const std::string& gate) {
+  return gate == "all" || gate.starts_with("queue:") || gate.starts_with("type:") || gate.starts_with("owner:");
+}
+
+void read_request(Reader& in, Task& out) {
+  in.need("id", out.id).need("type", out.type).need("queue", out.queue).need("owner", out.owner);
+  in.need("state", out.state).need("priority", out.priority).get_text("payload", out.payload);
+  in.get("prompt", out.prompt).get("system_prompt", out.system_prompt).get("model", out.model);
+  in.get("agent_id", out.agent_id).get("source", out.source).get("tags", out.tags).get("parent_id", out.parent_id);
+  in.get("depends_on", out.depends_on).get("request_id", out.request_id).get("dedupe_key", out.dedupe_key);
+}
+
+void read_life(Reader& in, Task& out) {
+  in.get("run_at", out.run_at).need("created_at", out.created_at).get("started_at", out.started_at);
+  in.get("finished_at", out.finished_at).get("run", out.run).get("attempts", out.attempts);
+  in.get("max_attempts", out.max_attempts).get("stalls", out.stalls).get("defers", out.defers);
+  in.get("retry", out.retry).get("timeout_ms", out.timeout).get("idle_timeout_ms", out.idle_timeout);
+  in.get("deadline_at", out.deadline_at).get("max_stalls", out.max_stalls).get("max_defers", out.max_defers);
+  in.get("on_parent_failure", out.on_parent_failure).get("at_most_once", out.at_most_once);
+  in.get_text("fallback_result", out.fallback_result).get_text("checkpoint", out.checkpoint);
+  in.get("generation", out.generation).get("dedupe", out.dedupe).get("gates", out.gates).get("cost", out.cost);
+  std::erase_if(out.gates, goes_without_saying);
+}
+
+void read_outcome(Reader& in, Task& out) {
+  in.get("progress", out.progress).get("worker_id", out.worker_id);
+  in.get("cancel_requested_at", out.cancel_requested_at).get_text("result", out.result);
+  in.get("fallback", out.fallback).get("error", out.error).get("exit_code", out.exit_code);
+  in.get("escalation", out.escalation).get("cancel_reason", out.cancel_reason).get("traceparent", out.traceparent);
+}
+
+void set_null(Task& out, std::string_view name) {
+  if (name == "payload") out.payload = "null";
+  if (name == "fallback_result") out.fallback_result = "null";
+  if (name == "checkpoint") out.checkpoint = "null";
+  if (name == "result") out.result = "null";
+}
+
+}  // namespace
+
+Status read_json(std::string_view json, OnParentFailure& out) {
+  return read_name(json, out, "policy for a parent's failure", parse_on_parent_failure);
+}
+
+Status read_json(std::string_view json, DedupeMode& out) {
+  return read_name(json, out, "dedupe mode", parse_dedupe_mode);
+}
+
+Status read_json(std::string_view json, RetryPolicy& out) {
+  std::string text;
+  if (Status read = json::read_json(json, text); !read) return read;
+  auto policy = parse_retry_policy(text);
+  if (!policy) return std::unexpected(std::move(policy.error()));
+  out = *std::move(policy);
+  return {};
+}
+
+Status read_json(std::string_view json, TaskError& out) {
+  Reader in(json);
+  in.need("class", out.error_class).need("message", out.message);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Escalation& out) {
+  Reader in(json);
+  in.need("to", out.to).need("by", out.by).need("why", out.why).need("at", out.at);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, TaskState& out) {
+  return read_name(json, out, "state", parse_task_state);
+}
+
+Status read_json(std::string_view json, ErrorClass& out) {
+  return read_name(json, out, "error class", parse_error_class);
+}
+
+Status read_json(std::string_view json, LogStream& out) {
+  return read_name(json, out, "stream (stdout, stderr, drover)", [](std::string_view name) -> std::optional<LogStream> {
+    for (const LogStream stream : {LogStream::kOut, LogStream::kErr, LogStream::kDrover}) {
+      if (name_of(stream) == name) return stream;
+    }
+    return std::nullopt;
+  });
+}
+
+Status read_json(std::string_view json, Progress& out) {
+  Reader in(json);
+  in.need("percent", out.percent).get("message", out.message);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Task& out) {
+  Reader in(json);
+  std::vector<std::string> nulls;
+  in.get("null_values", nulls);
+  for (const std::string& name : nulls) set_null(out, name);
+  read_request(in, out);
+  read_life(in, out);
+  read_outcome(in, out);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, RunSummary& out) {
+  Reader in(json);
+  in.need("run", out.run).need("generation", out.generation).need("worker_id", out.worker_id);
+  in.need("started_at", out.started_at).get("ended_at", out.ended_at).get("outcome", out.outcome);
+  in.get("error", out.error).get("exit_code", out.exit_code).get("note", out.note);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Event& out) {
+  Reader in(json);
+  std::optional<JsonText> data;
+  in.need("seq", out.seq).need("at", out.at).need("name", out.name).get("task_id", out.task).get("type", out.type);
+  in.get("queue", out.queue).get("owner", out.owner).get("state", out.state).get("run", out.run);
+  in.get("generation", out.generation).get_text("data", data);
+  out.data = std::move(data).value_or("{}");
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Enqueued& out) {
+  Reader in(json);
+  in.need("id", out.id).need("state", out.state).need("deduplicated", out.deduplicated);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, CancelOutcome& out) {
+  Reader in(json);
+  in.need("state", out.state).need("cancelled", out.cancelled).need("requested", out.requested);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, CancelEffect& out) {
+  Reader in(json);
+  in.need("id", out.id).need("type", out.type).get("from", out.from).need("to", out.to);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, TaskPage& out) {
+  Reader in(json);
+  in.need("tasks", out.tasks).get("cursor", out.cursor);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, LogChunk& out) {
+  Reader in(json);
+  in.get("stream", out.stream).need("text", out.text);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, LogRecord& out) {
+  Reader in(json);
+  in.need("seq", out.seq).need("run", out.run).need("at", out.at).need("stream", out.stream).need("text", out.text);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, LogPage& out) {
+  Reader in(json);
+  in.need("records", out.records).need("left_out_bytes", out.left_out_bytes);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, RetryOrder& out) {
+  Reader in(json);
+  in.get("by", out.verdict.by).get("why", out.verdict.why).get_any_text("payload", out.payload);
+  in.get_any_text("patch", out.patch).get("run_at", out.run_at);
+  return in.finish_strictly();
+}
+
+}  // namespace drover

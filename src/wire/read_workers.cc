@@ -1,0 +1,101 @@
+// What workers say, and what they are told.
+#include "base/json_reader.h"
+#include "wire/read.h"
+#include "wire/read_names.h"
+#include "wire/write.h"
+
+namespace drover {
+namespace {
+
+using json::Reader;
+
+Completion read_completion(Reader& in) {
+  Completion end;
+  in.get_any_text("result", end.result).get("exit_code", end.exit_code);
+  return end;
+}
+
+Failure read_failure(Reader& in) {
+  Failure end;
+  in.need("class", end.error_class).get("message", end.message).get("retry_after_ms", end.retry_after);
+  in.get("exit_code", end.exit_code).get("note", end.note);
+  return end;
+}
+
+CancelConfirmed read_cancelled(Reader& in) {
+  CancelConfirmed end;
+  in.get("exit_code", end.exit_code);
+  return end;
+}
+
+}  // namespace
+
+Status read_json(std::string_view json, Serve& out) {
+  Reader in(json);
+  in.need("queue", out.queue).get("type", out.type);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, WorkerInfo& out) {
+  Reader in(json);
+  in.need("id", out.id).need("version", out.version).need("serves", out.serves).get("capacity", out.capacity);
+  in.get("registered_at", out.registered_at).get("last_beat_at", out.last_beat_at).get("draining", out.draining);
+  in.get("drain_by", out.drain_by).get("drain_reason", out.drain_reason).get("running", out.running);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Lease& out) {
+  Reader in(json);
+  in.need("task_id", out.task).need("lease_id", out.id);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, LeaseState& out) {
+  return read_name(json, out, "lease state", [](std::string_view name) -> std::optional<LeaseState> {
+    for (const LeaseState state : {LeaseState::kHeld, LeaseState::kCancelRequested, LeaseState::kLost}) {
+      if (name_of(state) == name) return state;
+    }
+    return std::nullopt;
+  });
+}
+
+Status read_json(std::string_view json, ClaimRequest& out) {
+  Reader in(json);
+  Millis wait{0};  // the server's business
+  in.get("worker_id", out.worker_id).need("serves", out.serves).get("n", out.n).get("lease_ms", out.lease);
+  in.get("capacity", out.capacity).get("running_priorities", out.running_priorities).get("wait_ms", wait);
+  return in.finish_strictly();
+}
+
+Status read_json(std::string_view json, ClaimedTask& out) {
+  Reader in(json);
+  in.need("task", out.task).need("lease_id", out.lease.id).need("earlier_runs", out.earlier_runs);
+  out.lease.task = out.task.id;
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Beat& out) {
+  Reader in(json);
+  in.need("leases", out.leases).need("drain", out.drain);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Settlement& out) {
+  Reader in(json);
+  std::string end;
+  in.need("task_id", out.lease.task).need("lease_id", out.lease.id).need("end", end);
+  if (end == "complete") {
+    out.end = read_completion(in);
+  } else if (end == "fail") {
+    out.end = read_failure(in);
+  } else if (end == "release") {
+    out.end = Release{};
+  } else if (end == "cancelled") {
+    out.end = read_cancelled(in);
+  } else {
+    in.refuse("end: expected complete, fail, release or cancelled");
+  }
+  return in.finish_strictly();
+}
+
+}  // namespace drover

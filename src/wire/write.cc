@@ -1,0 +1,247 @@
+#include "wire/write.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "core/names.h"
+
+namespace drover {
+namespace {
+
+using json::Writer;
+
+constexpr Names<3> kStreamNames{"stdout", "stderr", "drover"};
+constexpr Names<3> kLeaseStateNames{"held", "cancel_requested", "lost"};
+
+// Members of an object of which only those that are set are written.
+class Members {
+ public:
+  Members() { out_.begin_object(); }
+
+  Members& text(std::string_view name, const std::optional<std::string>& value) {
+    if (value) out_.key(name).string(*value);
+    return *this;
+  }
+  Members& json(std::string_view name, const std::optional<JsonText>& value) {
+    if (value) out_.key(name).raw(value->empty() ? " " : *value);  // no text is no JSON, as its reader will say
+    return *this;
+  }
+  template <class Number>
+  Members& number(std::string_view name, const std::optional<Number>& value) {
+    if (value) out_.key(name).number(*value);
+    return *this;
+  }
+  Members& boolean(std::string_view name, const std::optional<bool>& value) {
+    if (value) out_.key(name).boolean(*value);
+    return *this;
+  }
+  Members& millis(std::string_view name, const std::optional<Millis>& value) {
+    if (value) out_.key(name).number(value->count());
+    return *this;
+  }
+  Members& duration(std::string_view name, const std::optional<Millis>& value) {
+    if (value) out_.key(name).string(format_duration(*value));
+    return *this;
+  }
+  Members& time(std::string_view name, const std::optional<Time>& value) {
+    if (value) out_.key(name).string(format_time(*value));
+    return *this;
+  }
+  Members& id(std::string_view name, const std::optional<TaskId>& value) {
+    if (value) out_.key(name).string(value->to_string());
+    return *this;
+  }
+  template <class Enum>
+  Members& name(std::string_view name, const std::optional<Enum>& value) {
+    if (value) out_.key(name).string(name_of(*value));
+    return *this;
+  }
+  Members& texts(std::string_view name, const std::vector<std::string>& values) {
+    if (values.empty()) return *this;
+    out_.key(name).begin_array();
+    for (const std::string& value : values) out_.string(value);
+    out_.end_array();
+    return *this;
+  }
+  template <class Items>
+  Members& items(std::string_view name, const Items& items) {
+    out_.key(name).begin_array();
+    for (const auto& item : items) out_.raw(to_json(item));
+    out_.end_array();
+    return *this;
+  }
+  [[nodiscard]] Writer& out() { return out_; }
+  [[nodiscard]] std::string take() {
+    out_.end_object();
+    return std::move(out_).take();
+  }
+
+ private:
+  Writer out_;
+};
+
+void put_parents(Members& members, const std::vector<ParentRef>& parents) {
+  if (parents.empty()) return;
+  members.out().key("depends_on").begin_array();
+  for (const ParentRef& parent : parents) {
+    const TaskId* id = std::get_if<TaskId>(&parent);
+    members.out().string(id != nullptr ? id->to_string() : "@" + std::get<std::string>(parent));
+  }
+  members.out().end_array();
+}
+
+void put_end(Members& members, const Completion& end) {
+  members.text("end", "complete").json("result", end.result).number("exit_code", end.exit_code);
+}
+void put_end(Members& members, const Failure& end) {
+  members.text("end", "fail").name("class", std::optional(end.error_class)).text("message", end.message);
+  members
+      .millis("retry_after_ms", end.retry_after ? std::optional(std::max(*end.retry_after, Millis{0})) : std::nullopt)
+      .number("exit_code", end.exit_code)
+      .text("note", end.note);
+}
+void put_end(Members& members, const Release&) {
+  members.text("end", "release");
+}
+void put_end(Members& members, const CancelConfirmed& end) {
+  members.text("end", "cancelled").number("exit_code", end.exit_code);
+}
+
+}  // namespace
+
+std::string_view name_of(LogStream stream) {
+  return name_in(kStreamNames, stream);
+}
+std::string_view name_of(LeaseState state) {
+  return name_in(kLeaseStateNames, state);
+}
+
+std::string to_json(const TaskSpec& spec) {
+  Members members;
+  members.id("id", spec.id).text("ref", spec.ref).text("type", spec.type).text("queue", spec.queue);
+  members.text("owner", spec.owner).number("priority", spec.priority).json("payload", spec.payload);
+  members.text("prompt", spec.prompt).text("system_prompt", spec.system_prompt).text("model", spec.model);
+  members.text("agent_id", spec.agent_id).text("source", spec.source).text("traceparent", spec.traceparent);
+  members.texts("tags", spec.tags).id("parent_id", spec.parent_id).text("request_id", spec.request_id);
+  put_parents(members, spec.depends_on);
+  members.text("dedupe_key", spec.dedupe_key).name("dedupe", spec.dedupe);
+  members.millis("dedupe_window_ms", spec.dedupe_window).texts("locks", spec.locks).number("cost", spec.cost);
+  members.duration("delay", spec.delay).time("run_at", spec.run_at).duration("deadline", spec.deadline);
+  members.time("deadline_at", spec.deadline_at).number("max_attempts", spec.max_attempts);
+  members.number("max_stalls", spec.max_stalls).number("max_defers", spec.max_defers);
+  members.text("retry", spec.retry ? std::optional(to_string(*spec.retry)) : std::nullopt);
+  members.millis("timeout_ms", spec.timeout).millis("idle_timeout_ms", spec.idle_timeout);
+  members.name("on_parent_failure", spec.on_parent_failure).boolean("at_most_once", spec.at_most_once);
+  members.json("fallback_result", spec.fallback_result);
+  std::vector<std::string> nulls;
+  if (spec.payload == "null") nulls.emplace_back("payload");
+  if (spec.fallback_result == "null") nulls.emplace_back("fallback_result");
+  members.texts("null_values", nulls);
+  return members.take();
+}
+
+std::string to_json(const CancelOutcome& outcome) {
+  Members members;
+  members.name("state", std::optional(outcome.state)).number("cancelled", std::optional(outcome.cancelled));
+  members.number("requested", std::optional(outcome.requested));
+  return members.take();
+}
+
+std::string to_json(const Backlog& backlog) {
+  Members members;
+  members.number("waiting", std::optional(backlog.waiting)).number("running", std::optional(backlog.running));
+  members.number("blocked", std::optional(backlog.blocked));
+  return members.take();
+}
+
+std::string to_json(const Finding& finding) {
+  Members members;
+  members.text("code", finding.code).text("detail", finding.detail).boolean("repaired", finding.repaired);
+  return members.take();
+}
+
+std::string to_json(const Config& config) {
+  Members members;
+  members.number("version", std::optional(config.version)).json("document", config.document);
+  return members.take();
+}
+
+std::string to_json(const Serve& serve) {
+  Members members;
+  members.text("queue", serve.queue).text("type", serve.type);
+  return members.take();
+}
+
+std::string to_json(const Lease& lease) {
+  Members members;
+  members.id("task_id", lease.task).text("lease_id", lease.id.to_string());
+  return members.take();
+}
+
+std::string to_json(const LogChunk& chunk) {
+  Members members;
+  members.name("stream", std::optional(chunk.stream)).text("text", chunk.text);
+  return members.take();
+}
+
+std::string to_json(const Progress& progress) {
+  Members members;
+  members.number("percent", std::optional(progress.percent)).text("message", progress.message);
+  return members.take();
+}
+
+std::string to_json(const ClaimRequest& request) {
+  Members members;
+  members.items("serves", request.serves).number("n", std::optional(request.n));
+  members.millis("lease_ms", request.lease).number("capacity", std::optional(request.capacity));
+  members.out().key("running_priorities").begin_array();
+  for (const int priority : request.running_priorities) members.out().number(priority);
+  members.out().end_array();
+  return members.take();
+}
+
+std::string to_json(const ClaimedTask& claimed) {
+  Members members;
+  members.json("task", to_json(claimed.task)).text("lease_id", claimed.lease.id.to_string());
+  members.items("earlier_runs", claimed.earlier_runs);
+  return members.take();
+}
+
+std::string to_json(const Beat& beat) {
+  Members members;
+  members.out().key("leases").begin_array();
+  for (const LeaseState state : beat.leases) members.out().string(name_of(state));
+  members.out().end_array();
+  members.boolean("drain", beat.drain);
+  return members.take();
+}
+
+std::string to_json(const Settlement& settlement) {
+  Members members;
+  members.id("task_id", settlement.lease.task).text("lease_id", settlement.lease.id.to_string());
+  std::visit([&](const auto& end) { put_end(members, end); }, settlement.end);
+  return members.take();
+}
+
+std::string to_json(const RetryOrder& order) {
+  Members members;
+  members.text("by", order.verdict.by).text("why", order.verdict.why).json("payload", order.payload);
+  members.json("patch", order.patch).time("run_at", order.run_at);
+  return members.take();
+}
+
+std::string to_json(const TaskPage& page) {
+  Members members;
+  members.items("tasks", page.tasks).out().key("cursor");
+  page.cursor ? members.out().string(*page.cursor) : members.out().null();
+  return members.take();
+}
+
+std::string to_json(const LogPage& page) {
+  Members members;
+  members.items("records", page.records).number("left_out_bytes", std::optional(page.left_out_bytes));
+  return members.take();
+}
+
+}  // namespace drover

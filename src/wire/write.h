@@ -1,0 +1,50 @@
+// What travels between a client and a server beside the shapes of core/task_json.h and its neighbours.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/alert.h"
+#include "core/gate_json.h"
+#include "core/stats_json.h"
+#include "core/task_json.h"
+#include "drover/task_queue.h"
+
+namespace drover {
+
+[[nodiscard]] std::string_view name_of(LogStream stream);
+[[nodiscard]] std::string_view name_of(LeaseState state);
+
+// As parse_task_spec reads it.
+[[nodiscard]] std::string to_json(const TaskSpec& spec);
+[[nodiscard]] std::string to_json(const CancelOutcome& outcome);
+[[nodiscard]] std::string to_json(const Backlog& backlog);
+[[nodiscard]] std::string to_json(const Finding& finding);
+[[nodiscard]] std::string to_json(const Config& config);
+[[nodiscard]] std::string to_json(const Serve& serve);
+[[nodiscard]] std::string to_json(const Lease& lease);
+[[nodiscard]] std::string to_json(const LogChunk& chunk);
+[[nodiscard]] std::string to_json(const Progress& progress);
+[[nodiscard]] std::string to_json(const ClaimRequest& request);
+[[nodiscard]] std::string to_json(const ClaimedTask& claimed);
+[[nodiscard]] std::string to_json(const Beat& beat);
+[[nodiscard]] std::string to_json(const Settlement& settlement);
+[[nodiscard]] std::string to_json(const RetryOrder& order);
+[[nodiscard]] std::string to_json(const TaskPage& page);
+[[nodiscard]] std::string to_json(const LogPage& page);
+
+// {"NAME": [each item's JSON]}
+template <class Items>
+[[nodiscard]] std::string list_json(std::string_view name, const Items& items) {
+  std::string json = "{\"" + std::string(name) + "\":[";
+  bool first = true;
+  for (const auto& item : items) {
+    if (!first) json += ',';
+    first = false;
+    json += to_json(item);
+  }
+  return json + "]}";
+}
+
+}  // namespace drover
