@@ -14,7 +14,9 @@ namespace drover {
 // to.
 enum class Upkeep : std::uint8_t { kNone, kBackground };
 
-// `sqlite:PATH` or `memory:`. The store closes when the last copy of the pointer goes.
-[[nodiscard]] Result<std::shared_ptr<TaskQueue>> open_task_queue(const std::string& url, Upkeep upkeep);
+// `sqlite:PATH`, `memory:`, `redis://HOST:PORT`, or a Drover server, `http(s)://HOST:PORT` or `unix:PATH`, which knows
+// the caller by a token and does the upkeep itself. The store closes when the last copy of the pointer goes.
+[[nodiscard]] Result<std::shared_ptr<TaskQueue>> open_task_queue(const std::string& url, Upkeep upkeep,
+                                                                 const std::string& token = {});
 
 }  // namespace drover

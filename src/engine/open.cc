@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "drover/open.h"
-#include "engine/sweeper_thread.h"
+#include "remote/remote_queue.h"
 #include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -32,27 +32,33 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url) {
     options.mark_path = default_mark_path(options.address);
     return open_redis(std::move(options));
   }
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("\"{}\" is no store URL; use sqlite:PATH, memory: or redis://HOST:PORT", url));
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("\"{}\" is no store URL; use sqlite:PATH, memory:, redis://HOST:PORT or http://HOST:PORT", url));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url) {
+Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url, const std::string& token) {
+  if (url.starts_with("http://") || url.starts_with("https://") || url.starts_with("unix:")) {
+    auto remote = open_remote({.url = url, .token = token});
+    if (!remote) return std::unexpected(remote.error());
+    return std::make_unique<OpenedQueue>(*std::move(remote));
+  }
   auto store = open_store(url);
   if (!store) return std::unexpected(store.error());
   return std::make_unique<OpenedQueue>(std::move(*store), system_rng());
 }
 
-Result<std::shared_ptr<TaskQueue>> open_task_queue(const std::string& url, Upkeep upkeep) {
+Result<std::shared_ptr<TaskQueue>> open_task_queue(const std::string& url, Upkeep upkeep, const std::string& token) {
   struct Owned {
     std::unique_ptr<OpenedQueue> opened;
-    std::optional<SweeperThread> sweepers;  // ends before what it sweeps
+    std::optional<UpkeepThread> sweepers;  // ends before what it sweeps
   };
-  auto opened = open_queue(url);
+  auto opened = open_queue(url, token);
   if (!opened) return std::unexpected(opened.error());
   auto owned = std::make_shared<Owned>(std::move(*opened));
-  if (upkeep == Upkeep::kBackground) owned->sweepers.emplace(owned->opened->engine());
+  if (upkeep == Upkeep::kBackground) owned->sweepers.emplace(*owned->opened);
   TaskQueue* queue = &owned->opened->queue();
   return std::shared_ptr<TaskQueue>(std::move(owned), queue);
 }

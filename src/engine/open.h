@@ -2,28 +2,53 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "base/check.h"
 #include "engine/engine.h"
+#include "engine/sweeper_thread.h"
 #include "engine/sweepers.h"
 
 namespace drover {
 
-// An engine with the store that it stands on.
+// An engine with the store that it stands on, or a client of a server that has them.
 class OpenedQueue {
  public:
-  OpenedQueue(std::unique_ptr<Store> store, Rng& rng) : store_(std::move(store)), engine_(*store_, rng) {}
+  OpenedQueue(std::unique_ptr<Store> store, Rng& rng) : store_(std::move(store)) { engine_.emplace(*store_, rng); }
+  explicit OpenedQueue(std::unique_ptr<TaskQueue> remote) : remote_(std::move(remote)) {}
 
-  [[nodiscard]] Engine& engine() { return engine_; }
-  [[nodiscard]] TaskQueue& queue() { return engine_; }
-  [[nodiscard]] Store& store() { return *store_; }
+  [[nodiscard]] TaskQueue& queue() { return remote_ != nullptr ? *remote_ : *engine_; }
+  [[nodiscard]] bool is_remote() const { return remote_ != nullptr; }
+  // Only where the store itself is here.
+  [[nodiscard]] Engine& engine() {
+    CHECK(!is_remote());
+    return *engine_;
+  }
+  [[nodiscard]] Store& store() {
+    CHECK(!is_remote());
+    return *store_;
+  }
 
  private:
   std::unique_ptr<Store> store_;
-  Engine engine_;
+  std::optional<Engine> engine_;
+  std::unique_ptr<TaskQueue> remote_;
 };
 
-// `sqlite:PATH` or `memory:`. Other kinds are kInvalidArgument and name what there is.
-[[nodiscard]] Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url);
+// The sweepers of a store that is here; a server runs its own.
+class UpkeepThread {
+ public:
+  explicit UpkeepThread(OpenedQueue& opened) {
+    if (!opened.is_remote()) sweepers_.emplace(opened.engine());
+  }
+
+ private:
+  std::optional<SweeperThread> sweepers_;
+};
+
+// `sqlite:PATH`, `memory:`, `redis://…` or, with a token, `http(s)://…`. Other kinds are kInvalidArgument and name what
+// there is.
+[[nodiscard]] Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url, const std::string& token = {});
 
 }  // namespace drover

@@ -1,0 +1,55 @@
+#include "remote/checks.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "core/spec_check.h"
+
+namespace drover {
+namespace {
+
+Status check_json(std::string_view field, const std::optional<JsonText>& value) {
+  if (!value) return {};
+  auto compacted = json::compact(*value);
+  if (!compacted) return at_field(field, std::move(compacted.error()));
+  return {};
+}
+
+Status check_item(const TaskSpec& spec) {
+  if (Status good = check_spec(spec); !good) return good;
+  if (Status good = check_json("payload", spec.payload); !good) return good;
+  return check_json("fallback_result", spec.fallback_result);
+}
+
+}  // namespace
+
+Status check_group(std::span<const TaskSpec> group) {
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    Status good = check_item(group[i]);
+    if (good) continue;
+    if (group.size() > 1) good.error().message = fmt::format("task {}: {}", i + 1, good.error().message);
+    return good;
+  }
+  return {};
+}
+
+Status check_settlement(const Settlement& item) {
+  const auto* end = std::get_if<Completion>(&item.end);
+  return end != nullptr ? check_json("result", end->result) : Status{};
+}
+
+Status check_document(const JsonText& document) {
+  const auto compacted = json::compact(document);
+  if (!compacted) return fail(ErrorCode::kInvalidConfig, compacted.error().message);
+  return {};
+}
+
+Status check_texts(std::initializer_list<std::string_view> texts) {
+  for (const std::string_view text : texts) {
+    if (!is_utf8(text)) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not UTF-8", quoted_excerpt(text)));
+  }
+  return {};
+}
+
+}  // namespace drover

@@ -1,0 +1,71 @@
+#include "remote/server_url.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "base/text.h"
+#include "net/url.h"
+
+namespace drover {
+namespace {
+
+constexpr std::uint16_t kDefaultPort = 7711;
+constexpr std::uint16_t kHttpsPort = 443;
+
+std::unexpected<Error> no_url(std::string_view url) {
+  return drover::fail(ErrorCode::kInvalidArgument,
+                      fmt::format("{} is no address of a server; use http://HOST:PORT, https://HOST:PORT or unix:PATH",
+                                  quoted_excerpt(url)));
+}
+
+// HOST[:PORT], [V6][:PORT]
+bool read_host(std::string_view text, Endpoint& endpoint) {
+  const std::size_t bracket = text.find(']');
+  const std::size_t colon = text.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  std::string_view host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  endpoint.host = host;
+  if (host.empty()) return false;
+  if (colon == std::string_view::npos) return true;
+  const std::string_view port = text.substr(colon + 1);
+  const auto [stop, error] = std::from_chars(port.data(), port.data() + port.size(), endpoint.port);
+  return error == std::errc{} && stop == port.data() + port.size() && endpoint.port != 0;
+}
+
+}  // namespace
+
+Result<ServerPlace> parse_server_url(const std::string& url) {
+  ServerPlace place{.endpoint = {.peer = "the server", .url = url}, .host = "drover"};
+  std::string_view rest = url;
+  if (rest.starts_with("unix:")) {
+    place.endpoint.transport = Endpoint::Transport::kUnix;
+    place.endpoint.path = rest.substr(5);
+    return place.endpoint.path.empty() ? Result<ServerPlace>(no_url(url)) : place;
+  }
+  if (rest.starts_with("https://")) {
+    place.endpoint.transport = Endpoint::Transport::kTls;
+    place.endpoint.port = kHttpsPort;
+    rest.remove_prefix(8);
+  } else if (rest.starts_with("http://")) {
+    place.endpoint.port = kDefaultPort;
+    rest.remove_prefix(7);
+  } else {
+    return no_url(url);
+  }
+  constexpr std::string_view kCa = "?ca=";
+  if (const std::size_t mark = rest.find('?'); mark != std::string_view::npos) {
+    const auto file =
+        rest.substr(mark).starts_with(kCa) ? percent_decode(rest.substr(mark + kCa.size())) : std::nullopt;
+    if (!file || place.endpoint.transport != Endpoint::Transport::kTls) return no_url(url);
+    place.endpoint.ca_file = *file;
+    rest = rest.substr(0, mark);
+  }
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  if (!read_host(rest, place.endpoint)) return no_url(url);
+  place.host = rest;
+  return place;
+}
+
+}  // namespace drover
