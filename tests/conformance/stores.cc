@@ -4,6 +4,8 @@
 #include "conformance/queue_fixture.h"
 #include "engine/engine.h"
 #include "engine/sweepers.h"
+#include "remote/remote_queue.h"
+#include "server/server.h"
 #include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/locked_rng.h"
@@ -97,6 +99,47 @@ class RedisFixture final : public EngineFixture {
   std::string prefix_ = fresh_prefix();
 };
 
+// Whoever comes is an admin: what the roles may do has tests of its own.
+class OpenDoor final : public server::Doorkeeper {
+ public:
+  Result<Principal> principal(std::string_view /*token*/) override {
+    return Principal{.token_id = "test", .role = Role::kAdmin, .owner = {}, .queues = {}};
+  }
+};
+
+// A server in front of another fixture's queue, and a client of it.
+template <class Inner>
+class ServedFixture final : public QueueFixture {
+ public:
+  ServedFixture() { open(); }
+  ~ServedFixture() override { close(); }
+  TaskQueue& queue() override { return *client_; }
+  Time now() override { return inner_.now(); }
+  void advance(Millis by) override { inner_.advance(by); }
+  void sweep() override { inner_.sweep(); }
+  void watch_health() override { inner_.watch_health(); }
+  void reopen() override {
+    close();
+    inner_.reopen();
+    open();
+  }
+
+ private:
+  void open() {
+    server_ = must(server::Server::start(inner_.queue(), door_, {.listen = {"127.0.0.1:0"}}));
+    client_ = must(open_remote({.url = server_->addresses().front()}));
+  }
+  void close() {
+    client_.reset();
+    server_.reset();
+  }
+
+  Inner inner_;
+  OpenDoor door_;
+  std::unique_ptr<server::Server> server_;
+  std::unique_ptr<TaskQueue> client_;
+};
+
 template <class Fixture>
 std::unique_ptr<QueueFixture> make() {
   return std::make_unique<Fixture>();
@@ -109,6 +152,8 @@ const std::vector<QueueFixtureFactory>& queue_fixture_factories() {
       {"memory", make<MemoryFixture>},
       {"sqlite", make<SqliteFileFixture>},
       {"redis", make<RedisFixture>},
+      {"served_sqlite", make<ServedFixture<SqliteFileFixture>>},
+      {"served_redis", make<ServedFixture<RedisFixture>>},
   };
   return all;
 }

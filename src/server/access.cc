@@ -1,0 +1,74 @@
+#include "server/access.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+
+namespace drover::server {
+namespace {
+
+constexpr int kBadRequest = 400;
+constexpr int kForbidden = 403;
+constexpr int kMisdirected = 421;
+constexpr int kUnsupportedMedia = 415;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+bool is_known(const AccessRules& rules, std::string_view host) {
+  return std::ranges::find(rules.hosts, host_without_port(host)) != rules.hosts.end();
+}
+
+HttpResponse refusal(int status, ErrorCode code, std::string message) {
+  return problem(status, Error{code, std::move(message), {}});
+}
+
+bool is_json(std::string_view content_type) {
+  return lower(content_type.substr(0, content_type.find(';'))) == "application/json";
+}
+
+}  // namespace
+
+std::string host_without_port(std::string_view host) {
+  if (host.starts_with('[')) return lower(host.substr(0, host.find(']') + 1));
+  return lower(host.substr(0, host.rfind(':')));
+}
+
+std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const HttpRequest& request) {
+  const auto hosts = std::ranges::count(request.headers, "host", &HttpHeaders::value_type::first);
+  if (hosts != 1) return refusal(kBadRequest, ErrorCode::kInvalidArgument, "there must be one Host header");
+  if (!is_known(rules, request.header("host"))) {
+    return refusal(kMisdirected, ErrorCode::kForbidden,
+                   fmt::format("this server is not called {}; see --host", quoted_excerpt(request.header("host"))));
+  }
+  const std::string_view origin = request.header("origin");
+  if (!origin.empty()) {
+    const std::size_t scheme = origin.find("://");
+    if (scheme == std::string_view::npos || !is_known(rules, origin.substr(scheme + 3))) {
+      return refusal(kForbidden, ErrorCode::kForbidden,
+                     fmt::format("requests from the origin {} are not taken", quoted_excerpt(origin)));
+    }
+  }
+  if (request.header("sec-fetch-site") == "cross-site") {
+    return refusal(kForbidden, ErrorCode::kForbidden, "requests from another site are not taken");
+  }
+  if (!request.body.empty() && !is_json(request.header("content-type"))) {
+    return refusal(kUnsupportedMedia, ErrorCode::kInvalidArgument, "the body must be application/json");
+  }
+  return std::nullopt;
+}
+
+std::string_view bearer_token(const HttpRequest& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  const std::string_view value = request.header("authorization");
+  if (value.size() <= kScheme.size() || lower(value.substr(0, kScheme.size())) != kScheme) return {};
+  return value.substr(kScheme.size());
+}
+
+}  // namespace drover::server

@@ -1,0 +1,107 @@
+// One call of the REST API: what a handler gets, and what it may answer.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/json_reader.h"
+#include "net/http.h"
+#include "net/url.h"
+#include "server/guarded_queue.h"
+#include "wire/read.h"
+#include "wire/write.h"
+
+namespace drover::server {
+
+inline constexpr int kOk = 200;
+inline constexpr int kCreated = 201;
+inline constexpr int kNoContent = 204;
+
+// A call that cannot be answered yet. It is made again when what it waits for may have happened, and for the last time
+// when its time is over.
+struct Wait {
+  struct Change {};  // of anything
+  struct OfTask {
+    TaskId id;
+  };
+  struct Work {
+    std::vector<std::string> queues;
+  };
+  std::variant<Change, OfTask, Work> for_what;
+  Millis at_most{0};  // from the first call
+};
+inline constexpr Millis kWaitMax{30'000};
+
+using Answer = std::variant<HttpResponse, Wait>;
+
+enum class Try : std::uint8_t { kMayWait, kLast };
+
+struct Call {
+  const HttpRequest& request;
+  const Target& target;
+  std::span<const std::string> captures;  // the parts of the path that the route leaves open
+  GuardedQueue& queue;                    // as the caller may use it
+  Try attempt = Try::kMayWait;
+
+  // The query's parameters; one that is not among `known` is an error.
+  [[nodiscard]] Status only(std::initializer_list<std::string_view> known) const;
+  [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
+  // kInvalidArgument names the parameter.
+  [[nodiscard]] Result<std::int64_t> number(std::string_view name, std::int64_t otherwise, std::int64_t max) const;
+  [[nodiscard]] Result<Millis> duration(std::string_view name, Millis otherwise, Millis max) const;
+  // The task that the path names; kNotFound if it is no id.
+  [[nodiscard]] Result<TaskId> task_id() const;
+};
+
+[[nodiscard]] HttpResponse json_response(std::string body, int status = kOk);
+[[nodiscard]] HttpResponse no_content();
+
+// What a verb gave: its JSON, or its error as a problem.
+template <class T>
+[[nodiscard]] HttpResponse respond(const Result<T>& result, int status = kOk) {
+  if (!result) return problem(result.error());
+  return json_response(to_json(*result), status);
+}
+[[nodiscard]] HttpResponse respond(const Status& status);
+template <class T>
+[[nodiscard]] HttpResponse respond_list(std::string_view name, const Result<std::vector<T>>& result) {
+  if (!result) return problem(result.error());
+  return json_response(list_json(name, *result));
+}
+
+// An empty body is an empty object.
+[[nodiscard]] inline std::string_view body_of(const Call& call) {
+  return call.request.body.empty() ? std::string_view("{}") : call.request.body;
+}
+
+// The body as the type that it must be.
+template <class T>
+[[nodiscard]] Result<T> read_body(const Call& call) {
+  T value{};
+  if (Status read = read_json(body_of(call), value); !read) return std::unexpected(std::move(read.error()));
+  return value;
+}
+
+struct Route {
+  std::string_view method;
+  std::string_view pattern;  // "/v1/tasks/{id}/wait"
+  Answer (*answer)(const Call&);
+};
+
+// All of them. src/server/openapi.yaml says the same, and a test compares.
+[[nodiscard]] std::span<const Route> routes();
+
+// A file of handlers brings its part.
+[[nodiscard]] std::span<const Route> task_routes();
+[[nodiscard]] std::span<const Route> run_routes();
+[[nodiscard]] std::span<const Route> worker_routes();
+[[nodiscard]] std::span<const Route> operate_routes();
+
+}  // namespace drover::server

@@ -1,0 +1,81 @@
+// A TaskQueue as one caller may see and use it: what the role does not allow is kForbidden, and what belongs to
+// another owner is not there. This is the only place that decides who may do what.
+#pragma once
+
+#include "drover/task_queue.h"
+#include "engine/token_document.h"
+
+namespace drover::server {
+
+struct EventPage {
+  std::vector<Event> events;
+  std::int64_t next = 0;  // where the next page starts, past events that the caller may not see
+};
+
+class GuardedQueue final : public TaskQueue {
+  enum class Right : std::uint8_t { kRead, kProduce, kWork, kReadPolicy, kOperate, kAdminister };
+
+ public:
+  // Both outlive it.
+  GuardedQueue(TaskQueue& queue, const Principal& principal) : queue_(queue), principal_(principal) {}
+
+  // Whether the caller may know of it.
+  [[nodiscard]] static bool may_see(const Principal& principal, const Event& event);
+  // Looks at a bounded number of events, of which none may be the caller's.
+  [[nodiscard]] Result<EventPage> events_page(std::int64_t after, int limit);
+  [[nodiscard]] Status may_work() const { return need(Right::kWork); }
+
+  Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override;
+  Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override;
+  Result<Task> get(const TaskId& id) override;
+  Result<std::vector<RunSummary>> runs(const TaskId& id) override;
+  Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
+  Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override;
+  using TaskQueue::retry;
+  Result<Task> retry(const TaskId& id, const RetryOrder& order) override;
+  Result<std::vector<Event>> events(std::int64_t after, int limit) override;
+  Result<std::int64_t> last_event_seq() override;
+  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
+
+  Status register_worker(const WorkerInfo& worker) override;
+  Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
+  Result<std::vector<WorkerInfo>> workers() override;
+  Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override;
+  Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override;
+  Status progress(const Lease& lease, const Progress& progress) override;
+  Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
+  Status checkpoint(const Lease& lease, const JsonText& value) override;
+  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
+  Result<Backlog> backlog(std::span<const Serve> serves) override;
+  Result<int> requeue_stalled(Millis max_age) override;
+
+  Status drain_worker(const DrainOrder& order) override;
+  Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override;
+  Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override;
+  Status remove(const TaskId& id, const Verdict& verdict) override;
+  Result<std::vector<GateStatus>> gates() override;
+  Result<GateStatus> set_gate(const GateOrder& order) override;
+  Result<std::vector<QueueStatus>> queues() override;
+  Result<Stats> stats() override;
+  Result<std::vector<Alert>> alerts() override;
+  Result<Explanation> explain(const TaskId& id) override;
+  Result<Config> config() override;
+  Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
+  Result<std::vector<Finding>> fsck(FsckMode mode) override;
+
+  std::uint64_t changes() override { return queue_.changes(); }
+  void wait_for_change(std::uint64_t seen, Millis timeout) override { queue_.wait_for_change(seen, timeout); }
+
+ private:
+  [[nodiscard]] Status need(Right right) const;
+  // The right, and that the caller may know of the task.
+  [[nodiscard]] Status need(Right right, const TaskId& id);
+  [[nodiscard]] Status check_parents(const TaskSpec& spec);
+  [[nodiscard]] Status check_serves(std::span<const Serve> serves) const;
+
+  TaskQueue& queue_;
+  const Principal& principal_;
+};
+
+}  // namespace drover::server

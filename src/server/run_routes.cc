@@ -1,0 +1,125 @@
+// /v1/tasks/{id}: what the worker of a running task says of it, with the proof that it may.
+#include <array>
+
+#include "base/json.h"
+#include "server/api.h"
+
+namespace drover::server {
+namespace {
+
+// Every body has the lease's id; the task is that of the path.
+Result<Lease> need_lease(const Call& call, json::Reader& body) {
+  const auto id = call.task_id();
+  if (!id) return std::unexpected(id.error());
+  Lease lease{.task = *id, .id = {}};
+  body.need("lease_id", lease.id);
+  return lease;
+}
+
+template <class Read>
+Answer settle(const Call& call, Read read) {
+  json::Reader body(call.request.body);
+  const auto lease = need_lease(call, body);
+  if (!lease) return problem(lease.error());
+  Settlement item{.lease = *lease, .end = read(body)};
+  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  const auto settled = call.queue.settle(std::span(&item, 1));
+  if (!settled.front()) return problem(settled.front().error());
+  return json_response(fmt::format(R"({{"state":"{}"}})", name_of(*settled.front())));
+}
+
+Answer complete(const Call& call) {
+  return settle(call, [](json::Reader& body) {
+    Completion end;
+    body.get_any_text("result", end.result).get("exit_code", end.exit_code);
+    return end;
+  });
+}
+
+Answer fail_run(const Call& call) {
+  return settle(call, [](json::Reader& body) {
+    Failure end;
+    body.need("class", end.error_class).get("message", end.message).get("retry_after_ms", end.retry_after);
+    body.get("exit_code", end.exit_code).get("note", end.note);
+    return end;
+  });
+}
+
+Answer release(const Call& call) {
+  return settle(call, [](json::Reader&) { return Release{}; });
+}
+
+Answer confirm_cancel(const Call& call) {
+  return settle(call, [](json::Reader& body) {
+    CancelConfirmed end;
+    body.get("exit_code", end.exit_code);
+    return end;
+  });
+}
+
+Answer progress(const Call& call) {
+  json::Reader body(call.request.body);
+  const auto lease = need_lease(call, body);
+  if (!lease) return problem(lease.error());
+  Progress progress;
+  body.need("percent", progress.percent).get("message", progress.message);
+  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  return respond(call.queue.progress(*lease, progress));
+}
+
+Answer append_log(const Call& call) {
+  json::Reader body(call.request.body);
+  const auto lease = need_lease(call, body);
+  if (!lease) return problem(lease.error());
+  std::vector<LogChunk> chunks;
+  body.need("chunks", chunks);
+  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  return respond(call.queue.append_log(*lease, chunks));
+}
+
+Answer checkpoint(const Call& call) {
+  json::Reader body(call.request.body);
+  const auto lease = need_lease(call, body);
+  if (!lease) return problem(lease.error());
+  std::optional<JsonText> value;
+  body.get_any_text("value", value);
+  if (!value) body.refuse("value is missing");
+  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  return respond(call.queue.checkpoint(*lease, *value));
+}
+
+std::string settled_json(const Result<TaskState>& settled) {
+  if (settled) return fmt::format(R"({{"state":"{}"}})", name_of(*settled));
+  return fmt::format(R"({{"code":"{}","detail":{}}})", error_info(settled.error().code).name,
+                     json::quote(settled.error().message));
+}
+
+// Many at once: one answer for each, in their order.
+Answer settle_many(const Call& call) {
+  if (const Status allowed = call.queue.may_work(); !allowed) return problem(allowed.error());
+  std::vector<Settlement> items;
+  json::Reader body(call.request.body);
+  body.need("items", items);
+  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  std::string answer = "{\"items\":[";
+  for (const Result<TaskState>& settled : call.queue.settle(items)) {
+    if (answer.back() != '[') answer += ',';
+    answer += settled_json(settled);
+  }
+  return json_response(answer + "]}");
+}
+
+constexpr std::array kRunRoutes{
+    Route{"POST", "/v1/tasks/{id}/complete", complete},     Route{"POST", "/v1/tasks/{id}/fail", fail_run},
+    Route{"POST", "/v1/tasks/{id}/release", release},       Route{"POST", "/v1/tasks/{id}/cancelled", confirm_cancel},
+    Route{"POST", "/v1/tasks/{id}/progress", progress},     Route{"POST", "/v1/tasks/{id}/log", append_log},
+    Route{"POST", "/v1/tasks/{id}/checkpoint", checkpoint}, Route{"POST", "/v1/settlements", settle_many},
+};
+
+}  // namespace
+
+std::span<const Route> run_routes() {
+  return kRunRoutes;
+}
+
+}  // namespace drover::server

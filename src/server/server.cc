@@ -1,0 +1,209 @@
+#include "server/server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+#include "net/event_loop.h"
+#include "net/http_server.h"
+#include "net/wake.h"
+#include "server/access.h"
+#include "server/call_pool.h"
+#include "server/follower.h"
+#include "server/listen.h"
+#include "server/router.h"
+#include "server/waiting_room.h"
+
+namespace drover::server {
+namespace {
+
+constexpr std::size_t kCallsWaitingMax = 2'000;
+constexpr Millis kTickMax{250};
+// For what is being answered when the server ends.
+constexpr Millis kGoodbyeMax{5'000};
+
+using Client = std::weak_ptr<HttpConnection>;
+
+// A request on its way: it may be answered at once, or wait and be asked again.
+struct Request {
+  HttpRequest http;
+  Target target;
+  Match match;
+  Client client;
+  MonoTime began{};
+};
+
+class HttpApi final : public Server {
+ public:
+  HttpApi(TaskQueue& queue, Doorkeeper& doorkeeper, const ServerOptions& options)
+      : queue_(queue),
+        doorkeeper_(doorkeeper),
+        http_(
+            loop_,
+            {.connections_max = options.connections_max, .connections_per_peer_max = options.connections_per_peer_max},
+            [this](HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
+              take(std::move(request), client);
+            }),
+        pool_(options.threads_max, kCallsWaitingMax) {
+    rules_.hosts = {"localhost", "127.0.0.1", "[::1]", "drover"};
+    rules_.hosts.insert(rules_.hosts.end(), options.hosts.begin(), options.hosts.end());
+  }
+
+  ~HttpApi() override {
+    ending_ = true;
+    loop_.post([] {});
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Status listen(const std::vector<std::string>& addresses) {
+    for (const std::string& address : addresses) {
+      auto listening = listen_on(address);
+      if (!listening) return std::unexpected(listening.error());
+      if (listening->host.empty()) {
+        addresses_.push_back(address);
+      } else {
+        addresses_.push_back(fmt::format("http://{}:{}", listening->host, listening->port));
+        rules_.hosts.push_back(host_without_port(listening->host + ":0"));
+      }
+      http_.listen_on(std::move(listening->socket));
+    }
+    return {};
+  }
+
+  void begin() {
+    thread_ = std::jthread([this] { run(); });
+  }
+
+  const std::vector<std::string>& addresses() const override { return addresses_; }
+
+ private:
+  void run() {
+    block_signals_in_this_thread();
+    while (!ending_) turn();
+    http_.stop_listening();
+    room_.empty();
+    const MonoTime give_up_at = system_clock().mono() + kGoodbyeMax;
+    while (in_flight_ > 0 && system_clock().mono() < give_up_at) turn();
+  }
+
+  void turn() {
+    const MonoTime now = system_clock().mono();
+    const MonoTime next = std::min(http_.tick(now), room_.tick(now));
+    loop_.run_once(std::clamp(next - now, Millis{0}, kTickMax));
+  }
+
+  void take(HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
+    if (auto refused = refuse_stranger(rules_, request)) return client->respond(*std::move(refused));
+    auto target = parse_target(request.target);
+    if (!target) return client->respond(problem(target.error()));
+    auto found = find_route(request, *target);
+    if (auto* refused = std::get_if<HttpResponse>(&found)) return client->respond(std::move(*refused));
+    auto taken = std::make_shared<Request>(Request{.http = std::move(request),
+                                                   .target = *std::move(target),
+                                                   .match = std::get<Match>(std::move(found)),
+                                                   .client = client,
+                                                   .began = system_clock().mono()});
+    call(std::move(taken), Try::kMayWait);
+  }
+
+  // Has it answered by the pool; a call that has to wait goes into the waiting room.
+  void call(std::shared_ptr<Request> request, Try attempt) {
+    const auto client = request->client.lock();
+    if (client == nullptr || client->is_closed()) return;  // nobody waits for the answer any more
+    ++in_flight_;
+    const bool taken = pool_.submit([this, request, attempt] {
+      const Follower* const follower = following_.load();
+      const std::uint64_t pulse = follower != nullptr ? follower->number() : 0;
+      Answer answer = answer_of(*request, attempt);
+      loop_.post([this, request, pulse, answer = std::move(answer)]() mutable {
+        --in_flight_;
+        deliver(request, std::move(answer), pulse);
+      });
+    });
+    if (taken) return;
+    --in_flight_;
+    client->respond(overloaded());
+  }
+
+  Answer answer_of(const Request& request, Try attempt) {
+    const auto principal = doorkeeper_.principal(bearer_token(request.http));
+    if (!principal) return unauthorised(principal.error());
+    GuardedQueue guarded(queue_, *principal);
+    Answer answer = request.match.route->answer({.request = request.http,
+                                                 .target = request.target,
+                                                 .captures = request.match.captures,
+                                                 .queue = guarded,
+                                                 .attempt = attempt});
+    if (auto* response = std::get_if<HttpResponse>(&answer)) add_retry_after(*response);
+    return answer;
+  }
+
+  void deliver(const std::shared_ptr<Request>& request, Answer answer, std::uint64_t pulse) {
+    const auto client = request->client.lock();
+    if (client == nullptr || client->is_closed()) return;
+    if (auto* response = std::get_if<HttpResponse>(&answer)) return client->respond(std::move(*response));
+    Wait wait = std::get<Wait>(std::move(answer));
+    if (ending_) return call(request, Try::kLast);
+    const MonoTime until = request->began + wait.at_most;
+    follow();
+    room_.add(std::move(wait), pulse, until, [this, request](Try attempt) { call(request, attempt); });
+  }
+
+  // Events are read from when somebody waits for the first time. The first pulse says that anything may have happened.
+  void follow() {
+    if (follower_) return;
+    follower_.emplace(queue_, [this](const Pulse& pulse) {
+      loop_.post([this, pulse] { room_.notice(pulse, system_clock().mono()); });
+    });
+    following_ = &*follower_;
+  }
+
+  static HttpResponse unauthorised(const Error& error) {
+    HttpResponse response = problem(error);
+    if (error.code == ErrorCode::kUnauthorised) response.headers.emplace_back("www-authenticate", "Bearer");
+    return response;
+  }
+
+  static HttpResponse overloaded() {
+    HttpResponse response =
+        problem(Error{ErrorCode::kStoreUnavailable, "the server has too much to do; try again in a moment", {}});
+    add_retry_after(response);
+    return response;
+  }
+
+  static void add_retry_after(HttpResponse& response) {
+    constexpr int kTooMany = 429;
+    constexpr int kUnavailable = 503;
+    if (response.status == kTooMany || response.status == kUnavailable)
+      response.headers.emplace_back("retry-after", "1");
+  }
+
+  TaskQueue& queue_;
+  Doorkeeper& doorkeeper_;
+  AccessRules rules_;
+  std::vector<std::string> addresses_;
+  EventLoop loop_;
+  HttpServer http_;
+  WaitingRoom room_;
+  int in_flight_ = 0;  // calls that the pool has
+  std::atomic<bool> ending_ = false;
+  CallPool pool_;  // ends before what its calls post to
+  std::optional<Follower> follower_;
+  std::atomic<const Follower*> following_ = nullptr;  // the same, for the pool
+  std::jthread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::start(TaskQueue& queue, Doorkeeper& doorkeeper, ServerOptions options) {
+  auto server = std::make_unique<HttpApi>(queue, doorkeeper, options);
+  if (const Status listening = server->listen(options.listen); !listening) return std::unexpected(listening.error());
+  server->begin();
+  return server;
+}
+
+}  // namespace drover::server

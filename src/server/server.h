@@ -1,0 +1,42 @@
+// Drover over HTTP: the verbs of a TaskQueue for callers who show a token.
+//
+// One thread does all input and output; calls of the queue run on a pool, and calls that wait have no thread at all.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "drover/task_queue.h"
+#include "engine/token_document.h"
+
+namespace drover::server {
+
+struct ServerOptions {
+  std::vector<std::string> listen{"127.0.0.1:7711"};  // HOST:PORT, with port 0 for a free one, or unix:PATH
+  std::vector<std::string> hosts{};                   // more names by which clients call this server
+  std::size_t connections_max = 4'000;
+  std::size_t connections_per_peer_max = 0;
+  std::size_t threads_max = 64;
+};
+
+// Whom a token stands for. Called from many threads; may read the store.
+class Doorkeeper {
+ public:
+  virtual ~Doorkeeper() = default;
+  [[nodiscard]] virtual Result<Principal> principal(std::string_view token) = 0;
+};
+
+class Server {
+ public:
+  // Listens when it returns. The queue and the doorkeeper outlive it.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> start(TaskQueue& queue, Doorkeeper& doorkeeper,
+                                                             ServerOptions options);
+  // Takes no more requests, answers those that are there, and ends.
+  virtual ~Server() = default;
+
+  // As clients name them: "http://127.0.0.1:7711", "unix:/run/drover.sock".
+  [[nodiscard]] virtual const std::vector<std::string>& addresses() const = 0;
+};
+
+}  // namespace drover::server

@@ -1,0 +1,202 @@
+// /v1/tasks: what producers and those who look at tasks do.
+#include <algorithm>
+#include <array>
+#include <climits>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "server/api.h"
+#include "wire/filter_query.h"
+
+namespace drover::server {
+namespace {
+
+constexpr std::string_view kRequestHeader = "idempotency-key";
+constexpr std::size_t kBatchMax = 10'000;
+constexpr int kListLimit = 50;
+constexpr int kLogLimit = 1'000;
+
+std::unexpected<Error> bad(std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+// The header is the request id of the one task, and names those of a batch by their place in it.
+Status use_request_header(const Call& call, std::vector<TaskSpec>& group, bool is_batch) {
+  const std::string_view key = call.request.header(kRequestHeader);
+  if (key.empty()) return {};
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const std::string id = is_batch ? fmt::format("{}#{}", key, i) : std::string(key);
+    if (group[i].request_id && *group[i].request_id != id) return bad("request_id and Idempotency-Key differ");
+    group[i].request_id = id;
+  }
+  return {};
+}
+
+struct Batch {
+  std::vector<TaskSpec> group;
+  bool is_batch = false;
+};
+
+Result<Batch> read_batch(const Call& call) {
+  Batch batch;
+  json::Reader body(call.request.body);
+  std::vector<std::string_view> items{call.request.body};
+  if (body.has("tasks")) {
+    batch.is_batch = true;
+    std::vector<json::Place> places;
+    body.need("tasks", places);
+    if (Status read = body.finish_strictly(); !read) return std::unexpected(std::move(read.error()));
+    if (places.empty() || places.size() > kBatchMax) {
+      return bad(fmt::format("tasks: expected 1 to {} tasks, not {}", kBatchMax, places.size()));
+    }
+    items.assign(places.size(), {});
+    std::ranges::transform(places, items.begin(), &json::Place::text);
+  }
+  for (const std::string_view item : items) {
+    auto spec = parse_task_spec(item);
+    if (!spec) {
+      Error error = std::move(spec.error());
+      if (batch.is_batch) error.message = fmt::format("tasks[{}]: {}", batch.group.size(), error.message);
+      return std::unexpected(std::move(error));
+    }
+    batch.group.push_back(*std::move(spec));
+  }
+  if (Status used = use_request_header(call, batch.group, batch.is_batch); !used) {
+    return std::unexpected(std::move(used.error()));
+  }
+  return batch;
+}
+
+HttpResponse answer_enqueued(const Batch& batch, const Result<std::vector<Enqueued>>& enqueued) {
+  if (!enqueued) return problem(enqueued.error());
+  const bool made_any = std::ranges::find(*enqueued, false, &Enqueued::deduplicated) != enqueued->end();
+  const int status = made_any ? kCreated : kOk;
+  if (batch.is_batch) return json_response(list_json("tasks", *enqueued), status);
+  return json_response(to_json(enqueued->front()), status);
+}
+
+Answer enqueue(const Call& call) {
+  const auto batch = read_batch(call);
+  if (!batch) return problem(batch.error());
+  return answer_enqueued(*batch, call.queue.enqueue(batch->group));
+}
+
+Answer spawn(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  const auto lease = LeaseId::parse(call.request.header("drover-lease"));
+  if (!lease) return problem(Error{ErrorCode::kInvalidArgument, "Drover-Lease: expected the lease of the task", {}});
+  const auto batch = read_batch(call);
+  if (!batch) return problem(batch.error());
+  return answer_enqueued(*batch, call.queue.spawn({.task = *id, .id = *lease}, batch->group));
+}
+
+Answer list(const Call& call) {
+  const auto filter = filter_of_query(call.target.query, {"limit", "cursor"});
+  const auto limit = call.number("limit", kListLimit, INT_MAX);
+  if (!filter) return problem(filter.error());
+  if (!limit) return problem(limit.error());
+  return respond(call.queue.list(*filter, static_cast<int>(*limit), call.parameter("cursor")));
+}
+
+Answer show(const Call& call) {
+  const auto id = call.task_id();
+  return respond(id ? call.queue.get(*id) : std::unexpected(id.error()));
+}
+
+Answer wait_for_end(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  const auto timeout = call.duration("timeout", kWaitMax, kWaitMax);
+  if (!timeout) return problem(timeout.error());
+  const auto task = call.queue.get(*id);
+  if (task && !is_terminal(task->state) && call.attempt == Try::kMayWait) {
+    return Wait{.for_what = Wait::OfTask{*id}, .at_most = *timeout};
+  }
+  return respond(task);
+}
+
+Answer runs(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  return respond_list("runs", call.queue.runs(*id));
+}
+
+Answer log(const Call& call) {
+  const auto id = call.task_id();
+  const auto after = call.number("after", 0, INT64_MAX);
+  const auto limit = call.number("limit", kLogLimit, INT_MAX);
+  if (!id) return problem(id.error());
+  if (!after) return problem(after.error());
+  if (!limit) return problem(limit.error());
+  return respond(call.queue.log(*id, *after, static_cast<int>(*limit)));
+}
+
+Answer explain(const Call& call) {
+  const auto id = call.task_id();
+  return respond(id ? call.queue.explain(*id) : std::unexpected(id.error()));
+}
+
+Answer cancel(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  std::string reason;
+  json::Reader body(body_of(call));
+  body.get("reason", reason);
+  if (const Status read = body.finish_strictly(); !read) return problem(read.error());
+  return respond(call.queue.cancel(*id, reason));
+}
+
+Answer preview_cancel(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  return respond_list("effects", call.queue.preview_cancel(*id));
+}
+
+Answer retry(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  const auto order = read_body<RetryOrder>(call);
+  return respond(order ? call.queue.retry(*id, *order) : std::unexpected(order.error()));
+}
+
+Answer escalate(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  EscalateOrder order;
+  json::Reader body(call.request.body);
+  body.need("to", order.to).get("by", order.verdict.by).get("why", order.verdict.why);
+  if (const Status read = body.finish_strictly(); !read) return problem(read.error());
+  return respond(call.queue.escalate(*id, order));
+}
+
+Answer remove(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  return respond(
+      call.queue.remove(*id, {.by = call.parameter("by").value_or(""), .why = call.parameter("why").value_or("")}));
+}
+
+constexpr std::array kTaskRoutes{
+    Route{"POST", "/v1/tasks", enqueue},
+    Route{"GET", "/v1/tasks", list},
+    Route{"GET", "/v1/tasks/{id}", show},
+    Route{"DELETE", "/v1/tasks/{id}", remove},
+    Route{"GET", "/v1/tasks/{id}/wait", wait_for_end},
+    Route{"GET", "/v1/tasks/{id}/runs", runs},
+    Route{"GET", "/v1/tasks/{id}/log", log},
+    Route{"GET", "/v1/tasks/{id}/explain", explain},
+    Route{"POST", "/v1/tasks/{id}/cancel", cancel},
+    Route{"GET", "/v1/tasks/{id}/cancel", preview_cancel},
+    Route{"POST", "/v1/tasks/{id}/retry", retry},
+    Route{"POST", "/v1/tasks/{id}/escalate", escalate},
+    Route{"POST", "/v1/tasks/{id}/children", spawn},
+};
+
+}  // namespace
+
+std::span<const Route> task_routes() {
+  return kTaskRoutes;
+}
+
+}  // namespace drover::server

@@ -1,0 +1,208 @@
+// Every route for every role and owner, over HTTP: what a token does not allow is refused, and what belongs to others
+// is not there.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "engine/engine.h"
+#include "net/http_client.h"
+#include "remote/server_url.h"
+#include "server/api.h"
+#include "server/server.h"
+#include "store/sqlite/sqlite_store.h"
+#include "support/locked_rng.h"
+#include "support/must.h"
+
+namespace drover::server {
+namespace {
+
+using test::must;
+
+constexpr Millis kLong{30'000};
+
+// A token's text says who it is: "viewer:anna".
+class NamedDoor final : public Doorkeeper {
+ public:
+  Result<Principal> principal(std::string_view token) override {
+    const std::size_t colon = token.find(':');
+    const auto role = parse_role(token.substr(0, colon));
+    if (!role) return fail(ErrorCode::kUnauthorised, "no such token");
+    Principal principal{.token_id = std::string(token), .role = *role, .owner = {}, .queues = {}};
+    if (colon != std::string_view::npos) principal.owner = token.substr(colon + 1);
+    if (*role == Role::kWorker) principal.queues = {"work"};
+    return principal;
+  }
+};
+
+// Who may use a route. `own`: a caller with an owner finds the task only if it is theirs.
+struct Expected {
+  std::set<std::string> roles;
+  bool own = false;
+  std::string body = {};
+};
+
+const std::set<std::string> kReaders{"viewer", "producer", "operator", "admin"};
+const std::set<std::string> kProducers{"producer", "operator", "admin"};
+const std::set<std::string> kWorkers{"worker", "operator", "admin"};
+const std::set<std::string> kOperators{"operator", "admin"};
+const std::set<std::string> kPolicyReaders{"producer", "worker", "operator", "admin"};
+constexpr std::string_view kLease = R"("lease_id":"00000000000000000000000000000001")";
+
+const std::map<std::string, Expected>& expected_rights() {
+  static const std::map<std::string, Expected> all{
+      {"POST /v1/tasks", {kProducers, false, R"({"type":"work"})"}},
+      {"GET /v1/tasks", {kReaders}},
+      {"GET /v1/tasks/{id}", {kReaders, true}},
+      {"DELETE /v1/tasks/{id}", {kOperators}},
+      {"GET /v1/tasks/{id}/wait", {kReaders, true}},
+      {"GET /v1/tasks/{id}/runs", {kReaders, true}},
+      {"GET /v1/tasks/{id}/log", {kReaders, true}},
+      {"GET /v1/tasks/{id}/explain", {kReaders, true}},
+      {"POST /v1/tasks/{id}/cancel", {kProducers, true}},
+      {"GET /v1/tasks/{id}/cancel", {kProducers, true}},
+      {"POST /v1/tasks/{id}/retry", {kOperators}},
+      {"POST /v1/tasks/{id}/escalate", {kOperators, false, R"({"to":"me"})"}},
+      {"POST /v1/tasks/{id}/children", {kWorkers, false, R"({"type":"work"})"}},
+      {"POST /v1/tasks/{id}/complete", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
+      {"POST /v1/tasks/{id}/fail", {kWorkers, false, fmt::format(R"({{{},"class":"timeout"}})", kLease)}},
+      {"POST /v1/tasks/{id}/release", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
+      {"POST /v1/tasks/{id}/cancelled", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
+      {"POST /v1/tasks/{id}/progress", {kWorkers, false, fmt::format(R"({{{},"percent":1}})", kLease)}},
+      {"POST /v1/tasks/{id}/log", {kWorkers, false, fmt::format(R"({{{},"chunks":[{{"text":"x"}}]}})", kLease)}},
+      {"POST /v1/tasks/{id}/checkpoint", {kWorkers, false, fmt::format(R"({{{},"value":1}})", kLease)}},
+      {"POST /v1/settlements", {kWorkers, false, R"({"items":[]})"}},
+      {"POST /v1/workers", {kWorkers, false, R"({"id":"w","version":"1","serves":[{"queue":"work"}]})"}},
+      {"GET /v1/workers", {kOperators}},
+      {"DELETE /v1/workers/{id}", {kWorkers}},
+      {"POST /v1/workers/{id}/claim", {kWorkers, false, R"({"serves":[{"queue":"work"}]})"}},
+      {"POST /v1/workers/{id}/heartbeat", {kWorkers, false, R"({"leases":[]})"}},
+      {"POST /v1/workers/{id}/drain", {kOperators}},
+      {"POST /v1/backlog", {kWorkers, false, R"({"serves":[{"queue":"work"}]})"}},
+      {"POST /v1/stalled", {kOperators, false, R"({"max_age_ms":60000})"}},
+      {"GET /v1/gates", {kOperators}},
+      {"POST /v1/gates/{name}", {kOperators, false, R"({"action":"open"})"}},
+      {"GET /v1/queues", {kOperators}},
+      {"GET /v1/dlq", {kReaders}},
+      {"GET /v1/stats", {kOperators}},
+      {"GET /v1/alerts", {kOperators}},
+      {"GET /v1/config", {kPolicyReaders}},
+      {"PUT /v1/config", {{"admin"}, false, R"({"version":0,"document":{}})"}},
+      {"POST /v1/fsck", {kOperators}},
+      {"GET /v1/events", {kReaders}},
+      {"GET /v1/events/last", {kReaders}},
+      {"GET /v1/changes", {{"viewer", "producer", "worker", "operator", "admin"}}},
+  };
+  return all;
+}
+
+class Rights : public ::testing::Test {
+ protected:
+  Rights() : client_(must(parse_server_url(server_->addresses().front())).endpoint) {
+    annas_ = must(engine_.enqueue_one({.type = "work", .owner = "anna"})).id;
+  }
+
+  HttpResponse ask(const std::string& method, const std::string& target, const std::string& token,
+                   std::string body = {}) {
+    HttpHeaders headers{{"host", "localhost"}, {"drover-lease", "00000000000000000000000000000001"}};
+    if (!token.empty()) headers.emplace_back("authorization", "Bearer " + token);
+    return must(client_.exchange(
+        {.method = method, .target = target, .body = std::move(body), .headers = std::move(headers)}, kLong));
+  }
+  std::string target_of(const Route& route) const {
+    std::string target(route.pattern);
+    const std::string id = route.pattern.starts_with("/v1/tasks") ? annas_.to_string() : "w";
+    if (const auto at = target.find("{id}"); at != std::string::npos) target.replace(at, 4, id);
+    if (const auto at = target.find("{name}"); at != std::string::npos) target.replace(at, 6, "all");
+    if (target.ends_with("/wait") || target.ends_with("/changes")) target += "?timeout=0s";
+    return target;
+  }
+
+  test::LockedRng rng_{1};
+  std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
+  Engine engine_{*store_, rng_};
+  NamedDoor door_;
+  std::unique_ptr<Server> server_ = must(Server::start(engine_, door_, {.listen = {"127.0.0.1:0"}}));
+  HttpClient client_;
+  TaskId annas_;
+};
+
+TEST_F(Rights, EveryRouteHasItsRow) {
+  std::set<std::string> known;
+  for (const Route& route : routes()) known.insert(fmt::format("{} {}", route.method, route.pattern));
+  std::set<std::string> tested;
+  for (const auto& [name, expected] : expected_rights()) tested.insert(name);
+  EXPECT_EQ(known, tested);
+}
+
+TEST_F(Rights, EveryRoleMayDoWhatItsRowSaysAndNothingElse) {
+  for (const Route& route : routes()) {
+    const std::string name = fmt::format("{} {}", route.method, route.pattern);
+    const Expected& expected = expected_rights().at(name);
+    const std::string target = target_of(route);
+    EXPECT_EQ(ask(std::string(route.method), target, "", expected.body).status, 401) << name;
+    EXPECT_EQ(ask(std::string(route.method), target, "nobody", expected.body).status, 401) << name;
+    for (const std::string who : {"viewer:anna", "producer:anna", "worker", "operator", "admin"}) {
+      const std::string role = who.substr(0, who.find(':'));
+      const int status = ask(std::string(route.method), target, who, expected.body).status;
+      if (expected.roles.contains(role)) {
+        EXPECT_NE(status, 403) << name << " for " << who;
+        EXPECT_NE(status, 401) << name << " for " << who;
+      } else if (name == "GET /v1/tasks/{id}" && role == "worker") {
+        EXPECT_EQ(status, 404) << "a worker sees what it runs, and nothing else";
+      } else if (name == "GET /v1/tasks/{id}/wait" && role == "worker") {
+        EXPECT_EQ(status, 404) << "a worker sees what it runs, and nothing else";
+      } else {
+        EXPECT_EQ(status, 403) << name << " for " << who;
+      }
+    }
+  }
+}
+
+TEST_F(Rights, WhatBelongsToOthersIsNotThere) {
+  for (const Route& route : routes()) {
+    const std::string name = fmt::format("{} {}", route.method, route.pattern);
+    const Expected& expected = expected_rights().at(name);
+    if (!expected.own) continue;
+    for (const std::string who : {"viewer:ben", "producer:ben"}) {
+      if (!expected.roles.contains(who.substr(0, who.find(':')))) continue;
+      const HttpResponse foreign = ask(std::string(route.method), target_of(route), who, expected.body);
+      EXPECT_EQ(foreign.status, 404) << name << " for " << who;
+      EXPECT_EQ(foreign.body.find("anna"), std::string::npos) << name;
+    }
+  }
+  EXPECT_EQ(must(engine_.get(annas_)).state, TaskState::kPending);
+}
+
+TEST_F(Rights, ListsAndEventsShowTheCallersOwnOnly) {
+  must(engine_.enqueue_one({.type = "work", .owner = "ben"}));
+  for (const std::string path : {"/v1/tasks", "/v1/tasks?owner=ben", "/v1/events", "/v1/dlq"}) {
+    EXPECT_EQ(ask("GET", path, "viewer:anna").body.find("ben"), std::string::npos) << path;
+  }
+  EXPECT_NE(ask("GET", "/v1/tasks", "viewer:anna").body.find(annas_.to_string()), std::string::npos);
+  EXPECT_NE(ask("GET", "/v1/events", "viewer:anna").body.find(annas_.to_string()), std::string::npos);
+  EXPECT_EQ(ask("GET", "/v1/tasks?owner=ben", "viewer:anna").body, "{\"tasks\":[],\"cursor\":null}\n");
+}
+
+TEST_F(Rights, AProducerEnqueuesForItsOwnerOnly) {
+  EXPECT_EQ(ask("POST", "/v1/tasks", "producer:ben", R"({"type":"work"})").status, 201);
+  EXPECT_EQ(ask("POST", "/v1/tasks", "producer:ben", R"({"type":"work","owner":"ben"})").status, 201);
+  EXPECT_EQ(ask("POST", "/v1/tasks", "producer:ben", R"({"type":"work","owner":"anna"})").status, 403);
+  const HttpResponse foreign_parent = ask("POST", "/v1/tasks", "producer:ben",
+                                          fmt::format(R"({{"type":"work","depends_on":["{}"]}})", annas_.to_string()));
+  const HttpResponse no_parent = ask("POST", "/v1/tasks", "producer:ben",
+                                     R"({"type":"work","depends_on":["0197b7d4-5c61-7cd5-8000-0123456789ab"]})");
+  EXPECT_EQ(foreign_parent.status, no_parent.status);
+  EXPECT_EQ(error_of_problem(foreign_parent).code, ErrorCode::kUnknownParent);
+  EXPECT_EQ(error_of_problem(no_parent).code, ErrorCode::kUnknownParent);
+}
+
+TEST_F(Rights, AWorkerServesItsQueuesOnly) {
+  EXPECT_EQ(ask("POST", "/v1/workers/w/claim", "worker", R"({"serves":[{"queue":"other"}]})").status, 403);
+  EXPECT_EQ(ask("POST", "/v1/workers/w/claim", "worker", R"({"serves":[{"queue":"work"}]})").status, 200);
+  EXPECT_EQ(ask("GET", "/v1/tasks/" + annas_.to_string(), "worker").status, 200);  // it runs now
+}
+
+}  // namespace
+}  // namespace drover::server
