@@ -8,23 +8,7 @@
 #include "cli/project.h"
 #include "cli/task_view.h"
 #include "cli/verbs.h"
-
-namespace drover {
-
-// Where print() looks for it.
-static std::string to_json(const CancelEffect& effect) {
-  json::Writer writer;
-  writer.begin_object().key("id").string(effect.id.to_string()).key("type").string(effect.type).key("from");
-  if (effect.from) {
-    writer.string(name_of(*effect.from));
-  } else {
-    writer.null();
-  }
-  writer.key("to").string(name_of(effect.to)).end_object();
-  return std::move(writer).take();
-}
-
-}  // namespace drover
+#include "core/task_json.h"
 
 namespace drover::cli {
 namespace {

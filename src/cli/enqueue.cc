@@ -4,7 +4,6 @@
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "core/task_json.h"
-#include "engine/sweeper_thread.h"
 
 namespace drover::cli {
 namespace {
@@ -33,13 +32,13 @@ int worse_of(int a, int b) {
   return std::max(a, b);
 }
 
-int wait_for_all(Engine& queue, const std::vector<Enqueued>& enqueued, Context& context) {
+int wait_for_all(OpenedQueue& opened, const std::vector<Enqueued>& enqueued, Context& context) {
   int exit_code = kExitOk;
-  const SweeperThread upkeep(queue);  // time goes on although no worker may be there
+  const UpkeepThread upkeep(opened);  // time goes on although no worker may be there
   const Interrupts interrupts;
   for (const Enqueued& one : enqueued) {
     Task task;
-    const auto end = watch_task(queue, one.id, std::nullopt, task);
+    const auto end = watch_task(opened.queue(), one.id, std::nullopt, task);
     if (!end) return context.fail(end.error());
     if (*end == WatchEnd::kInterrupted) {
       context.say("no longer waiting; what was enqueued goes on");
@@ -61,7 +60,7 @@ int run(const EnqueueOptions& options, Context& context) {
   const auto enqueued = queue.enqueue(batch->tasks);
   if (!enqueued) return context.fail(options.batch ? at_line(*batch, enqueued.error()) : enqueued.error());
   print(*enqueued, options.format, context.out);
-  return options.wait ? wait_for_all((*opened)->engine(), *enqueued, context) : kExitOk;
+  return options.wait ? wait_for_all(**opened, *enqueued, context) : kExitOk;
 }
 
 }  // namespace drover::cli

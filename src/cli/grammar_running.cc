@@ -29,6 +29,13 @@ void add_up(Verbs& verbs) {
   verbs.add<UpOptions>("up");
 }
 
+void add_serve(Verbs& verbs) {
+  auto [verb, options] = verbs.add<ServeOptions>("serve");
+  verb.list("--listen", "ADDRESS", &options->listen, read_text, "HOST:PORT or unix:PATH; default 127.0.0.1:7711")
+      .several();
+  verb.list("--host", "NAME", &options->hosts, read_text, "a name by which clients call this server").several();
+}
+
 void add_progress(Verbs& verbs) {
   auto [verb, options] = verbs.add<ProgressOptions>("progress");
   verb.value("PERCENT", "", &options->percent, integer_between({0, 100}), "0 to 100").required();
@@ -39,6 +46,7 @@ void add_progress(Verbs& verbs) {
 
 void add_running_verbs(Verbs& verbs) {
   add_up(verbs);
+  add_serve(verbs);
   add_work(verbs);
   add_progress(verbs);
 }

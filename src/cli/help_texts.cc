@@ -27,6 +27,14 @@ local.runners until SIGINT or SIGTERM. A first signal lets running tasks finish 
 
 Examples:
   drover trust && drover up)"},
+    {"serve", "Put the queue on the network: REST for programs, and for workers elsewhere",
+     R"(Runs until SIGINT or SIGTERM, and does the store's upkeep. Everybody shows a token: `drover token create` makes one, on
+this machine. Any verb and any worker uses the server with --store http://HOST:PORT and DROVER_TOKEN.
+
+Examples:
+  drover serve
+  drover serve --listen 0.0.0.0:7711 --host queue.example.org
+  DROVER_TOKEN=$(drover token create --role operator) drover --store http://127.0.0.1:7711 list)"},
     {"work", "Claim tasks and run them",
      R"(What stands after -- is run for every task: payload (or prompt) on stdin; the result is the last line of stdout if it is
 JSON, else all of it. Exit code 0 is success, 65 invalid, 77 not authorised, 75 try later, anything else an error.

@@ -18,7 +18,8 @@ enum class ColorChoice : std::uint8_t { kAuto, kAlways, kNever };
 
 // What every verb takes.
 struct CommonOptions {
-  std::optional<std::string> store;  // a store URL
+  std::optional<std::string> store;       // a store URL
+  std::optional<std::string> token_file;  // for a server
   ColorChoice color = ColorChoice::kAuto;
   std::optional<LogLevel> log_level;
 
@@ -162,6 +163,13 @@ struct WorkOptions {
   std::vector<std::string> argv;  // what stands after --; empty: the runner profiles of drover.yaml
 
   bool operator==(const WorkOptions&) const = default;
+};
+
+struct ServeOptions {
+  std::vector<std::string> listen;
+  std::vector<std::string> hosts;
+
+  bool operator==(const ServeOptions&) const = default;
 };
 
 struct UpOptions {
@@ -372,11 +380,11 @@ struct VersionOptions {
 using Command =
     std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
                  RetryOptions, DlqListOptions, DlqShowOptions, DlqVerdictOptions, EventsOptions, WorkOptions, UpOptions,
-                 ProgressOptions, FsckOptions, ExportOptions, ImportOptions, StoreOptions, ConfigApplyOptions,
-                 ConfigShowOptions, TypeListOptions, TypeShowOptions, TrustOptions, WorkerListOptions,
-                 WorkerDrainOptions, StatsOptions, AlertsOptions, DoctorOptions, TopOptions, ExplainOptions,
-                 GateListOptions, GateSetOptions, QueueListOptions, TokenCreateOptions, TokenListOptions,
-                 TokenRevokeOptions, CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
+                 ServeOptions, ProgressOptions, FsckOptions, ExportOptions, ImportOptions, StoreOptions,
+                 ConfigApplyOptions, ConfigShowOptions, TypeListOptions, TypeShowOptions, TrustOptions,
+                 WorkerListOptions, WorkerDrainOptions, StatsOptions, AlertsOptions, DoctorOptions, TopOptions,
+                 ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions, TokenCreateOptions,
+                 TokenListOptions, TokenRevokeOptions, CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

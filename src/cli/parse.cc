@@ -19,7 +19,9 @@ constexpr std::string_view kCommonGroup = "Common options";
 void add_common(CLI::App& app, CommonOptions* common) {
   Verb verb(&app, nullptr);
   verb.value("--store", "URL", &common->store, read_text,
-             "sqlite:PATH, memory: or redis://HOST; else DROVER_STORE, drover.yaml, .drover/ or your state folder");
+             "sqlite:PATH, memory:, redis://HOST or http://HOST; else DROVER_STORE, drover.yaml, .drover/ or your "
+             "state folder");
+  verb.value("--token-file", "FILE", &common->token_file, read_text, "shows a server who you are; else DROVER_TOKEN");
   verb.value("--color", "auto|always|never", &common->color, read_color, "colours on a terminal");
   verb.value("--log-level", "debug|info|warn|error|off", &common->log_level, read_log_level,
              "what Drover's own log tells");

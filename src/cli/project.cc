@@ -41,6 +41,18 @@ Result<std::optional<std::string>> store_of_project(const Context& context) {
                                                  project->path.string(), *url));
 }
 
+// --token-file, else DROVER_TOKEN.
+Result<std::string> token_of(const Context& context) {
+  if (!context.common.token_file) {
+    const std::string* token = context.environment.find("DROVER_TOKEN");
+    return token != nullptr ? *token : std::string();
+  }
+  auto text = read_input(*context.common.token_file, {4'096, ErrorCode::kInvalidArgument});
+  if (!text) return std::unexpected(text.error());
+  while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
+  return text;
+}
+
 }  // namespace
 
 Result<Project> read_project(const std::filesystem::path& file) {
@@ -95,8 +107,10 @@ Result<std::string> choose_store(const Context& context) {
   return sqlite_url(*state / "drover.db");
 }
 
-Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url) {
-  auto opened = open_queue(url);
+Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url, const Context& context) {
+  const auto token = token_of(context);
+  if (!token) return std::unexpected(token.error());
+  auto opened = open_queue(url, *token);
   if (opened || !url.starts_with(kSqlite)) return opened;  // another URL may hold a password
   const std::string_view path = std::string_view(url).substr(kSqlite.size());
   if (opened.error().message.contains(path)) return opened;
@@ -106,7 +120,23 @@ Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url) {
 Result<std::unique_ptr<OpenedQueue>> open_chosen_store(const Context& context) {
   const auto url = choose_store(context);
   if (!url) return std::unexpected(url.error());
-  return open_store(*url);
+  return open_store(*url, context);
+}
+
+Result<std::unique_ptr<OpenedQueue>> open_own_store(const Context& context) {
+  auto opened = open_chosen_store(context);
+  if (opened && (*opened)->is_remote()) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "this needs the store itself, not a server in front of it: name it with --store sqlite:PATH or redis://…");
+  }
+  return opened;
+}
+
+Result<Policy> policy_of(TaskQueue& queue) {
+  const auto config = queue.config();
+  if (!config) return std::unexpected(config.error());
+  return parse_policy(config->document);
 }
 
 }  // namespace drover::cli

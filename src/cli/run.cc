@@ -8,7 +8,6 @@
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "core/task_json.h"
-#include "engine/sweeper_thread.h"
 
 namespace drover::cli {
 namespace {
@@ -33,7 +32,7 @@ int run(const RunOptions& options, Context& context) {
   TaskQueue& queue = (*opened)->queue();
   const auto enqueued = queue.enqueue_one(*spec);
   if (!enqueued) return context.fail(enqueued.error());
-  const SweeperThread upkeep((*opened)->engine());  // time goes on although no worker may be there
+  const UpkeepThread upkeep(**opened);  // time goes on although no worker may be there
   const Interrupts interrupts;
   Task task;
   const auto end = watch_task(queue, enqueued->id, std::nullopt, task);

@@ -50,7 +50,7 @@ std::string sentence(StoreOptions::What what, const StoreState& state) {
 }  // namespace
 
 int run(const StoreOptions& options, Context& context) {
-  const auto opened = open_chosen_store(context);
+  const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   Store& store = (*opened)->store();
   const bool shows = options.what == StoreOptions::What::kShow;

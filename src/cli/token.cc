@@ -67,7 +67,7 @@ std::string created_json(const CreatedToken& created) {
 }  // namespace
 
 int run(const TokenCreateOptions& options, Context& context) {
-  const auto opened = open_chosen_store(context);
+  const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   const auto now = (*opened)->store().now();
   if (!now) return context.fail(now.error());
@@ -83,7 +83,7 @@ int run(const TokenCreateOptions& options, Context& context) {
 }
 
 int run(const TokenListOptions& options, Context& context) {
-  const auto opened = open_chosen_store(context);
+  const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   const auto tokens = TokenBook((*opened)->store(), system_rng()).list();
   if (!tokens) return context.fail(tokens.error());
@@ -96,7 +96,7 @@ int run(const TokenListOptions& options, Context& context) {
 }
 
 int run(const TokenRevokeOptions& options, Context& context) {
-  const auto opened = open_chosen_store(context);
+  const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   const auto revoked = TokenBook((*opened)->store(), system_rng()).revoke(options.id, who());
   if (!revoked) return context.fail(revoked.error());

@@ -187,7 +187,7 @@ Result<std::map<std::string, TaskId>> known_tasks(Store& store, const LokiFolder
 int import_loki(const std::string& folder, Context& context) {
   const auto loki = read_loki(folder);
   if (!loki) return context.fail(loki.error());
-  const auto opened = open_chosen_store(context);
+  const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   const auto known = known_tasks((*opened)->store(), *loki);
   if (!known) return context.fail(known.error());
@@ -216,7 +216,7 @@ Result<std::vector<Task>> all_tasks(TaskQueue& queue) {
 int export_loki(const std::string& folder, Context& context) {
   auto loki = std::filesystem::exists(folder) ? read_loki(folder) : Result<LokiFolder>(LokiFolder{});
   if (!loki) return context.fail(loki.error());
-  const auto opened = open_chosen_store(context);
+  const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   const auto tasks = all_tasks((*opened)->queue());
   if (!tasks) return context.fail(tasks.error());
@@ -230,7 +230,7 @@ int export_loki(const std::string& folder, Context& context) {
 
 int run(const ExportOptions& options, Context& context) {
   if (options.loki) return export_loki(*options.loki, context);
-  const auto opened = open_chosen_store(context);
+  const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   DumpWriter writer(options.file);
   if (auto ready = writer.open(); !ready) return context.fail(ready.error());
@@ -250,7 +250,7 @@ int run(const ImportOptions& options, Context& context) {
   if (options.loki) return import_loki(*options.loki, context);
   DumpReader reader;
   if (auto ready = reader.open(options.file.value_or("-")); !ready) return context.fail(ready.error());
-  const auto opened = open_chosen_store(context);
+  const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   DumpImport import((*opened)->store(), (*opened)->engine(), system_rng());
   const auto counts = import_lines(reader, import, context.err);

@@ -9,11 +9,11 @@ namespace drover::cli {
 int run(const TypeListOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto policy = (*opened)->engine().policy();
+  const auto policy = policy_of((*opened)->queue());
   if (!policy) return context.fail(policy.error());
   std::vector<TypeView> types;
-  for (const auto& [name, ignored] : (*policy)->types) {
-    auto type = view_type(name, **policy);
+  for (const auto& [name, ignored] : policy->types) {
+    auto type = view_type(name, *policy);
     if (!type) return context.fail(type.error());
     types.push_back(*std::move(type));
   }
@@ -28,11 +28,11 @@ int run(const TypeListOptions& options, Context& context) {
 int run(const TypeShowOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto policy = (*opened)->engine().policy();
+  const auto policy = policy_of((*opened)->queue());
   if (!policy) return context.fail(policy.error());
-  const auto type = view_type(options.name, **policy);
+  const auto type = view_type(options.name, *policy);
   if (!type) return context.fail(type.error());
-  if (!(*policy)->types.contains(options.name)) context.say("the policy does not name it: it has the defaults");
+  if (!policy->types.contains(options.name)) context.say("the policy does not name it: it has the defaults");
   if (options.format == Format::kJson) {
     context.out.line(to_json(*type));
   } else {

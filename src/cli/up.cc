@@ -87,10 +87,10 @@ class Workers {
 
 // Whether there is a store at that URL with tasks that have not ended. One that does not open has a say when it is
 // used.
-bool has_unfinished_tasks(const std::string& url) {
+bool has_unfinished_tasks(const std::string& url, const Context& context) {
   std::error_code error;
   if (!std::filesystem::exists(url.substr(url.find(':') + 1), error)) return false;
-  const auto opened = open_store(url);
+  const auto opened = open_store(url, context);
   if (!opened) return false;
   TaskFilter unfinished;
   for (std::size_t i = 0; i < kTaskStateCount; ++i) {
@@ -111,7 +111,7 @@ Status prepare_store_folder(Context& context, const std::optional<Project>& proj
   if (!before) return std::unexpected(before.error());
   if (auto made = make_private_folder(folder); !made) return made;
   std::string told = fmt::format("created {} for the tasks of this project", folder.string());
-  if (has_unfinished_tasks(*before)) told += fmt::format("; unfinished ones are in --store {}", *before);
+  if (has_unfinished_tasks(*before, context)) told += fmt::format("; unfinished ones are in --store {}", *before);
   context.say(told);
   return {};
 }
@@ -225,7 +225,7 @@ int run(const UpOptions& /*options*/, Context& context) {
   if (auto made = prepare_store_folder(context, *project); !made) return context.fail(made.error());
   const auto url = choose_store(context);
   if (!url) return context.fail(url.error());
-  const auto opened = open_store(*url);
+  const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   Engine& engine = (*opened)->engine();
 

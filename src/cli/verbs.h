@@ -20,6 +20,7 @@ int run(const DlqVerdictOptions& options, Context& context);
 int run(const EventsOptions& options, Context& context);
 int run(const WorkOptions& options, Context& context);
 int run(const UpOptions& options, Context& context);
+int run(const ServeOptions& options, Context& context);
 int run(const ProgressOptions& options, Context& context);
 int run(const FsckOptions& options, Context& context);
 int run(const ExportOptions& options, Context& context);

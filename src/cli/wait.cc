@@ -5,14 +5,13 @@
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "core/task_json.h"
-#include "engine/sweeper_thread.h"
 
 namespace drover::cli {
 
 int run(const WaitOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const SweeperThread upkeep((*opened)->engine());  // time goes on although no worker may be there
+  const UpkeepThread upkeep(**opened);  // time goes on although no worker may be there
   const Interrupts interrupts;
   Task task;
   const auto end = watch_task((*opened)->queue(), options.id, options.timeout, task);

@@ -9,7 +9,6 @@
 #include "cli/project.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
-#include "engine/sweeper_thread.h"
 
 namespace drover::cli {
 namespace {
@@ -58,15 +57,15 @@ int default_concurrency(const WorkOptions& options, const Runners& runners) {
 }
 
 Result<WorkerConfig> config_of(const WorkOptions& options, const Context& context,
-                               const std::optional<Project>& project, Engine& engine) {
+                               const std::optional<Project>& project, TaskQueue& queue) {
   auto runners = runners_of(options, context, project);
   if (!runners) return std::unexpected(runners.error());
   const auto state = state_folder(context.environment);
   if (!state) return std::unexpected(state.error());
-  const auto policy = engine.policy();
+  const auto policy = policy_of(queue);
   if (!policy) return std::unexpected(policy.error());
   const int concurrency = options.concurrency.value_or(default_concurrency(options, *runners));
-  return WorkerConfig{.serves = serves_of(options, **policy),
+  return WorkerConfig{.serves = serves_of(options, *policy),
                       .runners = *std::move(runners),
                       .state_dir = state->string(),
                       .version = DROVER_VERSION,
@@ -74,7 +73,7 @@ Result<WorkerConfig> config_of(const WorkOptions& options, const Context& contex
                       .lease = options.lease,
                       .heartbeat = options.heartbeat,
                       .when_empty = options.until_empty ? WhenEmpty::kFinish : WhenEmpty::kWait,
-                      .result_bytes_max = static_cast<std::size_t>((*policy)->limits.result_bytes)};
+                      .result_bytes_max = static_cast<std::size_t>(policy->limits.result_bytes)};
 }
 
 }  // namespace
@@ -85,11 +84,11 @@ int run(const WorkOptions& options, Context& context) {
   configure_log(log_level_of(context, *project, LogLevel::kInfo), LogFormat::kAuto);
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto config = config_of(options, context, *project, (*opened)->engine());
+  const auto config = config_of(options, context, *project, (*opened)->queue());
   if (!config) return context.fail(config.error());
   StopSignal stop;
   const Interrupts interrupts({&stop});
-  const SweeperThread sweepers((*opened)->engine());
+  const UpkeepThread upkeep(**opened);
   const auto report = run_worker((*opened)->queue(), *config, stop);
   return report ? kExitOk : context.fail(report.error());
 }

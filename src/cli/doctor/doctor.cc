@@ -43,8 +43,8 @@ std::string fix_of_opening(const Error& error) {
 }
 
 // Opens the store if that is possible; why it is not is a line.
-std::unique_ptr<OpenedQueue> open_for_doctor(const std::string& url, DoctorLines& lines) {
-  auto opened = open_store(url);
+std::unique_ptr<OpenedQueue> open_for_doctor(const Context& context, DoctorLines& lines) {
+  auto opened = open_own_store(context);
   if (opened) {
     lines.push_back({.check = "opens", .detail = "yes, its schema is current"});
     return *std::move(opened);
@@ -61,7 +61,7 @@ DoctorLines examine(const Context& context) {
   std::unique_ptr<OpenedQueue> opened;
   if (const auto url = choose_store(context); url) {
     check_store_place(*url, lines);
-    opened = open_for_doctor(*url, lines);
+    opened = open_for_doctor(context, lines);
   } else {
     lines.push_back({.level = DoctorLevel::kFail,
                      .check = "opens",

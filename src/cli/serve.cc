@@ -1,0 +1,55 @@
+// drover serve: the queue for clients and workers elsewhere.
+#include "server/server.h"
+
+#include <fmt/format.h>
+
+#include "cli/project.h"
+#include "cli/verbs.h"
+#include "cli/watch.h"
+#include "engine/tokens.h"
+#include "server/token_keeper.h"
+
+namespace drover::cli {
+namespace {
+
+constexpr Millis kBetweenWritesOfUses{60'000};
+
+// Until a signal comes. When tokens were last used is written now and then.
+void serve_until_stopped(const StopSignal& stop, TokenBook& tokens) {
+  const Waker never;
+  auto written_at = system_clock().mono();
+  while (stop.requests() == 0) {
+    wait_for_wake(stop.waker(), never, kBetweenWritesOfUses);
+    const auto now = system_clock().mono();
+    if (now - written_at < kBetweenWritesOfUses) continue;
+    written_at = now;
+    if (const Status written = tokens.write_uses(); !written) {
+      log_warn("serve", "cannot note when tokens were used", {{"error", to_string(written.error())}});
+    }
+  }
+}
+
+}  // namespace
+
+int run(const ServeOptions& options, Context& context) {
+  const auto project = find_project(context);
+  if (!project) return context.fail(project.error());
+  configure_log(log_level_of(context, *project, LogLevel::kInfo), LogFormat::kAuto);
+  const auto opened = open_own_store(context);
+  if (!opened) return context.fail(opened.error());
+  TokenBook tokens((*opened)->store(), system_rng());
+  server::TokenKeeper keeper(tokens);
+  server::ServerOptions server_options{.hosts = options.hosts};
+  if (!options.listen.empty()) server_options.listen = options.listen;
+  const UpkeepThread upkeep(**opened);
+  StopSignal stop;
+  const Interrupts interrupts({&stop});
+  const auto server = server::Server::start((*opened)->queue(), keeper, server_options);
+  if (!server) return context.fail(server.error());
+  context.say(fmt::format("serving on {}; Ctrl-C stops", fmt::join((*server)->addresses(), ", ")));
+  serve_until_stopped(stop, tokens);
+  context.say("stopping; what was asked is answered first");
+  return kExitOk;
+}
+
+}  // namespace drover::cli
