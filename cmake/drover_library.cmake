@@ -2,13 +2,17 @@
 #
 # The library of the current folder, from every .cc beneath it. DEPENDS names the layers and packages that it may use;
 # they are public because a layer's headers speak the types of the layers beneath it. A folder without sources is an
-# interface library, so that the layers above it still configure.
+# interface library, so that the layers above it still configure. BATCH: how many small files over the same large
+# headers are compiled as one; they share unnamed namespaces then.
 function(drover_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "BATCH" "DEPENDS")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   if(sources)
     add_library(${name} STATIC ${sources})
     set_target_properties(${name} PROPERTIES OUTPUT_NAME drover_${name})
+    if(arg_BATCH)
+      set_target_properties(${name} PROPERTIES UNITY_BUILD ${DROVER_UNITY} UNITY_BUILD_BATCH_SIZE ${arg_BATCH})
+    endif()
     set(scope PUBLIC)
   else()
     add_library(${name} INTERFACE)

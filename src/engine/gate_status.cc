@@ -10,9 +10,7 @@ namespace drover {
 
 namespace {
 
-constexpr std::string_view kOwner = "owner:";
 constexpr std::string_view kLock = "lock:";
-constexpr std::string_view kType = "type:";
 
 bool is_over(const Hold& hold, Time now) {
   return hold.closed_until && *hold.closed_until <= now && !hold.permits;
@@ -40,7 +38,7 @@ json::Writer of_gate(std::string_view gate) {
 GateRecord effective_gate(const GateRecord& gate, const GateRecord& other_owners) {
   GateRecord effective = gate;
   if (gate.revision != 0) return effective;
-  if (gate.name.starts_with(kOwner)) {
+  if (gate.name.starts_with(kOwnerGates)) {
     effective.holds = other_owners.holds;
     effective.rate = other_owners.rate;
   } else if (gate.name.starts_with(kLock)) {
@@ -102,8 +100,8 @@ EventDraft limited(std::string_view gate, HoldSource source, const std::optional
 
 EventDraft breaker(const GateRecord& gate, BreakerChange change) {
   json::Writer out = of_gate(gate.name);
-  CHECK(gate.name.starts_with(kType));
-  out.key("type").string(gate.name.substr(kType.size()));
+  CHECK(gate.name.starts_with(kTypeGates));
+  out.key("type").string(gate.name.substr(kTypeGates.size()));
   if (change == BreakerChange::kClosed) return draft("breaker.closed", std::move(out));
   const Hold* hold = find_hold(gate, HoldSource::kBreaker);
   CHECK(hold != nullptr);
@@ -118,7 +116,7 @@ EventDraft breaker(const GateRecord& gate, BreakerChange change) {
 
 Alert breaker_alert(const GateRecord& gate) {
   const Hold* hold = find_hold(gate, HoldSource::kBreaker);
-  const std::string type = gate.name.substr(kType.size());
+  const std::string type = gate.name.substr(kTypeGates.size());
   return {.kind = AlertKind::kBreakerOpen,
           .severity = Severity::kCritical,
           .subject = gate.name,

@@ -10,6 +10,9 @@
 
 namespace drover {
 
+inline constexpr std::string_view kOwnerGates = "owner:";
+inline constexpr std::string_view kTypeGates = "type:";
+
 // What a gate enforces though it may not be stored: an owner without a gate of its own obeys `other_owners` (the gate
 // owner:*), a lock has one permit.
 [[nodiscard]] GateRecord effective_gate(const GateRecord& gate, const GateRecord& other_owners);

@@ -15,8 +15,6 @@ namespace drover {
 namespace {
 
 constexpr std::string_view kQueue = "queue:";
-constexpr std::string_view kOwner = "owner:";
-constexpr std::string_view kType = "type:";
 
 Status check_order(const GateOrder& order, Time now) {
   if (auto valid = check_gate_name(order.gate); !valid) return valid;
@@ -83,7 +81,7 @@ std::vector<GateStep> order_steps(const GateState& gate, const GateState& other_
   std::vector<EventDraft> events{std::move(event)};
   clear_breaker_alert(gate.record, next, events);
   std::vector<GateStep> steps;
-  if (order.gate.starts_with(kOwner)) {
+  if (order.gate.starts_with(kOwnerGates)) {
     steps.push_back({std::string(kOtherOwnersGate), other_owners.record.revision, std::nullopt, {}});
   }
   steps.push_back({order.gate, gate.record.revision, std::move(next), std::move(events)});
@@ -94,7 +92,8 @@ std::vector<GateStep> order_steps(const GateState& gate, const GateState& other_
 
 // The breaker of a type that has none any more does not keep its gate closed.
 void obey_breaker(GateRecord& gate, const Policy& policy) {
-  if (!gate.name.starts_with(kType) || policy.type(gate.name.substr(kType.size())).breaker.failures > 0) return;
+  if (!gate.name.starts_with(kTypeGates) || policy.type(gate.name.substr(kTypeGates.size())).breaker.failures > 0)
+    return;
   drop_hold(gate, HoldSource::kBreaker);
   gate.breaker = {};
 }

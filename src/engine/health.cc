@@ -20,7 +20,6 @@ constexpr std::int64_t kManyWaitingMin = 20;
 // The weight of one look in the usual number, 1 to this: an hour of looks.
 constexpr std::int64_t kUsualLooks = 240;
 constexpr std::int64_t kHundredths = 100;
-constexpr std::string_view kType = "type:";
 
 std::int64_t count(const QueueCounts& queue, TaskState state) {
   return queue.tasks[static_cast<std::size_t>(state)];
@@ -46,7 +45,7 @@ std::string about(Millis duration) {
 void find_open_breakers(const HealthSnapshot& snapshot, Alerts& found) {
   for (const GateState& gate : snapshot.gates) {
     const Hold* hold = find_hold(gate.record, HoldSource::kBreaker);
-    if (hold == nullptr || !gate.record.name.starts_with(kType)) continue;
+    if (hold == nullptr || !gate.record.name.starts_with(kTypeGates)) continue;
     Alert alert = gate_event::breaker_alert(gate.record);
     if (hold->closed_until && *hold->closed_until <= snapshot.now) alert.detail += "; one probe may run";
     found.push_back(std::move(alert));
@@ -56,8 +55,8 @@ void find_open_breakers(const HealthSnapshot& snapshot, Alerts& found) {
 void find_stuck_breakers(const HealthSnapshot& snapshot, Alerts& found) {
   for (const GateState& gate : snapshot.gates) {
     const Hold* hold = find_hold(gate.record, HoldSource::kBreaker);
-    if (hold == nullptr || !hold->closed_until || !gate.record.name.starts_with(kType)) continue;
-    const Millis open = snapshot.policy->type(gate.record.name.substr(kType.size())).breaker.open;
+    if (hold == nullptr || !hold->closed_until || !gate.record.name.starts_with(kTypeGates)) continue;
+    const Millis open = snapshot.policy->type(gate.record.name.substr(kTypeGates.size())).breaker.open;
     const Millis undecided = snapshot.now - *hold->closed_until;
     const bool too_long = *hold->closed_until - hold->since > open * kStuckTimes;
     if (undecided <= open * kStuckTimes && !too_long) continue;

@@ -167,7 +167,7 @@ class DumpExport {
   DumpCounts counts_;
 };
 
-std::unexpected<Error> invalid(std::string what) {
+std::unexpected<Error> bad_dump(std::string what) {
   return fail(ErrorCode::kInvalidArgument, std::move(what));
 }
 
@@ -233,15 +233,15 @@ Status DumpImport::take(std::string_view line) {
 }
 
 Status DumpImport::take_value(const std::string& kind, const std::string& text) {
-  if (ended_) return invalid("there is something behind the end of the dump");
+  if (ended_) return bad_dump("there is something behind the end of the dump");
   if (line_number_ == 1)
-    return kind == "header" ? take_header(text) : invalid("this is no dump: its header is missing");
+    return kind == "header" ? take_header(text) : bad_dump("this is no dump: its header is missing");
   if (kind == "policy") return take_policy(text);
   if (kind == "gate") return take_gate(text);
   if (kind == "task") return take_task(text);
   if (kind == "event") return take_event(text);
   if (kind == "end") return take_end(text);
-  return invalid(fmt::format("unknown kind {}", quoted_excerpt(kind)));
+  return bad_dump(fmt::format("unknown kind {}", quoted_excerpt(kind)));
 }
 
 Status DumpImport::take_header(const std::string& text) {
@@ -249,17 +249,17 @@ Status DumpImport::take_header(const std::string& text) {
   const json::Value* format = value ? value->find("format") : nullptr;
   const json::Value* version = value ? value->find("version") : nullptr;
   if (format == nullptr || format->as_string() == nullptr || *format->as_string() != kFormat) {
-    return invalid("this is no dump: its format is another");
+    return bad_dump("this is no dump: its format is another");
   }
   if (version == nullptr || version->as_int() != kVersion) {
-    return invalid(fmt::format("this version reads dumps of version {}", kVersion));
+    return bad_dump(fmt::format("this version reads dumps of version {}", kVersion));
   }
   return {};
 }
 
 Status DumpImport::take_policy(const std::string& text) {
   if (auto parsed = parse_policy(text); !parsed) return std::unexpected(parsed.error());
-  if (policy_) return invalid("a second policy");
+  if (policy_) return bad_dump("a second policy");
   policy_ = text;
   return {};
 }
@@ -269,13 +269,13 @@ Status DumpImport::take_gate(const std::string& text) {
   const json::Value* name = value ? value->find("name") : nullptr;
   const json::Value* record = value ? value->find("record") : nullptr;
   if (name == nullptr || name->as_string() == nullptr || record == nullptr)
-    return invalid("a gate has name and record");
+    return bad_dump("a gate has name and record");
   const bool is_other_owners = *name->as_string() == kOtherOwnersGate;
   if (auto valid = check_gate_name(*name->as_string()); !valid && !is_other_owners) return valid;
   auto gate = gate_from_json(json::dump(*record));
   if (!gate) return std::unexpected(gate.error());
   gate->name = *name->as_string();
-  if (std::ranges::find(gates_, gate->name, &GateRecord::name) != gates_.end()) return invalid("a gate comes twice");
+  if (std::ranges::find(gates_, gate->name, &GateRecord::name) != gates_.end()) return bad_dump("a gate comes twice");
   gates_.push_back(*std::move(gate));
   ++counts_.gates;
   return {};
@@ -284,7 +284,7 @@ Status DumpImport::take_gate(const std::string& text) {
 Status DumpImport::take_task(const std::string& text) {
   auto task = task_from_dump(text);
   if (!task) return std::unexpected(task.error());
-  if (!ids_.insert(task->record.task.id).second) return invalid("a task comes twice");
+  if (!ids_.insert(task->record.task.id).second) return bad_dump("a task comes twice");
   // A worker that this store does not know ran it: what follows is what follows a lost lease.
   if (task->record.task.state == TaskState::kRunning) task->record.lease = new_lease_id(rng_);
   tasks_.push_back(*std::move(task));
@@ -295,7 +295,7 @@ Status DumpImport::take_task(const std::string& text) {
 Status DumpImport::take_event(const std::string& text) {
   auto event = event_from_dump(text);
   if (!event) return std::unexpected(event.error());
-  if (event->seq <= last_event_) return invalid("events stand in the order of their numbers");
+  if (event->seq <= last_event_) return bad_dump("events stand in the order of their numbers");
   last_event_ = event->seq;
   events_.push_back(*std::move(event));
   ++counts_.events;
@@ -304,7 +304,7 @@ Status DumpImport::take_event(const std::string& text) {
 
 Status DumpImport::take_end(const std::string& text) {
   if (text != counts_text(counts_))
-    return invalid(fmt::format("the dump counts {}, but here are {}", text, counts_text(counts_)));
+    return bad_dump(fmt::format("the dump counts {}, but here are {}", text, counts_text(counts_)));
   ended_ = true;
   return {};
 }
@@ -362,7 +362,7 @@ Status DumpImport::open_gate() {
 }
 
 Result<DumpCounts> DumpImport::finish() {
-  if (!ended_) return invalid("the dump is cut off: its end is missing");
+  if (!ended_) return bad_dump("the dump is cut off: its end is missing");
   Status status = flush();
   if (status) status = mend();
   if (status) status = put_policy();

@@ -11,8 +11,6 @@ constexpr std::string_view kRead = named_sql(embedded::gates_sql, "read");
 constexpr std::string_view kPut = named_sql(embedded::gates_sql, "put");
 constexpr std::string_view kDelete = named_sql(embedded::gates_sql, "delete");
 
-constexpr const char* kOtherOwners = "owner:*";
-
 GateRecord parse_record(const std::string& json) {
   if (json.empty()) return {};
   Result<GateRecord> record = gate_from_json(json);

@@ -19,7 +19,6 @@ constexpr std::string_view kInUse = named_sql(embedded::gates_sql, "in_use");
 constexpr std::string_view kLeastCost = named_sql(embedded::lanes_sql, "least_cost");
 constexpr std::string_view kWaitingLanes = named_sql(embedded::lanes_sql, "waiting_lanes");
 
-constexpr const char* kOtherOwners = "owner:*";
 constexpr int kRefusalsMax = 64;  // in a row, at one gate
 
 std::vector<std::string> names_of(Statement& query) {

@@ -11,11 +11,11 @@ namespace drover::sqlite {
 namespace {
 
 constexpr std::string_view kFind = named_sql(embedded::lanes_sql, "find");
-constexpr std::string_view kRead = named_sql(embedded::lanes_sql, "read");
+constexpr std::string_view kReadLane = named_sql(embedded::lanes_sql, "read");
 constexpr std::string_view kInsert = named_sql(embedded::lanes_sql, "insert");
 constexpr std::string_view kSetHead = named_sql(embedded::lanes_sql, "set_head");
 constexpr std::string_view kSetParkedAt = named_sql(embedded::lanes_sql, "set_parked_at");
-constexpr std::string_view kDelete = named_sql(embedded::lanes_sql, "delete");
+constexpr std::string_view kDeleteLane = named_sql(embedded::lanes_sql, "delete");
 constexpr std::string_view kNextPlace = named_sql(embedded::lanes_sql, "next_place");
 constexpr std::string_view kFirstGroup = named_sql(embedded::lanes_sql, "first_group");
 constexpr std::string_view kBestRank = named_sql(embedded::lanes_sql, "best_rank");
@@ -134,7 +134,7 @@ void set_head(Transaction& transaction, std::int64_t lane_id, std::int64_t head)
 }
 
 void delete_lane(Transaction& transaction, const Lane& lane) {
-  transaction.db().run(kDelete, lane.id);
+  transaction.db().run(kDeleteLane, lane.id);
   transaction.lanes().clear();
   leave_lines(transaction, lane);
 }
@@ -183,7 +183,7 @@ std::int64_t push_task(Transaction& transaction, const Task& task, std::int64_t 
 void remove_task(Transaction& transaction, std::int64_t lane_id, std::int64_t place) {
   std::optional<Lane> lane;
   {
-    Statement query = transaction.db().prepare(kRead);
+    Statement query = transaction.db().prepare(kReadLane);
     if (query.bind(lane_id).step()) lane = read_lane(query);
   }
   // A lane that is not there is for fsck to mend.

@@ -20,8 +20,8 @@ constexpr std::string_view kReadHead = named_sql(embedded::tasks_sql, "read_head
 constexpr std::string_view kReadHeadBySeq = named_sql(embedded::tasks_sql, "read_head_by_seq");
 constexpr std::string_view kReadRecord = named_sql(embedded::tasks_sql, "read_record");
 constexpr std::string_view kReadRecordBySeq = named_sql(embedded::tasks_sql, "read_record_by_seq");
-constexpr std::string_view kDependents = named_sql(embedded::reads_sql, "dependents");
-constexpr std::string_view kChildren = named_sql(embedded::reads_sql, "children");
+constexpr std::string_view kReadDependents = named_sql(embedded::reads_sql, "dependents");
+constexpr std::string_view kReadChildren = named_sql(embedded::reads_sql, "children");
 constexpr std::string_view kRequest = named_sql(embedded::reads_sql, "request");
 constexpr std::string_view kLatestRuns = named_sql(embedded::reads_sql, "latest_runs");
 constexpr std::string_view kEarlierRuns = named_sql(embedded::reads_sql, "earlier_runs");
@@ -208,13 +208,13 @@ std::vector<TaskRecord> read_records(Connection& db, std::span<const std::int64_
 }
 
 std::vector<TaskRecord> read_dependents(Connection& db, const TaskId& parent) {
-  Statement query = db.prepare(kDependents);
+  Statement query = db.prepare(kReadDependents);
   query.bind(parent);
   return read_heads(query);
 }
 
 std::vector<TaskRecord> read_children(Connection& db, const TaskId& spawner) {
-  Statement query = db.prepare(kChildren);
+  Statement query = db.prepare(kReadChildren);
   query.bind(spawner);
   return read_heads(query);
 }
