@@ -86,8 +86,11 @@ void WaitingRoom::wake_workers(const std::vector<Event>& events, MonoTime now) {
     const auto waiting = it++;
     const auto* work = std::get_if<Wait::Work>(&waiting->wait.for_what);
     if (work == nullptr) continue;
-    const auto queue = std::ranges::find_if(work->queues, [&](const std::string& name) { return fresh[name] > 0; });
-    if (queue != work->queues.end()) --fresh[*queue];
+    const auto queue = std::ranges::find_if(work->queues, [&](const std::string& name) {
+      const auto found = fresh.find(name);
+      return found != fresh.end() && found->second > 0;
+    });
+    if (queue != work->queues.end()) --fresh.find(*queue)->second;
     if (all || queue != work->queues.end()) call(waiting, Try::kMayWait);
   }
 }

@@ -1,0 +1,158 @@
+// drover serve: the same commands and workers over HTTP, and a server that dies.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <set>
+#include <thread>
+
+#include "drover/open.h"
+#include "e2e/e2e_test.h"
+#include "support/must.h"
+
+namespace drover::e2e {
+namespace {
+
+class ServeTest : public E2eTest {
+ protected:
+  // In front of the sandbox's store; the address is that of the first one if it was started before.
+  std::unique_ptr<Process> start_server() {
+    sandbox.set("DROVER_STORE", sandbox.store_url());
+    auto server = sandbox.start({"serve", "--listen", address_.empty() ? "127.0.0.1:0" : address_});
+    const Millis end = mono_now() + kHangs;
+    std::string said;
+    while (mono_now() < end && !server->wait(Millis{5})) {
+      said = server->errors();
+      if (said.find("; Ctrl-C") != std::string::npos) break;
+    }
+    const std::size_t begin = said.find("http://") + 7;
+    address_ = said.substr(begin, said.find(';', begin) - begin);
+    return server;
+  }
+  std::string create_token(const Arguments& options) {
+    Arguments arguments{"token", "create", "--role"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    std::string token = sandbox.must(arguments);
+    token.pop_back();
+    return token;
+  }
+  [[nodiscard]] std::string url() const { return "http://" + address_; }
+  // Everything from now on goes through the server.
+  void use_server(const std::string& token) {
+    sandbox.set("DROVER_STORE", url());
+    sandbox.set("DROVER_TOKEN", token);
+  }
+
+  std::string address_;
+};
+
+TEST_F(ServeTest, CommandsAndWorkersWorkThroughIt) {
+  const auto server = start_server();
+  use_server(create_token({"admin"}));
+  const std::string id = sandbox.enqueue({"greet", "--payload", R"({"n":1.0})"});
+  work_until_empty("greet", agentsim({"print=hello"}));
+  EXPECT_EQ(sandbox.state_of(id), "completed");
+  EXPECT_EQ(at(sandbox.show(id), "payload"), R"({"n":1.0})");
+  EXPECT_EQ(sandbox.must({"list", "-o", "name"}), id + "\n");
+  EXPECT_TRUE(contains(sandbox.must({"logs", id}), "hello"));
+  server->signal(SIGTERM);
+  EXPECT_EQ(server->wait(kHangs), (Exit{.code = 0}));
+}
+
+TEST_F(ServeTest, RunWaitsThroughIt) {
+  const auto server = start_server();
+  use_server(create_token({"admin"}));
+  const auto worker = sandbox.start(work("greet", agentsim({"print=hello"})));
+  const Outcome outcome = sandbox.drover({"run", "greet"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "hello\n");
+  worker->signal(SIGTERM);
+  EXPECT_EQ(worker->wait(kHangs), (Exit{.code = 0}));
+}
+
+TEST_F(ServeTest, WhoShowsNoTokenIsNotLetIn) {
+  const auto server = start_server();
+  const std::string viewer = create_token({"viewer", "--owner", "anna"});
+  use_server("");
+  expect_refused(sandbox.drover({"list"}), 4, "unauthorised");
+  sandbox.set("DROVER_TOKEN", viewer);
+  EXPECT_EQ(sandbox.drover({"list"}).exit_code, 0);
+  expect_refused(sandbox.drover({"enqueue", "greet"}), 4, "forbidden");
+  sandbox.set("DROVER_TOKEN", "");
+  sandbox.write_file("token", viewer + "\n");
+  EXPECT_EQ(sandbox.drover({"--token-file", sandbox.file("token"), "list"}).exit_code, 0);
+}
+
+TEST_F(ServeTest, ARevokedTokenIsOfNoUse) {
+  const auto server = start_server();
+  const std::string token = create_token({"operator"});
+  use_server(token);
+  EXPECT_EQ(sandbox.drover({"list"}).exit_code, 0);
+  sandbox.set("DROVER_STORE", sandbox.store_url());
+  sandbox.must({"token", "revoke", token});
+  use_server(token);
+  const Millis end = mono_now() + kHangs;
+  while (sandbox.drover({"list"}).exit_code == 0 && mono_now() < end) {
+  }
+  expect_refused(sandbox.drover({"list"}), 4, "unauthorised");
+}
+
+TEST_F(ServeTest, WhatNeedsTheStoreItselfSaysSo) {
+  const auto server = start_server();
+  use_server(create_token({"admin"}));
+  expect_refused(sandbox.drover({"export", "-"}), 1, "invalid_argument");
+}
+
+// Clients repeat what got no answer, with the same request id.
+TEST_F(ServeTest, AKilledServerLosesNothingAndDoublesNothing) {
+  constexpr int kClients = 4;
+  constexpr int kEach = 60;
+  constexpr int kKills = 4;
+  auto server = start_server();
+  const std::string token = create_token({"producer"});
+  std::atomic<int> acknowledged = 0;
+  const auto produce = [&](int client) {
+    const auto queue = test::must(open_task_queue(url(), Upkeep::kNone, token));
+    for (int i = 0; i < kEach; ++i) {
+      const TaskSpec spec{.type = "greet", .request_id = fmt::format("{}-{}", client, i)};
+      const Millis end = mono_now() + kHangs;
+      while (!queue->enqueue_one(spec) && mono_now() < end) {
+      }
+      ++acknowledged;
+    }
+  };
+  std::vector<std::jthread> clients;
+  for (int client = 0; client < kClients; ++client) clients.emplace_back(produce, client);
+  for (int kill = 1; kill <= kKills; ++kill) {
+    const Millis end = mono_now() + kHangs;
+    while (acknowledged < kill * kClients * kEach / (kKills + 1) && mono_now() < end) {
+    }
+    server->signal(SIGKILL);
+    static_cast<void>(server->wait(kHangs));
+    server = start_server();
+  }
+  clients.clear();
+  sandbox.set("DROVER_STORE", sandbox.store_url());
+  std::set<std::string> requests;
+  const json::Value tasks = sandbox.must_json({"list", "--json", "--limit", "1000"});
+  for (const json::Value& task : *tasks.as_array()) requests.insert(at(task, "request_id"));
+  EXPECT_EQ(tasks.as_array()->size(), static_cast<std::size_t>(kClients * kEach));
+  EXPECT_EQ(requests.size(), static_cast<std::size_t>(kClients * kEach));
+  EXPECT_EQ(sandbox.drover({"fsck"}).exit_code, 0);
+}
+
+TEST_F(ServeTest, AServerThatIsAwayForAMomentStopsNoWorker) {
+  auto server = start_server();
+  use_server(create_token({"admin"}));
+  const auto worker = sandbox.start(work("greet", agentsim({"print=hello"})));
+  EXPECT_EQ(sandbox.drover({"run", "greet"}).exit_code, 0);
+  server->signal(SIGKILL);
+  static_cast<void>(server->wait(kHangs));
+  server = start_server();
+  sandbox.set("DROVER_STORE", url());
+  EXPECT_EQ(sandbox.drover({"run", "greet"}).exit_code, 0) << worker->errors();
+  worker->signal(SIGTERM);
+  EXPECT_EQ(worker->wait(kHangs), (Exit{.code = 0}));
+}
+
+}  // namespace
+}  // namespace drover::e2e
