@@ -155,7 +155,8 @@ class DumpReader {
 };
 
 std::string sentence(std::string_view what, const DumpCounts& counts) {
-  return fmt::format("{} {} tasks, {} events and {} gates", what, counts.tasks, counts.events, counts.gates);
+  return fmt::format("{} {} tasks, {} events and {} gate{}", what, counts.tasks, counts.events, counts.gates,
+                     counts.gates == 1 ? "" : "s");
 }
 
 Result<DumpCounts> import_lines(DumpReader& reader, DumpImport& import, Output& err) {

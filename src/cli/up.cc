@@ -234,7 +234,8 @@ int run(const UpOptions& /*options*/, Context& context) {
   const SweeperThread sweepers(engine);
   const Interrupts interrupts(workers.stop_signals());
   workers.start(engine);
-  context.say(fmt::format("up on {} with {} workers; Ctrl-C stops", *url, workers.serves().size()));
+  const std::size_t count = workers.serves().size();
+  context.say(fmt::format("up on {} with {} worker{}; Ctrl-C stops", *url, count, count == 1 ? "" : "s"));
   const auto end = show_events(engine, workers, context);
   context.say("stopping; what runs may finish for a while, another Ctrl-C stops it now");
   const auto finished = workers.finish();
