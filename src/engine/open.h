@@ -15,7 +15,8 @@ namespace drover {
 // An engine with the store that it stands on, or a client of a server that has them.
 class OpenedQueue {
  public:
-  OpenedQueue(std::unique_ptr<Store> store, Rng& rng) : store_(std::move(store)) { engine_.emplace(*store_, rng); }
+  OpenedQueue(std::unique_ptr<Store> store, Rng& rng)
+      : store_(std::move(store)), engine_(std::make_unique<Engine>(*store_, rng)) {}
   explicit OpenedQueue(std::unique_ptr<TaskQueue> remote) : remote_(std::move(remote)) {}
 
   [[nodiscard]] TaskQueue& queue() { return remote_ != nullptr ? *remote_ : *engine_; }
@@ -32,7 +33,7 @@ class OpenedQueue {
 
  private:
   std::unique_ptr<Store> store_;
-  std::optional<Engine> engine_;
+  std::unique_ptr<Engine> engine_;
   std::unique_ptr<TaskQueue> remote_;
 };
 

@@ -80,8 +80,9 @@ Result<Target> parse_target(std::string_view text) {
   const bool path_is_good =
       split(text.substr(1, mark == std::string_view::npos ? mark : mark - 1), '/', [&](auto part) {
         auto decoded = percent_decode(part);
-        if (decoded) target.path.push_back(*std::move(decoded));
-        return decoded.has_value();
+        if (!decoded) return false;
+        target.path.push_back(*std::move(decoded));
+        return true;
       });
   if (!path_is_good) return malformed(text);
   if (mark == std::string_view::npos || mark + 1 == text.size()) return target;
@@ -89,8 +90,9 @@ Result<Target> parse_target(std::string_view text) {
     const std::size_t equals = part.find('=');
     auto name = percent_decode(with_spaces(part.substr(0, equals)));
     auto value = percent_decode(with_spaces(equals == std::string_view::npos ? "" : part.substr(equals + 1)));
-    if (name && value) target.query.emplace_back(*std::move(name), *std::move(value));
-    return name && value;
+    if (!name || !value) return false;
+    target.query.emplace_back(*std::move(name), *std::move(value));
+    return true;
   });
   if (!query_is_good) return malformed(text);
   return target;

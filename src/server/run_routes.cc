@@ -85,7 +85,7 @@ Answer checkpoint(const Call& call) {
   body.get_any_text("value", value);
   if (!value) body.refuse("value is missing");
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
-  return respond(call.queue.checkpoint(*lease, *value));
+  return respond(call.queue.checkpoint(*lease, value.value_or("null")));
 }
 
 std::string settled_json(const Result<TaskState>& settled) {

@@ -26,8 +26,9 @@ Status use_request_header(const Call& call, std::vector<TaskSpec>& group, bool i
   if (key.empty()) return {};
   for (std::size_t i = 0; i < group.size(); ++i) {
     const std::string id = is_batch ? fmt::format("{}#{}", key, i) : std::string(key);
-    if (group[i].request_id && *group[i].request_id != id) return bad("request_id and Idempotency-Key differ");
-    group[i].request_id = id;
+    std::optional<std::string>& given = group[i].request_id;
+    if (given && *given != id) return bad("request_id and Idempotency-Key differ");
+    given = id;
   }
   return {};
 }
