@@ -136,11 +136,13 @@ Result<std::vector<Reply>> Client::send(const std::vector<Pending*>& batch) {
   for (const Pending* pending : batch) {
     for (const Command& command : pending->commands) commands.push_back(&command);
   }
-  const bool watches = watch_ && watch_->sending();
-  if (watches) commands.push_back(&watch_->question);
+  if (watch_) {
+    watch_->sending();
+    commands.push_back(&watch_->question);
+  }
   Result<std::vector<Reply>> replies = exchange(**connection, commands);
   if (!replies) return replies;
-  if (watches) {
+  if (watch_) {
     const Reply answer = std::move(replies->back());
     replies->pop_back();
     commands.pop_back();

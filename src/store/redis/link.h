@@ -19,7 +19,7 @@ struct BatchWatch {
   enum class Verdict : std::uint8_t { kFine, kPrepareAgain };  // on_connect is run once more
 
   Command question;
-  std::function<bool()> sending;  // whether it goes with the batch that is about to be sent
+  std::function<void()> sending;  // a batch is about to go, and the question with it
   std::function<Verdict(const Reply&)> judge;
 };
 

@@ -60,30 +60,12 @@ Status RedisStore::look(Connection& connection, const std::string& server, const
   return {};
 }
 
+// With every batch: what is acknowledged and not known here could be lost unnoticed.
 ClientOptions RedisStore::watched(ClientOptions options) {
   options.watch = BatchWatch{.question = Command("HMGET", key_ + "seq", "epoch", "event"),
-                             .sending = [this] { return asks_for_mark(); },
+                             .sending = [this] { seen_before_batch_ = high_water_.seen(); },
                              .judge = [this](const Reply& answer) { return judge(answer); }};
   return options;
-}
-
-// Once a millisecond is enough: at thousands of batches a second the question must not cost Redis anything.
-bool RedisStore::asks_for_mark() {
-  const MonoTime now = system_clock().mono();
-  mark_is_old_ = now == asked_for_mark_at_;
-  if (mark_is_old_) return false;
-  asked_for_mark_at_ = now;
-  seen_before_batch_ = high_water_.seen();
-  return true;
-}
-
-// What the last calls wrote was acknowledged, too.
-RedisStore::~RedisStore() {
-  if (!mark_is_old_) return;
-  asked_for_mark_at_ = kNever;
-  if (const auto time = ask_time(); !time) {
-    log_warn("store", "how far Redis has got is not known to the last", {{"error", to_string(time.error())}});
-  }
 }
 
 BatchWatch::Verdict RedisStore::judge(const Reply& answer) {

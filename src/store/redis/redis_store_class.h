@@ -24,7 +24,6 @@ class RedisStore final : public Store {
         high_water_(options_.mark_path),
         client_(watched(client_options())),
         renewals_(client_options()) {}
-  ~RedisStore() override;
 
   [[nodiscard]] Status open();
 
@@ -130,7 +129,6 @@ class RedisStore final : public Store {
   [[nodiscard]] redis::ClientOptions watched(redis::ClientOptions options);
   [[nodiscard]] Command ask_epochs(const std::string& server, const Mark& seen, const JsonText& acceptance) const;
   [[nodiscard]] Status look(Connection& connection, const std::string& server, const Patience& patience);
-  [[nodiscard]] bool asks_for_mark();
   [[nodiscard]] BatchWatch::Verdict judge(const Reply& answer);
   [[nodiscard]] Status check_extent();
 
@@ -139,10 +137,7 @@ class RedisStore final : public Store {
   const std::string key_;
   HighWater high_water_;
   // Of whoever leads client_.
-  static constexpr MonoTime kNever{Millis(-1)};
   Mark seen_before_batch_;
-  MonoTime asked_for_mark_at_ = kNever;
-  bool mark_is_old_ = false;  // something was sent since without the question
   Client client_;
   Client renewals_;  // a slow batch must not cost leases
   redis::CombinedCalls additions_{
