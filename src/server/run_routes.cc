@@ -16,45 +16,23 @@ Result<Lease> need_lease(const Call& call, json::Reader& body) {
   return lease;
 }
 
-template <class Read>
-Answer settle(const Call& call, Read read) {
+std::string settled_json(const Result<TaskState>& settled) {
+  if (settled) return fmt::format(R"({{"state":"{}"}})", name_of(*settled));
+  return fmt::format(R"({{"code":"{}","detail":{}}})", error_info(settled.error().code).name,
+                     json::quote(settled.error().message));
+}
+
+template <class End>
+Answer settle(const Call& call) {
   json::Reader body(call.request.body);
   const auto lease = need_lease(call, body);
   if (!lease) return problem(lease.error());
-  Settlement item{.lease = *lease, .end = read(body)};
-  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  End end;
+  if (const Status read = read_members(body, end); !read) return problem(read.error());
+  const Settlement item{.lease = *lease, .end = std::move(end)};
   const auto settled = call.queue.settle(std::span(&item, 1));
   if (!settled.front()) return problem(settled.front().error());
-  return json_response(fmt::format(R"({{"state":"{}"}})", name_of(*settled.front())));
-}
-
-Answer complete(const Call& call) {
-  return settle(call, [](json::Reader& body) {
-    Completion end;
-    body.get_any_text("result", end.result).get("exit_code", end.exit_code);
-    return end;
-  });
-}
-
-Answer fail_run(const Call& call) {
-  return settle(call, [](json::Reader& body) {
-    Failure end;
-    body.need("class", end.error_class).get("message", end.message).get("retry_after_ms", end.retry_after);
-    body.get("exit_code", end.exit_code).get("note", end.note);
-    return end;
-  });
-}
-
-Answer release(const Call& call) {
-  return settle(call, [](json::Reader&) { return Release{}; });
-}
-
-Answer confirm_cancel(const Call& call) {
-  return settle(call, [](json::Reader& body) {
-    CancelConfirmed end;
-    body.get("exit_code", end.exit_code);
-    return end;
-  });
+  return json_response(settled_json(settled.front()));
 }
 
 Answer progress(const Call& call) {
@@ -88,12 +66,6 @@ Answer checkpoint(const Call& call) {
   return respond(call.queue.checkpoint(*lease, value.value_or("null")));
 }
 
-std::string settled_json(const Result<TaskState>& settled) {
-  if (settled) return fmt::format(R"({{"state":"{}"}})", name_of(*settled));
-  return fmt::format(R"({{"code":"{}","detail":{}}})", error_info(settled.error().code).name,
-                     json::quote(settled.error().message));
-}
-
 // Many at once: one answer for each, in their order.
 Answer settle_many(const Call& call) {
   if (const Status allowed = call.queue.may_work(); !allowed) return problem(allowed.error());
@@ -110,10 +82,14 @@ Answer settle_many(const Call& call) {
 }
 
 constexpr std::array kRunRoutes{
-    Route{"POST", "/v1/tasks/{id}/complete", complete},     Route{"POST", "/v1/tasks/{id}/fail", fail_run},
-    Route{"POST", "/v1/tasks/{id}/release", release},       Route{"POST", "/v1/tasks/{id}/cancelled", confirm_cancel},
-    Route{"POST", "/v1/tasks/{id}/progress", progress},     Route{"POST", "/v1/tasks/{id}/log", append_log},
-    Route{"POST", "/v1/tasks/{id}/checkpoint", checkpoint}, Route{"POST", "/v1/settlements", settle_many},
+    Route{"POST", "/v1/tasks/{id}/complete", settle<Completion>},
+    Route{"POST", "/v1/tasks/{id}/fail", settle<Failure>},
+    Route{"POST", "/v1/tasks/{id}/release", settle<Release>},
+    Route{"POST", "/v1/tasks/{id}/cancelled", settle<CancelConfirmed>},
+    Route{"POST", "/v1/tasks/{id}/progress", progress},
+    Route{"POST", "/v1/tasks/{id}/log", append_log},
+    Route{"POST", "/v1/tasks/{id}/checkpoint", checkpoint},
+    Route{"POST", "/v1/settlements", settle_many},
 };
 
 }  // namespace

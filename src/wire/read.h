@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+#include "base/json_reader.h"
 #include "drover/task_queue.h"
 
 namespace drover {
@@ -53,6 +54,11 @@ namespace drover {
 [[nodiscard]] Status read_json(std::string_view json, ClaimedTask& out);
 [[nodiscard]] Status read_json(std::string_view json, Beat& out);
 [[nodiscard]] Status read_json(std::string_view json, Settlement& out);
+// How a run ended: the members that are left of an object when the lease has been read.
+[[nodiscard]] Status read_members(json::Reader& in, Completion& out);
+[[nodiscard]] Status read_members(json::Reader& in, Failure& out);
+[[nodiscard]] Status read_members(json::Reader& in, Release& out);
+[[nodiscard]] Status read_members(json::Reader& in, CancelConfirmed& out);
 [[nodiscard]] Status read_json(std::string_view json, RetryOrder& out);
 [[nodiscard]] Status read_json(std::string_view json, TaskPage& out);
 [[nodiscard]] Status read_json(std::string_view json, LogPage& out);

@@ -5,30 +5,27 @@
 #include "wire/write.h"
 
 namespace drover {
-namespace {
-
 using json::Reader;
 
-Completion read_completion(Reader& in) {
-  Completion end;
-  in.get_any_text("result", end.result).get("exit_code", end.exit_code);
-  return end;
+Status read_members(Reader& in, Completion& out) {
+  in.get_any_text("result", out.result).get("exit_code", out.exit_code);
+  return in.finish_strictly();
 }
 
-Failure read_failure(Reader& in) {
-  Failure end;
-  in.need("class", end.error_class).get("message", end.message).get("retry_after_ms", end.retry_after);
-  in.get("exit_code", end.exit_code).get("note", end.note);
-  return end;
+Status read_members(Reader& in, Failure& out) {
+  in.need("class", out.error_class).get("message", out.message).get("retry_after_ms", out.retry_after);
+  in.get("exit_code", out.exit_code).get("note", out.note);
+  return in.finish_strictly();
 }
 
-CancelConfirmed read_cancelled(Reader& in) {
-  CancelConfirmed end;
-  in.get("exit_code", end.exit_code);
-  return end;
+Status read_members(Reader& in, Release& /*out*/) {
+  return in.finish_strictly();
 }
 
-}  // namespace
+Status read_members(Reader& in, CancelConfirmed& out) {
+  in.get("exit_code", out.exit_code);
+  return in.finish_strictly();
+}
 
 Status read_json(std::string_view json, Serve& out) {
   Reader in(json);
@@ -84,18 +81,12 @@ Status read_json(std::string_view json, Settlement& out) {
   Reader in(json);
   std::string end;
   in.need("task_id", out.lease.task).need("lease_id", out.lease.id).need("end", end);
-  if (end == "complete") {
-    out.end = read_completion(in);
-  } else if (end == "fail") {
-    out.end = read_failure(in);
-  } else if (end == "release") {
-    out.end = Release{};
-  } else if (end == "cancelled") {
-    out.end = read_cancelled(in);
-  } else {
-    in.refuse("end: expected complete, fail, release or cancelled");
-  }
-  return in.finish_strictly();
+  if (end == "complete") return read_members(in, out.end.emplace<Completion>());
+  if (end == "fail") return read_members(in, out.end.emplace<Failure>());
+  if (end == "release") return read_members(in, out.end.emplace<Release>());
+  if (end == "cancelled") return read_members(in, out.end.emplace<CancelConfirmed>());
+  in.refuse("end: expected complete, fail, release or cancelled");
+  return in.finish();
 }
 
 }  // namespace drover
