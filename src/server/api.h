@@ -89,10 +89,16 @@ template <class T>
   return value;
 }
 
+enum class Access : std::uint8_t {
+  kToken,   // whom the token does not allow is refused by the queue
+  kAnyone,  // no token is asked for, and the queue shows nothing
+};
+
 struct Route {
   std::string_view method;
   std::string_view pattern;  // "/v1/tasks/{id}/wait"
   Answer (*answer)(const Call&);
+  Access access = Access::kToken;
 };
 
 // All of them. src/server/openapi.yaml says the same, and a test compares.
@@ -103,5 +109,6 @@ struct Route {
 [[nodiscard]] std::span<const Route> run_routes();
 [[nodiscard]] std::span<const Route> worker_routes();
 [[nodiscard]] std::span<const Route> operate_routes();
+[[nodiscard]] std::span<const Route> server_routes();
 
 }  // namespace drover::server

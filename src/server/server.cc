@@ -130,7 +130,7 @@ class HttpApi final : public Server {
   }
 
   Answer answer_of(const Request& request, Try attempt) {
-    const auto principal = doorkeeper_.principal(bearer_token(request.http));
+    const auto principal = principal_of(request);
     if (!principal) return unauthorised(principal.error());
     GuardedQueue guarded(queue_, *principal);
     Answer answer = request.match.route->answer({.request = request.http,
@@ -140,6 +140,14 @@ class HttpApi final : public Server {
                                                  .attempt = attempt});
     if (auto* response = std::get_if<HttpResponse>(&answer)) add_retry_after(*response);
     return answer;
+  }
+
+  // Whoever needs no token is a viewer of what nobody owns.
+  Result<Principal> principal_of(const Request& request) {
+    if (request.match.route->access == Access::kAnyone) {
+      return Principal{.token_id = {}, .role = Role::kViewer, .owner = ""};
+    }
+    return doorkeeper_.principal(bearer_token(request.http));
   }
 
   void deliver(const std::shared_ptr<Request>& request, Answer answer, std::uint64_t pulse) {
