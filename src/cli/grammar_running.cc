@@ -34,6 +34,14 @@ void add_serve(Verbs& verbs) {
   verb.list("--listen", "ADDRESS", &options->listen, read_text, "HOST:PORT or unix:PATH; default 127.0.0.1:7711")
       .several();
   verb.list("--host", "NAME", &options->hosts, read_text, "a name by which clients call this server").several();
+  verb.value("--tls-cert", "FILE", &options->tls_certificate, read_text,
+             "a certificate with its chain (PEM); SIGHUP reads it again");
+  verb.value("--tls-key", "FILE", &options->tls_key, read_text, "its key (PEM)");
+  verb.flag("--insecure", &options->insecure, true, "listen for other machines without TLS");
+  verb.check([options = options]() -> Status {
+    if (options->tls_certificate.has_value() == options->tls_key.has_value()) return {};
+    return complaint("--tls-cert and --tls-key", "give both");
+  });
 }
 
 void add_progress(Verbs& verbs) {

@@ -29,11 +29,12 @@ Examples:
   drover trust && drover up)"},
     {"serve", "Put the queue on the network: REST for programs, and for workers elsewhere",
      R"(Runs until SIGINT or SIGTERM, and does the store's upkeep. Everybody shows a token: `drover token create` makes one, on
-this machine. Any verb and any worker uses the server with --store http://HOST:PORT and DROVER_TOKEN.
+this machine. Any verb and any worker uses the server with --store http://HOST:PORT and DROVER_TOKEN. An address that other
+machines reach needs TLS, or --insecure.
 
 Examples:
   drover serve
-  drover serve --listen 0.0.0.0:7711 --host queue.example.org
+  drover serve --listen 0.0.0.0:7711 --host queue.example.org --tls-cert queue.pem --tls-key queue.key
   DROVER_TOKEN=$(drover token create --role operator) drover --store http://127.0.0.1:7711 list)"},
     {"work", "Claim tasks and run them",
      R"(What stands after -- is run for every task: payload (or prompt) on stdin; the result is the last line of stdout if it is

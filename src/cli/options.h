@@ -168,6 +168,9 @@ struct WorkOptions {
 struct ServeOptions {
   std::vector<std::string> listen;
   std::vector<std::string> hosts;
+  std::optional<std::string> tls_certificate;  // a file; both or none
+  std::optional<std::string> tls_key;
+  bool insecure = false;  // listen for other machines without TLS
 
   bool operator==(const ServeOptions&) const = default;
 };

@@ -14,12 +14,20 @@ namespace {
 
 constexpr Millis kBetweenWritesOfUses{60'000};
 
+void renew_certificate(server::Server& server) {
+  if (const Status renewed = server.renew_certificate(); !renewed) {
+    log_error("serve", "keeps the old certificate", {{"error", to_string(renewed.error())}});
+  } else {
+    log_info("serve", "read the certificate again");
+  }
+}
+
 // Until a signal comes. When tokens were last used is written now and then.
-void serve_until_stopped(const StopSignal& stop, TokenBook& tokens) {
-  const Waker never;
+void serve_until_stopped(const StopSignal& stop, const Waker& hangup, server::Server& server, TokenBook& tokens) {
   auto written_at = system_clock().mono();
   while (stop.requests() == 0) {
-    wait_for_wake(stop.waker(), never, kBetweenWritesOfUses);
+    wait_for_wake(stop.waker(), hangup, kBetweenWritesOfUses);
+    if (Hangups::take()) renew_certificate(server);
     const auto now = system_clock().mono();
     if (now - written_at < kBetweenWritesOfUses) continue;
     written_at = now;
@@ -27,6 +35,13 @@ void serve_until_stopped(const StopSignal& stop, TokenBook& tokens) {
       log_warn("serve", "cannot note when tokens were used", {{"error", to_string(written.error())}});
     }
   }
+}
+
+server::ServerOptions server_options_of(const ServeOptions& options) {
+  server::ServerOptions server_options{.hosts = options.hosts, .insecure = options.insecure};
+  if (!options.listen.empty()) server_options.listen = options.listen;
+  if (options.tls_certificate) server_options.tls = {.certificate = *options.tls_certificate, .key = *options.tls_key};
+  return server_options;
 }
 
 }  // namespace
@@ -39,15 +54,17 @@ int run(const ServeOptions& options, Context& context) {
   if (!opened) return context.fail(opened.error());
   TokenBook tokens((*opened)->store(), system_rng());
   server::TokenKeeper keeper(tokens);
-  server::ServerOptions server_options{.hosts = options.hosts};
-  if (!options.listen.empty()) server_options.listen = options.listen;
   const UpkeepThread upkeep(**opened);
   StopSignal stop;
   const Interrupts interrupts({&stop});
-  const auto server = server::Server::start((*opened)->queue(), keeper, server_options);
+  // Without a certificate a closed terminal ends the server, as it ends any program.
+  std::optional<Hangups> hangups;
+  if (options.tls_certificate) hangups.emplace();
+  const Waker never;
+  const auto server = server::Server::start((*opened)->queue(), keeper, server_options_of(options));
   if (!server) return context.fail(server.error());
   context.say(fmt::format("serving on {}; Ctrl-C stops", fmt::join((*server)->addresses(), ", ")));
-  serve_until_stopped(stop, tokens);
+  serve_until_stopped(stop, hangups ? hangups->waker() : never, **server, tokens);
   context.say("stopping; what was asked is answered first");
   return kExitOk;
 }

@@ -17,14 +17,23 @@ std::atomic<int> interrupt_count = 0;
 std::atomic<const std::vector<StopSignal*>*> workers_to_stop = nullptr;
 static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
 
+std::atomic<bool> hung_up = false;
+std::atomic<const Waker*> hangup_waker = nullptr;
+
 struct sigaction previous_int;
 struct sigaction previous_term;
+struct sigaction previous_hup;
 
 void on_interrupt(int /*signal*/) {
   ++interrupt_count;
   const std::vector<StopSignal*>* workers = workers_to_stop;
   if (workers == nullptr) return;
   for (StopSignal* worker : *workers) worker->request();
+}
+
+void on_hangup(int /*signal*/) {
+  hung_up = true;
+  if (const Waker* waker = hangup_waker) waker->wake();
 }
 
 }  // namespace
@@ -46,6 +55,23 @@ Interrupts::~Interrupts() {
 
 int Interrupts::count() {
   return interrupt_count;
+}
+
+Hangups::Hangups() {
+  hung_up = false;
+  hangup_waker = &waker_;
+  struct sigaction action{};
+  action.sa_handler = on_hangup;
+  CHECK(::sigaction(SIGHUP, &action, &previous_hup) == 0);
+}
+
+Hangups::~Hangups() {
+  ::sigaction(SIGHUP, &previous_hup, nullptr);
+  hangup_waker = nullptr;
+}
+
+bool Hangups::take() {
+  return hung_up.exchange(false);
 }
 
 Result<WatchEnd> watch(TaskQueue& queue, std::optional<Millis> timeout, const std::function<Result<Seen>()>& look,

@@ -26,6 +26,22 @@ class Interrupts {
   const std::vector<StopSignal*> workers_;  // read by the signal handler
 };
 
+// While it lives, SIGHUP wakes instead of ending the process. One at a time.
+class Hangups {
+ public:
+  Hangups();
+  ~Hangups();
+  Hangups(const Hangups&) = delete;
+  Hangups& operator=(const Hangups&) = delete;
+
+  [[nodiscard]] const Waker& waker() const { return waker_; }
+  // Whether one came since this was last asked.
+  [[nodiscard]] static bool take();
+
+ private:
+  Waker waker_;
+};
+
 enum class Seen : std::uint8_t { kNotYet, kDone };
 enum class WatchEnd : std::uint8_t { kDone, kTimedOut, kInterrupted };
 

@@ -11,12 +11,16 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "base/log.h"
 
 namespace drover {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
+// What TLS may have to say of its own before the client has read any of it.
+constexpr std::size_t kTlsTalkBytesMax = 256 * 1024;
+constexpr int kBadRequest = 400;
 constexpr int kTooMany = 429;
 constexpr MonoTime kNever{Millis::max()};
 
@@ -35,9 +39,14 @@ std::string peer_of(const sockaddr_storage& address) {
 
 }  // namespace
 
-HttpConnection::HttpConnection(EventLoop& loop, UniqueFd socket, std::string peer, const HttpLimits& limits,
-                               const Handle& handle)
-    : loop_(loop), socket_(std::move(socket)), peer_(std::move(peer)), limits_(limits), handle_(handle) {}
+HttpConnection::HttpConnection(EventLoop& loop, UniqueFd socket, std::optional<TlsSession> tls, std::string peer,
+                               const HttpLimits& limits, const Handle& handle)
+    : loop_(loop),
+      socket_(std::move(socket)),
+      tls_(std::move(tls)),
+      peer_(std::move(peer)),
+      limits_(limits),
+      handle_(handle) {}
 
 HttpConnection::~HttpConnection() = default;
 
@@ -53,6 +62,7 @@ void HttpConnection::open() {
 MonoTime HttpConnection::gives_up_at() const {
   switch (phase_) {
     case Phase::kReading:
+      if (tls_ && !tls_->is_established()) return since_ + limits_.header_max;
       if (!reader_.is_within_request()) return since_ + limits_.idle_max;
       return since_ + (reader_.has_header() ? limits_.exchange_max : limits_.header_max);
     case Phase::kWriting:
@@ -76,7 +86,7 @@ void HttpConnection::ready(std::uint32_t events) {
   if ((events & (EPOLLHUP | EPOLLERR)) != 0) return close();
   switch (phase_) {
     case Phase::kReading:
-      return read();
+      return ready_to_read(events);
     case Phase::kStreaming:
       if ((events & EPOLLOUT) != 0) write();
       if (!is_closed() && (events & (EPOLLIN | EPOLLRDHUP)) != 0) read();
@@ -91,12 +101,53 @@ void HttpConnection::ready(std::uint32_t events) {
   }
 }
 
+// Between requests there is something to write only while TLS or "100 Continue" wait for room.
+void HttpConnection::ready_to_read(std::uint32_t events) {
+  if ((events & EPOLLOUT) != 0) {
+    const Flushed flushed = flush();
+    if (flushed == Flushed::kBroken) return close();
+    if (flushed == Flushed::kAll) want(EPOLLIN | EPOLLRDHUP);
+  }
+  if ((events & (EPOLLIN | EPOLLRDHUP)) != 0) read();
+}
+
 void HttpConnection::read() {
   std::array<char, kReadBytes> buffer;
   const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) return close();
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
+  if (tls_) {
+    receive_tls(bytes);
+  } else {
+    receive(bytes);
+  }
+}
+
+void HttpConnection::receive_tls(std::string_view bytes) {
+  const bool was_established = tls_->is_established();
+  const auto plaintext = tls_->feed(bytes);
+  if (!plaintext && !was_established && bytes.front() >= 'A' && bytes.front() <= 'Z') return turn_out_plain_http();
+  out_ += tls_->take_outgoing();
+  const Flushed flushed = flush();
+  if (!plaintext || flushed == Flushed::kBroken) return close();
+  if (flushed == Flushed::kSome) {
+    if (phase_ == Phase::kReading && unsent() > kTlsTalkBytesMax) return close();
+    want(EPOLLIN | EPOLLOUT | EPOLLRDHUP);
+  }
+  if (!plaintext->empty()) receive(*plaintext);
+  if (!is_closed() && tls_->is_ended_by_peer()) close();
+}
+
+// A user who forgot the "s" of https is told.
+void HttpConnection::turn_out_plain_http() {
+  tls_.reset();
+  keep_alive_ = false;
+  phase_ = Phase::kAnswering;
+  respond(problem(kBadRequest, Error{ErrorCode::kInvalidArgument, "this port speaks TLS: use https://", {}}));
+}
+
+void HttpConnection::receive(std::string_view bytes) {
   if (phase_ == Phase::kStreaming) {
     if (stream_.received) stream_.received(bytes);
     return;
@@ -104,8 +155,8 @@ void HttpConnection::read() {
   if (!reader_.is_within_request()) since_ = system_clock().mono();
   reader_.feed(bytes);
   if (reader_.wants_continue()) {
-    // A few bytes into an empty socket buffer; should they not fit, the client goes on after its own wait.
-    ::send(socket_.get(), kHttpContinue.data(), kHttpContinue.size(), MSG_NOSIGNAL);
+    put(kHttpContinue);
+    if (flush() == Flushed::kBroken) return close();
   }
   take_next();
 }
@@ -118,7 +169,7 @@ void HttpConnection::take_next() {
     return respond(problem(next.error().status, Error{ErrorCode::kInvalidArgument, next.error().message, {}}));
   }
   std::optional<HttpRequest>& request = *next;
-  if (!request) return want(EPOLLIN | EPOLLRDHUP);
+  if (!request) return want(EPOLLIN | EPOLLRDHUP | (unsent() > 0 ? EPOLLOUT : 0U));
   phase_ = Phase::kAnswering;
   keep_alive_ = request->keep_alive;
   request->peer = peer_;
@@ -131,8 +182,7 @@ void HttpConnection::respond(HttpResponse response) {
   since_ = system_clock().mono();
   response.keep_alive = response.keep_alive && keep_alive_;
   then_close_ = !response.keep_alive;
-  out_ = format_response(response);
-  sent_ = 0;
+  put(format_response(response));
   write();
 }
 
@@ -140,8 +190,6 @@ void HttpConnection::start_stream(std::string head, StreamEvents events) {
   if (phase_ != Phase::kAnswering) return;
   phase_ = Phase::kStreaming;
   stream_ = std::move(events);
-  out_.clear();
-  sent_ = 0;
   want(EPOLLIN | EPOLLRDHUP);
   send(head);
 }
@@ -150,7 +198,7 @@ void HttpConnection::send(std::string_view bytes) {
   if (phase_ != Phase::kStreaming || bytes.empty()) return;
   const bool was_empty = unsent() == 0;
   if (was_empty) since_ = system_clock().mono();
-  out_.append(bytes);
+  put(bytes);
   if (was_empty) write();
 }
 
@@ -159,18 +207,38 @@ void HttpConnection::close_when_sent() {
   if (unsent() == 0) close();
 }
 
-void HttpConnection::write() {
+void HttpConnection::put(std::string_view bytes) {
+  if (!tls_) {
+    out_.append(bytes);
+    return;
+  }
+  if (!tls_->send(bytes)) then_close_ = true;  // the client sees a cut
+  out_ += tls_->take_outgoing();
+}
+
+HttpConnection::Flushed HttpConnection::flush() {
   while (sent_ < out_.size()) {
     const ssize_t size = ::send(socket_.get(), out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == EAGAIN) return want(phase_ == Phase::kStreaming ? EPOLLIN | EPOLLOUT : EPOLLOUT);
-    if (size < 0) return close();
+    if (size < 0 && errno == EAGAIN) return Flushed::kSome;
+    if (size < 0) return Flushed::kBroken;
     sent_ += static_cast<std::size_t>(size);
     if (phase_ == Phase::kStreaming) since_ = system_clock().mono();
   }
   out_.clear();
   sent_ = 0;
-  written();
+  return Flushed::kAll;
+}
+
+void HttpConnection::write() {
+  switch (flush()) {
+    case Flushed::kAll:
+      return written();
+    case Flushed::kSome:
+      return want(phase_ == Phase::kStreaming ? EPOLLIN | EPOLLOUT : EPOLLOUT);
+    case Flushed::kBroken:
+      return close();
+  }
 }
 
 void HttpConnection::written() {
@@ -189,6 +257,11 @@ void HttpConnection::close() {
   if (is_closed()) return;
   phase_ = Phase::kClosed;
   watch_.reset();
+  if (tls_ && unsent() == 0) {  // a goodbye; should it not fit, the end of the stream has to do
+    tls_->close();
+    const std::string goodbye = tls_->take_outgoing();
+    ::send(socket_.get(), goodbye.data(), goodbye.size(), MSG_NOSIGNAL);
+  }
   socket_.reset();
   if (const auto closed = std::exchange(stream_, {}).closed) closed();
 }
@@ -200,9 +273,11 @@ HttpServer::~HttpServer() {
   for (const auto& connection : connections_) connection->close();
 }
 
-void HttpServer::listen_on(UniqueFd socket) {
+void HttpServer::listen_on(UniqueFd socket, Transport transport) {
+  CHECK(transport == Transport::kPlain || certificate_);
   Listener& listener = listeners_.emplace_back();
   listener.socket = std::move(socket);
+  listener.transport = transport;
   listener.watch =
       loop_.watch(listener.socket.get(), EPOLLIN, [this, &listener](std::uint32_t) { accept_all(listener); });
 }
@@ -233,14 +308,15 @@ void HttpServer::accept_all(Listener& listener) {
       const int on = 1;
       ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
-    admit(std::move(socket), peer_of(address));
+    admit(std::move(socket), listener.transport, peer_of(address));
   }
   pause();
 }
 
-void HttpServer::admit(UniqueFd socket, std::string peer) {
+void HttpServer::admit(UniqueFd socket, Transport transport, std::string peer) {
   std::size_t& count = by_peer_[peer];
   if (limits_.connections_per_peer_max != 0 && count >= limits_.connections_per_peer_max) {
+    if (transport == Transport::kTls) return;  // a word would cost a handshake
     HttpResponse refusal = problem(kTooMany, Error{ErrorCode::kLimitExceeded, "too many connections from here", {}});
     refusal.keep_alive = false;
     const std::string text = format_response(refusal);
@@ -249,7 +325,10 @@ void HttpServer::admit(UniqueFd socket, std::string peer) {
     return;
   }
   ++count;
-  connections_.push_back(std::make_shared<HttpConnection>(loop_, std::move(socket), std::move(peer), limits_, handle_));
+  std::optional<TlsSession> tls;
+  if (transport == Transport::kTls) tls.emplace(*certificate_);
+  connections_.push_back(
+      std::make_shared<HttpConnection>(loop_, std::move(socket), std::move(tls), std::move(peer), limits_, handle_));
   connections_.back()->open();
 }
 

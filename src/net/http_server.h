@@ -5,6 +5,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -12,13 +13,14 @@
 #include "base/clock.h"
 #include "net/event_loop.h"
 #include "net/http.h"
+#include "net/tls_session.h"
 
 namespace drover {
 
 struct HttpLimits {
   std::size_t connections_max = 16;
   std::size_t connections_per_peer_max = 0;  // 0: as many as there may be in all
-  Millis header_max{10'000};                 // for a request's header to come in
+  Millis header_max{10'000};                 // for a TLS handshake, and for a request's header, to come in
   Millis exchange_max{30'000};               // for a whole request to come in, or a response to go out
   Millis idle_max{120'000};                  // between two requests
 };
@@ -35,7 +37,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
     std::function<void()> closed;   // once, whoever closed it
   };
 
-  HttpConnection(EventLoop& loop, UniqueFd socket, std::string peer, const HttpLimits& limits, const Handle& handle);
+  // With `tls` the client has to speak TLS.
+  HttpConnection(EventLoop& loop, UniqueFd socket, std::optional<TlsSession> tls, std::string peer,
+                 const HttpLimits& limits, const Handle& handle);
   ~HttpConnection();
 
   void open();
@@ -43,7 +47,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void respond(HttpResponse response);
   // Answers it with a head after which bytes flow both ways, until either side closes.
   void start_stream(std::string head, StreamEvents events);
-  // Of a stream: queues bytes; unsent() says how many wait. The sender has to look at it.
+  // Of a stream: queues bytes; unsent() says how many wait, as they go over the wire. The sender has to look at it.
   void send(std::string_view bytes);
   [[nodiscard]] std::size_t unsent() const { return out_.size() - sent_; }
   void close_when_sent();
@@ -58,20 +62,31 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  private:
   enum class Phase : std::uint8_t { kReading, kAnswering, kWriting, kStreaming, kClosed };
 
+  enum class Flushed : std::uint8_t { kAll, kSome, kBroken };
+
   void ready(std::uint32_t events);
+  void ready_to_read(std::uint32_t events);
   void read();
+  // What the client says, without TLS.
+  void receive(std::string_view bytes);
+  void receive_tls(std::string_view bytes);
+  void turn_out_plain_http();
   void take_next();
+  // Appends to out_ what stands for these bytes on the wire.
+  void put(std::string_view bytes);
+  [[nodiscard]] Flushed flush();
   void write();
   void written();
   void want(std::uint32_t events);
 
   EventLoop& loop_;
   UniqueFd socket_;
+  std::optional<TlsSession> tls_;
   std::string peer_;
   const HttpLimits& limits_;
   const Handle& handle_;
   HttpRequestReader reader_;
-  std::string out_;
+  std::string out_;       // as it goes over the wire
   std::size_t sent_ = 0;  // of out_
   Phase phase_ = Phase::kReading;
   MonoTime since_{};
@@ -89,8 +104,11 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // A listening, non-blocking socket.
-  void listen_on(UniqueFd listener);
+  enum class Transport : std::uint8_t { kPlain, kTls };
+  // A listening, non-blocking socket. For TLS there has to be a certificate first.
+  void listen_on(UniqueFd listener, Transport transport = Transport::kPlain);
+  // For clients that come from now on.
+  void use_certificate(TlsContext certificate) { certificate_ = std::move(certificate); }
   // From now on new clients find nobody, and those that wait between two requests are sent away.
   void stop_listening();
   // Turns out clients that take too long. Returns when to look again.
@@ -100,16 +118,18 @@ class HttpServer {
  private:
   struct Listener {
     UniqueFd socket;
+    Transport transport = Transport::kPlain;
     EventLoop::Watch watch;
   };
 
   void accept_all(Listener& listener);
-  void admit(UniqueFd socket, std::string peer);
+  void admit(UniqueFd socket, Transport transport, std::string peer);
   void pause();
 
   EventLoop& loop_;
   const HttpLimits limits_;
   const HttpConnection::Handle handle_;
+  std::optional<TlsContext> certificate_;
   std::list<Listener> listeners_;
   std::list<std::shared_ptr<HttpConnection>> connections_;
   std::unordered_map<std::string, std::size_t> by_peer_;

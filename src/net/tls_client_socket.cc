@@ -32,8 +32,8 @@ std::string last_openssl_error() {
 
 class TlsSocket final : public Socket {
  public:
-  TlsSocket(std::unique_ptr<Socket> transport, Session session, std::string peer)
-      : transport_(std::move(transport)), session_(std::move(session)), peer_(std::move(peer)) {
+  TlsSocket(std::unique_ptr<Socket> transport, Session session, const Endpoint& endpoint)
+      : transport_(std::move(transport)), session_(std::move(session)), peer_(endpoint.peer), host_(endpoint.host) {
     BIO* in = BIO_new(BIO_s_mem());
     BIO* out = BIO_new(BIO_s_mem());
     CHECK(in != nullptr && out != nullptr);
@@ -104,6 +104,11 @@ class TlsSocket final : public Socket {
       return fail(ErrorCode::kStoreUnavailable, fmt::format("{} closed the connection", peer_), "socket.tls");
     }
     const long verdict = SSL_get_verify_result(session_.get());
+    if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH) {
+      return fail(ErrorCode::kStoreUnavailable,
+                  fmt::format("the certificate of {} is refused: it is for another name than {}", peer_, host_),
+                  "socket.tls");
+    }
     if (verdict != X509_V_OK) {
       return fail(ErrorCode::kStoreUnavailable,
                   fmt::format("the certificate of {} is refused: {}; a private authority is named with ?ca=FILE", peer_,
@@ -117,6 +122,7 @@ class TlsSocket final : public Socket {
   std::unique_ptr<Socket> transport_;
   Session session_;
   std::string peer_;
+  std::string host_;
   std::array<char, 16 * 1024> buffer_;
 };
 
@@ -151,7 +157,7 @@ Result<std::unique_ptr<Socket>> connect_tls(std::unique_ptr<Socket> transport, c
   Session session(SSL_new(context->get()));
   CHECK(session != nullptr);
   expect_host(session.get(), endpoint.host);
-  auto socket = std::make_unique<TlsSocket>(std::move(transport), std::move(session), endpoint.peer);
+  auto socket = std::make_unique<TlsSocket>(std::move(transport), std::move(session), endpoint);
   const Status shaken = socket->handshake(patience);
   if (!shaken) return std::unexpected(shaken.error());
   return socket;

@@ -73,7 +73,15 @@ Result<int> port_of(const UniqueFd& socket, const std::string& address) {
                                      : ntohs(reinterpret_cast<const sockaddr_in&>(bound).sin_port);
 }
 
-Result<Listening> listen_tcp(const std::string& address) {
+bool is_loopback(const sockaddr* address) {
+  if (address->sa_family == AF_INET) {
+    constexpr std::uint32_t kFirstByte = 24;
+    return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr) >> kFirstByte == IN_LOOPBACKNET;
+  }
+  return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr) != 0;
+}
+
+Result<Listening> listen_tcp(const std::string& address, Reach reach) {
   auto place = split(address);
   if (!place) return std::unexpected(place.error());
   std::string name = place->host;
@@ -86,6 +94,11 @@ Result<Listening> listen_tcp(const std::string& address) {
   const int error = ::getaddrinfo(name.c_str(), std::to_string(place->port).c_str(), &hints, &raw);
   if (error != 0) return cannot_listen(address, ::gai_strerror(error));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(raw, ::freeaddrinfo);
+  if (reach == Reach::kThisMachine && !is_loopback(raw->ai_addr)) {
+    return cannot_listen(address,
+                         "other machines reach it, and tokens would go over the wire in the open; give --tls-cert and "
+                         "--tls-key, or --insecure where something else keeps others out");
+  }
   UniqueFd socket(::socket(raw->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return cannot_listen(address, std::strerror(errno));
   const int on = 1;
@@ -100,8 +113,8 @@ Result<Listening> listen_tcp(const std::string& address) {
 
 }  // namespace
 
-Result<Listening> listen_on(const std::string& address) {
-  return address.starts_with(kUnixScheme) ? listen_unix(address) : listen_tcp(address);
+Result<Listening> listen_on(const std::string& address, Reach reach) {
+  return address.starts_with(kUnixScheme) ? listen_unix(address) : listen_tcp(address, reach);
 }
 
 }  // namespace drover::server

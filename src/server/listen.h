@@ -1,6 +1,7 @@
 // Listening sockets.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/unique_fd.h"
@@ -14,7 +15,11 @@ struct Listening {
   int port = 0;
 };
 
-// "HOST:PORT", "[V6]:PORT" or "unix:PATH", whose file is 0600 and replaces one that nobody listens on.
-[[nodiscard]] Result<Listening> listen_on(const std::string& address);
+// Who may be able to connect.
+enum class Reach : std::uint8_t { kThisMachine, kAnywhere };
+
+// "HOST:PORT", "[V6]:PORT" or "unix:PATH", whose file is 0600 and replaces one that nobody listens on. An address that
+// reaches further than it may is refused before anybody can connect to it.
+[[nodiscard]] Result<Listening> listen_on(const std::string& address, Reach reach);
 
 }  // namespace drover::server

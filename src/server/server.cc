@@ -48,6 +48,7 @@ class HttpApi final : public Server {
             [this](HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
               take(std::move(request), client);
             }),
+        tls_(options.tls),
         pool_(options.threads_max, kCallsWaitingMax) {
     rules_.hosts = {"localhost", "127.0.0.1", "[::1]", "drover"};
     rules_.hosts.insert(rules_.hosts.end(), options.hosts.begin(), options.hosts.end());
@@ -59,18 +60,35 @@ class HttpApi final : public Server {
     if (thread_.joinable()) thread_.join();
   }
 
-  Status listen(const std::vector<std::string>& addresses) {
-    for (const std::string& address : addresses) {
-      auto listening = listen_on(address);
+  Status listen(const ServerOptions& options) {
+    if (const Status renewed = renew_certificate(); !renewed) return renewed;
+    for (const std::string& address : options.listen) {
+      auto listening = listen_on(address, tls_ || options.insecure ? Reach::kAnywhere : Reach::kThisMachine);
       if (!listening) return std::unexpected(listening.error());
-      if (listening->host.empty()) {
+      const bool is_unix = listening->host.empty();
+      const auto transport = tls_ && !is_unix ? HttpServer::Transport::kTls : HttpServer::Transport::kPlain;
+      if (is_unix) {
         addresses_.push_back(address);
       } else {
-        addresses_.push_back(fmt::format("http://{}:{}", listening->host, listening->port));
+        addresses_.push_back(fmt::format("{}://{}:{}", tls_ ? "https" : "http", listening->host, listening->port));
         rules_.hosts.push_back(host_without_port(listening->host + ":0"));
       }
-      http_.listen_on(std::move(listening->socket));
+      http_.listen_on(std::move(listening->socket), transport);
     }
+    return {};
+  }
+
+  Status renew_certificate() override {
+    if (!tls_) return {};
+    auto loaded = TlsContext::load(tls_->certificate, tls_->key);
+    if (!loaded) return std::unexpected(loaded.error());
+    if (!thread_.joinable()) {
+      http_.use_certificate(*std::move(loaded));
+      return {};
+    }
+    loop_.post([this, certificate = std::make_shared<TlsContext>(*std::move(loaded))] {
+      http_.use_certificate(std::move(*certificate));
+    });
     return {};
   }
 
@@ -196,6 +214,7 @@ class HttpApi final : public Server {
   std::vector<std::string> addresses_;
   EventLoop loop_;
   HttpServer http_;
+  const std::optional<TlsFiles> tls_;
   WaitingRoom room_;
   int in_flight_ = 0;  // calls that the pool has
   std::atomic<bool> ending_ = false;
@@ -209,7 +228,7 @@ class HttpApi final : public Server {
 
 Result<std::unique_ptr<Server>> Server::start(TaskQueue& queue, Doorkeeper& doorkeeper, ServerOptions options) {
   auto server = std::make_unique<HttpApi>(queue, doorkeeper, options);
-  if (const Status listening = server->listen(options.listen); !listening) return std::unexpected(listening.error());
+  if (const Status listening = server->listen(options); !listening) return std::unexpected(listening.error());
   server->begin();
   return server;
 }

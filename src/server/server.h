@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,17 @@
 
 namespace drover::server {
 
+// PEM files; the certificate's may hold its chain.
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+};
+
 struct ServerOptions {
   std::vector<std::string> listen{"127.0.0.1:7711"};  // HOST:PORT, with port 0 for a free one, or unix:PATH
   std::vector<std::string> hosts{};                   // more names by which clients call this server
+  std::optional<TlsFiles> tls{};                      // for HOST:PORT; Unix sockets stay as they are
+  bool insecure = false;                              // listen for other machines without TLS
   std::size_t connections_max = 4'000;
   std::size_t connections_per_peer_max = 0;
   std::size_t threads_max = 64;
@@ -37,6 +46,8 @@ class Server {
 
   // As clients name them: "http://127.0.0.1:7711", "unix:/run/drover.sock".
   [[nodiscard]] virtual const std::vector<std::string>& addresses() const = 0;
+  // Reads the files of the certificate again, for clients that come from now on. With an error it keeps the old one.
+  [[nodiscard]] virtual Status renew_certificate() = 0;
 };
 
 }  // namespace drover::server

@@ -6,44 +6,13 @@
 #include <thread>
 
 #include "drover/open.h"
-#include "e2e/e2e_test.h"
+#include "e2e/serving.h"
 #include "support/must.h"
 
 namespace drover::e2e {
 namespace {
 
-class ServeTest : public E2eTest {
- protected:
-  // In front of the sandbox's store; the address is that of the first one if it was started before.
-  std::unique_ptr<Process> start_server() {
-    sandbox.set("DROVER_STORE", sandbox.store_url());
-    auto server = sandbox.start({"serve", "--listen", address_.empty() ? "127.0.0.1:0" : address_});
-    const Millis end = mono_now() + kHangs;
-    std::string said;
-    while (mono_now() < end && !server->wait(Millis{5})) {
-      said = server->errors();
-      if (said.find("; Ctrl-C") != std::string::npos) break;
-    }
-    const std::size_t begin = said.find("http://") + 7;
-    address_ = said.substr(begin, said.find(';', begin) - begin);
-    return server;
-  }
-  std::string create_token(const Arguments& options) {
-    Arguments arguments{"token", "create", "--role"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    std::string token = sandbox.must(arguments);
-    token.pop_back();
-    return token;
-  }
-  [[nodiscard]] std::string url() const { return "http://" + address_; }
-  // Everything from now on goes through the server.
-  void use_server(const std::string& token) {
-    sandbox.set("DROVER_STORE", url());
-    sandbox.set("DROVER_TOKEN", token);
-  }
-
-  std::string address_;
-};
+class ServeTest : public ServingTest {};
 
 TEST_F(ServeTest, CommandsAndWorkersWorkThroughIt) {
   const auto server = start_server();
