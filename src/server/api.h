@@ -94,12 +94,21 @@ enum class Access : std::uint8_t {
   kAnyone,  // no token is asked for, and the queue shows nothing
 };
 
+enum class Place : std::uint8_t {
+  kPool,  // a thread that may wait for the queue
+  kLoop,  // the server's own thread, whatever else it has to do; server.cc answers
+};
+
 struct Route {
   std::string_view method;
   std::string_view pattern;  // "/v1/tasks/{id}/wait"
   Answer (*answer)(const Call&);
   Access access = Access::kToken;
+  Place place = Place::kPool;
 };
+
+inline constexpr std::string_view kHealthPath = "/healthz";
+inline constexpr std::string_view kReadyPath = "/readyz";
 
 // All of them. src/server/openapi.yaml says the same, and a test compares.
 [[nodiscard]] std::span<const Route> routes();

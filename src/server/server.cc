@@ -15,6 +15,7 @@
 #include "server/call_pool.h"
 #include "server/follower.h"
 #include "server/listen.h"
+#include "server/readiness.h"
 #include "server/router.h"
 #include "server/waiting_room.h"
 
@@ -102,6 +103,7 @@ class HttpApi final : public Server {
   void run() {
     block_signals_in_this_thread();
     while (!ending_) turn();
+    readiness_.stop();
     http_.stop_listening();
     room_.empty();
     const MonoTime give_up_at = system_clock().mono() + kGoodbyeMax;
@@ -110,7 +112,7 @@ class HttpApi final : public Server {
 
   void turn() {
     const MonoTime now = system_clock().mono();
-    const MonoTime next = std::min(http_.tick(now), room_.tick(now));
+    const MonoTime next = std::min({http_.tick(now), room_.tick(now), readiness_.tick(now)});
     loop_.run_once(std::clamp(next - now, Millis{0}, kTickMax));
   }
 
@@ -120,12 +122,20 @@ class HttpApi final : public Server {
     if (!target) return client->respond(problem(target.error()));
     auto found = find_route(request, *target);
     if (auto* refused = std::get_if<HttpResponse>(&found)) return client->respond(std::move(*refused));
+    const Route& route = *std::get<Match>(found).route;
+    if (route.place == Place::kLoop) return answer_here(route, client);
     auto taken = std::make_shared<Request>(Request{.http = std::move(request),
                                                    .target = *std::move(target),
                                                    .match = std::get<Match>(std::move(found)),
                                                    .client = client,
                                                    .began = system_clock().mono()});
     call(std::move(taken), Try::kMayWait);
+  }
+
+  // For those who watch over the server.
+  void answer_here(const Route& route, const std::shared_ptr<HttpConnection>& client) {
+    if (route.pattern == kHealthPath) return client->respond(json_response(R"({"status":"ok"})"));
+    readiness_.ask(system_clock().mono(), [client](HttpResponse response) { client->respond(std::move(response)); });
   }
 
   // Has it answered by the pool; a call that has to wait goes into the waiting room.
@@ -216,6 +226,7 @@ class HttpApi final : public Server {
   HttpServer http_;
   const std::optional<TlsFiles> tls_;
   WaitingRoom room_;
+  Readiness readiness_{loop_, [this] { return queue_.alerts(); }};
   int in_flight_ = 0;  // calls that the pool has
   std::atomic<bool> ending_ = false;
   CallPool pool_;  // ends before what its calls post to

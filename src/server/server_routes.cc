@@ -13,6 +13,8 @@ Answer openapi(const Call& /*call*/) {
 
 constexpr std::array kServerRoutes{
     Route{"GET", "/openapi.json", openapi, Access::kAnyone},
+    Route{"GET", kHealthPath, nullptr, Access::kAnyone, Place::kLoop},
+    Route{"GET", kReadyPath, nullptr, Access::kAnyone, Place::kLoop},
 };
 
 }  // namespace

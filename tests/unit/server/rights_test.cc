@@ -97,6 +97,8 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/events/last", {kReaders}},
       {"GET /v1/changes", {{"viewer", "producer", "worker", "operator", "admin"}}},
       {"GET /openapi.json", {}},
+      {"GET /healthz", {}},
+      {"GET /readyz", {}},
   };
   return all;
 }
