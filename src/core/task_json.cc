@@ -205,6 +205,27 @@ std::string to_json(const Task& task) {
   });
 }
 
+std::string to_summary_json(const Task& task) {
+  return document([&](Object& object) {
+    object.put("id", task.id)
+        .put("type", task.type)
+        .put("queue", task.queue)
+        .put("owner", task.owner)
+        .put("state", name_of(task.state))
+        .put("priority", task.priority)
+        .put("parent_id", task.parent_id)
+        .put("run", task.run)
+        .put("attempts", task.attempts)
+        .put("generation", task.generation)
+        .put("run_at", task.run_at)
+        .put("created_at", task.created_at)
+        .put("started_at", task.started_at)
+        .put("progress", task.progress)
+        .put("worker_id", task.worker_id)
+        .put("cancel_requested_at", task.cancel_requested_at);
+  });
+}
+
 std::string to_json(const RunSummary& run) {
   return document([&](Object& object) {
     object.put("run", run.run)

@@ -12,6 +12,8 @@ namespace drover {
 // Every field of DESIGN's task shape, in its order; unset is null. One line.
 [[nodiscard]] std::string to_json(const Task& task);
 [[nodiscard]] std::string to_json(const RunSummary& run);
+// What a list shows, without what may be large: the members of the same names.
+[[nodiscard]] std::string to_summary_json(const Task& task);
 [[nodiscard]] std::string to_json(const Event& event);
 [[nodiscard]] std::string to_json(const Enqueued& enqueued);
 [[nodiscard]] std::string to_json(const CancelEffect& effect);

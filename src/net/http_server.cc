@@ -23,6 +23,8 @@ constexpr std::size_t kTlsTalkBytesMax = 256 * 1024;
 constexpr int kBadRequest = 400;
 constexpr int kTooMany = 429;
 constexpr MonoTime kNever{Millis::max()};
+// All connections are looked at, so not at every turn of the loop. Their limits are seconds.
+constexpr Millis kBetweenLooks{50};
 
 std::string peer_of(const sockaddr_storage& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -339,6 +341,7 @@ void HttpServer::pause() {
 }
 
 MonoTime HttpServer::tick(MonoTime now) {
+  if (now < look_at_) return look_at_;
   MonoTime next = kNever;
   for (auto it = connections_.begin(); it != connections_.end();) {
     HttpConnection& connection = **it;
@@ -356,7 +359,8 @@ MonoTime HttpServer::tick(MonoTime now) {
     is_paused_ = false;
     for (Listener& listener : listeners_) listener.watch.set_events(EPOLLIN);
   }
-  return next;
+  look_at_ = now + kBetweenLooks;
+  return std::max(next, look_at_);
 }
 
 }  // namespace drover

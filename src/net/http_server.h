@@ -134,6 +134,7 @@ class HttpServer {
   std::list<std::shared_ptr<HttpConnection>> connections_;
   std::unordered_map<std::string, std::size_t> by_peer_;
   bool is_paused_ = false;
+  MonoTime look_at_{};
 };
 
 }  // namespace drover

@@ -182,7 +182,7 @@ WebSocketReader::Maybe<WebSocketReader::Header> WebSocketReader::read_header() c
     return refuse("a length in more bytes than it needs");
   if (header.length >> 63 != 0) return refuse("a length beyond 63 bits");
   const std::size_t before = is_control(header.opcode) || !unfinished_ ? 0 : unfinished_->payload.size();
-  if (header.length > kWebSocketBytesMax - before) return refuse("more than 64 KiB", CloseCode::kTooLarge);
+  if (header.length > bytes_max_ - before) return refuse("the message is too long", CloseCode::kTooLarge);
   if (input.size() < header.bytes) return std::nullopt;
   return header;
 }

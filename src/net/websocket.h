@@ -11,7 +11,8 @@
 
 namespace drover {
 
-inline constexpr std::size_t kWebSocketBytesMax = 64 * 1024;  // of one message, all its fragments together
+// Of one message, all its fragments together, that a server takes.
+inline constexpr std::size_t kWebSocketBytesMax = 64 * 1024;
 
 // What answers a Sec-WebSocket-Key as Sec-WebSocket-Accept; nothing if the key is not 16 bytes in base64.
 [[nodiscard]] std::optional<std::string> websocket_accept(std::string_view key);
@@ -54,7 +55,8 @@ enum class WebSocketPeer : std::uint8_t { kClient, kServer };
 // Cuts a byte stream into messages. Holds at most one message and what was fed since it was last asked for one.
 class WebSocketReader {
  public:
-  explicit WebSocketReader(WebSocketPeer sender) : sender_(sender) {}
+  explicit WebSocketReader(WebSocketPeer sender, std::size_t bytes_max = kWebSocketBytesMax)
+      : sender_(sender), bytes_max_(bytes_max) {}
 
   void feed(std::string_view bytes);
   // The next whole message, if there is one; text is UTF-8. Pings, pongs and closes come between the fragments of
@@ -75,6 +77,7 @@ class WebSocketReader {
   [[nodiscard]] Maybe<WebSocketMessage> add_fragment(Frame frame);
 
   WebSocketPeer sender_;
+  std::size_t bytes_max_;
   std::string input_;
   std::size_t used_ = 0;                        // bytes of input_ that were read
   std::optional<WebSocketMessage> unfinished_;  // fragments so far

@@ -15,12 +15,6 @@ constexpr int kForbidden = 403;
 constexpr int kMisdirected = 421;
 constexpr int kUnsupportedMedia = 415;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
 bool is_known(const AccessRules& rules, std::string_view host) {
   return std::ranges::find(rules.hosts, host_without_port(host)) != rules.hosts.end();
 }
@@ -30,14 +24,20 @@ HttpResponse refusal(int status, ErrorCode code, std::string message) {
 }
 
 bool is_json(std::string_view content_type) {
-  return lower(content_type.substr(0, content_type.find(';'))) == "application/json";
+  return to_lower(content_type.substr(0, content_type.find(';'))) == "application/json";
 }
 
 }  // namespace
 
+std::string to_lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
 std::string host_without_port(std::string_view host) {
-  if (host.starts_with('[')) return lower(host.substr(0, host.find(']') + 1));
-  return lower(host.substr(0, host.rfind(':')));
+  if (host.starts_with('[')) return to_lower(host.substr(0, host.find(']') + 1));
+  return to_lower(host.substr(0, host.rfind(':')));
 }
 
 std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const HttpRequest& request) {
@@ -67,7 +67,7 @@ std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const Http
 std::string_view bearer_token(const HttpRequest& request) {
   constexpr std::string_view kScheme = "bearer ";
   const std::string_view value = request.header("authorization");
-  if (value.size() <= kScheme.size() || lower(value.substr(0, kScheme.size())) != kScheme) return {};
+  if (value.size() <= kScheme.size() || to_lower(value.substr(0, kScheme.size())) != kScheme) return {};
   return value.substr(kScheme.size());
 }
 

@@ -22,4 +22,6 @@ struct AccessRules {
 // The host of "example.org:7711" or "[::1]:7711", in lower case.
 [[nodiscard]] std::string host_without_port(std::string_view host);
 
+[[nodiscard]] std::string to_lower(std::string_view text);
+
 }  // namespace drover::server

@@ -25,15 +25,18 @@ std::optional<std::string> Call::parameter(std::string_view name) const {
   return found->second;
 }
 
-Result<std::int64_t> Call::number(std::string_view name, std::int64_t otherwise, std::int64_t max) const {
-  const auto text = parameter(name);
-  if (!text) return otherwise;
+Result<std::int64_t> read_number(std::string_view name, std::string_view text, std::int64_t max) {
   std::int64_t value = 0;
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc{} && stop == end && value >= 0 && value <= max) return value;
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{}: expected a whole number from 0 to {}, not {}", name, max, quoted_excerpt(*text)));
+              fmt::format("{}: expected a whole number from 0 to {}, not {}", name, max, quoted_excerpt(text)));
+}
+
+Result<std::int64_t> Call::number(std::string_view name, std::int64_t otherwise, std::int64_t max) const {
+  const auto text = parameter(name);
+  return text ? read_number(name, *text, max) : otherwise;
 }
 
 Result<Millis> Call::duration(std::string_view name, Millis otherwise, Millis max) const {

@@ -15,6 +15,7 @@
 #include "net/http.h"
 #include "net/url.h"
 #include "server/guarded_queue.h"
+#include "server/watch.h"
 #include "wire/read.h"
 #include "wire/write.h"
 
@@ -39,7 +40,7 @@ struct Wait {
 };
 inline constexpr Millis kWaitMax{30'000};
 
-using Answer = std::variant<HttpResponse, Wait>;
+using Answer = std::variant<HttpResponse, Wait, Watch>;
 
 enum class Try : std::uint8_t { kMayWait, kLast };
 
@@ -60,6 +61,8 @@ struct Call {
   [[nodiscard]] Result<TaskId> task_id() const;
 };
 
+// From 0 to max; kInvalidArgument names it.
+[[nodiscard]] Result<std::int64_t> read_number(std::string_view name, std::string_view text, std::int64_t max);
 [[nodiscard]] HttpResponse json_response(std::string body, int status = kOk);
 [[nodiscard]] HttpResponse no_content();
 
@@ -119,5 +122,10 @@ inline constexpr std::string_view kReadyPath = "/readyz";
 [[nodiscard]] std::span<const Route> worker_routes();
 [[nodiscard]] std::span<const Route> operate_routes();
 [[nodiscard]] std::span<const Route> server_routes();
+[[nodiscard]] std::span<const Route> live_routes();
+
+inline constexpr std::string_view kSocketPattern = "/v1/ws";
+// The answer that turns the connection into a WebSocket, or why it does not.
+[[nodiscard]] std::expected<std::string, HttpResponse> socket_head(const HttpRequest& request);
 
 }  // namespace drover::server

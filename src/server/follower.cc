@@ -23,11 +23,11 @@ Follower::Follower(TaskQueue& queue, std::function<void(Pulse)> publish)
 Follower::~Follower() = default;
 
 void Follower::follow(const std::stop_token& stop) {
-  std::int64_t after = -1;
-  bool failing = false;
+  bool failing = true;
   while (!stop.stop_requested()) {
     const std::uint64_t seen = queue_.changes();
-    const bool answered = catch_up(after);
+    // Whoever was away may have lost what it had acknowledged.
+    const bool answered = (!failing || start_afresh()) && catch_up();
     if (!answered && !failing) log_warn("server", "cannot read events; will go on trying");
     failing = !answered;
     queue_.wait_for_change(seen, kLookAgain);
@@ -36,19 +36,25 @@ void Follower::follow(const std::stop_token& stop) {
   }
 }
 
-bool Follower::catch_up(std::int64_t& after) {
-  if (after < 0) {
-    const auto last = queue_.last_event_seq();
-    if (!last) return false;
-    after = *last;
-    announce({}, true);
-    return true;
-  }
+bool Follower::start_afresh() {
+  const auto last = queue_.last_event_seq();
+  if (!last) return false;
+  if (after_ >= 0 && *last >= after_) return true;
+  after_ = *last;
+  announce({}, true);
+  return true;
+}
+
+bool Follower::catch_up() {
   for (;;) {
-    auto events = queue_.events(after, kPageEvents);
+    auto events = queue_.events(after_, kPageEvents);
     if (!events) return false;
     if (events->empty()) return true;
-    after = events->back().seq;
+    if (events->front().seq > after_ + 1) {
+      after_ = events->front().seq - 1;
+      announce({}, true);
+    }
+    after_ = events->back().seq;
     const bool is_last_page = std::cmp_less(events->size(), kPageEvents);
     announce(*std::move(events));
     if (is_last_page) return true;
@@ -59,6 +65,7 @@ void Follower::announce(std::vector<Event> events, bool missed_some) {
   const std::uint64_t number = number_.fetch_add(1, std::memory_order_acq_rel) + 1;
   publish_({.number = number,
             .events = std::make_shared<const std::vector<Event>>(std::move(events)),
+            .seq = after_,
             .missed_some = missed_some});
 }
 

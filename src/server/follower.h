@@ -16,6 +16,7 @@ namespace drover::server {
 struct Pulse {
   std::uint64_t number = 0;                          // 1, 2, 3, …
   std::shared_ptr<const std::vector<Event>> events;  // may be none: a log line is no event
+  std::int64_t seq = 0;                              // of the last event so far
   bool missed_some = false;                          // anything may have happened
 };
 
@@ -32,13 +33,16 @@ class Follower {
 
  private:
   void follow(const std::stop_token& stop);
-  // Everything that has happened since `after`; false if the queue does not answer.
-  [[nodiscard]] bool catch_up(std::int64_t& after);
+  // Everything that has happened since; false if the queue does not answer.
+  [[nodiscard]] bool catch_up();
+  // From where the queue is now; what it did before is not told.
+  [[nodiscard]] bool start_afresh();
   void announce(std::vector<Event> events, bool missed_some = false);
 
   TaskQueue& queue_;
   const std::function<void(Pulse)> publish_;
   std::atomic<std::uint64_t> number_{0};
+  std::int64_t after_ = -1;  // the last event that was read; of the thread
   std::jthread thread_;
 };
 

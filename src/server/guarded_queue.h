@@ -19,6 +19,7 @@ class GuardedQueue final : public TaskQueue {
   // Both outlive it.
   GuardedQueue(TaskQueue& queue, const Principal& principal) : queue_(queue), principal_(principal) {}
 
+  [[nodiscard]] const Principal& principal() const { return principal_; }
   // Whether the caller may know of it.
   [[nodiscard]] static bool may_see(const Principal& principal, const Event& event);
   // Looks at a bounded number of events, of which none may be the caller's.

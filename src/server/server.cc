@@ -12,6 +12,7 @@
 #include "net/http_server.h"
 #include "net/wake.h"
 #include "server/access.h"
+#include "server/audience.h"
 #include "server/call_pool.h"
 #include "server/follower.h"
 #include "server/listen.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::size_t kCallsWaitingMax = 2'000;
 constexpr Millis kTickMax{250};
+constexpr int kUnavailable = 503;
 // For what is being answered when the server ends.
 constexpr Millis kGoodbyeMax{5'000};
 
@@ -36,6 +38,7 @@ struct Request {
   Match match;
   Client client;
   MonoTime began{};
+  Audience::WatcherRef guest = {};  // whose token came after the upgrade
 };
 
 class HttpApi final : public Server {
@@ -50,6 +53,8 @@ class HttpApi final : public Server {
               take(std::move(request), client);
             }),
         tls_(options.tls),
+        audience_(queue, doorkeeper, options.tokens_again,
+                  [this](Audience::Work work) { return submit(std::move(work)); }),
         pool_(options.threads_max, kCallsWaitingMax) {
     rules_.hosts = {"localhost", "127.0.0.1", "[::1]", "drover"};
     rules_.hosts.insert(rules_.hosts.end(), options.hosts.begin(), options.hosts.end());
@@ -106,13 +111,14 @@ class HttpApi final : public Server {
     readiness_.stop();
     http_.stop_listening();
     room_.empty();
+    audience_.dismiss_all();
     const MonoTime give_up_at = system_clock().mono() + kGoodbyeMax;
     while (in_flight_ > 0 && system_clock().mono() < give_up_at) turn();
   }
 
   void turn() {
     const MonoTime now = system_clock().mono();
-    const MonoTime next = std::min({http_.tick(now), room_.tick(now), readiness_.tick(now)});
+    const MonoTime next = std::min({http_.tick(now), room_.tick(now), audience_.tick(now), readiness_.tick(now)});
     loop_.run_once(std::clamp(next - now, Millis{0}, kTickMax));
   }
 
@@ -124,6 +130,9 @@ class HttpApi final : public Server {
     if (auto* refused = std::get_if<HttpResponse>(&found)) return client->respond(std::move(*refused));
     const Route& route = *std::get<Match>(found).route;
     if (route.place == Place::kLoop) return answer_here(route, client);
+    if (is_guest(request, std::get<Match>(found))) {
+      return greet(std::move(request), *std::move(target), std::get<Match>(std::move(found)), client);
+    }
     auto taken = std::make_shared<Request>(Request{.http = std::move(request),
                                                    .target = *std::move(target),
                                                    .match = std::get<Match>(std::move(found)),
@@ -142,19 +151,62 @@ class HttpApi final : public Server {
   void call(std::shared_ptr<Request> request, Try attempt) {
     const auto client = request->client.lock();
     if (client == nullptr || client->is_closed()) return;  // nobody waits for the answer any more
-    ++in_flight_;
-    const bool taken = pool_.submit([this, request, attempt] {
+    const bool taken = submit([this, request, attempt]() -> std::function<void()> {
       const Follower* const follower = following_.load();
       const std::uint64_t pulse = follower != nullptr ? follower->number() : 0;
       Answer answer = answer_of(*request, attempt);
-      loop_.post([this, request, pulse, answer = std::move(answer)]() mutable {
+      return
+          [this, request, pulse, answer = std::move(answer)]() mutable { deliver(request, std::move(answer), pulse); };
+    });
+    if (!taken) respond(*request, *client, overloaded());
+  }
+
+  // Has the pool do it; what it returns is done on this thread.
+  bool submit(Audience::Work work) {
+    ++in_flight_;
+    const bool taken = pool_.submit([this, work = std::move(work)] {
+      loop_.post([this, then = work()] {
         --in_flight_;
-        deliver(request, std::move(answer), pulse);
+        then();
       });
     });
-    if (taken) return;
-    --in_flight_;
-    client->respond(overloaded());
+    if (!taken) --in_flight_;
+    return taken;
+  }
+
+  // A browser cannot show a token with the request that opens a WebSocket. It says where it comes from instead, which
+  // was checked, and shows the token afterwards.
+  static bool is_guest(const HttpRequest& request, const Match& match) {
+    return match.route->pattern == kSocketPattern && request.header("authorization").empty() &&
+           !request.header("origin").empty();
+  }
+
+  void greet(HttpRequest request, Target target, Match match, const std::shared_ptr<HttpConnection>& client) {
+    const auto head = socket_head(request);
+    if (!head) return client->respond(head.error());
+    auto taken = std::make_shared<Request>(Request{.http = std::move(request),
+                                                   .target = std::move(target),
+                                                   .match = std::move(match),
+                                                   .client = client,
+                                                   .began = system_clock().mono()});
+    audience_.greet(client, *head, [this, taken](const Audience::WatcherRef& guest, const std::string& token) {
+      taken->guest = guest;
+      taken->http.headers.emplace_back("authorization", "Bearer " + token);
+      call(taken, Try::kMayWait);
+    });
+  }
+
+  void respond(const Request& request, HttpConnection& client, HttpResponse response) {
+    if (request.guest == nullptr) return client.respond(std::move(response));
+    const CloseCode code = response.status == kUnavailable ? CloseCode::kTryAgainLater : CloseCode::kPolicyViolation;
+    audience_.dismiss(*request.guest, code, error_of_problem(response).message);
+  }
+
+  void welcome(Request& request, const std::shared_ptr<HttpConnection>& client, Watch watch) {
+    follow();
+    std::string token(bearer_token(request.http));
+    if (request.guest == nullptr) return audience_.join(std::move(watch), std::move(token), client);
+    audience_.join(request.guest, std::move(watch), std::move(token));
   }
 
   Answer answer_of(const Request& request, Try attempt) {
@@ -181,7 +233,8 @@ class HttpApi final : public Server {
   void deliver(const std::shared_ptr<Request>& request, Answer answer, std::uint64_t pulse) {
     const auto client = request->client.lock();
     if (client == nullptr || client->is_closed()) return;
-    if (auto* response = std::get_if<HttpResponse>(&answer)) return client->respond(std::move(*response));
+    if (auto* response = std::get_if<HttpResponse>(&answer)) return respond(*request, *client, std::move(*response));
+    if (auto* watch = std::get_if<Watch>(&answer)) return welcome(*request, client, std::move(*watch));
     Wait wait = std::get<Wait>(std::move(answer));
     if (ending_) return call(request, Try::kLast);
     const MonoTime until = request->began + wait.at_most;
@@ -193,7 +246,10 @@ class HttpApi final : public Server {
   void follow() {
     if (follower_) return;
     follower_.emplace(queue_, [this](const Pulse& pulse) {
-      loop_.post([this, pulse] { room_.notice(pulse, system_clock().mono()); });
+      loop_.post([this, pulse] {
+        room_.notice(pulse, system_clock().mono());
+        audience_.notice(pulse);
+      });
     });
     following_ = &*follower_;
   }
@@ -213,7 +269,6 @@ class HttpApi final : public Server {
 
   static void add_retry_after(HttpResponse& response) {
     constexpr int kTooMany = 429;
-    constexpr int kUnavailable = 503;
     if (response.status == kTooMany || response.status == kUnavailable)
       response.headers.emplace_back("retry-after", "1");
   }
@@ -227,6 +282,7 @@ class HttpApi final : public Server {
   const std::optional<TlsFiles> tls_;
   WaitingRoom room_;
   Readiness readiness_{loop_, [this] { return queue_.alerts(); }};
+  Audience audience_;
   int in_flight_ = 0;  // calls that the pool has
   std::atomic<bool> ending_ = false;
   CallPool pool_;  // ends before what its calls post to

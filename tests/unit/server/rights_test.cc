@@ -17,6 +17,7 @@
 #include "store/sqlite/sqlite_store.h"
 #include "support/locked_rng.h"
 #include "support/must.h"
+#include "unit/server/named_door.h"
 
 namespace drover::server {
 namespace {
@@ -24,20 +25,6 @@ namespace {
 using test::must;
 
 constexpr Millis kLong{30'000};
-
-// A token's text says who it is: "viewer:anna".
-class NamedDoor final : public Doorkeeper {
- public:
-  Result<Principal> principal(std::string_view token) override {
-    const std::size_t colon = token.find(':');
-    const auto role = parse_role(token.substr(0, colon));
-    if (!role) return fail(ErrorCode::kUnauthorised, "no such token");
-    Principal principal{.token_id = std::string(token), .role = *role, .owner = {}, .queues = {}};
-    if (colon != std::string_view::npos) principal.owner = token.substr(colon + 1);
-    if (*role == Role::kWorker) principal.queues = {"work"};
-    return principal;
-  }
-};
 
 // Who may use a route. `own`: a caller with an owner finds the task only if it is theirs.
 struct Expected {
@@ -95,6 +82,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"POST /v1/fsck", {kOperators}},
       {"GET /v1/events", {kReaders}},
       {"GET /v1/events/last", {kReaders}},
+      {"GET /v1/ws", {kReaders}},
       {"GET /v1/changes", {{"viewer", "producer", "worker", "operator", "admin"}}},
       {"GET /openapi.json", {}},
       {"GET /healthz", {}},

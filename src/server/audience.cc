@@ -1,0 +1,374 @@
+#include "server/audience.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json_reader.h"
+#include "base/log.h"
+#include "core/task_json.h"
+#include "server/guarded_queue.h"
+
+namespace drover::server {
+namespace {
+
+constexpr std::size_t kRecentEvents = 20'000;
+constexpr std::size_t kRecentBytes = std::size_t{8} << 20U;
+// A frame takes no more once it has this much.
+constexpr std::size_t kFrameBytes = std::size_t{256} << 10U;
+constexpr Millis kBetweenFrames{100};
+constexpr Millis kBetweenRounds{20};
+// A watcher that nothing happens to hears this often how far things are, so that it can resume from there.
+constexpr Millis kHeartbeat{15'000};
+constexpr Millis kGuestMax{10'000};
+constexpr Millis kSlowMax{10'000};
+constexpr Millis kStoreAgain{1'000};
+constexpr int kTasksPage = 200;
+constexpr int kEventsPage = 500;
+constexpr std::size_t kPongsMax = std::size_t{64} << 10U;
+constexpr MonoTime kNever{Millis::max()};
+
+const std::vector<TaskState> kUnfinished{TaskState::kBlocked, TaskState::kScheduled, TaskState::kPending,
+                                         TaskState::kStalled, TaskState::kRunning};
+
+struct SnapshotPage {
+  std::string tasks;
+  std::optional<std::string> cursor;
+};
+
+Result<SnapshotPage> snapshot_page(GuardedQueue& queue, const WatchFilter& filter, std::optional<std::string> cursor) {
+  SnapshotPage page;
+  if (filter.task) {
+    const auto task = queue.get(*filter.task);
+    if (!task && task.error().code != ErrorCode::kNotFound) return std::unexpected(task.error());
+    if (task) page.tasks = to_summary_json(*task);
+    return page;
+  }
+  const TaskFilter unfinished{.type = filter.type, .queue = filter.queue, .owner = filter.owner, .states = kUnfinished};
+  do {
+    auto listed = queue.list(unfinished, kTasksPage, cursor);
+    if (!listed) return std::unexpected(listed.error());
+    for (const Task& task : listed->tasks) {
+      if (!page.tasks.empty()) page.tasks += ',';
+      page.tasks += to_summary_json(task);
+    }
+    cursor = std::move(listed->cursor);
+  } while (cursor && page.tasks.size() < kFrameBytes);
+  page.cursor = std::move(cursor);
+  return page;
+}
+
+struct PastPage {
+  EventPage page;
+  std::optional<std::int64_t> gap_until;  // what lies between is gone
+};
+
+// What happened after `after`. Numbers have no holes: where one is, events were let go; and one that is still to come
+// is from a store that went backwards.
+Result<PastPage> past_page(TaskQueue& queue, const Principal& principal, std::int64_t after) {
+  const auto next = queue.events(after, 1);
+  if (!next) return std::unexpected(next.error());
+  if (!next->empty() && next->front().seq > after + 1) return PastPage{{}, next->front().seq - 1};
+  if (next->empty()) {
+    const auto last = queue.last_event_seq();
+    if (!last) return std::unexpected(last.error());
+    if (after > *last) return PastPage{{}, *last};
+  }
+  auto page = GuardedQueue(queue, principal).events_page(after, kEventsPage);
+  if (!page) return std::unexpected(page.error());
+  return PastPage{*std::move(page), std::nullopt};
+}
+
+}  // namespace
+
+struct Audience::Watcher {
+  enum class Stage : std::uint8_t { kGuest, kArriving, kSnapshot, kPast, kLive, kLeaving };
+
+  std::shared_ptr<HttpConnection> client;
+  std::function<void(const WatcherRef&, std::string)> introduce = {};
+  Watch watch = {};
+  std::string token = {};
+  WebSocketReader socket{WebSocketPeer::kClient};
+  Stage stage = Stage::kGuest;
+  std::int64_t cursor = 0;                      // everything up to this event was looked at
+  std::optional<std::string> list_cursor = {};  // of the snapshot
+  bool is_reading = false;                      // the pool has something to do for it
+  MonoTime frame_at = {};                       // when the last frame was made
+  MonoTime not_before = {};
+  MonoTime check_at = {};
+};
+
+Audience::Audience(TaskQueue& queue, Doorkeeper& doorkeeper, Millis tokens_again, Submit submit)
+    : queue_(queue),
+      doorkeeper_(doorkeeper),
+      tokens_again_(tokens_again),
+      submit_(std::move(submit)),
+      recent_(kRecentEvents, kRecentBytes) {}
+
+Audience::~Audience() = default;
+
+void Audience::begin(const WatcherRef& watcher, const std::string& head) {
+  const std::weak_ptr<Watcher> weak = watcher;
+  watchers_.push_back(watcher);
+  watcher->client->start_stream(head, {.received =
+                                           [this, weak](std::string_view bytes) {
+                                             if (const auto here = weak.lock()) receive(here, bytes);
+                                           },
+                                       .drained = [this] { due_at_ = {}; },
+                                       .closed = {}});
+}
+
+void Audience::join(Watch watch, std::string token, const std::shared_ptr<HttpConnection>& client) {
+  const auto watcher = std::make_shared<Watcher>(Watcher{.client = client});
+  const std::string head = std::exchange(watch.head, {});
+  join(watcher, std::move(watch), std::move(token));
+  begin(watcher, head);
+}
+
+void Audience::join(const WatcherRef& guest, Watch watch, std::string token) {
+  if (guest->stage != Watcher::Stage::kGuest) return;
+  guest->stage = Watcher::Stage::kArriving;
+  guest->watch = std::move(watch);
+  guest->token = std::move(token);
+  guest->check_at = system_clock().mono() + tokens_again_;
+  guest->introduce = {};
+  due_at_ = {};
+}
+
+Audience::WatcherRef Audience::greet(const std::shared_ptr<HttpConnection>& client, const std::string& head,
+                                     std::function<void(const WatcherRef&, std::string token)> introduce) {
+  auto guest = std::make_shared<Watcher>(Watcher{.client = client, .introduce = std::move(introduce)});
+  guest->frame_at = system_clock().mono();
+  begin(guest, head);
+  return guest;
+}
+
+void Audience::receive(const WatcherRef& watcher, std::string_view bytes) {
+  using Stage = Watcher::Stage;
+  if (watcher->watch.transport == LiveTransport::kEventStream) return;  // it has nothing to say
+  watcher->socket.feed(bytes);
+  while (watcher->stage != Stage::kLeaving) {
+    const auto next = watcher->socket.next();
+    if (!next) return dismiss(*watcher, next.error().code, next.error().reason);
+    if (!*next) return;
+    take_message(watcher, **next);
+  }
+}
+
+void Audience::take_message(const WatcherRef& watcher, const WebSocketMessage& message) {
+  switch (message.kind) {
+    case WebSocketKind::kPing:
+      if (watcher->client->unsent() > kPongsMax) {
+        return dismiss(*watcher, CloseCode::kPolicyViolation, "too many pings");
+      }
+      return watcher->client->send(format_frame(WebSocketKind::kPong, message.payload));
+    case WebSocketKind::kPong:
+      return;
+    case WebSocketKind::kClose:
+      return dismiss(*watcher, CloseCode::kNormal, "");
+    case WebSocketKind::kText:
+    case WebSocketKind::kBinary:
+      break;
+  }
+  if (!watcher->introduce) {
+    return dismiss(*watcher, CloseCode::kPolicyViolation, "nothing is expected but the token, once");
+  }
+  std::string token;
+  json::Reader body(message.payload);
+  body.need("token", token);
+  if (const Status good = body.finish_strictly(); !good) {
+    return dismiss(*watcher, CloseCode::kPolicyViolation, good.error().message);
+  }
+  std::exchange(watcher->introduce, {})(watcher, std::move(token));
+}
+
+void Audience::dismiss(Watcher& watcher, CloseCode code, std::string_view reason) {
+  if (watcher.stage == Watcher::Stage::kLeaving) return;
+  watcher.stage = Watcher::Stage::kLeaving;
+  watcher.client->send(format_goodbye(watcher.watch.transport, code, reason));
+  watcher.client->close_when_sent();
+}
+
+void Audience::dismiss_all() {
+  for (const WatcherRef& watcher : watchers_) dismiss(*watcher, CloseCode::kGoingAway, "the server stops");
+}
+
+void Audience::notice(const Pulse& pulse) {
+  if (pulse.missed_some || !recent_.has_begun()) {
+    const bool had_begun = recent_.has_begun();
+    recent_.restart(pulse.seq);
+    for (const WatcherRef& watcher : watchers_) {
+      if (had_begun && watcher->stage == Watcher::Stage::kLive) tell_gap(*watcher, pulse.seq);
+    }
+  } else {
+    recent_.add(*pulse.events);
+  }
+  has_news_ = has_news_ || pulse.missed_some || !pulse.events->empty();
+}
+
+MonoTime Audience::tick(MonoTime now) {
+  if (watchers_.empty()) return kNever;
+  const MonoTime due_at = std::max(has_news_ ? MonoTime{} : due_at_, round_at_ + kBetweenRounds);
+  if (now < due_at) return due_at;
+  has_news_ = false;
+  round_at_ = now;
+  MonoTime next = kNever;
+  for (auto it = watchers_.begin(); it != watchers_.end();) {
+    next = std::min(next, step(*it, now));
+    it = (*it)->client->is_closed() ? watchers_.erase(it) : std::next(it);
+  }
+  due_at_ = next;
+  return next;
+}
+
+MonoTime Audience::step(const WatcherRef& watcher, MonoTime now) {
+  using Stage = Watcher::Stage;
+  Watcher& who = *watcher;
+  if (who.client->is_closed() || who.stage == Stage::kLeaving) return kNever;
+  if (who.stage == Stage::kGuest) {
+    if (now - who.frame_at < kGuestMax) return who.frame_at + kGuestMax;
+    dismiss(who, CloseCode::kPolicyViolation, "the token did not come in time");
+    return kNever;
+  }
+  if (who.is_reading) return kNever;
+  if (who.client->unsent() > 0) {
+    if (now - who.frame_at < kSlowMax) return who.frame_at + kSlowMax;
+    dismiss(who, CloseCode::kTryAgainLater, "too slow; resume from the last number");
+    return kNever;
+  }
+  const MonoTime ready_at = std::max(who.not_before, who.frame_at + kBetweenFrames);
+  if (now < ready_at) return ready_at;
+  if (!recent_.has_begun()) return kNever;
+  if (now >= who.check_at) {
+    check_token(watcher);
+    return who.not_before;
+  }
+  if (who.stage == Stage::kArriving) {
+    who.cursor = who.watch.after.value_or(recent_.last());
+    who.stage = Stage::kPast;
+    if (!who.watch.after && who.watch.wants_snapshot) start_snapshot(who);
+  }
+  if (who.stage == Stage::kSnapshot) {
+    read_snapshot(watcher);
+    return who.not_before;
+  }
+  const bool is_near = who.cursor >= recent_.first() && who.cursor <= recent_.last();
+  if (who.stage == Stage::kPast && !is_near) {
+    read_past(watcher);
+    return who.not_before;
+  }
+  who.stage = Stage::kLive;
+  return step_live(who, now);
+}
+
+MonoTime Audience::step_live(Watcher& watcher, MonoTime now) {
+  if (watcher.cursor < recent_.first()) {
+    dismiss(watcher, CloseCode::kTryAgainLater, "too far behind; resume from the last number");
+    return kNever;
+  }
+  const Watch& watch = watcher.watch;
+  EventsFrame frame(watch.names);
+  bool is_full = false;
+  recent_.visit(watcher.cursor, watch.principal.owner ? watch.principal.owner : watch.filter.owner,
+                [&](const Event& event) {
+                  is_full = frame.size() >= kFrameBytes;
+                  if (is_full) return false;
+                  watcher.cursor = event.seq;
+                  if (GuardedQueue::may_see(watch.principal, event) && watch.filter.admits(event)) frame.add(event);
+                  return true;
+                });
+  if (!is_full) watcher.cursor = recent_.last();
+  const bool is_due = now >= watcher.frame_at + kHeartbeat;
+  if (frame.is_empty() && !is_due) return std::min(watcher.frame_at + kHeartbeat, watcher.check_at);
+  watcher.frame_at = now;
+  tell(watcher, std::move(frame).finish(watcher.cursor));
+  return is_full ? now + kBetweenFrames : std::min(now + kHeartbeat, watcher.check_at);
+}
+
+void Audience::start_snapshot(Watcher& watcher) const {
+  watcher.stage = Watcher::Stage::kSnapshot;
+  watcher.cursor = recent_.last();
+  watcher.list_cursor.reset();
+}
+
+void Audience::submit(const WatcherRef& watcher, Work work) {
+  watcher->is_reading = submit_([watcher, work = std::move(work), this]() -> std::function<void()> {
+    auto then = work();
+    return [this, watcher, then = std::move(then)] {
+      watcher->is_reading = false;
+      watcher->not_before = {};
+      due_at_ = {};
+      if (watcher->stage != Watcher::Stage::kLeaving && !watcher->client->is_closed()) then();
+    };
+  });
+  watcher->not_before = watcher->is_reading ? kNever : system_clock().mono() + kStoreAgain;
+}
+
+void Audience::read_snapshot(const WatcherRef& watcher) {
+  submit(watcher, [this, watcher, cursor = watcher->list_cursor]() -> std::function<void()> {
+    GuardedQueue queue(queue_, watcher->watch.principal);
+    auto page = snapshot_page(queue, watcher->watch.filter, cursor);
+    return [this, watcher, page = std::move(page)]() mutable {
+      if (!page) {
+        watcher->not_before = system_clock().mono() + kStoreAgain;
+        return;
+      }
+      watcher->frame_at = system_clock().mono();
+      watcher->list_cursor = std::move(page->cursor);
+      if (!watcher->list_cursor) watcher->stage = Watcher::Stage::kPast;
+      tell(*watcher, snapshot_frame(watcher->cursor, page->tasks, watcher->list_cursor.has_value()));
+    };
+  });
+}
+
+void Audience::read_past(const WatcherRef& watcher) {
+  submit(watcher, [this, watcher, after = watcher->cursor]() -> std::function<void()> {
+    auto past = past_page(queue_, watcher->watch.principal, after);
+    return [this, watcher, past = std::move(past)] {
+      const MonoTime now = system_clock().mono();
+      if (!past) {
+        watcher->not_before = now + kStoreAgain;
+        return;
+      }
+      if (past->gap_until) return tell_gap(*watcher, *past->gap_until);
+      EventsFrame frame(watcher->watch.names);
+      std::int64_t seen = past->page.next;
+      for (const Event& event : past->page.events) {
+        if (watcher->watch.filter.admits(event)) frame.add(event);
+        if (frame.size() < kFrameBytes) continue;
+        seen = event.seq;
+        break;
+      }
+      // At the end, until the recent events have got there, too.
+      if (std::exchange(watcher->cursor, seen) == seen) watcher->not_before = now + kBetweenFrames;
+      if (frame.is_empty()) return;
+      watcher->frame_at = now;
+      tell(*watcher, std::move(frame).finish(watcher->cursor));
+    };
+  });
+}
+
+void Audience::check_token(const WatcherRef& watcher) {
+  submit(watcher, [this, watcher]() -> std::function<void()> {
+    const auto principal = doorkeeper_.principal(watcher->token);
+    const bool is_over =
+        principal ? *principal != watcher->watch.principal : principal.error().code == ErrorCode::kUnauthorised;
+    return [this, watcher, is_over] {
+      watcher->check_at = system_clock().mono() + tokens_again_;
+      if (is_over) dismiss(*watcher, CloseCode::kPolicyViolation, "the token is not valid any more");
+    };
+  });
+}
+
+void Audience::tell_gap(Watcher& watcher, std::int64_t seq) {
+  tell(watcher, gap_frame(watcher.cursor, seq));
+  watcher.frame_at = system_clock().mono();
+  watcher.cursor = seq;
+  watcher.stage = Watcher::Stage::kPast;
+  if (watcher.watch.wants_snapshot) start_snapshot(watcher);
+}
+
+void Audience::tell(Watcher& watcher, const LiveFrame& frame) {
+  watcher.client->send(format_live(watcher.watch.transport, frame));
+}
+
+}  // namespace drover::server

@@ -1,0 +1,160 @@
+// What happens: events page by page, as a stream, and as a number to wait for.
+#include <array>
+#include <climits>
+
+#include "server/access.h"
+#include "server/api.h"
+
+namespace drover::server {
+namespace {
+
+constexpr int kEventLimit = 100;
+constexpr int kSwitchingProtocols = 101;
+constexpr int kBadRequest = 400;
+constexpr int kUpgradeRequired = 426;
+
+Answer events_page(const Call& call) {
+  if (const Status known = call.only({"after", "limit"}); !known) return problem(known.error());
+  const auto after = call.number("after", 0, INT64_MAX);
+  const auto limit = call.number("limit", kEventLimit, INT_MAX);
+  if (!after) return problem(after.error());
+  if (!limit) return problem(limit.error());
+  const auto page = call.queue.events_page(*after, static_cast<int>(*limit));
+  if (!page) return problem(page.error());
+  std::string body = list_json("events", page->events);
+  body.pop_back();
+  return json_response(fmt::format(R"({},"next":{}}})", body, page->next));
+}
+
+Answer last_event(const Call& call) {
+  const auto seq = call.queue.last_event_seq();
+  if (!seq) return problem(seq.error());
+  return json_response(fmt::format(R"({{"seq":{}}})", *seq));
+}
+
+// For those who look again when something has happened: a number that differs from the last one then.
+Answer changes(const Call& call) {
+  if (const Status known = call.only({"seen", "timeout", "queue"}); !known) return problem(known.error());
+  const auto timeout = call.duration("timeout", kWaitMax, kWaitMax);
+  if (!timeout) return problem(timeout.error());
+  const std::string now = std::to_string(call.queue.changes());
+  if (call.parameter("seen") != now || call.attempt == Try::kLast) {
+    return json_response(fmt::format(R"({{"changes":{}}})", now));
+  }
+  Wait::Work work;
+  for (const auto& [name, value] : call.target.query) {
+    if (name == "queue") work.queues.push_back(value);
+  }
+  if (work.queues.empty()) return Wait{.for_what = Wait::Change{}, .at_most = *timeout};
+  return Wait{.for_what = std::move(work), .at_most = *timeout};
+}
+
+Result<bool> boolean(const Call& call, std::string_view name, bool otherwise) {
+  const auto text = call.parameter(name);
+  if (!text) return otherwise;
+  if (*text == "true") return true;
+  if (*text == "false") return false;
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: expected true or false", name));
+}
+
+// The filter has the options of `drover list` that events can be told apart by.
+Result<WatchFilter> watch_filter(const Call& call) {
+  WatchFilter filter{
+      .type = call.parameter("type"), .queue = call.parameter("queue"), .owner = call.parameter("owner")};
+  if (const auto task = call.parameter("task")) {
+    filter.task = TaskId::parse(*task);
+    if (!filter.task) return fail(ErrorCode::kInvalidArgument, "task: expected the id of a task");
+  }
+  return filter;
+}
+
+Result<Watch> read_watch(const Call& call) {
+  if (Status known = call.only({"type", "queue", "owner", "task", "after", "snapshot", "names"}); !known) {
+    return std::unexpected(std::move(known.error()));
+  }
+  Watch watch{.principal = call.queue.principal()};
+  auto filter = watch_filter(call);
+  if (!filter) return std::unexpected(std::move(filter.error()));
+  watch.filter = *std::move(filter);
+  const auto after = call.number("after", 0, INT64_MAX);
+  if (!after) return std::unexpected(after.error());
+  if (call.parameter("after")) watch.after = *after;
+  const auto snapshot = boolean(call, "snapshot", true);
+  if (!snapshot) return std::unexpected(snapshot.error());
+  watch.wants_snapshot = *snapshot;
+  const std::string names = call.parameter("names").value_or("drover");
+  if (names != "drover" && names != "orchestrator") {
+    return fail(ErrorCode::kInvalidArgument, "names: expected drover or orchestrator");
+  }
+  watch.names = names == "drover" ? EventNames::kDrover : EventNames::kOrchestrator;
+  // Whether the caller may watch at all.
+  if (const auto seq = call.queue.last_event_seq(); !seq) return std::unexpected(seq.error());
+  return watch;
+}
+
+Answer event_stream(const Call& call) {
+  auto watch = read_watch(call);
+  if (!watch) return problem(watch.error());
+  // A browser that comes again says where it was.
+  if (const std::string_view last = call.request.header("last-event-id"); !last.empty()) {
+    const auto after = read_number("Last-Event-ID", last, INT64_MAX);
+    if (!after) return problem(after.error());
+    watch->after = *after;
+  }
+  watch->transport = LiveTransport::kEventStream;
+  watch->head = format_stream_head(kOk, {{"content-type", "text/event-stream"},
+                                         {"cache-control", "no-store"},
+                                         {"x-accel-buffering", "no"},
+                                         {"connection", "close"}}) +
+                "retry: 2000\n\n";
+  return *std::move(watch);
+}
+
+Answer events(const Call& call) {
+  const bool as_stream = call.request.header("accept").find("text/event-stream") != std::string_view::npos;
+  return as_stream ? event_stream(call) : events_page(call);
+}
+
+Answer watch_socket(const Call& call) {
+  auto watch = read_watch(call);
+  if (!watch) return problem(watch.error());
+  auto head = socket_head(call.request);
+  if (!head) return std::move(head.error());
+  watch->head = *std::move(head);
+  return *std::move(watch);
+}
+
+constexpr std::array kLiveRoutes{
+    Route{"GET", "/v1/events", events},
+    Route{"GET", "/v1/events/last", last_event},
+    Route{"GET", "/v1/changes", changes},
+    Route{"GET", kSocketPattern, watch_socket},
+};
+
+}  // namespace
+
+std::expected<std::string, HttpResponse> socket_head(const HttpRequest& request) {
+  const auto refuse = [](int status, std::string message) {
+    HttpResponse refused = problem(status, Error{ErrorCode::kInvalidArgument, std::move(message), {}});
+    if (status == kUpgradeRequired) {
+      refused.headers.emplace_back("upgrade", "websocket");
+      refused.headers.emplace_back("sec-websocket-version", "13");
+    }
+    return std::unexpected(std::move(refused));
+  };
+  if (to_lower(request.header("upgrade")) != "websocket" ||
+      to_lower(request.header("connection")).find("upgrade") == std::string::npos) {
+    return refuse(kUpgradeRequired, "this is for WebSocket clients; GET /v1/events streams over HTTP");
+  }
+  if (request.header("sec-websocket-version") != "13") return refuse(kUpgradeRequired, "expected WebSocket version 13");
+  const auto accept = websocket_accept(request.header("sec-websocket-key"));
+  if (!accept) return refuse(kBadRequest, "Sec-WebSocket-Key: expected 16 bytes in base64");
+  return format_stream_head(kSwitchingProtocols,
+                            {{"upgrade", "websocket"}, {"connection", "Upgrade"}, {"sec-websocket-accept", *accept}});
+}
+
+std::span<const Route> live_routes() {
+  return kLiveRoutes;
+}
+
+}  // namespace drover::server
