@@ -15,6 +15,7 @@
 #include "net/http.h"
 #include "net/url.h"
 #include "server/guarded_queue.h"
+#include "server/metrics.h"
 #include "server/watch.h"
 #include "wire/read.h"
 #include "wire/write.h"
@@ -49,6 +50,7 @@ struct Call {
   const Target& target;
   std::span<const std::string> captures;  // the parts of the path that the route leaves open
   GuardedQueue& queue;                    // as the caller may use it
+  Metrics& metrics;
   Try attempt = Try::kMayWait;
 
   // The query's parameters; one that is not among `known` is an error.

@@ -12,7 +12,7 @@ namespace drover::server {
 namespace {
 
 constexpr int kOkStatus = 200;
-constexpr int kUnavailable = 503;
+constexpr int kNotReady = 503;
 constexpr MonoTime kNever{Millis::max()};
 
 }  // namespace
@@ -59,7 +59,7 @@ HttpResponse Readiness::answer(bool store_answers) const {
   if (store_answers && is_stalled_) {
     add("not_consumed", "tasks wait, nothing holds them back, and workers with free slots do not take them");
   }
-  return {.status = reasons.empty() ? kOkStatus : kUnavailable,
+  return {.status = reasons.empty() ? kOkStatus : kNotReady,
           .body = fmt::format(R"({{"ready":{},"reasons":[{}]}})", reasons.empty(), reasons)};
 }
 

@@ -99,6 +99,7 @@ class HttpApi final : public Server {
   }
 
   void begin() {
+    if (const auto last = queue_.last_event_seq()) metrics_.begin_after(*last);
     thread_ = std::jthread([this] { run(); });
   }
 
@@ -118,18 +119,23 @@ class HttpApi final : public Server {
 
   void turn() {
     const MonoTime now = system_clock().mono();
+    metrics_.set_load({.connections = http_.connections(),
+                       .waiting_calls = room_.size(),
+                       .running_calls = static_cast<std::size_t>(in_flight_),
+                       .watchers = audience_.size()});
     const MonoTime next = std::min({http_.tick(now), room_.tick(now), audience_.tick(now), readiness_.tick(now)});
     loop_.run_once(std::clamp(next - now, Millis{0}, kTickMax));
   }
 
   void take(HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
-    if (auto refused = refuse_stranger(rules_, request)) return client->respond(*std::move(refused));
+    const MonoTime began = system_clock().mono();
+    if (auto refused = refuse_stranger(rules_, request)) return reply(client, nullptr, began, *std::move(refused));
     auto target = parse_target(request.target);
-    if (!target) return client->respond(problem(target.error()));
+    if (!target) return reply(client, nullptr, began, problem(target.error()));
     auto found = find_route(request, *target);
-    if (auto* refused = std::get_if<HttpResponse>(&found)) return client->respond(std::move(*refused));
+    if (auto* refused = std::get_if<HttpResponse>(&found)) return reply(client, nullptr, began, std::move(*refused));
     const Route& route = *std::get<Match>(found).route;
-    if (route.place == Place::kLoop) return answer_here(route, client);
+    if (route.place == Place::kLoop) return answer_here(route, client, began);
     if (is_guest(request, std::get<Match>(found))) {
       return greet(std::move(request), *std::move(target), std::get<Match>(std::move(found)), client);
     }
@@ -137,14 +143,22 @@ class HttpApi final : public Server {
                                                    .target = *std::move(target),
                                                    .match = std::get<Match>(std::move(found)),
                                                    .client = client,
-                                                   .began = system_clock().mono()});
+                                                   .began = began});
     call(std::move(taken), Try::kMayWait);
   }
 
   // For those who watch over the server.
-  void answer_here(const Route& route, const std::shared_ptr<HttpConnection>& client) {
-    if (route.pattern == kHealthPath) return client->respond(json_response(R"({"status":"ok"})"));
-    readiness_.ask(system_clock().mono(), [client](HttpResponse response) { client->respond(std::move(response)); });
+  void answer_here(const Route& route, const std::shared_ptr<HttpConnection>& client, MonoTime began) {
+    if (route.pattern == kHealthPath) return reply(client, &route, began, json_response(R"({"status":"ok"})"));
+    readiness_.ask(began, [this, client, &route, began](HttpResponse response) {
+      reply(client, &route, began, std::move(response));
+    });
+  }
+
+  // Every answer goes out here. `route` is null for a request that has none.
+  void reply(const std::shared_ptr<HttpConnection>& client, const Route* route, MonoTime began, HttpResponse response) {
+    metrics_.count_request(route, response.status, system_clock().mono() - began);
+    client->respond(std::move(response));
   }
 
   // Has it answered by the pool; a call that has to wait goes into the waiting room.
@@ -158,7 +172,7 @@ class HttpApi final : public Server {
       return
           [this, request, pulse, answer = std::move(answer)]() mutable { deliver(request, std::move(answer), pulse); };
     });
-    if (!taken) respond(*request, *client, overloaded());
+    if (!taken) respond(*request, client, overloaded());
   }
 
   // Has the pool do it; what it returns is done on this thread.
@@ -183,7 +197,7 @@ class HttpApi final : public Server {
 
   void greet(HttpRequest request, Target target, Match match, const std::shared_ptr<HttpConnection>& client) {
     const auto head = socket_head(request);
-    if (!head) return client->respond(head.error());
+    if (!head) return reply(client, match.route, system_clock().mono(), head.error());
     auto taken = std::make_shared<Request>(Request{.http = std::move(request),
                                                    .target = std::move(target),
                                                    .match = std::move(match),
@@ -196,8 +210,8 @@ class HttpApi final : public Server {
     });
   }
 
-  void respond(const Request& request, HttpConnection& client, HttpResponse response) {
-    if (request.guest == nullptr) return client.respond(std::move(response));
+  void respond(const Request& request, const std::shared_ptr<HttpConnection>& client, HttpResponse response) {
+    if (request.guest == nullptr) return reply(client, request.match.route, request.began, std::move(response));
     const CloseCode code = response.status == kUnavailable ? CloseCode::kTryAgainLater : CloseCode::kPolicyViolation;
     audience_.dismiss(*request.guest, code, error_of_problem(response).message);
   }
@@ -217,6 +231,7 @@ class HttpApi final : public Server {
                                                  .target = request.target,
                                                  .captures = request.match.captures,
                                                  .queue = guarded,
+                                                 .metrics = metrics_,
                                                  .attempt = attempt});
     if (auto* response = std::get_if<HttpResponse>(&answer)) add_retry_after(*response);
     return answer;
@@ -233,7 +248,7 @@ class HttpApi final : public Server {
   void deliver(const std::shared_ptr<Request>& request, Answer answer, std::uint64_t pulse) {
     const auto client = request->client.lock();
     if (client == nullptr || client->is_closed()) return;
-    if (auto* response = std::get_if<HttpResponse>(&answer)) return respond(*request, *client, std::move(*response));
+    if (auto* response = std::get_if<HttpResponse>(&answer)) return respond(*request, client, std::move(*response));
     if (auto* watch = std::get_if<Watch>(&answer)) return welcome(*request, client, std::move(*watch));
     Wait wait = std::get<Wait>(std::move(answer));
     if (ending_) return call(request, Try::kLast);
@@ -276,6 +291,7 @@ class HttpApi final : public Server {
   TaskQueue& queue_;
   Doorkeeper& doorkeeper_;
   AccessRules rules_;
+  Metrics metrics_;
   std::vector<std::string> addresses_;
   EventLoop loop_;
   HttpServer http_;

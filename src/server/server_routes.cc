@@ -1,4 +1,4 @@
-// What a server says of itself, to anyone.
+// What a server says of itself.
 #include <array>
 
 #include "server/api.h"
@@ -11,8 +11,15 @@ Answer openapi(const Call& /*call*/) {
   return HttpResponse{.body = std::string(openapi_json())};
 }
 
+Answer metrics(const Call& call) {
+  auto text = call.metrics.scrape(call.queue);
+  if (!text) return problem(text.error());
+  return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = *std::move(text)};
+}
+
 constexpr std::array kServerRoutes{
     Route{"GET", "/openapi.json", openapi, Access::kAnyone},
+    Route{"GET", "/metrics", metrics},
     Route{"GET", kHealthPath, nullptr, Access::kAnyone, Place::kLoop},
     Route{"GET", kReadyPath, nullptr, Access::kAnyone, Place::kLoop},
 };

@@ -85,6 +85,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/ws", {kReaders}},
       {"GET /v1/changes", {{"viewer", "producer", "worker", "operator", "admin"}}},
       {"GET /openapi.json", {}},
+      {"GET /metrics", {kOperators}},
       {"GET /healthz", {}},
       {"GET /readyz", {}},
   };

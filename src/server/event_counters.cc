@@ -1,0 +1,122 @@
+#include "server/event_counters.h"
+
+#include "base/clock.h"
+
+namespace drover::server {
+namespace {
+
+constexpr int kScrapePageEvents = 1'000;
+// A scraper that was away for long gets the rest with its next scrapes.
+constexpr Millis kCatchUpMax{2'000};
+
+using Bounds = prometheus::Histogram::BucketBoundaries;
+const Bounds& pick_up_bounds() {
+  static const Bounds bounds{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 60, 300, 3600};
+  return bounds;
+}
+const Bounds& run_bounds() {
+  static const Bounds bounds{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400};
+  return bounds;
+}
+const Bounds& runs_of_task_bounds() {
+  static const Bounds bounds{1, 2, 3, 5, 10, 20};
+  return bounds;
+}
+
+double seconds(Millis time) {
+  return static_cast<double>(time.count()) / 1000.0;
+}
+
+bool is_end(const Event& event) {
+  return event.name == "task.completed" || event.name == "task.failed" || event.name == "task.cancelled" ||
+         event.name == "task.deadline_passed";
+}
+
+}  // namespace
+
+std::string QueueLabels::of(const std::string& queue) {
+  if (known_.contains(queue)) return queue;
+  if (known_.size() >= kQueuesMax) return std::string(kOther);
+  known_.insert(queue);
+  return queue;
+}
+
+EventCounters::EventCounters(prometheus::Registry& registry, QueueLabels& queues)
+    : queues_(queues),
+      events_(prometheus::BuildCounter()
+                  .Name("drover_events_total")
+                  .Help("Events of the store since the server started, by name.")
+                  .Register(registry)),
+      missed_(prometheus::BuildCounter()
+                  .Name("drover_events_missed_total")
+                  .Help("Events that retention deleted before a scrape could count them.")
+                  .Register(registry)
+                  .Add({})),
+      pick_up_(prometheus::BuildHistogram()
+                   .Name("drover_task_pick_up_seconds")
+                   .Help("From ready to claimed.")
+                   .Register(registry)),
+      run_(prometheus::BuildHistogram()
+               .Name("drover_run_duration_seconds")
+               .Help("From claimed to the end of that run, however it ended.")
+               .Register(registry)),
+      runs_of_task_(prometheus::BuildHistogram()
+                        .Name("drover_task_runs")
+                        .Help("How many runs a task had when it ended.")
+                        .Register(registry)
+                        .Add({}, runs_of_task_bounds())) {}
+
+bool EventCounters::catch_up(TaskQueue& queue) {
+  const MonoTime give_up_at = system_clock().mono() + kCatchUpMax;
+  for (std::size_t read = kScrapePageEvents; read == kScrapePageEvents && system_clock().mono() < give_up_at;) {
+    const auto events = queue.events(seq_, kScrapePageEvents);
+    if (!events) return false;
+    for (const Event& event : *events) {
+      if (event.seq > seq_ + 1) missed_.Increment(static_cast<double>(event.seq - seq_ - 1));
+      seq_ = event.seq;
+      count(event);
+      if (event.name.starts_with("task.")) measure(event);
+    }
+    read = events->size();
+  }
+  return true;
+}
+
+void EventCounters::count(const Event& event) {
+  prometheus::Counter*& counter = by_name_[event.name];
+  if (counter == nullptr) counter = &events_.Add({{"event", event.name}});
+  counter->Increment();
+}
+
+void EventCounters::measure(const Event& event) {
+  if (event.state != TaskState::kRunning) {
+    if (const auto claimed = claimed_.find(event.task); claimed != claimed_.end()) {
+      observe(run_, run_bounds(), event.queue, event.at - claimed->second);
+      claimed_.erase(claimed);
+    }
+  }
+  if (event.name == "task.claimed") {
+    if (const auto ready = ready_.find(event.task); ready != ready_.end()) {
+      observe(pick_up_, pick_up_bounds(), event.queue, event.at - ready->second);
+    }
+    track(claimed_, event);
+  }
+  if (is_claimable(event.state)) {
+    track(ready_, event);
+  } else {
+    ready_.erase(event.task);
+  }
+  if (is_end(event)) runs_of_task_.Observe(event.run);
+}
+
+// Since the first event that put it into this state: one that only edits a waiting task does not begin its wait anew.
+void EventCounters::track(Since& since, const Event& event) {
+  if (since.size() < kTrackedMax) since.try_emplace(event.task, event.at);
+}
+
+void EventCounters::observe(prometheus::Family<prometheus::Histogram>& family, const Bounds& bounds,
+                            const std::string& queue, Millis took) {
+  family.Add({{"queue", queues_.of(queue)}}, bounds).Observe(seconds(std::max(took, Millis{0})));
+}
+
+}  // namespace drover::server

@@ -1,0 +1,250 @@
+#include "server/metrics.h"
+
+#include <prometheus/text_serializer.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <utility>
+
+#include "base/clock.h"
+#include "server/api.h"
+#include "server/event_counters.h"
+
+namespace drover::server {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+MetricFamily gauges(std::string name, std::string help) {
+  return {.name = std::move(name), .help = std::move(help), .type = MetricType::Gauge, .metric = {}};
+}
+
+void add(MetricFamily& family, Labels labels, double value) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  if (family.type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  family.metric.push_back(std::move(metric));
+}
+
+MetricFamily gauge(std::string name, std::string help, double value) {
+  MetricFamily family = gauges(std::move(name), std::move(help));
+  add(family, {}, value);
+  return family;
+}
+
+double seconds_of(Millis time) {
+  return static_cast<double>(time.count()) / 1000.0;
+}
+
+using Families = std::vector<MetricFamily>;
+
+void add_queues(const Stats& stats, QueueLabels& labels, Families& families) {
+  struct OfQueue {
+    std::array<std::int64_t, kTaskStateCount> tasks{};
+    double oldest_s = 0;
+    int workers = 0;
+  };
+  std::map<std::string, OfQueue> queues;
+  for (const QueueStats& queue : stats.queues) {
+    OfQueue& sum = queues[labels.of(queue.name)];
+    for (std::size_t i = 0; i < kTaskStateCount; ++i) sum.tasks[i] += queue.tasks[i];
+    if (queue.waiting_since) sum.oldest_s = std::max(sum.oldest_s, seconds_of(stats.at - *queue.waiting_since));
+    sum.workers += queue.workers;
+  }
+  MetricFamily tasks = gauges("drover_tasks", "Tasks by queue and state.");
+  MetricFamily oldest =
+      gauges("drover_oldest_waiting_seconds", "How long the first in line of a queue has been ready.");
+  MetricFamily workers = gauges("drover_queue_workers", "Workers that take work from a queue.");
+  for (const auto& [name, queue] : queues) {
+    for (std::size_t i = 0; i < kTaskStateCount; ++i) {
+      const std::string state(name_of(static_cast<TaskState>(i)));
+      add(tasks, {{"queue", name}, {"state", state}}, static_cast<double>(queue.tasks[i]));
+    }
+    add(oldest, {{"queue", name}}, queue.oldest_s);
+    add(workers, {{"queue", name}}, queue.workers);
+  }
+  families.push_back(std::move(tasks));
+  families.push_back(std::move(oldest));
+  families.push_back(std::move(workers));
+}
+
+void add_workers(const Stats& stats, Families& families) {
+  MetricFamily workers = gauges("drover_workers", "Registered workers by what they do.");
+  add(workers, {{"state", "working"}}, stats.workers.working);
+  add(workers, {{"state", "draining"}}, stats.workers.draining);
+  add(workers, {{"state", "silent"}}, stats.workers.silent);
+  families.push_back(std::move(workers));
+  families.push_back(gauge("drover_worker_slots", "How many tasks the workers can run at once.", stats.workers.slots));
+}
+
+void add_alerts(const Stats& stats, Families& families) {
+  std::map<std::pair<AlertKind, Severity>, int> counts;
+  for (const Alert& alert : stats.alerts) ++counts[{alert.kind, alert.severity}];
+  MetricFamily alerts = gauges("drover_alerts", "Active alerts, as drover alerts lists them.");
+  for (int kind = 0; kind < kAlertKindCount; ++kind) {
+    for (const Severity severity : {Severity::kWarning, Severity::kCritical}) {
+      const auto key = std::pair(static_cast<AlertKind>(kind), severity);
+      add(alerts, {{"kind", std::string(name_of(key.first))}, {"severity", std::string(name_of(severity))}},
+          counts[key]);
+    }
+  }
+  families.push_back(std::move(alerts));
+}
+
+// By the kind of a gate ("queue" of "queue:eng"): its name may be an owner's.
+void add_gates(const Stats& stats, const std::vector<GateStatus>& gates, Families& families) {
+  std::map<std::string, int> closed;
+  for (const std::string_view kind : {"all", "queue", "type", "owner", "provider", "lock"})
+    closed[std::string(kind)] = 0;
+  for (const GateStatus& gate : gates) {
+    if (gate.closed_until && *gate.closed_until > stats.at) ++closed[gate.name.substr(0, gate.name.find(':'))];
+  }
+  MetricFamily family = gauges("drover_gates_closed", "Gates that let nothing through, by their kind.");
+  for (const auto& [kind, count] : closed) add(family, {{"kind", kind}}, count);
+  families.push_back(std::move(family));
+  families.push_back(gauge("drover_permits_in_use", "Permits in use of all gates with a limit.",
+                           static_cast<double>(stats.permits.in_use)));
+  families.push_back(
+      gauge("drover_permits", "Permits of all gates with a limit.", static_cast<double>(stats.permits.permits)));
+}
+
+void add_process(Families& families) {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  MetricFamily cpu{.name = "process_cpu_seconds_total",
+                   .help = "Processor time of the server, in user and kernel.",
+                   .type = MetricType::Counter,
+                   .metric = {}};
+  add(cpu, {}, seconds(usage.ru_utime) + seconds(usage.ru_stime));
+  families.push_back(std::move(cpu));
+  std::int64_t size = 0;
+  std::int64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  families.push_back(gauge("process_resident_memory_bytes", "Resident memory of the server.",
+                           static_cast<double>(resident * ::sysconf(_SC_PAGESIZE))));
+}
+
+}  // namespace
+
+struct Metrics::Impl {
+  prometheus::Registry registry;
+  QueueLabels queues;
+  std::mutex mutex;  // one scrape at a time
+  EventCounters events{registry, queues};
+  bool begun = false;
+
+  prometheus::Family<prometheus::Counter>& requests = prometheus::BuildCounter()
+                                                          .Name("drover_http_requests_total")
+                                                          .Help("Requests that were answered, by route and status.")
+                                                          .Register(registry);
+  prometheus::Family<prometheus::Histogram>& request_times =
+      prometheus::BuildHistogram()
+          .Name("drover_http_request_duration_seconds")
+          .Help("From a whole request to its answer; of a long poll with its wait.")
+          .Register(registry);
+  // Of the loop's thread.
+  std::map<std::pair<const Route*, int>, prometheus::Counter*> counter_of;
+  std::map<const Route*, prometheus::Histogram*> histogram_of;
+
+  std::atomic<std::size_t> connections = 0;
+  std::atomic<std::size_t> waiting_calls = 0;
+  std::atomic<std::size_t> running_calls = 0;
+  std::atomic<std::size_t> watchers = 0;
+
+  void add_load(Families& families) const {
+    families.push_back(gauge("drover_http_connections", "Open connections.", static_cast<double>(connections)));
+    families.push_back(
+        gauge("drover_http_waiting_calls", "Long polls that wait for something.", static_cast<double>(waiting_calls)));
+    families.push_back(gauge("drover_http_running_calls", "Calls that have a thread, or wait for one.",
+                             static_cast<double>(running_calls)));
+    families.push_back(
+        gauge("drover_http_watchers", "WebSockets and streams of live events.", static_cast<double>(watchers)));
+  }
+
+  // False if the store does not answer.
+  bool add_store(TaskQueue& queue, const Result<Stats>& stats, Families& families) {
+    if (!stats) return false;
+    const auto gates = queue.gates();
+    if (!gates) return false;
+    if (!begun) {  // the store was away when the server started
+      const auto last = queue.last_event_seq();
+      if (!last) return false;
+      events.begin_after(*last);
+      begun = true;
+    }
+    if (!events.catch_up(queue)) return false;
+    add_queues(*stats, queues, families);
+    add_workers(*stats, families);
+    add_alerts(*stats, families);
+    add_gates(*stats, *gates, families);
+    return true;
+  }
+};
+
+Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::begin_after(std::int64_t seq) {
+  const std::scoped_lock lock(impl_->mutex);
+  impl_->events.begin_after(seq);
+  impl_->begun = true;
+}
+
+void Metrics::count_request(const Route* route, int status, Millis took) {
+  prometheus::Counter*& counter = impl_->counter_of[{route, status}];
+  const std::string pattern(route != nullptr ? route->pattern : "none");
+  const std::string method(route != nullptr ? route->method : "");
+  if (counter == nullptr) {
+    counter = &impl_->requests.Add({{"method", method}, {"route", pattern}, {"status", std::to_string(status)}});
+  }
+  counter->Increment();
+  prometheus::Histogram*& histogram = impl_->histogram_of[route];
+  if (histogram == nullptr) {
+    static const prometheus::Histogram::BucketBoundaries kBounds{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30};
+    histogram = &impl_->request_times.Add({{"method", method}, {"route", pattern}}, kBounds);
+  }
+  histogram->Observe(seconds_of(took));
+}
+
+void Metrics::set_load(const Load& load) {
+  impl_->connections.store(load.connections, std::memory_order_relaxed);
+  impl_->waiting_calls.store(load.waiting_calls, std::memory_order_relaxed);
+  impl_->running_calls.store(load.running_calls, std::memory_order_relaxed);
+  impl_->watchers.store(load.watchers, std::memory_order_relaxed);
+}
+
+Result<std::string> Metrics::scrape(TaskQueue& queue) {
+  const auto stats = queue.stats();
+  if (!stats && stats.error().code == ErrorCode::kForbidden) return std::unexpected(stats.error());
+  const std::scoped_lock lock(impl_->mutex);
+  Families families;
+  const bool up = impl_->add_store(queue, stats, families);
+  families.push_back(gauge("drover_store_up", "Whether the store answers.", up ? 1 : 0));
+  families.push_back(gauge("drover_events_seq", "The last event that the counters of events have counted.",
+                           static_cast<double>(impl_->events.seq())));
+  impl_->add_load(families);
+  add_process(families);
+  Families counted = impl_->registry.Collect();
+  std::ranges::move(counted, std::back_inserter(families));
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, families);
+  return std::move(text).str();
+}
+
+}  // namespace drover::server
