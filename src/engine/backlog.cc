@@ -4,6 +4,7 @@
 
 #include "core/lane.h"
 #include "engine/engine.h"
+#include "engine/workers.h"
 
 namespace drover {
 
@@ -55,6 +56,7 @@ Result<bool> all_are_held(Store& store, const Serve& serve, const GateNames& clo
 }  // namespace
 
 Result<Backlog> Engine::backlog(std::span<const Serve> serves) {
+  if (const Status valid = check_serves(serves); !valid) return std::unexpected(valid.error());
   auto backlog = store_.backlog(serves);
   if (!backlog || backlog->waiting == 0) return backlog;
   auto gates = store_.gates();

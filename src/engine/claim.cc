@@ -25,6 +25,7 @@ Status check_claim(const ClaimRequest& request) {
   }
   if (request.capacity < 0) return fail(ErrorCode::kInvalidArgument, "a worker's capacity is not negative");
   if (request.serves.empty()) return fail(ErrorCode::kInvalidArgument, "a claim must name a queue or a type");
+  if (auto valid = check_serves(request.serves); !valid) return valid;
   return check_lease_length(request.lease);
 }
 

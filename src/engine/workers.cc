@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "core/spec_check.h"
 #include "engine/engine.h"
 
 namespace drover {
@@ -20,18 +21,29 @@ Status check_reason(std::string_view reason) {
 }  // namespace
 
 Status check_worker_id(std::string_view id) {
-  if (!is_name(id)) return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is no worker id", id));
+  if (!is_name(id)) return fail(ErrorCode::kInvalidArgument, quoted_excerpt(id) + " is no worker id");
+  return {};
+}
+
+Status check_serves(std::span<const Serve> serves) {
+  for (const Serve& serve : serves) {
+    if (auto valid = check_name(serve.queue); !valid) return at_field("queue", std::move(valid.error()));
+    if (!serve.type) continue;
+    if (auto valid = check_name(*serve.type); !valid) return at_field("type", std::move(valid.error()));
+  }
   return {};
 }
 
 Status Engine::register_worker(const WorkerInfo& worker) {
   if (auto valid = check_worker_id(worker.id); !valid) return valid;
+  if (auto valid = check_serves(worker.serves); !valid) return valid;
   if (worker.capacity < 1)
     return drover::fail(ErrorCode::kInvalidArgument, "a worker needs room for at least one task");
   return store_.register_worker(worker);
 }
 
 Status Engine::unregister_worker(const std::string& worker_id, const std::string& reason) {
+  if (auto valid = check_worker_id(worker_id); !valid) return valid;
   if (auto valid = check_reason(reason); !valid) return valid;
   return store_.unregister_worker(worker_id, reason);
 }

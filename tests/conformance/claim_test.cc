@@ -149,13 +149,15 @@ TEST_P(Claim, ABadRequestIsRefused) {
   enqueue_work();
   const World before = world();
   const ClaimRequest good{.worker_id = "host:1:a", .serves = {{.queue = "work"}}, .n = 1};
-  std::vector<ClaimRequest> bad(6, good);
+  std::vector<ClaimRequest> bad(8, good);
   bad[0].n = 0;
   bad[1].n = -1;
   bad[2].serves.clear();
   bad[3].worker_id.clear();
   bad[4].lease = 0ms;
   bad[5].lease = -1s;
+  bad[6].serves.front().queue = "no queue";
+  bad[7].serves.front().type = "";
   for (const ClaimRequest& request : bad) EXPECT_EQ(code_of(queue().claim(request)), ErrorCode::kInvalidArgument);
   EXPECT_EQ(world(), before);
 }

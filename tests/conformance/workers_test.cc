@@ -167,6 +167,13 @@ TEST_P(Workers, ABadRegistrationIsRefused) {
   WorkerInfo none = worker("host:1:a");
   none.capacity = 0;
   EXPECT_EQ(code_of(queue().register_worker(none)), ErrorCode::kInvalidArgument);
+  for (const Serve& serve : {Serve{.queue = "no queue", .type = {}}, Serve{.queue = "work", .type = ""}}) {
+    WorkerInfo elsewhere = worker("host:1:a");
+    elsewhere.serves = {serve};
+    EXPECT_EQ(code_of(queue().register_worker(elsewhere)), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(code_of(queue().backlog(elsewhere.serves)), ErrorCode::kInvalidArgument);
+  }
+  EXPECT_EQ(code_of(queue().unregister_worker("", "shutdown")), ErrorCode::kInvalidArgument);
   EXPECT_TRUE(names().empty());
 }
 
