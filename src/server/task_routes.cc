@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "core/spec_check.h"
 #include "server/api.h"
 #include "wire/filter_query.h"
 
@@ -22,10 +23,12 @@ std::unexpected<Error> bad(std::string message) {
 
 // The header is the request id of the one task, and names those of a batch by their place in it.
 Status use_request_header(const Call& call, std::vector<TaskSpec>& group, bool is_batch) {
-  const std::string_view key = call.request.header(kRequestHeader);
-  if (key.empty()) return {};
+  const auto header = std::ranges::find(call.request.headers, kRequestHeader, &HttpHeaders::value_type::first);
+  if (header == call.request.headers.end()) return {};
+  const std::string& key = header->second;
+  if (const Status good = check_name(key); !good) return bad("Idempotency-Key: " + good.error().message);
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const std::string id = is_batch ? fmt::format("{}#{}", key, i) : std::string(key);
+    const std::string id = is_batch ? fmt::format("{}@{}", key, i) : key;
     std::optional<std::string>& given = group[i].request_id;
     if (given && *given != id) return bad("request_id and Idempotency-Key differ");
     given = id;

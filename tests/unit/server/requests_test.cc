@@ -1,0 +1,86 @@
+// What single requests mean, over HTTP.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/engine.h"
+#include "net/http_client.h"
+#include "remote/server_url.h"
+#include "server/server.h"
+#include "store/sqlite/sqlite_store.h"
+#include "support/locked_rng.h"
+#include "support/must.h"
+
+namespace drover::server {
+namespace {
+
+using test::must;
+
+constexpr Millis kAnswerMax{30'000};
+
+class AdminDoor final : public Doorkeeper {
+ public:
+  Result<Principal> principal(std::string_view /*token*/) override {
+    return Principal{.token_id = "test", .role = Role::kAdmin, .owner = {}, .queues = {}};
+  }
+};
+
+class Requests : public ::testing::Test {
+ protected:
+  HttpResponse ask(const std::string& method, const std::string& target, std::string body = {},
+                   HttpHeaders headers = {}) {
+    headers.emplace_back("host", "localhost");
+    return must(client_.exchange(
+        {.method = method, .target = target, .body = std::move(body), .headers = std::move(headers)}, kAnswerMax));
+  }
+  HttpResponse enqueue(std::string body, const std::string& key) {
+    return ask("POST", "/v1/tasks", std::move(body), {{"idempotency-key", key}});
+  }
+
+  test::LockedRng rng_{1};
+  std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
+  Engine engine_{*store_, rng_};
+  AdminDoor door_;
+  std::unique_ptr<Server> server_ = must(Server::start(engine_, door_, {.listen = {"127.0.0.1:0"}}));
+  HttpClient client_{must(parse_server_url(server_->addresses().front())).endpoint};
+};
+
+TEST_F(Requests, AnIdempotencyKeyNamesTheTask) {
+  const HttpResponse first = enqueue(R"({"type":"work"})", "order-17");
+  EXPECT_EQ(first.status, 201) << first.body;
+  const HttpResponse again = enqueue(R"({"type":"work"})", "order-17");
+  EXPECT_EQ(again.status, 200) << again.body;
+  EXPECT_EQ(enqueue(R"({"type":"other"})", "order-17").status, 409);
+  EXPECT_EQ(must(engine_.list({}, 10, {})).tasks.size(), 1U);
+}
+
+TEST_F(Requests, AnIdempotencyKeyNamesTheTasksOfABatchByTheirPlace) {
+  const std::string batch = R"({"tasks":[{"type":"work"},{"type":"work"}]})";
+  const HttpResponse first = enqueue(batch, "order-17");
+  EXPECT_EQ(first.status, 201) << first.body;
+  EXPECT_EQ(enqueue(batch, "order-17").status, 200);
+  EXPECT_EQ(must(engine_.list({}, 10, {})).tasks.size(), 2U);
+}
+
+// Whoever sends one believes that the request may be repeated.
+TEST_F(Requests, AnIdempotencyKeyThatIsNoNameIsRefused) {
+  for (const std::string key : {"", "a b", "a#b"}) {
+    const HttpResponse refused = enqueue(R"({"type":"work"})", key);
+    EXPECT_EQ(error_of_problem(refused).code, ErrorCode::kInvalidArgument) << refused.body;
+  }
+  EXPECT_TRUE(must(engine_.list({}, 10, {})).tasks.empty());
+}
+
+TEST_F(Requests, AProblemIsReadableWhateverItTellsOf) {
+  for (const std::string target : {"/v1/workers/%FF/drain", "/v1/gates/%FF", "/v1/tasks/%FF/cancel"}) {
+    const HttpResponse refused = ask("POST", target, R"({"action":"open"})");
+    EXPECT_GE(refused.status, 400) << target;
+    EXPECT_LT(refused.status, 500) << target;
+    EXPECT_TRUE(json::parse(refused.body)) << target << " " << refused.body;
+    EXPECT_TRUE(is_utf8(refused.body)) << target;
+  }
+}
+
+}  // namespace
+}  // namespace drover::server
