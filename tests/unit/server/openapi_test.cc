@@ -136,7 +136,7 @@ TEST(OpenApi, ErrorsHaveTheStatusOfTheTable) {
   for (const auto& [name, response] : *resolve("#/components/responses")->as_object()) {
     const json::Value* problem = response.find("content")->find("application/problem+json");
     if (problem == nullptr) continue;
-    const json::Value* properties = problem->find("schema")->find("properties");
+    const json::Value* properties = problem->find("schema")->find("allOf")->as_array()->back().find("properties");
     const auto status = properties->find("status")->find("const")->as_int();
     const json::Value* codes = properties->find("code")->find("enum");
     if (codes == nullptr) continue;
