@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/project.h"
+#include "cli/service_manager.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "engine/tokens.h"
@@ -23,10 +24,12 @@ void renew_certificate(server::Server& server) {
 }
 
 // Until a signal comes. When tokens were last used is written now and then.
-void serve_until_stopped(const StopSignal& stop, const Waker& hangup, server::Server& server, TokenBook& tokens) {
+void serve_until_stopped(const StopSignal& stop, const Waker& hangup, const ServiceManager& manager,
+                         server::Server& server, TokenBook& tokens) {
   auto written_at = system_clock().mono();
   while (stop.requests() == 0) {
-    wait_for_wake(stop.waker(), hangup, kBetweenWritesOfUses);
+    wait_for_wake(stop.waker(), hangup, std::min(kBetweenWritesOfUses, manager.alive_every().value_or(Millis::max())));
+    if (manager.alive_every() && server.is_alive()) manager.tell_alive();
     if (Hangups::take()) renew_certificate(server);
     const auto now = system_clock().mono();
     if (now - written_at < kBetweenWritesOfUses) continue;
@@ -57,14 +60,17 @@ int run(const ServeOptions& options, Context& context) {
   const UpkeepThread upkeep(**opened);
   StopSignal stop;
   const Interrupts interrupts({&stop});
-  // Without a certificate a closed terminal ends the server, as it ends any program.
+  const ServiceManager manager(context.environment);
+  // Otherwise a closed terminal ends the server, as it ends any program.
   std::optional<Hangups> hangups;
-  if (options.tls_certificate) hangups.emplace();
+  if (options.tls_certificate || manager.is_there()) hangups.emplace();
   const Waker never;
   const auto server = server::Server::start((*opened)->queue(), keeper, server_options_of(options));
   if (!server) return context.fail(server.error());
   context.say(fmt::format("serving on {}; Ctrl-C stops", fmt::join((*server)->addresses(), ", ")));
-  serve_until_stopped(stop, hangups ? hangups->waker() : never, **server, tokens);
+  manager.tell_ready();
+  serve_until_stopped(stop, hangups ? hangups->waker() : never, manager, **server, tokens);
+  manager.tell_stopping();
   context.say("stopping; what was asked is answered first");
   return kExitOk;
 }

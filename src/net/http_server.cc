@@ -291,6 +291,10 @@ void HttpServer::stop_listening() {
   }
 }
 
+bool HttpServer::is_answering() const {
+  return std::ranges::any_of(connections_, [](const auto& connection) { return connection->is_answering(); });
+}
+
 // Those beyond the limit wait in the listener's backlog until a place is free.
 void HttpServer::accept_all(Listener& listener) {
   while (connections_.size() < limits_.connections_max) {

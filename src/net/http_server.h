@@ -56,6 +56,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   [[nodiscard]] bool is_closed() const { return phase_ == Phase::kClosed; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
   [[nodiscard]] MonoTime gives_up_at() const;
+  // Between a request and the last byte of its answer.
+  [[nodiscard]] bool is_answering() const { return phase_ == Phase::kAnswering || phase_ == Phase::kWriting; }
   // Between two requests.
   [[nodiscard]] bool is_idle() const { return phase_ == Phase::kReading && !reader_.is_within_request(); }
 
@@ -114,6 +116,8 @@ class HttpServer {
   // Turns out clients that take too long. Returns when to look again.
   [[nodiscard]] MonoTime tick(MonoTime now);
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
+  // Whether somebody waits for an answer, or for the rest of one.
+  [[nodiscard]] bool is_answering() const;
 
  private:
   struct Listener {

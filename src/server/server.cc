@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t kCallsWaitingMax = 2'000;
 constexpr Millis kTickMax{250};
+constexpr Millis kTurnMax{10'000};  // a thread that has not come round for so long hangs
 constexpr int kUnavailable = 503;
 // For what is being answered when the server ends.
 constexpr Millis kGoodbyeMax{5'000};
@@ -104,6 +105,7 @@ class HttpApi final : public Server {
   }
 
   const std::vector<std::string>& addresses() const override { return addresses_; }
+  bool is_alive() const override { return system_clock().mono() - turned_at_.load() < kTurnMax; }
 
  private:
   void run() {
@@ -114,11 +116,12 @@ class HttpApi final : public Server {
     room_.empty();
     audience_.dismiss_all();
     const MonoTime give_up_at = system_clock().mono() + kGoodbyeMax;
-    while (in_flight_ > 0 && system_clock().mono() < give_up_at) turn();
+    while ((in_flight_ > 0 || http_.is_answering()) && system_clock().mono() < give_up_at) turn();
   }
 
   void turn() {
     const MonoTime now = system_clock().mono();
+    turned_at_ = now;
     metrics_.set_load({.connections = http_.connections(),
                        .waiting_calls = room_.size(),
                        .running_calls = static_cast<std::size_t>(in_flight_),
@@ -301,6 +304,7 @@ class HttpApi final : public Server {
   Audience audience_;
   int in_flight_ = 0;  // calls that the pool has
   std::atomic<bool> ending_ = false;
+  std::atomic<MonoTime> turned_at_ = system_clock().mono();
   CallPool pool_;  // ends before what its calls post to
   std::optional<Follower> follower_;
   std::atomic<const Follower*> following_ = nullptr;  // the same, for the pool

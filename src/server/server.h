@@ -47,6 +47,8 @@ class Server {
 
   // As clients name them: "http://127.0.0.1:7711", "unix:/run/drover.sock".
   [[nodiscard]] virtual const std::vector<std::string>& addresses() const = 0;
+  // Whether its thread does its rounds.
+  [[nodiscard]] virtual bool is_alive() const = 0;
   // Reads the files of the certificate again, for clients that come from now on. With an error it keeps the old one.
   [[nodiscard]] virtual Status renew_certificate() = 0;
 };
