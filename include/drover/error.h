@@ -25,6 +25,7 @@ enum class ErrorCode : std::uint8_t {
   kWrongState,
   kStaleLease,
   kRequestConflict,
+  kVersionMismatch,
   kQueueFull,
   kLimitExceeded,
   kUnauthorised,

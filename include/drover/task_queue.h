@@ -80,6 +80,20 @@ struct RetryOrder {
   std::optional<Time> run_at{};       // not before this time
 };
 
+// What changes of a task before it starts; what is unset stays. A task whose priority changes, or that becomes ready by
+// a new time, goes to the tail of its line as if it were enqueued so.
+struct EditOrder {
+  std::optional<int> priority{};
+  std::optional<Time> run_at{};       // not before this time
+  std::optional<Millis> delay{};      // the same, from now; not together with run_at
+  std::optional<JsonText> payload{};  // instead of the old one; not together with patch
+  std::optional<JsonText> patch{};    // a JSON Merge Patch onto the old one
+  std::optional<std::vector<std::string>> tags{};
+  std::optional<std::string> version{};  // version_of() the task that the change is based on; unset: whatever it is
+};
+// Tells whether somebody changed a task since it was read: differs whenever what get() shows does.
+[[nodiscard]] std::string version_of(const Task& task);
+
 struct EscalateOrder {
   std::string to{};
   Verdict verdict{};
@@ -252,6 +266,9 @@ class TaskQueue {
   // What cancel() would lead to by the time when everything that runs has stopped, the task itself first. Changes
   // nothing. Of more than 10,000 tasks some may be missing.
   [[nodiscard]] virtual Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) = 0;
+  // Changes a task that waits: blocked, scheduled, pending or stalled. The task afterwards; kWrongState if it runs or
+  // has ended, kVersionMismatch if it is not as the caller saw it any more.
+  [[nodiscard]] virtual Result<Task> edit(const TaskId& id, const EditOrder& order) = 0;
   // The next generation of a failed or cancelled task; of what its end had ended, too.
   [[nodiscard]] virtual Result<Task> retry(const TaskId& id, const RetryOrder& order) = 0;
   // Events with seq > after, oldest first. An event is never seen before one with a smaller seq.

@@ -10,7 +10,7 @@ using enum ErrorCode;
 using enum Retryable;
 
 // In the order of the enumerators, so that a code is its own index.
-constexpr std::array<ErrorInfo, 24> kErrors{{
+constexpr std::array<ErrorInfo, 25> kErrors{{
     {kInvalidJson, "invalid_json", 1, 400, kNo},
     {kInvalidArgument, "invalid_argument", 1, 400, kNo},
     {kInvalidPayload, "invalid_payload", 1, 422, kNo},
@@ -24,6 +24,7 @@ constexpr std::array<ErrorInfo, 24> kErrors{{
     {kWrongState, "wrong_state", 6, 409, kNo},
     {kStaleLease, "stale_lease", 6, 409, kNo},
     {kRequestConflict, "request_conflict", 6, 409, kNo},
+    {kVersionMismatch, "version_mismatch", 6, 412, kNo},
     {kQueueFull, "queue_full", 1, 429, kYes},
     {kLimitExceeded, "limit_exceeded", 1, 429, kYes},
     {kUnauthorised, "unauthorised", 4, 401, kNo},

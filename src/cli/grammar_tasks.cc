@@ -124,6 +124,24 @@ void add_cancel(Verbs& verbs) {
             R"(print {"id", "state", "cancelled", "requested"}; of a dry run, a JSON array of tasks)");
 }
 
+void add_edit(Verbs& verbs) {
+  auto [verb, options] = verbs.add<EditOptions>("edit");
+  verb.task_id(&options->id);
+  EditOrder* order = &options->order;
+  verb.value("--priority", "P", &order->priority, parse_priority, "0 (first) to 9, or critical, high, normal, low");
+  verb.value("--delay", "D", &order->delay, parse_duration, "start no earlier than this from now; 0s: at once");
+  verb.value("--at", "T", &order->run_at, parse_time, "start no earlier than this time (RFC 3339)");
+  verb.value("--payload", "JSON|@FILE|-", &options->payload, read_text,
+             "what the task gets instead: JSON, a file or stdin");
+  verb.list("--tag", "T", &options->tags, read_name, "its labels from now on, instead of those that it has");
+  verb.json(&options->format, "print the task as JSON");
+  verb.check([options = options, order]() -> Status {
+    if (order->delay && order->run_at) return complaint("--delay and --at", "give one of them");
+    const bool any = order->priority || order->delay || order->run_at || options->payload || !options->tags.empty();
+    return any ? Status{} : complaint("edit", "say what is to change: --priority, --delay, --at, --payload or --tag");
+  });
+}
+
 void add_retry(Verbs& verbs) {
   auto [verb, options] = verbs.add<RetryOptions>("retry");
   verb.task_id(&options->id);
@@ -148,6 +166,7 @@ void add_task_verbs(Verbs& verbs) {
   add_logs(verbs);
   add_explain(verbs);
   add_cancel(verbs);
+  add_edit(verbs);
   add_retry(verbs);
   add_dlq_verbs(verbs);
 }

@@ -94,6 +94,14 @@ Examples:
 Examples:
   drover cancel 01920f5e-7a3c-7def-8123-456789abcdef --dry-run
   drover cancel 01920f5e-7a3c-7def-8123-456789abcdef --reason 'wrong branch')"},
+    {"edit", "Change a task that has not started",
+     R"(Its priority, its time, its payload and its tags may change while it waits; what is not given stays. With another
+priority, or when a new time makes it ready, it goes to the end of its line. A task that runs or has ended is refused.
+
+Examples:
+  drover edit 01920f5e-7a3c-7def-8123-456789abcdef --priority critical
+  drover edit 01920f5e-7a3c-7def-8123-456789abcdef --delay 0s
+  drover edit 01920f5e-7a3c-7def-8123-456789abcdef --payload @other.json --tag urgent --tag billing)"},
     {"retry", "Run a failed or cancelled task again",
      R"(Its counters start anew; its earlier runs stay on record.
 

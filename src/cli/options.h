@@ -102,6 +102,14 @@ struct CancelOptions {
   bool operator==(const CancelOptions&) const = default;
 };
 
+struct EditOptions {
+  TaskId id;
+  EditOrder order;                     // without its payload
+  std::optional<std::string> payload;  // JSON, @file, or - for stdin
+  std::vector<std::string> tags;       // none: they stay
+  Format format = Format::kAuto;
+};
+
 struct RetryOptions {
   TaskId id;
   std::string reason;
@@ -382,9 +390,9 @@ struct VersionOptions {
 
 using Command =
     std::variant<EnqueueOptions, RunOptions, ListOptions, ShowOptions, WaitOptions, LogsOptions, CancelOptions,
-                 RetryOptions, DlqListOptions, DlqShowOptions, DlqVerdictOptions, EventsOptions, WorkOptions, UpOptions,
-                 ServeOptions, ProgressOptions, FsckOptions, ExportOptions, ImportOptions, StoreOptions,
-                 ConfigApplyOptions, ConfigShowOptions, TypeListOptions, TypeShowOptions, TrustOptions,
+                 EditOptions, RetryOptions, DlqListOptions, DlqShowOptions, DlqVerdictOptions, EventsOptions,
+                 WorkOptions, UpOptions, ServeOptions, ProgressOptions, FsckOptions, ExportOptions, ImportOptions,
+                 StoreOptions, ConfigApplyOptions, ConfigShowOptions, TypeListOptions, TypeShowOptions, TrustOptions,
                  WorkerListOptions, WorkerDrainOptions, StatsOptions, AlertsOptions, DoctorOptions, TopOptions,
                  ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions, TokenCreateOptions,
                  TokenListOptions, TokenRevokeOptions, CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;

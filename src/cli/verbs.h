@@ -13,6 +13,7 @@ int run(const ShowOptions& options, Context& context);
 int run(const WaitOptions& options, Context& context);
 int run(const LogsOptions& options, Context& context);
 int run(const CancelOptions& options, Context& context);
+int run(const EditOptions& options, Context& context);
 int run(const RetryOptions& options, Context& context);
 int run(const DlqListOptions& options, Context& context);
 int run(const DlqShowOptions& options, Context& context);

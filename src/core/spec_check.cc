@@ -169,4 +169,23 @@ Status check_spec(const TaskSpec& spec) {
   return std::move(check).verdict();
 }
 
+Status check_one_payload(const std::optional<JsonText>& payload, const std::optional<JsonText>& patch) {
+  if (!payload || !patch) return {};
+  return invalid("a payload and a patch do not go together");
+}
+
+Status check_edit(const EditOrder& order) {
+  const bool changes_something =
+      order.priority || order.run_at || order.delay || order.payload || order.patch || order.tags;
+  if (!changes_something) return invalid("say what is to change: priority, run_at, delay, payload, patch or tags");
+  Checker check;
+  check.optional("priority", order.priority, within(kPriorityBounds));
+  check.optional("delay", order.delay, check_delay);
+  check.take("delay", check_not_both(order.delay, order.run_at, "run_at"));
+  check.optional("tags", order.tags, check_tags);
+  check.take("payload", check_one_payload(order.payload, order.patch));
+  check.optional("version", order.version, check_name);
+  return std::move(check).verdict();
+}
+
 }  // namespace drover

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "drover/task.h"
+#include "drover/task_queue.h"
 
 namespace drover {
 
@@ -46,5 +46,9 @@ inline constexpr std::size_t kLabelBytesMax = 1'024;  // model, agent_id, source
 // Every value of a spec but the JSON ones, whose size is a limit of the policy. Errors are kInvalidArgument and name
 // the field.
 [[nodiscard]] Status check_spec(const TaskSpec& spec);
+// The same of what is to change of a task.
+[[nodiscard]] Status check_edit(const EditOrder& order);
+// A payload that replaces the old one, or a patch of that: not both.
+[[nodiscard]] Status check_one_payload(const std::optional<JsonText>& payload, const std::optional<JsonText>& patch);
 
 }  // namespace drover

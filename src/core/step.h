@@ -39,6 +39,7 @@ struct Step {
   };
   enum class ResultWrite : std::uint8_t { kKeep, kReplace };   // whether next.task.result replaces the stored one
   enum class PayloadWrite : std::uint8_t { kKeep, kReplace };  // whether next.task.payload does
+  enum class TagsWrite : std::uint8_t { kKeep, kReplace };     // whether next.task.tags do
   enum class Fate : std::uint8_t { kStays, kGoes };            // kGoes: the finished task is deleted, but its events
 
   TaskRecord next;                     // its revision is set by the store
@@ -47,6 +48,7 @@ struct Step {
   Guard guard = Guard::kRevision;
   ResultWrite result = ResultWrite::kKeep;
   PayloadWrite payload = PayloadWrite::kKeep;
+  TagsWrite tags = TagsWrite::kKeep;
   Fate fate = Fate::kStays;
   std::vector<EventDraft> events;
   std::optional<RunEnd> run_end;

@@ -3,7 +3,15 @@
 
 #include <utility>
 
+#include "base/sha256.h"
+#include "core/task_json.h"
+
 namespace drover {
+
+std::string version_of(const Task& task) {
+  constexpr std::size_t kDigits = 16;
+  return sha256_hex(to_json(task)).substr(0, kDigits);
+}
 
 Result<Enqueued> TaskQueue::enqueue_one(const TaskSpec& spec) {
   auto enqueued = enqueue(std::span(&spec, 1));

@@ -310,6 +310,50 @@ void miss_deadline(Change& change) {
   emit(change, "deadline_passed", deadline_data(task, rule_of(change.context, ErrorClass::kDeadline)));
 }
 
+// What changed, by its new value where that is short.
+JsonText edit_data(const Task& before, const Task& after) {
+  json::Writer writer;
+  writer.begin_object();
+  if (after.priority != before.priority) writer.key("priority").number(after.priority);
+  if (after.run_at != before.run_at && after.run_at) writer.key("run_at").string(format_time(*after.run_at));
+  if (after.payload != before.payload) writer.key("payload").boolean(true);
+  if (after.tags != before.tags) writer.key("tags").boolean(true);
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+// By a new time it may become ready, or not be ready any more. What stalled comes first again only if it still is.
+void wait_until(Change& change, Time run_at) {
+  TaskRecord& next = change.step.next;
+  if (next.task.run_at == run_at) return;
+  next.task.run_at = run_at;
+  const TaskState state = waiting_state(next, change.context.now);
+  if (state == next.task.state || (state == TaskState::kPending && next.task.state == TaskState::kStalled)) return;
+  next.task.state = state;
+  move_to_tail(next);
+}
+
+void edit(Change& change) {
+  const auto& edit = std::get<trigger::Edit>(change.trigger);
+  Step& step = change.step;
+  Task& task = step.next.task;
+  const Task before = task;
+  if (edit.priority && *edit.priority != task.priority) {
+    task.priority = *edit.priority;
+    move_to_tail(step.next);
+  }
+  if (edit.run_at) wait_until(change, *edit.run_at);
+  if (edit.payload && edit.payload != task.payload) {
+    task.payload = edit.payload;
+    step.payload = Step::PayloadWrite::kReplace;
+  }
+  if (edit.tags && *edit.tags != task.tags) {
+    task.tags = *edit.tags;
+    step.tags = Step::TagsWrite::kReplace;
+  }
+  if (task != before) emit(change, "updated", edit_data(before, task));
+}
+
 // ---- the next generation
 
 void reopen(Change& change, int unmet_parents) {
@@ -390,9 +434,9 @@ void delete_task(Change& change) {
 
 using Apply = void (*)(Change&);
 // In the order of Rule, without kRefuse.
-constexpr std::array<Apply, 16> kApply{
-    meet_parent, end_by_parent, make_pending,   start,         complete, fail_run, give_back, confirm_cancel,
-    stall,       cancel_now,    request_cancel, miss_deadline, retry,    revive,   escalate,  delete_task};
+constexpr std::array<Apply, 17> kApply{
+    meet_parent, end_by_parent,  make_pending,  start, complete, fail_run, give_back, confirm_cancel, stall,
+    cancel_now,  request_cancel, miss_deadline, edit,  retry,    revive,   escalate,  delete_task};
 static_assert(kApply.size() == std::to_underlying(Rule::kDelete));
 
 // The table goes by the state alone; here is what else the record has to say.

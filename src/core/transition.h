@@ -39,6 +39,12 @@ struct Cancel {
   std::string reason;
 };
 struct Deadline {};
+struct Edit {  // of a task that waits; what is unset stays
+  std::optional<int> priority{};
+  std::optional<Time> run_at{};
+  std::optional<JsonText> payload{};  // checked
+  std::optional<std::vector<std::string>> tags{};
+};
 struct Retry {  // by an operator
   int unmet_parents = 0;
   Verdict verdict{};
@@ -56,11 +62,11 @@ struct Delete {
 };
 }  // namespace trigger
 
-using Trigger =
-    std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Complete,
-                 trigger::Fail, trigger::Release, trigger::ConfirmCancel, trigger::LeaseLost, trigger::Cancel,
-                 trigger::Deadline, trigger::Retry, trigger::ParentRetried, trigger::Escalate, trigger::Delete>;
-inline constexpr int kTriggerCount = 15;
+using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Complete,
+                             trigger::Fail, trigger::Release, trigger::ConfirmCancel, trigger::LeaseLost,
+                             trigger::Cancel, trigger::Deadline, trigger::Edit, trigger::Retry, trigger::ParentRetried,
+                             trigger::Escalate, trigger::Delete>;
+inline constexpr int kTriggerCount = 16;
 static_assert(std::variant_size_v<Trigger> == kTriggerCount);
 
 [[nodiscard]] std::string_view name_of(const Trigger& trigger);
@@ -80,6 +86,7 @@ enum class Rule : std::uint8_t {
   kCancelNow,
   kRequestCancel,  // running: flagged, cancelled when its tree is dead
   kMissDeadline,   // completed with the fallback, or failed
+  kEdit,           // what an operator or producer may still change
   kReopen,         // counters reset, next generation, as at enqueue
   kRevive,         // as kReopen, if a parent's end had ended it; blocked again, if it had counted that end as done
   kEscalate,       // failed as before, with a name on it
@@ -97,6 +104,7 @@ struct DecisionContext {
 };
 
 // What follows from `trigger` for a task in this state, or kWrongState. For Complete the result is in the step's task.
+// For Edit the record must be whole, and a step without events changes nothing.
 // Pure: same arguments, same answer.
 [[nodiscard]] Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionContext& context);
 

@@ -10,8 +10,8 @@ using enum Rule;
 
 // In the order of Trigger's alternatives.
 constexpr Names<kTriggerCount> kTriggerNames{
-    "parent_done", "parent_ended", "due",      "claim", "complete",       "fail",     "release", "confirm_cancel",
-    "lease_lost",  "cancel",       "deadline", "retry", "parent_retried", "escalate", "delete"};
+    "parent_done", "parent_ended", "due",      "claim", "complete", "fail",           "release",  "confirm_cancel",
+    "lease_lost",  "cancel",       "deadline", "edit",  "retry",    "parent_retried", "escalate", "delete"};
 
 // Rows in the order of Trigger's alternatives, columns in that of TaskState.
 // clang-format off
@@ -28,6 +28,7 @@ constexpr TransitionTable kTable{{
     /* LeaseLost */     {kRefuse,       kRefuse,       kRefuse,       kStall,         kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* Cancel */        {kCancelNow,    kCancelNow,    kCancelNow,    kRequestCancel, kCancelNow,    kRefuse,   kRefuse,  kRefuse},
     /* Deadline */      {kMissDeadline, kMissDeadline, kMissDeadline, kMissDeadline,  kMissDeadline, kRefuse,   kRefuse,  kRefuse},
+    /* Edit */          {kEdit,         kEdit,         kEdit,         kRefuse,        kEdit,         kRefuse,   kRefuse,  kRefuse},
     /* Retry */         {kRefuse,       kRefuse,       kRefuse,       kRefuse,        kRefuse,       kRefuse,   kReopen,  kReopen},
     /* ParentRetried */ {kRevive,       kRefuse,       kRefuse,       kRefuse,        kRefuse,       kRefuse,   kRevive,  kRevive},
     /* Escalate */      {kRefuse,       kRefuse,       kRefuse,       kRefuse,        kRefuse,       kRefuse,   kEscalate,kRefuse},

@@ -27,6 +27,7 @@ class Engine final : public TaskQueue {
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
   Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
   Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override;
+  Result<Task> edit(const TaskId& id, const EditOrder& order) override;
   using TaskQueue::retry;
   Result<Task> retry(const TaskId& id, const RetryOrder& order) override;
   Result<std::vector<Event>> events(std::int64_t after, int limit) override;

@@ -1,8 +1,6 @@
 // Retry by an operator: the next generation of a failed or cancelled task, and of what its end had ended.
 #include <fmt/format.h>
 
-#include "base/json.h"
-#include "core/dedupe.h"
 #include "core/spec_check.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
@@ -33,22 +31,6 @@ Result<int> count_unmet(RecordView& view, const Task& task) {
   return unmet;
 }
 
-// The payload of the next generation, checked as that of a new task; nothing if the old one stays.
-Result<std::optional<JsonText>> edited_payload(const RetryOrder& order, const Task& task, const Policy& policy) {
-  if (!order.payload && !order.patch) return std::nullopt;
-  if (!order.patch) return checked_payload(*order.payload, task, policy);
-  const auto patch = json::compact(*order.patch);
-  if (!patch) return at_field("patch", patch.error());
-  return checked_payload(merge_patch(task.payload, *patch), task, policy);
-}
-
-Status check_order(const RetryOrder& order) {
-  if (order.payload && order.patch) {
-    return fail(ErrorCode::kInvalidArgument, "a payload and a patch do not go together");
-  }
-  return check_verdict(order.verdict);
-}
-
 Result<trigger::Retry> retry_trigger(RecordView& view, const Task& task, const RetryOrder& order,
                                      const Policy& policy) {
   trigger::Retry trigger{.verdict = order.verdict, .run_at = order.run_at};
@@ -56,7 +38,7 @@ Result<trigger::Retry> retry_trigger(RecordView& view, const Task& task, const R
   auto unmet = count_unmet(view, task);
   if (!unmet) return std::unexpected(unmet.error());
   trigger.unmet_parents = *unmet;
-  auto payload = edited_payload(order, task, policy);
+  auto payload = edited_payload(order.payload, order.patch, task, policy);
   if (!payload) return std::unexpected(payload.error());
   trigger.payload = std::move(*payload);
   return trigger;
@@ -65,7 +47,8 @@ Result<trigger::Retry> retry_trigger(RecordView& view, const Task& task, const R
 }  // namespace
 
 Result<Task> Engine::retry(const TaskId& id, const RetryOrder& order) {
-  if (auto valid = check_order(order); !valid) return std::unexpected(valid.error());
+  if (auto valid = check_verdict(order.verdict); !valid) return std::unexpected(valid.error());
+  if (auto valid = check_one_payload(order.payload, order.patch); !valid) return std::unexpected(valid.error());
   auto policy = this->policy();
   if (!policy) return std::unexpected(policy.error());
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {

@@ -166,6 +166,16 @@ Result<std::optional<JsonText>> checked_payload(const JsonText& payload, const T
   return contract_payload(policy, task.type, std::move(*checked));
 }
 
+Result<std::optional<JsonText>> edited_payload(const std::optional<JsonText>& payload,
+                                               const std::optional<JsonText>& patch, const Task& task,
+                                               const Policy& policy) {
+  if (payload) return checked_payload(*payload, task, policy);
+  if (!patch) return std::nullopt;
+  const auto compact = json::compact(*patch);
+  if (!compact) return at_field("patch", compact.error());
+  return checked_payload(merge_patch(task.payload, *compact), task, policy);
+}
+
 Status check_stored(const Task& task, const Policy& policy) {
   if (auto known = check_type(task.type, policy); !known) return known;
   return check_payload(policy.type(task.type).contract, task.payload);

@@ -30,6 +30,11 @@ inline constexpr std::string_view kDefaultOwner = "default";
 [[nodiscard]] Result<std::optional<JsonText>> checked_payload(const JsonText& payload, const Task& task,
                                                               const Policy& policy);
 
+// What the task gets by a payload or by a patch, checked as the payload of a new one; nothing if the old one stays.
+[[nodiscard]] Result<std::optional<JsonText>> edited_payload(const std::optional<JsonText>& payload,
+                                                             const std::optional<JsonText>& patch, const Task& task,
+                                                             const Policy& policy);
+
 // The fingerprint by which an exact replay of a request id is known.
 [[nodiscard]] std::string request_fingerprint(const TaskSpec& spec);
 

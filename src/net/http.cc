@@ -179,7 +179,7 @@ std::string format_request(const HttpRequest& request) {
   std::string text = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.target);
   if (request.header("host").empty()) text += "Host: drover\r\n";
   append_headers(text, request.headers);
-  if (!request.body.empty()) text += "Content-Type: application/json\r\n";
+  if (!request.body.empty() && request.header("content-type").empty()) text += "Content-Type: application/json\r\n";
   text += fmt::format("Content-Length: {}\r\nConnection: {}\r\n\r\n", request.body.size(),
                       request.keep_alive ? "keep-alive" : "close");
   return text + request.body;

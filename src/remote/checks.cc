@@ -34,6 +34,12 @@ Status check_group(std::span<const TaskSpec> group) {
   return {};
 }
 
+Status check_edit_texts(const EditOrder& order) {
+  if (Status good = check_edit(order); !good) return good;
+  if (Status good = check_json("payload", order.payload); !good) return good;
+  return check_json("patch", order.patch);
+}
+
 Status check_settlement(const Settlement& item) {
   const auto* end = std::get_if<Completion>(&item.end);
   return end != nullptr ? check_json("result", end->result) : Status{};

@@ -151,6 +151,16 @@ class RemoteQueue final : public TaskQueue {
     return ask_list<CancelEffect>("effects", "GET", task_path(id, "cancel"));
   }
 
+  Result<Task> edit(const TaskId& id, const EditOrder& order) override {
+    if (const Status good = check_edit_texts(order); !good) return std::unexpected(good.error());
+    HttpHeaders headers;
+    if (order.version) headers.emplace_back("if-match", fmt::format("\"{}\"", *order.version));
+    Task task;
+    const Status asked = ask_into(task, "PATCH", task_path(id), to_json(order), options_.timeout, std::move(headers));
+    if (!asked) return std::unexpected(asked.error());
+    return task;
+  }
+
   using TaskQueue::retry;
   Result<Task> retry(const TaskId& id, const RetryOrder& order) override {
     if (const Status good = check_texts({order.verdict.by, order.verdict.why}); !good) {

@@ -24,7 +24,8 @@ HttpResponse refusal(int status, ErrorCode code, std::string message) {
 }
 
 bool is_json(std::string_view content_type) {
-  return to_lower(content_type.substr(0, content_type.find(';'))) == "application/json";
+  const std::string type = to_lower(content_type.substr(0, content_type.find(';')));
+  return type == "application/json" || type == "application/merge-patch+json";
 }
 
 }  // namespace
@@ -59,7 +60,8 @@ std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const Http
     return refusal(kForbidden, ErrorCode::kForbidden, "requests from another site are not taken");
   }
   if (!request.body.empty() && !is_json(request.header("content-type"))) {
-    return refusal(kUnsupportedMedia, ErrorCode::kInvalidArgument, "the body must be application/json");
+    return refusal(kUnsupportedMedia, ErrorCode::kInvalidArgument,
+                   "the body must be application/json, or of a PATCH application/merge-patch+json");
   }
   return std::nullopt;
 }

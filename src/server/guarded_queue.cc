@@ -121,6 +121,11 @@ Result<std::vector<CancelEffect>> GuardedQueue::preview_cancel(const TaskId& id)
   return queue_.preview_cancel(id);
 }
 
+Result<Task> GuardedQueue::edit(const TaskId& id, const EditOrder& order) {
+  if (const Status allowed = need(Right::kProduce, id); !allowed) return std::unexpected(allowed.error());
+  return queue_.edit(id, order);
+}
+
 Result<Task> GuardedQueue::retry(const TaskId& id, const RetryOrder& order) {
   if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
   return queue_.retry(id, order);

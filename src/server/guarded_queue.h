@@ -25,6 +25,7 @@ class GuardedQueue final : public TaskQueue {
   // Looks at a bounded number of events, of which none may be the caller's.
   [[nodiscard]] Result<EventPage> events_page(std::int64_t after, int limit);
   [[nodiscard]] Status may_work() const { return need(Right::kWork); }
+  [[nodiscard]] Status may_operate() const { return need(Right::kOperate); }
 
   Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override;
   Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override;
@@ -53,6 +54,7 @@ class GuardedQueue final : public TaskQueue {
 
   Status drain_worker(const DrainOrder& order) override;
   Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override;
+  Result<Task> edit(const TaskId& id, const EditOrder& order) override;
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override;
   Status remove(const TaskId& id, const Verdict& verdict) override;
   Result<std::vector<GateStatus>> gates() override;

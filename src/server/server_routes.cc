@@ -12,6 +12,7 @@ Answer openapi(const Call& /*call*/) {
 }
 
 Answer metrics(const Call& call) {
+  if (const Status allowed = call.queue.may_operate(); !allowed) return problem(allowed.error());
   auto text = call.metrics.scrape(call.queue);
   if (!text) return problem(text.error());
   return HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = *std::move(text)};

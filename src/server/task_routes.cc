@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "core/spec_check.h"
+#include "server/access.h"
 #include "server/api.h"
 #include "wire/filter_query.h"
 
@@ -103,9 +104,42 @@ Answer list(const Call& call) {
   return respond(call.queue.list(*filter, static_cast<int>(*limit), call.parameter("cursor")));
 }
 
+HttpResponse respond_versioned(const Result<Task>& task) {
+  HttpResponse response = respond(task);
+  if (task) response.headers.emplace_back("etag", fmt::format("\"{}\"", version_of(*task)));
+  return response;
+}
+
 Answer show(const Call& call) {
   const auto id = call.task_id();
-  return respond(id ? call.queue.get(*id) : std::unexpected(id.error()));
+  return respond_versioned(id ? call.queue.get(*id) : std::unexpected(id.error()));
+}
+
+// One strong entity tag. Nothing: whatever the task is like.
+Result<std::optional<std::string>> version_wanted(const Call& call) {
+  const std::string_view tag = call.request.header("if-match");
+  if (tag.empty() || tag == "*") return std::nullopt;
+  const bool is_one = tag.size() >= 2 && tag.find('"', 1) == tag.size() - 1;
+  if (!tag.starts_with('"') || !is_one) return bad("If-Match: expected one entity tag in quotes, or *");
+  return std::string(tag.substr(1, tag.size() - 2));
+}
+
+Result<EditOrder> read_edit(const Call& call) {
+  auto version = version_wanted(call);
+  if (!version) return std::unexpected(std::move(version.error()));
+  EditOrder order;
+  const bool is_merge_patch = to_lower(call.request.header("content-type")).starts_with("application/merge-patch+json");
+  const Status read = is_merge_patch ? read_merge_patch(body_of(call), order) : read_json(body_of(call), order);
+  if (!read) return std::unexpected(read.error());
+  order.version = *std::move(version);
+  return order;
+}
+
+Answer edit(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  const auto order = read_edit(call);
+  return respond_versioned(order ? call.queue.edit(*id, *order) : std::unexpected(order.error()));
 }
 
 Answer wait_for_end(const Call& call) {
@@ -185,6 +219,7 @@ constexpr std::array kTaskRoutes{
     Route{"POST", "/v1/tasks", enqueue},
     Route{"GET", "/v1/tasks", list},
     Route{"GET", "/v1/tasks/{id}", show},
+    Route{"PATCH", "/v1/tasks/{id}", edit},
     Route{"DELETE", "/v1/tasks/{id}", remove},
     Route{"GET", "/v1/tasks/{id}/wait", wait_for_end},
     Route{"GET", "/v1/tasks/{id}/runs", runs},

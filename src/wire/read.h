@@ -59,6 +59,9 @@ namespace drover {
 [[nodiscard]] Status read_members(json::Reader& in, Failure& out);
 [[nodiscard]] Status read_members(json::Reader& in, Release& out);
 [[nodiscard]] Status read_members(json::Reader& in, CancelConfirmed& out);
+[[nodiscard]] Status read_json(std::string_view json, EditOrder& out);
+// The same change as an RFC 7396 patch of the task.
+[[nodiscard]] Status read_merge_patch(std::string_view json, EditOrder& out);
 [[nodiscard]] Status read_json(std::string_view json, RetryOrder& out);
 [[nodiscard]] Status read_json(std::string_view json, TaskPage& out);
 [[nodiscard]] Status read_json(std::string_view json, LogPage& out);

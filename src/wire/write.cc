@@ -231,6 +231,18 @@ std::string to_json(const RetryOrder& order) {
   return members.take();
 }
 
+std::string to_json(const EditOrder& order) {
+  Members members;
+  members.number("priority", order.priority).time("run_at", order.run_at).duration("delay", order.delay);
+  members.json("payload", order.payload).json("patch", order.patch);
+  if (order.tags) {
+    members.out().key("tags").begin_array();
+    for (const std::string& tag : *order.tags) members.out().string(tag);
+    members.out().end_array();
+  }
+  return members.take();
+}
+
 std::string to_json(const TaskPage& page) {
   Members members;
   members.items("tasks", page.tasks).out().key("cursor");

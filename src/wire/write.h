@@ -30,6 +30,7 @@ namespace drover {
 [[nodiscard]] std::string to_json(const ClaimedTask& claimed);
 [[nodiscard]] std::string to_json(const Beat& beat);
 [[nodiscard]] std::string to_json(const Settlement& settlement);
+[[nodiscard]] std::string to_json(const EditOrder& order);  // without the version, which is a header
 [[nodiscard]] std::string to_json(const RetryOrder& order);
 [[nodiscard]] std::string to_json(const TaskPage& page);
 [[nodiscard]] std::string to_json(const LogPage& page);

@@ -209,7 +209,8 @@ class Driver {
     if (kind < 80) return pass_time();
     if (kind < 83) return note();
     if (kind < 86) return renew();
-    if (kind < 89) return cancel();
+    if (kind < 88) return cancel();
+    if (kind < 90) return edit();
     if (kind < 91) return retry();
     if (kind < 92) return escalate();
     if (kind < 93) return remove();
@@ -398,6 +399,27 @@ class Driver {
     if (one_in(3)) order.run_at = clock_.wall() + Millis(below(20'000));
     both("retry", [&](Side& side) {
       return text_of(side.engine().retry(id, order), [](const Task& task) { return to_json(task); });
+    });
+  }
+
+  void edit() {
+    if (known_.empty()) return;
+    const TaskId id = any_of(known_);
+    EditOrder order;
+    if (one_in(2)) order.priority = static_cast<int>(below(10));
+    if (one_in(3)) order.delay = Millis(one_in(2) ? 0 : below(20'000));
+    if (!order.delay && one_in(4)) order.run_at = clock_.wall() + Millis(below(20'000));
+    if (one_in(4)) order.payload = R"({"n": 9, "edited": "ü"})";
+    if (!order.payload && one_in(4)) order.patch = R"({"n": null, "patched": 2.50})";
+    if (one_in(3)) order.tags = one_in(3) ? std::vector<std::string>{} : std::vector{fmt::format("tag{}", below(3))};
+    const bool knows_the_version = one_in(4);
+    both("edit", [&](Side& side) {
+      EditOrder own = order;
+      if (knows_the_version) {
+        const auto seen = side.engine().get(id);
+        own.version = seen ? version_of(*seen) : "gone";
+      }
+      return text_of(side.engine().edit(id, own), [](const Task& task) { return to_json(task); });
     });
   }
 

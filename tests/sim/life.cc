@@ -86,6 +86,7 @@ const std::map<std::string, Life::Rule, std::less<>>& Life::rules() {
       {"task.retried", &Life::on_retried},
       {"task.revived", &Life::on_revived},
       {"task.escalated", &Life::on_escalated},
+      {"task.updated", &Life::on_updated},
       {"task.deleted", &Life::on_deleted},
   };
   return rules;
@@ -354,6 +355,24 @@ std::optional<Wrong> Life::on_revived(const Event& event) {
 std::optional<Wrong> Life::on_escalated(const Event& event) {
   if (state_ != TaskState::kFailed) return refuse(event, "P12 events", "only a dead letter is escalated");
   escalated_to_ = text_in(event, "to");
+  return std::nullopt;
+}
+
+std::optional<Wrong> Life::on_updated(const Event& event) {
+  if (is_terminal(state_) || state_ == TaskState::kRunning)
+    return refuse(event, "P12 events", "only a task that waits is edited");
+  if (const auto priority = number_in(event, "priority")) {
+    given_.priority = static_cast<int>(*priority);
+    to_tail();
+  }
+  if (const auto run_at = parse_time(text_in(event, "run_at"))) run_at_ = *run_at;
+  if (event.state == state_) return std::nullopt;
+  if (state_ == TaskState::kBlocked) return refuse(event, "P10 parents", "an edit let it go");
+  if (event.state != TaskState::kScheduled && event.state != TaskState::kPending)
+    return refuse(event, "P12 events", fmt::format("left it {}", name_of(event.state)));
+  state_ = event.state;
+  to_tail();
+  if (state_ == TaskState::kPending && too_early()) return refuse(event, "P9 run_at", "pending before its time");
   return std::nullopt;
 }
 

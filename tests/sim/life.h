@@ -68,6 +68,7 @@ class Life {
   std::optional<Wrong> on_retried(const Event& event);
   std::optional<Wrong> on_revived(const Event& event);
   std::optional<Wrong> on_escalated(const Event& event);
+  std::optional<Wrong> on_updated(const Event& event);
   std::optional<Wrong> on_deleted(const Event& event);
 
   [[nodiscard]] std::optional<Wrong> compare_times(const Task& task, Millis slack);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 namespace drover::sim {
@@ -12,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-enum Part : std::uint64_t { kTopology = 1, kWork, kFaultDraws, kAgentMix, kBehaviours, kVerdicts };
+enum Part : std::uint64_t { kTopology = 1, kWork, kFaultDraws, kAgentMix, kBehaviours, kVerdicts, kEdits };
 
 const std::vector<std::string> kTypes{"alpha", "beta", "gamma"};
 constexpr std::array<std::string_view, Fault::kKinds> kFaultNames{"kill",
@@ -160,14 +161,19 @@ void draw_work(Rng& rng, Plan& plan) {
   }
 }
 
-// In half of the plans: what operators decide on tasks that have ended, if they have.
-void draw_verdicts(Rng& rng, Plan& plan) {
-  using enum Operation::Kind;
-  constexpr std::array kKinds{kRetry, kEscalate, kEscalate, kDelete};
+int last_number_of(const Plan& plan) {
   int last_number = 0;
   for (const Operation& operation : plan.operations) {
     for (const TaskPlan& task : operation.tasks) last_number = std::max(last_number, task.number);
   }
+  return last_number;
+}
+
+// In half of the plans: what operators decide on tasks that have ended, if they have.
+void draw_verdicts(Rng& rng, Plan& plan) {
+  using enum Operation::Kind;
+  constexpr std::array kKinds{kRetry, kEscalate, kEscalate, kDelete};
+  const int last_number = last_number_of(plan);
   if (last_number == 0 || !chance(rng, 50)) return;
   const int verdicts = between(rng, 5, 20);
   for (int i = 0; i < verdicts; ++i) {
@@ -178,6 +184,26 @@ void draw_verdicts(Rng& rng, Plan& plan) {
     operation.wait = between(rng, 0ms, 60s);
     plan.operations.push_back(std::move(operation));
   }
+}
+
+// In a third of the plans: what is changed of tasks that wait, if they do. Most are of tasks that were made just
+// before.
+void draw_edits(Rng& rng, Plan& plan) {
+  if (last_number_of(plan) == 0 || !chance(rng, 33)) return;
+  std::vector<Operation> edits;
+  for (const Operation& made : plan.operations) {
+    for (const TaskPlan& task : made.tasks) {
+      if (!chance(rng, 25)) continue;
+      Operation operation{.kind = Operation::Kind::kEdit};
+      operation.at = made.at + (chance(rng, 70) ? between(rng, 1ms, 2s) : between(rng, 1s, 60s));
+      operation.server = static_cast<int>(rng.below(3));
+      operation.target = task.number;
+      operation.wait = chance(rng, 50) ? Millis{0} : between(rng, 1ms, 60s);
+      operation.priority = between(rng, 0, kPriorityMax + 5);  // beyond the last one: it stays
+      edits.push_back(std::move(operation));
+    }
+  }
+  std::ranges::move(edits, std::back_inserter(plan.operations));
 }
 
 Millis draw_duration(Rng& rng, Fault::Kind kind) {
@@ -258,6 +284,8 @@ Plan make_plan(std::uint64_t seed) {
   draw_work(work, plan);
   SeededRng verdicts(derive_seed(seed, kVerdicts));
   draw_verdicts(verdicts, plan);
+  SeededRng edits(derive_seed(seed, kEdits));
+  draw_edits(edits, plan);
   SeededRng faults(derive_seed(seed, kFaultDraws));
   draw_faults(faults, plan);
   return plan;

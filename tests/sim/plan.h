@@ -22,16 +22,17 @@ struct TaskPlan {
 };
 
 struct Operation {
-  enum class Kind : std::uint8_t { kEnqueue, kCancel, kRetry, kRequeueStalled, kEscalate, kDelete };
+  enum class Kind : std::uint8_t { kEnqueue, kCancel, kRetry, kRequeueStalled, kEscalate, kDelete, kEdit };
 
   Kind kind = Kind::kEnqueue;
   Millis at{0};
   int server = 0;               // which one is asked first
   std::vector<TaskPlan> tasks;  // kEnqueue
   bool replays = false;         // kEnqueue: asks once more although it got its answer
-  int target = 0;               // kCancel, kRetry, kEscalate, kDelete: a task's number
+  int target = 0;               // kCancel, kRetry, kEscalate, kDelete, kEdit: a task's number
   Millis max_age{0};            // kRequeueStalled
-  Millis wait{0};               // kRetry: not before so long from now
+  Millis wait{0};               // kRetry, kEdit: not before so long from now
+  int priority = 5;             // kEdit
 };
 
 struct Fault {

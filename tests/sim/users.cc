@@ -48,6 +48,8 @@ void Users::step(Request& request) {
       return escalate(request, *server);
     case Operation::Kind::kDelete:
       return remove(request, *server);
+    case Operation::Kind::kEdit:
+      return edit(request, *server);
   }
 }
 
@@ -169,6 +171,25 @@ void Users::remove(Request& request, SimProcess& server) {
                server.dead() ? "no answer"
                : answer      ? "ok"
                              : to_string(answer.error()));
+  done(request);
+}
+
+// Another priority, another time, or both.
+void Users::edit(Request& request, SimProcess& server) {
+  const auto known = ids_.find(request.operation->target);
+  if (known == ids_.end()) return done(request);
+  EditOrder order{.tags = std::vector<std::string>{"edited"}};
+  if (request.operation->priority <= kPriorityMax) order.priority = request.operation->priority;
+  if (!order.priority || request.operation->wait > Millis{0}) {
+    order.run_at = world_.clock().wall() + request.operation->wait;
+  }
+  const auto answer = server.engine().edit(known->second, order);
+  world_.trace("user edits {} at {}: {}", request.operation->target, server.name(),
+               server.dead() ? "no answer"
+               : answer      ? std::string(name_of(answer->state))
+                             : to_string(answer.error()));
+  if (server.dead() || (!answer && has_no_answer(answer.error())))
+    return request.tries < kTriesMax ? try_again(request) : done(request);
   done(request);
 }
 

@@ -1,5 +1,5 @@
-// The users of the simulated fleet: they enqueue, cancel, retry, escalate, delete, and ask again when they got no
-// answer.
+// The users of the simulated fleet: they enqueue, edit, cancel, retry, escalate, delete, and ask again when they got
+// no answer.
 #pragma once
 
 #include <map>
@@ -40,6 +40,7 @@ class Users {
   void requeue(Request& request, SimProcess& server);
   void escalate(Request& request, SimProcess& server);
   void remove(Request& request, SimProcess& server);
+  void edit(Request& request, SimProcess& server);
   void done(Request& request);
   void try_again(Request& request);
 

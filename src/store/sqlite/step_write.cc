@@ -21,6 +21,9 @@ constexpr std::string_view kUnlist = named_sql(embedded::tasks_sql, "unlist");
 constexpr std::string_view kInsertBodies = named_sql(embedded::tasks_sql, "insert_bodies");
 constexpr std::string_view kPayloadBytes = named_sql(embedded::tasks_sql, "payload_bytes");
 constexpr std::string_view kPutPayload = named_sql(embedded::tasks_sql, "put_payload");
+constexpr std::string_view kTagsBytes = named_sql(embedded::tasks_sql, "tags_bytes");
+constexpr std::string_view kPutTags = named_sql(embedded::tasks_sql, "put_tags");
+constexpr std::string_view kDeleteTags = named_sql(embedded::tasks_sql, "delete_tags");
 constexpr std::string_view kInsertTag = named_sql(embedded::tasks_sql, "insert_tag");
 constexpr std::string_view kInsertDependency = named_sql(embedded::tasks_sql, "insert_dependency");
 constexpr std::string_view kOpenDedupe = named_sql(embedded::tasks_sql, "open_dedupe");
@@ -51,7 +54,20 @@ std::int64_t growth(Connection& db, const Stored& stored, const Step& step) {
   if (step.payload == Step::PayloadWrite::kReplace) {
     bytes += size_of(step.next.task.payload) - db.number(kPayloadBytes, stored.seq);
   }
+  if (step.tags == Step::TagsWrite::kReplace) {
+    bytes += size_of(pack_names(step.next.task.tags)) - db.number(kTagsBytes, stored.seq);
+  }
   return bytes;
+}
+
+void insert_tags(Connection& db, std::int64_t seq, const Task& task) {
+  for (const std::string& tag : task.tags) db.run(kInsertTag, tag, seq);
+}
+
+void replace_tags(Connection& db, std::int64_t seq, const Task& task) {
+  db.run(kPutTags, seq, pack_names(task.tags));
+  db.run(kDeleteTags, seq);
+  insert_tags(db, seq, task);
 }
 
 // Takes the task out of the lane where it waited, and puts it into the one where it waits from now on.
@@ -172,7 +188,7 @@ std::int64_t NewTasks::add(const Step& step) {
                    .lane = lane,
                    .held_bytes = body_bytes(task)});
   const NewTask& row = rows_.back();
-  for (const std::string& tag : task.tags) transaction_.db().run(kInsertTag, tag, row.seq);
+  insert_tags(transaction_.db(), row.seq, task);
   keep_dedupe(transaction_, row.seq, task);
   add_events(transaction_, step);
   transaction_.count(task, task.state, {1, row.held_bytes});
@@ -201,6 +217,7 @@ void update_task(Transaction& transaction, const Stored& stored, const Step& ste
   const std::int64_t bytes = stored.held_bytes + growth(transaction.db(), stored, step);
   write_row(transaction, stored, step, bytes);
   if (step.payload == Step::PayloadWrite::kReplace) transaction.db().run(kPutPayload, stored.seq, task.payload);
+  if (step.tags == Step::TagsWrite::kReplace) replace_tags(transaction.db(), stored.seq, task);
   if (is_terminal(stored.state) != is_terminal(task.state)) keep_dedupe(transaction, stored.seq, task);
   if (ends_run(stored, task)) give_back_permits(transaction, task, stored.started_at.value_or(Time()));
   add_events(transaction, step);

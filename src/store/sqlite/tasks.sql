@@ -105,6 +105,18 @@ SELECT length(CAST(payload AS BLOB)) FROM body WHERE seq = ?1;
 -- Inputs: seq, payload. Writes: body.
 UPDATE body SET payload = ?2 WHERE seq = ?1;
 
+-- name: tags_bytes
+-- Inputs: seq. Result: the size of the stored tags.
+SELECT length(CAST(tags AS BLOB)) FROM body WHERE seq = ?1;
+
+-- name: put_tags
+-- Inputs: seq, tags. Writes: body.
+UPDATE body SET tags = ?2 WHERE seq = ?1;
+
+-- name: delete_tags
+-- Inputs: seq. Writes: tag.
+DELETE FROM tag WHERE seq = ?1;
+
 -- name: insert_tag
 -- Inputs: tag, seq. Writes: tag. A tag that is given twice counts once.
 INSERT OR IGNORE INTO tag (tag, seq) VALUES (?1, ?2);

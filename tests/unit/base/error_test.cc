@@ -31,6 +31,7 @@ constexpr Row kPromised[] = {
     {ErrorCode::kWrongState, "wrong_state", 6, 409, Retryable::kNo},
     {ErrorCode::kStaleLease, "stale_lease", 6, 409, Retryable::kNo},
     {ErrorCode::kRequestConflict, "request_conflict", 6, 409, Retryable::kNo},
+    {ErrorCode::kVersionMismatch, "version_mismatch", 6, 412, Retryable::kNo},
     {ErrorCode::kQueueFull, "queue_full", 1, 429, Retryable::kYes},
     {ErrorCode::kLimitExceeded, "limit_exceeded", 1, 429, Retryable::kYes},
     {ErrorCode::kUnauthorised, "unauthorised", 4, 401, Retryable::kNo},

@@ -161,6 +161,21 @@ TEST(ParseTest, VerbsAboutOneTask) {
   EXPECT_EQ(parsed<RetryOptions>({"retry", kId}), (RetryOptions{id(), "", Format::kAuto}));
 }
 
+TEST(ParseTest, Edit) {
+  const auto edit = parsed<EditOptions>(
+      {"edit", kId, "--priority", "high", "--delay", "30s", "--payload", "[1]", "--tag", "a", "--tag", "b", "--json"});
+  EXPECT_EQ(edit.id, id());
+  EXPECT_EQ(edit.order.priority, 2);
+  EXPECT_EQ(edit.order.delay, Millis{30'000});
+  EXPECT_EQ(edit.payload, "[1]");
+  EXPECT_EQ(edit.tags, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(edit.format, Format::kJson);
+  EXPECT_TRUE(parsed<EditOptions>({"edit", kId, "--at", "2030-01-01T00:00:00Z"}).order.run_at);
+  EXPECT_NE(refused({"edit", kId}).message.find("say what is to change"), std::string::npos);
+  EXPECT_NE(refused({"edit", kId, "--delay", "1s", "--at", "2030-01-01T00:00:00Z"}).message.find("give one of them"),
+            std::string::npos);
+}
+
 TEST(ParseTest, Types) {
   EXPECT_EQ(parsed<TypeListOptions>({"type", "list", "-o", "name"}), (TypeListOptions{Format::kName}));
   EXPECT_EQ(parsed<TypeShowOptions>({"type", "show", "review", "--json"}), (TypeShowOptions{"review", Format::kJson}));

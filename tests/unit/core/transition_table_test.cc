@@ -51,6 +51,10 @@ std::vector<Row> table() {
        trigger::Deadline{},
        {{kBlocked, kFailed}, {kScheduled, kFailed}, {kPending, kFailed}, {kRunning, kFailed}, {kStalled, kFailed}},
        "task.deadline_passed"},
+      {"edit",
+       trigger::Edit{.priority = 1},
+       {{kBlocked, kBlocked}, {kScheduled, kScheduled}, {kPending, kPending}, {kStalled, kStalled}},
+       "task.updated"},
       {"retry", trigger::Retry{}, {{kFailed, kPending}, {kCancelled, kPending}}, "task.retried"},
       // A blocked one has no event: see below.
       {"parent_retried",

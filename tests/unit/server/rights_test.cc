@@ -45,6 +45,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"POST /v1/tasks", {kProducers, false, R"({"type":"work"})"}},
       {"GET /v1/tasks", {kReaders}},
       {"GET /v1/tasks/{id}", {kReaders, true}},
+      {"PATCH /v1/tasks/{id}", {kProducers, true, R"({"priority":3})"}},
       {"DELETE /v1/tasks/{id}", {kOperators}},
       {"GET /v1/tasks/{id}/wait", {kReaders, true}},
       {"GET /v1/tasks/{id}/runs", {kReaders, true}},

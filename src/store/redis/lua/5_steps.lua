@@ -400,6 +400,19 @@ end
 
 local KEPT = '^%d+ %d+ %d+ %d+ (%d+ %d+) '  -- when it was renewed, how often
 
+-- The first line of a body: tags|parents|…
+local function tags_in(body) return string.match(body, '^([^|\n]*)|') or '' end
+
+-- The index of tags goes with the body.
+local function put_body(step, seq)
+  local id, key = A[step + ID], P .. 'b:' .. A[step + ID]
+  local before, after = tags_in(get(key) or ''), tags_in(A[step + BODY])
+  put(key, A[step + BODY])
+  if before == after then return end
+  for tag in string.gmatch(before, '[^,]+') do call('ZREM', P .. 'tag:' .. tag, id) end
+  for tag in string.gmatch(after, '[^,]+') do call('ZADD', P .. 'tag:' .. tag, seq, id) end
+end
+
 local function write_stored(step, place)
   local old, state = A[step + OLD], A[step + STATE]
   local stays = state == 'running' and old.state == 'running'
@@ -407,7 +420,7 @@ local function write_stored(step, place)
   local stands = IS_WAITING[old.state] and IS_WAITING[state] and A[step + PLACE] ~= TAIL or
                  IS_TERMINAL[old.state] and IS_TERMINAL[state]
   local bytes = bytes_after(step, old)
-  if A[step + BODY] then put(P .. 'b:' .. A[step + ID], A[step + BODY]) end
+  if A[step + BODY] then put_body(step, old.seq) end
   if not stays and not stands then
     leave_state(step, old)
     place = enter_state(step, place)

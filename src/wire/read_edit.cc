@@ -1,0 +1,86 @@
+// What is to change of a task, as members of an object; null has a meaning for each of them.
+#include "base/json_reader.h"
+#include "core/spec_check.h"
+#include "wire/read.h"
+
+namespace drover {
+namespace {
+
+using json::Reader;
+
+// As the shape of a new task has it: a number or a name.
+Status read_priority(const JsonText& json, int& out) {
+  if (!json.starts_with('"')) return json::read_json(json, out);
+  std::string name;
+  if (Status read = json::read_json(json, name); !read) return read;
+  const auto priority = parse_priority(name);
+  if (!priority) return std::unexpected(priority.error());
+  out = *priority;
+  return {};
+}
+
+Status read_delay(const JsonText& json, Millis& out) {
+  std::string text;
+  if (Status read = json::read_json(json, text); !read) return read;
+  const auto delay = parse_duration(text);
+  if (!delay) return std::unexpected(delay.error());
+  out = *delay;
+  return {};
+}
+
+Status read_tags(const JsonText& json, std::vector<std::string>& out) {
+  if (json == "null") return {};
+  return json::read_json(json, out);
+}
+
+Status read_time(const JsonText& json, Time& out) {
+  return json::read_json(json, out);
+}
+
+template <class T>
+Status read_member(Reader& in, std::string_view name, std::optional<T>& out, Status (*read)(const JsonText&, T&)) {
+  std::optional<JsonText> json;
+  in.get_any_text(name, json);
+  if (!json) return {};
+  if (Status given = read(*json, out.emplace()); !given) return at_field(name, std::move(given.error()));
+  return {};
+}
+
+// No time: at once.
+Status read_run_at(Reader& in, EditOrder& out) {
+  if (in.has("run_at")) return read_member(in, "run_at", out.run_at, read_time);
+  std::optional<JsonText> null;
+  in.get_any_text("run_at", null);
+  if (null && !out.delay) out.delay = Millis{0};
+  return {};
+}
+
+Status read_members(Reader& in, EditOrder& out) {
+  in.get_any_text("payload", out.payload).get_any_text("patch", out.patch);
+  if (Status read = read_member(in, "priority", out.priority, read_priority); !read) return read;
+  if (Status read = read_member(in, "delay", out.delay, read_delay); !read) return read;
+  if (Status read = read_member(in, "tags", out.tags, read_tags); !read) return read;
+  return read_run_at(in, out);
+}
+
+}  // namespace
+
+Status read_json(std::string_view json, EditOrder& out) {
+  Reader in(json);
+  const Status read = read_members(in, out);
+  if (Status whole = in.finish_strictly(); !whole) return whole;
+  return read;
+}
+
+Status read_merge_patch(std::string_view json, EditOrder& out) {
+  if (Status read = read_json(json, out); !read) return read;
+  const auto refused = [](std::string_view field, const char* why) {
+    return at_field(field, Error{ErrorCode::kInvalidArgument, why, {}});
+  };
+  if (out.patch) return refused("patch", "is no member of a task");
+  if (out.payload == "null") return refused("payload", "a task keeps its payload: it cannot be taken away");
+  out.patch = std::exchange(out.payload, std::nullopt);
+  return {};
+}
+
+}  // namespace drover
