@@ -309,6 +309,8 @@ class TaskQueue {
   [[nodiscard]] virtual Result<GateStatus> set_gate(const GateOrder& order) = 0;
   [[nodiscard]] virtual Result<std::vector<QueueStatus>> queues() = 0;
   [[nodiscard]] virtual Result<Stats> stats() = 0;
+  // The same of one owner's tasks alone: nothing of workers, gates and alerts, which are everybody's.
+  [[nodiscard]] virtual Result<Stats> owner_stats(const std::string& owner) = 0;
   // What somebody should look at, as the latest look at the fleet's health found it.
   [[nodiscard]] virtual Result<std::vector<Alert>> alerts() = 0;
   // Why a task is not running, and what will release it.

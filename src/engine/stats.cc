@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/event_window.h"
 #include "engine/health.h"
@@ -145,9 +146,11 @@ void add_queues(Stats& stats, const std::vector<QueueCounts>& queues) {
   }
 }
 
-Status add_window(Stats& stats, Store& store) {
-  const auto window = read_event_window(store, stats.at, kWindow);
+// Of everybody's tasks, or of one owner's.
+Status add_window(Stats& stats, Store& store, const std::string* owner) {
+  auto window = read_event_window(store, stats.at, kWindow);
   if (!window) return std::unexpected(window.error());
+  if (owner != nullptr) std::erase_if(window->events, [&](const Event& event) { return event.owner != *owner; });
   stats.window = stats.at - window->from;
   std::map<std::string, Rates> by_queue;
   for (const Event& event : window->events) {
@@ -185,10 +188,22 @@ Result<Stats> Engine::stats() {
   add_queues(stats, *queues);
   add_workers(stats, *workers);
   add_permits(stats, *gates);
-  if (auto status = add_window(stats, store_); !status) return std::unexpected(status.error());
+  if (auto status = add_window(stats, store_, nullptr); !status) return std::unexpected(status.error());
   auto alerts = this->alerts();
   if (!alerts) return std::unexpected(alerts.error());
   stats.alerts = *std::move(alerts);
+  return stats;
+}
+
+Result<Stats> Engine::owner_stats(const std::string& owner) {
+  if (auto valid = check_name(owner); !valid) return at_field("owner", valid.error());
+  const auto now = store_.now();
+  if (!now) return std::unexpected(now.error());
+  const auto queues = store_.queues_of(owner);
+  if (!queues) return std::unexpected(queues.error());
+  Stats stats{.at = *now};
+  add_queues(stats, *queues);
+  if (auto status = add_window(stats, store_, &owner); !status) return std::unexpected(status.error());
   return stats;
 }
 

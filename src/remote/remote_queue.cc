@@ -299,6 +299,9 @@ class RemoteQueue final : public TaskQueue {
 
   Result<std::vector<QueueStatus>> queues() override { return ask_list<QueueStatus>("queues", "GET", "/v1/queues"); }
   Result<Stats> stats() override { return ask<Stats>("GET", "/v1/stats"); }
+  Result<Stats> owner_stats(const std::string& owner) override {
+    return ask<Stats>("GET", with_query("/v1/stats", {{"owner", owner}}));
+  }
   Result<std::vector<Alert>> alerts() override { return ask_list<Alert>("alerts", "GET", "/v1/alerts"); }
   Result<Explanation> explain(const TaskId& id) override { return ask<Explanation>("GET", task_path(id, "explain")); }
   Result<Config> config() override { return ask<Config>("GET", "/v1/config"); }

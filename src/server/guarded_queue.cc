@@ -270,14 +270,36 @@ Result<GateStatus> GuardedQueue::set_gate(const GateOrder& order) {
   return queue_.set_gate(order);
 }
 
+// Who has an owner gets the numbers of that owner's tasks; gates are everybody's.
 Result<std::vector<QueueStatus>> GuardedQueue::queues() {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
-  return queue_.queues();
+  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  if (!principal_.owner) return queue_.queues();
+  const auto own = queue_.owner_stats(*principal_.owner);
+  if (!own) return std::unexpected(own.error());
+  std::vector<QueueStatus> queues;
+  for (const QueueStats& queue : own->queues) {
+    const auto in = [&](TaskState state) { return queue.tasks[static_cast<std::size_t>(std::to_underlying(state))]; };
+    queues.push_back({.name = queue.name,
+                      .waiting = in(TaskState::kPending) + in(TaskState::kStalled),
+                      .scheduled = in(TaskState::kScheduled),
+                      .blocked = in(TaskState::kBlocked),
+                      .running = in(TaskState::kRunning),
+                      .gate = std::nullopt});
+  }
+  return queues;
 }
 
 Result<Stats> GuardedQueue::stats() {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
-  return queue_.stats();
+  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  return principal_.owner ? queue_.owner_stats(*principal_.owner) : queue_.stats();
+}
+
+Result<Stats> GuardedQueue::owner_stats(const std::string& owner) {
+  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  if (principal_.owner && owner != *principal_.owner) {
+    return drover::fail(ErrorCode::kForbidden, "this token sees the numbers of its own owner only");
+  }
+  return queue_.owner_stats(owner);
 }
 
 Result<std::vector<Alert>> GuardedQueue::alerts() {

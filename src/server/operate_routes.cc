@@ -41,7 +41,9 @@ Answer dead_letters(const Call& call) {
 }
 
 Answer stats(const Call& call) {
-  return respond(call.queue.stats());
+  if (const Status known = call.only({"owner"}); !known) return problem(known.error());
+  const auto owner = call.parameter("owner");
+  return respond(owner ? call.queue.owner_stats(*owner) : call.queue.stats());
 }
 
 Answer alerts(const Call& call) {

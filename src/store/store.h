@@ -194,6 +194,8 @@ class Store {
   [[nodiscard]] virtual Result<std::optional<Standing>> standing(const TaskId& id) = 0;
   // Queues that hold tasks, by name.
   [[nodiscard]] virtual Result<std::vector<QueueCounts>> queues() = 0;
+  // Queues that hold tasks of the owner, by name, with the numbers of those alone; who is first in line is not told.
+  [[nodiscard]] virtual Result<std::vector<QueueCounts>> queues_of(const std::string& owner) = 0;
 
   // For the sweepers; heads, at most `limit`, most urgent first.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> due(int limit) = 0;            // scheduled, run_at reached

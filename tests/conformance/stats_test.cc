@@ -1,4 +1,6 @@
 // Numbers of the queues: counts, rates, durations, who serves them.
+#include <numeric>
+
 #include "conformance/conformance.h"
 
 namespace drover::test {
@@ -135,6 +137,37 @@ TEST_P(StatsTest, PermitsInUse) {
   EXPECT_EQ(stats.permits.gates, 1);
   EXPECT_EQ(stats.permits.permits, 3);
   EXPECT_EQ(stats.permits.in_use, 1);
+}
+
+TEST_P(StatsTest, AnOwnerIsToldOfItsOwnTasksAlone) {
+  for (const TaskState state : kAllStates) place_in(state);
+  enqueue({.type = "work", .owner = "anna"});
+  enqueue({.type = "other", .owner = "anna", .delay = 1h});
+  enqueue({.type = "work", .owner = "anna-b"});
+  const Stats own = must(queue().owner_stats("anna"));
+  ASSERT_EQ(own.queues.size(), 2U);
+  EXPECT_EQ(own.queues[0].name, "other");
+  EXPECT_EQ(count(own.queues[0].tasks, TaskState::kScheduled), 1);
+  EXPECT_EQ(own.queues[1].name, "work");
+  EXPECT_EQ(count(own.queues[1].tasks, TaskState::kPending), 1);
+  EXPECT_EQ(std::accumulate(own.tasks.begin(), own.tasks.end(), std::int64_t{0}), 2);
+  EXPECT_EQ(own.rates.enqueued, 2);
+  EXPECT_EQ(own.rates.started, 0);
+  EXPECT_EQ(own.workers.working, 0);
+  EXPECT_EQ(own.at, now());
+  EXPECT_TRUE(must(queue().owner_stats("nobody")).queues.empty());
+  EXPECT_EQ(code_of(queue().owner_stats("a|b")), ErrorCode::kInvalidArgument);
+}
+
+TEST_P(StatsTest, AnOwnersNumbersFollowItsTasks) {
+  const TaskId id = enqueue({.type = "work", .owner = "anna"});
+  const Lease lease = start(id);
+  EXPECT_EQ(count(must(queue().owner_stats("anna")).tasks, TaskState::kRunning), 1);
+  complete(lease);
+  EXPECT_EQ(count(must(queue().owner_stats("anna")).tasks, TaskState::kCompleted), 1);
+  EXPECT_EQ(count(must(queue().owner_stats("anna")).tasks, TaskState::kRunning), 0);
+  must(queue().remove(id, {}));
+  EXPECT_TRUE(must(queue().owner_stats("anna")).queues.empty());
 }
 
 }  // namespace

@@ -52,6 +52,7 @@ class WitnessQueue final : public TaskQueue {
   Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override {
     return engine_.error_groups(filter);
   }
+  Result<Stats> owner_stats(const std::string& owner) override { return engine_.owner_stats(owner); }
   Result<Task> edit(const TaskId& id, const EditOrder& order) override { return engine_.edit(id, order); }
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override { return engine_.escalate(id, order); }
   Status remove(const TaskId& id, const Verdict& verdict) override { return engine_.remove(id, verdict); }

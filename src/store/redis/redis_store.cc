@@ -612,6 +612,28 @@ static std::optional<FirstInLine> read_first(std::string_view text) {
   return FirstInLine{*id, Time(Millis(millis))};
 }
 
+// "NAME|state". Whether it makes sense.
+static bool add_count(std::map<std::string, QueueCounts>& queues, std::string_view field, std::int64_t tasks) {
+  const std::size_t bar = field.rfind('|');
+  const auto state = parse_task_state(field.substr(bar + 1));
+  if (!state || bar == std::string_view::npos) return false;
+  const std::string name(field.substr(0, bar));
+  QueueCounts& queue = queues[name];
+  queue.name = name;
+  queue.tasks[static_cast<std::size_t>(*state)] = tasks;
+  return true;
+}
+
+static std::unexpected<Error> unreadable_counts(std::string operation) {
+  return fail(ErrorCode::kStoreDamaged, "unreadable counts", std::move(operation));
+}
+
+static std::vector<QueueCounts> in_order(std::map<std::string, QueueCounts> queues) {
+  std::vector<QueueCounts> found;
+  for (auto& [name, counts] : queues) found.push_back(std::move(counts));
+  return found;
+}
+
 Result<std::vector<QueueCounts>> RedisStore::queues() {
   constexpr std::string_view kFirst = "first:";
   const auto reply = ask(function("queues"));
@@ -626,19 +648,26 @@ Result<std::vector<QueueCounts>> RedisStore::queues() {
       queues[std::string(field.substr(kFirst.size()))].first = read_first((*items)[i + 1].as_text().value_or(""));
       continue;
     }
-    // queue:NAME|state
     field.remove_prefix(std::min(field.size(), std::string_view("queue:").size()));
-    const std::size_t bar = field.rfind('|');
-    const auto state = parse_task_state(field.substr(bar + 1));
-    if (!state || !number) return fail(ErrorCode::kStoreDamaged, "unreadable counts", "redis.queues");
-    const std::string name(field.substr(0, bar));
-    QueueCounts& queue = queues[name];
-    queue.name = name;
-    queue.tasks[static_cast<std::size_t>(*state)] = *number;
+    if (!number || !add_count(queues, field, *number)) return unreadable_counts("redis.queues");
   }
-  std::vector<QueueCounts> found;
-  for (auto& [name, counts] : queues) found.push_back(std::move(counts));
-  return found;
+  return in_order(std::move(queues));
+}
+
+Result<std::vector<QueueCounts>> RedisStore::queues_of(const std::string& owner) {
+  const auto reply = ask(function("queues_of").add(owner));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  const std::size_t prefix = std::string_view("own:|").size() + owner.size();
+  std::map<std::string, QueueCounts> queues;
+  for (std::size_t i = 0; i + 1 < items->size(); i += 2) {
+    std::string_view field = (*items)[i].as_text().value_or("");
+    field.remove_prefix(std::min(field.size(), prefix));
+    const auto number = (*items)[i + 1].as_integer();
+    if (!number || !add_count(queues, field, *number)) return unreadable_counts("redis.queues_of");
+  }
+  return in_order(std::move(queues));
 }
 
 // ---- sweeping

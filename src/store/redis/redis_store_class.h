@@ -52,6 +52,7 @@ class RedisStore final : public Store {
   Result<int> wake_gates() override;
   Result<std::optional<Standing>> standing(const TaskId& id) override;
   Result<std::vector<QueueCounts>> queues() override;
+  Result<std::vector<QueueCounts>> queues_of(const std::string& owner) override;
 
   Result<std::vector<TaskRecord>> due(int limit) override { return records(function("due").add(limit)); }
   Result<std::vector<TaskRecord>> past_deadline(int limit) override {

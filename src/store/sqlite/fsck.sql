@@ -54,7 +54,9 @@ CREATE TEMP VIEW IF NOT EXISTS counted AS
   UNION ALL
   SELECT 'queue:' || queue, state, held_bytes FROM task JOIN body USING (seq)
   UNION ALL
-  SELECT 'line:' || queue || '|' || type, state, held_bytes FROM task JOIN body USING (seq);
+  SELECT 'line:' || queue || '|' || type, state, held_bytes FROM task JOIN body USING (seq)
+  UNION ALL
+  SELECT 'own:' || owner || '|' || queue, state, held_bytes FROM task JOIN body USING (seq);
 
 CREATE TEMP VIEW IF NOT EXISTS true_counts AS
   SELECT scope, sum(state = 0) AS blocked, sum(state = 1) AS scheduled, sum(state = 2) AS pending, sum(state = 3) AS running,

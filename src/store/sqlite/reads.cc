@@ -37,6 +37,7 @@ constexpr std::string_view kListByTag = named_sql(embedded::reads_sql, "list_by_
 constexpr std::string_view kListByParent = named_sql(embedded::reads_sql, "list_by_parent");
 constexpr std::string_view kBacklog = named_sql(embedded::reads_sql, "backlog");
 constexpr std::string_view kQueues = named_sql(embedded::reads_sql, "queues");
+constexpr std::string_view kQueuesOf = named_sql(embedded::reads_sql, "queues_of");
 constexpr std::string_view kFirstInLine = named_sql(embedded::reads_sql, "first_in_line");
 constexpr std::string_view kStanding = named_sql(embedded::reads_sql, "standing");
 constexpr std::string_view kAhead = named_sql(embedded::lanes_sql, "ahead");
@@ -311,6 +312,19 @@ std::vector<QueueCounts> read_queues(Connection& db) {
     const std::string scope = query.text();
     queue.name = scope.substr(kQueueScope.size());
     if (const auto found = first.find(scope); found != first.end()) queue.first = found->second;
+    for (std::int64_t& tasks : queue.tasks) tasks = query.integer();
+  }
+  return queues;
+}
+
+std::vector<QueueCounts> read_queues_of(Connection& db, const std::string& owner) {
+  const std::string scope = "own:" + owner;
+  Statement query = db.prepare(kQueuesOf);
+  query.bind(scope + "|", scope + "}");  // the next letter after the bar
+  std::vector<QueueCounts> queues;
+  while (query.step()) {
+    QueueCounts& queue = queues.emplace_back();
+    queue.name = query.text().substr(scope.size() + 1);
     for (std::int64_t& tasks : queue.tasks) tasks = query.integer();
   }
   return queues;

@@ -26,6 +26,7 @@ namespace drover::sqlite {
 [[nodiscard]] Backlog read_backlog(Connection& db, std::span<const Serve> serves);
 [[nodiscard]] std::optional<Standing> read_standing(Connection& db, const TaskId& id);
 [[nodiscard]] std::vector<QueueCounts> read_queues(Connection& db);
+[[nodiscard]] std::vector<QueueCounts> read_queues_of(Connection& db, const std::string& owner);
 // Whole records, newest first. A page ends early when its bodies grow large. kInvalidArgument for a cursor that is none
 // of ours.
 [[nodiscard]] Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,

@@ -76,6 +76,12 @@ SELECT scope, blocked, scheduled, pending, running, stalled, completed, failed, 
 WHERE scope >= 'queue:' AND scope < 'queue;' AND (blocked | scheduled | pending | running | stalled | completed | failed | cancelled) <> 0
 ORDER BY scope;
 
+-- name: queues_of
+-- Inputs: the scopes of an owner: 'own:OWNER|', and what comes behind the last of them. Result: as queues.
+SELECT scope, blocked, scheduled, pending, running, stalled, completed, failed, cancelled FROM counts
+WHERE scope >= ?1 AND scope < ?2 AND (blocked | scheduled | pending | running | stalled | completed | failed | cancelled) <> 0
+ORDER BY scope;
+
 -- name: first_in_line
 -- Result: of every queue in which something waits: the scope, the id of the first of its lanes' heads, and when that was ready.
 SELECT 'queue:' || queue, id, since FROM (

@@ -18,7 +18,7 @@ constexpr int kApplicationId = 0x44525652;
 // migrations[i] leads from version i to i + 1.
 constexpr std::array<std::string_view, kSchemaVersion> kMigrations{embedded::schema_v1_sql,  embedded::migrate_v2_sql,
                                                                    embedded::migrate_v3_sql, embedded::migrate_v4_sql,
-                                                                   embedded::migrate_v5_sql};
+                                                                   embedded::migrate_v5_sql, embedded::migrate_v6_sql};
 
 // A time before any that a monotonic clock shows.
 constexpr std::int64_t kLongAgo = -(std::int64_t{1} << 60);

@@ -7,7 +7,7 @@
 
 namespace drover::sqlite {
 
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 
 // Whether neither of the following has anything to do. Needs no lock.
 [[nodiscard]] bool is_current(Connection& db, const Clock& clock);

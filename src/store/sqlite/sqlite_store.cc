@@ -110,6 +110,9 @@ class SqliteStore final : public Store {
   Result<std::vector<QueueCounts>> queues() override {
     return reading("sqlite.queues", [&](Connection& db) { return read_queues(db); });
   }
+  Result<std::vector<QueueCounts>> queues_of(const std::string& owner) override {
+    return reading("sqlite.queues_of", [&](Connection& db) { return read_queues_of(db, owner); });
+  }
 
   Result<std::vector<TaskRecord>> due(int limit) override {
     return reading("sqlite.due", [&](Connection& db) { return read_due(db, *options_.clock, limit); });

@@ -32,8 +32,9 @@ std::string scope_of_queue(const std::string& queue) {
 
 }  // namespace
 
-std::array<std::string, 4> CountChanges::scopes_of(const Kind& kind) {
-  return {kAll, scope_of_owner(kind.owner), scope_of_queue(kind.queue), "line:" + kind.queue + "|" + kind.type};
+std::array<std::string, 5> CountChanges::scopes_of(const Kind& kind) {
+  return {kAll, scope_of_owner(kind.owner), scope_of_queue(kind.queue), "line:" + kind.queue + "|" + kind.type,
+          "own:" + kind.owner + "|" + kind.queue};
 }
 
 void CountChanges::add(const Task& task, TaskState state, Change change) {

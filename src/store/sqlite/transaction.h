@@ -55,7 +55,7 @@ class CountChanges {
     auto operator<=>(const Kind&) const = default;
   };
   using Kinds = std::map<Kind, States>;
-  [[nodiscard]] static std::array<std::string, 4> scopes_of(const Kind& kind);
+  [[nodiscard]] static std::array<std::string, 5> scopes_of(const Kind& kind);
 
   Kinds kinds_;
   Kinds::value_type* last_ = nullptr;  // many in a row are alike

@@ -74,9 +74,9 @@ const std::map<std::string, Expected>& expected_rights() {
       {"POST /v1/stalled", {kOperators, false, R"({"max_age_ms":60000})"}},
       {"GET /v1/gates", {kOperators}},
       {"POST /v1/gates/{name}", {kOperators, false, R"({"action":"open"})"}},
-      {"GET /v1/queues", {kOperators}},
+      {"GET /v1/queues", {kReaders}},
       {"GET /v1/dlq", {kReaders}},
-      {"GET /v1/stats", {kOperators}},
+      {"GET /v1/stats", {kReaders}},
       {"GET /v1/alerts", {kOperators}},
       {"GET /v1/config", {kPolicyReaders}},
       {"PUT /v1/config", {{"admin"}, false, R"({"version":0,"document":{}})"}},
@@ -206,6 +206,22 @@ TEST_F(Rights, ListsAndEventsShowTheCallersOwnOnly) {
   EXPECT_NE(ask("GET", "/v1/tasks", "viewer:anna").body.find(annas_.to_string()), std::string::npos);
   EXPECT_NE(ask("GET", "/v1/events", "viewer:anna").body.find(annas_.to_string()), std::string::npos);
   EXPECT_EQ(ask("GET", "/v1/tasks?owner=ben", "viewer:anna").body, "{\"tasks\":[],\"cursor\":null}\n");
+}
+
+TEST_F(Rights, NumbersAreOfTheCallersOwnTasksOnly) {
+  must(engine_.enqueue_one({.type = "work", .owner = "ben"}));
+  must(engine_.enqueue_one({.type = "bens", .owner = "ben"}));
+  for (const std::string path : {"/v1/stats", "/v1/stats?owner=anna", "/v1/queues"}) {
+    const std::string body = ask("GET", path, "viewer:anna").body;
+    EXPECT_EQ(body.find("bens"), std::string::npos) << path;
+    EXPECT_NE(body.find("work"), std::string::npos) << path;
+  }
+  EXPECT_EQ(ask("GET", "/v1/queues", "producer:anna").body,
+            R"({"queues":[{"name":"work","waiting":1,"running":0,"scheduled":0,"blocked":0,"gate":null}]})"
+            "\n");
+  EXPECT_EQ(ask("GET", "/v1/stats?owner=ben", "viewer:anna").status, 403);
+  EXPECT_NE(ask("GET", "/v1/stats?owner=ben", "operator").body.find("bens"), std::string::npos);
+  EXPECT_EQ(ask("GET", "/v1/queues", "viewer:nobody").body, "{\"queues\":[]}\n");
 }
 
 TEST_F(Rights, AProducerEnqueuesForItsOwnerOnly) {

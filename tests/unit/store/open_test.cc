@@ -99,7 +99,7 @@ TEST(StoreOpen, AnOlderSchemaIsBroughtUpToDateWithItsData) {
     EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 1})), std::vector{Applied::kQueueFull});
     EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 2})), std::vector{Applied::kDone});
   }
-  EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "5");
+  EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "6");
 }
 
 TEST(StoreOpen, WaitingTasksOfAnOlderSchemaGetTheirLanes) {

@@ -236,6 +236,9 @@ Status FakeQueue::drain_worker(const DrainOrder& /*order*/) {
 Result<std::vector<ErrorGroup>> FakeQueue::error_groups(const TaskFilter& /*filter*/) {
   return not_for_workers();
 }
+Result<Stats> FakeQueue::owner_stats(const std::string& /*owner*/) {
+  return not_for_workers();
+}
 Result<Task> FakeQueue::edit(const TaskId& /*id*/, const EditOrder& /*order*/) {
   return not_for_workers();
 }

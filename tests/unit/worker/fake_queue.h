@@ -89,6 +89,7 @@ class FakeQueue final : public TaskQueue {
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
   Result<Stats> stats() override;
+  Result<Stats> owner_stats(const std::string& owner) override;
   Result<std::vector<Alert>> alerts() override;
   Result<Explanation> explain(const TaskId& id) override;
   Result<Config> config() override;

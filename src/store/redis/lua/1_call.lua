@@ -153,7 +153,7 @@ local function fields_of(parts, state)
   local fields = parts.fields[state]
   if not fields then
     fields = {'all|' .. state, 'owner:' .. parts.owner .. '|' .. state, 'queue:' .. parts.queue .. '|' .. state,
-              'line:' .. parts.lines[2] .. '|' .. state}
+              'line:' .. parts.lines[2] .. '|' .. state, 'own:' .. parts.owner .. '|' .. parts.queue .. '|' .. state}
     parts.fields[state] = fields
   end
   return fields

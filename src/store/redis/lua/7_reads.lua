@@ -266,6 +266,18 @@ function functions.queues(keys, args)
   return found
 end
 
+-- args: now, owner. Flat: 'own:OWNER|Q|STATE', number, …
+function functions.queues_of(keys, args)
+  begin(keys, args)
+  local found, cursor = {}, '0'
+  repeat
+    local page = call('HSCAN', P .. 'counts', cursor, 'MATCH', 'own:' .. args[2] .. '|*', 'COUNT', 10000)
+    cursor = page[1]
+    for i = 1, #page[2] do found[#found + 1] = page[2][i] end
+  until cursor == '0'
+  return found
+end
+
 local function waiting_lanes(name)
   local sum = 0
   for _, queue in ipairs(call('ZRANGE', P .. 'waits:' .. name, 0, -1)) do
