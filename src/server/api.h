@@ -41,7 +41,14 @@ struct Wait {
 };
 inline constexpr Millis kWaitMax{30'000};
 
-using Answer = std::variant<HttpResponse, Wait, Watch>;
+// Tasks that are handed out. If nobody is there any more to take them they are given back at once: else they would wait
+// until their leases run out.
+struct Handout {
+  HttpResponse response;
+  std::vector<Lease> leases;
+};
+
+using Answer = std::variant<HttpResponse, Wait, Watch, Handout>;
 
 enum class Try : std::uint8_t { kMayWait, kLast };
 

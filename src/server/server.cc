@@ -250,7 +250,9 @@ class HttpApi final : public Server {
 
   void deliver(const std::shared_ptr<Request>& request, Answer answer, std::uint64_t pulse) {
     const auto client = request->client.lock();
-    if (client == nullptr || client->is_closed()) return;
+    auto* const handout = std::get_if<Handout>(&answer);
+    if (client == nullptr || client->is_closed()) return handout != nullptr ? give_back(*handout) : void();
+    if (handout != nullptr) return respond(*request, client, std::move(handout->response));
     if (auto* response = std::get_if<HttpResponse>(&answer)) return respond(*request, client, std::move(*response));
     if (auto* watch = std::get_if<Watch>(&answer)) return welcome(*request, client, std::move(*watch));
     Wait wait = std::get<Wait>(std::move(answer));
@@ -258,6 +260,20 @@ class HttpApi final : public Server {
     const MonoTime until = request->began + wait.at_most;
     follow();
     room_.add(std::move(wait), pulse, until, [this, request](Try attempt) { call(request, attempt); });
+  }
+
+  void give_back(const Handout& handout) {
+    if (handout.leases.empty()) return;
+    log_info("server", "a worker was gone before it got its tasks: they are given back",
+             {{"tasks", std::to_string(handout.leases.size())}});
+    const bool taken = pool_.submit([this, leases = handout.leases] {
+      std::vector<Settlement> items;
+      for (const Lease& lease : leases) items.push_back({.lease = lease, .end = Release{}});
+      for (const auto& settled : queue_.settle(items)) {
+        if (!settled) log_warn("server", "a task could not be given back", {{"error", to_string(settled.error())}});
+      }
+    });
+    if (!taken) log_warn("server", "there is too much to do to give tasks back: their leases will run out", {});
   }
 
   // Events are read from when somebody waits for the first time. The first pulse says that anything may have happened.

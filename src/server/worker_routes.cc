@@ -43,7 +43,10 @@ Answer claim(const Call& call) {
     for (const Serve& serve : request->serves) work.queues.push_back(serve.queue);
     return Wait{.for_what = std::move(work), .at_most = *wait};
   }
-  return respond_list("tasks", claimed);
+  if (!claimed) return problem(claimed.error());
+  Handout handout{.response = json_response(list_json("tasks", *claimed)), .leases = {}};
+  for (const ClaimedTask& task : *claimed) handout.leases.push_back(task.lease);
+  return handout;
 }
 
 Answer heartbeat(const Call& call) {
