@@ -11,6 +11,9 @@
 
 namespace drover {
 
+// The operation of an error that says that nothing was sent yet.
+inline constexpr std::string_view kConnectOperation = "socket.connect";
+
 class HttpClient {
  public:
   explicit HttpClient(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}

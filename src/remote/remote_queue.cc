@@ -109,8 +109,9 @@ class Body {
 
 class RemoteQueue final : public TaskQueue {
  public:
-  RemoteQueue(Endpoint endpoint, std::string host, RemoteOptions options)
-      : client_(std::move(endpoint)), host_(std::move(host)), options_(std::move(options)) {}
+  RemoteQueue(std::vector<ServerPlace> places, RemoteOptions options) : options_(std::move(options)) {
+    for (ServerPlace& place : places) servers_.push_back(std::make_unique<RemoteServer>(std::move(place)));
+  }
 
   ~RemoteQueue() override { leaving_.raise(); }
 
@@ -376,14 +377,37 @@ class RemoteQueue final : public TaskQueue {
                         fmt::format("the server's answer makes no sense: {}", error.message), "remote.read");
   }
 
+  struct RemoteServer {
+    explicit RemoteServer(ServerPlace place) : client(std::move(place.endpoint)), host(std::move(place.host)) {}
+
+    HttpClient client;
+    const std::string host;
+  };
+
+  // With the server that answered last. When it does not answer the next one is asked from then on: at once if the
+  // request cannot have taken effect, or may take effect twice; else the caller decides.
+  Result<HttpResponse> exchange(HttpRequest request, Millis timeout) {
+    request.headers.emplace_back("host", "");
+    Result<HttpResponse> response = drover::fail(ErrorCode::kStoreUnavailable, "no server");
+    for (std::size_t tries = 0; tries < servers_.size(); ++tries) {
+      std::size_t number = current_.load();
+      RemoteServer& server = *servers_[number];
+      request.headers.back().second = server.host;
+      response = server.client.exchange(request, timeout, &leaving_);
+      if (response || leaving_.is_raised()) return response;
+      current_.compare_exchange_strong(number, (number + 1) % servers_.size());
+      if (request.method != "GET" && response.error().operation != kConnectOperation) return response;
+    }
+    return response;
+  }
+
   // The body of a good answer, or the error that the server tells of.
   Result<std::string> fetch(const std::string& method, std::string target, std::string body, Millis timeout,
                             HttpHeaders headers) {
-    headers.emplace_back("host", host_);
     if (!options_.token.empty()) headers.emplace_back("authorization", "Bearer " + options_.token);
     const HttpRequest request{
         .method = method, .target = std::move(target), .body = std::move(body), .headers = std::move(headers)};
-    auto response = client_.exchange(request, timeout, &leaving_);
+    auto response = exchange(request, timeout);
     if (!response) return std::unexpected(std::move(response.error()));
     if (response->status >= kFirstBadStatus) return std::unexpected(error_of_problem(*response));
     if (method != "GET") ++changes_;
@@ -433,8 +457,8 @@ class RemoteQueue final : public TaskQueue {
     return {};
   }
 
-  HttpClient client_;
-  const std::string host_;
+  std::vector<std::unique_ptr<RemoteServer>> servers_;
+  std::atomic<std::size_t> current_{0};
   const RemoteOptions options_;
   const Interrupt leaving_;
   std::atomic<std::uint64_t> changes_{0};
@@ -444,9 +468,9 @@ class RemoteQueue final : public TaskQueue {
 }  // namespace
 
 Result<std::unique_ptr<TaskQueue>> open_remote(RemoteOptions options) {
-  auto place = parse_server_url(options.url);
-  if (!place) return std::unexpected(place.error());
-  return std::make_unique<RemoteQueue>(std::move(place->endpoint), std::move(place->host), std::move(options));
+  auto places = parse_server_urls(options.url);
+  if (!places) return std::unexpected(places.error());
+  return std::make_unique<RemoteQueue>(*std::move(places), std::move(options));
 }
 
 }  // namespace drover

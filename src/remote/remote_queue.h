@@ -10,7 +10,7 @@
 namespace drover {
 
 struct RemoteOptions {
-  std::string url;         // http://HOST[:PORT], https://HOST[:PORT][?ca=FILE] or unix:PATH
+  std::string url;         // of a server, or of several in front of one store: see server_url.h
   std::string token{};     // shown with every request
   Millis timeout{10'000};  // of a call that does not wait
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -66,6 +67,18 @@ Result<ServerPlace> parse_server_url(const std::string& url) {
   if (!read_host(rest, place.endpoint)) return no_url(url);
   place.host = rest;
   return place;
+}
+
+Result<std::vector<ServerPlace>> parse_server_urls(std::string_view urls) {
+  std::vector<ServerPlace> places;
+  for (;;) {
+    const std::size_t comma = std::min(urls.find(','), urls.size());
+    auto place = parse_server_url(std::string(urls.substr(0, comma)));
+    if (!place) return std::unexpected(std::move(place.error()));
+    places.push_back(*std::move(place));
+    if (comma == urls.size()) return places;
+    urls.remove_prefix(comma + 1);
+  }
 }
 
 }  // namespace drover

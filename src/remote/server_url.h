@@ -1,7 +1,9 @@
-// Where a Drover server is: http://HOST[:PORT], https://HOST[:PORT][?ca=FILE] or unix:PATH.
+// Where a Drover server is: http://HOST[:PORT], https://HOST[:PORT][?ca=FILE] or unix:PATH; or several of these, with
+// commas between them, in front of one store.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "net/socket.h"
 
@@ -14,5 +16,6 @@ struct ServerPlace {
 
 // kInvalidArgument if it is none of these.
 [[nodiscard]] Result<ServerPlace> parse_server_url(const std::string& url);
+[[nodiscard]] Result<std::vector<ServerPlace>> parse_server_urls(std::string_view urls);
 
 }  // namespace drover

@@ -1,13 +1,7 @@
 // drover serve: the same commands and workers over HTTP, and a server that dies.
-#include <fmt/format.h>
-
 #include <csignal>
-#include <set>
-#include <thread>
 
-#include "drover/open.h"
 #include "e2e/serving.h"
-#include "support/must.h"
 
 namespace drover::e2e {
 namespace {
@@ -69,44 +63,6 @@ TEST_F(ServeTest, WhatNeedsTheStoreItselfSaysSo) {
   const auto server = start_server();
   use_server(create_token({"admin"}));
   expect_refused(sandbox.drover({"export", "-"}), 1, "invalid_argument");
-}
-
-// Clients repeat what got no answer, with the same request id.
-TEST_F(ServeTest, AKilledServerLosesNothingAndDoublesNothing) {
-  constexpr int kClients = 4;
-  constexpr int kEach = 60;
-  constexpr int kKills = 4;
-  auto server = start_server();
-  const std::string token = create_token({"producer"});
-  std::atomic<int> acknowledged = 0;
-  const auto produce = [&](int client) {
-    const auto queue = test::must(open_task_queue(url(), Upkeep::kNone, token));
-    for (int i = 0; i < kEach; ++i) {
-      const TaskSpec spec{.type = "greet", .request_id = fmt::format("{}-{}", client, i)};
-      const Millis end = mono_now() + kHangs;
-      while (!queue->enqueue_one(spec) && mono_now() < end) {
-      }
-      ++acknowledged;
-    }
-  };
-  std::vector<std::jthread> clients;
-  for (int client = 0; client < kClients; ++client) clients.emplace_back(produce, client);
-  for (int kill = 1; kill <= kKills; ++kill) {
-    const Millis end = mono_now() + kHangs;
-    while (acknowledged < kill * kClients * kEach / (kKills + 1) && mono_now() < end) {
-    }
-    server->signal(SIGKILL);
-    static_cast<void>(server->wait(kHangs));
-    server = start_server();
-  }
-  clients.clear();
-  sandbox.set("DROVER_STORE", sandbox.store_url());
-  std::set<std::string> requests;
-  const json::Value tasks = sandbox.must_json({"list", "--json", "--limit", "1000"});
-  for (const json::Value& task : *tasks.as_array()) requests.insert(at(task, "request_id"));
-  EXPECT_EQ(tasks.as_array()->size(), static_cast<std::size_t>(kClients * kEach));
-  EXPECT_EQ(requests.size(), static_cast<std::size_t>(kClients * kEach));
-  EXPECT_EQ(sandbox.drover({"fsck"}).exit_code, 0);
 }
 
 TEST_F(ServeTest, AServerThatIsAwayForAMomentStopsNoWorker) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "e2e/e2e_test.h"
+#include "e2e/server_process.h"
 
 namespace drover::e2e {
 
@@ -17,14 +18,7 @@ class ServingTest : public E2eTest {
     Arguments arguments{"serve", "--listen", address_.empty() ? "127.0.0.1:0" : address_};
     arguments.insert(arguments.end(), options.begin(), options.end());
     auto server = sandbox.start(arguments);
-    const Millis end = mono_now() + kHangs;
-    std::string said;
-    while (mono_now() < end && !server->wait(Millis{5})) {
-      said = server->errors();
-      if (said.find("; Ctrl-C") != std::string::npos) break;
-    }
-    const std::size_t begin = said.find("://") + 3;
-    address_ = said.substr(begin, said.find(';', begin) - begin);
+    address_ = address_of(*server);
     return server;
   }
   // On the store itself.

@@ -30,6 +30,18 @@ TEST(ServerUrl, TellsWhereAServerIs) {
   EXPECT_EQ(local->endpoint.path, "/run/drover.sock");
 }
 
+TEST(ServerUrl, SeveralServersStandBehindEachOther) {
+  const auto both = parse_server_urls("http://a:1,https://b:2?ca=/x");
+  ASSERT_TRUE(both);
+  ASSERT_EQ(both->size(), 2U);
+  EXPECT_EQ((*both)[0].host, "a:1");
+  EXPECT_EQ((*both)[1].host, "b:2");
+  EXPECT_EQ(parse_server_urls("unix:/a")->size(), 1U);
+  for (const char* bad : {"", ",", "http://a,", ",http://a", "http://a,ftp://b"}) {
+    EXPECT_FALSE(parse_server_urls(bad)) << bad;
+  }
+}
+
 TEST(ServerUrl, WhatIsNoneIsRefused) {
   for (const char* bad : {"", "http://", "http://:80", "http://h:0", "http://h:99999", "http://h?ca=x", "ftp://h",
                           "unix:", "https://h?x=y"}) {
