@@ -14,7 +14,6 @@ namespace drover::server {
 namespace {
 
 constexpr std::string_view kRequestHeader = "idempotency-key";
-constexpr std::size_t kBatchMax = 10'000;
 constexpr int kListLimit = 50;
 constexpr int kLogLimit = 1'000;
 
@@ -51,9 +50,6 @@ Result<Batch> read_batch(const Call& call) {
     std::vector<json::Place> places;
     body.need("tasks", places);
     if (Status read = body.finish_strictly(); !read) return std::unexpected(std::move(read.error()));
-    if (places.empty() || places.size() > kBatchMax) {
-      return bad(fmt::format("tasks: expected 1 to {} tasks, not {}", kBatchMax, places.size()));
-    }
     items.assign(places.size(), {});
     std::ranges::transform(places, items.begin(), &json::Place::text);
   }

@@ -282,7 +282,7 @@ TEST_F(CliTest, TheSameRequestGivesTheSameTask) {
 TEST_F(CliTest, EventsTellWhatHappenedInOrder) {
   const std::string id = sandbox.enqueue({"greet"});
   work_until_empty("greet", agentsim());
-  const std::string all = sandbox.must({"events", "--json"});
+  const std::string all = sandbox.must({"events", "--json", "--after", sandbox.events_before()});
   std::vector<std::string> names;
   std::int64_t last = 0;
   for (std::size_t at_line = 0; at_line < all.size();) {
@@ -301,7 +301,7 @@ TEST_F(CliTest, EventsTellWhatHappenedInOrder) {
 }
 
 TEST_F(CliTest, FollowedEventsComeAsTheyHappen) {
-  const auto follower = sandbox.start({"events", "-f", "--json", "--after", "0"});
+  const auto follower = sandbox.start({"events", "-f", "--json", "--after", sandbox.events_before()});
   const std::string id = sandbox.enqueue({"greet"});
   const auto line = follower->read_line(kHangs);
   ASSERT_TRUE(line.has_value());

@@ -75,7 +75,7 @@ TEST_F(DoorTest, BadRequestsAreRefused) {
 }
 
 TEST_F(DoorTest, NoSecretReachesTheAgent) {
-  sandbox.set("DROVER_TOKEN", "drv_secret");
+  if (!sandbox.is_served()) sandbox.set("DROVER_TOKEN", "drv_secret");
   sandbox.set("AWS_SECRET_ACCESS_KEY", "hidden");
   const std::string id = sandbox.enqueue({"work"});
   work_until_empty("work", agentsim({"print_env=true"}));
@@ -84,7 +84,7 @@ TEST_F(DoorTest, NoSecretReachesTheAgent) {
   for (const char* name : {"DROVER_RUN=1", "DROVER_ATTEMPT=1", "DROVER_URL=unix:", "TRACEPARENT=", "HOME=", "PATH="}) {
     EXPECT_TRUE(contains(environment, name));
   }
-  for (const char* hidden : {"drv_secret", "hidden", "DROVER_STORE", "XDG_STATE_HOME"}) {
+  for (const char* hidden : {"drv_", "hidden", "DROVER_STORE", "XDG_STATE_HOME"}) {
     EXPECT_FALSE(contains(environment, hidden));
   }
 }

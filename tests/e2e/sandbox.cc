@@ -27,6 +27,22 @@ constexpr const char* kPassedOn[] = {"PATH",
                                      "TSAN_SYMBOLIZER_PATH",
                                      "LLVM_PROFILE_FILE"};
 
+constexpr std::string_view kServed = "served_";
+constexpr std::string_view kRedis = "redis";
+// What is not asked of a server but done to the store.
+constexpr std::string_view kOwnStoreVerbs[] = {"doctor", "export", "import", "store", "token", "up", "serve"};
+
+// The same tests run over every store and over a server in front of it: DROVER_TEST_STORE names it, SQLite if it is
+// not set.
+std::string_view chosen_store() {
+  const char* named = std::getenv("DROVER_TEST_STORE");
+  if (named == nullptr) return "sqlite";
+  for (const std::string_view known : {"sqlite", "redis", "served_sqlite", "served_redis"}) {
+    if (known == named) return known;
+  }
+  throw std::runtime_error(fmt::format("no such store to test: {}", named));
+}
+
 json::Value parse_or_throw(std::string_view text) {
   auto value = json::parse(text);
   if (!value) throw std::runtime_error(fmt::format("not JSON: {}: {}", value.error().message, text));
@@ -57,20 +73,32 @@ Sandbox::Sandbox() {
   set("XDG_RUNTIME_DIR", file("runtime"));
   set("TMPDIR", file("tmp"));
   set("LANG", "C.UTF-8");
-  store_url_ = choose_store_url();
+  std::string_view store = chosen_store();
+  const bool served = store.starts_with(kServed);
+  if (served) store.remove_prefix(kServed.size());
+  store_url_ = store == kRedis ? test::shared_redis().url(test::fresh_prefix()) : "sqlite:" + store_path();
   set("DROVER_STORE", store_url_);
+  if (served) serve();
 }
 
-// The same tests run over every store: DROVER_TEST_STORE names it, SQLite if it is not set.
-std::string Sandbox::choose_store_url() const {
-  const char* store = std::getenv("DROVER_TEST_STORE");
-  if (store == nullptr) return "sqlite:" + store_path();
-  if (std::string_view(store) == "redis") return test::shared_redis().url(test::fresh_prefix());
-  throw std::runtime_error(fmt::format("no such store to test: {}", store));
+void Sandbox::serve() {
+  server_ = start({"serve", "--listen", "127.0.0.1:0"});
+  const Millis end = mono_now() + kHangs;
+  std::string said;
+  while (said.find("; Ctrl-C") == std::string::npos) {
+    if (mono_now() > end || server_->wait(Millis{1})) throw std::runtime_error("the server did not start: " + said);
+    said = server_->errors();
+  }
+  const std::size_t begin = said.find("http://");
+  std::string token = must({"token", "create", "--role", "admin"});
+  token.pop_back();
+  server_url_ = said.substr(begin, said.find(';', begin) - begin);
+  set("DROVER_STORE", server_url_);
+  set("DROVER_TOKEN", token);
 }
 
 std::size_t Sandbox::log_bytes_kept() {
-  return std::getenv("DROVER_TEST_STORE") == nullptr ? 1U << 20U : 64U << 10U;
+  return chosen_store().ends_with(kRedis) ? 64U << 10U : 1U << 20U;
 }
 
 void Sandbox::set(const std::string& name, const std::string& value) {
@@ -94,6 +122,10 @@ Command Sandbox::command(const Arguments& arguments, std::string input) const {
   Command command{.argv = {DROVER_BIN}, .environment = {}, .folder = dir_.path(), .input = std::move(input)};
   command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
   command.environment = environment();
+  const bool is_own = !arguments.empty() && std::ranges::find(kOwnStoreVerbs, arguments[0]) != std::end(kOwnStoreVerbs);
+  if (is_own && is_served()) {
+    std::ranges::replace(command.environment, "DROVER_STORE=" + server_url_, "DROVER_STORE=" + store_url_);
+  }
   return command;
 }
 

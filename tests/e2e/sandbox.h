@@ -40,7 +40,11 @@ class Sandbox {
   [[nodiscard]] const std::filesystem::path& folder() const { return dir_.path(); }
   [[nodiscard]] std::string file(std::string_view name) const { return dir_.file(name); }
   [[nodiscard]] std::string store_path() const { return dir_.file("store/drover.db"); }
+  // Of the store itself, also where everybody asks a server.
   [[nodiscard]] const std::string& store_url() const { return store_url_; }
+  [[nodiscard]] bool is_served() const { return !server_url_.empty(); }
+  // The number of the last event that there was before the test: a server's token has one.
+  [[nodiscard]] std::string events_before() const { return is_served() ? "1" : "0"; }
   // Replaces a variable in the environment of everything that is started from now on; an empty value takes it away.
   void set(const std::string& name, const std::string& value);
   // "NAME=VALUE" of everything that is started, for what is started otherwise.
@@ -68,12 +72,15 @@ class Sandbox {
   [[nodiscard]] std::vector<pid_t> all_task_processes() const;
 
  private:
-  [[nodiscard]] std::string choose_store_url() const;
+  // Puts a server in front of the store, which everything that is started from now on asks.
+  void serve();
   [[nodiscard]] Command command(const Arguments& arguments, std::string input) const;
 
   test::TempDir dir_;
   std::string store_url_;
+  std::string server_url_;  // empty: there is none
   std::vector<std::pair<std::string, std::string>> environment_;
+  std::unique_ptr<Process> server_;
 };
 
 inline constexpr Millis kLease{2'000};

@@ -72,6 +72,14 @@ TEST_F(Requests, AnIdempotencyKeyThatIsNoNameIsRefused) {
   EXPECT_TRUE(must(engine_.list({}, 10, {})).tasks.empty());
 }
 
+TEST_F(Requests, ABatchIsAsLargeAsTheQueueTakes) {
+  EXPECT_EQ(error_of_problem(ask("POST", "/v1/tasks", R"({"tasks":[]})")).code, ErrorCode::kInvalidArgument);
+  std::string batch = R"({"tasks":[{"type":"work"})";
+  for (int i = 0; i < 10'000; ++i) batch += R"(,{"type":"work"})";
+  const HttpResponse refused = ask("POST", "/v1/tasks", batch + "]}");
+  EXPECT_EQ(error_of_problem(refused).code, ErrorCode::kLimitExceeded) << refused.body;
+}
+
 TEST_F(Requests, AProblemIsReadableWhateverItTellsOf) {
   for (const std::string target : {"/v1/workers/%FF/drain", "/v1/gates/%FF", "/v1/tasks/%FF/cancel"}) {
     const HttpResponse refused = ask("POST", target, R"({"action":"open"})");
