@@ -83,15 +83,18 @@ export class Contract {
       const complaint = this.#complaint(parameter.schema, coerced(this.resolve(parameter.schema), given));
       if (complaint) complaints.push(`${parameter.name}: ${complaint}`);
     }
-    return complaints.concat(this.#bodyComplaints(operation, body));
+    return complaints.concat(this.#bodyComplaints(operation, headers, body));
   }
 
-  #bodyComplaints(operation, body) {
+  #bodyComplaints(operation, headers, body) {
     if (!operation.body) return [];  // whatever comes is passed over
     if (body.length === 0) return operation.body.required ? ['there is no body'] : [];
     const value = parsed(body);
     if (value === undefined) return ['the body is no JSON'];
-    const complaint = this.#complaint(operation.body.content['application/json'].schema, value.json);
+    const type = (headers['content-type'] ?? '').split(';')[0].toLowerCase();
+    const content = operation.body.content[type];
+    if (!content) return [`the content type ${type} is not described`];
+    const complaint = this.#complaint(content.schema, value.json);
     return complaint ? [`body: ${complaint}`] : [];
   }
 

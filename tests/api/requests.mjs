@@ -31,8 +31,11 @@ export class RequestMaker {
   }
 
   requests() {
-    return fc.oneof(...this.contract.operations.map((operation) => ({arbitrary: this.#request(operation),
-      weight: WEIGHTS[operation.operation.operationId] ?? 1})));
+    return fc.oneof(...this.contract.operations.flatMap((operation) => {
+      const types = operation.body ? Object.keys(operation.body.content) : ['application/json'];
+      const weight = WEIGHTS[operation.operation.operationId] ?? 1;
+      return types.map((type) => ({arbitrary: this.#request(operation, type), weight}));
+    }));
   }
 
   // One of what exists at the time when the value is made.
@@ -40,7 +43,7 @@ export class RequestMaker {
     return fc.nat().map((n) => this.known[kind][n % this.known[kind].length]);
   }
 
-  #request(operation) {
+  #request(operation, type) {
     const parameters = Object.fromEntries(operation.parameters.map((one) =>
       [`${one.in} ${one.name}`, fc.record({parameter: fc.constant(one), use: fc.nat(9), good: this.#parameter(operation, one),
         odd: fc.oneof(fc.constantFrom(...ODD_TEXTS), fc.string({unit: 'grapheme', maxLength: 20})).map((text) =>
@@ -49,9 +52,9 @@ export class RequestMaker {
     return fc.record({
       operation: fc.constant(operation),
       parameters: fc.record(parameters),
-      body: operation.body ? this.#body(operation) : fc.oneof({weight: 9, arbitrary: fc.constant('')},
+      body: operation.body ? this.#body(operation.body.content[type].schema) : fc.oneof({weight: 9, arbitrary: fc.constant('')},
         {weight: 1, arbitrary: fc.constantFrom(...RAW_BODIES)}),
-      contentType: fc.oneof({weight: 30, arbitrary: fc.constant('application/json')}, {weight: 1, arbitrary: fc.constantFrom(
+      contentType: fc.oneof({weight: 30, arbitrary: fc.constant(type)}, {weight: 1, arbitrary: fc.constantFrom(
         '', 'text/plain', 'application/json; charset=utf-8', 'application/x-www-form-urlencoded', 'APPLICATION/JSON')}),
       token: fc.oneof({weight: 30, arbitrary: fc.constant('admin')},
         {weight: 4, arbitrary: fc.constantFrom('viewer', 'producer', 'worker', 'operator', 'none', 'bad')}),
@@ -91,8 +94,8 @@ export class RequestMaker {
     return {method: operation.method, target: path + (query.length > 0 ? `?${query.join('&')}` : ''), headers, body};
   }
 
-  #body(operation) {
-    const good = this.#valueOf(operation.body.content['application/json'].schema);
+  #body(schema) {
+    const good = this.#valueOf(schema);
     const broken = fc.record({value: good, pick: fc.nat(), odd: oddValue, how: fc.constantFrom('replace', 'drop', 'add')})
       .map(({value, pick, odd, how}) => broke(value, pick, odd, how));
     return fc.oneof({weight: 5, arbitrary: good.map((value) => JSON.stringify(value))},

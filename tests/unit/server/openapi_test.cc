@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
 #include <functional>
 #include <set>
 
@@ -148,6 +149,24 @@ TEST(OpenApi, ErrorsHaveTheStatusOfTheTable) {
       EXPECT_EQ(error_info(*known).http_status, status) << name << " " << code;
     }
   }
+}
+
+TEST(OpenApi, TheReferenceHasTheSameRoutes) {
+  std::set<std::string> described;
+  each_operation([&](const std::string& name, const json::Value& operation) {
+    std::string roles;
+    for (const json::Value& role : *operation.find("x-roles")->as_array()) {
+      roles += (roles.empty() ? "" : ", ") + *role.as_string();
+    }
+    described.insert(fmt::format("| `{}` | {} | {} |", name, *operation.find("summary")->as_string(),
+                                 roles.empty() ? "anyone" : roles));
+  });
+  std::set<std::string> written;
+  std::ifstream page(DROVER_DOCS "/reference/rest.md");
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("| `")) written.insert(line);
+  }
+  EXPECT_EQ(written, described);
 }
 
 }  // namespace
