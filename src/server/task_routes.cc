@@ -21,14 +21,20 @@ std::unexpected<Error> bad(std::string message) {
   return fail(ErrorCode::kInvalidArgument, std::move(message));
 }
 
+// Unlike one that is absent, an empty one is there: whoever sends it believes that it means something.
+std::optional<std::string> given_header(const Call& call, std::string_view name) {
+  const auto header = std::ranges::find(call.request.headers, name, &HttpHeaders::value_type::first);
+  if (header == call.request.headers.end()) return std::nullopt;
+  return header->second;
+}
+
 // The header is the request id of the one task, and names those of a batch by their place in it.
 Status use_request_header(const Call& call, std::vector<TaskSpec>& group, bool is_batch) {
-  const auto header = std::ranges::find(call.request.headers, kRequestHeader, &HttpHeaders::value_type::first);
-  if (header == call.request.headers.end()) return {};
-  const std::string& key = header->second;
-  if (const Status good = check_name(key); !good) return bad("Idempotency-Key: " + good.error().message);
+  const auto key = given_header(call, kRequestHeader);
+  if (!key) return {};
+  if (const Status good = check_name(*key); !good) return bad("Idempotency-Key: " + good.error().message);
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const std::string id = is_batch ? fmt::format("{}@{}", key, i) : key;
+    const std::string id = is_batch ? fmt::format("{}@{}", *key, i) : *key;
     std::optional<std::string>& given = group[i].request_id;
     if (given && *given != id) return bad("request_id and Idempotency-Key differ");
     given = id;
@@ -113,8 +119,9 @@ Answer show(const Call& call) {
 
 // One strong entity tag. Nothing: whatever the task is like.
 Result<std::optional<std::string>> version_wanted(const Call& call) {
-  const std::string_view tag = call.request.header("if-match");
-  if (tag.empty() || tag == "*") return std::nullopt;
+  const auto header = given_header(call, "if-match");
+  if (!header || *header == "*") return std::nullopt;
+  const std::string_view tag = *header;
   const bool is_one = tag.size() >= 2 && tag.find('"', 1) == tag.size() - 1;
   if (!tag.starts_with('"') || !is_one) return bad("If-Match: expected one entity tag in quotes, or *");
   return std::string(tag.substr(1, tag.size() - 2));

@@ -72,6 +72,16 @@ TEST_F(Requests, AnIdempotencyKeyThatIsNoNameIsRefused) {
   EXPECT_TRUE(must(engine_.list({}, 10, {})).tasks.empty());
 }
 
+TEST_F(Requests, AConditionThatIsNoneIsRefused) {
+  const TaskId id = must(engine_.enqueue_one({.type = "work"})).id;
+  for (const std::string condition : {"", "abc", "\"", "\"a\", \"b\""}) {
+    const HttpResponse refused =
+        ask("PATCH", "/v1/tasks/" + id.to_string(), R"({"priority":1})", {{"if-match", condition}});
+    EXPECT_EQ(error_of_problem(refused).code, ErrorCode::kInvalidArgument) << condition << " " << refused.body;
+  }
+  EXPECT_EQ(must(engine_.get(id)).priority, 5);
+}
+
 TEST_F(Requests, ABatchIsAsLargeAsTheQueueTakes) {
   EXPECT_EQ(error_of_problem(ask("POST", "/v1/tasks", R"({"tasks":[]})")).code, ErrorCode::kInvalidArgument);
   std::string batch = R"({"tasks":[{"type":"work"})";
