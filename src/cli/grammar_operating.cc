@@ -163,6 +163,12 @@ void add_token(Verbs& verbs) {
   revoke.json(&revoke_options->format, "print what is known of it as JSON");
 }
 
+void add_audit(Verbs& verbs) {
+  auto [verify, options] = verbs.family("audit").add<AuditVerifyOptions>("verify");
+  verify.value("FILE", "", &options->file, read_text, "what serve --audit-log writes").required();
+  verify.json(&options->format, "print the number of records and the last hash as JSON");
+}
+
 void add_health(Verbs& verbs) {
   auto [stats, stats_options] = verbs.add<StatsOptions>("stats");
   stats.json(&stats_options->format, "print everything as one JSON object");
@@ -187,6 +193,7 @@ void add_operating_verbs(Verbs& verbs) {
   add_type(verbs);
   add_trust(verbs);
   add_token(verbs);
+  add_audit(verbs);
   add_fsck(verbs);
   add_store(verbs);
   add_transfer(verbs);

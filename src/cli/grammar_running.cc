@@ -38,6 +38,10 @@ void add_serve(Verbs& verbs) {
              "a certificate with its chain (PEM); SIGHUP reads it again");
   verb.value("--tls-key", "FILE", &options->tls_key, read_text, "its key (PEM)");
   verb.flag("--insecure", &options->insecure, true, "listen for other machines without TLS");
+  verb.value("--audit-log", "FILE", &options->audit_log, read_text,
+             "append who changed what, and who was refused; default: no such log");
+  verb.value("--rate", "N", &options->rate, integer_between({1, 1'000'000'000}),
+             "requests a second of one token; default 100000");
   verb.check([options = options]() -> Status {
     if (options->tls_certificate.has_value() == options->tls_key.has_value()) return {};
     return complaint("--tls-cert and --tls-key", "give both");

@@ -290,6 +290,16 @@ Examples:
 
 Examples:
   drover token revoke 4fQ1mZ8x)"},
+    {"audit", "The audit log of a server",
+     R"(Examples:
+  drover audit verify /var/log/drover/audit.log)"},
+    {"audit verify", "Check that an audit log is as it was written",
+     R"(Names the first line that was changed, taken out or put in, and exits with 1. Otherwise it prints, tab-separated, the number of
+records and the hash of the last one: lines that were cut from the end leave no trace but that another hash was noted before.
+
+Examples:
+  drover audit verify /var/log/drover/audit.log
+  drover audit verify audit.log --json)"},
     {"config", "The policy that every process of the fleet obeys",
      R"(Examples:
   drover config show

@@ -178,7 +178,9 @@ struct ServeOptions {
   std::vector<std::string> hosts;
   std::optional<std::string> tls_certificate;  // a file; both or none
   std::optional<std::string> tls_key;
-  bool insecure = false;  // listen for other machines without TLS
+  bool insecure = false;                 // listen for other machines without TLS
+  std::optional<std::string> audit_log;  // a file
+  std::optional<int> rate;               // requests a second, of one token
 
   bool operator==(const ServeOptions&) const = default;
 };
@@ -357,6 +359,13 @@ struct TokenRevokeOptions {
   bool operator==(const TokenRevokeOptions&) const = default;
 };
 
+struct AuditVerifyOptions {
+  std::string file;
+  Format format = Format::kAuto;
+
+  bool operator==(const AuditVerifyOptions&) const = default;
+};
+
 enum class Shell : std::uint8_t { kBash, kZsh, kFish };
 
 struct CompletionOptions {
@@ -395,7 +404,8 @@ using Command =
                  StoreOptions, ConfigApplyOptions, ConfigShowOptions, TypeListOptions, TypeShowOptions, TrustOptions,
                  WorkerListOptions, WorkerDrainOptions, StatsOptions, AlertsOptions, DoctorOptions, TopOptions,
                  ExplainOptions, GateListOptions, GateSetOptions, QueueListOptions, TokenCreateOptions,
-                 TokenListOptions, TokenRevokeOptions, CompletionOptions, CompleteOptions, HelpOptions, VersionOptions>;
+                 TokenListOptions, TokenRevokeOptions, AuditVerifyOptions, CompletionOptions, CompleteOptions,
+                 HelpOptions, VersionOptions>;
 
 struct Invocation {
   CommonOptions common;

@@ -43,6 +43,11 @@ void serve_until_stopped(const StopSignal& stop, const Waker& hangup, const Serv
 server::ServerOptions server_options_of(const ServeOptions& options) {
   server::ServerOptions server_options{.hosts = options.hosts, .insecure = options.insecure};
   if (!options.listen.empty()) server_options.listen = options.listen;
+  server_options.audit_log = options.audit_log;
+  if (options.rate) {
+    const double rate = *options.rate;
+    server_options.limits.by_token = {.per_second = rate, .burst = 2 * rate};
+  }
   if (options.tls_certificate) server_options.tls = {.certificate = *options.tls_certificate, .key = *options.tls_key};
   return server_options;
 }

@@ -45,6 +45,7 @@ int run(const QueueListOptions& options, Context& context);
 int run(const TokenCreateOptions& options, Context& context);
 int run(const TokenListOptions& options, Context& context);
 int run(const TokenRevokeOptions& options, Context& context);
+int run(const AuditVerifyOptions& options, Context& context);
 int run(const CompletionOptions& options, Context& context);
 int run(const CompleteOptions& options, Context& context);
 int run(const HelpOptions& options, Context& context);

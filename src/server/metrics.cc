@@ -166,6 +166,20 @@ struct Metrics::Impl {
   std::atomic<std::size_t> waiting_calls = 0;
   std::atomic<std::size_t> running_calls = 0;
   std::atomic<std::size_t> watchers = 0;
+  std::atomic<std::uint64_t> audit_written = 0;
+  std::atomic<std::uint64_t> audit_failures = 0;
+  std::atomic<std::uint64_t> audit_dropped = 0;
+
+  void add_audit(Families& families) const {
+    MetricFamily records{.name = "drover_audit_records_total",
+                         .help = "Records of the audit log, by what became of them. Failures are repeated.",
+                         .type = MetricType::Counter,
+                         .metric = {}};
+    add(records, {{"result", "written"}}, static_cast<double>(audit_written));
+    add(records, {{"result", "failed"}}, static_cast<double>(audit_failures));
+    add(records, {{"result", "dropped"}}, static_cast<double>(audit_dropped));
+    families.push_back(std::move(records));
+  }
 
   void add_load(Families& families) const {
     families.push_back(gauge("drover_http_connections", "Open connections.", static_cast<double>(connections)));
@@ -178,10 +192,10 @@ struct Metrics::Impl {
   }
 
   // False if the store does not answer.
-  bool add_store(TaskQueue& queue, const Result<Stats>& stats, Families& families) {
-    if (!stats) return false;
-    const auto gates = queue.gates();
+  bool add_store(TaskQueue& queue, const Result<std::vector<GateStatus>>& gates, Families& families) {
     if (!gates) return false;
+    const auto stats = queue.stats();
+    if (!stats) return false;
     if (!begun) {  // the store was away when the server started
       const auto last = queue.last_event_seq();
       if (!last) return false;
@@ -229,16 +243,24 @@ void Metrics::set_load(const Load& load) {
   impl_->watchers.store(load.watchers, std::memory_order_relaxed);
 }
 
+void Metrics::set_audit(const AuditTotals& totals) {
+  impl_->audit_written.store(totals.written, std::memory_order_relaxed);
+  impl_->audit_failures.store(totals.failures, std::memory_order_relaxed);
+  impl_->audit_dropped.store(totals.dropped, std::memory_order_relaxed);
+}
+
 Result<std::string> Metrics::scrape(TaskQueue& queue) {
-  const auto stats = queue.stats();
-  if (!stats && stats.error().code == ErrorCode::kForbidden) return std::unexpected(stats.error());
+  // Only whoever may see every gate sees every task and event, too.
+  const auto gates = queue.gates();
+  if (!gates && gates.error().code == ErrorCode::kForbidden) return std::unexpected(gates.error());
   const std::scoped_lock lock(impl_->mutex);
   Families families;
-  const bool up = impl_->add_store(queue, stats, families);
+  const bool up = impl_->add_store(queue, gates, families);
   families.push_back(gauge("drover_store_up", "Whether the store answers.", up ? 1 : 0));
   families.push_back(gauge("drover_events_seq", "The last event that the counters of events have counted.",
                            static_cast<double>(impl_->events.seq())));
   impl_->add_load(families);
+  impl_->add_audit(families);
   add_process(families);
   Families counted = impl_->registry.Collect();
   std::ranges::move(counted, std::back_inserter(families));

@@ -23,6 +23,13 @@ struct Load {
   std::size_t watchers = 0;       // of live events
 };
 
+// What became of the records of the audit log, since the server started.
+struct AuditTotals {
+  std::uint64_t written = 0;
+  std::uint64_t failures = 0;  // to write; they are repeated
+  std::uint64_t dropped = 0;
+};
+
 class Metrics {
  public:
   Metrics();
@@ -35,6 +42,7 @@ class Metrics {
   // A request was answered; `route` is null if it was for none. One thread only.
   void count_request(const Route* route, int status, Millis took);
   void set_load(const Load& load);
+  void set_audit(const AuditTotals& totals);
 
   // Everything in Prometheus' text format; from any thread. A store that does not answer is told by drover_store_up,
   // a caller who may not see all of it gets the error.

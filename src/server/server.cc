@@ -13,8 +13,10 @@
 #include "net/wake.h"
 #include "server/access.h"
 #include "server/audience.h"
+#include "server/audit_log.h"
 #include "server/call_pool.h"
 #include "server/follower.h"
+#include "server/limits.h"
 #include "server/listen.h"
 #include "server/readiness.h"
 #include "server/router.h"
@@ -23,6 +25,8 @@
 namespace drover::server {
 namespace {
 
+constexpr int kUnauthorised = 401;
+constexpr int kTooMany = 429;
 constexpr std::size_t kCallsWaitingMax = 2'000;
 constexpr Millis kTickMax{250};
 constexpr Millis kTurnMax{10'000};  // a thread that has not come round for so long hangs
@@ -40,7 +44,23 @@ struct Request {
   Client client;
   MonoTime began{};
   Audience::WatcherRef guest = {};  // whose token came after the upgrade
+  std::optional<Principal> principal = {};
 };
+
+// What workers say of their runs, many times a minute, is in the event log as far as it matters.
+bool is_chatter(const Route& route) {
+  constexpr std::array<std::string_view, 6> kChatter{"/v1/workers/{id}/claim",    "/v1/workers/{id}/heartbeat",
+                                                     "/v1/tasks/{id}/progress",   "/v1/tasks/{id}/log",
+                                                     "/v1/tasks/{id}/checkpoint", "/v1/backlog"};
+  return std::ranges::find(kChatter, route.pattern) != kChatter.end();
+}
+
+// Changes, and what was refused to a caller.
+bool is_audited(const Route* route, int status) {
+  constexpr std::array kRefusals{401, 403, 421, 429};
+  if (std::ranges::find(kRefusals, status) != kRefusals.end()) return true;
+  return route != nullptr && route->method != "GET" && !is_chatter(*route);
+}
 
 class HttpApi final : public Server {
  public:
@@ -54,6 +74,7 @@ class HttpApi final : public Server {
               take(std::move(request), client);
             }),
         tls_(options.tls),
+        limiter_(options.limits),
         audience_(queue, doorkeeper, options.tokens_again,
                   [this](Audience::Work work) { return submit(std::move(work)); }),
         pool_(options.threads_max, kCallsWaitingMax) {
@@ -69,6 +90,11 @@ class HttpApi final : public Server {
 
   Status listen(const ServerOptions& options) {
     if (const Status renewed = renew_certificate(); !renewed) return renewed;
+    if (options.audit_log) {
+      auto opened = AuditLog::open(*options.audit_log);
+      if (!opened) return std::unexpected(opened.error());
+      audit_ = *std::move(opened);
+    }
     for (const std::string& address : options.listen) {
       auto listening = listen_on(address, tls_ || options.insecure ? Reach::kAnywhere : Reach::kThisMachine);
       if (!listening) return std::unexpected(listening.error());
@@ -126,19 +152,29 @@ class HttpApi final : public Server {
                        .waiting_calls = room_.size(),
                        .running_calls = static_cast<std::size_t>(in_flight_),
                        .watchers = audience_.size()});
+    if (audit_ != nullptr) {
+      metrics_.set_audit({.written = audit_->written(), .failures = audit_->failures(), .dropped = audit_->dropped()});
+    }
     const MonoTime next = std::min({http_.tick(now), room_.tick(now), audience_.tick(now), readiness_.tick(now)});
     loop_.run_once(std::clamp(next - now, Millis{0}, kTickMax));
   }
 
   void take(HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
     const MonoTime began = system_clock().mono();
-    if (auto refused = refuse_stranger(rules_, request)) return reply(client, nullptr, began, *std::move(refused));
+    const auto refuse = [&](const Route* at, HttpResponse response) {
+      audit(at, request, {}, nullptr, response.status);
+      reply(client, at, began, std::move(response));
+    };
+    if (auto refused = refuse_stranger(rules_, request)) return refuse(nullptr, *std::move(refused));
     auto target = parse_target(request.target);
-    if (!target) return reply(client, nullptr, began, problem(target.error()));
+    if (!target) return refuse(nullptr, problem(target.error()));
     auto found = find_route(request, *target);
-    if (auto* refused = std::get_if<HttpResponse>(&found)) return reply(client, nullptr, began, std::move(*refused));
+    if (auto* refused = std::get_if<HttpResponse>(&found)) return refuse(nullptr, std::move(*refused));
     const Route& route = *std::get<Match>(found).route;
     if (route.place == Place::kLoop) return answer_here(route, client, began);
+    if (const auto wait = limiter_.refuse(request.peer, bearer_token(request), began)) {
+      return refuse(&route, too_many(*wait));
+    }
     if (is_guest(request, std::get<Match>(found))) {
       return greet(std::move(request), *std::move(target), std::get<Match>(std::move(found)), client);
     }
@@ -162,6 +198,34 @@ class HttpApi final : public Server {
   void reply(const std::shared_ptr<HttpConnection>& client, const Route* route, MonoTime began, HttpResponse response) {
     metrics_.count_request(route, response.status, system_clock().mono() - began);
     client->respond(std::move(response));
+  }
+
+  void audit(const Route* route, const HttpRequest& request, std::span<const std::string> captures,
+             const Principal* principal, int status) {
+    if (audit_ == nullptr || !is_audited(route, status)) return;
+    AuditRecord record{.at = system_clock().wall(),
+                       .method = request.method,
+                       .route = std::string(route != nullptr ? route->pattern : ""),
+                       .subject = fmt::format("{}", fmt::join(captures, " ")),
+                       .from = request.peer,
+                       .status = status};
+    if (principal != nullptr) {
+      record.token_id = principal->token_id;
+      record.role = name_of(principal->role);
+      record.owner = principal->owner;
+    }
+    audit_->add(std::move(record));
+  }
+
+  // What a caller's answer says of them.
+  void note(const Request& request, int status) {
+    const Principal* const principal = request.principal ? &*request.principal : nullptr;
+    audit(request.match.route, request.http, request.match.captures, principal, status);
+    const std::string_view token = bearer_token(request.http);
+    if (token.empty()) return;
+    const MonoTime now = system_clock().mono();
+    if (principal != nullptr) return limiter_.note_success(token, now);
+    if (status == kUnauthorised) limiter_.note_failure(request.http.peer, now);
   }
 
   // Has it answered by the pool; a call that has to wait goes into the waiting room.
@@ -214,6 +278,7 @@ class HttpApi final : public Server {
   }
 
   void respond(const Request& request, const std::shared_ptr<HttpConnection>& client, HttpResponse response) {
+    note(request, response.status);
     if (request.guest == nullptr) return reply(client, request.match.route, request.began, std::move(response));
     const CloseCode code = response.status == kUnavailable ? CloseCode::kTryAgainLater : CloseCode::kPolicyViolation;
     audience_.dismiss(*request.guest, code, error_of_problem(response).message);
@@ -221,14 +286,16 @@ class HttpApi final : public Server {
 
   void welcome(Request& request, const std::shared_ptr<HttpConnection>& client, Watch watch) {
     follow();
+    note(request, kOk);
     std::string token(bearer_token(request.http));
     if (request.guest == nullptr) return audience_.join(std::move(watch), std::move(token), client);
     audience_.join(request.guest, std::move(watch), std::move(token));
   }
 
-  Answer answer_of(const Request& request, Try attempt) {
+  Answer answer_of(Request& request, Try attempt) {
     const auto principal = principal_of(request);
     if (!principal) return unauthorised(principal.error());
+    if (request.match.route->access == Access::kToken) request.principal = *principal;
     GuardedQueue guarded(queue_, *principal);
     Answer answer = request.match.route->answer({.request = request.http,
                                                  .target = request.target,
@@ -301,8 +368,13 @@ class HttpApi final : public Server {
     return response;
   }
 
+  static HttpResponse too_many(Millis wait) {
+    HttpResponse response = problem(kTooMany, Error{ErrorCode::kLimitExceeded, "too many requests; wait a little", {}});
+    response.headers.emplace_back("retry-after", std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count()));
+    return response;
+  }
+
   static void add_retry_after(HttpResponse& response) {
-    constexpr int kTooMany = 429;
     if (response.status == kTooMany || response.status == kUnavailable)
       response.headers.emplace_back("retry-after", "1");
   }
@@ -315,6 +387,8 @@ class HttpApi final : public Server {
   EventLoop loop_;
   HttpServer http_;
   const std::optional<TlsFiles> tls_;
+  std::unique_ptr<AuditLog> audit_;  // null: none is kept
+  Limiter limiter_;
   WaitingRoom room_;
   Readiness readiness_{loop_, [this] { return queue_.alerts(); }};
   Audience audience_;

@@ -10,6 +10,7 @@
 
 #include "drover/task_queue.h"
 #include "engine/token_document.h"
+#include "server/limits.h"
 
 namespace drover::server {
 
@@ -24,6 +25,8 @@ struct ServerOptions {
   std::vector<std::string> hosts{};                   // more names by which clients call this server
   std::optional<TlsFiles> tls{};                      // for HOST:PORT; Unix sockets stay as they are
   bool insecure = false;                              // listen for other machines without TLS
+  std::optional<std::string> audit_log{};             // a file
+  RequestLimits limits{};
   std::size_t connections_max = 4'000;
   std::size_t connections_per_peer_max = 0;
   std::size_t threads_max = 64;
