@@ -1,12 +1,15 @@
 #include "policy/config_node.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <utility>
 
 namespace drover {
@@ -57,6 +60,45 @@ json::Value plain_scalar(const std::string& text) {
   return text;
 }
 
+// Notes where the latest document begins to say something.
+class Beginning final : public YAML::EventHandler {
+ public:
+  std::optional<YAML::Mark> at;
+
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override { at.reset(); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override { note(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {
+    note(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                       YAML::EmitterStyle::value /*style*/) override {
+    note(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {
+    note(mark);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void note(const YAML::Mark& mark) {
+    if (!at) at = mark;
+  }
+};
+
+// Looks at two documents at most: after a bracket that closes nothing yaml-cpp finds documents without end.
+std::optional<YAML::Mark> second_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Beginning beginning;
+  if (!parser.HandleNextDocument(beginning) || !parser.HandleNextDocument(beginning)) return std::nullopt;
+  return beginning.at;
+}
+
 }  // namespace
 
 Result<ConfigNode> ConfigNode::parse(std::string_view text, std::string_view file_name) {
@@ -66,10 +108,13 @@ Result<ConfigNode> ConfigNode::parse(std::string_view text, std::string_view fil
   }
   if (!is_utf8(text)) return invalid(*file, 1, "not UTF-8");
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.empty()) return ConfigNode(YAML::Node(), 1, "", std::move(file));
-    if (documents.size() > 1) return invalid(*file, line_of(documents[1].Mark()), "a second document; one is allowed");
-    return ConfigNode(documents.front(), line_of(documents.front().Mark()), "", std::move(file));
+    const std::string document(text);
+    const YAML::Node node = YAML::Load(document);
+    if (const auto second = second_document(document)) {
+      return invalid(*file, line_of(*second), "a second document; one is allowed");
+    }
+    if (node.IsNull()) return ConfigNode(YAML::Node(), 1, "", std::move(file));
+    return ConfigNode(node, line_of(node.Mark()), "", std::move(file));
   } catch (const YAML::Exception& problem) {
     return invalid(*file, line_of(problem.mark), problem.msg);
   }

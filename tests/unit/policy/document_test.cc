@@ -277,6 +277,11 @@ TEST(Document, BadYamlNamesItsLine) {
   EXPECT_EQ(refusal("types:\n  eng: [1, 2\nlimits: 3\n").find("drover.yaml:"), 0u);
   EXPECT_EQ(refusal("a: *nobody\n").find("drover.yaml:1: "), 0u);
   EXPECT_EQ(refusal("types: {}\n---\nlimits: {}\n"), "drover.yaml:3: a second document; one is allowed");
+  // In this one yaml-cpp finds documents without end.
+  EXPECT_FALSE(refusal(R"({"limits":)"
+                       "\x0e"
+                       R"("max_waiting":5,"maF_waiting_per_owner":2,"eventZ_retention":"60s"},"health":{"lag":10}})")
+                   .empty());
   EXPECT_EQ(refusal("types: {\"\xff\": {}}"), "drover.yaml:1: not UTF-8");
   EXPECT_EQ(refusal(std::string((1 << 20) + 1, ' ')), "drover.yaml:1: larger than 1048576 bytes");
   EXPECT_EQ(refusal(std::string(100'000, '[')).find("drover.yaml:1: "), 0u);
