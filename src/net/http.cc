@@ -156,6 +156,7 @@ std::expected<void, HttpError> HttpResponseReader::feed(std::string_view bytes) 
 }
 
 std::expected<void, HttpError> HttpResponseReader::end_of_stream() {
+  if (!impl_->parser.got_some()) return std::unexpected(HttpError{400, "there is no answer"});
   ErrorCodeOf error;
   impl_->parser.put_eof(error);
   if (error) return std::unexpected(http_error(error));

@@ -102,6 +102,7 @@ TEST(HttpResponse, ACutResponseIsAnError) {
   ASSERT_TRUE(reader.feed("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"));
   EXPECT_FALSE(reader.is_whole());
   EXPECT_FALSE(reader.end_of_stream());
+  EXPECT_FALSE(HttpResponseReader().end_of_stream()) << "nothing has come at all";
 }
 
 TEST(Problem, CarriesTheStableCodeThereAndBack) {
