@@ -147,7 +147,8 @@ std::optional<Wrong> Life::on_unblocked(const Event& event) {
 
 std::optional<Wrong> Life::on_due(const Event& event) {
   if (state_ != TaskState::kScheduled) return refuse(event, "P12 events", "it was not scheduled");
-  if (too_early()) return refuse(event, "P9 run_at", "before its time");
+  // While its row has not been seen its time is known from an event that may be later than what it was decided by.
+  if (too_early() && !times_open_) return refuse(event, "P9 run_at", "before its time");
   state_ = TaskState::kPending;
   to_tail();
   return std::nullopt;
