@@ -37,6 +37,10 @@ if(DROVER_SANITIZE)
   add_link_options(-fsanitize=${DROVER_SANITIZE})
 endif()
 
+if(DROVER_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 if(DROVER_COVERAGE)
   add_compile_options(-fprofile-instr-generate -fcoverage-mapping)
   add_link_options(-fprofile-instr-generate)

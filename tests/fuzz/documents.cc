@@ -1,0 +1,143 @@
+// What comes whole: JSON and the shapes in it, queries, the policy document, tokens.
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "base/json_schema.h"
+#include "base/text.h"
+#include "core/dedupe.h"
+#include "core/task_json.h"
+#include "engine/token_document.h"
+#include "fuzz/targets.h"
+#include "net/url.h"
+#include "policy/document.h"
+#include "remote/server_url.h"
+#include "server/access.h"
+#include "store/page_cursor.h"
+#include "wire/filter_query.h"
+#include "wire/read.h"
+#include "wire/write.h"
+
+namespace drover::fuzz {
+namespace {
+
+// Splits the input at the first NUL.
+std::pair<std::string_view, std::string_view> two_of(std::string_view input) {
+  const std::size_t at = input.find('\0');
+  if (at == std::string_view::npos) return {input, {}};
+  return {input.substr(0, at), input.substr(at + 1)};
+}
+
+// What is read from a document and written again reads the same.
+template <class T>
+void read_back(std::string_view input) {
+  T first{};
+  if (!read_json(input, first)) return;
+  const std::string written = to_json(first);
+  T second{};
+  const Status read = read_json(written, second);
+  CHECK_MSG(read.has_value(), written);
+  CHECK_MSG(to_json(second) == written, written);
+}
+
+}  // namespace
+
+void feed_json(std::string_view input) {
+  const auto value = json::parse(input);
+  const auto compact = json::compact(input);
+  CHECK(value.has_value() == compact.has_value());
+  if (!value || !compact) return;
+  CHECK(is_utf8(input));
+  CHECK(json::compact(*compact) == *compact);
+  CHECK(json::parse(*compact) == *value);
+  CHECK(json::parse(json::dump(*value)) == *value);
+  CHECK(json::parse(json::dump_pretty(*value)) == *value);
+  const JsonText merged = merge_patch(*compact, *compact);
+  CHECK_MSG(json::parse(merged).has_value(), merged);
+}
+
+void feed_json_schema(std::string_view input) {
+  const auto [schema_text, value_text] = two_of(input);
+  const auto document = json::parse(schema_text);
+  if (!document) return;
+  const auto schema = json::Schema::compile(*document);
+  if (!schema) return;
+  const auto value = json::parse(value_text.empty() ? schema_text : value_text);
+  if (!value) return;
+  if (const auto error = schema->validate(*value)) static_cast<void>(to_string(*error));
+}
+
+void feed_task(std::string_view input) {
+  if (const auto spec = parse_task_spec(input)) {
+    const std::string written = to_json(*spec);
+    const auto again = parse_task_spec(std::string_view(written));
+    CHECK_MSG(again.has_value(), written);
+    CHECK_MSG(*again == *spec, written);
+  }
+  read_back<ClaimRequest>(input);
+  read_back<Settlement>(input);
+  read_back<RetryOrder>(input);
+  read_back<EditOrder>(input);
+  EditOrder patch;
+  static_cast<void>(read_merge_patch(input, patch));
+  Task task;
+  static_cast<void>(read_json(input, task));
+  Event event;
+  static_cast<void>(read_json(input, event));
+  WorkerInfo worker;
+  static_cast<void>(read_json(input, worker));
+}
+
+void feed_filter(std::string_view input) {
+  const auto target = parse_target(fmt::format("/v1/tasks?{}", input));
+  if (!target) return;
+  const auto filter = filter_of_query(target->query, {"limit", "cursor"});
+  if (!filter) return;
+  const auto query = query_of_filter(*filter);
+  const auto again = filter_of_query(query, {});
+  CHECK(again.has_value());
+  CHECK(query_of_filter(*again) == query);
+}
+
+// Cursors, times, durations, retry policies, ids, addresses: short texts that people and programs hand in.
+void feed_values(std::string_view input) {
+  const std::string text(input);
+  if (const auto cursor = parse_page_cursor(text)) CHECK(parse_page_cursor(std::to_string(*cursor)) == *cursor);
+  if (const auto time = parse_time(input)) CHECK(parse_time(format_time(*time)) == *time);
+  if (const auto duration = parse_duration(input)) CHECK(parse_duration(format_duration(*duration)) == *duration);
+  if (const auto policy = parse_retry_policy(input)) {
+    const auto again = parse_retry_policy(to_string(*policy));
+    CHECK(again.has_value() && to_string(*again) == to_string(*policy));
+  }
+  if (const auto id = TaskId::parse(input)) CHECK(TaskId::parse(id->to_string()) == *id);
+  if (const auto lease = LeaseId::parse(input)) CHECK(LeaseId::parse(lease->to_string()) == *lease);
+  if (const auto decoded = percent_decode(input)) CHECK(percent_decode(percent_encode(*decoded)) == *decoded);
+  static_cast<void>(parse_priority(input));
+  static_cast<void>(parse_server_url(text));
+  CHECK(is_utf8(to_utf8(input)));
+  CHECK(is_utf8(quoted_excerpt(input)));
+}
+
+void feed_config(std::string_view input) {
+  static_cast<void>(parse_policy(input));
+  static_cast<void>(parse_document(input, "drover.yaml"));
+}
+
+void feed_token(std::string_view input) {
+  const auto [header, stored] = two_of(input);
+  const HttpRequest request{
+      .method = "GET", .target = "/", .body = {}, .headers = {{"authorization", std::string(header)}}};
+  const std::string_view token = server::bearer_token(request);
+  if (const auto id = id_in_token(token)) CHECK(token.find(*id) != std::string_view::npos);
+  auto document = parse_token_document(1, stored);
+  if (!document) {
+    document = TokenDocument{};
+  } else {
+    CHECK(parse_token_document(1, to_json(*document)) == *document);
+  }
+  const auto principal = find_principal(*document, token, Time{});
+  CHECK(principal.has_value() || principal.error().code == ErrorCode::kUnauthorised);
+}
+
+}  // namespace drover::fuzz

@@ -1,0 +1,23 @@
+#include "fuzz/targets.h"
+
+#include <array>
+
+namespace drover::fuzz {
+namespace {
+
+constexpr std::array kTargets{
+    Target{"http", feed_http},     Target{"http_response", feed_http_response},
+    Target{"json", feed_json},     Target{"json_schema", feed_json_schema},
+    Target{"task", feed_task},     Target{"filter", feed_filter},
+    Target{"values", feed_values}, Target{"resp", feed_resp},
+    Target{"config", feed_config}, Target{"websocket", feed_websocket},
+    Target{"token", feed_token},
+};
+
+}  // namespace
+
+std::span<const Target> targets() {
+  return kTargets;
+}
+
+}  // namespace drover::fuzz
