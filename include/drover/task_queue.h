@@ -256,6 +256,10 @@ class TaskQueue {
 
   // Producers. A group is stored whole or not at all; answers come in its order.
   [[nodiscard]] virtual Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) = 0;
+  // Groups that have nothing to do with each other, at the price of one: each gets the answer that enqueue() would
+  // give.
+  [[nodiscard]] virtual std::vector<Result<std::vector<Enqueued>>> enqueue_groups(
+      std::span<const std::span<const TaskSpec>> groups);
   // Children spawned by a running task through its own door.
   [[nodiscard]] virtual Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) = 0;
   [[nodiscard]] virtual Result<Task> get(const TaskId& id) = 0;

@@ -19,6 +19,13 @@ Result<Enqueued> TaskQueue::enqueue_one(const TaskSpec& spec) {
   return enqueued->front();
 }
 
+std::vector<Result<std::vector<Enqueued>>> TaskQueue::enqueue_groups(
+    std::span<const std::span<const TaskSpec>> groups) {
+  std::vector<Result<std::vector<Enqueued>>> answers;
+  for (const auto group : groups) answers.push_back(enqueue(group));
+  return answers;
+}
+
 Result<TaskState> TaskQueue::complete(const Lease& lease, Completion completion) {
   const Settlement item{lease, std::move(completion)};
   return settle(std::span(&item, 1)).front();

@@ -21,6 +21,7 @@ class Engine final : public TaskQueue {
   Engine(Store& store, Rng& rng) : store_(store), rng_(rng) {}
 
   Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override;
+  std::vector<Result<std::vector<Enqueued>>> enqueue_groups(std::span<const std::span<const TaskSpec>> groups) override;
   Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override;
   Result<Task> get(const TaskId& id) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;

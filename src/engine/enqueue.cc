@@ -240,48 +240,122 @@ std::unexpected<Error> queue_full(const Capacity& capacity) {
   return fail(ErrorCode::kQueueFull, fmt::format("too many tasks wait: at most {}; nothing was stored", limits));
 }
 
+// A group on its way into the store.
+struct Candidate {
+  std::span<const TaskSpec> group;
+  std::vector<TaskId> ids = {};
+  std::vector<BatchItem> items = {};
+  std::vector<Enqueued> answers = {};  // if the steps are applied
+  std::optional<Capacity> capacity = {};
+  std::optional<Result<std::vector<Enqueued>>> answer = {};  // the last word
+};
+
+// Several groups, each decided and answered as if it were alone, but applied in one call.
+class GroupEnqueue {
+ public:
+  GroupEnqueue(Store& store, Rng& rng, const Policy& policy, const Lease* spawner)
+      : store_(store), rng_(rng), policy_(policy), spawner_(spawner) {}
+
+  void run(std::span<Candidate> candidates);
+
+ private:
+  // The steps that the group needs; none when it has its answer already.
+  std::optional<StepGroup> decide(Candidate& candidate, Time now);
+  Result<StepGroup> try_decide(Candidate& candidate, Time now);
+  static void conclude(Candidate& candidate, Applied applied);
+
+  Store& store_;
+  Rng& rng_;
+  const Policy& policy_;
+  const Lease* spawner_;
+};
+
+Result<StepGroup> GroupEnqueue::try_decide(Candidate& candidate, Time now) {
+  if (candidate.ids.empty()) {
+    if (auto valid = check_batch(candidate.group, policy_); !valid) return std::unexpected(valid.error());
+    for (std::size_t i = 0; i < candidate.group.size(); ++i) candidate.ids.push_back(new_task_id(rng_, now));
+    auto planned = plan_batch(candidate.group, candidate.ids);
+    if (!planned) return std::unexpected(planned.error());
+    candidate.items = std::move(*planned);
+  }
+  Enqueue enqueue(store_, rng_, policy_, now);
+  if (spawner_ != nullptr) {
+    if (auto live = enqueue.check_spawner(*spawner_); !live) return std::unexpected(live.error());
+  }
+  auto answers = enqueue.decide(candidate.group, candidate.items);
+  if (!answers) return std::unexpected(answers.error());
+  candidate.answers = *std::move(answers);
+  return enqueue.take();
+}
+
+std::optional<StepGroup> GroupEnqueue::decide(Candidate& candidate, Time now) {
+  auto steps = try_decide(candidate, now);
+  if (!steps) {
+    candidate.answer = std::unexpected(steps.error());
+    return std::nullopt;
+  }
+  if (steps->steps.empty()) {
+    candidate.answer = std::move(candidate.answers);
+    return std::nullopt;
+  }
+  candidate.capacity = steps->capacity;
+  return *std::move(steps);
+}
+
+void GroupEnqueue::conclude(Candidate& candidate, Applied applied) {
+  switch (applied) {
+    case Applied::kDone:
+      candidate.answer = std::move(candidate.answers);
+      return;
+    case Applied::kConflict:
+    case Applied::kRequestTaken:
+      return;
+    case Applied::kIdTaken:
+      candidate.answer =
+          fail(ErrorCode::kRequestConflict,
+               "a task with this id exists already; let Drover choose the id, or use a request id to repeat a "
+               "request safely");
+      return;
+    case Applied::kQueueFull:
+      CHECK(candidate.capacity.has_value());
+      candidate.answer = queue_full(*candidate.capacity);
+      return;
+    case Applied::kStillLeased:
+      CHECK_MSG(false, "an enqueue begins no ended task anew");
+  }
+}
+
+void GroupEnqueue::run(std::span<Candidate> candidates) {
+  const auto answer_rest = [&](const std::unexpected<Error>& error) {
+    for (Candidate& candidate : candidates) {
+      if (!candidate.answer) candidate.answer = error;
+    }
+  };
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    const auto now = store_.now();
+    if (!now) return answer_rest(std::unexpected(now.error()));
+    std::vector<StepGroup> groups;
+    std::vector<Candidate*> whose;
+    for (Candidate& candidate : candidates) {
+      if (candidate.answer) continue;
+      auto steps = decide(candidate, *now);
+      if (!steps) continue;
+      groups.push_back(*std::move(steps));
+      whose.push_back(&candidate);
+    }
+    if (groups.empty()) return;
+    const auto applied = store_.apply(groups);
+    if (!applied) return answer_rest(std::unexpected(applied.error()));
+    for (std::size_t i = 0; i < whose.size(); ++i) conclude(*whose[i], (*applied)[i]);
+  }
+  answer_rest(too_much_contention("enqueue"));
+}
+
 Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy& policy, const Lease* spawner,
                                             std::span<const TaskSpec> group) {
-  std::vector<TaskId> ids;
-  std::vector<BatchItem> items;
-  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = store.now();
-    if (!now) return std::unexpected(now.error());
-    if (ids.empty()) {
-      if (auto valid = check_batch(group, policy); !valid) return std::unexpected(valid.error());
-      for (std::size_t i = 0; i < group.size(); ++i) ids.push_back(new_task_id(rng, *now));
-      auto planned = plan_batch(group, ids);
-      if (!planned) return std::unexpected(planned.error());
-      items = std::move(*planned);
-    }
-    Enqueue enqueue(store, rng, policy, *now);
-    if (spawner != nullptr) {
-      if (auto live = enqueue.check_spawner(*spawner); !live) return std::unexpected(live.error());
-    }
-    auto answers = enqueue.decide(group, items);
-    if (!answers) return answers;
-    const StepGroup steps = enqueue.take();
-    if (steps.steps.empty()) return answers;
-    auto applied = store.apply(std::span(&steps, 1));
-    if (!applied) return std::unexpected(applied.error());
-    switch (applied->front()) {
-      case Applied::kDone:
-        return answers;
-      case Applied::kConflict:
-      case Applied::kRequestTaken:
-        continue;
-      case Applied::kIdTaken:
-        return fail(ErrorCode::kRequestConflict,
-                    "a task with this id exists already; let Drover choose the id, or use a request id to repeat a "
-                    "request safely");
-      case Applied::kQueueFull:
-        CHECK(steps.capacity.has_value());
-        return queue_full(*steps.capacity);
-      case Applied::kStillLeased:
-        CHECK_MSG(false, "an enqueue begins no ended task anew");
-    }
-  }
-  return too_much_contention("enqueue");
+  Candidate candidate{.group = group};
+  GroupEnqueue(store, rng, policy, spawner).run(std::span(&candidate, 1));
+  return *std::move(candidate.answer);
 }
 
 }  // namespace
@@ -290,6 +364,17 @@ Result<std::vector<Enqueued>> Engine::enqueue(std::span<const TaskSpec> group) {
   auto policy = this->policy();
   if (!policy) return std::unexpected(policy.error());
   return enqueue_group(store_, rng_, **policy, nullptr, group);
+}
+
+std::vector<Result<std::vector<Enqueued>>> Engine::enqueue_groups(std::span<const std::span<const TaskSpec>> groups) {
+  auto policy = this->policy();
+  if (!policy) return {groups.size(), Result<std::vector<Enqueued>>(std::unexpected(policy.error()))};
+  std::vector<Candidate> candidates;
+  for (const auto group : groups) candidates.push_back({.group = group});
+  GroupEnqueue(store_, rng_, **policy, nullptr).run(candidates);
+  std::vector<Result<std::vector<Enqueued>>> answers;
+  for (Candidate& candidate : candidates) answers.push_back(*std::move(candidate.answer));
+  return answers;
 }
 
 Result<std::vector<Enqueued>> Engine::spawn(const Lease& spawner, std::span<const TaskSpec> group) {

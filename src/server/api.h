@@ -117,6 +117,8 @@ struct Route {
   Answer (*answer)(const Call&);
   Access access = Access::kToken;
   Place place = Place::kPool;
+  // If there is this, calls of several clients at the same moment are answered together, each by itself.
+  std::vector<Answer> (*answer_together)(std::span<const Call>) = nullptr;
 };
 
 inline constexpr std::string_view kHealthPath = "/healthz";

@@ -49,7 +49,7 @@ bool GuardedQueue::may_see(const Principal& principal, const Event& event) {
   return !principal.owner || (!event.task.is_nil() && event.owner == *principal.owner);
 }
 
-Status GuardedQueue::check_parents(const TaskSpec& spec) {
+Status GuardedQueue::check_parents(const TaskSpec& spec) const {
   const auto check = [this](const TaskId& id) -> Status {
     const auto parent = queue_.get(id);
     if (parent && parent->owner == *principal_.owner) return {};
@@ -64,10 +64,10 @@ Status GuardedQueue::check_parents(const TaskSpec& spec) {
   return spec.parent_id ? check(*spec.parent_id) : Status{};
 }
 
-Result<std::vector<Enqueued>> GuardedQueue::enqueue(std::span<const TaskSpec> group) {
+Result<std::vector<TaskSpec>> GuardedQueue::own(std::span<const TaskSpec> group) const {
   if (const Status allowed = need(Right::kProduce); !allowed) return std::unexpected(allowed.error());
-  if (!principal_.owner) return queue_.enqueue(group);
   std::vector<TaskSpec> owned(group.begin(), group.end());
+  if (!principal_.owner) return owned;
   for (TaskSpec& spec : owned) {
     if (spec.owner && spec.owner != principal_.owner) {
       return drover::fail(ErrorCode::kForbidden, "a token of the role producer enqueues for its own owner only");
@@ -75,7 +75,28 @@ Result<std::vector<Enqueued>> GuardedQueue::enqueue(std::span<const TaskSpec> gr
     spec.owner = principal_.owner;
     if (const Status known = check_parents(spec); !known) return std::unexpected(known.error());
   }
-  return queue_.enqueue(owned);
+  return owned;
+}
+
+Result<std::vector<Enqueued>> GuardedQueue::enqueue(std::span<const TaskSpec> group) {
+  const auto owned = own(group);
+  return owned ? queue_.enqueue(*owned) : std::unexpected(owned.error());
+}
+
+std::vector<Result<std::vector<Enqueued>>> GuardedQueue::enqueue_together(std::span<const OfCaller> groups) {
+  std::vector<Result<std::vector<TaskSpec>>> owned;
+  std::vector<std::span<const TaskSpec>> allowed;
+  for (const auto& [caller, group] : groups) {
+    owned.push_back(caller->own(group));
+    if (owned.back()) allowed.emplace_back(*owned.back());
+  }
+  std::vector<Result<std::vector<Enqueued>>> stored;
+  if (!allowed.empty()) stored = groups.front().caller->queue_.enqueue_groups(allowed);
+  std::vector<Result<std::vector<Enqueued>>> answers;
+  for (auto next = stored.begin(); const auto& group : owned) {
+    answers.push_back(group ? std::move(*next++) : std::unexpected(group.error()));
+  }
+  return answers;
 }
 
 Result<std::vector<Enqueued>> GuardedQueue::spawn(const Lease& spawner, std::span<const TaskSpec> group) {

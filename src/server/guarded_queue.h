@@ -28,6 +28,12 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] Status may_operate() const { return need(Right::kOperate); }
 
   Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override;
+  // What enqueue() of each would answer, for several callers of one queue at once.
+  struct OfCaller {
+    const GuardedQueue* caller;
+    std::span<const TaskSpec> group;
+  };
+  [[nodiscard]] static std::vector<Result<std::vector<Enqueued>>> enqueue_together(std::span<const OfCaller> groups);
   Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override;
   Result<Task> get(const TaskId& id) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;
@@ -75,7 +81,9 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] Status need(Right right) const;
   // The right, and that the caller may know of the task.
   [[nodiscard]] Status need(Right right, const TaskId& id);
-  [[nodiscard]] Status check_parents(const TaskSpec& spec);
+  [[nodiscard]] Status check_parents(const TaskSpec& spec) const;
+  // The group on the caller's account, if that is allowed.
+  [[nodiscard]] Result<std::vector<TaskSpec>> own(std::span<const TaskSpec> group) const;
   [[nodiscard]] Status check_serves(std::span<const Serve> serves) const;
 
   TaskQueue& queue_;

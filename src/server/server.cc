@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <list>
 #include <thread>
 #include <utility>
 
@@ -31,6 +32,10 @@ constexpr std::size_t kCallsWaitingMax = 2'000;
 constexpr Millis kTickMax{250};
 constexpr Millis kTurnMax{10'000};  // a thread that has not come round for so long hangs
 constexpr int kUnavailable = 503;
+// Small calls that can be answered together are: so many at a time, while one lot is prepared and another written.
+constexpr std::size_t kTogetherMax = 256;
+constexpr std::size_t kTogetherBytes = std::size_t{64} << 10U;
+constexpr int kTogetherUnderWay = 2;
 // For what is being answered when the server ends.
 constexpr Millis kGoodbyeMax{5'000};
 
@@ -157,6 +162,7 @@ class HttpApi final : public Server {
     }
     const MonoTime next = std::min({http_.tick(now), room_.tick(now), audience_.tick(now), readiness_.tick(now)});
     loop_.run_once(std::clamp(next - now, Millis{0}, kTickMax));
+    send_gathered();
   }
 
   void take(HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
@@ -232,14 +238,35 @@ class HttpApi final : public Server {
   void call(std::shared_ptr<Request> request, Try attempt) {
     const auto client = request->client.lock();
     if (client == nullptr || client->is_closed()) return;  // nobody waits for the answer any more
+    const bool goes_together =
+        request->match.route->answer_together != nullptr && request->http.body.size() <= kTogetherBytes;
+    if (goes_together && gathered_.size() < kCallsWaitingMax) return gathered_.push_back(std::move(request));
     const bool taken = submit([this, request, attempt]() -> std::function<void()> {
       const Follower* const follower = following_.load();
       const std::uint64_t pulse = follower != nullptr ? follower->number() : 0;
-      Answer answer = answer_of(*request, attempt);
+      Answer answer = answers_of(std::span(&request, 1), attempt).front();
       return
           [this, request, pulse, answer = std::move(answer)]() mutable { deliver(request, std::move(answer), pulse); };
     });
     if (!taken) respond(*request, client, overloaded());
+  }
+
+  // What came in during one turn goes to the store together. While some is on its way the next gathers.
+  void send_gathered() {
+    while (!gathered_.empty() && together_under_way_ < kTogetherUnderWay) {
+      const std::size_t count = std::min(gathered_.size(), kTogetherMax);
+      std::vector<std::shared_ptr<Request>> requests(gathered_.begin(), gathered_.begin() + count);
+      const bool taken = submit([this, requests]() -> std::function<void()> {
+        auto answers = answers_of(requests, Try::kMayWait);
+        return [this, requests, answers = std::move(answers)]() mutable {
+          --together_under_way_;
+          for (std::size_t i = 0; i < requests.size(); ++i) deliver(requests[i], std::move(answers[i]), 0);
+        };
+      });
+      if (!taken) return;
+      ++together_under_way_;
+      gathered_.erase(gathered_.begin(), gathered_.begin() + count);
+    }
   }
 
   // Has the pool do it; what it returns is done on this thread.
@@ -292,19 +319,38 @@ class HttpApi final : public Server {
     audience_.join(request.guest, std::move(watch), std::move(token));
   }
 
-  Answer answer_of(Request& request, Try attempt) {
-    const auto principal = principal_of(request);
-    if (!principal) return unauthorised(principal.error());
-    if (request.match.route->access == Access::kToken) request.principal = *principal;
-    GuardedQueue guarded(queue_, *principal);
-    Answer answer = request.match.route->answer({.request = request.http,
-                                                 .target = request.target,
-                                                 .captures = request.match.captures,
-                                                 .queue = guarded,
-                                                 .metrics = metrics_,
-                                                 .attempt = attempt});
-    if (auto* response = std::get_if<HttpResponse>(&answer)) add_retry_after(*response);
-    return answer;
+  // Of one call, or of several of a route that answers them together.
+  std::vector<Answer> answers_of(std::span<const std::shared_ptr<Request>> requests, Try attempt) {
+    struct Caller {
+      Principal principal;
+      GuardedQueue queue;
+      Caller(TaskQueue& all, Principal who) : principal(std::move(who)), queue(all, principal) {}
+    };
+    const Route& route = *requests.front()->match.route;
+    std::list<Caller> callers;
+    std::vector<Call> calls;
+    std::vector<std::optional<Answer>> refused;
+    for (const auto& request : requests) {
+      auto principal = principal_of(*request);
+      refused.push_back(principal ? std::nullopt : std::optional<Answer>(unauthorised(principal.error())));
+      if (!principal) continue;
+      if (route.access == Access::kToken) request->principal = *principal;
+      calls.push_back({.request = request->http,
+                       .target = request->target,
+                       .captures = request->match.captures,
+                       .queue = callers.emplace_back(queue_, *std::move(principal)).queue,
+                       .metrics = metrics_,
+                       .attempt = attempt});
+    }
+    std::vector<Answer> answered;
+    if (calls.size() == 1) answered.push_back(route.answer(calls.front()));
+    if (calls.size() > 1) answered = route.answer_together(calls);
+    std::vector<Answer> answers;
+    for (auto next = answered.begin(); auto& refusal : refused) {
+      answers.push_back(refusal ? *std::move(refusal) : std::move(*next++));
+      if (auto* response = std::get_if<HttpResponse>(&answers.back())) add_retry_after(*response);
+    }
+    return answers;
   }
 
   // Whoever needs no token is a viewer of what nobody owns.
@@ -392,7 +438,9 @@ class HttpApi final : public Server {
   WaitingRoom room_;
   Readiness readiness_{loop_, [this] { return queue_.alerts(); }};
   Audience audience_;
-  int in_flight_ = 0;  // calls that the pool has
+  int in_flight_ = 0;                               // calls that the pool has
+  std::vector<std::shared_ptr<Request>> gathered_;  // of the one route that is answered together
+  int together_under_way_ = 0;
   std::atomic<bool> ending_ = false;
   std::atomic<MonoTime> turned_at_ = system_clock().mono();
   CallPool pool_;  // ends before what its calls post to

@@ -82,10 +82,24 @@ HttpResponse answer_enqueued(const Batch& batch, const Result<std::vector<Enqueu
   return json_response(to_json(enqueued->front()), status);
 }
 
+std::vector<Answer> enqueue_together(std::span<const Call> calls) {
+  std::vector<Result<Batch>> batches;
+  std::vector<GuardedQueue::OfCaller> groups;
+  batches.reserve(calls.size());
+  for (const Call& call : calls) {
+    batches.push_back(read_batch(call));
+    if (batches.back()) groups.push_back({.caller = &call.queue, .group = batches.back()->group});
+  }
+  const auto enqueued = GuardedQueue::enqueue_together(groups);
+  std::vector<Answer> answers;
+  for (auto next = enqueued.begin(); const auto& batch : batches) {
+    answers.emplace_back(batch ? answer_enqueued(*batch, *next++) : problem(batch.error()));
+  }
+  return answers;
+}
+
 Answer enqueue(const Call& call) {
-  const auto batch = read_batch(call);
-  if (!batch) return problem(batch.error());
-  return answer_enqueued(*batch, call.queue.enqueue(batch->group));
+  return enqueue_together(std::span(&call, 1)).front();
 }
 
 Answer spawn(const Call& call) {
@@ -219,7 +233,7 @@ Answer remove(const Call& call) {
 }
 
 constexpr std::array kTaskRoutes{
-    Route{"POST", "/v1/tasks", enqueue},
+    Route{"POST", "/v1/tasks", enqueue, Access::kToken, Place::kPool, enqueue_together},
     Route{"GET", "/v1/tasks", list},
     Route{"GET", "/v1/tasks/{id}", show},
     Route{"PATCH", "/v1/tasks/{id}", edit},

@@ -30,6 +30,26 @@ TEST_P(Enqueue, FillsInTheDefaults) {
   EXPECT_EQ(task.created_at, now());
 }
 
+TEST_P(Enqueue, GroupsTogetherAreAnsweredAsIfEachWereAlone) {
+  const std::vector<TaskSpec> good{{.type = "work"}, {.type = "work"}};
+  const std::vector<TaskSpec> bad{{.type = "work"}, {.type = "not a name"}};
+  const std::vector<TaskSpec> first{{.type = "work", .request_id = "r"}};
+  const std::vector<TaskSpec> replay = first;
+  const std::vector<TaskSpec> other{{.type = "work", .payload = "1", .request_id = "r"}};
+  const std::vector<std::span<const TaskSpec>> groups{good, bad, first, replay, other};
+  const auto answers = queue().enqueue_groups(groups);
+  ASSERT_EQ(answers.size(), groups.size());
+  EXPECT_EQ(must(answers[0]).size(), 2U);
+  ASSERT_FALSE(answers[1].has_value());
+  EXPECT_EQ(answers[1].error().code, ErrorCode::kInvalidArgument);
+  EXPECT_FALSE(must(answers[2]).front().deduplicated);
+  EXPECT_TRUE(must(answers[3]).front().deduplicated);
+  EXPECT_EQ(must(answers[3]).front().id, must(answers[2]).front().id);
+  ASSERT_FALSE(answers[4].has_value());
+  EXPECT_EQ(answers[4].error().code, ErrorCode::kRequestConflict);
+  EXPECT_EQ(must(queue().list({}, 100, {})).tasks.size(), 3U);
+}
+
 TEST_P(Enqueue, AFreshTaskHasNoHistory) {
   const Task task = get(enqueue_work());
   EXPECT_EQ(task.run, 0);
