@@ -2,6 +2,10 @@
 #include "server/server.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "cli/project.h"
 #include "cli/service_manager.h"
@@ -40,6 +44,16 @@ void serve_until_stopped(const StopSignal& stop, const Waker& hangup, const Serv
   }
 }
 
+// Every connection is a descriptor, and the usual limit is 1,024 of them though many more are allowed.
+void raise_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    log_warn("serve", "cannot raise the limit of open files", {{"error", std::strerror(errno)}});
+  }
+}
+
 server::ServerOptions server_options_of(const ServeOptions& options) {
   server::ServerOptions server_options{.hosts = options.hosts, .insecure = options.insecure};
   if (!options.listen.empty()) server_options.listen = options.listen;
@@ -70,6 +84,7 @@ int run(const ServeOptions& options, Context& context) {
   std::optional<Hangups> hangups;
   if (options.tls_certificate || manager.is_there()) hangups.emplace();
   const Waker never;
+  raise_file_limit();
   const auto server = server::Server::start((*opened)->queue(), keeper, server_options_of(options));
   if (!server) return context.fail(server.error());
   context.say(fmt::format("serving on {}; Ctrl-C stops", fmt::join((*server)->addresses(), ", ")));
