@@ -25,6 +25,8 @@ constexpr RateBar kRateBars[] = {
     {kDrainOf100, "SQLite FULL", "plainjob", "SQLite NORMAL", 2},
     {kBulk, "Redis", "bare Lua", "Redis", 0.4},
     {kBulk, "SQLite FULL", "bare SQLite", "SQLite FULL", 0.4},
+    {kRestAwaited, "SQLite FULL", "bare HTTP", "SQLite FULL", 0.2},
+    {kRestWatched, "SQLite FULL", "nobody watching", "SQLite FULL", 0.75},
 };
 
 struct LatencyBar {
@@ -36,9 +38,14 @@ constexpr LatencyBar kLatencyBars[] = {{kPickUpHere, 0.5, 2}, {kPickUpElsewhere,
 
 struct AmountBar {
   std::string_view figure;
+  std::string_view store;
   double at_most = 0;
 };
-constexpr AmountBar kAmountBars[] = {{kLifeOf10, 40}, {kPendingBytes, 800}};
+constexpr AmountBar kAmountBars[] = {{kLifeOf10, "Redis", 40},
+                                     {kPendingBytes, "Redis", 800},
+                                     {kRestMemory, "SQLite FULL", 30},
+                                     {kRestCpu, "SQLite FULL", 0.5},
+                                     {kWatchersClosed, "SQLite FULL", 1}};
 
 // Work that must not grow. Counts that differ by less than the odd housekeeping are the same.
 struct FlatBar {
@@ -79,7 +86,7 @@ BarResult hold(std::span<const Figure> figures, const LatencyBar& bar, std::stri
 
 BarResult hold(std::span<const Figure> figures, const AmountBar& bar) {
   BarResult result{std::string(bar.figure), fmt::format("at most {}", bar.at_most), ""};
-  const Figure* figure = find_figure(figures, bar.figure, "Redis", kDrover);
+  const Figure* figure = find_figure(figures, bar.figure, bar.store, kDrover);
   if (figure == nullptr) return result;
   result.measured = to_text(*figure);
   result.verdict = verdict_of(std::get<Amount>(figure->value).value <= bar.at_most);

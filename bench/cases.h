@@ -17,6 +17,12 @@ inline constexpr std::string_view kBulk = "enqueue, batches of 1000";
 inline constexpr std::string_view kDrainOf100 = "drain, batches of 100";
 inline constexpr std::string_view kPickUpHere = "pick-up in this process";
 inline constexpr std::string_view kPickUpElsewhere = "pick-up by another process";
+inline constexpr std::string_view kPickUpRemote = "pick-up by a worker over REST";
+inline constexpr std::string_view kRestAwaited = "REST enqueue, each awaited, 64 connections";
+inline constexpr std::string_view kRestWatched = "REST enqueue beside watchers";
+inline constexpr std::string_view kWatchersClosed = "watchers that were sent away";
+inline constexpr std::string_view kRestMemory = "server at rest, memory";
+inline constexpr std::string_view kRestCpu = "server at rest, CPU";
 inline constexpr std::string_view kLifeOf10 = "server CPU, whole life, batches of 10";
 inline constexpr std::string_view kPendingBytes = "memory of a pending task";
 inline constexpr std::string_view kClaimSmallBacklog = "work of a claim, small backlog";
@@ -30,6 +36,8 @@ struct Scale {
   int awaited = 4'000;     // where no disk is waited for
   int bulk = 50'000;
   int drain = 20'000;
+  int requests = 20'000;  // to a server
+  int watchers = 2'000;   // of it
   int latencies = 500;
   int life = 40'000;     // tasks whose whole life is counted in the server's CPU
   int pending = 50'000;  // tasks whose memory is measured
@@ -43,6 +51,8 @@ inline constexpr Scale kQuick{.rounds = 1,
                               .awaited = 200,
                               .bulk = 2'000,
                               .drain = 1'000,
+                              .requests = 1'000,
+                              .watchers = 50,
                               .latencies = 40,
                               .life = 1'600,
                               .pending = 2'000,
@@ -60,6 +70,8 @@ struct Case {
 [[nodiscard]] std::vector<Case> throughput_cases();
 [[nodiscard]] std::vector<Case> redis_cost_cases();
 [[nodiscard]] std::vector<Case> claim_work_cases();
+[[nodiscard]] std::vector<Case> rest_cases();
+[[nodiscard]] std::vector<Case> watcher_cases();
 [[nodiscard]] std::vector<Case> peer_cases();
 
 // The other process of the latency measurements: `drover_bench listen STORE`, `drover_bench serve STORE`.

@@ -19,6 +19,7 @@ class Child {
   // Waits for its end; its exit code, or -1 if a signal ended it.
   int wait();
   [[nodiscard]] bool has_ended();
+  [[nodiscard]] pid_t pid() const { return pid_; }
 
  private:
   pid_t pid_ = -1;

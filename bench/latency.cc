@@ -1,6 +1,7 @@
 // How soon somebody who waits learns that there is work.
 #include <fmt/format.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include "bench_store.h"
 #include "cases.h"
 #include "drover/worker.h"
+#include "engine/open.h"
+#include "pick_up.h"
 #include "twin.h"
 
 namespace drover::bench {
@@ -74,17 +77,7 @@ std::vector<Figure> pick_up_elsewhere(Ground& ground, Backend backend, int count
   const std::string address = fresh_address(ground, backend);
   const auto store = open_store(address);
   Engine engine(*store, system_rng());
-  Twin server("serve", address);
-  std::vector<double> samples;
-  for (int i = 0; i < count; ++i) {
-    const std::int64_t asked = now_ns();
-    must(engine.enqueue_one(sample_task(0)));
-    const std::int64_t answered = now_ns();
-    const std::int64_t started = word_since(server, asked);
-    if (i > 0) samples.push_back(pick_up_ms(answered, started));
-    let_them_wait();
-  }
-  return {figure_of(kPickUpElsewhere, backend, samples)};
+  return {pick_up_by_twin(kPickUpElsewhere, backend, address, engine, count)};
 }
 
 // A time that one thread sets and another waits for.
@@ -137,6 +130,21 @@ void tell(std::int64_t at_ns) {
 
 }  // namespace
 
+Figure pick_up_by_twin(std::string_view name, Backend backend, const std::string& address, TaskQueue& producer,
+                       int count) {
+  Twin server("serve", address);
+  std::vector<double> samples;
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t asked = now_ns();
+    must(producer.enqueue_one(sample_task(0)));
+    const std::int64_t answered = now_ns();
+    const std::int64_t started = word_since(server, asked);
+    if (i > 0) samples.push_back(pick_up_ms(answered, started));
+    let_them_wait();
+  }
+  return figure_of(name, backend, samples);
+}
+
 std::vector<Case> latency_cases() {
   using Measure = std::vector<Figure> (*)(Ground&, Backend, int);
   const std::pair<std::string_view, Measure> measures[] = {
@@ -165,9 +173,12 @@ int listener_main(const std::string& store_address) {
 }
 
 int server_main(const std::string& store_address) {
-  const auto store = open_store(store_address);
-  Engine engine(*store, system_rng());
-  Worker worker(engine, {});
+  const bool is_server = store_address.starts_with("http://");
+  const auto remote = is_server ? must(open_queue(store_address, ::getenv("DROVER_TOKEN"))) : nullptr;
+  const auto store = is_server ? nullptr : open_store(store_address);
+  std::optional<Engine> engine;
+  if (store != nullptr) engine.emplace(*store, system_rng());
+  Worker worker(is_server ? remote->queue() : *engine, {});
   worker.handle(std::string(kQueue), [](TaskContext&) -> HandlerResult {
     tell(now_ns());
     return "1";

@@ -79,7 +79,8 @@ std::optional<Options> parse(std::span<char*> arguments) {
 
 std::vector<Case> chosen_cases(const std::string& only) {
   std::vector<Case> cases;
-  for (const auto& group : {latency_cases, throughput_cases, redis_cost_cases, peer_cases, claim_work_cases}) {
+  for (const auto& group :
+       {latency_cases, throughput_cases, redis_cost_cases, rest_cases, watcher_cases, peer_cases, claim_work_cases}) {
     for (Case& one : group()) cases.push_back(std::move(one));
   }
   std::erase_if(cases, [&](const Case& one) { return one.name.find(only) == std::string::npos; });
