@@ -1,6 +1,7 @@
 // Settle: a run ended, as its worker reports it. The fence is here: only the live lease may speak.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -90,17 +91,17 @@ class Settle {
     std::vector<Decided> all;
     std::vector<std::size_t> together;
     for (const std::size_t i : open) {
-      const auto task = tasks_.find(i);
-      if (task != tasks_.end() && gates_.moves_gates(task->second, items_[i])) {
+      if (!stands_alone(i)) {
         together.push_back(i);
         continue;
       }
       all.push_back(decide_group(std::span(&i, 1), answers));
+      const auto task = tasks_.find(i);
       if (task != tasks_.end()) all.back().group.gates = gates_.checks(task->second, items_[i]);
     }
     if (!together.empty()) {
       all.push_back(decide_group(together, answers));
-      all.back().group.gates = gates_.take_steps();
+      all.back().group.gates = gates_of(together);
     }
     std::erase_if(all, [](const Decided& decided) { return decided.items.empty(); });
     return all;
@@ -128,6 +129,31 @@ class Settle {
       tasks_.emplace(i, (*record)->task);
     }
     return gates_.read(store_, recent_);
+  }
+
+  // Whether no other item of this call can touch what this one touches. All others are one group: decided apart, one
+  // would stand on what another is about to write, and be applied although that was refused, should somebody else have
+  // written meanwhile and the revision be the expected one by chance.
+  bool stands_alone(std::size_t i) {
+    const auto task = tasks_.find(i);
+    if (task == tasks_.end()) return true;  // refused
+    const auto record = live_record(items_[i].lease);
+    return record && (*record)->dependents == 0 && (*record)->children == 0 && !task->second.parent_id &&
+           !gates_.moves_gates(task->second, items_[i]);
+  }
+
+  // What the items of one group do to gates, and what they rely on; of each gate once.
+  std::vector<GateStep> gates_of(std::span<const std::size_t> group) {
+    std::vector<GateStep> steps = gates_.take_steps();
+    for (const std::size_t i : group) {
+      const Task& task = tasks_.at(i);
+      if (gates_.moves_gates(task, items_[i])) continue;
+      for (GateStep& check : gates_.checks(task, items_[i])) {
+        const auto same = [&](const GateStep& step) { return step.name == check.name; };
+        if (std::ranges::none_of(steps, same)) steps.push_back(std::move(check));
+      }
+    }
+    return steps;
   }
 
   static Result<const TaskRecord*> fenced(const TaskRecord& record, const Lease& lease) {

@@ -21,6 +21,26 @@ TEST_P(SettleRetry, CompletingKeepsTheResult) {
   EXPECT_EQ(story(lease.task), "enqueued claimed completed");
 }
 
+// Of two ends in one call the first one may move the other's task. If somebody has moved that task meanwhile, too, the
+// second must not be taken for what the first one left.
+TEST_P(SettleRetry, EndsThatMoveEachOthersTasksKeepWhatOthersWrote) {
+  const TaskId root = enqueue_work();
+  const TaskId blocked = must(queue().enqueue_one({.type = "later", .depends_on = {root}})).id;
+  const TaskId child = must(queue().enqueue_one({.type = "work", .parent_id = blocked})).id;
+  const auto claimed = must(queue().claim({.worker_id = "w", .serves = {{"work", {}}}, .n = 2}));
+  ASSERT_EQ(claimed.size(), 2U);
+  const auto lease_of = [&](const TaskId& id) { return claimed[claimed[0].task.id == id ? 0 : 1].lease; };
+  const TaskId dependent = must(queue().enqueue_one({.type = "later", .depends_on = {child}})).id;
+  const std::vector<Settlement> ends{{lease_of(root), Failure{.error_class = ErrorClass::kInvalid}},
+                                     {lease_of(child), Completion{}}};
+  const auto answers = queue().settle(ends);
+  EXPECT_EQ(must(answers[0]), TaskState::kFailed);
+  EXPECT_EQ(must(answers[1]), TaskState::kCancelled);
+  EXPECT_EQ(state(blocked), TaskState::kCancelled);
+  EXPECT_EQ(state(dependent), TaskState::kCancelled);
+  EXPECT_TRUE(must(queue().fsck(FsckMode::kCheck)).empty());
+}
+
 TEST_P(SettleRetry, CompletingWithoutAResult) {
   const Lease lease = start_work();
   complete(lease);
