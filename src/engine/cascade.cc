@@ -1,6 +1,7 @@
 #include "engine/cascade.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/planted_bug.h"
@@ -90,10 +91,12 @@ void Cascade::add(Step step) {
   if (it == index_.end()) {
     index_[id] = steps_.size();
     steps_.push_back(std::move(step));
+    told_.push_back(tellings_++);
     return;
   }
   // A second decision on the same record: one step that does both.
   Step& first = steps_[it->second];
+  if (!step.events.empty()) told_[it->second] = tellings_++;
   step.expected_revision = first.expected_revision;
   step.expected_beats = first.expected_beats;
   if (first.guard == Step::Guard::kRevisionAndBeats) step.guard = first.guard;
@@ -305,9 +308,14 @@ StepGroup Cascade::take() {
 }
 
 StepGroup Cascade::take_last() {
+  std::vector<std::size_t> order(steps_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return told_[i]; });
   StepGroup group;
-  group.steps = std::move(steps_);
+  group.steps.reserve(steps_.size());
+  for (const std::size_t i : order) group.steps.push_back(std::move(steps_[i]));
   steps_.clear();
+  told_.clear();
   index_.clear();
   return group;
 }

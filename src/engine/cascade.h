@@ -92,6 +92,10 @@ class Cascade {
   const Policy& policy_;
   Time now_;
   std::vector<Step> steps_;
+  // Of each step, when it last had something to tell: a task that is touched twice is told of after what touched it
+  // last.
+  std::vector<std::size_t> told_;
+  std::size_t tellings_ = 0;
   std::unordered_map<TaskId, std::size_t> index_;  // of its step
   std::vector<Follow> to_follow_;
 };
