@@ -147,8 +147,9 @@ std::optional<Wrong> Life::on_unblocked(const Event& event) {
 
 std::optional<Wrong> Life::on_due(const Event& event) {
   if (state_ != TaskState::kScheduled) return refuse(event, "P12 events", "it was not scheduled");
-  // While its row has not been seen its time is known from an event that may be later than what it was decided by.
   if (too_early() && !times_open_) return refuse(event, "P9 run_at", "before its time");
+  // The event that told its time may be later than the decision that made it: the row says when it was due.
+  if (too_early()) due_by_ = wall_max_;
   state_ = TaskState::kPending;
   to_tail();
   return std::nullopt;
@@ -208,7 +209,7 @@ std::optional<Wrong> Life::on_retrying(const Event& event) {
   if (attempts_ >= given_.max_attempts) return refuse(event, "P6 caps", "no attempt is left");
   const Millis delay{number_in(event, "delay_ms").value_or(-1)};
   if (auto wrong = check_delay(event, delay)) return wrong;
-  run_at_ = event.at + delay;
+  expect_at(event.at + delay);
   times_open_ = true;
   to_tail();
   const TaskState expected = delay > Millis{0} ? TaskState::kScheduled : TaskState::kPending;
@@ -224,7 +225,7 @@ std::optional<Wrong> Life::on_deferred(const Event& event) {
   ++defers_;
   if (defers_ > given_.max_defers)
     return refuse(event, "P6 caps", fmt::format("deferral {} of at most {}", defers_, given_.max_defers));
-  run_at_ = event.at + Millis{number_in(event, "delay_ms").value_or(0)};
+  expect_at(event.at + Millis{number_in(event, "delay_ms").value_or(0)});
   times_open_ = true;
   to_tail();
   if (state_ != TaskState::kScheduled)
@@ -335,7 +336,7 @@ std::optional<Wrong> Life::on_retried(const Event& event) {
   if (state_ != TaskState::kFailed && state_ != TaskState::kCancelled)
     return refuse(event, "P5 one end", "only what failed or was cancelled is tried again");
   const auto wait_until = parse_time(text_in(event, "run_at"));
-  run_at_ = wait_until ? std::optional(*wait_until) : std::nullopt;
+  expect_at(wait_until ? std::optional(*wait_until) : std::nullopt);
   reopen(event);
   if (state_ == TaskState::kPending && too_early()) return refuse(event, "P9 run_at", "pending before its time");
   if (state_ == TaskState::kScheduled && run_at_) return std::nullopt;
@@ -366,7 +367,7 @@ std::optional<Wrong> Life::on_updated(const Event& event) {
     given_.priority = static_cast<int>(*priority);
     to_tail();
   }
-  if (const auto run_at = parse_time(text_in(event, "run_at"))) run_at_ = *run_at;
+  if (const auto run_at = parse_time(text_in(event, "run_at"))) expect_at(*run_at);
   if (event.state == state_) return std::nullopt;
   if (state_ == TaskState::kBlocked) return refuse(event, "P10 parents", "an edit let it go");
   if (event.state != TaskState::kScheduled && event.state != TaskState::kPending)
@@ -424,6 +425,10 @@ std::optional<Wrong> Life::compare_times(const Task& task, Millis slack) {
     return std::nullopt;
   };
   if (auto wrong = take("run_at", task.run_at, run_at_)) return wrong;
+  if (due_by_ && run_at_ && *run_at_ > *due_by_) {
+    return Wrong{"P9 run_at", fmt::format("task {} was due before {}", task.id.to_string(), text_of(run_at_))};
+  }
+  due_by_.reset();
   if (auto wrong = take("deadline_at", task.deadline_at, deadline_at_)) return wrong;
   if (auto wrong = take("finished_at", task.finished_at, finished_at_)) return wrong;
   times_open_ = false;

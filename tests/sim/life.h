@@ -80,6 +80,10 @@ class Life {
   [[nodiscard]] std::optional<Wrong> check_delay(const Event& event, Millis delay) const;
   void reopen(const Event& event);
   void to_tail() { place_ = tail_; }
+  void expect_at(std::optional<Time> run_at) {
+    run_at_ = run_at;
+    due_by_.reset();
+  }
   [[nodiscard]] bool too_early() const { return run_at_ && *run_at_ > wall_max_; }
 
   Task given_;
@@ -94,6 +98,7 @@ class Life {
   std::int64_t tail_ = 0;
   Time wall_max_{};
   std::optional<Time> run_at_;
+  std::optional<Time> due_by_;  // it became due while its time was open: the row must say one that is no later
   std::optional<Time> deadline_at_;
   std::optional<Time> finished_at_;
   bool cancel_requested_ = false;
