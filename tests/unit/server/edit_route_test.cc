@@ -9,18 +9,12 @@
 #include "store/sqlite/sqlite_store.h"
 #include "support/locked_rng.h"
 #include "support/must.h"
+#include "unit/server/named_door.h"
 
 namespace drover::server {
 namespace {
 
 using test::must;
-
-class OpenDoor final : public Doorkeeper {
- public:
-  Result<Principal> principal(std::string_view /*token*/) override {
-    return Principal{.token_id = "test", .role = Role::kAdmin, .owner = {}, .queues = {}};
-  }
-};
 
 class EditRoute : public ::testing::Test {
  protected:
@@ -30,6 +24,7 @@ class EditRoute : public ::testing::Test {
 
   HttpResponse ask(const std::string& method, std::string body, HttpHeaders headers = {}) {
     headers.emplace_back("host", "localhost");
+    headers.emplace_back("authorization", "Bearer admin");
     return must(client_.exchange({.method = method,
                                   .target = "/v1/tasks/" + id_.to_string(),
                                   .body = std::move(body),
@@ -44,7 +39,7 @@ class EditRoute : public ::testing::Test {
   test::LockedRng rng_{1};
   std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
   Engine engine_{*store_, rng_};
-  OpenDoor door_;
+  NamedDoor door_;
   std::unique_ptr<Server> server_ = must(Server::start(engine_, door_, {.listen = {"127.0.0.1:0"}}));
   HttpClient client_;
   TaskId id_;

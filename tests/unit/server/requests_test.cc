@@ -11,6 +11,7 @@
 #include "store/sqlite/sqlite_store.h"
 #include "support/locked_rng.h"
 #include "support/must.h"
+#include "unit/server/named_door.h"
 
 namespace drover::server {
 namespace {
@@ -19,18 +20,12 @@ using test::must;
 
 constexpr Millis kAnswerMax{30'000};
 
-class AdminDoor final : public Doorkeeper {
- public:
-  Result<Principal> principal(std::string_view /*token*/) override {
-    return Principal{.token_id = "test", .role = Role::kAdmin, .owner = {}, .queues = {}};
-  }
-};
-
 class Requests : public ::testing::Test {
  protected:
   HttpResponse ask(const std::string& method, const std::string& target, std::string body = {},
                    HttpHeaders headers = {}) {
     headers.emplace_back("host", "localhost");
+    headers.emplace_back("authorization", "Bearer admin");
     return must(client_.exchange(
         {.method = method, .target = target, .body = std::move(body), .headers = std::move(headers)}, kAnswerMax));
   }
@@ -41,7 +36,7 @@ class Requests : public ::testing::Test {
   test::LockedRng rng_{1};
   std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
   Engine engine_{*store_, rng_};
-  AdminDoor door_;
+  NamedDoor door_;
   std::unique_ptr<Server> server_ = must(Server::start(engine_, door_, {.listen = {"127.0.0.1:0"}}));
   HttpClient client_{must(parse_server_url(server_->addresses().front())).endpoint};
 };
