@@ -25,6 +25,8 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/drover-sample.XXXXXX")
 up=
 # Trust, run outputs and the store are the sample's own; the tasks call `drover` by its name.
 export XDG_STATE_HOME=$folder/state DROVER_STORE=sqlite:$folder/drover.db PATH=${bin%/*}:$PATH
+# Any free port, so that a server which is there already does not matter.
+export DROVER_LISTEN=127.0.0.1:0
 
 end() {
   if [[ -n $up ]] && kill -0 "$up" 2>/dev/null; then
@@ -154,6 +156,10 @@ if $once; then exit "$wrong"; fi
 
 trap 'exit 0' INT TERM
 
+# "serving on URL; your token is in FILE"
+url=$(sed -n 's/.*serving on \([^;]*\);.*/\1/p' "$folder/up.log")
+token=$(sed -n 's/.*your token is in //p' "$folder/up.log")
+
 cat <<END
 
 It stays up until Ctrl-C. In another terminal:
@@ -162,6 +168,7 @@ It stays up until Ctrl-C. In another terminal:
   drover list                       drover show ${id[flaky]}
   drover run fetch --payload '{"steps": 3}'
   drover retry ${id[doomed]}        drover logs ${id[doomed]}
+  curl -H "Authorization: Bearer \$(cat $token)" $url/v1/stats
 
 What happens next:
 END

@@ -25,13 +25,10 @@ void add_work(Verbs& verbs) {
   });
 }
 
-void add_up(Verbs& verbs) {
-  verbs.add<UpOptions>("up");
-}
-
-void add_serve(Verbs& verbs) {
-  auto [verb, options] = verbs.add<ServeOptions>("serve");
-  verb.list("--listen", "ADDRESS", &options->listen, read_text, "HOST:PORT or unix:PATH; default 127.0.0.1:7711")
+// Of every verb that has a server in it.
+void add_server_options(Verb verb, ServeOptions* options) {
+  verb.list("--listen", "ADDRESS", &options->listen, read_text,
+            "HOST:PORT or unix:PATH; else DROVER_LISTEN, else 127.0.0.1:7711")
       .several();
   verb.list("--host", "NAME", &options->hosts, read_text, "a name by which clients call this server").several();
   verb.value("--tls-cert", "FILE", &options->tls_certificate, read_text,
@@ -42,10 +39,20 @@ void add_serve(Verbs& verbs) {
              "append who changed what, and who was refused; default: no such log");
   verb.value("--rate", "N", &options->rate, integer_between({1, 1'000'000'000}),
              "requests a second of one token; default 100000");
-  verb.check([options = options]() -> Status {
+  verb.check([options]() -> Status {
     if (options->tls_certificate.has_value() == options->tls_key.has_value()) return {};
     return complaint("--tls-cert and --tls-key", "give both");
   });
+}
+
+void add_up(Verbs& verbs) {
+  auto [verb, options] = verbs.add<UpOptions>("up");
+  add_server_options(verb, &options->serve);
+}
+
+void add_serve(Verbs& verbs) {
+  auto [verb, options] = verbs.add<ServeOptions>("serve");
+  add_server_options(verb, options);
 }
 
 void add_progress(Verbs& verbs) {

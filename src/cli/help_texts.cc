@@ -21,12 +21,14 @@ Exit codes:
 
 Durations are written 500ms, 30s, 5m, 2h, 7d or 1h30m. Data goes to stdout, messages to stderr.
 `drover help COMMAND` tells more about one.)"},
-    {"up", "Run the store's upkeep and a worker for each runner profile of drover.yaml",
+    {"up", "Run everything in one process: upkeep, server, and a worker for each runner profile of drover.yaml",
      R"(Applies the drover.yaml of this folder if it is trusted and has changed, then runs one worker for each profile under
-local.runners until SIGINT or SIGTERM. A first signal lets running tasks finish for 30s, a second one stops them.
+local.runners, and `drover serve`, until SIGINT or SIGTERM. A first signal lets running tasks finish for 30s, a second one
+stops them. The token that it makes for you, once for each store, has the role admin; its file is named at the start.
 
 Examples:
-  drover trust && drover up)"},
+  drover trust && drover up
+  drover up --listen 127.0.0.1:8080)"},
     {"serve", "Put the queue on the network: REST for programs, and for workers elsewhere",
      R"(Runs until SIGINT or SIGTERM, and does the store's upkeep. Everybody shows a token: `drover token create` makes one, on
 this machine. Any verb and any worker uses the server with --store http://HOST:PORT and DROVER_TOKEN. An address that other

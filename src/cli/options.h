@@ -186,6 +186,8 @@ struct ServeOptions {
 };
 
 struct UpOptions {
+  ServeOptions serve;
+
   bool operator==(const UpOptions&) const = default;
 };
 

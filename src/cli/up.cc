@@ -1,4 +1,4 @@
-// drover up: store, upkeep and the project's workers in one process.
+// drover up: store, upkeep, server and the project's workers in one process.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +9,8 @@
 #include "cli/files.h"
 #include "cli/live_view.h"
 #include "cli/project.h"
+#include "cli/served_store.h"
+#include "cli/user_token.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "engine/sweeper_thread.h"
@@ -216,7 +218,7 @@ Result<WatchEnd> show_events(TaskQueue& queue, const Workers& workers, Context& 
 
 }  // namespace
 
-int run(const UpOptions& /*options*/, Context& context) {
+int run(const UpOptions& options, Context& context) {
   const auto project = find_project(context);
   if (!project) return context.fail(project.error());
   // The live view tells the rest.
@@ -233,9 +235,16 @@ int run(const UpOptions& /*options*/, Context& context) {
   if (auto ready = set_up_project(*project, workers, context, engine); !ready) return context.fail(ready.error());
   const SweeperThread sweepers(engine);
   const Interrupts interrupts(workers.stop_signals());
+  const auto served = ServedStore::start(**opened, options.serve, context.environment);
+  if (!served) return context.fail(served.error());
+  const auto token = keep_user_token((*served)->tokens(), *url, context.environment);
+  if (!token) return context.fail(token.error());
   workers.start(engine);
+  context.say(
+      fmt::format("serving on {}; your token is in {}", fmt::join((*served)->addresses(), ", "), token->string()));
   const std::size_t count = workers.serves().size();
-  context.say(fmt::format("up on {} with {} worker{}; Ctrl-C stops", *url, count, count == 1 ? "" : "s"));
+  context.say(
+      fmt::format("up on {} with {} worker{}; Ctrl-C stops", name_of_store(*url), count, count == 1 ? "" : "s"));
   const auto end = show_events(engine, workers, context);
   context.say("stopping; what runs may finish for a while, another Ctrl-C stops it now");
   const auto finished = workers.finish();

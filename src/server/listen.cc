@@ -104,7 +104,8 @@ Result<Listening> listen_tcp(const std::string& address, Reach reach) {
   const int on = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(socket.get(), raw->ai_addr, raw->ai_addrlen) != 0 || ::listen(socket.get(), kBacklog) != 0) {
-    return cannot_listen(address, std::strerror(errno));
+    return cannot_listen(address, errno == EADDRINUSE ? "somebody listens there already; name another with --listen"
+                                                      : std::strerror(errno));
   }
   const auto port = port_of(socket, address);
   if (!port) return std::unexpected(port.error());

@@ -1,9 +1,15 @@
 #include "server/token_keeper.h"
 
+#include <condition_variable>
+
+#include "base/log.h"
+#include "net/wake.h"
+
 namespace drover::server {
 namespace {
 
 constexpr Millis kLookAgain{1'000};
+constexpr Millis kBetweenWritesOfUses{60'000};
 
 }  // namespace
 
@@ -29,6 +35,19 @@ Result<Principal> TokenKeeper::principal(std::string_view token) {
   auto principal = find_principal(**known, token, now);
   if (principal) book_.note_use(principal->token_id, now);
   return principal;
+}
+
+void TokenKeeper::write_uses(const std::stop_token& stop) {
+  block_signals_in_this_thread();
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  do {
+    std::unique_lock lock(mutex);
+    stopped.wait_for(lock, stop, kBetweenWritesOfUses, [] { return false; });
+    if (const Status written = book_.write_uses(); !written) {
+      log_warn("server", "cannot note when tokens were used", {{"error", to_string(written.error())}});
+    }
+  } while (!stop.stop_requested());
 }
 
 }  // namespace drover::server

@@ -1,9 +1,11 @@
 // The doorkeeper of a store's tokens: looks at its list at most once a second, so that a revoked token works for no
-// longer than that.
+// longer than that, and writes down when each was last used.
 #pragma once
 
+#include <memory>
 #include <mutex>
-#include <optional>
+#include <stop_token>
+#include <thread>
 
 #include "base/clock.h"
 #include "engine/tokens.h"
@@ -13,17 +15,22 @@ namespace drover::server {
 
 class TokenKeeper final : public Doorkeeper {
  public:
-  explicit TokenKeeper(TokenBook& book) : book_(book) {}
+  // The book outlives it.
+  explicit TokenKeeper(TokenBook& book)
+      : book_(book), writer_([this](const std::stop_token& stop) { write_uses(stop); }) {}
 
   Result<Principal> principal(std::string_view token) override;
 
  private:
   [[nodiscard]] Result<std::shared_ptr<const TokenDocument>> document();
+  // Now and then, and at the end.
+  void write_uses(const std::stop_token& stop);
 
   TokenBook& book_;
   std::mutex mutex_;
   MonoTime read_at_{};
   std::shared_ptr<const TokenDocument> document_;
+  std::jthread writer_;
 };
 
 }  // namespace drover::server

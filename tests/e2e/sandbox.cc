@@ -73,6 +73,7 @@ Sandbox::Sandbox() {
   set("XDG_RUNTIME_DIR", file("runtime"));
   set("TMPDIR", file("tmp"));
   set("LANG", "C.UTF-8");
+  set("DROVER_LISTEN", "127.0.0.1:0");
   std::string_view store = chosen_store();
   const bool served = store.starts_with(kServed);
   if (served) store.remove_prefix(kServed.size());

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "e2e/e2e_test.h"
+#include "support/redis_server.h"
 
 namespace drover::e2e {
 namespace {
@@ -21,13 +22,25 @@ local:
                                                   AGENTSIM_BIN));
   }
 
-  std::unique_ptr<Process> start_up() {
-    auto up = sandbox.start({"up"});
+  std::unique_ptr<Process> start_up(const Arguments& options = {}) {
+    Arguments arguments{"up"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    auto up = sandbox.start(arguments);
     const Millis end = mono_now() + kHangs;
     while (up->errors().find("up on") == std::string::npos && mono_now() < end && !up->wait(Millis{20})) {
     }
     return up;
   }
+
+  // What stands in the first line that it wrote between two texts.
+  static std::string said_between(const Process& up, std::string_view before, std::string_view after) {
+    const std::string said = up.errors();
+    const std::size_t begin = said.find(before);
+    if (begin == std::string::npos) return "";
+    return said.substr(begin + before.size(), said.find(after, begin) - begin - before.size());
+  }
+  static std::string address_of(const Process& up) { return said_between(up, "serving on ", ";"); }
+  static std::string token_file_of(const Process& up) { return said_between(up, "your token is in ", "\n"); }
 };
 
 TEST_F(UpTest, RunsWhatATrustedProjectSays) {
@@ -91,6 +104,48 @@ TEST_F(UpTest, ASecondSignalStopsRunningTasks) {
   EXPECT_EQ(up->wait(kHangs), (Exit{.code = 0})) << up->errors();
   EXPECT_EQ(sandbox.state_of(id), "pending");
   EXPECT_EQ(at(sandbox.show(id), "attempts"), "0");
+}
+
+TEST_F(UpTest, ServesWhatItsWorkersWorkOn) {
+  sandbox.must({"trust"});
+  const auto up = start_up();
+  const Outcome outcome =
+      sandbox.drover({"--store", address_of(*up), "--token-file", token_file_of(*up), "run", "greet"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err << up->errors();
+  EXPECT_EQ(outcome.out, "hello\n");
+  expect_refused(sandbox.drover({"--store", address_of(*up), "list"}), 4, "unauthorised");
+  up->signal(SIGTERM);
+  EXPECT_EQ(up->wait(kHangs), (Exit{.code = 0}));
+}
+
+TEST_F(UpTest, KeepsTheTokenOfItsUser) {
+  const std::string file = token_file_of(*start_up());
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const auto again = start_up();
+  EXPECT_EQ(token_file_of(*again), file);
+  EXPECT_EQ(sandbox.must_json({"token", "list", "--json"}).as_array()->size(), 1U);
+  // One that was revoked is of no use to anybody.
+  sandbox.must({"token", "revoke", at(sandbox.must_json({"token", "list", "--json"}).as_array()->front(), "id")});
+  const auto anew = start_up();
+  EXPECT_EQ(sandbox.drover({"--store", address_of(*anew), "--token-file", file, "list"}).exit_code, 0);
+}
+
+TEST_F(UpTest, SaysWhatToDoWhenItsAddressIsTaken) {
+  const auto up = start_up();
+  const std::string taken = address_of(*up).substr(std::string_view("http://").size());
+  const Outcome second = sandbox.drover({"up", "--listen", taken});
+  EXPECT_EQ(second.exit_code, 1);
+  EXPECT_TRUE(contains(second.err, "name another with --listen")) << second.err;
+}
+
+// Redis takes any password of a user who needs none.
+TEST_F(UpTest, ShowsNoPassword) {
+  std::string url = test::shared_redis().tcp_url(test::fresh_prefix());
+  url.insert(std::string_view("redis://").size(), "default:swordfish@");
+  const auto up = start_up({"--store", url});
+  EXPECT_TRUE(contains(up->errors(), "up on redis://")) << up->errors();
+  EXPECT_FALSE(contains(up->errors(), "swordfish")) << up->errors();
 }
 
 TEST_F(UpTest, AnUntrustedProjectMayNotChooseAStoreElsewhere) {

@@ -11,14 +11,6 @@ namespace {
 
 constexpr Millis kDrawEvery{250};
 
-// Without a password that the URL may hold.
-std::string name_of_store(const std::string& url) {
-  const std::size_t at = url.rfind('@');
-  const std::size_t scheme = url.find("//");
-  if (at == std::string::npos || scheme == std::string::npos || at < scheme) return url;
-  return url.substr(0, scheme + 2) + url.substr(at + 1);
-}
-
 Status run_live(TopSession& session, Look look, Millis interval) {
   auto screen = Screen::take();
   if (!screen) return std::unexpected(screen.error());

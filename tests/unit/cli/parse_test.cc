@@ -206,6 +206,8 @@ TEST(ParseTest, Work) {
 
 TEST(ParseTest, OtherVerbs) {
   EXPECT_EQ(parsed<UpOptions>({"up"}), UpOptions{});
+  EXPECT_EQ(parsed<UpOptions>({"up", "--listen", "127.0.0.1:8080"}),
+            (UpOptions{.serve = {.listen = {"127.0.0.1:8080"}}}));
   EXPECT_EQ(parsed<ProgressOptions>({"progress", "40", "half way"}), (ProgressOptions{40, "half way"}));
   EXPECT_EQ(parsed<FsckOptions>({"fsck", "--repair"}), (FsckOptions{FsckMode::kRepair, Format::kAuto}));
   EXPECT_EQ(parsed<ConfigApplyOptions>({"config", "apply", "f.yaml"}),

@@ -1,0 +1,83 @@
+#include "cli/served_store.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace drover::cli {
+namespace {
+
+// What the process opens beside its connections: files, pipes of agents, connections to a store.
+constexpr std::size_t kOtherFiles = 256;
+constexpr Millis kNever{60'000};
+
+// Every connection is a descriptor.
+std::size_t connections_within_file_limit(std::size_t wanted) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+  const auto files = static_cast<std::size_t>(limit.rlim_cur);
+  return std::min(wanted, std::max(files, 2 * kOtherFiles) - kOtherFiles);
+}
+
+server::ServerOptions server_options_of(const ServeOptions& options, const Environment& environment) {
+  server::ServerOptions server_options{.hosts = options.hosts, .insecure = options.insecure};
+  if (!options.listen.empty()) {
+    server_options.listen = options.listen;
+  } else if (const std::string* address = environment.find("DROVER_LISTEN")) {
+    server_options.listen = {*address};
+  }
+  server_options.audit_log = options.audit_log;
+  if (options.rate) {
+    const double rate = *options.rate;
+    server_options.limits.by_token = {.per_second = rate, .burst = 2 * rate};
+  }
+  if (options.tls_certificate) server_options.tls = {.certificate = *options.tls_certificate, .key = *options.tls_key};
+  server_options.connections_max = connections_within_file_limit(server_options.connections_max);
+  return server_options;
+}
+
+void renew_certificate(server::Server& server) {
+  if (const Status renewed = server.renew_certificate(); !renewed) {
+    log_error("serve", "keeps the old certificate", {{"error", to_string(renewed.error())}});
+  } else {
+    log_info("serve", "read the certificate again");
+  }
+}
+
+}  // namespace
+
+ServedStore::ServedStore(Store& store, const Environment& environment)
+    : tokens_(store, system_rng()), keeper_(tokens_), manager_(environment) {}
+
+Result<std::unique_ptr<ServedStore>> ServedStore::start(OpenedQueue& opened, const ServeOptions& options,
+                                                        const Environment& environment) {
+  std::unique_ptr<ServedStore> served(new ServedStore(opened.store(), environment));
+  // Otherwise a closed terminal ends the process, as it ends any program.
+  if (options.tls_certificate || served->manager_.is_there()) served->hangups_.emplace();
+  auto server = server::Server::start(opened.queue(), served->keeper_, server_options_of(options, environment));
+  if (!server) return std::unexpected(server.error());
+  served->server_ = *std::move(server);
+  served->caretaker_ = std::jthread([it = served.get()](const std::stop_token& stop) { it->look_after(stop); });
+  served->manager_.tell_ready();
+  return served;
+}
+
+ServedStore::~ServedStore() {
+  if (server_ != nullptr) manager_.tell_stopping();
+  caretaker_.request_stop();
+  stopping_.wake();
+}
+
+void ServedStore::look_after(const std::stop_token& stop) {
+  block_signals_in_this_thread();
+  const Waker nobody;
+  while (!stop.stop_requested()) {
+    wait_for_wake(stopping_, hangups_ ? hangups_->waker() : nobody, manager_.alive_every().value_or(kNever));
+    if (manager_.alive_every() && server_->is_alive()) manager_.tell_alive();
+    if (Hangups::take()) renew_certificate(*server_);
+  }
+}
+
+}  // namespace drover::cli

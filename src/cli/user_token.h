@@ -1,0 +1,17 @@
+// The token that `drover up` makes for its user: one for each store, in a file that nobody else can read.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "cli/environment.h"
+#include "engine/tokens.h"
+
+namespace drover::cli {
+
+// The file with a token of role admin for this store, in the user's state folder. One that is there and still good is
+// kept, so that programs which use it outlive the server.
+[[nodiscard]] Result<std::filesystem::path> keep_user_token(TokenBook& tokens, const std::string& store_url,
+                                                            const Environment& environment);
+
+}  // namespace drover::cli
