@@ -52,8 +52,9 @@ int wait_for_all(OpenedQueue& opened, const std::vector<Enqueued>& enqueued, Con
 }  // namespace
 
 int run(const EnqueueOptions& options, Context& context) {
-  const auto batch = tasks_of(options);
+  auto batch = tasks_of(options);
   if (!batch) return context.fail(batch.error());
+  continue_own_trace(context.environment, batch->tasks);
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
   TaskQueue& queue = (*opened)->queue();

@@ -25,8 +25,9 @@ void print(const Task& task, const RunOptions& options, Context& context) {
 }  // namespace
 
 int run(const RunOptions& options, Context& context) {
-  const auto spec = read_task(options.task);
+  auto spec = read_task(options.task);
   if (!spec) return context.fail(spec.error());
+  continue_own_trace(context.environment, std::span(&*spec, 1));
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
   TaskQueue& queue = (*opened)->queue();

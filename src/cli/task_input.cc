@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/files.h"
 #include "core/task_json.h"
+#include "core/trace.h"
 
 namespace drover::cli {
 namespace {
@@ -30,6 +31,10 @@ std::string at(const std::string& name, std::size_t line, std::string_view messa
 }
 
 }  // namespace
+
+void continue_own_trace(const Environment& environment, std::span<TaskSpec> tasks) {
+  if (const std::string* traceparent = environment.find("TRACEPARENT")) continue_trace(*traceparent, tasks);
+}
 
 Result<JsonText> read_payload(const std::string& argument) {
   if (argument != "-" && !argument.starts_with('@')) return compact_json("--payload", argument);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/environment.h"
 #include "cli/options.h"
 #include "drover/task.h"
 
@@ -13,6 +15,9 @@ namespace drover::cli {
 
 // What the flags say, with the payload read and every JSON value checked and compact.
 [[nodiscard]] Result<TaskSpec> read_task(const TaskArguments& arguments);
+
+// Tasks that name no trace belong to the one that this process is part of (TRACEPARENT).
+void continue_own_trace(const Environment& environment, std::span<TaskSpec> tasks);
 
 // The value of --payload: JSON, @FILE, or - for stdin. Checked and compact.
 [[nodiscard]] Result<JsonText> read_payload(const std::string& argument);

@@ -198,8 +198,9 @@ std::string request_fingerprint(const TaskSpec& spec) {
   out.begin_array();
   out.string(spec.type);
   for (const auto* value : {&spec.queue, &spec.owner, &spec.prompt, &spec.system_prompt, &spec.model, &spec.agent_id,
-                            &spec.source, &spec.traceparent})
+                            &spec.source})
     text(*value);
+  out.null();  // the traceparent stood here; whoever asks again may do so within another trace
   json_text(spec.payload);
   json_text(spec.fallback_result);
   for (const auto* value : {&spec.priority, &spec.max_attempts, &spec.max_stalls, &spec.max_defers}) number(*value);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "core/spec_check.h"
+#include "core/trace.h"
 #include "server/access.h"
 #include "server/api.h"
 #include "wire/filter_query.h"
@@ -71,6 +72,7 @@ Result<Batch> read_batch(const Call& call) {
   if (Status used = use_request_header(call, batch.group, batch.is_batch); !used) {
     return std::unexpected(std::move(used.error()));
   }
+  continue_trace(call.request.header("traceparent"), batch.group);
   return batch;
 }
 

@@ -74,6 +74,15 @@ TEST_F(DoorTest, BadRequestsAreRefused) {
   EXPECT_EQ(sandbox.must_json({"list", "--json"}).as_array()->size(), 1U);
 }
 
+TEST_F(DoorTest, AnAgentIsPartOfItsEnqueuersTrace) {
+  const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  sandbox.set("TRACEPARENT", trace);
+  const std::string id = sandbox.enqueue({"work"});
+  sandbox.set("TRACEPARENT", "");
+  work_until_empty("work", agentsim({"print_env=true"}));
+  EXPECT_TRUE(contains(sandbox.must({"logs", id}), "TRACEPARENT=" + trace));
+}
+
 TEST_F(DoorTest, NoSecretReachesTheAgent) {
   if (!sandbox.is_served()) sandbox.set("DROVER_TOKEN", "drv_secret");
   sandbox.set("AWS_SECRET_ACCESS_KEY", "hidden");

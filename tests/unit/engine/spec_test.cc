@@ -45,7 +45,6 @@ TEST(SpecTest, EveryFieldChangesTheFingerprint) {
       with([](TaskSpec& s) { s.model = "x"; }),
       with([](TaskSpec& s) { s.agent_id = "x"; }),
       with([](TaskSpec& s) { s.source = "x"; }),
-      with([](TaskSpec& s) { s.traceparent = "x"; }),
       with([](TaskSpec& s) { s.tags = {"a", "b"}; }),
       with([](TaskSpec& s) { s.tags = {"a"}; }),
       with([&](TaskSpec& s) { s.parent_id = id; }),
@@ -74,6 +73,12 @@ TEST(SpecTest, EveryFieldChangesTheFingerprint) {
   std::set<std::string> fingerprints;
   for (const TaskSpec& spec : variants) fingerprints.insert(request_fingerprint(spec));
   EXPECT_EQ(fingerprints.size(), variants.size());
+}
+
+TEST(SpecTest, TheSameRequestWithinAnotherTraceIsTheSame) {
+  TaskSpec traced = base();
+  traced.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  EXPECT_EQ(request_fingerprint(traced), request_fingerprint(base()));
 }
 
 TEST(SpecTest, TheSpecSpeaksBeforeItsTypeAndTheTypeBeforeTheDefault) {

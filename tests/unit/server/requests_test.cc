@@ -50,6 +50,15 @@ TEST_F(Requests, AnIdempotencyKeyNamesTheTask) {
   EXPECT_EQ(must(engine_.list({}, 10, {})).tasks.size(), 1U);
 }
 
+TEST_F(Requests, ATaskContinuesTheTraceOfItsRequest) {
+  const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const HttpHeaders headers{{"idempotency-key", "order-17"}, {"traceparent", trace}};
+  ASSERT_EQ(ask("POST", "/v1/tasks", R"({"type":"work"})", headers).status, 201);
+  EXPECT_EQ(must(engine_.list({}, 10, {})).tasks.front().traceparent, trace);
+  // Asked again within another trace it is still the same request.
+  EXPECT_EQ(enqueue(R"({"type":"work"})", "order-17").status, 200);
+}
+
 TEST_F(Requests, AnIdempotencyKeyNamesTheTasksOfABatchByTheirPlace) {
   const std::string batch = R"({"tasks":[{"type":"work"},{"type":"work"}]})";
   const HttpResponse first = enqueue(batch, "order-17");
