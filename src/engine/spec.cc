@@ -197,8 +197,8 @@ std::string request_fingerprint(const TaskSpec& spec) {
 
   out.begin_array();
   out.string(spec.type);
-  for (const auto* value : {&spec.queue, &spec.owner, &spec.prompt, &spec.system_prompt, &spec.model, &spec.agent_id,
-                            &spec.source})
+  for (const auto* value :
+       {&spec.queue, &spec.owner, &spec.prompt, &spec.system_prompt, &spec.model, &spec.agent_id, &spec.source})
     text(*value);
   out.null();  // the traceparent stood here; whoever asks again may do so within another trace
   json_text(spec.payload);
