@@ -44,9 +44,15 @@ void set_limits(Parser& parser) {
   parser.eager(true);
 }
 
+// What every chunked body ends with. Of an end that it has begun to read Beast takes it for granted, and aborts the
+// process on less.
+constexpr std::string_view kLastChunk = "0\r\n\r\n";
+
 // Feeds as much as the parser takes, and drops it from `bytes`.
 template <class Parser>
 std::expected<void, HttpError> put(Parser& parser, std::string& bytes) {
+  const bool is_in_chunks = parser.is_header_done() && !parser.is_done() && parser.chunked();
+  if (is_in_chunks && bytes.size() < kLastChunk.size()) return {};
   ErrorCodeOf error;
   const std::size_t taken = parser.put(boost::asio::buffer(bytes), error);
   bytes.erase(0, taken);

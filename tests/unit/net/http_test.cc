@@ -1,5 +1,6 @@
 #include "net/http.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -30,12 +31,26 @@ TEST(HttpRequestReader, ReadsARequestHoweverItIsCut) {
   }
 }
 
-TEST(HttpRequestReader, ReadsChunkedBodies) {
-  HttpRequestReader reader;
-  reader.feed("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
-  const auto request = reader.next();
-  ASSERT_TRUE(request && *request);
-  EXPECT_EQ((*request)->body, "abcde");
+constexpr std::string_view kChunkedHead = "Host: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+constexpr std::pair<std::string_view, std::string_view> kChunkedBodies[] = {
+    {"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", "abcde"},
+    {"1\r\na\r\n0;last\r\nTrailer: x\r\n\r\n", "a"},
+    {"0\r\n\r\n", ""},
+    {"0000\r\nT: x\r\n\r\n", ""},
+};
+
+TEST(HttpRequestReader, ReadsChunkedBodiesHoweverTheyAreCut) {
+  for (const auto& [chunks, body] : kChunkedBodies) {
+    const std::string wire = fmt::format("POST / HTTP/1.1\r\n{}{}", kChunkedHead, chunks);
+    for (std::size_t step = 1; step <= wire.size(); ++step) {
+      HttpRequestReader reader;
+      for (std::size_t at = 0; at < wire.size(); at += step) reader.feed(std::string_view(wire).substr(at, step));
+      const auto request = reader.next();
+      ASSERT_TRUE(request && *request) << chunks << " in steps of " << step;
+      EXPECT_EQ((*request)->body, body);
+      EXPECT_FALSE(reader.is_within_request());
+    }
+  }
 }
 
 TEST(HttpRequestReader, ReadsPipelinedRequestsInOrder) {
@@ -94,6 +109,21 @@ TEST(HttpResponse, SurvivesTheWire) {
     EXPECT_EQ(read.status, response.status);
     EXPECT_EQ(read.content_type, response.content_type);
     EXPECT_EQ(read.body, response.body);
+  }
+}
+
+TEST(HttpResponse, ComesInChunksHoweverTheyAreCut) {
+  for (const auto& [chunks, body] : kChunkedBodies) {
+    const std::string wire = fmt::format("HTTP/1.1 200 OK\r\n{}{}", kChunkedHead, chunks);
+    for (std::size_t step = 1; step <= wire.size(); ++step) {
+      HttpResponseReader reader;
+      for (std::size_t at = 0; at < wire.size(); at += step) {
+        EXPECT_FALSE(reader.is_whole());
+        ASSERT_TRUE(reader.feed(std::string_view(wire).substr(at, step)));
+      }
+      ASSERT_TRUE(reader.is_whole()) << chunks << " in steps of " << step;
+      EXPECT_EQ(reader.take().body, body);
+    }
   }
 }
 
