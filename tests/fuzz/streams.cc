@@ -110,16 +110,6 @@ void describe(const redis::Reply& reply, std::string& story) {
   story += ',';
 }
 
-// hiredis makes room for as many elements as an array says that it has.
-bool announces_many(std::string_view bytes) {
-  constexpr std::size_t kDigitsMax = 5;
-  for (std::size_t at = bytes.find('*'); at != std::string_view::npos; at = bytes.find('*', at + 1)) {
-    const std::size_t digits = bytes.find_first_not_of("0123456789", at + 1);
-    if (std::min(digits, bytes.size()) - at - 1 > kDigitsMax) return true;
-  }
-  return false;
-}
-
 std::string read_replies(std::string_view bytes, std::size_t piece) {
   constexpr std::size_t kBytesMax = 1 << 20;
   redis::ReplyReader reader(kBytesMax);
@@ -167,7 +157,7 @@ void feed_websocket(std::string_view input) {
 }
 
 void feed_resp(std::string_view input) {
-  if (!announces_many(input)) feed_cut(input, read_replies);
+  feed_cut(input, read_replies);
 }
 
 }  // namespace drover::fuzz

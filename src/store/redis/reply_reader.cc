@@ -10,6 +10,44 @@
 namespace drover::redis {
 namespace {
 
+constexpr std::size_t kElementsMax = std::size_t{1} << 22;  // far more than any function of ours gives
+constexpr int kDepthMax = 8;
+
+// What hiredis makes of a reply by itself.
+const redisReplyObjectFunctions& plain_functions() {
+  static const redisReplyObjectFunctions functions = [] {
+    redisReader* const reader = redisReaderCreate();
+    CHECK(reader != nullptr);
+    const redisReplyObjectFunctions copy = *reader->fn;
+    redisReaderFree(reader);
+    return copy;
+  }();
+  return functions;
+}
+
+int depth_of(const redisReadTask* task) {
+  int depth = 0;
+  for (; task != nullptr; task = task->parent) ++depth;
+  return depth;
+}
+
+// hiredis makes room for as many elements as are announced, and later versions nest as deep as they are told to. The
+// number is an int to some versions and a size_t to others.
+template <class Count>
+void* create_bounded_array(const redisReadTask* task, Count elements) {
+  if (std::cmp_greater(elements, kElementsMax) || depth_of(task) > kDepthMax) return nullptr;
+  return plain_functions().createArray(task, elements);
+}
+
+redisReplyObjectFunctions* bounded_functions() {
+  static redisReplyObjectFunctions functions = [] {
+    redisReplyObjectFunctions copy = plain_functions();
+    copy.createArray = create_bounded_array;
+    return copy;
+  }();
+  return &functions;
+}
+
 struct FreeReply {
   void operator()(redisReply* reply) const { freeReplyObject(reply); }
 };
@@ -54,7 +92,7 @@ void ReplyReader::Free::operator()(redisReader* reader) const {
 }
 
 ReplyReader::ReplyReader(std::size_t reply_bytes_max)
-    : reader_(redisReaderCreate()), reply_bytes_max_(reply_bytes_max) {
+    : reader_(redisReaderCreateWithFunctions(bounded_functions())), reply_bytes_max_(reply_bytes_max) {
   CHECK(reader_ != nullptr);
 }
 
@@ -71,6 +109,13 @@ Status ReplyReader::feed(std::string_view bytes) {
 Result<std::optional<Reply>> ReplyReader::next() {
   void* raw = nullptr;
   if (redisReaderGetReply(reader_.get(), &raw) != REDIS_OK) {
+    // That is how create_bounded_array() refuses.
+    if (reader_->err == REDIS_ERR_OOM) {
+      return fail(
+          ErrorCode::kStoreUnavailable,
+          fmt::format("Redis announced more than {} elements, or nested deeper than {}", kElementsMax, kDepthMax),
+          "redis.read");
+    }
     return fail(ErrorCode::kStoreUnavailable, fmt::format("what answers is no Redis, or broken: {}", reader_->errstr),
                 "redis.read");
   }

@@ -64,6 +64,30 @@ TEST(RedisReplyTest, AReplyPastTheLimitIsAFailureAndManySmallOnesAreNot) {
   EXPECT_EQ(code_of(reader.feed(std::string(10, 'x'))), ErrorCode::kStoreUnavailable);
 }
 
+// Before anybody makes room for them.
+TEST(RedisReplyTest, AnArrayThatAnnouncesTooMuchIsAFailure) {
+  for (const std::string bytes : {"*4194305\r\n", "*2147483647\r\n", "*2\r\n:1\r\n*9999999\r\n"}) {
+    ReplyReader reader;
+    must(reader.feed(bytes));
+    const auto next = reader.next();
+    ASSERT_EQ(code_of(next), ErrorCode::kStoreUnavailable) << bytes;
+    EXPECT_EQ(next.error().message, "Redis announced more than 4194304 elements, or nested deeper than 8") << bytes;
+  }
+  ReplyReader reader;
+  must(reader.feed("*4194304\r\n:1\r\n"));
+  EXPECT_FALSE(must(reader.next()).has_value());
+}
+
+TEST(RedisReplyTest, ArraysNestEightDeepAndNoDeeper) {
+  std::string bytes;
+  for (int i = 0; i < 8; ++i) bytes += "*1\r\n";
+  ReplyReader reader;
+  must(reader.feed(bytes + ":1\r\n"));
+  EXPECT_TRUE(must(reader.next()).has_value());
+  must(reader.feed(bytes + bytes));
+  EXPECT_EQ(code_of(reader.next()), ErrorCode::kStoreUnavailable);
+}
+
 TEST(RedisReplyTest, SaysWhetherBytesAreLeft) {
   ReplyReader reader;
   must(reader.feed("+OK\r\n+"));
