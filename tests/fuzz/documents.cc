@@ -121,7 +121,11 @@ void feed_values(std::string_view input) {
 
 void feed_config(std::string_view input) {
   static_cast<void>(parse_policy(input));
-  static_cast<void>(parse_document(input, "drover.yaml"));
+  const auto document = parse_document(input, "drover.yaml");
+  if (!document) return;
+  const auto stored = parse_policy(document->shared);
+  CHECK_MSG(stored.has_value(), document->shared);
+  CHECK_MSG(*stored == document->policy, document->shared);
 }
 
 void feed_token(std::string_view input) {

@@ -11,7 +11,7 @@ constexpr std::array kTargets{
     Target{"task", feed_task},     Target{"filter", feed_filter},
     Target{"values", feed_values}, Target{"resp", feed_resp},
     Target{"config", feed_config}, Target{"websocket", feed_websocket},
-    Target{"token", feed_token},
+    Target{"token", feed_token},   Target{"api", feed_api},
 };
 
 }  // namespace

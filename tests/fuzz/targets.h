@@ -14,6 +14,7 @@ struct Target {
 
 [[nodiscard]] std::span<const Target> targets();
 
+void feed_api(std::string_view input);
 void feed_http(std::string_view input);
 void feed_http_response(std::string_view input);
 void feed_json(std::string_view input);
