@@ -3,7 +3,6 @@
 
 #include "cli/project.h"
 #include "cli/verbs.h"
-#include "engine/tokens.h"
 
 namespace drover::cli {
 namespace {
@@ -30,7 +29,7 @@ Names names_of(const Result<std::vector<T>>& items, Project project) {
 }
 
 Names names_of_tokens(OpenedQueue& opened) {
-  const auto tokens = TokenBook(opened.store(), system_rng()).list();
+  const auto tokens = opened.administration().tokens();
   if (!tokens) return std::unexpected(tokens.error());
   std::set<std::string> names;
   for (const TokenInfo& token : *tokens) {

@@ -268,7 +268,8 @@ Examples:
   drover worker drain box:4711:019a8d5e-6f7a-7b3c-9d2e-1f0a2b3c4d5e
   drover worker drain --all --reason upgrade --wait)"},
     {"token", "Make, see and revoke the tokens by which a server knows its callers",
-     R"(A token has a role: viewer, producer, worker, operator or admin. These commands need the store itself, not a server.
+     R"(A token has a role: viewer, producer, worker, operator or admin. Over a server these commands need the
+token of an admin; the first one is made on the store itself.
 
 Examples:
   drover token create --role producer --owner team-a

@@ -56,7 +56,8 @@ Result<std::unique_ptr<ServedStore>> ServedStore::start(OpenedQueue& opened, con
   std::unique_ptr<ServedStore> served(new ServedStore(opened.store(), environment));
   // Otherwise a closed terminal ends the process, as it ends any program.
   if (options.tls_certificate || served->manager_.is_there()) served->hangups_.emplace();
-  auto server = server::Server::start(opened.queue(), served->keeper_, server_options_of(options, environment));
+  auto server = server::Server::start(opened.queue(), opened.administration(), served->keeper_,
+                                      server_options_of(options, environment));
   if (!server) return std::unexpected(server.error());
   served->server_ = *std::move(server);
   served->caretaker_ = std::jthread([it = served.get()](const std::stop_token& stop) { it->look_after(stop); });

@@ -1,30 +1,13 @@
 // drover store: whether the store is still where it has been, and going on from where it is.
 #include <fmt/format.h>
 
-#include "base/json.h"
 #include "cli/project.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "wire/write.h"
 
 namespace drover::cli {
 namespace {
-
-std::string to_json(const StoreState& state) {
-  json::Writer writer;
-  writer.begin_object().key("last_event").number(state.extent.seq).key("lost");
-  if (state.loss) {
-    writer.begin_object().key("from").number(state.loss->first).key("to").number(state.loss->last).end_object();
-  } else {
-    writer.null();
-  }
-  writer.key("epochs").begin_array();
-  for (const Epoch& epoch : state.extent.epochs) {
-    writer.begin_object().key("number").number(epoch.number).key("id").string(epoch.id);
-    writer.key("after").number(epoch.after).key("cause").string(name_of(epoch.cause)).end_object();
-  }
-  writer.end_array().end_object();
-  return std::move(writer).take();
-}
 
 Table epoch_table(const std::vector<Epoch>& epochs) {
   Table table({{"EPOCH"}, {"ID"}, {"AFTER EVENT"}, {"CAUSE", Fit::kRest}});
@@ -50,11 +33,11 @@ std::string sentence(StoreOptions::What what, const StoreState& state) {
 }  // namespace
 
 int run(const StoreOptions& options, Context& context) {
-  const auto opened = open_own_store(context);
+  const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  Store& store = (*opened)->store();
+  Administration& store = (*opened)->administration();
   const bool shows = options.what == StoreOptions::What::kShow;
-  const auto state = shows ? store.state() : store.accept_regression();
+  const auto state = shows ? store.store_state() : store.accept_regression();
   if (!state) return context.fail(state.error());
   if (options.format == Format::kJson) {
     context.out.line(to_json(*state));

@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "cli/display_text.h"
 #include "cli/listing.h"
 #include "cli/project.h"
 #include "cli/task_view.h"
 #include "cli/verbs.h"
 #include "cli/who.h"
-#include "engine/tokens.h"
 
 namespace drover::cli {
 namespace {
@@ -58,34 +56,26 @@ Table token_table(std::span<const TokenInfo> tokens, Time now) {
   return table;
 }
 
-std::string created_json(const CreatedToken& created) {
-  // What is known of it is an object; the token comes first.
-  std::string json = to_json(created.info);
-  return fmt::format(R"({{"token":{},{})", json::quote(created.text), json.substr(1));
-}
-
 }  // namespace
 
 int run(const TokenCreateOptions& options, Context& context) {
-  const auto opened = open_own_store(context);
+  const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto now = (*opened)->store().now();
-  if (!now) return context.fail(now.error());
   NewToken order{.role = options.role, .owner = options.owner, .queues = options.queues, .note = options.note};
+  order.expires_in = options.expires;
   order.by = who();
-  if (options.expires) order.expires_at = *now + *options.expires;
-  const auto created = TokenBook((*opened)->store(), system_rng()).create(order);
+  const auto created = (*opened)->administration().create_token(order);
   if (!created) return context.fail(created.error());
-  context.out.line(options.format == Format::kJson ? created_json(*created) : created->text);
+  context.out.line(options.format == Format::kJson ? to_json(*created) : created->text);
   context.say(fmt::format("token {} ({}{}) is shown this once", created->info.id, role_text(created->info),
                           options.expires ? ", good for " + format_duration(*options.expires) : ""));
   return kExitOk;
 }
 
 int run(const TokenListOptions& options, Context& context) {
-  const auto opened = open_own_store(context);
+  const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto tokens = TokenBook((*opened)->store(), system_rng()).list();
+  const auto tokens = (*opened)->administration().tokens();
   if (!tokens) return context.fail(tokens.error());
   print(Listing<TokenInfo>{.items = *tokens,
                            .nothing = "no tokens",
@@ -96,9 +86,9 @@ int run(const TokenListOptions& options, Context& context) {
 }
 
 int run(const TokenRevokeOptions& options, Context& context) {
-  const auto opened = open_own_store(context);
+  const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto revoked = TokenBook((*opened)->store(), system_rng()).revoke(options.id, who());
+  const auto revoked = (*opened)->administration().revoke_token(options.id, who());
   if (!revoked) return context.fail(revoked.error());
   if (options.format == Format::kJson) context.out.line(to_json(*revoked));
   context.say(fmt::format("token {} is revoked", revoked->id));

@@ -13,7 +13,7 @@ enum class Role : std::uint8_t {
   kProducer,  // enqueues and cancels for its owner, too
   kWorker,    // claims and settles, of its queues
   kOperator,  // everybody's tasks, gates, workers, dead letters
-  kAdmin,     // tokens and the policy, too
+  kAdmin,     // tokens, the policy and the store as a whole, too
 };
 inline constexpr std::size_t kRoleCount = 5;
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "drover/open.h"
+#include "remote/remote_administration.h"
 #include "remote/remote_queue.h"
 #include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -43,7 +44,9 @@ Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url, const st
   if (url.starts_with("http://") || url.starts_with("https://") || url.starts_with("unix:")) {
     auto remote = open_remote({.url = url, .token = token});
     if (!remote) return std::unexpected(remote.error());
-    return std::make_unique<OpenedQueue>(*std::move(remote));
+    auto administration = open_remote_administration({.url = url, .token = token});
+    if (!administration) return std::unexpected(administration.error());
+    return std::make_unique<OpenedQueue>(*std::move(remote), *std::move(administration));
   }
   auto store = open_store(url);
   if (!store) return std::unexpected(store.error());

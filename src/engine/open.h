@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "engine/sweeper_thread.h"
 #include "engine/sweepers.h"
 
@@ -16,10 +17,14 @@ namespace drover {
 class OpenedQueue {
  public:
   OpenedQueue(std::unique_ptr<Store> store, Rng& rng)
-      : store_(std::move(store)), engine_(std::make_unique<Engine>(*store_, rng)) {}
-  explicit OpenedQueue(std::unique_ptr<TaskQueue> remote) : remote_(std::move(remote)) {}
+      : store_(std::move(store)),
+        engine_(std::make_unique<Engine>(*store_, rng)),
+        administration_(std::make_unique<LocalAdministration>(*store_, rng)) {}
+  OpenedQueue(std::unique_ptr<TaskQueue> remote, std::unique_ptr<Administration> administration)
+      : remote_(std::move(remote)), administration_(std::move(administration)) {}
 
   [[nodiscard]] TaskQueue& queue() { return remote_ != nullptr ? *remote_ : *engine_; }
+  [[nodiscard]] Administration& administration() { return *administration_; }
   [[nodiscard]] bool is_remote() const { return remote_ != nullptr; }
   // Only where the store itself is here.
   [[nodiscard]] Engine& engine() {
@@ -35,6 +40,7 @@ class OpenedQueue {
   std::unique_ptr<Store> store_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<TaskQueue> remote_;
+  std::unique_ptr<Administration> administration_;
 };
 
 // The sweepers of a store that is here; a server runs its own.

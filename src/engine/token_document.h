@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "core/access_token.h"
 #include "core/role.h"
 #include "drover/error.h"
 #include "drover/task.h"
@@ -16,34 +17,14 @@
 
 namespace drover {
 
-// What may be told of a token.
-struct TokenInfo {
-  std::string id = {};
-  Role role = Role::kViewer;
-  std::optional<std::string> owner = {};  // whose tasks a viewer or a producer sees
-  std::vector<std::string> queues = {};   // of a worker; empty: all
-  std::string note = {};
-  std::string created_by = {};
-  Time created_at{};
-  std::optional<Time> expires_at = {};
-  std::optional<Time> last_used_at = {};  // to the minute
-  std::optional<Time> revoked_at = {};
-  std::string revoked_by = {};
-
-  bool operator==(const TokenInfo&) const = default;
-};
-
-enum class TokenState : std::uint8_t { kActive, kExpired, kRevoked };
-[[nodiscard]] TokenState state_of(const TokenInfo& token, Time now);
-[[nodiscard]] std::string_view name_of(TokenState state);
-[[nodiscard]] std::string to_json(const TokenInfo& token);
-
 struct StoredToken {
   TokenInfo info;
   std::string sha256;  // of the whole text, in hex
 
   bool operator==(const StoredToken&) const = default;
 };
+
+[[nodiscard]] Status read_json(std::string_view json, StoredToken& out);
 
 struct TokenDocument {
   std::int64_t version = 0;

@@ -59,13 +59,14 @@ Status check_owner(const NewToken& order) {
   return {};
 }
 
-Status check_order(const NewToken& order, Time now) {
+Status check_order(const NewToken& order) {
   if (const Status checked = check_owner(order); !checked) return checked;
   if (const Status checked = check_queues(order); !checked) return checked;
   if (const Status checked = check_words("who", order.by); !checked) return checked;
   if (!is_utf8(order.note) || order.note.size() > kTokenNoteBytesMax)
     return invalid(fmt::format("note: expected UTF-8 of at most {} bytes", kTokenNoteBytesMax));
-  if (order.expires_at && *order.expires_at <= now) return invalid("expires_at: this time is over");
+  if (order.expires_in && (*order.expires_in <= Millis{0} || *order.expires_in > kDurationMax))
+    return invalid(fmt::format("expires_in: expected more than nothing and at most {}", format_duration(kDurationMax)));
   return {};
 }
 
@@ -75,8 +76,8 @@ TokenInfo info_of(const NewToken& order, Time now) {
                  .queues = order.queues,
                  .note = order.note,
                  .created_by = order.by,
-                 .created_at = now,
-                 .expires_at = order.expires_at};
+                 .created_at = now};
+  if (order.expires_in) info.expires_at = now + *order.expires_in;
   if (has_owner(order.role) && !info.owner) info.owner = kDefaultOwner;
   std::ranges::sort(info.queues);
   const auto repeated = std::ranges::unique(info.queues);
@@ -152,7 +153,7 @@ Status TokenBook::update(Change change) {
 Result<CreatedToken> TokenBook::create(const NewToken& order) {
   CreatedToken created;
   const Status done = update([&](TokenDocument& document, Time now) -> Result<Told> {
-    if (const Status checked = check_order(order, now); !checked) return std::unexpected(checked.error());
+    if (const Status checked = check_order(order); !checked) return std::unexpected(checked.error());
     if (count_active(document, now) >= kTokensMax)
       return fail(ErrorCode::kLimitExceeded, fmt::format("there are {} tokens already: revoke some", kTokensMax));
     created.info = info_of(order, now);
@@ -179,6 +180,7 @@ Result<std::vector<TokenInfo>> TokenBook::list() {
 }
 
 Result<TokenInfo> TokenBook::revoke(const std::string& id, const std::string& by) {
+  if (const Status checked = check_words("who", by); !checked) return std::unexpected(checked.error());
   TokenInfo revoked;
   const Status done = update([&](TokenDocument& document, Time now) -> Result<Told> {
     const auto found = document.tokens.find(id);

@@ -19,20 +19,6 @@ inline constexpr std::size_t kTokenNoteBytesMax = 256;
 // How long a token stays in the list after it was revoked or has expired.
 inline constexpr Millis kEndedTokensKept = std::chrono::days(30);
 
-struct NewToken {
-  Role role = Role::kViewer;
-  std::optional<std::string> owner = {};  // of a viewer or producer, else kDefaultOwner; nobody else has one
-  std::vector<std::string> queues = {};   // of a worker; empty: all
-  std::string note = {};
-  std::optional<Time> expires_at = {};
-  std::string by = {};  // who makes it
-};
-
-struct CreatedToken {
-  std::string text;  // the only copy
-  TokenInfo info;
-};
-
 // Safe from any thread.
 class TokenBook {
  public:

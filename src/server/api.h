@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/json_reader.h"
+#include "core/administration.h"
 #include "net/http.h"
 #include "net/url.h"
 #include "server/guarded_queue.h"
@@ -57,6 +58,7 @@ struct Call {
   const Target& target;
   std::span<const std::string> captures;  // the parts of the path that the route leaves open
   GuardedQueue& queue;                    // as the caller may use it
+  Administration& administration;         // the same
   Metrics& metrics;
   Try attempt = Try::kMayWait;
 
@@ -132,6 +134,7 @@ inline constexpr std::string_view kReadyPath = "/readyz";
 [[nodiscard]] std::span<const Route> run_routes();
 [[nodiscard]] std::span<const Route> worker_routes();
 [[nodiscard]] std::span<const Route> operate_routes();
+[[nodiscard]] std::span<const Route> admin_routes();
 [[nodiscard]] std::span<const Route> server_routes();
 [[nodiscard]] std::span<const Route> live_routes();
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace drover::server {
@@ -12,28 +11,11 @@ namespace {
 constexpr int kScanPage = 500;
 constexpr int kScanPagesMax = 10;
 
-using RightsOfRole = std::array<bool, 6>;
-// In the order of Role; columns in the order of Right: read, produce, work, read_policy, operate, administer.
-constexpr std::array<RightsOfRole, kRoleCount> kRights{{
-    {true, false, false, false, false, false},  // viewer
-    {true, true, false, true, false, false},    // producer
-    {false, false, true, true, false, false},   // worker
-    {true, true, true, true, true, false},      // operator
-    {true, true, true, true, true, true},       // admin
-}};
-
 std::unexpected<Error> no_such(const TaskId& id) {
   return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
 }
 
 }  // namespace
-
-Status GuardedQueue::need(Right right) const {
-  const auto role = static_cast<std::size_t>(std::to_underlying(principal_.role));
-  if (kRights[role][static_cast<std::size_t>(std::to_underlying(right))]) return {};
-  return drover::fail(ErrorCode::kForbidden,
-                      fmt::format("a token of the role {} may not do this", name_of(principal_.role)));
-}
 
 Status GuardedQueue::need(Right right, const TaskId& id) {
   if (Status allowed = need(right); !allowed) return allowed;

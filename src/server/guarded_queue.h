@@ -1,9 +1,11 @@
 // A TaskQueue as one caller may see and use it: what the role does not allow is kForbidden, and what belongs to
-// another owner is not there. This is the only place that decides who may do what.
+// another owner is not there. With server/rights.h, and guarded_administration.h for whole stores, this is the only
+// place that decides who may do what.
 #pragma once
 
 #include "drover/task_queue.h"
 #include "engine/token_document.h"
+#include "server/rights.h"
 
 namespace drover::server {
 
@@ -13,8 +15,6 @@ struct EventPage {
 };
 
 class GuardedQueue final : public TaskQueue {
-  enum class Right : std::uint8_t { kRead, kProduce, kWork, kReadPolicy, kOperate, kAdminister };
-
  public:
   // Both outlive it.
   GuardedQueue(TaskQueue& queue, const Principal& principal) : queue_(queue), principal_(principal) {}
@@ -78,7 +78,7 @@ class GuardedQueue final : public TaskQueue {
   void wait_for_change(std::uint64_t seen, Millis timeout) override { queue_.wait_for_change(seen, timeout); }
 
  private:
-  [[nodiscard]] Status need(Right right) const;
+  [[nodiscard]] Status need(Right right) const { return server::need(principal_, right); }
   // The right, and that the caller may know of the task.
   [[nodiscard]] Status need(Right right, const TaskId& id);
   [[nodiscard]] Status check_parents(const TaskSpec& spec) const;

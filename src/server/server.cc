@@ -17,6 +17,7 @@
 #include "server/audit_log.h"
 #include "server/call_pool.h"
 #include "server/follower.h"
+#include "server/guarded_administration.h"
 #include "server/limits.h"
 #include "server/listen.h"
 #include "server/readiness.h"
@@ -69,8 +70,9 @@ bool is_audited(const Route* route, int status) {
 
 class HttpApi final : public Server {
  public:
-  HttpApi(TaskQueue& queue, Doorkeeper& doorkeeper, const ServerOptions& options)
+  HttpApi(TaskQueue& queue, Administration& administration, Doorkeeper& doorkeeper, const ServerOptions& options)
       : queue_(queue),
+        administration_(administration),
         doorkeeper_(doorkeeper),
         http_(
             loop_,
@@ -324,7 +326,9 @@ class HttpApi final : public Server {
     struct Caller {
       Principal principal;
       GuardedQueue queue;
-      Caller(TaskQueue& all, Principal who) : principal(std::move(who)), queue(all, principal) {}
+      GuardedAdministration administration;
+      Caller(HttpApi& api, Principal who)
+          : principal(std::move(who)), queue(api.queue_, principal), administration(api.administration_, principal) {}
     };
     const Route& route = *requests.front()->match.route;
     std::list<Caller> callers;
@@ -335,10 +339,12 @@ class HttpApi final : public Server {
       refused.push_back(principal ? std::nullopt : std::optional<Answer>(unauthorised(principal.error())));
       if (!principal) continue;
       if (route.access == Access::kToken) request->principal = *principal;
+      Caller& caller = callers.emplace_back(*this, *std::move(principal));
       calls.push_back({.request = request->http,
                        .target = request->target,
                        .captures = request->match.captures,
-                       .queue = callers.emplace_back(queue_, *std::move(principal)).queue,
+                       .queue = caller.queue,
+                       .administration = caller.administration,
                        .metrics = metrics_,
                        .attempt = attempt});
     }
@@ -426,6 +432,7 @@ class HttpApi final : public Server {
   }
 
   TaskQueue& queue_;
+  Administration& administration_;
   Doorkeeper& doorkeeper_;
   AccessRules rules_;
   Metrics metrics_;
@@ -451,8 +458,9 @@ class HttpApi final : public Server {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::start(TaskQueue& queue, Doorkeeper& doorkeeper, ServerOptions options) {
-  auto server = std::make_unique<HttpApi>(queue, doorkeeper, options);
+Result<std::unique_ptr<Server>> Server::start(TaskQueue& queue, Administration& administration, Doorkeeper& doorkeeper,
+                                              ServerOptions options) {
+  auto server = std::make_unique<HttpApi>(queue, administration, doorkeeper, options);
   if (const Status listening = server->listen(options); !listening) return std::unexpected(listening.error());
   server->begin();
   return server;

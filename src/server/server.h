@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/administration.h"
 #include "drover/task_queue.h"
 #include "engine/token_document.h"
 #include "server/limits.h"
@@ -42,9 +43,9 @@ class Doorkeeper {
 
 class Server {
  public:
-  // Listens when it returns. The queue and the doorkeeper outlive it.
-  [[nodiscard]] static Result<std::unique_ptr<Server>> start(TaskQueue& queue, Doorkeeper& doorkeeper,
-                                                             ServerOptions options);
+  // Listens when it returns. The queue, what administers its store and the doorkeeper outlive it.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> start(TaskQueue& queue, Administration& administration,
+                                                             Doorkeeper& doorkeeper, ServerOptions options);
   // Takes no more requests, answers those that are there, and ends.
   virtual ~Server() = default;
 

@@ -13,10 +13,13 @@ constexpr Millis kBetweenWritesOfUses{60'000};
 
 }  // namespace
 
-Result<std::shared_ptr<const TokenDocument>> TokenKeeper::document() {
+Result<std::shared_ptr<const TokenDocument>> TokenKeeper::document(std::string_view token) {
+  const MonoTime came_at = system_clock().mono();
   const std::scoped_lock lock(mutex_);
   const MonoTime now = system_clock().mono();
-  if (document_ != nullptr && now - read_at_ < kLookAgain) return document_;
+  const auto id = id_in_token(token);
+  const bool is_new = id && document_ != nullptr && !document_->tokens.contains(*id) && read_at_ <= came_at;
+  if (document_ != nullptr && now - read_at_ < kLookAgain && !is_new) return document_;
   auto read = book_.read();
   if (!read) return std::unexpected(std::move(read.error()));
   document_ = std::make_shared<const TokenDocument>(*std::move(read));
@@ -29,7 +32,7 @@ Result<Principal> TokenKeeper::principal(std::string_view token) {
     return fail(ErrorCode::kUnauthorised,
                 "a token is needed: Authorization: Bearer TOKEN (drover token create makes one)");
   }
-  const auto known = document();
+  const auto known = document(token);
   if (!known) return std::unexpected(known.error());
   const Time now = system_clock().wall();
   auto principal = find_principal(**known, token, now);

@@ -1,5 +1,5 @@
-// The doorkeeper of a store's tokens: looks at its list at most once a second, so that a revoked token works for no
-// longer than that, and writes down when each was last used.
+// The doorkeeper of a store's tokens: looks at its list once a second, so that a revoked token works for no longer than
+// that, and when a token comes that is not on it, so that a new one works at once. Writes down when each was last used.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,8 @@ class TokenKeeper final : public Doorkeeper {
   Result<Principal> principal(std::string_view token) override;
 
  private:
-  [[nodiscard]] Result<std::shared_ptr<const TokenDocument>> document();
+  // Has the token if there was such a one when it was asked for.
+  [[nodiscard]] Result<std::shared_ptr<const TokenDocument>> document(std::string_view token);
   // Now and then, and at the end.
   void write_uses(const std::stop_token& stop);
 

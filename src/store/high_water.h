@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "core/epoch.h"
 #include "drover/error.h"
-#include "store/epoch.h"
 #include "store/mark_file.h"
 
 namespace drover {

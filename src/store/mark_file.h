@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "core/epoch.h"
 #include "drover/error.h"
-#include "store/epoch.h"
 
 namespace drover {
 

@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "core/dump.h"
+#include "core/epoch.h"
 #include "core/names.h"
 #include "core/step.h"
 #include "drover/task_queue.h"
-#include "store/epoch.h"
 
 namespace drover {
 
@@ -140,11 +140,6 @@ enum class DocumentKind : std::uint8_t {
 struct StoredDocument {
   std::int64_t version = 0;  // 0: nothing stored yet
   JsonText text = "{}";
-};
-
-struct StoreState {
-  StoreExtent extent;
-  std::optional<Loss> loss;  // as far as this process knows
 };
 
 class Store {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/json_reader.h"
+#include "core/administration.h"
 #include "drover/task_queue.h"
 
 namespace drover {
@@ -65,5 +66,8 @@ namespace drover {
 [[nodiscard]] Status read_json(std::string_view json, RetryOrder& out);
 [[nodiscard]] Status read_json(std::string_view json, TaskPage& out);
 [[nodiscard]] Status read_json(std::string_view json, LogPage& out);
+[[nodiscard]] Status read_json(std::string_view json, Epoch& out);
+[[nodiscard]] Status read_json(std::string_view json, Loss& out);
+[[nodiscard]] Status read_json(std::string_view json, StoreState& out);
 
 }  // namespace drover

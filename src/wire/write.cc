@@ -256,4 +256,31 @@ std::string to_json(const LogPage& page) {
   return members.take();
 }
 
+std::string to_json(const NewToken& order) {
+  Members members;
+  members.name("role", std::optional(order.role)).text("owner", order.owner).texts("queues", order.queues);
+  members.text("note", order.note).millis("expires_in_ms", order.expires_in).text("by", order.by);
+  return members.take();
+}
+
+std::string to_json(const Epoch& epoch) {
+  Members members;
+  members.number("number", std::optional(epoch.number)).text("id", epoch.id);
+  members.number("after", std::optional(epoch.after)).name("cause", std::optional(epoch.cause));
+  return members.take();
+}
+
+std::string to_json(const Loss& loss) {
+  Members members;
+  members.number("from", std::optional(loss.first)).number("to", std::optional(loss.last));
+  return members.take();
+}
+
+std::string to_json(const StoreState& state) {
+  Members members;
+  members.number("last_event", std::optional(state.extent.seq));
+  members.json("lost", state.loss ? to_json(*state.loss) : "null").items("epochs", state.extent.epochs);
+  return members.take();
+}
+
 }  // namespace drover

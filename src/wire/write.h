@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/administration.h"
 #include "core/alert.h"
 #include "core/gate_json.h"
 #include "core/stats_json.h"
@@ -34,6 +35,10 @@ namespace drover {
 [[nodiscard]] std::string to_json(const RetryOrder& order);
 [[nodiscard]] std::string to_json(const TaskPage& page);
 [[nodiscard]] std::string to_json(const LogPage& page);
+[[nodiscard]] std::string to_json(const NewToken& order);
+[[nodiscard]] std::string to_json(const Epoch& epoch);
+[[nodiscard]] std::string to_json(const Loss& loss);
+[[nodiscard]] std::string to_json(const StoreState& state);
 
 // {"NAME": [each item's JSON]}
 template <class Items>

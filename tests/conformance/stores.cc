@@ -4,6 +4,7 @@
 
 #include "conformance/queue_fixture.h"
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "engine/sweepers.h"
 #include "remote/remote_queue.h"
 #include "server/server.h"
@@ -22,6 +23,7 @@ namespace {
 class EngineFixture : public QueueFixture {
  public:
   TaskQueue& queue() override { return *engine_; }
+  [[nodiscard]] Administration& administration() { return *administration_; }
   Time now() override { return clock_.wall(); }
   void advance(Millis by) override { clock_.advance(by); }
   void sweep() override { must(Sweepers(*engine_).run_once()); }
@@ -33,8 +35,12 @@ class EngineFixture : public QueueFixture {
     store_ = std::move(store);
     start_engine();
   }
-  void start_engine() { engine_.emplace(*store_, rng_); }
+  void start_engine() {
+    engine_.emplace(*store_, rng_);
+    administration_.emplace(*store_, rng_);
+  }
   void close() {
+    administration_.reset();
     engine_.reset();
     store_.reset();
   }
@@ -44,6 +50,7 @@ class EngineFixture : public QueueFixture {
   LockedRng rng_{1};
   std::unique_ptr<Store> store_;
   std::optional<Engine> engine_;
+  std::optional<LocalAdministration> administration_;
 };
 
 class EmbeddedFixture : public EngineFixture {
@@ -130,8 +137,8 @@ class ServedFixture final : public QueueFixture {
   void open() {
     const char* listen = std::getenv("DROVER_TEST_LISTEN");
     const char* url = std::getenv("DROVER_TEST_URL");
-    server_ =
-        must(server::Server::start(inner_.queue(), door_, {.listen = {listen != nullptr ? listen : "127.0.0.1:0"}}));
+    server_ = must(server::Server::start(inner_.queue(), inner_.administration(), door_,
+                                         {.listen = {listen != nullptr ? listen : "127.0.0.1:0"}}));
     client_ = must(open_remote({.url = url != nullptr ? url : server_->addresses().front(), .token = "test"}));
   }
   void close() {

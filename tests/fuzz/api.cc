@@ -7,8 +7,10 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "fuzz/targets.h"
 #include "server/access.h"
+#include "server/guarded_administration.h"
 #include "server/router.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/manual_clock.h"
@@ -30,6 +32,7 @@ struct Scene {
   SeededRng rng{1};
   std::unique_ptr<Store> store = must(open_sqlite({.path = {}, .clock = &clock}));
   Engine engine{*store, rng};
+  LocalAdministration administration{*store, rng};
   server::Metrics metrics;
 
   Scene() {
@@ -90,10 +93,12 @@ bool answer(Scene& scene, const HttpRequest& request) {
   const auto principal = door.principal(server::bearer_token(request));
   if (!principal) return false;
   server::GuardedQueue queue(scene.engine, *principal);
+  server::GuardedAdministration administration(scene.administration, *principal);
   const server::Answer given = route->answer({.request = request,
                                               .target = *target,
                                               .captures = captures,
                                               .queue = queue,
+                                              .administration = administration,
                                               .metrics = scene.metrics,
                                               .attempt = server::Try::kMayWait});
   if (const auto* response = std::get_if<HttpResponse>(&given)) return check(request, *response);

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "base/log.h"
-#include "base/rng.h"
 #include "base/sha256.h"
+#include "store/epoch_id.h"
 #include "store/redis/redis_store_class.h"
 
 namespace drover::redis {

@@ -13,10 +13,6 @@ namespace {
 // As 5_steps.lua has it: a result up to so many bytes stands in the record.
 constexpr std::size_t kInnerResultMax = 512;
 
-std::string time_text(Time time) {
-  return std::to_string(time.time_since_epoch().count());
-}
-
 void put_or_false(Pack& pack, const std::optional<std::string>& text) {
   if (text) {
     pack.put(*text);

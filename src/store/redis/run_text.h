@@ -9,6 +9,11 @@
 
 namespace drover::redis {
 
+// Milliseconds since 1970.
+[[nodiscard]] inline std::string time_text(Time time) {
+  return std::to_string(time.time_since_epoch().count());
+}
+
 // "run|generation|outcome|JSON of error, exit code and note". The functions put worker|started|ended| before it.
 [[nodiscard]] std::string run_end_text(const RunEnd& end, int run, int generation);
 [[nodiscard]] Result<RunSummary> parse_run(std::string_view text);

@@ -12,10 +12,6 @@
 namespace drover::redis {
 namespace {
 
-std::string time_text(Time time) {
-  return std::to_string(time.time_since_epoch().count());
-}
-
 // False where there is none.
 void put_time_if(Pack& pack, bool wanted, const std::optional<Time>& time) {
   if (wanted && time) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/rng.h"
 #include "embedded/sqlite.h"
+#include "store/epoch_id.h"
 #include "store/sqlite/named_sql.h"
 
 namespace drover::sqlite {

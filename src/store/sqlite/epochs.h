@@ -1,7 +1,7 @@
 // The epochs of a database. See docs/internals/store-epochs.md.
 #pragma once
 
-#include "store/epoch.h"
+#include "core/epoch.h"
 #include "store/sqlite/transaction.h"
 
 namespace drover::sqlite {

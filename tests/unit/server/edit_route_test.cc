@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "net/http_client.h"
 #include "remote/server_url.h"
 #include "server/server.h"
@@ -39,8 +40,9 @@ class EditRoute : public ::testing::Test {
   test::LockedRng rng_{1};
   std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
   Engine engine_{*store_, rng_};
+  LocalAdministration administration_{*store_, rng_};
   NamedDoor door_;
-  std::unique_ptr<Server> server_ = must(Server::start(engine_, door_, {.listen = {"127.0.0.1:0"}}));
+  std::unique_ptr<Server> server_ = must(Server::start(engine_, administration_, door_, {.listen = {"127.0.0.1:0"}}));
   HttpClient client_;
   TaskId id_;
 };

@@ -4,6 +4,7 @@
 #include <semaphore>
 
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "net/http_client.h"
 #include "remote/server_url.h"
 #include "server/server.h"
@@ -35,8 +36,9 @@ TEST(Handout, TasksForAWorkerThatIsGoneAreGivenBackAtOnce) {
   test::LockedRng rng{1};
   const std::unique_ptr<Store> store = must(open_sqlite(SqliteOptions{}));
   Engine engine(*store, rng);
+  LocalAdministration administration{*store, rng};
   SlowDoor door;
-  const auto server = must(Server::start(engine, door, {.listen = {"127.0.0.1:0"}}));
+  const auto server = must(Server::start(engine, administration, door, {.listen = {"127.0.0.1:0"}}));
   const Endpoint endpoint = must(parse_server_url(server->addresses().front())).endpoint;
   const TaskId id = must(engine.enqueue_one({.type = "work"})).id;
   const Patience patience = Patience::of(kWhile);

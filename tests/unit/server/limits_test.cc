@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "net/http_client.h"
 #include "remote/server_url.h"
 #include "server/server.h"
@@ -95,10 +96,11 @@ TEST(Limits, AServerTellsThoseWhoGuessWhenToComeBack) {
   test::LockedRng rng(1);
   const auto store = test::must(open_sqlite(SqliteOptions{}));
   Engine engine(*store, rng);
+  LocalAdministration administration{*store, rng};
   OneToken door;
   const RequestLimits limits{.failures = {.per_second = 0.001, .burst = 3}, .local_factor = 1};
-  const auto server =
-      test::must(Server::start(engine, door, {.listen = {"127.0.0.1:0"}, .hosts = {}, .limits = limits}));
+  const auto server = test::must(
+      Server::start(engine, administration, door, {.listen = {"127.0.0.1:0"}, .hosts = {}, .limits = limits}));
   HttpClient client(test::must(parse_server_url(server->addresses().front())).endpoint);
   const auto ask = [&](const std::string& token) {
     const HttpHeaders headers{{"host", "localhost"}, {"authorization", "Bearer " + token}};

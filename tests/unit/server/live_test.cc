@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "net/socket.h"
 #include "net/websocket.h"
 #include "remote/server_url.h"
@@ -147,9 +148,10 @@ class Live : public ::testing::Test {
   test::LockedRng rng_{1};
   std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
   Engine engine_{*store_, rng_};
+  LocalAdministration administration_{*store_, rng_};
   NamedDoor door_;
   std::unique_ptr<Server> server_ =
-      must(Server::start(engine_, door_, {.listen = {"127.0.0.1:0"}, .tokens_again = Millis{200}}));
+      must(Server::start(engine_, administration_, door_, {.listen = {"127.0.0.1:0"}, .tokens_again = Millis{200}}));
   Endpoint endpoint_ = must(parse_server_url(server_->addresses().front())).endpoint;
 };
 

@@ -5,6 +5,7 @@
 #include <future>
 
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "net/http_client.h"
 #include "remote/server_url.h"
 #include "server/server.h"
@@ -104,8 +105,9 @@ TEST(HealthTest, AnswersWhileEveryThreadIsBusy) {
   test::LockedRng rng(1);
   const auto store = must(open_sqlite(SqliteOptions{}));
   Engine engine(*store, rng);
+  LocalAdministration administration{*store, rng};
   StuckDoor door;
-  const auto server = must(Server::start(engine, door, {.listen = {"127.0.0.1:0"}, .threads_max = 1}));
+  const auto server = must(Server::start(engine, administration, door, {.listen = {"127.0.0.1:0"}, .threads_max = 1}));
   HttpClient client(must(parse_server_url(server->addresses().front())).endpoint);
   const auto get = [&](const std::string& target) {
     return must(client.exchange({.method = "GET", .target = target, .headers = {{"host", "localhost"}}}, kReadyBound));

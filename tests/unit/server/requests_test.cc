@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "net/http_client.h"
 #include "remote/server_url.h"
 #include "server/server.h"
@@ -36,8 +37,9 @@ class Requests : public ::testing::Test {
   test::LockedRng rng_{1};
   std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
   Engine engine_{*store_, rng_};
+  LocalAdministration administration_{*store_, rng_};
   NamedDoor door_;
-  std::unique_ptr<Server> server_ = must(Server::start(engine_, door_, {.listen = {"127.0.0.1:0"}}));
+  std::unique_ptr<Server> server_ = must(Server::start(engine_, administration_, door_, {.listen = {"127.0.0.1:0"}}));
   HttpClient client_{must(parse_server_url(server_->addresses().front())).endpoint};
 };
 

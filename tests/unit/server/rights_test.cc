@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/engine.h"
+#include "engine/local_administration.h"
 #include "net/http_client.h"
 #include "remote/server_url.h"
 #include "server/api.h"
@@ -81,6 +82,11 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/config", {kPolicyReaders}},
       {"PUT /v1/config", {{"admin"}, false, R"({"version":0,"document":{}})"}},
       {"POST /v1/fsck", {kOperators}},
+      {"POST /v1/tokens", {{"admin"}, false, R"({"role":"viewer"})"}},
+      {"GET /v1/tokens", {{"admin"}}},
+      {"DELETE /v1/tokens/{id}", {{"admin"}}},
+      {"GET /v1/store", {kOperators}},
+      {"POST /v1/store/accept-regression", {{"admin"}}},
       {"GET /v1/events", {kReaders}},
       {"GET /v1/events/last", {kReaders}},
       {"GET /v1/ws", {kReaders}},
@@ -128,8 +134,9 @@ class Rights : public ::testing::Test {
   test::LockedRng rng_{1};
   std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
   Engine engine_{*store_, rng_};
+  LocalAdministration administration_{*store_, rng_};
   NamedDoor door_;
-  std::unique_ptr<Server> server_ = must(Server::start(engine_, door_, {.listen = {"127.0.0.1:0"}}));
+  std::unique_ptr<Server> server_ = must(Server::start(engine_, administration_, door_, {.listen = {"127.0.0.1:0"}}));
   HttpClient client_;
   TaskId annas_;
 };

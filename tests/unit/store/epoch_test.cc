@@ -1,5 +1,5 @@
 // What a store has lost follows from its list of epochs and from what was seen.
-#include "store/epoch.h"
+#include "core/epoch.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ struct Case {
   std::optional<Loss> loss;
 };
 
-class FindLoss : public testing::TestWithParam<Case> {};
+class FindLoss : public ::testing::TestWithParam<Case> {};
 
 TEST_P(FindLoss, FollowsFromTheEpochs) {
   const auto loss = find_loss(extent(), GetParam().seen);
@@ -33,16 +33,16 @@ TEST_P(FindLoss, FollowsFromTheEpochs) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, FindLoss,
-    testing::Values(Case{"NothingSeen", {}, {}}, Case{"UpToDate", {3, "c", 90}, {}},
-                    Case{"BehindTheStore", {3, "c", 61}, {}}, Case{"AheadOfIt", {3, "c", 91}, Loss{91, 91}},
-                    Case{"TheEpochEndedWhereItWasSeen", {2, "b", 60}, {}},
-                    // Others have written more than was lost before we looked: the epoch tells all the same.
-                    Case{"TheEpochEndedBefore", {2, "b", 75}, Loss{61, 75}}, Case{"OlderEpochs", {1, "a", 30}, {}},
-                    Case{"OlderEpochsEnd", {1, "a", 33}, Loss{31, 33}},
-                    Case{"AnEpochThatIsGone", {4, "x", 120}, Loss{91, 120}},
-                    Case{"AnEpochThatIsReplaced", {3, "x", 70}, Loss{61, 70}},
-                    Case{"AnotherStoreAltogether", {1, "x", 5'000}, Loss{1, 5'000}},
-                    Case{"NothingHadHappenedInTheReplacedOne", {3, "x", 60}, {}}),
+    ::testing::Values(Case{"NothingSeen", {}, {}}, Case{"UpToDate", {3, "c", 90}, {}},
+                      Case{"BehindTheStore", {3, "c", 61}, {}}, Case{"AheadOfIt", {3, "c", 91}, Loss{91, 91}},
+                      Case{"TheEpochEndedWhereItWasSeen", {2, "b", 60}, {}},
+                      // Others have written more than was lost before we looked: the epoch tells all the same.
+                      Case{"TheEpochEndedBefore", {2, "b", 75}, Loss{61, 75}}, Case{"OlderEpochs", {1, "a", 30}, {}},
+                      Case{"OlderEpochsEnd", {1, "a", 33}, Loss{31, 33}},
+                      Case{"AnEpochThatIsGone", {4, "x", 120}, Loss{91, 120}},
+                      Case{"AnEpochThatIsReplaced", {3, "x", 70}, Loss{61, 70}},
+                      Case{"AnotherStoreAltogether", {1, "x", 5'000}, Loss{1, 5'000}},
+                      Case{"NothingHadHappenedInTheReplacedOne", {3, "x", 60}, {}}),
     [](const auto& one) { return std::string(one.param.name); });
 
 TEST(FindLossOfOld, AnEpochThatIsNotListedAnyMoreIsJudgedByTheNumberAlone) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/rng.h"
 #include "drover/task.h"
 
 namespace drover {
@@ -58,7 +57,11 @@ struct StoreExtent {
   [[nodiscard]] Mark mark() const { return {epochs.back().number, epochs.back().id, seq}; }
 };
 
-[[nodiscard]] std::string new_epoch_id(Rng& rng);
+// What a process knows of the store that it has open.
+struct StoreState {
+  StoreExtent extent;
+  std::optional<Loss> loss;  // as far as this process knows
+};
 
 // The event that tells of an acceptance, and its data: which events were lost.
 inline constexpr std::string_view kRegressionAccepted = "store.regression_accepted";

@@ -1,4 +1,4 @@
-#include "store/epoch.h"
+#include "core/epoch.h"
 
 #include <fmt/format.h>
 
@@ -52,10 +52,6 @@ std::optional<Epoch::Cause> parse_epoch_cause(std::string_view name) {
 std::string to_string(const Loss& loss) {
   return loss.first == loss.last ? fmt::format("event {}", loss.last)
                                  : fmt::format("events {} to {}", loss.first, loss.last);
-}
-
-std::string new_epoch_id(Rng& rng) {
-  return fmt::format("{:016x}", rng.next());
 }
 
 JsonText acceptance_data(const std::optional<Loss>& loss) {

@@ -1,0 +1,50 @@
+// Tokens, and the store as a whole.
+#include <array>
+
+#include "server/api.h"
+
+namespace drover::server {
+namespace {
+
+// {"role", "owner", "queues", "note", "expires_in_ms", "by"}
+Answer create_token(const Call& call) {
+  NewToken order;
+  json::Reader body(body_of(call));
+  body.need("role", order.role).get("owner", order.owner).get("queues", order.queues).get("note", order.note);
+  body.get("expires_in_ms", order.expires_in).get("by", order.by);
+  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  return respond(call.administration.create_token(order), kCreated);
+}
+
+Answer tokens(const Call& call) {
+  return respond_list("tokens", call.administration.tokens());
+}
+
+Answer revoke_token(const Call& call) {
+  if (const Status known = call.only({"by"}); !known) return problem(known.error());
+  return respond(call.administration.revoke_token(call.captures[0], call.parameter("by").value_or("")));
+}
+
+Answer store(const Call& call) {
+  return respond(call.administration.store_state());
+}
+
+Answer accept_regression(const Call& call) {
+  return respond(call.administration.accept_regression());
+}
+
+constexpr std::array kAdminRoutes{
+    Route{"POST", "/v1/tokens", create_token},
+    Route{"GET", "/v1/tokens", tokens},
+    Route{"DELETE", "/v1/tokens/{id}", revoke_token},
+    Route{"GET", "/v1/store", store},
+    Route{"POST", "/v1/store/accept-regression", accept_regression},
+};
+
+}  // namespace
+
+std::span<const Route> admin_routes() {
+  return kAdminRoutes;
+}
+
+}  // namespace drover::server

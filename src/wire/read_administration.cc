@@ -1,0 +1,31 @@
+// What an administrator looks at.
+#include "base/json_reader.h"
+#include "wire/read.h"
+
+namespace drover {
+
+Status read_json(std::string_view json, Epoch& out) {
+  json::Reader in(json);
+  std::string cause;
+  in.need("number", out.number).need("id", out.id).need("after", out.after).need("cause", cause);
+  if (const auto known = parse_epoch_cause(cause)) {
+    out.cause = *known;
+  } else {
+    in.refuse("cause: there is no such one");
+  }
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Loss& out) {
+  json::Reader in(json);
+  in.need("from", out.first).need("to", out.last);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, StoreState& out) {
+  json::Reader in(json);
+  in.need("last_event", out.extent.seq).get("lost", out.loss).need("epochs", out.extent.epochs);
+  return in.finish();
+}
+
+}  // namespace drover
