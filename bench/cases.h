@@ -36,7 +36,7 @@ struct Scale {
   int awaited = 4'000;     // where no disk is waited for
   int bulk = 50'000;
   int drain = 20'000;
-  int requests = 20'000;  // to a server
+  int requests = 60'000;  // to a server
   int watchers = 2'000;   // of it
   int latencies = 500;
   int life = 40'000;     // tasks whose whole life is counted in the server's CPU

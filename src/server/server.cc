@@ -253,20 +253,24 @@ class HttpApi final : public Server {
     if (!taken) respond(*request, client, overloaded());
   }
 
-  // What came in during one turn goes to the store together. While some is on its way the next gathers.
+  // What came in during one turn goes to the store together. While some is on its way the next gathers, until it is half
+  // as much: each costs a write to the disk, and many small ones would keep the large one waiting.
   void send_gathered() {
-    while (!gathered_.empty() && together_under_way_ < kTogetherUnderWay) {
+    while (!gathered_.empty() && together_under_way_ < kTogetherUnderWay &&
+           gathered_.size() >= requests_under_way_ / 2) {
       const std::size_t count = std::min(gathered_.size(), kTogetherMax);
       std::vector<std::shared_ptr<Request>> requests(gathered_.begin(), gathered_.begin() + count);
       const bool taken = submit([this, requests]() -> std::function<void()> {
         auto answers = answers_of(requests, Try::kMayWait);
         return [this, requests, answers = std::move(answers)]() mutable {
           --together_under_way_;
+          requests_under_way_ -= requests.size();
           for (std::size_t i = 0; i < requests.size(); ++i) deliver(requests[i], std::move(answers[i]), 0);
         };
       });
       if (!taken) return;
       ++together_under_way_;
+      requests_under_way_ += count;
       gathered_.erase(gathered_.begin(), gathered_.begin() + count);
     }
   }
@@ -448,6 +452,7 @@ class HttpApi final : public Server {
   int in_flight_ = 0;                               // calls that the pool has
   std::vector<std::shared_ptr<Request>> gathered_;  // of the one route that is answered together
   int together_under_way_ = 0;
+  std::size_t requests_under_way_ = 0;  // in those
   std::atomic<bool> ending_ = false;
   std::atomic<MonoTime> turned_at_ = system_clock().mono();
   CallPool pool_;  // ends before what its calls post to
