@@ -30,6 +30,23 @@ TEST_P(CapacityLimit, PerOwner) {
   enqueue({.type = "work", .owner = "you"});
 }
 
+TEST_P(CapacityLimit, OfGroupsTogetherOnlyThoseThatDoNotFitAreRefused) {
+  set_limits(R"({"max_waiting":3,"max_waiting_per_owner":2})");
+  const std::vector<TaskSpec> mine{{.type = "work", .owner = "me", .request_id = "r1"}};
+  const std::vector<TaskSpec> mine_too{{.type = "work", .owner = "me"}};
+  const std::vector<TaskSpec> too_many{{.type = "work", .owner = "me", .request_id = "r2"}};
+  const std::vector<TaskSpec> too_large(2, TaskSpec{.type = "work", .owner = "you"});
+  const std::vector<TaskSpec> yours{{.type = "work", .owner = "you", .request_id = "r2"}};
+  const std::vector<std::span<const TaskSpec>> groups{mine, mine_too, too_many, too_large, yours};
+  const auto answers = queue().enqueue_groups(groups);
+  std::vector<std::optional<ErrorCode>> codes;
+  for (const auto& answer : answers) codes.push_back(answer ? std::nullopt : std::optional(answer.error().code));
+  const std::optional<ErrorCode> done;
+  EXPECT_EQ(codes, (std::vector{done, done, std::optional(ErrorCode::kQueueFull), std::optional(ErrorCode::kQueueFull),
+                                done}));
+  EXPECT_EQ(must(queue().list({}, 100, {})).tasks.size(), 3U);
+}
+
 TEST_P(CapacityLimit, ABatchThatDoesNotFitIsRefusedWhole) {
   set_limits(R"({"max_waiting":3})");
   enqueue_work();

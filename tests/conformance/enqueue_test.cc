@@ -50,6 +50,19 @@ TEST_P(Enqueue, GroupsTogetherAreAnsweredAsIfEachWereAlone) {
   EXPECT_EQ(must(queue().list({}, 100, {})).tasks.size(), 3U);
 }
 
+TEST_P(Enqueue, OfGroupsTogetherWithOneIdTheFirstHasIt) {
+  const TaskId id = *TaskId::parse("01920f5e-7a3c-7def-8123-456789abcdef");
+  const std::vector<TaskSpec> first{{.id = id, .type = "work"}};
+  const std::vector<TaskSpec> second{{.id = id, .type = "other"}};
+  const std::vector<TaskSpec> last{{.type = "work"}};
+  const std::vector<std::span<const TaskSpec>> groups{first, second, last};
+  const auto answers = queue().enqueue_groups(groups);
+  EXPECT_TRUE(answers[0].has_value());
+  EXPECT_EQ(code_of(answers[1]), ErrorCode::kRequestConflict);
+  EXPECT_TRUE(answers[2].has_value());
+  EXPECT_EQ(get(id).type, "work");
+}
+
 TEST_P(Enqueue, AFreshTaskHasNoHistory) {
   const Task task = get(enqueue_work());
   EXPECT_EQ(task.run, 0);

@@ -1,5 +1,6 @@
 #include "store/sqlite/apply.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -28,6 +29,40 @@ bool is_new(const Step& step) {
   return step.expected_revision == 0;
 }
 
+std::int64_t count_new(const StepGroup& group) {
+  return std::ranges::count_if(group.steps, is_new);
+}
+
+bool has_capacity(Transaction& transaction, const StepGroup& group) {
+  const std::int64_t count = count_new(group);
+  if (!group.capacity || count == 0) return true;
+  std::map<std::string, std::int64_t> added_by_owner;
+  std::map<std::string, std::int64_t> added_by_queue;
+  for (const Step& step : group.steps) {
+    if (!is_new(step)) continue;
+    ++added_by_owner[step.next.task.owner];
+    ++added_by_queue[step.next.task.queue];
+  }
+  if (transaction.waiting() + count > group.capacity->waiting_max) return false;
+  for (const auto& [owner, added] : added_by_owner) {
+    if (transaction.waiting_of_owner(owner) + added > group.capacity->waiting_per_owner_max) return false;
+  }
+  for (const auto& [queue, waiting_max] : group.capacity->waiting_per_queue_max) {
+    const auto added = added_by_queue.find(queue);
+    if (added != added_by_queue.end() && transaction.waiting_in_queue(queue) + added->second > waiting_max)
+      return false;
+  }
+  return true;
+}
+
+// Owners and request ids of new tasks.
+using Requests = std::set<std::pair<std::string_view, std::string_view>>;
+
+bool is_request_taken(Transaction& transaction, const Task& task, const Requests& requests) {
+  return requests.contains({task.owner, *task.request_id}) ||
+         transaction.db().number(kSeqOfRequest, task.owner, *task.request_id) != 0;
+}
+
 // What the checks found, for the writes.
 class Group {
  public:
@@ -41,7 +76,6 @@ class Group {
   [[nodiscard]] Applied check_stored(const Step& step);
   [[nodiscard]] bool parents_exist(const Step& step);
   [[nodiscard]] bool guards_hold();
-  [[nodiscard]] bool has_capacity();
   void write();
   [[nodiscard]] std::int64_t write_apart(const Step& step);
   void write_dependencies(const Step& step);
@@ -50,9 +84,9 @@ class Group {
   const StepGroup& group_;
   bool id_is_taken_ = false;  // that of some new task
   std::unordered_map<TaskId, Stored> stored_;
-  std::unordered_map<TaskId, std::int64_t> parents_;                  // seqs of stored parents of new tasks
-  std::unordered_map<TaskId, std::int64_t> added_;                    // seqs of new tasks; 0 before they are written
-  std::set<std::pair<std::string_view, std::string_view>> requests_;  // owner and request id of new tasks
+  std::unordered_map<TaskId, std::int64_t> parents_;  // seqs of stored parents of new tasks
+  std::unordered_map<TaskId, std::int64_t> added_;    // seqs of new tasks; 0 before they are written
+  Requests requests_;
 };
 
 Applied Group::apply() {
@@ -76,7 +110,7 @@ Applied Group::check() {
     if (verdict != Applied::kDone) return verdict;
   }
   if (!guards_hold()) return Applied::kConflict;
-  return has_capacity() ? Applied::kDone : Applied::kQueueFull;
+  return has_capacity(transaction_, group_) ? Applied::kDone : Applied::kQueueFull;
 }
 
 bool Group::guards_hold() {
@@ -93,8 +127,8 @@ Applied Group::check_new(const Step& step) {
   const Task& task = step.next.task;
   // The request id first: an exact replay may well name the same task id.
   if (task.request_id) {
-    if (!requests_.emplace(task.owner, *task.request_id).second) return Applied::kRequestTaken;
-    if (transaction_.db().number(kSeqOfRequest, task.owner, *task.request_id) != 0) return Applied::kRequestTaken;
+    if (is_request_taken(transaction_, task, requests_)) return Applied::kRequestTaken;
+    requests_.emplace(task.owner, *task.request_id);
   }
   if (id_is_taken_ && transaction_.db().number(kIdTaken, task.id) == 1) return Applied::kIdTaken;
   return parents_exist(step) ? Applied::kDone : Applied::kConflict;
@@ -126,27 +160,6 @@ Applied Group::check_stored(const Step& step) {
   }
   stored_.emplace(step.next.task.id, *std::move(found));
   return Applied::kDone;
-}
-
-bool Group::has_capacity() {
-  if (!group_.capacity || added_.empty()) return true;
-  std::map<std::string, std::int64_t> added_by_owner;
-  std::map<std::string, std::int64_t> added_by_queue;
-  for (const Step& step : group_.steps) {
-    if (!is_new(step)) continue;
-    ++added_by_owner[step.next.task.owner];
-    ++added_by_queue[step.next.task.queue];
-  }
-  if (transaction_.waiting() + static_cast<std::int64_t>(added_.size()) > group_.capacity->waiting_max) return false;
-  for (const auto& [owner, added] : added_by_owner) {
-    if (transaction_.waiting_of_owner(owner) + added > group_.capacity->waiting_per_owner_max) return false;
-  }
-  for (const auto& [queue, waiting_max] : group_.capacity->waiting_per_queue_max) {
-    const auto added = added_by_queue.find(queue);
-    if (added != added_by_queue.end() && transaction_.waiting_in_queue(queue) + added->second > waiting_max)
-      return false;
-  }
-  return true;
 }
 
 void Group::write() {
@@ -191,10 +204,83 @@ void Group::write_dependencies(const Step& step) {
   insert_dependencies(transaction_, added_.at(step.next.task.id), parents);
 }
 
+// Nothing but new tasks that refer to no other: whether it may be written depends on few rows.
+bool is_plain(const StepGroup& group) {
+  return group.gates.empty() && group.dedupes.empty() && !planted(PlantedBug::kRequestIdApart) &&
+         std::ranges::all_of(group.steps, [](const Step& step) {
+           return is_new(step) && step.next.task.depends_on.empty() && !step.next.task.dedupe_key;
+         });
+}
+
+// Plain groups, as many callers at once have them: checked one after the other, but written by one statement.
+class PlainGroups {
+ public:
+  PlainGroups(Transaction& transaction, std::span<const StepGroup> groups)
+      : transaction_(transaction), groups_(groups), added_(transaction) {}
+
+  // Whether all ids are free and differ: then no group has to look for the rows of another.
+  [[nodiscard]] bool have_free_ids() {
+    std::unordered_set<TaskId> ids;
+    std::vector<NewTask> added;
+    for (const StepGroup& group : groups_) {
+      for (const Step& step : group.steps) {
+        if (!ids.insert(step.next.task.id).second) return false;
+        added.push_back({.step = &step});
+      }
+    }
+    return !run_over(transaction_.db(), kAnyIdTaken, added);
+  }
+
+  void apply(std::vector<Applied>& answers) {
+    for (const StepGroup& group : groups_) {
+      answers.push_back(check(group));
+      if (answers.back() != Applied::kDone) continue;
+      for (const Step& step : group.steps) added_.add(step);
+    }
+    added_.write();
+  }
+
+ private:
+  // Only those of groups that are written are taken.
+  [[nodiscard]] Applied check(const StepGroup& group) {
+    Requests own;
+    for (const Step& step : group.steps) {
+      const Task& task = step.next.task;
+      if (!task.request_id) continue;
+      const bool is_free =
+          !requests_.contains({task.owner, *task.request_id}) && !is_request_taken(transaction_, task, own);
+      if (!is_free) return Applied::kRequestTaken;
+      own.emplace(task.owner, *task.request_id);
+    }
+    if (!has_capacity(transaction_, group)) return Applied::kQueueFull;
+    requests_.merge(own);
+    return Applied::kDone;
+  }
+
+  Transaction& transaction_;
+  std::span<const StepGroup> groups_;
+  NewTasks added_;
+  Requests requests_;
+};
+
 }  // namespace
 
-Applied apply_group(Transaction& transaction, const StepGroup& group) {
-  return Group(transaction, group).apply();
+std::vector<Applied> apply_groups(Transaction& transaction, std::span<const StepGroup> groups) {
+  std::vector<Applied> answers;
+  answers.reserve(groups.size());
+  while (answers.size() < groups.size()) {
+    const auto rest = groups.subspan(answers.size());
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(rest, is_plain) - rest.begin());
+    PlainGroups together(transaction, rest.first(plain));
+    if (plain > 1 && together.have_free_ids()) {
+      together.apply(answers);
+      continue;
+    }
+    for (const StepGroup& group : rest.first(std::max<std::size_t>(plain, 1))) {
+      answers.push_back(Group(transaction, group).apply());
+    }
+  }
+  return answers;
 }
 
 }  // namespace drover::sqlite

@@ -363,12 +363,8 @@ Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> group
   Operation operation;
   operation.failpoints = adds ? &kEnqueueFailpoints : &kSettleFailpoints;
   operation.need = adds ? Operation::Need::kWhenRoom : Operation::Need::kMustRun;
-  return writing<std::vector<Applied>>(std::move(operation), [&](Transaction& transaction) {
-    std::vector<Applied> answers;
-    answers.reserve(groups.size());
-    for (const StepGroup& group : groups) answers.push_back(apply_group(transaction, group));
-    return answers;
-  });
+  return writing<std::vector<Applied>>(std::move(operation),
+                                       [&](Transaction& transaction) { return apply_groups(transaction, groups); });
 }
 
 Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,

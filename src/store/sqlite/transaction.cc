@@ -57,10 +57,11 @@ void CountChanges::clear() {
   last_ = nullptr;
 }
 
-CountChanges::Change CountChanges::sum(const std::string& scope, std::span<const TaskState> states) const {
+CountChanges::Change CountChanges::sum(std::span<const TaskState> states,
+                                       const std::function<bool(const Kind&)>& is_meant) const {
   Change sum;
   for (const auto& [kind, changes] : kinds_) {
-    if (std::ranges::count(scopes_of(kind), scope) == 0) continue;
+    if (!is_meant(kind)) continue;
     for (const TaskState state : states) sum += changes[static_cast<std::size_t>(state)];
   }
   return sum;
@@ -93,6 +94,7 @@ Transaction::Transaction(Connection& db, Clock& clock, Meter& meter)
 void Transaction::begin() {
   db_.run("BEGIN IMMEDIATE");
   kept_parts_ = 0;
+  stored_counts_.clear();
   Statement query = db_.prepare(kLoadSequences);
   if (!query.step()) throw SqliteFailure(SQLITE_CORRUPT, "table sequence is empty");
   stored_.task = query.integer();
@@ -171,35 +173,44 @@ void Transaction::write_events() {
   part_events_.clear();
 }
 
-CountChanges::Change Transaction::counted(const std::string& scope, std::span<const TaskState> states) {
-  const CountChanges::Change committed = counts_.sum(scope, states);
-  const CountChanges::Change part = part_counts_.sum(scope, states);
-  CountChanges::Change sum{committed.tasks + part.tasks, committed.bytes + part.bytes};
+const Transaction::StoredCounts& Transaction::stored_counts(const std::string& scope) {
+  const auto [found, is_new] = stored_counts_.try_emplace(scope);
+  if (!is_new) return found->second;
   Statement query = db_.prepare(kCount);
-  if (!query.bind(scope).step()) return sum;
-  for (int state = 0; state < kTaskStateCount; ++state) {
-    const std::int64_t tasks = query.integer();
-    if (std::ranges::count(states, static_cast<TaskState>(state)) > 0) sum.tasks += tasks;
+  if (query.bind(scope).step()) {
+    for (std::int64_t& count : found->second) count = query.integer();
   }
-  sum.bytes += query.integer();
+  return found->second;
+}
+
+CountChanges::Change Transaction::counted(const std::string& scope, std::span<const TaskState> states,
+                                          const std::function<bool(const CountChanges::Kind&)>& is_in) {
+  CountChanges::Change sum = counts_.sum(states, is_in);
+  sum += part_counts_.sum(states, is_in);
+  const StoredCounts& stored = stored_counts(scope);
+  for (const TaskState state : states) sum.tasks += stored[static_cast<std::size_t>(state)];
+  sum.bytes += stored.back();
   return sum;
 }
 
 std::int64_t Transaction::waiting() {
-  return counted(kAll, kWaitingStates).tasks;
+  return counted(kAll, kWaitingStates, [](const CountChanges::Kind&) { return true; }).tasks;
 }
 
 std::int64_t Transaction::waiting_of_owner(const std::string& owner) {
-  return counted(scope_of_owner(owner), kWaitingStates).tasks;
+  const auto is_owners = [&](const CountChanges::Kind& kind) { return kind.owner == owner; };
+  return counted(scope_of_owner(owner), kWaitingStates, is_owners).tasks;
 }
 
 std::int64_t Transaction::waiting_in_queue(const std::string& queue) {
-  return counted(scope_of_queue(queue), kWaitingStates).tasks;
+  const auto is_of_queue = [&](const CountChanges::Kind& kind) { return kind.queue == queue; };
+  return counted(scope_of_queue(queue), kWaitingStates, is_of_queue).tasks;
 }
 
 void Transaction::write_counts() {
   part_counts_.write(db_);
   part_counts_.clear();
+  stored_counts_.clear();
 }
 
 void Transaction::raise_sequences() {
@@ -209,7 +220,7 @@ void Transaction::raise_sequences() {
 }
 
 CountChanges::Change Transaction::finished() {
-  return counted(kAll, kFinishedStates);
+  return counted(kAll, kFinishedStates, [](const CountChanges::Kind&) { return true; });
 }
 
 }  // namespace drover::sqlite

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -37,15 +38,6 @@ class CountChanges {
   };
   using States = std::array<Change, kTaskStateCount>;
 
-  // Of a task's queue, type and owner; its state is given.
-  void add(const Task& task, TaskState state, Change change);
-  void add(const CountChanges& other);
-  void clear();
-  // Of a scope: 'all', 'owner:NAME', 'queue:NAME' or 'line:QUEUE|TYPE'.
-  [[nodiscard]] Change sum(const std::string& scope, std::span<const TaskState> states) const;
-  void write(Connection& db) const;
-
- private:
   // What tasks of one kind have in common.
   struct Kind {
     std::string queue;
@@ -54,6 +46,16 @@ class CountChanges {
 
     auto operator<=>(const Kind&) const = default;
   };
+
+  // Of a task's queue, type and owner; its state is given.
+  void add(const Task& task, TaskState state, Change change);
+  void add(const CountChanges& other);
+  void clear();
+  // Of all kinds that `is_meant`.
+  [[nodiscard]] Change sum(std::span<const TaskState> states, const std::function<bool(const Kind&)>& is_meant) const;
+  void write(Connection& db) const;
+
+ private:
   using Kinds = std::map<Kind, States>;
   [[nodiscard]] static std::array<std::string, 5> scopes_of(const Kind& kind);
 
@@ -132,8 +134,12 @@ class Transaction {
     bool operator==(const Sequences&) const = default;
   };
   void begin();
-  // Its bytes are those of finished tasks, whatever the states.
-  [[nodiscard]] CountChanges::Change counted(const std::string& scope, std::span<const TaskState> states);
+  // What the table says of a scope, and how the kinds that belong to it have changed since. Its bytes are those of
+  // finished tasks, whatever the states.
+  [[nodiscard]] CountChanges::Change counted(const std::string& scope, std::span<const TaskState> states,
+                                             const std::function<bool(const CountChanges::Kind&)>& is_in);
+  using StoredCounts = std::array<std::int64_t, kTaskStateCount + 1>;
+  [[nodiscard]] const StoredCounts& stored_counts(const std::string& scope);
 
   Connection& db_;
   Clock& clock_;
@@ -149,6 +155,7 @@ class Transaction {
   Sequences before_part_;
   CountChanges counts_;
   CountChanges part_counts_;
+  std::map<std::string, StoredCounts, std::less<>> stored_counts_;  // by scope, as far as they were asked for
   EventPage part_events_;
   GateRows gates_;
   std::unordered_map<std::string, KnownLane> lanes_;
