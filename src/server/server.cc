@@ -253,8 +253,8 @@ class HttpApi final : public Server {
     if (!taken) respond(*request, client, overloaded());
   }
 
-  // What came in during one turn goes to the store together. While some is on its way the next gathers, until it is half
-  // as much: each costs a write to the disk, and many small ones would keep the large one waiting.
+  // What came in during one turn goes to the store together. While some is on its way the next gathers, until it is
+  // half as much: each costs a write to the disk, and many small ones would keep the large one waiting.
   void send_gathered() {
     while (!gathered_.empty() && together_under_way_ < kTogetherUnderWay &&
            gathered_.size() >= requests_under_way_ / 2) {
