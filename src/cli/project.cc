@@ -41,18 +41,6 @@ Result<std::optional<std::string>> store_of_project(const Context& context) {
                                                  project->path.string(), *url));
 }
 
-// --token-file, else DROVER_TOKEN.
-Result<std::string> token_of(const Context& context) {
-  if (!context.common.token_file) {
-    const std::string* token = context.environment.find("DROVER_TOKEN");
-    return token != nullptr ? *token : std::string();
-  }
-  auto text = read_input(*context.common.token_file, {4'096, ErrorCode::kInvalidArgument});
-  if (!text) return std::unexpected(text.error());
-  while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
-  return text;
-}
-
 }  // namespace
 
 Result<Project> read_project(const std::filesystem::path& file) {
@@ -112,6 +100,17 @@ std::string name_of_store(const std::string& url) {
   const std::size_t scheme = url.find("//");
   if (at == std::string::npos || scheme == std::string::npos || at < scheme) return url;
   return url.substr(0, scheme + 2) + url.substr(at + 1);
+}
+
+Result<std::string> token_of(const Context& context) {
+  if (!context.common.token_file) {
+    const std::string* token = context.environment.find("DROVER_TOKEN");
+    return token != nullptr ? *token : std::string();
+  }
+  auto text = read_input(*context.common.token_file, {4'096, ErrorCode::kInvalidArgument});
+  if (!text) return std::unexpected(text.error());
+  while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
+  return text;
 }
 
 Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url, const Context& context) {

@@ -40,6 +40,8 @@ struct Project {
 [[nodiscard]] Result<std::string> choose_store(const Context& context);
 // The URL without the user and password that it may hold.
 [[nodiscard]] std::string name_of_store(const std::string& url);
+// What is shown to a server: what --token-file holds, else DROVER_TOKEN, else nothing.
+[[nodiscard]] Result<std::string> token_of(const Context& context);
 // The store at that URL, or the server, which is shown the user's token. Errors name it.
 [[nodiscard]] Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url, const Context& context);
 // The store that was chosen.

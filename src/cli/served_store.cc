@@ -29,6 +29,7 @@ server::ServerOptions server_options_of(const ServeOptions& options, const Envir
     server_options.listen = {*address};
   }
   server_options.audit_log = options.audit_log;
+  server_options.version = DROVER_VERSION;
   if (options.rate) {
     const double rate = *options.rate;
     server_options.limits.by_token = {.per_second = rate, .burst = 2 * rate};

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,7 +11,7 @@
 #include <iterator>
 #include <map>
 
-#include "base/rng.h"
+#include "base/clock.h"
 #include "base/unique_fd.h"
 #include "cli/loki.h"
 #include "cli/project.h"
@@ -23,9 +22,10 @@
 namespace drover::cli {
 namespace {
 
-constexpr std::size_t kLineBytesMax = 1U << 30;
 constexpr std::size_t kBufferBytes = 1U << 16;
-constexpr std::int64_t kProgressEvery = 256;
+constexpr std::size_t kPieceBytes = 4U << 20;
+constexpr int kPageTasks = 500;
+constexpr Millis kProgressEvery{100};
 constexpr std::int64_t kFewTasks = 2'000;
 
 std::unexpected<Error> cannot(std::string_view verb, const std::string& name, int error) {
@@ -43,8 +43,10 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(std::int64_t done, std::optional<std::int64_t> total) {
-    if (!err_.look().terminal || done % kProgressEvery != 0 || done < kFewTasks) return;
+    const MonoTime now = system_clock().mono();
+    if (!err_.look().terminal || done < kFewTasks || (shown_ && now - shown_at_ < kProgressEvery)) return;
     shown_ = true;
+    shown_at_ = now;
     const std::string of = total ? fmt::format(" of {} ({} %)", *total, done * 100 / *total) : "";
     err_.write(fmt::format("\r\x1b[K{} tasks{}", done, of));
   }
@@ -52,6 +54,7 @@ class ProgressLine {
  private:
   Output& err_;
   bool shown_ = false;
+  MonoTime shown_at_{};
 };
 
 // Lines into a file that has its name only when it is whole, or to stdout.
@@ -69,8 +72,8 @@ class DumpWriter {
     fd_ = UniqueFd(::open(part().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     return fd_.get() >= 0 ? Status() : Status(cannot("write", part(), errno));
   }
-  [[nodiscard]] Status line(std::string_view text) {
-    buffer_.append(text).push_back('\n');
+  [[nodiscard]] Status put(std::string_view text) {
+    buffer_.append(text);
     return buffer_.size() >= kBufferBytes ? flush() : Status();
   }
   [[nodiscard]] Status close() {
@@ -110,48 +113,24 @@ class DumpReader {
     fd_ = UniqueFd(name == "-" ? ::dup(STDIN_FILENO) : ::open(name.c_str(), O_RDONLY | O_CLOEXEC));
     return fd_.get() >= 0 ? Status() : Status(cannot("read", name_, errno));
   }
-  // Nothing at the end. What stands behind the last line end is a line too.
-  [[nodiscard]] Result<std::optional<std::string>> line() {
-    for (;;) {
-      if (const std::size_t end = buffer_.find('\n', looked_at_); end != std::string::npos) {
-        std::string text = buffer_.substr(begin_, end - begin_);
-        begin_ = looked_at_ = end + 1;
-        return text;
-      }
-      looked_at_ = buffer_.size();
-      if (buffer_.size() - begin_ > kLineBytesMax) {
-        return drover::fail(ErrorCode::kPayloadTooLarge, fmt::format("a line of {} is too long", name_));
-      }
-      const auto more = fill();
-      if (!more) return std::unexpected(more.error());
-      if (*more) continue;
-      if (begin_ == buffer_.size()) return std::nullopt;
-      std::string text = buffer_.substr(begin_);
-      begin_ = looked_at_ = buffer_.size();
-      return text;
+  // Some bytes; none at the end.
+  [[nodiscard]] Result<std::string> piece() {
+    std::string bytes(kPieceBytes, '\0');
+    std::size_t size = 0;
+    while (size < bytes.size()) {
+      const ssize_t count = ::read(fd_.get(), bytes.data() + size, bytes.size() - size);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return cannot("read", name_, errno);
+      if (count == 0) break;
+      size += static_cast<std::size_t>(count);
     }
+    bytes.resize(size);
+    return bytes;
   }
 
  private:
-  Result<bool> fill() {
-    buffer_.erase(0, begin_);
-    looked_at_ -= begin_;
-    begin_ = 0;
-    std::array<char, kBufferBytes> piece;
-    for (;;) {
-      const ssize_t count = ::read(fd_.get(), piece.data(), piece.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return cannot("read", name_, errno);
-      buffer_.append(piece.data(), static_cast<std::size_t>(count));
-      return count > 0;
-    }
-  }
-
   std::string name_;
   UniqueFd fd_;
-  std::string buffer_;
-  std::size_t begin_ = 0;
-  std::size_t looked_at_ = 0;
 };
 
 std::string sentence(std::string_view what, const DumpCounts& counts) {
@@ -159,71 +138,79 @@ std::string sentence(std::string_view what, const DumpCounts& counts) {
                      counts.gates == 1 ? "" : "s");
 }
 
-Result<DumpCounts> import_lines(DumpReader& reader, DumpImport& import, Output& err) {
-  if (auto begun = import.begin(); !begun) return std::unexpected(begun.error());
+// Newest first.
+template <class Visit>
+Status each_task(TaskQueue& queue, const TaskFilter& filter, Visit visit) {
+  std::optional<std::string> cursor;
+  do {
+    auto page = queue.list(filter, kPageTasks, cursor);
+    if (!page) return std::unexpected(page.error());
+    for (Task& task : page->tasks) visit(std::move(task));
+    cursor = std::move(page->cursor);
+  } while (cursor);
+  return {};
+}
+
+Result<DumpCounts> import_pieces(DumpReader& reader, Administration& store, Output& err) {
+  const auto id = store.begin_import();
+  if (!id) return std::unexpected(id.error());
   ProgressLine progress(err);
-  for (;;) {
-    const auto line = reader.line();
-    if (!line) return std::unexpected(line.error());
-    const std::optional<std::string>& text = *line;
-    if (!text) return import.finish();
-    if (auto taken = import.take(*text); !taken) return std::unexpected(taken.error());
-    progress.show(import.counts().tasks, std::nullopt);
+  for (std::int64_t place = 0;;) {
+    const auto bytes = reader.piece();
+    if (!bytes) return std::unexpected(bytes.error());
+    if (bytes->empty()) return store.finish_import(*id);
+    const auto counts = store.import_piece(*id, place, *bytes);
+    if (!counts) return counts;
+    place += static_cast<std::int64_t>(bytes->size());
+    progress.show(counts->tasks, std::nullopt);
   }
 }
 
 // Those of the folder that an earlier import has taken.
-Result<std::map<std::string, TaskId>> known_tasks(Store& store, const LokiFolder& loki) {
+Result<std::map<std::string, TaskId>> known_tasks(TaskQueue& queue, const LokiFolder& loki) {
   const auto ids = open_ids(loki);
   if (!ids) return std::unexpected(ids.error());
+  std::map<std::string, std::string> by_request;
+  for (const std::string& id : *ids) by_request.emplace(loki_request_id(id), id);
   std::map<std::string, TaskId> known;
-  for (const std::string& id : *ids) {
-    const auto found = store.find_request(std::string(kDefaultOwner), loki_request_id(id));
-    if (!found) return std::unexpected(found.error());
-    if (const std::optional<TaskId>& task = *found) known.emplace(id, *task);
-  }
+  const Status read = each_task(queue, {.owner = std::string(kDefaultOwner)}, [&](const Task& task) {
+    const auto found = task.request_id ? by_request.find(*task.request_id) : by_request.end();
+    if (found != by_request.end()) known.emplace(found->second, task.id);
+  });
+  if (!read) return std::unexpected(read.error());
   return known;
 }
 
 int import_loki(const std::string& folder, Context& context) {
   const auto loki = read_loki(folder);
   if (!loki) return context.fail(loki.error());
-  const auto opened = open_own_store(context);
+  const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto known = known_tasks((*opened)->store(), *loki);
+  const auto known = known_tasks((*opened)->queue(), *loki);
   if (!known) return context.fail(known.error());
   const auto specs = specs_from_loki(*loki, *known);
   if (!specs) return context.fail(specs.error());
-  if (!specs->empty()) {
-    if (const auto enqueued = (*opened)->queue().enqueue(*specs); !enqueued) return context.fail(enqueued.error());
-  }
-  context.say(fmt::format("imported {} tasks; {} were there already", specs->size(), known->size()));
+  const auto enqueued = specs->empty() ? std::vector<Enqueued>() : (*opened)->queue().enqueue(*specs);
+  if (!enqueued) return context.fail(enqueued.error());
+  // A producer of another owner does not see what it has by the default owner's name: its requests tell.
+  const auto repeated = std::ranges::count(*enqueued, true, &Enqueued::deduplicated);
+  context.say(fmt::format("imported {} tasks; {} were there already", std::ssize(*enqueued) - repeated,
+                          std::ssize(*known) + repeated));
   return kExitOk;
-}
-
-Result<std::vector<Task>> all_tasks(TaskQueue& queue) {
-  std::vector<Task> tasks;
-  std::optional<std::string> cursor;
-  do {
-    auto page = queue.list({}, 500, cursor);
-    if (!page) return std::unexpected(page.error());
-    std::ranges::move(page->tasks, std::back_inserter(tasks));
-    cursor = std::move(page->cursor);
-  } while (cursor);
-  std::ranges::reverse(tasks);
-  return tasks;
 }
 
 int export_loki(const std::string& folder, Context& context) {
   auto loki = std::filesystem::exists(folder) ? read_loki(folder) : Result<LokiFolder>(LokiFolder{});
   if (!loki) return context.fail(loki.error());
-  const auto opened = open_own_store(context);
+  const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto tasks = all_tasks((*opened)->queue());
-  if (!tasks) return context.fail(tasks.error());
-  put_into_loki(*loki, *tasks);
+  std::vector<Task> tasks;
+  const Status read = each_task((*opened)->queue(), {}, [&](Task&& task) { tasks.push_back(std::move(task)); });
+  if (!read) return context.fail(read.error());
+  std::ranges::reverse(tasks);
+  put_into_loki(*loki, tasks);
   if (auto written = write_loki(folder, *loki); !written) return context.fail(written.error());
-  context.say(fmt::format("exported {} tasks", tasks->size()));
+  context.say(fmt::format("exported {} tasks", tasks.size()));
   return kExitOk;
 }
 
@@ -231,14 +218,14 @@ int export_loki(const std::string& folder, Context& context) {
 
 int run(const ExportOptions& options, Context& context) {
   if (options.loki) return export_loki(*options.loki, context);
-  const auto opened = open_own_store(context);
+  const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
   DumpWriter writer(options.file);
   if (auto ready = writer.open(); !ready) return context.fail(ready.error());
   const auto counts = [&] {
     ProgressLine progress(context.err);
-    return export_dump((*opened)->store(),
-                       {.line = [&](std::string_view line) { return writer.line(line); },
+    return export_dump((*opened)->administration(),
+                       {.text = [&](std::string_view lines) { return writer.put(lines); },
                         .progress = [&](std::int64_t done, std::int64_t total) { progress.show(done, total); }});
   }();
   if (!counts) return context.fail(counts.error());
@@ -251,10 +238,9 @@ int run(const ImportOptions& options, Context& context) {
   if (options.loki) return import_loki(*options.loki, context);
   DumpReader reader;
   if (auto ready = reader.open(options.file.value_or("-")); !ready) return context.fail(ready.error());
-  const auto opened = open_own_store(context);
+  const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  DumpImport import((*opened)->store(), (*opened)->engine(), system_rng());
-  const auto counts = import_lines(reader, import, context.err);
+  const auto counts = import_pieces(reader, (*opened)->administration(), context.err);
   if (!counts) return context.fail(counts.error());
   context.say(sentence("imported", *counts));
   return kExitOk;

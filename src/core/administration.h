@@ -5,14 +5,46 @@
 // Safe to call from any thread.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/access_token.h"
 #include "core/epoch.h"
 #include "drover/error.h"
+#include "drover/task_queue.h"
 
 namespace drover {
+
+// The fleet, looked at afresh.
+struct FleetLook {
+  Time now{};
+  std::vector<WorkerInfo> workers;
+  std::vector<Alert> alerts;
+};
+
+// Some lines of a dump, each with its end.
+struct DumpPart {
+  std::string text;
+  std::int64_t count = 0;  // of the gates, tasks or events in it
+  std::int64_t next = 0;   // of tasks: how many of the ids are done; of events: the number of the last
+};
+
+struct DumpIds {
+  std::vector<TaskId> ids;
+  std::optional<std::string> cursor;
+};
+
+struct DumpCounts {
+  std::int64_t gates = 0;
+  std::int64_t tasks = 0;
+  std::int64_t events = 0;
+
+  bool operator==(const DumpCounts&) const = default;
+};
 
 class Administration {
  public:
@@ -29,6 +61,26 @@ class Administration {
   [[nodiscard]] virtual Result<StoreState> store_state() = 0;
   // Begins an epoch in which what was lost is accepted. The state afterwards, with the loss as it was before.
   [[nodiscard]] virtual Result<StoreState> accept_regression() = 0;
+
+  // The clock that decides.
+  [[nodiscard]] virtual Result<Time> now() = 0;
+  // Writes nothing.
+  [[nodiscard]] virtual Result<FleetLook> look_at_fleet() = 0;
+
+  // The parts of a dump, which export_dump (engine/transfer.h) puts together: what comes before the tasks; the ids of
+  // the tasks, newest first; the lines of as many of these tasks as make a MiB, at least one; a page of events.
+  [[nodiscard]] virtual Result<DumpPart> dump_head() = 0;
+  [[nodiscard]] virtual Result<DumpIds> dump_ids(const std::optional<std::string>& cursor) = 0;
+  [[nodiscard]] virtual Result<DumpPart> dump_tasks(std::span<const TaskId> ids) = 0;
+  [[nodiscard]] virtual Result<DumpPart> dump_events(std::int64_t after) = 0;
+
+  // A dump back into an empty store, in pieces of any size; their places make it safe to send one again. Until it has
+  // been finished the gate `all` is closed. kWrongState: there is something in the store, or an import under way.
+  [[nodiscard]] virtual Result<std::string> begin_import() = 0;  // its id
+  // kInvalidArgument names the line, and ends the import; so does a long time without a piece.
+  [[nodiscard]] virtual Result<DumpCounts> import_piece(const std::string& id, std::int64_t place,
+                                                        std::string_view bytes) = 0;
+  [[nodiscard]] virtual Result<DumpCounts> finish_import(const std::string& id) = 0;
 };
 
 }  // namespace drover

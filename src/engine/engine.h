@@ -72,6 +72,8 @@ class Engine final : public TaskQueue {
   Result<std::shared_ptr<const Policy>> policy();
   // What health.h judges.
   Result<struct HealthSnapshot> look_at_health();
+  // Whether a dump is on its way into the store.
+  [[nodiscard]] Result<bool> is_importing();
 
  private:
   friend class Sweepers;

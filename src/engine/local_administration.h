@@ -1,15 +1,20 @@
 // The administration of a store that is here.
 #pragma once
 
+#include <memory>
+#include <mutex>
+
 #include "core/administration.h"
+#include "engine/engine.h"
 #include "engine/tokens.h"
 
 namespace drover {
 
 class LocalAdministration final : public Administration {
  public:
-  // Both outlive it. `rng` makes the secrets: system_rng() but for tests.
-  LocalAdministration(Store& store, Rng& rng) : store_(store), tokens_(store, rng) {}
+  // All outlive it. `rng` makes the secrets: system_rng() but for tests.
+  LocalAdministration(Store& store, Engine& engine, Rng& rng);
+  ~LocalAdministration() override;
 
   Result<CreatedToken> create_token(const NewToken& order) override { return tokens_.create(order); }
   Result<std::vector<TokenInfo>> tokens() override { return tokens_.list(); }
@@ -18,10 +23,27 @@ class LocalAdministration final : public Administration {
   }
   Result<StoreState> store_state() override { return store_.state(); }
   Result<StoreState> accept_regression() override { return store_.accept_regression(); }
+  Result<Time> now() override { return store_.now(); }
+  Result<FleetLook> look_at_fleet() override;
+  Result<DumpPart> dump_head() override;
+  Result<DumpIds> dump_ids(const std::optional<std::string>& cursor) override;
+  Result<DumpPart> dump_tasks(std::span<const TaskId> ids) override;
+  Result<DumpPart> dump_events(std::int64_t after) override;
+  Result<std::string> begin_import() override;
+  Result<DumpCounts> import_piece(const std::string& id, std::int64_t place, std::string_view bytes) override;
+  Result<DumpCounts> finish_import(const std::string& id) override;
 
  private:
+  struct Import;
+
+  [[nodiscard]] Result<Import*> find_import(const std::string& id);
+
   Store& store_;
+  Engine& engine_;
+  Rng& rng_;
   TokenBook tokens_;
+  std::mutex import_mutex_;
+  std::unique_ptr<Import> import_;  // the one under way
 };
 
 }  // namespace drover

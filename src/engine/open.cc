@@ -40,8 +40,12 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url) {
 
 }  // namespace
 
+bool is_server(std::string_view url) {
+  return url.starts_with("http://") || url.starts_with("https://") || url.starts_with("unix:");
+}
+
 Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url, const std::string& token) {
-  if (url.starts_with("http://") || url.starts_with("https://") || url.starts_with("unix:")) {
+  if (is_server(url)) {
     auto remote = open_remote({.url = url, .token = token});
     if (!remote) return std::unexpected(remote.error());
     auto administration = open_remote_administration({.url = url, .token = token});

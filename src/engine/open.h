@@ -19,7 +19,7 @@ class OpenedQueue {
   OpenedQueue(std::unique_ptr<Store> store, Rng& rng)
       : store_(std::move(store)),
         engine_(std::make_unique<Engine>(*store_, rng)),
-        administration_(std::make_unique<LocalAdministration>(*store_, rng)) {}
+        administration_(std::make_unique<LocalAdministration>(*store_, *engine_, rng)) {}
   OpenedQueue(std::unique_ptr<TaskQueue> remote, std::unique_ptr<Administration> administration)
       : remote_(std::move(remote)), administration_(std::move(administration)) {}
 
@@ -53,6 +53,9 @@ class UpkeepThread {
  private:
   std::optional<SweeperThread> sweepers_;
 };
+
+// Whether the URL names a server in front of a store.
+[[nodiscard]] bool is_server(std::string_view url);
 
 // `sqlite:PATH`, `memory:`, `redis://…` or, with a token, `http(s)://…`. Other kinds are kInvalidArgument and name what
 // there is.

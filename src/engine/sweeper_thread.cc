@@ -13,6 +13,13 @@ constexpr Millis kIdleMax{500};
 constexpr Millis kStopWithin{100};  // how soon a stop is noticed
 constexpr Millis kAfterError{1'000};
 
+// Half a store that is being imported is left alone: what it lacks is on its way.
+Result<SweepReport> pass(Sweepers& sweepers, Engine& engine) {
+  const auto importing = engine.is_importing();
+  if (!importing) return std::unexpected(importing.error());
+  return *importing ? SweepReport() : sweepers.run_once();
+}
+
 }  // namespace
 
 SweeperThread::SweeperThread(Engine& engine) : thread_([&engine](const std::stop_token& stop) { run(stop, engine); }) {}
@@ -22,7 +29,7 @@ void SweeperThread::run(const std::stop_token& stop, Engine& engine) {
   bool failing = false;
   while (!stop.stop_requested()) {
     const std::uint64_t seen = engine.changes();
-    const auto report = sweepers.run_once();
+    const auto report = pass(sweepers, engine);
     if (!report && !failing)
       log_error("engine", "sweeping failed; trying again every second", {{"error", to_string(report.error())}});
     if (report && failing) log_info("engine", "sweeping works again");

@@ -7,36 +7,20 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "engine/dump_parts.h"
 #include "engine/gate_status.h"
 #include "policy/document.h"
 
 namespace drover {
 namespace {
 
-constexpr std::string_view kFormat = "drover dump";
-constexpr int kVersion = 1;
+// What is written in one go on import.
 constexpr std::string_view kAllGate = "all";
 constexpr std::string_view kImporter = "drover import";
-
 constexpr int kPage = 500;
-constexpr int kRunsMax = 1'000'000;
-// What is written in one go on import.
 constexpr std::size_t kBatchTasks = 200;
 constexpr std::size_t kBatchEvents = 2'000;
 constexpr std::size_t kBatchBytes = 4U << 20;
-
-std::string line_of(std::string_view kind, std::string_view value) {
-  json::Writer out;
-  out.begin_object().key(kind).raw(value).end_object();
-  return std::move(out).take();
-}
-
-std::string header(Time now) {
-  json::Writer out;
-  out.begin_object().key("format").string(kFormat).key("version").number(kVersion);
-  out.key("at").string(format_time(now)).end_object();
-  return std::move(out).take();
-}
 
 std::string counts_text(const DumpCounts& counts) {
   json::Writer out;
@@ -45,45 +29,24 @@ std::string counts_text(const DumpCounts& counts) {
   return std::move(out).take();
 }
 
-std::string gate_text(const GateRecord& gate) {
-  json::Writer out;
-  out.begin_object().key("name").string(gate.name).key("record").raw(gate_to_json(gate)).end_object();
-  return std::move(out).take();
-}
-
 class DumpExport {
  public:
-  DumpExport(Store& store, const DumpSink& sink) : store_(store), sink_(sink) {}
+  DumpExport(Administration& store, const DumpSink& sink) : store_(store), sink_(sink) {}
 
   Result<DumpCounts> run() {
-    Status status = put_head();
-    if (status) status = put_gates();
+    Status status = put(store_.dump_head(), counts_.gates);
     if (status) status = put_tasks();
     if (status) status = put_events();
-    if (status) status = sink_.line(line_of("end", counts_text(counts_)));
+    if (status) status = sink_.text(dump_line("end", counts_text(counts_)));
     if (!status) return std::unexpected(status.error());
     return counts_;
   }
 
  private:
-  Status put_head() {
-    const auto now = store_.now();
-    if (!now) return std::unexpected(now.error());
-    const auto config = store_.config();
-    if (!config) return std::unexpected(config.error());
-    if (auto put = sink_.line(line_of("header", header(*now))); !put) return put;
-    return config->version > 0 ? sink_.line(line_of("policy", config->document)) : Status();
-  }
-
-  Status put_gates() {
-    const auto gates = store_.gates();
-    if (!gates) return std::unexpected(gates.error());
-    for (const GateState& gate : *gates) {
-      if (is_default(gate.record)) continue;
-      ++counts_.gates;
-      if (auto put = sink_.line(line_of("gate", gate_text(gate.record))); !put) return put;
-    }
-    return {};
+  Status put(const Result<DumpPart>& part, std::int64_t& count) {
+    if (!part) return std::unexpected(part.error());
+    count += part->count;
+    return sink_.text(part->text);
   }
 
   // Pages come newest first.
@@ -91,9 +54,9 @@ class DumpExport {
     std::vector<TaskId> ids;
     std::optional<std::string> cursor;
     do {
-      auto page = store_.list({}, kPage, cursor, Parts::kHead);
+      auto page = store_.dump_ids(cursor);
       if (!page) return std::unexpected(page.error());
-      for (const TaskRecord& record : page->records) ids.push_back(record.task.id);
+      ids.insert(ids.end(), page->ids.begin(), page->ids.end());
       cursor = std::move(page->cursor);
     } while (cursor);
     std::ranges::reverse(ids);
@@ -103,90 +66,78 @@ class DumpExport {
   Status put_tasks() {
     const auto ids = ids_oldest_first();
     if (!ids) return std::unexpected(ids.error());
-    for (std::size_t i = 0; i < ids->size(); ++i) {
-      if (auto put = put_task((*ids)[i]); !put) return put;
-      sink_.progress(static_cast<std::int64_t>(i + 1), static_cast<std::int64_t>(ids->size()));
+    for (std::span<const TaskId> left = *ids; !left.empty();) {
+      const auto part = store_.dump_tasks(left.first(std::min(left.size(), kDumpIdsMax)));
+      if (const Status done = put(part, counts_.tasks); !done) return done;
+      left = left.subspan(static_cast<std::size_t>(part->next));
+      sink_.progress(static_cast<std::int64_t>(ids->size() - left.size()), static_cast<std::int64_t>(ids->size()));
     }
-    return {};
-  }
-
-  Status put_task(const TaskId& id) {
-    auto read = store_.read(std::span(&id, 1), Parts::kAll);
-    if (!read) return std::unexpected(read.error());
-    std::optional<TaskRecord>& record = read->front();
-    if (!record) return {};  // retention took it meanwhile
-    DumpedTask task{.record = *std::move(record), .runs = {}, .log = {}, .left_out = {}};
-    auto runs = store_.runs(id, kRunsMax);
-    if (!runs) return std::unexpected(runs.error());
-    std::erase_if(*runs, [](const RunSummary& run) { return !run.ended_at; });
-    task.runs.assign(runs->rbegin(), runs->rend());
-    if (auto read_log = add_log(id, task); !read_log) return read_log;
-    ++counts_.tasks;
-    return sink_.line(line_of("task", to_dump(task)));
-  }
-
-  Status add_log(const TaskId& id, DumpedTask& task) {
-    std::int64_t after = 0;
-    for (;;) {
-      auto page = store_.log(id, after, kPage);
-      if (!page) return std::unexpected(page.error());
-      if (page->records.empty()) return {};
-      for (LogRecord& piece : page->records) {
-        if (auto added = add_left_out(id, piece, task); !added) return added;
-        after = piece.seq;
-        task.log.push_back(std::move(piece));
-      }
-    }
-  }
-
-  // A page tells what was left out of all runs on it: one with a single piece tells of one run.
-  Status add_left_out(const TaskId& id, const LogRecord& piece, DumpedTask& task) {
-    if (task.left_out.contains(piece.run)) return {};
-    const auto alone = store_.log(id, piece.seq - 1, 1);
-    if (!alone) return std::unexpected(alone.error());
-    task.left_out[piece.run] = alone->left_out_bytes;
     return {};
   }
 
   Status put_events() {
-    std::int64_t after = 0;
-    for (;;) {
-      const auto events = store_.events(after, kPage);
-      if (!events) return std::unexpected(events.error());
-      if (events->empty()) return {};
-      for (const Event& event : *events) {
-        ++counts_.events;
-        if (auto put = sink_.line(line_of("event", to_dump(event))); !put) return put;
-      }
-      after = events->back().seq;
+    for (std::int64_t after = 0;;) {
+      const auto part = store_.dump_events(after);
+      if (const Status done = put(part, counts_.events); !done) return done;
+      if (part->count == 0) return {};
+      after = part->next;
     }
   }
 
-  Store& store_;
+  Administration& store_;
   const DumpSink& sink_;
   DumpCounts counts_;
 };
+
+bool is_import_mark(const GateState& gate) {
+  const Hold* hold = find_hold(gate.record, HoldSource::kOperator);
+  return gate.record.name == kAllGate && hold != nullptr && hold->by == kImporter;
+}
 
 std::unexpected<Error> bad_dump(std::string what) {
   return fail(ErrorCode::kInvalidArgument, std::move(what));
 }
 
+std::unexpected<Error> changed_by_others() {
+  return fail(ErrorCode::kWrongState, "somebody else changes this store");
+}
+
+// Who asks a server to import has a token there, whose making is an event.
+Result<bool> has_events_of_others(Store& store) {
+  for (std::int64_t after = 0;;) {
+    const auto events = store.events(after, kPage);
+    if (!events) return std::unexpected(events.error());
+    if (events->empty()) return false;
+    if (!std::ranges::all_of(*events, [](const Event& event) { return event.name.starts_with("token."); })) return true;
+    after = events->back().seq;
+  }
+}
+
 std::unexpected<Error> not_empty(const std::vector<GateState>& gates) {
-  const auto is_mark = [](const GateState& gate) {
-    const Hold* hold = find_hold(gate.record, HoldSource::kOperator);
-    return gate.record.name == kAllGate && hold != nullptr && hold->by == kImporter;
-  };
-  if (std::ranges::any_of(gates, is_mark)) {
-    return fail(ErrorCode::kWrongState,
-                "an import into this store was interrupted: remove the store, and import into a new one");
+  if (std::ranges::any_of(gates, is_import_mark)) {
+    return fail(
+        ErrorCode::kWrongState,
+        "an import into this store is under way, or was interrupted: if so, remove the store, and import into a "
+        "new one");
   }
   return fail(ErrorCode::kWrongState, "there is something in this store already: a dump goes into an empty one only");
 }
 
 }  // namespace
 
-Result<DumpCounts> export_dump(Store& store, const DumpSink& sink) {
+Result<DumpCounts> export_dump(Administration& store, const DumpSink& sink) {
   return DumpExport(store, sink).run();
+}
+
+Result<bool> is_importing(Store& store) {
+  const std::string name(kAllGate);
+  const auto gates = store.read_gates(std::span(&name, 1));
+  if (!gates) return std::unexpected(gates.error());
+  return is_import_mark(gates->front());
+}
+
+Result<bool> Engine::is_importing() {
+  return drover::is_importing(store_);
 }
 
 Status DumpImport::begin() {
@@ -198,7 +149,10 @@ Status DumpImport::begin() {
   if (!last_event) return std::unexpected(last_event.error());
   const auto tasks = store_.list({}, 1, std::nullopt, Parts::kHead);
   if (!tasks) return std::unexpected(tasks.error());
-  if (!gates->empty() || config->version != 0 || *last_event != 0 || !tasks->records.empty()) return not_empty(*gates);
+  const auto others = has_events_of_others(store_);
+  if (!others) return std::unexpected(others.error());
+  if (!gates->empty() || config->version != 0 || *others || !tasks->records.empty()) return not_empty(*gates);
+  events_before_ = last_event_ = last_written_event_ = *last_event;
   const auto now = store_.now();
   if (!now) return std::unexpected(now.error());
   GateRecord closed{.name = std::string(kAllGate)};
@@ -248,11 +202,11 @@ Status DumpImport::take_header(const std::string& text) {
   const auto value = json::parse(text);
   const json::Value* format = value ? value->find("format") : nullptr;
   const json::Value* version = value ? value->find("version") : nullptr;
-  if (format == nullptr || format->as_string() == nullptr || *format->as_string() != kFormat) {
+  if (format == nullptr || format->as_string() == nullptr || *format->as_string() != kDumpFormat) {
     return bad_dump("this is no dump: its format is another");
   }
-  if (version == nullptr || version->as_int() != kVersion) {
-    return bad_dump(fmt::format("this version reads dumps of version {}", kVersion));
+  if (version == nullptr || version->as_int() != kDumpVersion) {
+    return bad_dump(fmt::format("this version reads dumps of version {}", kDumpVersion));
   }
   return {};
 }
@@ -295,6 +249,7 @@ Status DumpImport::take_task(const std::string& text) {
 Status DumpImport::take_event(const std::string& text) {
   auto event = event_from_dump(text);
   if (!event) return std::unexpected(event.error());
+  event->seq += events_before_;
   if (event->seq <= last_event_) return bad_dump("events stand in the order of their numbers");
   last_event_ = event->seq;
   events_.push_back(*std::move(event));
@@ -312,7 +267,11 @@ Status DumpImport::take_end(const std::string& text) {
 Status DumpImport::flush() {
   bytes_ = 0;
   if (tasks_.empty() && events_.empty()) return {};
+  const auto last_event = store_.last_event_seq();
+  if (!last_event) return std::unexpected(last_event.error());
+  if (*last_event != last_written_event_) return changed_by_others();
   if (auto written = store_.restore(tasks_, events_); !written) return written;
+  last_written_event_ = last_event_;
   tasks_.clear();
   events_.clear();
   return {};
@@ -331,18 +290,17 @@ Status DumpImport::put_policy() {
   for (const GateRecord& gate : gates_) {
     if (gate.name != kAllGate) group.gates.push_back({.name = gate.name, .expected_revision = 0, .next = gate});
   }
-  const auto moved = [] { return fail(ErrorCode::kWrongState, "somebody else changes this store"); };
   if (!policy_) {
     if (group.gates.empty()) return {};
     const auto applied = store_.apply(std::span(&group, 1));
     if (!applied) return std::unexpected(applied.error());
-    return applied->front() == Applied::kDone ? Status() : Status(moved());
+    return applied->front() == Applied::kDone ? Status() : Status(changed_by_others());
   }
   const auto policy = parse_policy(*policy_);
   if (!policy) return std::unexpected(policy.error());
   const auto stored = store_.put_config(*policy_, 0, group.gates, weights_of(*policy));
   if (!stored) return std::unexpected(stored.error());
-  return *stored ? Status() : Status(moved());
+  return *stored ? Status() : Status(changed_by_others());
 }
 
 // The last step: from here on the store is whole.
@@ -357,7 +315,7 @@ Status DumpImport::open_gate() {
   group.gates.push_back(std::move(step));
   const auto applied = store_.apply(std::span(&group, 1));
   if (!applied) return std::unexpected(applied.error());
-  if (applied->front() != Applied::kDone) return fail(ErrorCode::kWrongState, "somebody else changes this store");
+  if (applied->front() != Applied::kDone) return changed_by_others();
   return {};
 }
 

@@ -8,29 +8,27 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/administration.h"
 #include "core/dump.h"
 #include "engine/engine.h"
 
 namespace drover {
 
-struct DumpCounts {
-  std::int64_t gates = 0;
-  std::int64_t tasks = 0;
-  std::int64_t events = 0;
-
-  bool operator==(const DumpCounts&) const = default;
-};
-
-// What takes the lines, without their ends, and is told how far it has come.
+// What takes whole lines, with their ends, and is told how far it has come.
 struct DumpSink {
-  std::function<Status(std::string_view line)> line;
+  std::function<Status(std::string_view lines)> text;
   std::function<void(std::int64_t done, std::int64_t total)> progress;
 };
 
-// Oldest first, in an order that depends on nothing but what is stored. Holds one task at a time, and the ids of all.
-[[nodiscard]] Result<DumpCounts> export_dump(Store& store, const DumpSink& sink);
+// Oldest first, in an order that depends on nothing but what is stored. Holds a few MiB, or one task, at a time, and
+// the ids of all.
+[[nodiscard]] Result<DumpCounts> export_dump(Administration& store, const DumpSink& sink);
+
+// Whether an import into this store has begun and not been finished.
+[[nodiscard]] Result<bool> is_importing(Store& store);
 
 // Line by line; then finish(). Until that has succeeded the gate `all` is closed, so that nobody works on half a store.
+// Nothing may be there but tokens; events are numbered behind theirs.
 class DumpImport {
  public:
   // Both outlive it.
@@ -67,8 +65,10 @@ class DumpImport {
   std::unordered_set<TaskId> ids_;  // of all tasks so far
   std::vector<DumpedTask> tasks_;
   std::vector<Event> events_;
-  std::size_t bytes_ = 0;  // of what waits to be written
+  std::size_t bytes_ = 0;           // of what waits to be written
+  std::int64_t events_before_ = 0;  // that the store had
   std::int64_t last_event_ = 0;
+  std::int64_t last_written_event_ = 0;
 };
 
 }  // namespace drover

@@ -25,7 +25,7 @@ HttpResponse refusal(int status, ErrorCode code, std::string message) {
 
 bool is_json(std::string_view content_type) {
   const std::string type = to_lower(content_type.substr(0, content_type.find(';')));
-  return type == "application/json" || type == "application/merge-patch+json";
+  return type == "application/json" || type == "application/merge-patch+json" || type == "application/x-ndjson";
 }
 
 }  // namespace
@@ -61,7 +61,8 @@ std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const Http
   }
   if (!request.body.empty() && !is_json(request.header("content-type"))) {
     return refusal(kUnsupportedMedia, ErrorCode::kInvalidArgument,
-                   "the body must be application/json, or of a PATCH application/merge-patch+json");
+                   "the body must be application/json; of a PATCH also application/merge-patch+json, of a dump "
+                   "application/x-ndjson");
   }
   return std::nullopt;
 }

@@ -33,12 +33,30 @@ Answer accept_regression(const Call& call) {
   return respond(call.administration.accept_regression());
 }
 
+Answer server(const Call& call) {
+  const auto now = call.administration.now();
+  if (!now) return problem(now.error());
+  const Principal& caller = call.queue.principal();
+  return json_response(to_json(Introduction{.version = std::string(call.version),
+                                            .now = *now,
+                                            .token_id = caller.token_id,
+                                            .role = caller.role,
+                                            .owner = caller.owner,
+                                            .queues = caller.queues}));
+}
+
+Answer fleet(const Call& call) {
+  return respond(call.administration.look_at_fleet());
+}
+
 constexpr std::array kAdminRoutes{
     Route{"POST", "/v1/tokens", create_token},
     Route{"GET", "/v1/tokens", tokens},
     Route{"DELETE", "/v1/tokens/{id}", revoke_token},
     Route{"GET", "/v1/store", store},
     Route{"POST", "/v1/store/accept-regression", accept_regression},
+    Route{"GET", "/v1/fleet", fleet},
+    Route{"GET", "/v1/server", server},
 };
 
 }  // namespace

@@ -60,6 +60,7 @@ struct Call {
   GuardedQueue& queue;                    // as the caller may use it
   Administration& administration;         // the same
   Metrics& metrics;
+  std::string_view version;  // of the server
   Try attempt = Try::kMayWait;
 
   // The query's parameters; one that is not among `known` is an error.
@@ -135,6 +136,7 @@ inline constexpr std::string_view kReadyPath = "/readyz";
 [[nodiscard]] std::span<const Route> worker_routes();
 [[nodiscard]] std::span<const Route> operate_routes();
 [[nodiscard]] std::span<const Route> admin_routes();
+[[nodiscard]] std::span<const Route> dump_routes();
 [[nodiscard]] std::span<const Route> server_routes();
 [[nodiscard]] std::span<const Route> live_routes();
 

@@ -32,6 +32,40 @@ class GuardedAdministration final : public Administration {
     if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
     return administration_.accept_regression();
   }
+  // Whoever has a token.
+  Result<Time> now() override { return administration_.now(); }
+  Result<FleetLook> look_at_fleet() override {
+    if (const Status allowed = need(principal_, Right::kOperate); !allowed) return std::unexpected(allowed.error());
+    return administration_.look_at_fleet();
+  }
+  Result<DumpPart> dump_head() override {
+    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
+    return administration_.dump_head();
+  }
+  Result<DumpIds> dump_ids(const std::optional<std::string>& cursor) override {
+    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
+    return administration_.dump_ids(cursor);
+  }
+  Result<DumpPart> dump_tasks(std::span<const TaskId> ids) override {
+    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
+    return administration_.dump_tasks(ids);
+  }
+  Result<DumpPart> dump_events(std::int64_t after) override {
+    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
+    return administration_.dump_events(after);
+  }
+  Result<std::string> begin_import() override {
+    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
+    return administration_.begin_import();
+  }
+  Result<DumpCounts> import_piece(const std::string& id, std::int64_t place, std::string_view bytes) override {
+    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
+    return administration_.import_piece(id, place, bytes);
+  }
+  Result<DumpCounts> finish_import(const std::string& id) override {
+    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
+    return administration_.finish_import(id);
+  }
 
  private:
   Administration& administration_;

@@ -53,11 +53,13 @@ struct Request {
   std::optional<Principal> principal = {};
 };
 
-// What workers say of their runs, many times a minute, is in the event log as far as it matters.
+// What workers say of their runs, many times a minute, is in the event log as far as it matters. The pieces of a dump
+// are many, too: an import is known by its beginning and its end.
 bool is_chatter(const Route& route) {
-  constexpr std::array<std::string_view, 6> kChatter{"/v1/workers/{id}/claim",    "/v1/workers/{id}/heartbeat",
-                                                     "/v1/tasks/{id}/progress",   "/v1/tasks/{id}/log",
-                                                     "/v1/tasks/{id}/checkpoint", "/v1/backlog"};
+  constexpr std::array<std::string_view, 8> kChatter{
+      "/v1/workers/{id}/claim", "/v1/workers/{id}/heartbeat", "/v1/tasks/{id}/progress",
+      "/v1/tasks/{id}/log",     "/v1/tasks/{id}/checkpoint",  "/v1/backlog",
+      "/v1/dump/tasks",         "/v1/dump/imports/{id}"};
   return std::ranges::find(kChatter, route.pattern) != kChatter.end();
 }
 
@@ -74,6 +76,7 @@ class HttpApi final : public Server {
       : queue_(queue),
         administration_(administration),
         doorkeeper_(doorkeeper),
+        version_(options.version),
         http_(
             loop_,
             {.connections_max = options.connections_max, .connections_per_peer_max = options.connections_per_peer_max},
@@ -350,6 +353,7 @@ class HttpApi final : public Server {
                        .queue = caller.queue,
                        .administration = caller.administration,
                        .metrics = metrics_,
+                       .version = version_,
                        .attempt = attempt});
     }
     std::vector<Answer> answered;
@@ -438,6 +442,7 @@ class HttpApi final : public Server {
   TaskQueue& queue_;
   Administration& administration_;
   Doorkeeper& doorkeeper_;
+  const std::string version_;
   AccessRules rules_;
   Metrics metrics_;
   std::vector<std::string> addresses_;

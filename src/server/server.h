@@ -31,6 +31,7 @@ struct ServerOptions {
   std::size_t connections_max = 4'000;
   std::size_t connections_per_peer_max = 0;
   std::size_t threads_max = 64;
+  std::string version{};        // that callers are told
   Millis tokens_again{30'000};  // how often the token of somebody who watches is looked at
 };
 

@@ -8,6 +8,7 @@
 #include "base/json_reader.h"
 #include "core/administration.h"
 #include "drover/task_queue.h"
+#include "wire/introduction.h"
 
 namespace drover {
 
@@ -69,5 +70,9 @@ namespace drover {
 [[nodiscard]] Status read_json(std::string_view json, Epoch& out);
 [[nodiscard]] Status read_json(std::string_view json, Loss& out);
 [[nodiscard]] Status read_json(std::string_view json, StoreState& out);
+[[nodiscard]] Status read_json(std::string_view json, FleetLook& out);
+[[nodiscard]] Status read_json(std::string_view json, DumpIds& out);
+[[nodiscard]] Status read_json(std::string_view json, DumpCounts& out);
+[[nodiscard]] Status read_json(std::string_view json, Introduction& out);
 
 }  // namespace drover

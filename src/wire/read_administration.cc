@@ -28,4 +28,29 @@ Status read_json(std::string_view json, StoreState& out) {
   return in.finish();
 }
 
+Status read_json(std::string_view json, FleetLook& out) {
+  json::Reader in(json);
+  in.need("now", out.now).need("workers", out.workers).need("alerts", out.alerts);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, DumpIds& out) {
+  json::Reader in(json);
+  in.need("ids", out.ids).get("cursor", out.cursor);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, DumpCounts& out) {
+  json::Reader in(json);
+  in.need("gates", out.gates).need("tasks", out.tasks).need("events", out.events);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Introduction& out) {
+  json::Reader in(json);
+  in.need("version", out.version).need("now", out.now).need("token_id", out.token_id).need("role", out.role);
+  in.need("owner", out.owner).need("queues", out.queues);
+  return in.finish();
+}
+
 }  // namespace drover

@@ -283,4 +283,38 @@ std::string to_json(const StoreState& state) {
   return members.take();
 }
 
+std::string to_json(const FleetLook& look) {
+  Members members;
+  members.time("now", look.now).items("workers", look.workers).items("alerts", look.alerts);
+  return members.take();
+}
+
+std::string to_json(const DumpIds& page) {
+  Members members;
+  members.out().key("ids").begin_array();
+  for (const TaskId& id : page.ids) members.out().string(id.to_string());
+  members.out().end_array().key("cursor");
+  page.cursor ? members.out().string(*page.cursor) : members.out().null();
+  return members.take();
+}
+
+std::string to_json(const DumpCounts& counts) {
+  Members members;
+  members.number("gates", std::optional(counts.gates)).number("tasks", std::optional(counts.tasks));
+  members.number("events", std::optional(counts.events));
+  return members.take();
+}
+
+std::string to_json(const Introduction& introduction) {
+  Members members;
+  members.text("version", introduction.version).time("now", introduction.now);
+  members.text("token_id", introduction.token_id).name("role", std::optional(introduction.role));
+  members.out().key("owner");
+  introduction.owner ? members.out().string(*introduction.owner) : members.out().null();
+  members.out().key("queues").begin_array();
+  for (const std::string& queue : introduction.queues) members.out().string(queue);
+  members.out().end_array();
+  return members.take();
+}
+
 }  // namespace drover

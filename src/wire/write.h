@@ -11,6 +11,7 @@
 #include "core/stats_json.h"
 #include "core/task_json.h"
 #include "drover/task_queue.h"
+#include "wire/introduction.h"
 
 namespace drover {
 
@@ -39,6 +40,10 @@ namespace drover {
 [[nodiscard]] std::string to_json(const Epoch& epoch);
 [[nodiscard]] std::string to_json(const Loss& loss);
 [[nodiscard]] std::string to_json(const StoreState& state);
+[[nodiscard]] std::string to_json(const FleetLook& look);
+[[nodiscard]] std::string to_json(const DumpIds& page);
+[[nodiscard]] std::string to_json(const DumpCounts& counts);
+[[nodiscard]] std::string to_json(const Introduction& introduction);
 
 // {"NAME": [each item's JSON]}
 template <class Items>

@@ -37,7 +37,7 @@ class EngineFixture : public QueueFixture {
   }
   void start_engine() {
     engine_.emplace(*store_, rng_);
-    administration_.emplace(*store_, rng_);
+    administration_.emplace(*store_, *engine_, rng_);
   }
   void close() {
     administration_.reset();

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "differential/stores.h"
+#include "engine/local_administration.h"
 #include "engine/sweepers.h"
 #include "support/locked_rng.h"
 #include "support/manual_clock.h"
@@ -29,13 +31,17 @@ struct Side {
   Engine engine;
 };
 
-Lines dump_of(Store& store) {
+Lines dump_of(Side& side) {
+  std::string text;
+  LocalAdministration administration(*side.store, side.engine, side.rng);
+  must(export_dump(administration, {.text = [&](std::string_view part) -> Status {
+                                      text += part;
+                                      return {};
+                                    },
+                                    .progress = [](std::int64_t, std::int64_t) {}}));
   Lines lines;
-  must(export_dump(store, {.line = [&](std::string_view line) -> Status {
-                             lines.emplace_back(line);
-                             return {};
-                           },
-                           .progress = [](std::int64_t, std::int64_t) {}}));
+  for (const auto line : text | std::views::split('\n')) lines.emplace_back(line.begin(), line.end());
+  lines.pop_back();  // behind the last end
   return lines;
 }
 
@@ -131,7 +137,7 @@ class TransferTest : public testing::Test {
 TEST_F(TransferTest, GoesThroughBothStoresUnchanged) {
   const auto embedded = on_memory();
   fill(*embedded);
-  const Lines first = dump_of(*embedded->store);
+  const Lines first = dump_of(*embedded);
   ASSERT_GT(first.size(), 60u);
   const auto is_escalated = [](const std::string& line) {
     return line.find(R"("escalation":["ada","bob","look",)") != std::string::npos;
@@ -141,18 +147,18 @@ TEST_F(TransferTest, GoesThroughBothStoresUnchanged) {
   const auto redis = on_redis();
   must(import_into(*redis, first));
   EXPECT_EQ(must(redis->store->fsck(FsckMode::kCheck)).size(), 0u);
-  EXPECT_EQ(body_of(dump_of(*redis->store)), body_of(first));
+  EXPECT_EQ(body_of(dump_of(*redis)), body_of(first));
 
   const auto again = on_memory();
-  must(import_into(*again, dump_of(*redis->store)));
+  must(import_into(*again, dump_of(*redis)));
   EXPECT_EQ(must(again->store->fsck(FsckMode::kCheck)).size(), 0u);
-  EXPECT_EQ(body_of(dump_of(*again->store)), body_of(first));
+  EXPECT_EQ(body_of(dump_of(*again)), body_of(first));
 }
 
 TEST_F(TransferTest, WorkGoesOnInTheSameOrder) {
   const auto embedded = on_memory();
   fill(*embedded);
-  const Lines dump = dump_of(*embedded->store);
+  const Lines dump = dump_of(*embedded);
   const auto redis = on_redis();
   must(import_into(*redis, dump));
   const auto copy = on_memory();
@@ -177,11 +183,11 @@ TEST_F(TransferTest, MoreTasksThanOnePieceHolds) {
     must(from->engine.enqueue(std::vector<TaskSpec>(150, {.type = "work", .tags = {"many"}})));
   }
   for (const ClaimedTask& task : claim(*from, 300)) must(from->engine.complete(task.lease, {}));
-  const Lines dump = dump_of(*from->store);
+  const Lines dump = dump_of(*from);
   const auto redis = on_redis();
   must(import_into(*redis, dump));
   EXPECT_EQ(must(redis->store->fsck(FsckMode::kCheck)).size(), 0u);
-  EXPECT_EQ(body_of(dump_of(*redis->store)), body_of(dump));
+  EXPECT_EQ(body_of(dump_of(*redis)), body_of(dump));
 }
 
 TEST_F(TransferTest, WhatRanIsTakenBack) {
@@ -190,7 +196,7 @@ TEST_F(TransferTest, WhatRanIsTakenBack) {
     must(from->engine.enqueue_one({.type = "work"}));
     ASSERT_EQ(claim(*from, 1).size(), 1u);
     const auto into = to_redis ? on_redis() : on_memory();
-    must(import_into(*into, dump_of(*from->store)));
+    must(import_into(*into, dump_of(*from)));
     EXPECT_EQ(must(into->store->fsck(FsckMode::kCheck)).size(), 0u);
     const auto tasks = must(into->engine.list({}, 10, {})).tasks;
     ASSERT_EQ(tasks.size(), 1u);
@@ -203,7 +209,7 @@ TEST_F(TransferTest, WhatRanIsTakenBack) {
 
 TEST_F(TransferTest, OnlyAnEmptyStoreTakesADump) {
   const auto from = on_memory();
-  const Lines dump = dump_of(*from->store);
+  const Lines dump = dump_of(*from);
   for (const bool to_redis : {false, true}) {
     const auto into = to_redis ? on_redis() : on_memory();
     must(into->engine.enqueue_one({.type = "work"}));
@@ -217,7 +223,7 @@ TEST_F(TransferTest, OnlyAnEmptyStoreTakesADump) {
 TEST_F(TransferTest, HalfADumpIsNotWorkedOn) {
   const auto from = on_memory();
   for (int i = 0; i < 3; ++i) must(from->engine.enqueue_one({.type = "work"}));
-  Lines dump = dump_of(*from->store);
+  Lines dump = dump_of(*from);
   dump.pop_back();
   for (const bool to_redis : {false, true}) {
     const auto into = to_redis ? on_redis() : on_memory();
@@ -234,7 +240,7 @@ TEST_F(TransferTest, HalfADumpIsNotWorkedOn) {
 TEST_F(TransferTest, BadLinesAreNamed) {
   const auto from = on_memory();
   must(from->engine.enqueue_one({.type = "work"}));
-  const Lines good = dump_of(*from->store);
+  const Lines good = dump_of(*from);
   const auto refusal = [&](std::size_t at, const std::string& line) {
     Lines lines = good;
     lines.at(at) = line;

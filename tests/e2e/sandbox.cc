@@ -30,7 +30,7 @@ constexpr const char* kPassedOn[] = {"PATH",
 constexpr std::string_view kServed = "served_";
 constexpr std::string_view kRedis = "redis";
 // What is not asked of a server but done to the store.
-constexpr std::string_view kOwnStoreVerbs[] = {"doctor", "export", "import", "up", "serve"};
+constexpr std::string_view kOwnStoreVerbs[] = {"up", "serve"};
 
 // The same tests run over every store and over a server in front of it: DROVER_TEST_STORE names it, SQLite if it is
 // not set.

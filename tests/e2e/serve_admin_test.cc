@@ -41,5 +41,83 @@ TEST_F(ServeAdminTest, TheStoreIsShownAndItsLossAccepted) {
   EXPECT_TRUE(contains(accepted.err, "a new epoch has begun"));
 }
 
+// All but the first line, which has the time.
+std::string without_header(const std::string& dump) {
+  return dump.substr(dump.find('\n') + 1);
+}
+
+TEST_F(ServeAdminTest, AStoreIsExportedAndImportedOverServers) {
+  const std::string admin = create_token({"admin"});
+  const auto server = start_server();
+  for (const char* name : {"a", "b", "c"})
+    static_cast<void>(sandbox.enqueue({"work", "--payload", R"({"n":1})", "--tag", name}));
+  work_until_empty("work", agentsim());
+  const std::string here = sandbox.must({"export", "-"});
+  use_server(admin);
+  const std::string there = sandbox.must({"export", "-"});
+  EXPECT_EQ(without_header(there), without_header(here));
+
+  const std::string copy = "sqlite:" + sandbox.file("copy.db");
+  sandbox.set("DROVER_STORE", copy);
+  std::string other_admin = sandbox.must({"token", "create", "--role", "admin"});
+  other_admin.pop_back();
+  const auto other = sandbox.start({"serve", "--listen", "127.0.0.1:0"});
+  use_server("http://" + address_of(*other), other_admin);
+  const Outcome imported = sandbox.drover({"import", "-"}, there);
+  EXPECT_EQ(imported.exit_code, 0) << imported.err;
+  EXPECT_TRUE(contains(imported.err, "imported 3 tasks"));
+  EXPECT_EQ(sandbox.must({"list", "--json"}), [&] {
+    use_server(admin);
+    return sandbox.must({"list", "--json"});
+  }());
+  use_server("http://" + address_of(*other), other_admin);
+  expect_refused(sandbox.drover({"import", "-"}, there), 6, "wrong_state");
+}
+
+TEST_F(ServeAdminTest, LokiFilesGoInAndOutOverTheServer) {
+  const std::string producer = create_token({"producer"});
+  const auto server = start_server();
+  use_server(producer);
+  std::filesystem::create_directories(sandbox.file("queue"));
+  sandbox.write_file(
+      "queue/pending.json",
+      R"([{"id":"t1","type":"eng","payload":{}},{"id":"t2","type":"qa","payload":{},"dependencies":["t1"]}])");
+  EXPECT_TRUE(contains(sandbox.drover({"import", "--loki", "queue"}).err, "imported 2 tasks; 0 were there already"));
+  EXPECT_TRUE(contains(sandbox.drover({"import", "--loki", "queue"}).err, "imported 0 tasks; 2 were there already"));
+  EXPECT_TRUE(contains(sandbox.drover({"export", "--loki", "queue"}).err, "exported 2 tasks"));
+}
+
+TEST_F(ServeAdminTest, DoctorSeesTheServerAndThroughIt) {
+  const std::string operating = create_token({"operator"});
+  const std::string viewer = create_token({"viewer"});
+  auto server = start_server();
+  use_server(operating);
+  const Outcome well = sandbox.drover({"doctor"});
+  EXPECT_EQ(well.exit_code, 0) << well.out;
+  for (const char* check : {"server", "transport", "token", "server_version", "opens", "answers", "clock", "losses",
+                            "version", "not_served"}) {
+    EXPECT_TRUE(contains(well.out, std::string("ok\t") + check + "\t")) << check;
+  }
+  EXPECT_FALSE(contains(well.out, "disk")) << "the server's disk is not seen from here";
+
+  use_server(viewer);
+  const Outcome seen = sandbox.drover({"doctor"});
+  EXPECT_EQ(seen.exit_code, 0) << seen.out;
+  EXPECT_TRUE(contains(seen.out, "warn\tlosses\t\tnot checked"));
+  EXPECT_TRUE(contains(seen.out, "warn\tfleet\t\tnot checked"));
+
+  use_server("drv_00000000_0000000000000000000000000000000000000000000");
+  const Outcome unknown = sandbox.drover({"doctor"});
+  EXPECT_EQ(unknown.exit_code, 1) << unknown.out;
+  EXPECT_TRUE(contains(unknown.out, "fail\ttoken\t"));
+
+  use_server(operating);
+  server->signal(SIGKILL);
+  static_cast<void>(server->wait(kHangs));
+  const Outcome gone = sandbox.drover({"doctor"});
+  EXPECT_EQ(gone.exit_code, 1) << gone.out;
+  EXPECT_TRUE(contains(gone.out, "fail\tserver\t"));
+}
+
 }  // namespace
 }  // namespace drover::e2e

@@ -62,7 +62,7 @@ TEST_F(ServeTest, ARevokedTokenIsOfNoUse) {
 TEST_F(ServeTest, WhatNeedsTheStoreItselfSaysSo) {
   const auto server = start_server();
   use_server(create_token({"admin"}));
-  expect_refused(sandbox.drover({"export", "-"}), 1, "invalid_argument");
+  expect_refused(sandbox.drover({"serve", "--listen", "127.0.0.1:0"}), 1, "invalid_argument");
 }
 
 TEST_F(ServeTest, AServerThatIsAwayForAMomentStopsNoWorker) {

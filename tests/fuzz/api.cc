@@ -32,7 +32,7 @@ struct Scene {
   SeededRng rng{1};
   std::unique_ptr<Store> store = must(open_sqlite({.path = {}, .clock = &clock}));
   Engine engine{*store, rng};
-  LocalAdministration administration{*store, rng};
+  LocalAdministration administration{*store, engine, rng};
   server::Metrics metrics;
 
   Scene() {
@@ -100,6 +100,7 @@ bool answer(Scene& scene, const HttpRequest& request) {
                                               .queue = queue,
                                               .administration = administration,
                                               .metrics = scene.metrics,
+                                              .version = "1",
                                               .attempt = server::Try::kMayWait});
   if (const auto* response = std::get_if<HttpResponse>(&given)) return check(request, *response);
   if (const auto* handout = std::get_if<server::Handout>(&given)) return check(request, handout->response);

@@ -44,9 +44,12 @@ std::string fix_of_opening(const Error& error) {
 
 // Opens the store if that is possible; why it is not is a line.
 std::unique_ptr<OpenedQueue> open_for_doctor(const Context& context, DoctorLines& lines) {
-  auto opened = open_own_store(context);
+  auto opened = open_chosen_store(context);
   if (opened) {
-    lines.push_back({.check = "opens", .detail = "yes, its schema is current"});
+    lines.push_back({.check = "opens",
+                     .detail = (*opened)->is_remote()
+                                   ? "through a server; where that runs, doctor looks at its place, too"
+                                   : "yes, its schema is current"});
     return *std::move(opened);
   }
   lines.push_back({.level = DoctorLevel::kFail,
@@ -56,11 +59,17 @@ std::unique_ptr<OpenedQueue> open_for_doctor(const Context& context, DoctorLines
   return nullptr;
 }
 
+void check_place(const std::string& url, const Context& context, DoctorLines& lines) {
+  if (!is_server(url)) return check_store_place(url, lines);
+  // One that cannot be read is told of where it is used.
+  check_servers(url, token_of(context).value_or(""), lines);
+}
+
 DoctorLines examine(const Context& context) {
   DoctorLines lines;
   std::unique_ptr<OpenedQueue> opened;
   if (const auto url = choose_store(context); url) {
-    check_store_place(*url, lines);
+    check_place(*url, context, lines);
     opened = open_for_doctor(context, lines);
   } else {
     lines.push_back({.level = DoctorLevel::kFail,
@@ -109,6 +118,16 @@ std::string lines_text(const DoctorLines& lines, const Look& look) {
 }
 
 }  // namespace
+
+DoctorLine not_checked(std::string check, const Error& error, std::string fix) {
+  if (error.code != ErrorCode::kForbidden) {
+    return {.level = DoctorLevel::kFail, .check = std::move(check), .detail = error.message, .fix = std::move(fix)};
+  }
+  return {.level = DoctorLevel::kWarn,
+          .check = std::move(check),
+          .detail = "not checked: " + error.message,
+          .fix = "use the token of an operator or admin: DROVER_TOKEN, or --token-file FILE"};
+}
 
 std::string_view name_of(DoctorLevel level) {
   return kLevelNames[static_cast<std::size_t>(std::to_underlying(level))];

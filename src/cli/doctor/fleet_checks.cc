@@ -38,10 +38,11 @@ std::string_view all_is_well(AlertKind kind) {
   return "";
 }
 
-void add_alerts(const HealthSnapshot& snapshot, AlertKind kind, DoctorLines& lines) {
-  const std::vector<Alert> found = find_alerts(snapshot, kind);
-  if (found.empty()) lines.push_back({.check = std::string(name_of(kind)), .detail = std::string(all_is_well(kind))});
-  for (const Alert& alert : found) {
+void add_alerts(const std::vector<Alert>& alerts, AlertKind kind, DoctorLines& lines) {
+  if (std::ranges::find(alerts, kind, &Alert::kind) == alerts.end())
+    lines.push_back({.check = std::string(name_of(kind)), .detail = std::string(all_is_well(kind))});
+  for (const Alert& alert : alerts) {
+    if (alert.kind != kind) continue;
     lines.push_back({.level = alert.severity == Severity::kCritical ? DoctorLevel::kFail : DoctorLevel::kWarn,
                      .check = std::string(name_of(kind)),
                      .subject = alert.subject,
@@ -94,16 +95,10 @@ DoctorLines version_lines(const std::vector<WorkerInfo>& workers, std::string_vi
 }
 
 void check_fleet(OpenedQueue& opened, DoctorLines& lines) {
-  const auto snapshot = opened.engine().look_at_health();
-  if (!snapshot) {
-    lines.push_back(
-        {.level = DoctorLevel::kFail, .check = "fleet", .detail = snapshot.error().message, .fix = "drover fsck"});
-    return;
-  }
-  std::ranges::copy(version_lines(snapshot->workers, DROVER_VERSION, snapshot->now), std::back_inserter(lines));
-  for (int i = 0; i < kAlertKindCount; ++i) {
-    add_alerts(*snapshot, static_cast<AlertKind>(i), lines);
-  }
+  const auto look = opened.administration().look_at_fleet();
+  if (!look) return lines.push_back(not_checked("fleet", look.error(), "drover fsck"));
+  std::ranges::copy(version_lines(look->workers, DROVER_VERSION, look->now), std::back_inserter(lines));
+  for (int i = 0; i < kAlertKindCount; ++i) add_alerts(look->alerts, static_cast<AlertKind>(i), lines);
 }
 
 }  // namespace drover::cli

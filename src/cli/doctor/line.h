@@ -29,12 +29,17 @@ using DoctorLines = std::vector<DoctorLine>;
 void check_store_place(const std::string& url, DoctorLines& lines);
 void check_database_files(const std::string& path, DoctorLines& lines);
 void check_redis_server(const std::string& url, DoctorLines& lines);
+// Servers in front of it, with the user's token.
+void check_servers(const std::string& urls, const std::string& token, DoctorLines& lines);
 // The opened store: answers, clock, losses.
 void check_store(OpenedQueue& opened, DoctorLines& lines);
 // drover.yaml of this folder: trusted, applied, its programs found.
 void check_project(const Context& context, OpenedQueue* opened, DoctorLines& lines);
 // The fleet, as the sweeper looks at it, and the versions of its workers.
 void check_fleet(OpenedQueue& opened, DoctorLines& lines);
+
+// A check that could not be made, and what to do about it unless the token is the reason.
+[[nodiscard]] DoctorLine not_checked(std::string check, const Error& error, std::string fix);
 
 // Pure, for tests.
 [[nodiscard]] DoctorLine clock_line(Time here, Time store, std::optional<Time> last_event);

@@ -1,6 +1,8 @@
 // The store itself: whether it answers, what time it has, and whether it went backwards.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "cli/doctor/line.h"
 
@@ -10,42 +12,39 @@ namespace {
 constexpr Millis kClockWarn{5'000};
 constexpr Millis kClockFail{60'000};
 
-DoctorLine failed(std::string check, const Error& error) {
-  return {.level = DoctorLevel::kFail,
-          .check = std::move(check),
-          .detail = error.message,
-          .fix = "drover fsck; if it cannot be mended, restore a backup"};
-}
+constexpr const char* kFix = "drover fsck; if it cannot be mended, restore a backup";
 
-void add_answer(Store& store, DoctorLines& lines) {
+void add_answer(TaskQueue& queue, DoctorLines& lines) {
   const MonoTime before = system_clock().mono();
-  const auto seq = store.last_event_seq();
-  if (!seq) return lines.push_back(failed("answers", seq.error()));
+  const auto seq = queue.last_event_seq();
+  if (!seq) return lines.push_back(not_checked("answers", seq.error(), kFix));
   lines.push_back(
       {.check = "answers",
        .detail = fmt::format("in {} ms; {} events so far", (system_clock().mono() - before).count(), *seq)});
 }
 
-Result<std::optional<Time>> last_event_time(Store& store) {
-  const auto seq = store.last_event_seq();
+Result<std::optional<Time>> last_event_time(TaskQueue& queue) {
+  const auto seq = queue.last_event_seq();
   if (!seq) return std::unexpected(seq.error());
   if (*seq == 0) return std::nullopt;
-  const auto events = store.events(*seq - 1, 1);
+  const auto events = queue.events(*seq - 1, 1);
   if (!events) return std::unexpected(events.error());
   return events->empty() ? std::nullopt : std::optional(events->front().at);
 }
 
-void add_clock(Store& store, DoctorLines& lines) {
-  const auto now = store.now();
-  if (!now) return lines.push_back(failed("clock", now.error()));
-  const auto last = last_event_time(store);
-  if (!last) return lines.push_back(failed("clock", last.error()));
-  lines.push_back(clock_line(system_clock().wall(), *now, *last));
+void add_clock(OpenedQueue& opened, DoctorLines& lines) {
+  const Time before = system_clock().wall();
+  const auto now = opened.administration().now();
+  const Time after = system_clock().wall();
+  if (!now) return lines.push_back(not_checked("clock", now.error(), kFix));
+  const auto last = last_event_time(opened.queue());
+  if (!last) return lines.push_back(not_checked("clock", last.error(), kFix));
+  lines.push_back(clock_line(std::clamp(*now, before, std::max(before, after)), *now, *last));
 }
 
-void add_losses(Store& store, DoctorLines& lines) {
-  const auto state = store.state();
-  if (!state) return lines.push_back(failed("losses", state.error()));
+void add_losses(Administration& store, DoctorLines& lines) {
+  const auto state = store.store_state();
+  if (!state) return lines.push_back(not_checked("losses", state.error(), kFix));
   const std::optional<Loss>& loss = state->loss;
   if (!loss) return lines.push_back({.check = "losses", .detail = "nothing is known to be lost"});
   lines.push_back({.level = DoctorLevel::kFail,
@@ -72,9 +71,9 @@ DoctorLine clock_line(Time here, Time store, std::optional<Time> last_event) {
 }
 
 void check_store(OpenedQueue& opened, DoctorLines& lines) {
-  add_answer(opened.store(), lines);
-  add_clock(opened.store(), lines);
-  add_losses(opened.store(), lines);
+  add_answer(opened.queue(), lines);
+  add_clock(opened, lines);
+  add_losses(opened.administration(), lines);
 }
 
 }  // namespace drover::cli

@@ -45,7 +45,7 @@ class AdminRoutes : public ::testing::Test {
   test::LockedRng rng_{1};
   std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
   Engine engine_{*store_, rng_};
-  LocalAdministration local_{*store_, rng_};
+  LocalAdministration local_{*store_, engine_, rng_};
   TokenBook book_{*store_, rng_};
   TokenKeeper keeper_{book_};
   std::string admin_ = must(local_.create_token({.role = Role::kAdmin})).text;

@@ -36,7 +36,7 @@ TEST(Handout, TasksForAWorkerThatIsGoneAreGivenBackAtOnce) {
   test::LockedRng rng{1};
   const std::unique_ptr<Store> store = must(open_sqlite(SqliteOptions{}));
   Engine engine(*store, rng);
-  LocalAdministration administration{*store, rng};
+  LocalAdministration administration{*store, engine, rng};
   SlowDoor door;
   const auto server = must(Server::start(engine, administration, door, {.listen = {"127.0.0.1:0"}}));
   const Endpoint endpoint = must(parse_server_url(server->addresses().front())).endpoint;

@@ -96,7 +96,7 @@ TEST(Limits, AServerTellsThoseWhoGuessWhenToComeBack) {
   test::LockedRng rng(1);
   const auto store = test::must(open_sqlite(SqliteOptions{}));
   Engine engine(*store, rng);
-  LocalAdministration administration{*store, rng};
+  LocalAdministration administration{*store, engine, rng};
   OneToken door;
   const RequestLimits limits{.failures = {.per_second = 0.001, .burst = 3}, .local_factor = 1};
   const auto server = test::must(

@@ -148,7 +148,7 @@ class Live : public ::testing::Test {
   test::LockedRng rng_{1};
   std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
   Engine engine_{*store_, rng_};
-  LocalAdministration administration_{*store_, rng_};
+  LocalAdministration administration_{*store_, engine_, rng_};
   NamedDoor door_;
   std::unique_ptr<Server> server_ =
       must(Server::start(engine_, administration_, door_, {.listen = {"127.0.0.1:0"}, .tokens_again = Millis{200}}));

@@ -105,7 +105,7 @@ TEST(HealthTest, AnswersWhileEveryThreadIsBusy) {
   test::LockedRng rng(1);
   const auto store = must(open_sqlite(SqliteOptions{}));
   Engine engine(*store, rng);
-  LocalAdministration administration{*store, rng};
+  LocalAdministration administration{*store, engine, rng};
   StuckDoor door;
   const auto server = must(Server::start(engine, administration, door, {.listen = {"127.0.0.1:0"}, .threads_max = 1}));
   HttpClient client(must(parse_server_url(server->addresses().front())).endpoint);

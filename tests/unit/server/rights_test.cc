@@ -87,6 +87,15 @@ const std::map<std::string, Expected>& expected_rights() {
       {"DELETE /v1/tokens/{id}", {{"admin"}}},
       {"GET /v1/store", {kOperators}},
       {"POST /v1/store/accept-regression", {{"admin"}}},
+      {"GET /v1/fleet", {kOperators}},
+      {"GET /v1/server", {{"viewer", "producer", "worker", "operator", "admin"}}},
+      {"GET /v1/dump/head", {{"admin"}}},
+      {"GET /v1/dump/ids", {{"admin"}}},
+      {"POST /v1/dump/tasks", {{"admin"}, false, R"({"ids":[]})"}},
+      {"GET /v1/dump/events", {{"admin"}}},
+      {"POST /v1/dump/imports", {{"admin"}}},
+      {"PUT /v1/dump/imports/{id}", {{"admin"}, false, R"({"header":{}})"}},
+      {"POST /v1/dump/imports/{id}/finish", {{"admin"}}},
       {"GET /v1/events", {kReaders}},
       {"GET /v1/events/last", {kReaders}},
       {"GET /v1/ws", {kReaders}},
@@ -134,7 +143,7 @@ class Rights : public ::testing::Test {
   test::LockedRng rng_{1};
   std::unique_ptr<Store> store_ = must(open_sqlite(SqliteOptions{}));
   Engine engine_{*store_, rng_};
-  LocalAdministration administration_{*store_, rng_};
+  LocalAdministration administration_{*store_, engine_, rng_};
   NamedDoor door_;
   std::unique_ptr<Server> server_ = must(Server::start(engine_, administration_, door_, {.listen = {"127.0.0.1:0"}}));
   HttpClient client_;

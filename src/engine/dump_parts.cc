@@ -1,0 +1,122 @@
+#include "engine/dump_parts.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "core/gate.h"
+#include "core/gate_json.h"
+
+namespace drover {
+namespace {
+
+constexpr int kPage = 500;
+constexpr int kRunsMax = 1'000'000;
+constexpr std::size_t kPartBytes = 1U << 20;
+
+std::string header(Time now) {
+  json::Writer out;
+  out.begin_object().key("format").string(kDumpFormat).key("version").number(kDumpVersion);
+  out.key("at").string(format_time(now)).end_object();
+  return std::move(out).take();
+}
+
+std::string gate_text(const GateRecord& gate) {
+  json::Writer out;
+  out.begin_object().key("name").string(gate.name).key("record").raw(gate_to_json(gate)).end_object();
+  return std::move(out).take();
+}
+
+// A page tells what was left out of all runs on it: one with a single piece tells of one run.
+Status add_left_out(Store& store, const TaskId& id, const LogRecord& piece, DumpedTask& task) {
+  if (task.left_out.contains(piece.run)) return {};
+  const auto alone = store.log(id, piece.seq - 1, 1);
+  if (!alone) return std::unexpected(alone.error());
+  task.left_out[piece.run] = alone->left_out_bytes;
+  return {};
+}
+
+Status add_log(Store& store, const TaskId& id, DumpedTask& task) {
+  std::int64_t after = 0;
+  for (;;) {
+    auto page = store.log(id, after, kPage);
+    if (!page) return std::unexpected(page.error());
+    if (page->records.empty()) return {};
+    for (LogRecord& piece : page->records) {
+      if (auto added = add_left_out(store, id, piece, task); !added) return added;
+      after = piece.seq;
+      task.log.push_back(std::move(piece));
+    }
+  }
+}
+
+Status add_task(Store& store, const TaskId& id, DumpPart& part) {
+  auto read = store.read(std::span(&id, 1), Parts::kAll);
+  if (!read) return std::unexpected(read.error());
+  std::optional<TaskRecord>& record = read->front();
+  if (!record) return {};  // retention took it meanwhile
+  DumpedTask task{.record = *std::move(record), .runs = {}, .log = {}, .left_out = {}};
+  auto runs = store.runs(id, kRunsMax);
+  if (!runs) return std::unexpected(runs.error());
+  std::erase_if(*runs, [](const RunSummary& run) { return !run.ended_at; });
+  task.runs.assign(runs->rbegin(), runs->rend());
+  if (auto read_log = add_log(store, id, task); !read_log) return read_log;
+  part.text += dump_line("task", to_dump(task));
+  ++part.count;
+  return {};
+}
+
+}  // namespace
+
+std::string dump_line(std::string_view kind, std::string_view value) {
+  json::Writer out;
+  out.begin_object().key(kind).raw(value).end_object();
+  return std::move(out).take() + "\n";
+}
+
+Result<DumpPart> dump_head(Store& store) {
+  const auto now = store.now();
+  if (!now) return std::unexpected(now.error());
+  const auto config = store.config();
+  if (!config) return std::unexpected(config.error());
+  const auto gates = store.gates();
+  if (!gates) return std::unexpected(gates.error());
+  DumpPart part{.text = dump_line("header", header(*now))};
+  if (config->version > 0) part.text += dump_line("policy", config->document);
+  for (const GateState& gate : *gates) {
+    if (is_default(gate.record)) continue;
+    ++part.count;
+    part.text += dump_line("gate", gate_text(gate.record));
+  }
+  return part;
+}
+
+Result<DumpIds> dump_ids(Store& store, const std::optional<std::string>& cursor) {
+  auto page = store.list({}, kPage, cursor, Parts::kHead);
+  if (!page) return std::unexpected(page.error());
+  DumpIds found{.ids = {}, .cursor = std::move(page->cursor)};
+  for (const TaskRecord& record : page->records) found.ids.push_back(record.task.id);
+  return found;
+}
+
+Result<DumpPart> dump_tasks(Store& store, std::span<const TaskId> ids) {
+  DumpPart part;
+  for (const TaskId& id : ids) {
+    if (part.text.size() >= kPartBytes) break;
+    if (const Status added = add_task(store, id, part); !added) return std::unexpected(added.error());
+    ++part.next;
+  }
+  return part;
+}
+
+Result<DumpPart> dump_events(Store& store, std::int64_t after) {
+  const auto events = store.events(after, kPage);
+  if (!events) return std::unexpected(events.error());
+  DumpPart part{.text = {}, .count = static_cast<std::int64_t>(events->size()), .next = after};
+  for (const Event& event : *events) {
+    part.text += dump_line("event", to_dump(event));
+    part.next = event.seq;
+  }
+  return part;
+}
+
+}  // namespace drover

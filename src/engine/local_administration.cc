@@ -1,0 +1,114 @@
+#include "engine/local_administration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "engine/dump_parts.h"
+#include "engine/health.h"
+#include "engine/transfer.h"
+
+namespace drover {
+namespace {
+
+constexpr std::size_t kLineBytesMax = 1U << 30;
+// Without a piece for so long an import is given up; the store stays as any interrupted import leaves it.
+constexpr Millis kImportPatience{600'000};
+
+}  // namespace
+
+struct LocalAdministration::Import {
+  Import(Store& store, Engine& engine, Rng& rng) : id(fmt::format("{:016x}", rng.next())), dump(store, engine, rng) {}
+
+  const std::string id;
+  DumpImport dump;
+  std::string rest;  // of a line whose end has not come yet
+  std::int64_t taken_bytes = 0;
+  MonoTime used_at = system_clock().mono();
+
+  Status take(std::string_view bytes) {
+    taken_bytes += static_cast<std::int64_t>(bytes.size());
+    for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+      const std::string_view line = bytes.substr(0, end);
+      const Status taken = rest.empty() ? dump.take(line) : dump.take(rest.append(line));
+      if (!taken) return taken;
+      rest.clear();
+      bytes.remove_prefix(end + 1);
+    }
+    rest.append(bytes);
+    if (rest.size() <= kLineBytesMax) return {};
+    return fail(ErrorCode::kPayloadTooLarge, fmt::format("a line of the dump has more than {} bytes", kLineBytesMax));
+  }
+};
+
+LocalAdministration::LocalAdministration(Store& store, Engine& engine, Rng& rng)
+    : store_(store), engine_(engine), rng_(rng), tokens_(store, rng) {}
+
+LocalAdministration::~LocalAdministration() = default;
+
+Result<FleetLook> LocalAdministration::look_at_fleet() {
+  auto snapshot = engine_.look_at_health();
+  if (!snapshot) return std::unexpected(snapshot.error());
+  auto alerts = find_alerts(*snapshot);
+  return FleetLook{.now = snapshot->now, .workers = std::move(snapshot->workers), .alerts = std::move(alerts)};
+}
+
+Result<DumpPart> LocalAdministration::dump_head() {
+  return drover::dump_head(store_);
+}
+Result<DumpIds> LocalAdministration::dump_ids(const std::optional<std::string>& cursor) {
+  return drover::dump_ids(store_, cursor);
+}
+Result<DumpPart> LocalAdministration::dump_tasks(std::span<const TaskId> ids) {
+  return drover::dump_tasks(store_, ids);
+}
+Result<DumpPart> LocalAdministration::dump_events(std::int64_t after) {
+  return drover::dump_events(store_, after);
+}
+
+Result<std::string> LocalAdministration::begin_import() {
+  const std::lock_guard lock(import_mutex_);
+  auto import = std::make_unique<Import>(store_, engine_, rng_);
+  if (const Status begun = import->dump.begin(); !begun) return std::unexpected(begun.error());
+  import_ = std::move(import);
+  return import_->id;
+}
+
+Result<LocalAdministration::Import*> LocalAdministration::find_import(const std::string& id) {
+  const MonoTime now = system_clock().mono();
+  if (import_ != nullptr && now - import_->used_at > kImportPatience) import_.reset();
+  if (import_ == nullptr || import_->id != id) {
+    return fail(ErrorCode::kNotFound, "there is no such import under way: it has ended, or was given up");
+  }
+  import_->used_at = now;
+  return import_.get();
+}
+
+Result<DumpCounts> LocalAdministration::import_piece(const std::string& id, std::int64_t place,
+                                                     std::string_view bytes) {
+  const std::lock_guard lock(import_mutex_);
+  const auto found = find_import(id);
+  if (!found) return std::unexpected(found.error());
+  Import& import = **found;
+  const bool is_repeated = place + static_cast<std::int64_t>(bytes.size()) <= import.taken_bytes;
+  if (!is_repeated && place != import.taken_bytes) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the next byte of this dump is number {}", import.taken_bytes));
+  }
+  const Status taken = is_repeated ? Status() : import.take(bytes);
+  const DumpCounts counts = import.dump.counts();
+  if (!taken) import_.reset();
+  return taken ? Result<DumpCounts>(counts) : std::unexpected(taken.error());
+}
+
+Result<DumpCounts> LocalAdministration::finish_import(const std::string& id) {
+  const std::lock_guard lock(import_mutex_);
+  if (const auto found = find_import(id); !found) return std::unexpected(found.error());
+  const std::unique_ptr<Import> import = std::move(import_);
+  // What stands behind the last line end is a line, too.
+  const Status taken = import->rest.empty() ? Status() : import->dump.take(import->rest);
+  return taken ? import->dump.finish() : std::unexpected(taken.error());
+}
+
+}  // namespace drover

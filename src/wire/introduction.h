@@ -1,0 +1,22 @@
+// What a server says to a caller who asks who they both are.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/role.h"
+#include "drover/time.h"
+
+namespace drover {
+
+struct Introduction {
+  std::string version;  // of the server
+  Time now{};           // by the store's clock
+  std::string token_id;
+  Role role = Role::kViewer;
+  std::optional<std::string> owner;
+  std::vector<std::string> queues;
+};
+
+}  // namespace drover

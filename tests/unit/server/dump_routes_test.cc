@@ -1,0 +1,178 @@
+// A dump that goes over HTTP is the one that the store itself gives, and goes back in as it does there.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "engine/engine.h"
+#include "engine/local_administration.h"
+#include "engine/transfer.h"
+#include "net/http.h"
+#include "remote/remote_administration.h"
+#include "server/server.h"
+#include "store/sqlite/sqlite_store.h"
+#include "support/locked_rng.h"
+#include "support/manual_clock.h"
+#include "support/must.h"
+#include "support/printers.h"
+#include "unit/server/named_door.h"
+
+namespace drover::server {
+namespace {
+
+using test::must;
+
+// A store with a server in front of it.
+struct Place {
+  explicit Place(Clock& clock)
+      : store(must(open_sqlite({.path = {}, .clock = &clock}))),
+        server(must(Server::start(engine, here, door, {.listen = {"127.0.0.1:0"}}))),
+        there(must(open_remote_administration({.url = server->addresses().front(), .token = "admin"}))) {}
+
+  test::LockedRng rng{1};
+  std::unique_ptr<Store> store;
+  Engine engine{*store, rng};
+  LocalAdministration here{*store, engine, rng};
+  NamedDoor door;
+  std::unique_ptr<Server> server;
+  std::unique_ptr<Administration> there;
+};
+
+std::string dump_of(Administration& store) {
+  std::string text;
+  must(export_dump(store, {.text = [&](std::string_view part) -> Status {
+                             text += part;
+                             return {};
+                           },
+                           .progress = [](std::int64_t, std::int64_t) {}}));
+  return text;
+}
+
+Result<DumpCounts> import_into(Administration& store, std::string_view dump, std::size_t piece_bytes) {
+  const std::string id = must(store.begin_import());
+  for (std::size_t place = 0; place < dump.size(); place += piece_bytes) {
+    const auto taken = store.import_piece(id, static_cast<std::int64_t>(place), dump.substr(place, piece_bytes));
+    if (!taken) return taken;
+  }
+  return store.finish_import(id);
+}
+
+class DumpRoutes : public ::testing::Test {
+ protected:
+  void fill(Place& place, int tasks) {
+    for (int i = 0; i < tasks; ++i) {
+      must(place.engine.enqueue_one({.type = "work", .payload = fmt::format(R"({{"n":{}}})", i), .tags = {"t"}}));
+    }
+    must(place.engine.set_gate({.gate = "queue:later", .what = GateOrder::Close{}, .why = "lunch", .by = "ann"}));
+    must(place.engine.apply_config(R"({"types":{"work":{"max_attempts":9}}})", 0));
+  }
+  // A run whose output is six times as long in a dump.
+  void run_and_fail(Place& place) {
+    const auto claimed = must(place.engine.claim({.worker_id = "w", .serves = {{.queue = "work", .type = {}}}}));
+    ASSERT_EQ(claimed.size(), 1U);
+    const std::vector<LogChunk> chunks(16, {.text = std::string(64 * 1024, '\x01')});
+    must(place.engine.append_log(claimed.front().lease, chunks));
+    const Settlement end{.lease = claimed.front().lease, .end = Failure{.error_class = ErrorClass::kInvalid}};
+    must(place.engine.settle(std::span(&end, 1)).front());
+    must(place.engine.retry(claimed.front().task.id));
+  }
+
+  test::ManualClock clock_;
+};
+
+TEST_F(DumpRoutes, ADumpOverAServerIsTheSameByteForByte) {
+  Place place(clock_);
+  fill(place, 1'234);
+  const std::string dump = dump_of(place.here);
+  EXPECT_EQ(dump_of(*place.there), dump);
+  EXPECT_TRUE(dump.ends_with(R"({"end":{"gates":1,"tasks":1234,"events":1235}})"
+                             "\n"))
+      << dump.substr(dump.size() - 100);
+}
+
+TEST_F(DumpRoutes, ATaskThatIsLargerThanAnAnswerComesInPieces) {
+  Place place(clock_);
+  must(place.engine.enqueue_one({.type = "work", .max_attempts = 1}));
+  for (int run = 0; run < 4; ++run) run_and_fail(place);
+  const std::string dump = dump_of(place.here);
+  EXPECT_GT(dump.size(), kHttpBodyBytesMax);
+  EXPECT_EQ(dump_of(*place.there), dump);
+
+  Place other(clock_);
+  must(import_into(*other.there, dump, 3'000'000));
+  EXPECT_EQ(dump_of(other.here), dump);
+}
+
+TEST_F(DumpRoutes, PiecesMayEndAnywhereAndComeTwice) {
+  Place place(clock_);
+  fill(place, 30);
+  const std::string dump = dump_of(place.here);
+  Place other(clock_);
+  const std::string id = must(other.there->begin_import());
+  for (std::size_t at = 0; at < dump.size(); at += 997) {
+    const std::string_view piece = std::string_view(dump).substr(at, 997);
+    must(other.there->import_piece(id, static_cast<std::int64_t>(at), piece));
+    must(other.there->import_piece(id, static_cast<std::int64_t>(at), piece));
+  }
+  EXPECT_EQ(other.there->import_piece(id, static_cast<std::int64_t>(dump.size()) + 1, "x").error().code,
+            ErrorCode::kInvalidArgument);
+  EXPECT_EQ(must(other.there->finish_import(id)), (DumpCounts{.gates = 1, .tasks = 30, .events = 31}));
+  EXPECT_EQ(dump_of(other.here), dump);
+  EXPECT_EQ(other.there->finish_import(id).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(DumpRoutes, AWrongLineIsNamedAndEndsTheImport) {
+  Place place(clock_);
+  fill(place, 3);
+  std::string dump = dump_of(place.here);
+  dump.insert(dump.find("\n{\"task\"") + 1, "{\"what\":1}\n");
+  Place there(clock_);
+  Place here(clock_);
+  const auto far = import_into(*there.there, dump, 100);
+  const auto near = import_into(here.here, dump, dump.size());
+  ASSERT_FALSE(far.has_value());
+  EXPECT_EQ(far.error().message, near.error().message);
+  EXPECT_TRUE(far.error().message.starts_with("line 4: unknown kind")) << far.error().message;
+  // It is as any import that was interrupted.
+  EXPECT_TRUE(must(there.engine.is_importing()));
+  EXPECT_EQ(there.there->begin_import().error().code, ErrorCode::kWrongState);
+}
+
+TEST_F(DumpRoutes, OneImportAtATimeAndNothingStartsBeforeItIsFinished) {
+  Place place(clock_);
+  fill(place, 3);
+  const std::string dump = dump_of(place.here);
+  Place other(clock_);
+  const std::string id = must(other.there->begin_import());
+  EXPECT_EQ(other.there->begin_import().error().code, ErrorCode::kWrongState);
+  must(other.there->import_piece(id, 0, dump));
+  const ClaimRequest claim{.worker_id = "w", .serves = {{.queue = "work", .type = {}}}};
+  EXPECT_TRUE(must(other.engine.claim(claim)).empty());
+  must(other.there->finish_import(id));
+  EXPECT_EQ(must(other.engine.claim(claim)).size(), 1U);
+}
+
+TEST_F(DumpRoutes, TokensMayBeThereAndEventsComeBehindTheirs) {
+  Place place(clock_);
+  fill(place, 2);
+  const std::string dump = dump_of(place.here);
+  Place other(clock_);
+  must(other.here.create_token({.role = Role::kAdmin}));
+  must(import_into(*other.there, dump, 1'000));
+  const auto events = must(other.engine.events(0, 100));
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(events[0].name, "token.created");
+  EXPECT_EQ(events[1].seq, 2);
+  EXPECT_EQ(must(other.here.tokens()).size(), 1U);
+}
+
+TEST_F(DumpRoutes, WhatOthersDoMeanwhileEndsTheImport) {
+  Place place(clock_);
+  fill(place, 3);
+  Place other(clock_);
+  const std::string id = must(other.there->begin_import());
+  must(other.there->import_piece(id, 0, dump_of(place.here)));
+  must(other.engine.enqueue_one({.type = "work"}));
+  EXPECT_EQ(other.there->finish_import(id).error().code, ErrorCode::kWrongState);
+}
+
+}  // namespace
+}  // namespace drover::server
