@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/check.h"
 #include "base/json.h"
+#include "core/names.h"
 
 namespace drover {
 namespace {
 
-constexpr std::array kCauses{Epoch::Cause::kCreated, Epoch::Cause::kRestarted, Epoch::Cause::kRegressed,
-                             Epoch::Cause::kAccepted};
+constexpr Names<4> kCauses{"created", "restarted", "regressed", "accepted"};
 
 // The last event that is left of what the seen epoch had, or of what was before it.
 std::int64_t last_kept(const StoreExtent& extent, const Mark& seen) {
@@ -31,22 +30,11 @@ std::int64_t last_kept(const StoreExtent& extent, const Mark& seen) {
 }  // namespace
 
 std::string_view name_of(Epoch::Cause cause) {
-  switch (cause) {
-    case Epoch::Cause::kCreated:
-      return "created";
-    case Epoch::Cause::kRestarted:
-      return "restarted";
-    case Epoch::Cause::kRegressed:
-      return "regressed";
-    case Epoch::Cause::kAccepted:
-      return "accepted";
-  }
-  CHECK_MSG(false, "no such cause");
+  return name_in(kCauses, cause);
 }
 
 std::optional<Epoch::Cause> parse_epoch_cause(std::string_view name) {
-  const auto* const found = std::ranges::find(kCauses, name, [](Epoch::Cause cause) { return name_of(cause); });
-  return found == kCauses.end() ? std::nullopt : std::optional(*found);
+  return value_in<Epoch::Cause>(kCauses, name);
 }
 
 std::string to_string(const Loss& loss) {

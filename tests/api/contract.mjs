@@ -89,11 +89,12 @@ export class Contract {
   #bodyComplaints(operation, headers, body) {
     if (!operation.body) return [];  // whatever comes is passed over
     if (body.length === 0) return operation.body.required ? ['there is no body'] : [];
-    const value = parsed(body);
-    if (value === undefined) return ['the body is no JSON'];
     const type = (headers['content-type'] ?? '').split(';')[0].toLowerCase();
     const content = operation.body.content[type];
     if (!content) return [`the content type ${type} is not described`];
+    if (!isJson(type)) return [];
+    const value = parsed(body);
+    if (value === undefined) return ['the body is no JSON'];
     const complaint = this.#complaint(content.schema, value.json);
     return complaint ? [`body: ${complaint}`] : [];
   }
@@ -120,7 +121,7 @@ export class Contract {
     const type = (headers['content-type'] ?? '').split(';')[0];
     const content = response.content[type];
     if (!content) return complaints.concat(`the content type ${type} is not described`);
-    if (!content.schema || !type.endsWith('json')) return complaints;
+    if (!content.schema || !isJson(type)) return complaints;
     const value = parsed(body);
     if (value === undefined) return complaints.concat('the body is no JSON');
     const complaint = this.#complaint(content.schema, value.json);
@@ -168,6 +169,11 @@ function coerced(schema, text) {
   if (schema.type === 'integer' && /^-?[0-9]+$/.test(text)) return Number(text);
   if (schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
   return text;
+}
+
+// Lines of JSON are not.
+function isJson(type) {
+  return /[/+]json$/.test(type);
 }
 
 function parsed(body) {

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "support/printers.h"
-
 namespace drover::test {
 namespace {
 
@@ -66,6 +64,13 @@ TEST(EpochCause, HasAName) {
     EXPECT_EQ(parse_epoch_cause(name_of(cause)), cause);
   }
   EXPECT_EQ(parse_epoch_cause("x"), std::nullopt);
+}
+
+TEST(Acceptance, TellsWhatWasLost) {
+  EXPECT_EQ(acceptance_data(Loss{3, 5}), R"({"lost_from":3,"lost_to":5})");
+  EXPECT_EQ(acceptance_data(std::nullopt), "{}");
+  EXPECT_EQ(to_string(Loss{3, 5}), "events 3 to 5");
+  EXPECT_EQ(to_string(Loss{3, 3}), "event 3");
 }
 
 }  // namespace
