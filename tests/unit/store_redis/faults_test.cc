@@ -333,6 +333,55 @@ TEST_P(RedisDamageTest, FsckFindsAndRepairsIt) {
   EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
 }
 
+// ---- damaged numbers in the tasks themselves
+
+class RedisRelationsTest : public testing::Test {
+ protected:
+  // Replaces a text in a task's record.
+  void edit(const TaskId& id, const std::string& from, const std::string& to) {
+    const std::string key = rig_.key("t:" + id.to_string());
+    std::string record(must(test::shared_redis().run(redis::Command("GET", key)).as_text()));
+    const std::size_t at = record.find(from);
+    ASSERT_NE(at, std::string::npos) << record;
+    record.replace(at, from.size(), to);
+    ASSERT_FALSE(test::shared_redis().run(redis::Command("SET", key, record)).is_error());
+  }
+  void expect_mended(const std::string& finding) {
+    EXPECT_EQ(rig_.fsck(), std::vector{finding});
+    EXPECT_EQ(rig_.fsck(FsckMode::kRepair), std::vector{finding});
+    EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
+  }
+
+  Rig rig_{test::shared_redis().address(test::fresh_prefix())};
+  TaskId parent_ = rig_.enqueue();
+  TaskId first_ = rig_.enqueue({.type = "work", .depends_on = {parent_}});
+  TaskId second_ = rig_.enqueue({.type = "work", .parent_id = parent_, .depends_on = {parent_}});
+};
+
+TEST_F(RedisRelationsTest, FsckCountsDependents) {
+  edit(parent_, R"("dependents":2)", R"("dependents":1)");
+  expect_mended("dependents_count_wrong task " + parent_.to_string() + " counts 1 dependents and has more");
+  rig_.complete(rig_.claim(1));
+  EXPECT_EQ(rig_.state(first_), TaskState::kPending);
+  EXPECT_EQ(rig_.state(second_), TaskState::kPending);
+}
+
+TEST_F(RedisRelationsTest, FsckCountsWhatIsNotCountedAtAll) {
+  edit(parent_, R"("dependents":2)", R"("x":2)");
+  edit(parent_, R"("children":1)", R"("y":1)");
+  EXPECT_EQ(rig_.fsck(FsckMode::kRepair).size(), 2U);
+  EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
+  rig_.complete(rig_.claim(1));
+  EXPECT_EQ(rig_.state(second_), TaskState::kPending);
+}
+
+TEST_F(RedisRelationsTest, FsckCountsParents) {
+  edit(first_, R"("unmet_parents":1)", R"("unmet_parents":3)");
+  expect_mended("unmet_parents_wrong task " + first_.to_string() + " waits for 3 parents, but 1 are not done");
+  rig_.complete(rig_.claim(1));
+  EXPECT_EQ(rig_.state(first_), TaskState::kPending);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, RedisDamageTest,
                          testing::Values(Damage{"LaneOfAnotherType", {"SET", kLane, "x"}},
                                          Damage{"LaneDeleted", {"DEL", kLane}},

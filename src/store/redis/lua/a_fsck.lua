@@ -115,6 +115,8 @@ local function want(image, key, member, score)
 end
 
 local function want_relations(image, id, record, rest, parts)
+  image.relations[id] = {dependents = rest.dependents or 0, children = rest.children or 0, unmet = rest.unmet_parents or 0,
+                         runs_anyway = rest.on_parent_failure == 'run', parents = {}}
   if rest.parent_id then want(image, 'children:' .. rest.parent_id, id, record.seq) end
   if rest.request_id then image.requests[parts.owner .. '|' .. rest.request_id] = id end
   if rest.dedupe_key then
@@ -127,7 +129,10 @@ local function want_relations(image, id, record, rest, parts)
   if not body then return found('body_missing', 'task ' .. id) end
   local tags, parents = string.match(body, '^([^|\n]*)|([^|\n]*)|')
   for tag in string.gmatch(tags or '', '[^,]+') do want(image, 'tag:' .. tag, id, record.seq) end
-  for parent in string.gmatch(parents or '', '[^,]+') do want(image, 'dependents:' .. parent, id, record.seq) end
+  for parent in string.gmatch(parents or '', '[^,]+') do
+    want(image, 'dependents:' .. parent, id, record.seq)
+    image.relations[id].parents[parent] = true
+  end
 end
 
 local function lane_image(image, lane)
@@ -165,7 +170,8 @@ local function take_quarantined()
 end
 
 local function image_of_tasks()
-  local image = {zsets = {}, requests = {}, lanes = {}, lane_names = {}, tasks = {}, seqs = {}, unreadable = {}}
+  local image = {zsets = {}, requests = {}, lanes = {}, lane_names = {}, tasks = {}, seqs = {}, relations = {},
+                 unreadable = {}}
   local apart = take_quarantined()
   for _, id in ipairs(keys_of('t:')) do
     local record = record_of(id)
@@ -239,6 +245,67 @@ local function check_sets(image)
       if string.sub(key, 1, #family) == family and not seen[key] then compare_zset(key, wanted) end
     end
   end
+end
+
+-- ---- relations between tasks
+
+-- Writes a number into the rest of a record. No text of a user's holds its name in quotes: there they are escaped.
+local function put_number(id, record, name, number)
+  local rest = string.match(record.tail, '^[^\n]*')
+  local field = '"' .. name .. '":' .. whole(number)
+  local text, n = string.gsub(rest, '"' .. name .. '":%d+', field)
+  if n == 0 then text = '{' .. field .. (rest == '{}' and '' or ',') .. string.sub(rest, 2) end
+  local tail = text .. string.sub(record.tail, #rest + 1)
+  record.said = string.sub(record.said, 1, #record.said - #record.tail) .. tail
+  record.tail = tail
+  record.rev = whole(record.rev + 1)
+  put_kept(id, record)
+end
+
+local function size_of(members)
+  local n = 0
+  for _ in pairs(members or {}) do n = n + 1 end
+  return n
+end
+
+-- Those that keep a task blocked, and those whose end may have been counted already or not.
+local function count_parents(image, relation)
+  local unmet, cascading = 0, 0
+  for parent in pairs(relation.parents) do
+    local record = image.tasks[parent]
+    if record then
+      local is_done = record.state == 'completed' or (IS_TERMINAL[record.state] and relation.runs_anyway)
+      if not is_done then unmet = unmet + 1 end
+      if record.cascade == '1' then cascading = cascading + 1 end
+    end
+  end
+  return unmet, cascading
+end
+
+-- Who counts too few would forget some of them when it ends.
+local function check_family(image, id, kind)
+  local counted, there = image.relations[id][kind], size_of(image.zsets[kind .. ':' .. id])
+  if counted >= there then return end
+  found(kind .. '_count_wrong', 'task ' .. id .. ' counts ' .. whole(counted) .. ' ' .. kind .. ' and has more', mending)
+  if mending then put_number(id, image.tasks[id], kind, there) end
+end
+
+local function check_relations(image)
+  for id, relation in pairs(image.relations) do
+    check_family(image, id, 'dependents')
+    check_family(image, id, 'children')
+    if image.tasks[id].state == 'blocked' then
+      local unmet, cascading = count_parents(image, relation)
+      if math.abs(relation.unmet - unmet) > cascading then
+        -- What a cascade may have counted already is left to it.
+        local mended = mending and cascading == 0
+        found('unmet_parents_wrong',
+              'task ' .. id .. ' waits for ' .. whole(relation.unmet) .. ' parents, but ' .. whole(unmet) .. ' are not done', mended)
+        if mended then put_number(id, image.tasks[id], 'unmet_parents', unmet) end
+      end
+    end
+  end
+  save_strings()
 end
 
 local function check_requests(image)
@@ -533,6 +600,7 @@ function functions.fsck(keys, args)
   if not check_types() then return all_findings() end
   local image = image_of_tasks()
   check_sets(image)
+  check_relations(image)
   check_requests(image)
   check_numbers(image)
   check_task_list(image)
