@@ -13,61 +13,54 @@ class GuardedAdministration final : public Administration {
       : administration_(administration), principal_(principal) {}
 
   Result<CreatedToken> create_token(const NewToken& order) override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.create_token(order);
+    return if_allowed(Right::kAdminister, [&] { return administration_.create_token(order); });
   }
   Result<std::vector<TokenInfo>> tokens() override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.tokens();
+    return if_allowed(Right::kAdminister, [&] { return administration_.tokens(); });
   }
   Result<TokenInfo> revoke_token(const std::string& id, const std::string& by) override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.revoke_token(id, by);
+    return if_allowed(Right::kAdminister, [&] { return administration_.revoke_token(id, by); });
   }
   Result<StoreState> store_state() override {
-    if (const Status allowed = need(principal_, Right::kOperate); !allowed) return std::unexpected(allowed.error());
-    return administration_.store_state();
+    return if_allowed(Right::kOperate, [&] { return administration_.store_state(); });
   }
   Result<StoreState> accept_regression() override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.accept_regression();
+    return if_allowed(Right::kAdminister, [&] { return administration_.accept_regression(); });
   }
   // Whoever has a token.
   Result<Time> now() override { return administration_.now(); }
   Result<FleetLook> look_at_fleet() override {
-    if (const Status allowed = need(principal_, Right::kOperate); !allowed) return std::unexpected(allowed.error());
-    return administration_.look_at_fleet();
+    return if_allowed(Right::kOperate, [&] { return administration_.look_at_fleet(); });
   }
   Result<DumpPart> dump_head() override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.dump_head();
+    return if_allowed(Right::kAdminister, [&] { return administration_.dump_head(); });
   }
   Result<DumpIds> dump_ids(const std::optional<std::string>& cursor) override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.dump_ids(cursor);
+    return if_allowed(Right::kAdminister, [&] { return administration_.dump_ids(cursor); });
   }
   Result<DumpPart> dump_tasks(std::span<const TaskId> ids) override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.dump_tasks(ids);
+    return if_allowed(Right::kAdminister, [&] { return administration_.dump_tasks(ids); });
   }
   Result<DumpPart> dump_events(std::int64_t after) override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.dump_events(after);
+    return if_allowed(Right::kAdminister, [&] { return administration_.dump_events(after); });
   }
   Result<std::string> begin_import() override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.begin_import();
+    return if_allowed(Right::kAdminister, [&] { return administration_.begin_import(); });
   }
   Result<DumpCounts> import_piece(const std::string& id, std::int64_t place, std::string_view bytes) override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.import_piece(id, place, bytes);
+    return if_allowed(Right::kAdminister, [&] { return administration_.import_piece(id, place, bytes); });
   }
   Result<DumpCounts> finish_import(const std::string& id) override {
-    if (const Status allowed = need(principal_, Right::kAdminister); !allowed) return std::unexpected(allowed.error());
-    return administration_.finish_import(id);
+    return if_allowed(Right::kAdminister, [&] { return administration_.finish_import(id); });
   }
 
  private:
+  template <class Call>
+  [[nodiscard]] auto if_allowed(Right right, Call call) -> decltype(call()) {
+    if (const Status allowed = need(principal_, right); !allowed) return std::unexpected(allowed.error());
+    return call();
+  }
+
   Administration& administration_;
   const Principal& principal_;
 };
