@@ -1,6 +1,8 @@
 // What an administrator does over HTTP, with the tokens of a real store at the door.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <fstream>
 #include <sstream>
 
@@ -19,6 +21,11 @@ namespace drover::server {
 namespace {
 
 using test::must;
+
+// Wherever it stands: those that were made in one millisecond are in no order.
+bool holds(const std::vector<TokenInfo>& tokens, const TokenInfo& token) {
+  return std::ranges::count(tokens, token) == 1;
+}
 
 class AdminRoutes : public ::testing::Test {
  protected:
@@ -63,12 +70,12 @@ TEST_F(AdminRoutes, ATokenIsMadeListedAndRevokedAsOnTheStoreItself) {
   EXPECT_EQ(made.info.queues, (std::vector<std::string>{"eng", "ops"}));
   EXPECT_EQ(*made.info.expires_at - made.info.created_at, std::chrono::hours(1));
   EXPECT_EQ(must(remote->tokens()), must(local_.tokens()));
-  EXPECT_EQ(must(remote->tokens()).front(), made.info);
+  EXPECT_TRUE(holds(must(remote->tokens()), made.info));
 
   const TokenInfo revoked = must(remote->revoke_token(made.info.id, "bob@box"));
   EXPECT_EQ(revoked.revoked_by, "bob@box");
   EXPECT_TRUE(revoked.revoked_at.has_value());
-  EXPECT_EQ(must(local_.tokens()).front(), revoked);
+  EXPECT_TRUE(holds(must(local_.tokens()), revoked));
   EXPECT_EQ(remote->revoke_token("4fQ1mZ8x", "").error().code, ErrorCode::kNotFound);
 }
 
@@ -76,7 +83,7 @@ TEST_F(AdminRoutes, ANewTokenWorksAtOnce) {
   const auto remote = with_token(admin_);
   for (int i = 0; i < 20; ++i) {
     const CreatedToken made = must(remote->create_token({.role = Role::kAdmin}));
-    EXPECT_EQ(must(with_token(made.text)->tokens()).front(), made.info);
+    EXPECT_TRUE(holds(must(with_token(made.text)->tokens()), made.info));
   }
 }
 
