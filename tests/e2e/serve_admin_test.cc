@@ -39,6 +39,7 @@ TEST_F(ServeAdminTest, TheStoreIsShownAndItsLossAccepted) {
   const Outcome accepted = sandbox.drover({"store", "accept-regression"});
   EXPECT_EQ(accepted.exit_code, 0) << accepted.err;
   EXPECT_TRUE(contains(accepted.err, "a new epoch has begun"));
+  EXPECT_FALSE(contains(server->errors(), "was lost")) << "nothing was";
 }
 
 // All but the first line, which has the time.

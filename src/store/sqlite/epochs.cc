@@ -17,6 +17,7 @@ constexpr std::string_view kPutEpochNumber = named_sql(embedded::epochs_sql, "pu
 void begin_epoch(Transaction& transaction, std::int64_t number, Epoch::Cause cause) {
   transaction.db().run(kBeginEpoch, number, new_epoch_id(system_rng()), transaction.last_event_seq(), name_of(cause));
   transaction.db().run(kPutEpochNumber, number);
+  transaction.note_epoch(number);
 }
 
 }  // namespace

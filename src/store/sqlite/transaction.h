@@ -106,6 +106,7 @@ class Transaction {
   void write_events();
   [[nodiscard]] std::int64_t last_event_seq() const { return last_.event; }
   [[nodiscard]] std::int64_t epoch_number() const { return epoch_; }
+  void note_epoch(std::int64_t number) { epoch_ = number; }  // that has begun in this transaction
   void count(const Task& task, TaskState state, CountChanges::Change change) { part_counts_.add(task, state, change); }
   // With what this transaction has changed so far.
   [[nodiscard]] std::int64_t waiting();
