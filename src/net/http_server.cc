@@ -120,17 +120,17 @@ void HttpConnection::read() {
   if (size <= 0) return close();
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
   if (tls_) {
-    receive_tls(bytes);
+    receive_tls(*tls_, bytes);
   } else {
     receive(bytes);
   }
 }
 
-void HttpConnection::receive_tls(std::string_view bytes) {
-  const bool was_established = tls_->is_established();
-  const auto plaintext = tls_->feed(bytes);
+void HttpConnection::receive_tls(TlsSession& tls, std::string_view bytes) {
+  const bool was_established = tls.is_established();
+  const auto plaintext = tls.feed(bytes);
   if (!plaintext && !was_established && bytes.front() >= 'A' && bytes.front() <= 'Z') return turn_out_plain_http();
-  out_ += tls_->take_outgoing();
+  out_ += tls.take_outgoing();
   const Flushed flushed = flush();
   if (!plaintext || flushed == Flushed::kBroken) return close();
   if (flushed == Flushed::kSome) {
@@ -138,7 +138,7 @@ void HttpConnection::receive_tls(std::string_view bytes) {
     want(EPOLLIN | EPOLLOUT | EPOLLRDHUP);
   }
   if (!plaintext->empty()) receive(*plaintext);
-  if (!is_closed() && tls_->is_ended_by_peer()) close();
+  if (!is_closed() && tls.is_ended_by_peer()) close();
 }
 
 // A user who forgot the "s" of https is told.
@@ -332,7 +332,10 @@ void HttpServer::admit(UniqueFd socket, Transport transport, std::string peer) {
   }
   ++count;
   std::optional<TlsSession> tls;
-  if (transport == Transport::kTls) tls.emplace(*certificate_);
+  if (transport == Transport::kTls) {
+    CHECK(certificate_.has_value());
+    tls.emplace(*certificate_);
+  }
   connections_.push_back(
       std::make_shared<HttpConnection>(loop_, std::move(socket), std::move(tls), std::move(peer), limits_, handle_));
   connections_.back()->open();

@@ -71,7 +71,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void read();
   // What the client says, without TLS.
   void receive(std::string_view bytes);
-  void receive_tls(std::string_view bytes);
+  void receive_tls(TlsSession& tls, std::string_view bytes);
   void turn_out_plain_http();
   void take_next();
   // Appends to out_ what stands for these bytes on the wire.

@@ -66,11 +66,12 @@ std::expected<Line, std::string> read_line(std::string_view text) {
   const auto parsed = json::parse(text);
   const json::Value* const seq = parsed ? parsed->find("seq") : nullptr;
   const json::Value* const previous = parsed ? parsed->find("prev") : nullptr;
-  if (seq == nullptr || previous == nullptr || !seq->as_int() || !previous->as_string()) {
-    return std::unexpected("it is no record of an audit log");
-  }
-  line.seq = *seq->as_int();
-  line.previous = *previous->as_string();
+  if (seq == nullptr || previous == nullptr) return std::unexpected("it is no record of an audit log");
+  const auto number = seq->as_int();
+  const std::string* const hash = previous->as_string();
+  if (!number || hash == nullptr) return std::unexpected("it is no record of an audit log");
+  line.seq = *number;
+  line.previous = *hash;
   return line;
 }
 
