@@ -1,8 +1,11 @@
 // The one-item forms of TaskQueue, the same for every implementation.
 #include "drover/task_queue.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "base/only_item.h"
 #include "base/sha256.h"
 #include "core/task_json.h"
 
@@ -14,15 +17,13 @@ std::string version_of(const Task& task) {
 }
 
 Result<Enqueued> TaskQueue::enqueue_one(const TaskSpec& spec) {
-  auto enqueued = enqueue(std::span(&spec, 1));
-  if (!enqueued) return std::unexpected(enqueued.error());
-  return enqueued->front();
+  return only_item(enqueue(std::span(&spec, 1)));
 }
 
 std::vector<Result<std::vector<Enqueued>>> TaskQueue::enqueue_groups(
     std::span<const std::span<const TaskSpec>> groups) {
   std::vector<Result<std::vector<Enqueued>>> answers;
-  for (const auto group : groups) answers.push_back(enqueue(group));
+  std::ranges::transform(groups, std::back_inserter(answers), [this](const auto group) { return enqueue(group); });
   return answers;
 }
 

@@ -17,5 +17,29 @@ TEST(CheckLeaseLength, TakesWhatQueuesGive) {
   }
 }
 
+TEST(CheckEdit, SomethingHasToChange) {
+  EXPECT_EQ(test::code_of(check_edit({})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(test::code_of(check_edit({.version = "0123456789abcdef"})), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(check_edit({.priority = 1}).has_value());
+  EXPECT_TRUE(check_edit({.run_at = Time{}}).has_value());
+  EXPECT_TRUE(check_edit({.delay = Millis{0}}).has_value());
+  EXPECT_TRUE(check_edit({.payload = "1"}).has_value());
+  EXPECT_TRUE(check_edit({.patch = "{}"}).has_value());
+  EXPECT_TRUE(check_edit({.tags = std::vector<std::string>{}}).has_value());
+}
+
+TEST(CheckEdit, NamesWhatIsWrong) {
+  const auto complaint = [](const EditOrder& order) {
+    const Status checked = check_edit(order);
+    return checked ? "" : checked.error().message.substr(0, checked.error().message.find(':'));
+  };
+  EXPECT_EQ(complaint({.priority = 10}), "priority");
+  EXPECT_EQ(complaint({.delay = Millis{-1}}), "delay");
+  EXPECT_EQ(complaint({.run_at = Time{}, .delay = Millis{1}}), "delay");
+  EXPECT_EQ(complaint({.tags = std::vector<std::string>{"not ok"}}), "tags");
+  EXPECT_EQ(complaint({.payload = "1", .patch = "{}"}), "payload");
+  EXPECT_EQ(complaint({.priority = 1, .version = "not a name"}), "version");
+}
+
 }  // namespace
 }  // namespace drover

@@ -215,5 +215,20 @@ TEST(LogJson, Golden) {
   EXPECT_NE(to_json(record).find(R"("stream":"drover")"), std::string::npos);
 }
 
+TEST(TaskJson, SaysWhichValuesAreNullAndNotUnset) {
+  Task task = full_task();
+  EXPECT_FALSE(to_json(task).contains("null_values"));
+  task.payload = "null";
+  task.result = "null";
+  EXPECT_TRUE(to_json(task).contains(R"("null_values":["payload","result"])")) << to_json(task);
+}
+
+TEST(TaskJson, AnEffectOfACancelMayHaveNoStateBefore) {
+  CancelEffect effect{.id = full_task().id, .type = "t", .from = TaskState::kPending, .to = TaskState::kCancelled};
+  EXPECT_TRUE(to_json(effect).ends_with(R"("type":"t","from":"pending","to":"cancelled"})")) << to_json(effect);
+  effect.from.reset();
+  EXPECT_TRUE(to_json(effect).contains(R"("from":null)")) << to_json(effect);
+}
+
 }  // namespace
 }  // namespace drover

@@ -251,5 +251,18 @@ TEST(CheckSpec, TakesTheEdges) {
   EXPECT_TRUE(check_spec(spec));
 }
 
+TEST(TaskSpecJson, NullValuesAreThereAndNull) {
+  const auto spec = parse_task_spec(std::string_view(R"({"type":"t","null_values":["payload","fallback_result"]})"));
+  ASSERT_TRUE(spec.has_value()) << spec.error().message;
+  EXPECT_EQ(spec->payload, "null");
+  EXPECT_EQ(spec->fallback_result, "null");
+  for (const char* wrong : {R"(["result"])", R"("payload")"}) {
+    const std::string text = fmt::format(R"({{"type":"t","null_values":{}}})", wrong);
+    const auto refused = parse_task_spec(std::string_view(text));
+    ASSERT_FALSE(refused.has_value()) << wrong;
+    EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace drover
