@@ -2,6 +2,7 @@
 // it.
 #include <algorithm>
 #include <memory>
+#include <ranges>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -74,10 +75,23 @@ HttpRequest read_request(std::string_view input) {
   return request;
 }
 
+// Whether what says that it is JSON, or lines of it, is.
+void check_body(const HttpResponse& response) {
+  if (response.content_type.find("json") == std::string::npos) return;
+  if (response.content_type.find("ndjson") == std::string::npos) {
+    CHECK_MSG(json::parse(response.body), response.body);
+    return;
+  }
+  for (const auto line : std::views::split(response.body, '\n')) {
+    const std::string_view text(line.begin(), line.end());
+    CHECK_MSG(text.empty() || json::parse(text), response.body);
+  }
+}
+
 // Whether something may have changed.
 bool check(const HttpRequest& request, const HttpResponse& response) {
   CHECK_MSG(response.status < kFirstFault, response.body);
-  if (response.content_type.find("json") != std::string::npos) CHECK_MSG(json::parse(response.body), response.body);
+  check_body(response);
   static_cast<void>(format_response(response));
   return request.method != "GET" && response.status < kFirstRefusal;
 }
