@@ -34,7 +34,9 @@ server::ServerOptions server_options_of(const ServeOptions& options, const Envir
     const double rate = *options.rate;
     server_options.limits.by_token = {.per_second = rate, .burst = 2 * rate};
   }
-  if (options.tls_certificate) server_options.tls = {.certificate = *options.tls_certificate, .key = *options.tls_key};
+  if (options.tls_certificate && options.tls_key) {
+    server_options.tls = {.certificate = *options.tls_certificate, .key = *options.tls_key};
+  }
   server_options.connections_max = connections_within_file_limit(server_options.connections_max);
   return server_options;
 }

@@ -41,8 +41,9 @@ Result<TrustFile> TrustFile::of_user(const Environment& environment) {
 Result<bool> TrustFile::trusts(const std::filesystem::path& file, const std::string& sha256) const {
   const auto trusted = PrivateFile::open_for_reading(path_);
   if (!trusted) return std::unexpected(trusted.error());
-  if (!trusted->has_value()) return false;
-  const auto text = (*trusted)->read();
+  const std::optional<PrivateFile>& there = *trusted;
+  if (!there) return false;
+  const auto text = there->read();
   if (!text) return std::unexpected(text.error());
   bool found = false;
   for_each_line(*text,

@@ -58,9 +58,11 @@ bool has_capacity(Transaction& transaction, const StepGroup& group) {
 // Owners and request ids of new tasks.
 using Requests = std::set<std::pair<std::string_view, std::string_view>>;
 
-bool is_request_taken(Transaction& transaction, const Task& task, const Requests& requests) {
-  return requests.contains({task.owner, *task.request_id}) ||
-         transaction.db().number(kSeqOfRequest, task.owner, *task.request_id) != 0;
+// Whether a new task's request id is free, if it has one. From now on it is not.
+bool take_request(Transaction& transaction, const Task& task, Requests& taken) {
+  if (!task.request_id) return true;
+  return taken.emplace(task.owner, *task.request_id).second &&
+         transaction.db().number(kSeqOfRequest, task.owner, *task.request_id) == 0;
 }
 
 // What the checks found, for the writes.
@@ -126,10 +128,7 @@ bool Group::guards_hold() {
 Applied Group::check_new(const Step& step) {
   const Task& task = step.next.task;
   // The request id first: an exact replay may well name the same task id.
-  if (task.request_id) {
-    if (is_request_taken(transaction_, task, requests_)) return Applied::kRequestTaken;
-    requests_.emplace(task.owner, *task.request_id);
-  }
+  if (!take_request(transaction_, task, requests_)) return Applied::kRequestTaken;
   if (id_is_taken_ && transaction_.db().number(kIdTaken, task.id) == 1) return Applied::kIdTaken;
   return parents_exist(step) ? Applied::kDone : Applied::kConflict;
 }
@@ -245,13 +244,10 @@ class PlainGroups {
   [[nodiscard]] Applied check(const StepGroup& group) {
     Requests own;
     for (const Step& step : group.steps) {
-      const Task& task = step.next.task;
-      if (!task.request_id) continue;
-      const bool is_free =
-          !requests_.contains({task.owner, *task.request_id}) && !is_request_taken(transaction_, task, own);
-      if (!is_free) return Applied::kRequestTaken;
-      own.emplace(task.owner, *task.request_id);
+      if (!take_request(transaction_, step.next.task, own)) return Applied::kRequestTaken;
     }
+    const auto is_taken = [&](const auto& request) { return requests_.contains(request); };
+    if (std::ranges::any_of(own, is_taken)) return Applied::kRequestTaken;
     if (!has_capacity(transaction_, group)) return Applied::kQueueFull;
     requests_.merge(own);
     return Applied::kDone;
