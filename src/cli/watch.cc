@@ -36,6 +36,13 @@ void on_hangup(int /*signal*/) {
   if (const Waker* waker = hangup_waker) waker->wake();
 }
 
+// The last look: nobody may say that nothing has happened where nobody could see it.
+Result<WatchEnd> at_timeout(const std::function<Result<Seen>()>& look) {
+  const auto seen = look();
+  if (!seen) return std::unexpected(seen.error());
+  return *seen == Seen::kDone ? WatchEnd::kDone : WatchEnd::kTimedOut;
+}
+
 }  // namespace
 
 Interrupts::Interrupts(std::vector<StopSignal*> workers) : workers_(std::move(workers)) {
@@ -86,7 +93,7 @@ Result<WatchEnd> watch(TaskQueue& queue, std::optional<Millis> timeout, const st
       if (Interrupts::count() > 0) return WatchEnd::kInterrupted;
       if (ended()) return WatchEnd::kDone;
       const Millis passed = system_clock().mono() - started;
-      if (timeout && passed >= *timeout) return WatchEnd::kTimedOut;
+      if (timeout && passed >= *timeout) return at_timeout(look);
       queue.wait_for_change(changes, timeout ? std::min(kWaitSlice, *timeout - passed) : kWaitSlice);
     } while (queue.changes() == changes);
   }

@@ -69,19 +69,27 @@ Result<DumpPart> LocalAdministration::dump_events(std::int64_t after) {
 
 Result<std::string> LocalAdministration::begin_import() {
   const std::lock_guard lock(import_mutex_);
+  give_up_silent_import();
+  if (import_ != nullptr) {
+    return fail(ErrorCode::kWrongState, fmt::format("an import is under way; it is given up after {} without a piece",
+                                                    format_duration(kImportPatience)));
+  }
   auto import = std::make_unique<Import>(store_, engine_, rng_);
   if (const Status begun = import->dump.begin(); !begun) return std::unexpected(begun.error());
   import_ = std::move(import);
   return import_->id;
 }
 
+void LocalAdministration::give_up_silent_import() {
+  if (import_ != nullptr && system_clock().mono() - import_->used_at > kImportPatience) import_.reset();
+}
+
 Result<LocalAdministration::Import*> LocalAdministration::find_import(const std::string& id) {
-  const MonoTime now = system_clock().mono();
-  if (import_ != nullptr && now - import_->used_at > kImportPatience) import_.reset();
+  give_up_silent_import();
   if (import_ == nullptr || import_->id != id) {
     return fail(ErrorCode::kNotFound, "there is no such import under way: it has ended, or was given up");
   }
-  import_->used_at = now;
+  import_->used_at = system_clock().mono();
   return import_.get();
 }
 

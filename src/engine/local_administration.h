@@ -36,6 +36,7 @@ class LocalAdministration final : public Administration {
  private:
   struct Import;
 
+  void give_up_silent_import();
   [[nodiscard]] Result<Import*> find_import(const std::string& id);
 
   Store& store_;

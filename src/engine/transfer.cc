@@ -153,6 +153,10 @@ Status DumpImport::begin() {
   if (!others) return std::unexpected(others.error());
   if (!gates->empty() || config->version != 0 || *others || !tasks->records.empty()) return not_empty(*gates);
   events_before_ = last_event_ = last_written_event_ = *last_event;
+  return {};
+}
+
+Status DumpImport::close_gate() {
   const auto now = store_.now();
   if (!now) return std::unexpected(now.error());
   GateRecord closed{.name = std::string(kAllGate)};
@@ -208,7 +212,7 @@ Status DumpImport::take_header(const std::string& text) {
   if (version == nullptr || version->as_int() != kDumpVersion) {
     return bad_dump(fmt::format("this version reads dumps of version {}", kDumpVersion));
   }
-  return {};
+  return close_gate();
 }
 
 Status DumpImport::take_policy(const std::string& text) {

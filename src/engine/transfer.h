@@ -52,6 +52,7 @@ class DumpImport {
   Status flush();
   Status mend();
   Status put_policy();
+  Status close_gate();
   Status open_gate();
 
   Store& store_;

@@ -280,7 +280,11 @@ class RemoteQueue final : public TaskQueue {
     Named<std::uint64_t> changes{.name = "changes"};
     const Status asked =
         calls_->ask_into(changes, "GET", with_query("/v1/changes", query), {}, timeout + calls_->timeout(), {});
-    if (!asked) return calls_->leaving().wait(std::min(timeout, kPauseAfterFailure));
+    if (!asked) {
+      // Who may not ask any more would wait for ever: whatever it looks at next says so.
+      if (error_info(asked.error().code).retryable == Retryable::kNo) ++times_heard_;
+      return calls_->leaving().wait(std::min(timeout, kPauseAfterFailure));
+    }
     if (changes.value == heard) return;
     heard_ = changes.value;
     ++times_heard_;

@@ -182,12 +182,23 @@ Status GuardedQueue::check_serves(std::span<const Serve> serves) const {
 Status GuardedQueue::register_worker(const WorkerInfo& worker) {
   if (Status allowed = need(Right::kWork); !allowed) return allowed;
   if (Status allowed = check_serves(worker.serves); !allowed) return allowed;
+  if (Status allowed = check_worker(worker.id); !allowed) return allowed;
   return queue_.register_worker(worker);
 }
 
 Status GuardedQueue::unregister_worker(const std::string& worker_id, const std::string& reason) {
   if (Status allowed = need(Right::kWork); !allowed) return allowed;
+  if (Status allowed = check_worker(worker_id); !allowed) return allowed;
   return queue_.unregister_worker(worker_id, reason);
+}
+
+// Of one that serves other queues than the caller may: its record is not the caller's to change.
+Status GuardedQueue::check_worker(const std::string& worker_id) const {
+  if (principal_.queues.empty()) return {};
+  const auto workers = queue_.workers();
+  if (!workers) return std::unexpected(workers.error());
+  const auto found = std::ranges::find(*workers, worker_id, &WorkerInfo::id);
+  return found == workers->end() ? Status() : check_serves(found->serves);
 }
 
 Result<std::vector<WorkerInfo>> GuardedQueue::workers() {

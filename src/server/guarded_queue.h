@@ -85,6 +85,7 @@ class GuardedQueue final : public TaskQueue {
   // The group on the caller's account, if that is allowed.
   [[nodiscard]] Result<std::vector<TaskSpec>> own(std::span<const TaskSpec> group) const;
   [[nodiscard]] Status check_serves(std::span<const Serve> serves) const;
+  [[nodiscard]] Status check_worker(const std::string& worker_id) const;
 
   TaskQueue& queue_;
   const Principal& principal_;

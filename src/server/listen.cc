@@ -42,18 +42,24 @@ Result<HostAndPort> split(const std::string& address) {
   return cannot_listen(address, "expected HOST:PORT or unix:PATH");
 }
 
+bool is_socket(const std::string& path) {
+  struct stat found{};
+  return ::lstat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
+}
+
 Result<Listening> listen_unix(const std::string& address) {
   const std::string path = address.substr(kUnixScheme.size());
   sockaddr_un place{};
   place.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof place.sun_path) return cannot_listen(address, "the path is too long");
+  if (path.empty()) return cannot_listen(address, "expected unix:PATH");
+  if (path.size() >= sizeof place.sun_path) return cannot_listen(address, "the path is too long");
   std::memcpy(place.sun_path, path.data(), path.size());
   const auto* const name = reinterpret_cast<const sockaddr*>(&place);
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return cannot_listen(address, std::strerror(errno));
   UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (::connect(probe.get(), name, sizeof place) == 0) return cannot_listen(address, "somebody listens there already");
-  if (errno == ECONNREFUSED) ::unlink(path.c_str());  // left behind by one that died
+  if (errno == ECONNREFUSED && is_socket(path)) ::unlink(path.c_str());  // left behind by one that died
   const mode_t before = ::umask(S_IRWXG | S_IRWXO);
   const bool bound = ::bind(socket.get(), name, sizeof place) == 0;
   const int error = errno;

@@ -237,6 +237,17 @@ TEST_F(TransferTest, HalfADumpIsNotWorkedOn) {
   }
 }
 
+TEST_F(TransferTest, WhatIsNoDumpLeavesTheStoreAsItWas) {
+  const auto from = on_memory();
+  must(from->engine.enqueue_one({.type = "work"}));
+  for (const auto& into : {on_memory(), on_redis()}) {
+    EXPECT_FALSE(import_into(*into, {"#!/usr/bin/env python3"}).has_value());
+    EXPECT_FALSE(import_into(*into, {}).has_value());
+    EXPECT_TRUE(must(into->engine.gates()).empty());
+    EXPECT_TRUE(import_into(*into, dump_of(*from)).has_value());
+  }
+}
+
 TEST_F(TransferTest, BadLinesAreNamed) {
   const auto from = on_memory();
   must(from->engine.enqueue_one({.type = "work"}));

@@ -59,6 +59,25 @@ TEST_F(ServeTest, ARevokedTokenIsOfNoUse) {
   expect_refused(sandbox.drover({"list"}), 4, "unauthorised");
 }
 
+TEST_F(ServeTest, WhoWaitsIsToldThatItsTokenIsOfNoUseAnyMore) {
+  const auto server = start_server();
+  const std::string id = sandbox.enqueue({"greet"});
+  const std::string token = create_token({"operator"});
+  use_server(token);
+  const auto waiting = sandbox.start({"wait", id});
+  const auto following = sandbox.start({"events", "-f"});
+  sandbox.set("DROVER_STORE", sandbox.store_url());
+  sandbox.must({"token", "revoke", token.substr(4, 8)});
+  EXPECT_EQ(waiting->wait(kHangs), (Exit{.code = 4})) << waiting->errors();
+  EXPECT_EQ(following->wait(kHangs), (Exit{.code = 4})) << following->errors();
+}
+
+TEST_F(ServeTest, AFileInTheWayOfASocketIsKept) {
+  sandbox.write_file("precious", "data");
+  expect_refused(sandbox.drover({"serve", "--listen", "unix:" + sandbox.file("precious")}), 1, "invalid_argument");
+  EXPECT_TRUE(std::filesystem::is_regular_file(sandbox.file("precious")));
+}
+
 TEST_F(ServeTest, WhatNeedsTheStoreItselfSaysSo) {
   const auto server = start_server();
   use_server(create_token({"admin"}));

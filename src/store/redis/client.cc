@@ -45,7 +45,7 @@ Client::Client(ClientOptions options)
     : call_timeout_(options.call_timeout),
       watch_(options.watch),
       link_(options),
-      blocking_link_(without_preparation(options)) {}
+      blocking_options_(without_preparation(options)) {}
 
 Result<Reply> Client::call(const Command& command) {
   Result<std::vector<Reply>> replies = call(std::span(&command, 1));
@@ -195,28 +195,41 @@ Status Client::call_missing_again(Connection& connection, const std::vector<cons
   return {};
 }
 
-Result<Reply> Client::blocking_call(const Command& command, Millis timeout, const Interrupt& interrupt) {
+std::unique_ptr<Link> Client::take_blocking_link() {
   const std::lock_guard lock(blocking_mutex_);
+  if (idle_blocking_.empty()) return std::make_unique<Link>(blocking_options_);
+  std::unique_ptr<Link> link = std::move(idle_blocking_.back());
+  idle_blocking_.pop_back();
+  return link;
+}
+
+Result<Reply> Client::blocking_call(const Command& command, Millis timeout, const Interrupt& interrupt) {
   if (interrupt.is_raised()) return Reply();
-  const Result<Connection*> connection = blocking_link_.get(&interrupt);
-  Result<Reply> reply = connection ? (*connection)->call(command, Patience::of(timeout + call_timeout_, &interrupt))
-                                   : std::unexpected(connection.error());
+  std::unique_ptr<Link> link = take_blocking_link();
+  Result<Reply> reply = call_on(*link, command, Patience::of(timeout + call_timeout_, &interrupt), interrupt);
+  if (!reply) interrupt.wait(std::min(link->pause_left(), timeout));
+  const std::lock_guard lock(blocking_mutex_);
+  idle_blocking_.push_back(std::move(link));
+  return reply;
+}
+
+Result<Reply> Client::call_on(Link& link, const Command& command, const Patience& patience,
+                              const Interrupt& interrupt) {
+  const Result<Connection*> connection = link.get(&interrupt);
+  Result<Reply> reply = connection ? (*connection)->call(command, patience) : std::unexpected(connection.error());
   if (reply) {
-    blocking_link_.worked();
-    if (ends_connection(*reply)) blocking_link_.drop();
+    link.worked();
+    if (ends_connection(*reply)) link.drop();
     if (const auto failure = failure_of(*reply)) return std::unexpected(*failure);
     return reply;
   }
   if (interrupt.is_raised()) {
-    blocking_link_.drop();  // the command still waits on it
+    link.drop();  // the command still waits on it
     return Reply();
   }
-  if (connection) {
-    blocking_link_.lost(reply.error());
-    reply = std::unexpected(unanswered(reply.error()));
-  }
-  interrupt.wait(std::min(blocking_link_.pause_left(), timeout));
-  return reply;
+  if (!connection) return reply;
+  link.lost(reply.error());
+  return std::unexpected(unanswered(reply.error()));
 }
 
 }  // namespace drover::redis

@@ -37,12 +37,16 @@ class Client {
   // One after the other, with nothing of this client's other callers between them, but not atomic. One reply per
   // command, error replies among them; fails as a whole only when there is no answer.
   [[nodiscard]] Result<std::vector<Reply>> call(std::span<const Command> commands);
-  // For commands that wait inside Redis for up to `timeout` (BLPOP), on a connection of its own, one caller at a time.
+  // For commands that wait inside Redis for up to `timeout` (BLPOP), each on a connection of its own.
   // Nil when interrupted. After a failure it returns only when another attempt makes sense, or at the timeout.
   [[nodiscard]] Result<Reply> blocking_call(const Command& command, Millis timeout, const Interrupt& interrupt);
 
  private:
   struct Pending;
+
+  [[nodiscard]] std::unique_ptr<Link> take_blocking_link();
+  [[nodiscard]] static Result<Reply> call_on(Link& link, const Command& command, const Patience& patience,
+                                             const Interrupt& interrupt);
 
   [[nodiscard]] std::optional<Error> wait_for_turn(Pending& self);
   void lead();
@@ -67,8 +71,9 @@ class Client {
   Link link_;
   std::string buffer_;
 
-  std::mutex blocking_mutex_;  // guards what follows
-  Link blocking_link_;
+  const LinkOptions blocking_options_;
+  std::mutex blocking_mutex_;                         // guards what follows
+  std::vector<std::unique_ptr<Link>> idle_blocking_;  // on which nobody waits now
 };
 
 }  // namespace drover::redis

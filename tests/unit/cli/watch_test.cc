@@ -61,6 +61,15 @@ TEST_F(WatchTest, EndsWithAnError) {
       ErrorCode::kNotFound);
 }
 
+TEST_F(WatchTest, SaysAtItsTimeThatItCannotSee) {
+  int looks = 0;
+  const auto look = [&]() -> Result<Seen> {
+    if (++looks == 1) return Seen::kNotYet;
+    return fail(ErrorCode::kStoreUnavailable, "nobody answers");
+  };
+  EXPECT_EQ(code_of(watch(queue(), Millis{5}, look)), ErrorCode::kStoreUnavailable);
+}
+
 TEST_F(WatchTest, EndsWhenItIsToldTo) {
   const auto never = []() -> Result<Seen> { return Seen::kNotYet; };
   EXPECT_EQ(must(watch(queue(), std::nullopt, never, [] { return true; })), WatchEnd::kDone);

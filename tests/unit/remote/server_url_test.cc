@@ -42,6 +42,15 @@ TEST(ServerUrl, SeveralServersStandBehindEachOther) {
   }
 }
 
+TEST(ServerUrl, SecretsAreNotRepeated) {
+  for (const char* url : {"http://anna:swordfish@host:7711", "http://host:7711?token=swordfish"}) {
+    const auto refused = parse_server_url(url);
+    ASSERT_FALSE(refused.has_value()) << url;
+    EXPECT_FALSE(refused.error().message.contains("swordfish")) << refused.error().message;
+    EXPECT_TRUE(refused.error().message.contains("http://host:7711")) << refused.error().message;
+  }
+}
+
 TEST(ServerUrl, WhatIsNoneIsRefused) {
   for (const char* bad : {"", "http://", "http://:80", "http://h:0", "http://h:99999", "http://h?ca=x", "ftp://h",
                           "unix:", "https://h?x=y"}) {

@@ -52,6 +52,21 @@ TEST_F(Requests, AnIdempotencyKeyNamesTheTask) {
   EXPECT_EQ(must(engine_.list({}, 10, {})).tasks.size(), 1U);
 }
 
+TEST_F(Requests, AWorkersTokenDoesNotTouchTheWorkersOfOtherQueues) {
+  must(engine_.register_worker({.id = "theirs", .serves = {{.queue = "other"}}}));
+  const HttpHeaders worker{{"authorization", "Bearer worker"}, {"host", "localhost"}};
+  const auto as_worker = [&](const std::string& method, const std::string& target, const std::string& body) {
+    return must(client_.exchange({.method = method, .target = target, .body = body, .headers = worker}, kAnswerMax));
+  };
+  EXPECT_EQ(as_worker("DELETE", "/v1/workers/theirs", "").status, 403);
+  EXPECT_EQ(as_worker("POST", "/v1/workers", to_json(WorkerInfo{.id = "theirs", .serves = {{.queue = "work"}}})).status,
+            403);
+  EXPECT_EQ(must(engine_.workers()).front().serves.front().queue, "other");
+  EXPECT_EQ(as_worker("POST", "/v1/workers", to_json(WorkerInfo{.id = "mine", .serves = {{.queue = "work"}}})).status,
+            204);
+  EXPECT_EQ(as_worker("DELETE", "/v1/workers/mine", "").status, 204);
+}
+
 TEST_F(Requests, ATaskContinuesTheTraceOfItsRequest) {
   const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   const HttpHeaders headers{{"idempotency-key", "order-17"}, {"traceparent", trace}};

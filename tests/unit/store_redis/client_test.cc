@@ -283,6 +283,20 @@ TEST(RedisClientTest, ABlockingCallWaitsWithoutHoldingUpOthers) {
   EXPECT_TRUE(must(client.blocking_call(Command("BLPOP", "tokens", "0.01"), Millis(10), interrupt)).is_nil());
 }
 
+TEST(RedisClientTest, WhoWaitsDoesNotKeepOthersFromWaiting) {
+  RedisServer server;
+  Client client({.address = server.address()});
+  const Interrupt interrupt;
+  std::thread patient([&] {
+    EXPECT_FALSE(must(client.blocking_call(Command("BLPOP", "late", 0), Millis(60'000), interrupt)).is_nil());
+  });
+  server.wait_for_blocked_clients(1);
+  must(client.call(Command("RPUSH", "soon", "1")));
+  EXPECT_FALSE(must(client.blocking_call(Command("BLPOP", "soon", 0), Millis(60'000), interrupt)).is_nil());
+  must(client.call(Command("RPUSH", "late", "1")));
+  patient.join();
+}
+
 TEST(RedisClientTest, ABlockingCallIsInterruptedAndLeavesNobodyWaiting) {
   RedisServer server;
   Client client({.address = server.address()});
