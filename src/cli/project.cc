@@ -95,13 +95,6 @@ Result<std::string> choose_store(const Context& context) {
   return sqlite_url(*state / "drover.db");
 }
 
-std::string name_of_store(const std::string& url) {
-  const std::size_t at = url.rfind('@');
-  const std::size_t scheme = url.find("//");
-  if (at == std::string::npos || scheme == std::string::npos || at < scheme) return url;
-  return url.substr(0, scheme + 2) + url.substr(at + 1);
-}
-
 Result<std::string> token_of(const Context& context) {
   if (!context.common.token_file) {
     const std::string* token = context.environment.find("DROVER_TOKEN");

@@ -38,8 +38,6 @@ struct Project {
 // --store, else DROVER_STORE, else `store:` of drover.yaml, else .drover/drover.db if there is that folder, else
 // drover.db in the user's state folder. A drover.yaml that is not trusted may name only a store inside its own folder.
 [[nodiscard]] Result<std::string> choose_store(const Context& context);
-// The URL without the user and password that it may hold.
-[[nodiscard]] std::string name_of_store(const std::string& url);
 // What is shown to a server: what --token-file holds, else DROVER_TOKEN, else nothing.
 [[nodiscard]] Result<std::string> token_of(const Context& context);
 // The store at that URL, or the server, which is shown the user's token. Errors name it.

@@ -14,6 +14,7 @@
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "engine/sweeper_thread.h"
+#include "net/url.h"
 #include "worker/run_worker.h"
 
 namespace drover::cli {
@@ -244,7 +245,7 @@ int run(const UpOptions& options, Context& context) {
       fmt::format("serving on {}; your token is in {}", fmt::join((*served)->addresses(), ", "), token->string()));
   const std::size_t count = workers.serves().size();
   context.say(
-      fmt::format("up on {} with {} worker{}; Ctrl-C stops", name_of_store(*url), count, count == 1 ? "" : "s"));
+      fmt::format("up on {} with {} worker{}; Ctrl-C stops", without_credentials(*url), count, count == 1 ? "" : "s"));
   const auto end = show_events(engine, workers, context);
   context.say("stopping; what runs may finish for a while, another Ctrl-C stops it now");
   const auto finished = workers.finish();

@@ -98,4 +98,11 @@ Result<Target> parse_target(std::string_view text) {
   return target;
 }
 
+std::string without_credentials(std::string_view url) {
+  const std::size_t host = url.find("//");
+  const std::size_t at = url.rfind('@');
+  if (host == std::string_view::npos || at == std::string_view::npos || at < host) return std::string(url);
+  return std::string(url.substr(0, host + 2)).append(url.substr(at + 1));
+}
+
 }  // namespace drover

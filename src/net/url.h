@@ -24,4 +24,7 @@ struct Target {
 // "/v1/tasks?state=failed&state=pending". kInvalidArgument if it is not well formed.
 [[nodiscard]] Result<Target> parse_target(std::string_view text);
 
+// The URL without the user and password that it may hold.
+[[nodiscard]] std::string without_credentials(std::string_view url);
+
 }  // namespace drover

@@ -16,18 +16,10 @@ constexpr std::uint16_t kDefaultPort = 7711;
 constexpr std::uint16_t kHttpsPort = 443;
 
 // What people put in front of an @ or behind a ? may be a password or a token.
-std::string without_secrets(std::string_view url) {
-  std::string shown(url.substr(0, url.find('?')));
-  const std::size_t host = shown.find("//");
-  const std::size_t at = shown.rfind('@');
-  if (host != std::string::npos && at != std::string::npos && at > host) shown.erase(host + 2, at - host - 1);
-  return shown;
-}
-
 std::unexpected<Error> no_url(std::string_view url) {
   return drover::fail(ErrorCode::kInvalidArgument,
                       fmt::format("{} is no address of a server; use http://HOST:PORT, https://HOST:PORT or unix:PATH",
-                                  quoted_excerpt(without_secrets(url))));
+                                  quoted_excerpt(without_credentials(url.substr(0, url.find('?'))))));
 }
 
 // HOST[:PORT], [V6][:PORT]

@@ -5,6 +5,7 @@
 #include "cli/verbs.h"
 #include "cli/watch.h"
 #include "cli/who.h"
+#include "net/url.h"
 
 namespace drover::cli {
 namespace {
@@ -42,7 +43,7 @@ int run(const TopOptions& options, Context& context) {
   if (!url) return context.fail(url.error());
   const auto opened = open_store(*url, context);
   if (!opened) return context.fail(opened.error());
-  TopSession session((*opened)->queue(), name_of_store(*url), who());
+  TopSession session((*opened)->queue(), without_credentials(*url), who());
   if (options.once) {
     session.look();
     const std::optional<std::string>& failure = session.data().failure;
