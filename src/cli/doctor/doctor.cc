@@ -120,6 +120,7 @@ std::string lines_text(const DoctorLines& lines, const Look& look) {
 }  // namespace
 
 DoctorLine not_checked(std::string check, const Error& error, std::string fix) {
+  if (error.code == ErrorCode::kStoreUnavailable) fix = "it cannot be reached: mend that first, then look again";
   if (error.code != ErrorCode::kForbidden) {
     return {.level = DoctorLevel::kFail, .check = std::move(check), .detail = error.message, .fix = std::move(fix)};
   }

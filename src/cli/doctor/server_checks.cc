@@ -59,10 +59,9 @@ std::string role_text(const Introduction& known) {
 
 DoctorLine token_line(const Result<Introduction>& introduction) {
   if (!introduction) {
-    return {.level = DoctorLevel::kFail,
-            .check = "token",
-            .detail = introduction.error().message,
-            .fix = "have one made (drover token create --role ROLE), and show it: DROVER_TOKEN, or --token-file FILE"};
+    return not_checked(
+        "token", introduction.error(),
+        "have one made (drover token create --role ROLE), and show it: DROVER_TOKEN, or --token-file FILE");
   }
   return {.check = "token", .subject = introduction->token_id, .detail = role_text(*introduction)};
 }

@@ -25,6 +25,15 @@ TEST(DoctorClockTest, LargeOnesAreToldWithTheirDirection) {
             "the last event is 2m ahead of the store's clock");
 }
 
+TEST(DoctorNotCheckedTest, AdvisesNoRepairOfWhatIsOnlyOutOfReach) {
+  const std::string repair = "drover fsck";
+  EXPECT_EQ(not_checked("clock", {ErrorCode::kStoreDamaged, "odd", ""}, repair).fix, repair);
+  EXPECT_TRUE(not_checked("clock", {ErrorCode::kStoreUnavailable, "gone", ""}, repair).fix.contains("reached"));
+  const DoctorLine forbidden = not_checked("clock", {ErrorCode::kForbidden, "no", ""}, repair);
+  EXPECT_EQ(forbidden.level, DoctorLevel::kWarn);
+  EXPECT_TRUE(forbidden.fix.contains("token"));
+}
+
 TEST(DoctorDiskTest, LowIsAWarningAndFullFails) {
   EXPECT_EQ(disk_line("/x", 512LL << 20).level, DoctorLevel::kOk);
   EXPECT_EQ(disk_line("/x", (512LL << 20) - 1).level, DoctorLevel::kWarn);
