@@ -3,6 +3,7 @@
 #include "cli/task_view.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
+#include "core/event_cursor.h"
 #include "core/task_json.h"
 
 namespace drover::cli {
@@ -12,32 +13,44 @@ constexpr int kPageEvents = 500;
 
 class EventPrinter {
  public:
-  EventPrinter(TaskQueue& queue, const EventsOptions& options, Output& out, std::int64_t after)
-      : queue_(queue), options_(options), out_(out), after_(after) {}
+  EventPrinter(TaskQueue& queue, const EventsOptions& options, Context& context, std::int64_t after)
+      : queue_(queue), options_(options), context_(context), cursor_(after) {}
 
   // Prints what came since the last call; kDone when the limit is reached or nobody reads any more.
   Result<Seen> print_new() {
-    while (true) {
-      const auto page = queue_.events(after_, kPageEvents);
-      if (!page) return std::unexpected(page.error());
-      for (const Event& event : *page) {
+    for (bool has_more = true; has_more;) {
+      const auto news = cursor_.next(queue_, kPageEvents);
+      if (!news) return std::unexpected(news.error());
+      if (news->went_back) print(*news->went_back);
+      for (const Event& event : news->events) {
         if (enough()) return Seen::kDone;
-        out_.write(options_.format == Format::kJson ? to_json(event) + "\n" : event_line(event, out_.look()));
-        after_ = event.seq;
-        ++printed_;
+        print(event);
       }
       if (enough()) return Seen::kDone;
-      if (page->size() < static_cast<std::size_t>(kPageEvents)) return Seen::kNotYet;
+      has_more = news->has_more;
     }
+    return Seen::kNotYet;
   }
 
  private:
-  [[nodiscard]] bool enough() const { return !out_.open() || (options_.limit && printed_ >= *options_.limit); }
+  [[nodiscard]] bool enough() const { return !context_.out.open() || (options_.limit && printed_ >= *options_.limit); }
+
+  void print(const Event& event) {
+    Output& out = context_.out;
+    out.write(options_.format == Format::kJson ? to_json(event) + "\n" : event_line(event, out.look()));
+    ++printed_;
+  }
+
+  // Programs find it among the events; people beside them.
+  void print(const EventGap& gap) {
+    if (options_.format == Format::kJson) context_.out.write(to_json(gap) + "\n");
+    context_.say(gap_line(gap));
+  }
 
   TaskQueue& queue_;
   const EventsOptions& options_;
-  Output& out_;
-  std::int64_t after_;
+  Context& context_;
+  EventCursor cursor_;
   int printed_ = 0;
 };
 
@@ -53,11 +66,17 @@ int run(const EventsOptions& options, Context& context) {
     if (!last) return context.fail(last.error());
     after = *last;
   }
-  EventPrinter printer(queue, options, context.out, after);
+  EventPrinter printer(queue, options, context, after);
   const Interrupts interrupts;
+  bool has_begun = false;
   const auto end = watch(queue, std::nullopt, [&]() -> Result<Seen> {
     auto seen = printer.print_new();
-    return seen && !options.follow ? Seen::kDone : seen;
+    if (!options.follow) return seen ? Seen::kDone : seen;
+    // Who follows waits for a store that goes away, and hears what became of it.
+    const bool is_away = !seen && seen.error().code == ErrorCode::kStoreUnavailable;
+    if (is_away && has_begun) return Seen::kNotYet;
+    has_begun = has_begun || seen;
+    return seen;
   });
   return end ? kExitOk : context.fail(end.error());
 }

@@ -15,15 +15,15 @@ constexpr int kPageEvents = 200;
 
 Status LiveView::refresh() {
   std::string lines;
-  for (std::size_t read = kPageEvents; read == kPageEvents;) {
-    const auto events = queue_.events(after_, kPageEvents);
-    if (!events) return std::unexpected(events.error());
-    for (const Event& event : *events) {
-      after_ = event.seq;
+  for (bool has_more = true; has_more;) {
+    const auto news = cursor_.next(queue_, kPageEvents);
+    if (!news) return std::unexpected(news.error());
+    if (news->went_back) lines += gap_line(*news->went_back) + "\n";
+    for (const Event& event : news->events) {
       count(event);
       lines += event_line(event, out_.look());
     }
-    read = events->size();
+    has_more = news->has_more;
   }
   const auto backlog = queue_.backlog(serves_);
   if (!backlog) return std::unexpected(backlog.error());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/output.h"
+#include "core/event_cursor.h"
 #include "drover/task_queue.h"
 
 namespace drover::cli {
@@ -14,7 +15,7 @@ class LiveView {
  public:
   // Starts with what happens after event `after`. The queue and the output outlive it.
   LiveView(TaskQueue& queue, Output& out, std::vector<Serve> serves, std::int64_t after)
-      : queue_(queue), out_(out), serves_(std::move(serves)), after_(after) {}
+      : queue_(queue), out_(out), serves_(std::move(serves)), cursor_(after) {}
   ~LiveView() { clear_status(); }
   LiveView(const LiveView&) = delete;
   LiveView& operator=(const LiveView&) = delete;
@@ -30,7 +31,7 @@ class LiveView {
   TaskQueue& queue_;
   Output& out_;
   const std::vector<Serve> serves_;
-  std::int64_t after_;
+  EventCursor cursor_;
   std::int64_t completed_ = 0;
   std::int64_t failed_ = 0;
   std::int64_t cancelled_ = 0;

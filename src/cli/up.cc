@@ -10,6 +10,7 @@
 #include "cli/live_view.h"
 #include "cli/project.h"
 #include "cli/served_store.h"
+#include "cli/task_view.h"
 #include "cli/user_token.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
@@ -173,22 +174,22 @@ Status set_up_project(const std::optional<Project>& project, Workers& workers, C
 // Writes what happens to the log.
 class EventLog {
  public:
-  EventLog(TaskQueue& queue, std::int64_t after) : queue_(queue), after_(after) {}
+  EventLog(TaskQueue& queue, std::int64_t after) : queue_(queue), cursor_(after) {}
 
   [[nodiscard]] Status refresh() {
-    for (std::size_t read = kPageEvents; read == kPageEvents;) {
-      const auto events = queue_.events(after_, kPageEvents);
-      if (!events) return std::unexpected(events.error());
-      for (const Event& event : *events) log_event(event);
-      read = events->size();
-      if (read > 0) after_ = events->back().seq;
+    for (bool has_more = true; has_more;) {
+      const auto news = cursor_.next(queue_, kPageEvents);
+      if (!news) return std::unexpected(news.error());
+      if (news->went_back) log_warn("up", gap_line(*news->went_back));
+      for (const Event& event : news->events) log_event(event);
+      has_more = news->has_more;
     }
     return {};
   }
 
  private:
   TaskQueue& queue_;
-  std::int64_t after_;
+  EventCursor cursor_;
 };
 
 // Shows what happens until a signal comes, a worker gives up or all are told to go. A store that does not answer is

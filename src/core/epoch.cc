@@ -19,7 +19,7 @@ std::int64_t last_kept(const StoreExtent& extent, const Mark& seen) {
   auto next = std::ranges::find(epochs, seen.epoch, &Epoch::id);
   if (next != epochs.end()) {
     ++next;
-  } else if (seen.number < epochs.front().number) {
+  } else if (seen.number < epochs.front().number && epochs.front().cause != Epoch::Cause::kCreated) {
     return extent.seq;  // so old that it is not listed any more
   } else {
     next = std::ranges::find_if(epochs, [&](const Epoch& epoch) { return epoch.number >= seen.number; });

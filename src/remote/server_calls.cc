@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "net/url.h"
 
 namespace drover::remote {
 namespace {
 
 constexpr int kFirstBadStatus = 400;
+
+// It goes into a header as it is.
+Status check_token_text(std::string_view token) {
+  const bool is_visible = std::ranges::all_of(token, [](unsigned char c) { return c > ' ' && c < 0x7f; });
+  if (is_visible) return {};
+  return drover::fail(ErrorCode::kInvalidArgument, "the token has a character in it that no token has");
+}
 
 }  // namespace
 
@@ -26,6 +35,7 @@ std::unexpected<Error> unreadable(const Error& error) {
 }
 
 Result<std::unique_ptr<ServerCalls>> ServerCalls::open(RemoteOptions options) {
+  if (const Status good = check_token_text(options.token); !good) return std::unexpected(good.error());
   auto places = parse_server_urls(options.url);
   if (!places) return std::unexpected(places.error());
   return std::make_unique<ServerCalls>(*std::move(places), std::move(options));

@@ -95,6 +95,10 @@ struct Audience::Watcher {
   MonoTime frame_at = {};                       // when the last frame was made
   MonoTime not_before = {};
   MonoTime check_at = {};
+
+  [[nodiscard]] bool has_place() const {
+    return stage == Stage::kSnapshot || stage == Stage::kPast || stage == Stage::kLive;
+  }
 };
 
 Audience::Audience(TaskQueue& queue, Doorkeeper& doorkeeper, Millis tokens_again, Submit submit)
@@ -195,9 +199,11 @@ void Audience::dismiss_all() {
 void Audience::notice(const Pulse& pulse) {
   if (pulse.missed_some || !recent_.has_begun()) {
     const bool had_begun = recent_.has_begun();
+    const bool went_back = pulse.seq < recent_.last();
     recent_.restart(pulse.seq);
     for (const WatcherRef& watcher : watchers_) {
-      if (had_begun && watcher->stage == Watcher::Stage::kLive) tell_gap(*watcher, pulse.seq);
+      const bool is_beyond = went_back && watcher->has_place() && watcher->cursor > pulse.seq;
+      if (had_begun && (watcher->stage == Watcher::Stage::kLive || is_beyond)) tell_gap(*watcher, pulse.seq);
     }
   } else {
     recent_.add(*pulse.events);
@@ -304,10 +310,11 @@ void Audience::submit(const WatcherRef& watcher, Work work) {
 }
 
 void Audience::read_snapshot(const WatcherRef& watcher) {
-  submit(watcher, [this, watcher, cursor = watcher->list_cursor]() -> std::function<void()> {
+  submit(watcher, [this, watcher, after = watcher->cursor, cursor = watcher->list_cursor]() -> std::function<void()> {
     GuardedQueue queue(queue_, watcher->watch.principal);
     auto page = snapshot_page(queue, watcher->watch.filter, cursor);
-    return [this, watcher, page = std::move(page)]() mutable {
+    return [this, watcher, after, page = std::move(page)]() mutable {
+      if (watcher->cursor != after) return;  // there was a gap meanwhile
       if (!page) {
         watcher->not_before = system_clock().mono() + kStoreAgain;
         return;
@@ -323,7 +330,8 @@ void Audience::read_snapshot(const WatcherRef& watcher) {
 void Audience::read_past(const WatcherRef& watcher) {
   submit(watcher, [this, watcher, after = watcher->cursor]() -> std::function<void()> {
     auto past = past_page(queue_, watcher->watch.principal, after);
-    return [this, watcher, past = std::move(past)] {
+    return [this, watcher, after, past = std::move(past)] {
+      if (watcher->cursor != after) return;  // there was a gap meanwhile
       const MonoTime now = system_clock().mono();
       if (!past) {
         watcher->not_before = now + kStoreAgain;

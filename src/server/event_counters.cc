@@ -5,7 +5,7 @@
 namespace drover::server {
 namespace {
 
-constexpr int kScrapePageEvents = 1'000;
+constexpr int kScrapePageEvents = 500;
 // A scraper that was away for long gets the rest with its next scrapes.
 constexpr Millis kCatchUpMax{2'000};
 
@@ -68,16 +68,18 @@ EventCounters::EventCounters(prometheus::Registry& registry, QueueLabels& queues
 
 bool EventCounters::catch_up(TaskQueue& queue) {
   const MonoTime give_up_at = system_clock().mono() + kCatchUpMax;
-  for (std::size_t read = kScrapePageEvents; read == kScrapePageEvents && system_clock().mono() < give_up_at;) {
-    const auto events = queue.events(seq_, kScrapePageEvents);
-    if (!events) return false;
-    for (const Event& event : *events) {
-      if (event.seq > seq_ + 1) missed_.Increment(static_cast<double>(event.seq - seq_ - 1));
-      seq_ = event.seq;
+  for (bool has_more = true; has_more && system_clock().mono() < give_up_at;) {
+    std::int64_t after = cursor_.after();
+    const auto news = cursor_.next(queue, kScrapePageEvents);
+    if (!news) return false;
+    if (news->went_back) after = news->went_back->seq;
+    for (const Event& event : news->events) {
+      if (event.seq > after + 1) missed_.Increment(static_cast<double>(event.seq - after - 1));
+      after = event.seq;
       count(event);
       if (event.name.starts_with("task.")) measure(event);
     }
-    read = events->size();
+    has_more = news->has_more;
   }
   return true;
 }

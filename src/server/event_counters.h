@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/event_cursor.h"
 #include "drover/task_queue.h"
 
 namespace drover::server {
@@ -32,11 +33,11 @@ class EventCounters {
  public:
   EventCounters(prometheus::Registry& registry, QueueLabels& queues);
 
-  void begin_after(std::int64_t seq) { seq_ = seq; }
+  void begin_after(std::int64_t seq) { cursor_ = EventCursor(seq); }
   // Counts what has happened since the last call, for as long as it may take. False if the queue does not answer.
   [[nodiscard]] bool catch_up(TaskQueue& queue);
   // The last event that is counted.
-  [[nodiscard]] std::int64_t seq() const { return seq_; }
+  [[nodiscard]] std::int64_t seq() const { return cursor_.after(); }
 
  private:
   // Tasks that wait or run are remembered until they do not; beyond this many their times are not measured.
@@ -50,7 +51,7 @@ class EventCounters {
   static void track(Since& since, const Event& event);
 
   QueueLabels& queues_;
-  std::int64_t seq_ = 0;
+  EventCursor cursor_;
   prometheus::Family<prometheus::Counter>& events_;
   prometheus::Counter& missed_;
   prometheus::Family<prometheus::Histogram>& pick_up_;

@@ -26,47 +26,47 @@ void Follower::follow(const std::stop_token& stop) {
   bool failing = true;
   while (!stop.stop_requested()) {
     const std::uint64_t seen = queue_.changes();
-    // Whoever was away may have lost what it had acknowledged.
-    const bool answered = (!failing || start_afresh()) && catch_up();
+    const bool answered = begin() && catch_up();
     if (!answered && !failing) log_warn("server", "cannot read events; will go on trying");
     failing = !answered;
     queue_.wait_for_change(seen, kLookAgain);
     // A pulse for what is no event, too; catch_up announces those that are.
-    if (queue_.changes() != seen) announce({});
+    if (queue_.changes() != seen) announce({.events = {}, .seq = cursor_ ? cursor_->after() : 0});
   }
 }
 
-bool Follower::start_afresh() {
+bool Follower::begin() {
+  if (cursor_) return true;
   const auto last = queue_.last_event_seq();
   if (!last) return false;
-  if (after_ >= 0 && *last >= after_) return true;
-  after_ = *last;
-  announce({}, true);
+  cursor_.emplace(*last);
+  announce_gap(*last);
   return true;
 }
 
 bool Follower::catch_up() {
   for (;;) {
-    auto events = queue_.events(after_, kPageEvents);
-    if (!events) return false;
-    if (events->empty()) return true;
-    if (events->front().seq > after_ + 1) {
-      after_ = events->front().seq - 1;
-      announce({}, true);
+    std::int64_t after = cursor_->after();
+    auto news = cursor_->next(queue_, kPageEvents);
+    if (!news) return false;
+    if (news->went_back) {
+      log_warn("server", "the store went backwards; whoever follows its events is told",
+               {{"events_read", std::to_string(news->went_back->after)},
+                {"events_kept", std::to_string(news->went_back->seq)}});
+      after = news->went_back->seq;
+      announce_gap(after);
     }
-    after_ = events->back().seq;
-    const bool is_last_page = std::cmp_less(events->size(), kPageEvents);
-    announce(*std::move(events));
-    if (is_last_page) return true;
+    if (news->events.empty()) return true;
+    if (news->events.front().seq > after + 1) announce_gap(news->events.front().seq - 1);
+    announce({.events = std::make_shared<const std::vector<Event>>(std::move(news->events)), .seq = cursor_->after()});
+    if (!news->has_more) return true;
   }
 }
 
-void Follower::announce(std::vector<Event> events, bool missed_some) {
-  const std::uint64_t number = number_.fetch_add(1, std::memory_order_acq_rel) + 1;
-  publish_({.number = number,
-            .events = std::make_shared<const std::vector<Event>>(std::move(events)),
-            .seq = after_,
-            .missed_some = missed_some});
+void Follower::announce(Pulse pulse) {
+  if (pulse.events == nullptr) pulse.events = std::make_shared<const std::vector<Event>>();
+  pulse.number = number_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  publish_(std::move(pulse));
 }
 
 }  // namespace drover::server

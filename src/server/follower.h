@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "core/event_cursor.h"
 #include "drover/task_queue.h"
 
 namespace drover::server {
@@ -15,8 +17,8 @@ namespace drover::server {
 // Something was committed.
 struct Pulse {
   std::uint64_t number = 0;                          // 1, 2, 3, …
-  std::shared_ptr<const std::vector<Event>> events;  // may be none: a log line is no event
-  std::int64_t seq = 0;                              // of the last event so far
+  std::shared_ptr<const std::vector<Event>> events;  // may be empty: a log line is no event
+  std::int64_t seq = 0;                              // of the last event so far; smaller after a loss
   bool missed_some = false;                          // anything may have happened
 };
 
@@ -33,16 +35,17 @@ class Follower {
 
  private:
   void follow(const std::stop_token& stop);
+  // From where the queue is now; what it did before is not told. False if the queue does not answer.
+  [[nodiscard]] bool begin();
   // Everything that has happened since; false if the queue does not answer.
   [[nodiscard]] bool catch_up();
-  // From where the queue is now; what it did before is not told.
-  [[nodiscard]] bool start_afresh();
-  void announce(std::vector<Event> events, bool missed_some = false);
+  void announce(Pulse pulse);
+  void announce_gap(std::int64_t seq) { announce({.events = {}, .seq = seq, .missed_some = true}); }
 
   TaskQueue& queue_;
   const std::function<void(Pulse)> publish_;
   std::atomic<std::uint64_t> number_{0};
-  std::int64_t after_ = -1;  // the last event that was read; of the thread
+  std::optional<EventCursor> cursor_;  // of the thread
   std::jthread thread_;
 };
 

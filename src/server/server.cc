@@ -197,6 +197,13 @@ class HttpApi final : public Server {
     call(std::move(taken), Try::kMayWait);
   }
 
+  Result<std::vector<Alert>> look_at_store() {
+    const auto state = administration_.store_state();
+    if (!state) return std::unexpected(state.error());
+    if (state->loss) return fail(ErrorCode::kStoreRegressed, to_string(*state->loss));
+    return queue_.alerts();
+  }
+
   // For those who watch over the server.
   void answer_here(const Route& route, const std::shared_ptr<HttpConnection>& client, MonoTime began) {
     if (route.pattern == kHealthPath) return reply(client, &route, began, json_response(R"({"status":"ok"})"));
@@ -452,7 +459,7 @@ class HttpApi final : public Server {
   std::unique_ptr<AuditLog> audit_;  // null: none is kept
   Limiter limiter_;
   WaitingRoom room_;
-  Readiness readiness_{loop_, [this] { return queue_.alerts(); }};
+  Readiness readiness_{loop_, [this] { return look_at_store(); }};
   Audience audience_;
   int in_flight_ = 0;                               // calls that the pool has
   std::vector<std::shared_ptr<Request>> gathered_;  // of the one route that is answered together

@@ -28,6 +28,21 @@ TEST_F(ServeAdminTest, TokensAreMadeAndRevokedOverTheServer) {
   EXPECT_FALSE(contains(server->errors(), producer.substr(13)));
 }
 
+TEST_F(ServeAdminTest, WhoMayNotHearsThat) {
+  const std::string viewer = create_token({"viewer"});
+  const auto server = start_server();
+  use_server(viewer);
+  expect_refused(sandbox.drover({"top", "--once"}), 4, "forbidden");
+  for (const char* verdict : {"retry", "delete", "escalate"}) {
+    Arguments all{"dlq", verdict, "--all", "--yes"};
+    if (std::string_view(verdict) == "escalate") all.insert(all.end(), {"--to", "ada"});
+    expect_refused(sandbox.drover(all), 4, "forbidden");
+  }
+  EXPECT_EQ(sandbox.drover({"dlq", "retry", "--all", "--dry-run"}).exit_code, 0) << "it may look";
+  use_server(viewer + "\r\nX-Owner: ada");
+  expect_refused(sandbox.drover({"list"}), 1, "invalid_argument");
+}
+
 TEST_F(ServeAdminTest, TheStoreIsShownAndItsLossAccepted) {
   const std::string admin = create_token({"admin"});
   const std::string operating = create_token({"operator"});

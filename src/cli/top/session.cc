@@ -30,16 +30,17 @@ TopSession::TopSession(TaskQueue& queue, std::string store, std::string by) : qu
   data_.store = std::move(store);
 }
 
-void TopSession::look() {
+Status TopSession::look() {
   TopData next{.store = data_.store, .completed = data_.completed};
-  if (const Status status = read(next); !status) {
+  if (Status status = read(next); !status) {
     data_.failure = to_string(status.error());
-    return;
+    return status;
   }
   next.completed.push_back(next.stats.rates.completed);
   if (next.completed.size() > kHistory) next.completed.pop_front();
   data_ = std::move(next);
   if (log_) read_log();
+  return {};
 }
 
 Status TopSession::read(TopData& data) {

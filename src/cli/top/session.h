@@ -20,7 +20,7 @@ class TopSession {
   TopSession(TaskQueue& queue, std::string store, std::string by);
 
   // Looks at the queue. What cannot be read leaves the picture as it was, with the reason in it.
-  void look();
+  Status look();
   // False: it is over.
   [[nodiscard]] bool press(const Key& key, const Look& look);
   [[nodiscard]] std::vector<std::string> lines(const Look& look, int height);

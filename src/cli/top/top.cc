@@ -21,7 +21,7 @@ Status run_live(TopSession& session, Look look, Millis interval) {
   while (Interrupts::count() == 0) {
     const MonoTime now = system_clock().mono();
     if (now >= next_look || session.wants_look()) {
-      session.look();
+      static_cast<void>(session.look());  // the picture tells
       next_look = now + interval;
     }
     const Screen::Size size_now = Screen::size();
@@ -45,9 +45,7 @@ int run(const TopOptions& options, Context& context) {
   if (!opened) return context.fail(opened.error());
   TopSession session((*opened)->queue(), without_credentials(*url), who());
   if (options.once) {
-    session.look();
-    const std::optional<std::string>& failure = session.data().failure;
-    if (failure) return context.fail({ErrorCode::kStoreUnavailable, *failure, "top"});
+    if (const Status looked = session.look(); !looked) return context.fail(looked.error());
     Look look = context.out.look();
     look.terminal = true;  // a picture, whoever reads it
     context.out.write(draw_once(session.data(), look));

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <memory>
 #include <sstream>
 
 #include "base/log.h"
@@ -62,19 +63,19 @@ Status RedisStore::look(Connection& connection, const std::string& server, const
 
 // With every batch: what is acknowledged and not known here could be lost unnoticed.
 ClientOptions RedisStore::watched(ClientOptions options) {
+  const auto before = std::make_shared<Mark>();  // of whoever leads that client
   options.watch = BatchWatch{.question = Command("HMGET", key_ + "seq", "epoch", "event"),
-                             .sending = [this] { seen_before_batch_ = high_water_.seen(); },
-                             .judge = [this](const Reply& answer) { return judge(answer); }};
+                             .sending = [this, before] { *before = high_water_.seen(); },
+                             .judge = [this, before](const Reply& answer) { return judge(*before, answer); }};
   return options;
 }
 
-BatchWatch::Verdict RedisStore::judge(const Reply& answer) {
+BatchWatch::Verdict RedisStore::judge(const Mark& before, const Reply& answer) {
   const auto parts = answer.as_array_of(2);
   if (!parts) return BatchWatch::Verdict::kFine;  // damaged: whoever needs it finds out
   const std::string_view epoch = (*parts)[0].is_nil() ? std::string_view() : (*parts)[0].as_text().value_or("");
   const std::int64_t seq = (*parts)[1].is_nil() ? 0 : (*parts)[1].as_integer().value_or(0);
-  return high_water_.saw(seen_before_batch_, epoch, seq) ? BatchWatch::Verdict::kFine
-                                                         : BatchWatch::Verdict::kPrepareAgain;
+  return high_water_.saw(before, epoch, seq) ? BatchWatch::Verdict::kFine : BatchWatch::Verdict::kPrepareAgain;
 }
 
 // While something is gone, any call tells whether it has been accepted meanwhile.

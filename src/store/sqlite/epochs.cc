@@ -22,6 +22,11 @@ void begin_epoch(Transaction& transaction, std::int64_t number, Epoch::Cause cau
 
 }  // namespace
 
+bool would_be_hidden(const StoreExtent& extent, const Mark& seen) {
+  const Epoch& last = extent.epochs.back();
+  return last.id == seen.epoch || last.number < seen.number;
+}
+
 StoreExtent read_extent(Connection& db) {
   StoreExtent extent;
   Statement query = db.prepare(kEpochs);
@@ -40,7 +45,7 @@ StoreExtent read_extent(Connection& db) {
 }
 
 void end_lost_epoch(Transaction& transaction, const Mark& seen) {
-  if (read_extent(transaction.db()).epochs.back().id != seen.epoch) return;  // somebody else has
+  if (!would_be_hidden(read_extent(transaction.db()), seen)) return;  // somebody else has ended it
   begin_epoch(transaction, seen.number + 1, Epoch::Cause::kRegressed);
 }
 

@@ -7,6 +7,8 @@
 namespace drover::sqlite {
 
 [[nodiscard]] StoreExtent read_extent(Connection& db);
+// Of a loss: as many new events would hide it, because no epoch tells yet where what was seen ended.
+[[nodiscard]] bool would_be_hidden(const StoreExtent& extent, const Mark& seen);
 // Ends the epoch in which something was lost, so that as many new events do not hide it.
 void end_lost_epoch(Transaction& transaction, const Mark& seen);
 // Begins an accepted epoch whose number is larger than every other's and than `seen`. Tells of it in an event.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kBetween = '\t';
 constexpr char kEnd = '\n';
-constexpr std::string_view kSame = "=";
+constexpr char kSame = '=';
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 constexpr std::size_t kIdDigits = 32;
 
@@ -86,7 +86,7 @@ class LineReader {
       // Every field but the last has one behind it.
       if ((end == left.size()) != (field == kData)) throw_unreadable(line_);
       const std::string_view value = left.substr(0, end);
-      if (value != kSame) fields_[field] = value;
+      if (value != std::string_view(&kSame, 1)) fields_[field] = value;
       left.remove_prefix(std::min(end + 1, left.size()));
     }
   }
@@ -110,32 +110,65 @@ void EventPage::add(const Event& event) {
   add(event.at, event.name, task, event.data);
 }
 
+// Thousands are made in a row: a line is written where it stays, and numbers become digits only if they have changed.
+class EventPage::Line {
+ public:
+  Line(EventPage& page, char* next) : page_(page), next_(next) {}
+
+  void put(std::size_t field, std::string_view value) {
+    std::string& last = page_.last_texts_[field];
+    if (has_before() && last == value) return put_same(field);
+    next_ = std::ranges::copy(value, next_).out;
+    end_field(field);
+    last = value;
+  }
+  void put(std::size_t field, std::int64_t value) {
+    std::int64_t& last = page_.last_numbers_[field];
+    if (has_before() && last == value) return put_same(field);
+    next_ = std::to_chars(next_, next_ + kDigitsMax, value).ptr;
+    end_field(field);
+    last = value;
+  }
+  void put(std::size_t field, const TaskId& id) {
+    if (has_before() && page_.last_task_ == id) return put_same(field);
+    next_ = std::ranges::copy(digits_of(id), next_).out;
+    end_field(field);
+    page_.last_task_ = id;
+  }
+  [[nodiscard]] char* end() const { return next_; }
+
+  static constexpr std::size_t kDigitsMax = 20;
+
+ private:
+  [[nodiscard]] bool has_before() const { return page_.count_ > 0; }
+  void put_same(std::size_t field) {
+    *next_++ = kSame;
+    end_field(field);
+  }
+  void end_field(std::size_t field) { *next_++ = field == kData ? kEnd : kBetween; }
+
+  EventPage& page_;
+  char* next_;
+};
+
 void EventPage::add(Time at, std::string_view name, const Task& task, std::string_view data) {
-  const auto id = digits_of(task.id);
-  put(kAt, at.time_since_epoch().count());
-  put(kName, name);
-  put(kTask, std::string_view(id.data(), id.size()));
-  put(kType, task.type);
-  put(kQueue, task.queue);
-  put(kOwner, task.owner);
-  put(kState, static_cast<std::int64_t>(task.state));
-  put(kRun, task.run);
-  put(kGeneration, task.generation);
-  put(kData, data);
+  const std::size_t texts = name.size() + task.type.size() + task.queue.size() + task.owner.size() + data.size();
+  const std::size_t bytes_max = texts + kIdDigits + kFields * (Line::kDigitsMax + 1);
+  const std::size_t before = lines_.size();
+  lines_.resize(before + bytes_max);
+  Line line(*this, lines_.data() + before);
+  line.put(kAt, std::int64_t{at.time_since_epoch().count()});
+  line.put(kName, name);
+  line.put(kTask, task.id);
+  line.put(kType, task.type);
+  line.put(kQueue, task.queue);
+  line.put(kOwner, task.owner);
+  line.put(kState, static_cast<std::int64_t>(task.state));
+  line.put(kRun, std::int64_t{task.run});
+  line.put(kGeneration, std::int64_t{task.generation});
+  line.put(kData, data);
+  lines_.resize(static_cast<std::size_t>(line.end() - lines_.data()));
   ++count_;
-}
-
-void EventPage::put(std::size_t field, std::string_view value) {
-  const bool same = count_ > 0 && last_[field] == value;
-  lines_ += same ? kSame : value;
-  lines_ += field == kData ? kEnd : kBetween;
-  if (!same) last_[field] = value;
-}
-
-void EventPage::put(std::size_t field, std::int64_t value) {
-  std::array<char, 24> digits{};
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-  put(field, std::string_view(digits.data(), end));
 }
 
 void EventPage::clear() {

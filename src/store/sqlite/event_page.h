@@ -32,11 +32,14 @@ class EventPage {
  private:
   static constexpr std::size_t kFields = 10;
 
-  void put(std::size_t field, std::string_view value);
-  void put(std::size_t field, std::int64_t value);
+  // Of one line; a field that is as in the line before is put as that.
+  class Line;
 
   std::string lines_;
-  std::array<std::string, kFields> last_;  // what each field was in the line before
+  // What each field was in the line before, by what it is.
+  std::array<std::string, kFields> last_texts_;
+  std::array<std::int64_t, kFields> last_numbers_{};
+  TaskId last_task_;
   int count_ = 0;
 };
 

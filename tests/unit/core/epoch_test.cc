@@ -50,6 +50,11 @@ TEST(FindLossOfOld, AnEpochThatIsNotListedAnyMoreIsJudgedByTheNumberAlone) {
   EXPECT_TRUE(find_loss(late, {1, "a", 91}));
 }
 
+TEST(FindLossOfOld, AStoreThatBeganAnewHasNothingOfIt) {
+  const StoreExtent anew{.epochs = {{4, "n", 0, kCreated}, {5, "o", 7, kRestarted}}, .seq = 90};
+  EXPECT_EQ(to_string(find_loss(anew, {3, "c", 60}).value_or(Loss{})), "events 1 to 60");
+}
+
 TEST(Accepted, IsWhatHasALaterAcceptedEpoch) {
   StoreExtent accepted = extent();
   EXPECT_FALSE(is_accepted(accepted, {2, "b", 75}));

@@ -61,6 +61,14 @@ TEST_F(ReadinessTest, IsNotReadyWhenTheStoreFails) {
   EXPECT_EQ(response.body.find("secret"), std::string::npos);
 }
 
+TEST_F(ReadinessTest, IsNotReadyWhenTheStoreWentBackwards) {
+  Readiness readiness(loop_,
+                      []() -> Result<std::vector<Alert>> { return fail(ErrorCode::kStoreRegressed, "events 3 to 5"); });
+  const HttpResponse response = answer(readiness);
+  EXPECT_EQ(response.status, 503);
+  EXPECT_NE(response.body.find(R"("code":"store_regressed")"), std::string::npos) << response.body;
+}
+
 TEST_F(ReadinessTest, AStoreThatHangsIsWaitedForNoLongerThanItMay) {
   std::promise<void> hangs;
   Readiness readiness(loop_, [&]() -> Result<std::vector<Alert>> {

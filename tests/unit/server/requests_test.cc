@@ -13,6 +13,7 @@
 #include "support/locked_rng.h"
 #include "support/must.h"
 #include "unit/server/named_door.h"
+#include "wire/write.h"
 
 namespace drover::server {
 namespace {

@@ -82,6 +82,28 @@ TEST_F(Regression, ADatabaseThatIsGoneHasLostEverything) {
   EXPECT_EQ(must(sut->state()).loss, (Loss{1, 2}));
 }
 
+// The older copy knows nothing of the epoch that was seen last: as many new events would hide what is gone.
+TEST_F(Regression, WhatIsLostStaysAsItWasFound) {
+  add(1);
+  add(2);
+  copy("q.db", "old.db");
+  {
+    StoreUnderTest sut(dir_.file("q.db"));
+    must(sut->accept_regression());
+  }
+  add(3);
+  copy("old.db", "q.db");
+  for (int number = 4; number < 8; ++number) {
+    StoreUnderTest sut(dir_.file("q.db"));
+    EXPECT_EQ(must(sut->state()).loss, (Loss{3, 4})) << "before task " << number;
+    EXPECT_EQ(code_of(claim(sut)), ErrorCode::kStoreRegressed);
+    sut.add(number);
+  }
+  StoreUnderTest sut(dir_.file("q.db"));
+  must(sut->accept_regression());
+  EXPECT_EQ(must(claim(sut)).records.size(), 1U);
+}
+
 TEST_F(Regression, ACutLogIsNoticed) {
   add(1);
   const auto whole = fs::file_size(dir_.file("q.db-wal"));

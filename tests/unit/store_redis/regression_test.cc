@@ -22,7 +22,7 @@ using test::code_of;
 using test::must;
 using test::RedisServer;
 
-constexpr std::chrono::seconds kHangs{20};
+constexpr std::chrono::seconds kHungFor{20};
 
 // One process of a fleet.
 class Process {
@@ -37,14 +37,14 @@ class Process {
   }
   // Claims until it is refused: Redis is asked how far it is not more than once a millisecond.
   std::optional<ErrorCode> refusal() {
-    const auto end = std::chrono::steady_clock::now() + kHangs;
+    const auto end = std::chrono::steady_clock::now() + kHungFor;
     auto claimed = claim();
     while (claimed && std::chrono::steady_clock::now() < end) claimed = claim();
     return code_of(claimed);
   }
   // Calls until there is an answer: connections come back after a pause.
   StoreState state() {
-    const auto end = std::chrono::steady_clock::now() + kHangs;
+    const auto end = std::chrono::steady_clock::now() + kHungFor;
     auto state = store_->state();
     while (!state && std::chrono::steady_clock::now() < end) {
       std::this_thread::yield();
@@ -157,6 +157,37 @@ TEST_F(RedisRegression, AFlushUnderALiveConnectionIsNoticed) {
   must(process.store().accept_regression());
   EXPECT_EQ(must(process.claim()).size(), 1U);
   EXPECT_EQ(must(process.store().fsck(FsckMode::kCheck)).size(), 0U);
+}
+
+// An epoch that begins in an emptied store has to be later than those that were seen: its number alone tells.
+TEST_F(RedisRegression, WhatIsLostStaysAsItWasFound) {
+  Process process(server_);
+  for (int i = 0; i < 2; ++i) must(process.store().accept_regression());
+  process.enqueue();
+  EXPECT_EQ(process.state().extent.epochs.back().number, 3);
+  server_.run(redis::Command("FLUSHALL"));
+  for (int i = 0; i < 5; ++i) {
+    process.enqueue();
+    EXPECT_EQ(process.state().loss, (Loss{1, 3})) << "after " << i + 1 << " new events";
+  }
+  EXPECT_EQ(code_of(process.claim()), ErrorCode::kStoreRegressed);
+}
+
+TEST_F(RedisRegression, WhatIsLostIsKnownAlsoWhenOthersCameFirst) {
+  Process process(server_);
+  for (int i = 0; i < 2; ++i) must(process.store().accept_regression());
+  for (int i = 0; i < 3; ++i) process.enqueue();
+  EXPECT_EQ(process.state().loss, std::nullopt);
+  server_.run(redis::Command("FLUSHALL"));
+  Process stranger(server_);
+  stranger.enqueue();
+  EXPECT_EQ(stranger.state().extent.epochs.size(), 1U);
+  EXPECT_EQ(process.state().loss, (Loss{1, 5}));
+  for (int i = 0; i < 6; ++i) stranger.enqueue();
+  EXPECT_EQ(process.state().loss, (Loss{1, 5}));
+  must(process.store().accept_regression());
+  EXPECT_EQ(must(process.claim()).size(), 1U);
+  EXPECT_EQ(must(stranger.claim()).size(), 1U);
 }
 
 TEST_F(RedisRegression, NumbersThatGoBackEndTheEpoch) {

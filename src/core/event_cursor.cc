@@ -1,0 +1,80 @@
+#include "core/event_cursor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace drover {
+
+JsonText to_json(const EventGap& gap) {
+  return fmt::format(R"({{"kind":"gap","after":{},"seq":{}}})", gap.after, gap.seq);
+}
+
+Result<EventCursor::News> EventCursor::next(TaskQueue& queue, int limit) {
+  News news;
+  auto page = queue.events(std::max<std::int64_t>(after_ - 1, 0), limit + 1);
+  if (!page) return std::unexpected(page.error());
+  const auto place = find_place(queue, *page);
+  if (!place) return std::unexpected(place.error());
+  if (*place == Place::kWentBack) {
+    const auto kept = last_kept(queue);
+    if (!kept) return std::unexpected(kept.error());
+    page = queue.events(*kept, limit + 1);
+    if (!page) return std::unexpected(page.error());
+    news.went_back = EventGap{after_, *kept};
+    after_ = *kept;
+    last_.reset();
+  }
+  const bool has_last = !page->empty() && page->front().seq == after_;
+  if (has_last) last_ = std::move(page->front());
+  const auto first = page->begin() + (has_last ? 1 : 0);
+  const auto end = page->end() - first > limit ? first + limit : page->end();
+  news.has_more = std::cmp_greater(page->size(), limit);
+  std::move(first, end, std::back_inserter(news.events));
+  if (!news.events.empty()) {
+    last_ = news.events.back();
+    after_ = last_->seq;
+  }
+  return news;
+}
+
+Result<EventCursor::Place> EventCursor::find_place(TaskQueue& queue, const std::vector<Event>& page) const {
+  if (after_ == 0) return Place::kSame;
+  if (!page.empty() && page.front().seq == after_) {
+    return !last_ || page.front() == *last_ ? Place::kSame : Place::kWentBack;
+  }
+  // Retention has let it go, with all before it; or it is somebody else's, whom this caller does not see.
+  const auto last = queue.last_event_seq();
+  if (!last) return std::unexpected(last.error());
+  if (*last < after_) return Place::kWentBack;
+  if (!last_) return Place::kSame;
+  const auto oldest = queue.events(0, 1);
+  if (!oldest) return std::unexpected(oldest.error());
+  return !oldest->empty() && oldest->front().seq < after_ ? Place::kWentBack : Place::kSame;
+}
+
+// What the store has of before the loss is older than what was read last, and what came after it is not.
+Result<std::int64_t> EventCursor::last_kept(TaskQueue& queue) const {
+  const auto last = queue.last_event_seq();
+  if (!last || !last_) return last;
+  return find_event_before(last_->at, 0, *last,
+                           [&](std::int64_t after, int limit) { return queue.events(after, limit); });
+}
+
+Result<std::int64_t> find_event_before(Time from, std::int64_t low, std::int64_t high, const ReadEvents& read) {
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    const auto page = read(middle, 1);
+    if (!page) return std::unexpected(page.error());
+    if (page->empty() || page->front().at >= from) {
+      high = middle;
+    } else {
+      low = std::max(middle + 1, page->front().seq);
+    }
+  }
+  return low;
+}
+
+}  // namespace drover
