@@ -2,9 +2,11 @@
 // want the place of a value rather than the value.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -93,9 +95,12 @@ class Scanner {
   std::size_t depth_max_;
   std::size_t at_ = 0;
   Expect expect_ = Expect::kValue;
-  std::vector<Level> levels_;
-  std::vector<Key> keys_;             // of all open objects, the innermost last
-  std::list<std::string> unescaped_;  // what keys with escapes stand for
+  // Enough for small documents, so that most need nothing from the heap.
+  std::array<std::byte, 512> first_memory_;
+  std::pmr::monotonic_buffer_resource memory_{first_memory_.data(), first_memory_.size()};
+  std::pmr::vector<Level> levels_{&memory_};
+  std::pmr::vector<Key> keys_{&memory_};  // of all open objects, the innermost last
+  std::list<std::string> unescaped_;      // what keys with escapes stand for
   std::optional<Problem> problem_;
 };
 

@@ -1,7 +1,9 @@
 // Randomness behind an interface: seeded in tests and in the simulator, the kernel's otherwise.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "drover/ids.h"
 #include "drover/time.h"
@@ -33,6 +35,8 @@ class SeededRng final : public Rng {
 [[nodiscard]] Rng& system_rng();
 
 [[nodiscard]] TaskId new_task_id(Rng& rng, Time now);
+// Ascending: what a store keeps by id grows at its end.
+[[nodiscard]] std::vector<TaskId> new_task_ids(Rng& rng, Time now, std::size_t count);
 [[nodiscard]] LeaseId new_lease_id(Rng& rng);
 
 }  // namespace drover

@@ -21,6 +21,7 @@ struct EventDraft {
 
 // How the current run of a record ended; closes its entry in the history of runs.
 struct RunEnd {
+  std::string worker_id;  // whose run it was
   Time ended_at{};
   std::string outcome;
   std::optional<TaskError> error;

@@ -12,8 +12,9 @@ namespace drover {
 // What a store remembers of a record that it handed out, so that the next step on it needs no look at the rest. No part
 // of the record: two are the same whatever a store remembers of them.
 struct KeptAs {
-  std::int64_t seq = 0;  // 0: nothing is remembered
-  std::int64_t bytes = 0;
+  std::string head;        // how the record began, as Redis has it; empty: nothing is remembered
+  std::int64_t seq = 0;    // of the row that SQLite has; 0: nothing is remembered
+  std::int64_t bytes = 0;  // that it held
 
   bool operator==(const KeptAs&) const { return true; }
 };

@@ -54,6 +54,7 @@ void write_result(Change& change, std::optional<JsonText> result) {
 // Closes the run in the history; its lease and its worker have no say any more.
 void close_run(Change& change, std::string_view outcome, RunEnd end) {
   TaskRecord& next = change.step.next;
+  end.worker_id = next.task.worker_id.value_or("");
   end.ended_at = change.context.now;
   end.outcome = outcome;
   change.step.run_end = std::move(end);
@@ -476,11 +477,15 @@ Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionCon
 }
 
 Step first_step(TaskRecord record, const DecisionContext& context) {
-  record.task.state = waiting_state(record, context.now);
-  move_to_tail(record);
   Step step{.next = std::move(record)};
-  step.events.push_back({.name = "task.enqueued"});
+  begin_first_step(step, context);
   return step;
+}
+
+void begin_first_step(Step& step, const DecisionContext& context) {
+  step.next.task.state = waiting_state(step.next, context.now);
+  move_to_tail(step.next);
+  step.events.push_back({.name = "task.enqueued"});
 }
 
 }  // namespace drover

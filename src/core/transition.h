@@ -111,5 +111,7 @@ struct DecisionContext {
 // The first step of a new task: blocked, scheduled or pending by its parents and run_at. `record` has every other field
 // set; unmet_parents counts the parents that are not done.
 [[nodiscard]] Step first_step(TaskRecord record, const DecisionContext& context);
+// The same where the record stands in its step already: one is large to move.
+void begin_first_step(Step& step, const DecisionContext& context);
 
 }  // namespace drover

@@ -17,8 +17,15 @@ struct Names {
   std::unordered_map<TaskId, std::size_t> by_id;
 };
 
+// Whether a spec can name another, or be the same: ids that were made for this batch cannot.
+bool are_related(std::span<const TaskSpec> specs) {
+  return std::ranges::any_of(specs,
+                             [](const TaskSpec& spec) { return spec.ref || spec.id || !spec.depends_on.empty(); });
+}
+
 Result<Names> collect_names(std::span<const TaskSpec> specs, std::span<const TaskId> ids) {
   Names names;
+  if (!are_related(specs)) return names;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const std::optional<std::string>& ref = specs[i].ref;
     if (ref && !names.by_ref.emplace(*ref, i).second) {
@@ -64,6 +71,7 @@ Result<std::vector<BatchItem>> plan_batch(std::span<const TaskSpec> specs, std::
   auto names = collect_names(specs, ids);
   if (!names) return std::unexpected(names.error());
   std::vector<BatchItem> items;
+  items.reserve(specs.size());
   std::vector<std::vector<std::size_t>> dependents(specs.size());
   std::vector<std::size_t> unmet(specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -78,6 +86,7 @@ Result<std::vector<BatchItem>> plan_batch(std::span<const TaskSpec> specs, std::
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (unmet[i] == 0) ready.push_back(i);
   }
+  if (ready.size() == items.size()) return items;
   std::vector<BatchItem> ordered;
   for (std::size_t next = 0; next < ready.size(); ++next) {
     for (const std::size_t child : dependents[ready[next]]) {

@@ -62,6 +62,12 @@ Status RecordView::prefetch(std::span<const TaskId> ids) {
   return {};
 }
 
+TaskRecord RecordView::take(const TaskId& id) {
+  auto known = known_.extract(id);
+  CHECK(!known.empty() && known.mapped());
+  return *std::move(known.mapped());
+}
+
 Result<std::vector<TaskRecord>> RecordView::overlay(Result<std::vector<TaskRecord>> stored) {
   if (!stored) return stored;
   for (TaskRecord& record : *stored) {
@@ -80,16 +86,14 @@ Result<std::vector<TaskRecord>> RecordView::children(const TaskId& spawner) {
   return overlay(store_.children(spawner));
 }
 
-Result<Step> Cascade::decide_on(const TaskRecord& record, const Trigger& trigger) {
+Result<Step> Cascade::decide_on(TaskRecord record, const Trigger& trigger) {
   const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type).classes};
-  return decide(record, trigger, context);
+  return decide(std::move(record), trigger, context);
 }
 
-void Cascade::add(Step step) {
-  const TaskId id = step.next.task.id;
-  const auto it = index_.find(id);
-  if (it == index_.end()) {
-    index_[id] = steps_.size();
+void Cascade::add(Step&& step) {
+  const auto [it, is_new] = index_.try_emplace(step.next.task.id, steps_.size());
+  if (is_new) {
     steps_.push_back(std::move(step));
     told_.push_back(tellings_++);
     return;
@@ -113,7 +117,13 @@ void Cascade::add(Step step) {
   first = std::move(step);
 }
 
-void Cascade::add_decided(Step step) {
+void Cascade::reserve(std::size_t steps) {
+  steps_.reserve(steps);
+  told_.reserve(steps);
+  index_.reserve(steps);
+}
+
+void Cascade::add_decided(Step&& step) {
   auto follow_up = follow_up_step(step, policy_, rng_, now_);
   add(std::move(step));
   if (follow_up) add(*std::move(follow_up));
@@ -124,10 +134,10 @@ const TaskRecord* Cascade::decided(const TaskId& id) const {
   return it == index_.end() ? nullptr : &steps_[it->second].next;
 }
 
-Status Cascade::run(const TaskRecord& record, const Trigger& trigger) {
-  auto step = decide_on(record, trigger);
-  if (!step) return std::unexpected(step.error());
+Status Cascade::run(TaskRecord record, const Trigger& trigger) {
   const TaskId id = record.task.id;
+  auto step = decide_on(std::move(record), trigger);
+  if (!step) return std::unexpected(step.error());
   const bool ended = is_terminal(step->next.task.state);
   add_decided(std::move(*step));
   if (std::holds_alternative<trigger::Retry>(trigger)) {
@@ -308,12 +318,16 @@ StepGroup Cascade::take() {
 }
 
 StepGroup Cascade::take_last() {
-  std::vector<std::size_t> order(steps_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return told_[i]; });
   StepGroup group;
-  group.steps.reserve(steps_.size());
-  for (const std::size_t i : order) group.steps.push_back(std::move(steps_[i]));
+  if (std::ranges::is_sorted(told_)) {
+    group.steps = std::move(steps_);
+  } else {
+    std::vector<std::size_t> order(steps_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return told_[i]; });
+    group.steps.reserve(steps_.size());
+    for (const std::size_t i : order) group.steps.push_back(std::move(steps_[i]));
+  }
   steps_.clear();
   told_.clear();
   index_.clear();

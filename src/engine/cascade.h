@@ -4,6 +4,7 @@
 // what the task's end had ended. All of it is decided here, from records, and applied by the store in one step.
 #pragma once
 
+#include <memory_resource>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +30,8 @@ class RecordView {
   [[nodiscard]] Result<std::vector<TaskRecord>> children(const TaskId& spawner);
   // Reads many at once, so that find() needs no further call for them.
   [[nodiscard]] Status prefetch(std::span<const TaskId> ids);
+  // Hands a record over that find_head() has found; the next find reads it again.
+  [[nodiscard]] TaskRecord take(const TaskId& id);
   [[nodiscard]] bool contains(const TaskId& id) const { return known_.contains(id); }
   void put(TaskRecord record) {
     const TaskId id = record.task.id;
@@ -51,11 +54,13 @@ class Cascade {
       : view_(view), rng_(rng), policy_(policy), now_(now) {}
 
   // Decides this trigger for this record, and all that follows from it for others.
-  [[nodiscard]] Status run(const TaskRecord& record, const Trigger& trigger);
+  [[nodiscard]] Status run(TaskRecord record, const Trigger& trigger);
   // Goes on where a cascade had grown too large for one step.
   [[nodiscard]] Status resume(const TaskRecord& record);
   // A step that was decided elsewhere; nothing follows from it.
-  void add(Step step);
+  void add(Step&& step);
+  // For so many steps: each is large to move.
+  void reserve(std::size_t steps);
 
   [[nodiscard]] const TaskRecord* decided(const TaskId& id) const;
   // What is decided so far; good until something more is.
@@ -75,9 +80,9 @@ class Cascade {
     Cause cause;
   };
 
-  Result<Step> decide_on(const TaskRecord& record, const Trigger& trigger);
+  Result<Step> decide_on(TaskRecord record, const Trigger& trigger);
   // As add(); and if the step ends its task, what its type wants to follow.
-  void add_decided(Step step);
+  void add_decided(Step&& step);
   Status follow_all();
   Status follow(const Follow& what);
   Status follow_ended(const TaskRecord& record);
@@ -96,7 +101,8 @@ class Cascade {
   // last.
   std::vector<std::size_t> told_;
   std::size_t tellings_ = 0;
-  std::unordered_map<TaskId, std::size_t> index_;  // of its step
+  std::pmr::monotonic_buffer_resource index_memory_;
+  std::pmr::unordered_map<TaskId, std::size_t> index_{&index_memory_};  // of its step
   std::vector<Follow> to_follow_;
 };
 

@@ -1,6 +1,7 @@
 // Enqueue: a group of tasks is stored whole or not at all, together with its request ids and its parents' counts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -55,13 +56,15 @@ class Enqueue {
 StepGroup Enqueue::take() {
   StepGroup group = cascade_.take_last();
   group.dedupes = dedupe_.take_guards();
-  std::set<std::string> queues;
-  for (const Step& step : group.steps) {
-    if (step.expected_revision == 0) queues.insert(step.next.task.queue);
-  }
-  if (queues.empty()) return group;
+  const auto is_new = [](const Step& step) { return step.expected_revision == 0; };
+  if (std::ranges::none_of(group.steps, is_new)) return group;
   group.capacity = Capacity{policy_.limits.max_waiting, policy_.limits.max_waiting_per_owner};
-  for (const std::string& queue : queues) {
+  if (policy_.queues.empty()) return group;
+  std::set<std::string_view> queues;
+  for (const Step& step : group.steps) {
+    if (is_new(step)) queues.insert(step.next.task.queue);
+  }
+  for (const std::string_view queue : queues) {
     const auto found = policy_.queues.find(queue);
     if (found == policy_.queues.end()) continue;
     if (const auto& max = found->second.max_waiting) group.capacity->waiting_per_queue_max.emplace_back(queue, *max);
@@ -171,29 +174,31 @@ Error at_item(Error error, std::size_t index, std::size_t count) {
 }
 
 Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) {
-  auto record = record_from_spec(spec, policy_, item.id, now_);
-  if (!record) return std::unexpected(record.error());
-  const auto earlier = replayed(*record);
+  Step step;
+  TaskRecord& record = step.next;
+  if (auto filled = fill_record(record, spec, policy_, item.id, now_); !filled) return std::unexpected(filled.error());
+  const auto earlier = replayed(record);
   if (!earlier) return std::unexpected(earlier.error());
   if (const std::optional<TaskRecord>& first = *earlier) {
     ids_by_index_[item.index] = first->task.id;
     return Enqueued{first->task.id, first->task.state, true};
   }
-  const auto matched = dedupe_.find(*record, spec.dedupe_window);
+  const auto matched = dedupe_.find(record, spec.dedupe_window);
   if (!matched) return std::unexpected(matched.error());
   if (const std::optional<TaskRecord>& match = *matched) {
     ids_by_index_[item.index] = match->task.id;
     return Enqueued{match->task.id, match->task.state, true};
   }
-  if (auto met = meet_contract(*record, policy_); !met) return std::unexpected(met.error());
+  if (auto met = meet_contract(record, policy_); !met) return std::unexpected(met.error());
   ids_by_index_[item.index] = item.id;
-  if (const auto& request_id = record->task.request_id) {
-    requests_.emplace(std::pair(record->task.owner, *request_id), item.id);
+  if (const auto& request_id = record.task.request_id) {
+    requests_.emplace(std::pair(record.task.owner, *request_id), item.id);
   }
   std::optional<TaskId> ended;
-  if (auto joined = join_parents(*record, item, ended); !joined) return std::unexpected(joined.error());
-  if (auto joined = join_spawner(*record); !joined) return std::unexpected(joined.error());
-  cascade_.add(first_step(std::move(*record), {now_, 0, nullptr}));
+  if (auto joined = join_parents(record, item, ended); !joined) return std::unexpected(joined.error());
+  if (auto joined = join_spawner(record); !joined) return std::unexpected(joined.error());
+  begin_first_step(step, {now_, 0, nullptr});
+  cascade_.add(std::move(step));
   if (ended) {
     const TaskRecord blocked = *cascade_.decided(item.id);
     if (auto status = cascade_.run(blocked, trigger::ParentEnded{*ended}); !status)
@@ -214,6 +219,7 @@ Result<std::vector<Enqueued>> Enqueue::decide(std::span<const TaskSpec> specs, s
 
   std::vector<Enqueued> answers(specs.size());
   ids_by_index_.resize(specs.size());
+  cascade_.reserve(items.size());
   for (const BatchItem& item : items) {
     auto answer = add_item(specs[item.index], item);
     if (!answer) return std::unexpected(at_item(answer.error(), item.index, specs.size()));
@@ -273,7 +279,7 @@ class GroupEnqueue {
 Result<StepGroup> GroupEnqueue::try_decide(Candidate& candidate, Time now) {
   if (candidate.ids.empty()) {
     if (auto valid = check_batch(candidate.group, policy_); !valid) return std::unexpected(valid.error());
-    for (std::size_t i = 0; i < candidate.group.size(); ++i) candidate.ids.push_back(new_task_id(rng_, now));
+    candidate.ids = new_task_ids(rng_, now, candidate.group.size());
     auto planned = plan_batch(candidate.group, candidate.ids);
     if (!planned) return std::unexpected(planned.error());
     candidate.items = std::move(*planned);

@@ -89,15 +89,16 @@ class Settle {
   Result<std::vector<Decided>> decide(std::span<const std::size_t> open, std::vector<Result<TaskState>>& answers) {
     if (auto status = read(open); !status) return std::unexpected(status.error());
     std::vector<Decided> all;
+    all.reserve(open.size());
     std::vector<std::size_t> together;
     for (const std::size_t i : open) {
-      if (!stands_alone(i)) {
+      const auto record = live_record(items_[i].lease);
+      if (!record || stands_alone(**record, items_[i])) {
+        all.push_back(decide_alone(i, record, answers[i]));
+      } else {
+        tasks_.emplace(i, (*record)->task);
         together.push_back(i);
-        continue;
       }
-      all.push_back(decide_group(std::span(&i, 1), answers));
-      const auto task = tasks_.find(i);
-      if (task != tasks_.end()) all.back().group.gates = gates_.checks(task->second, items_[i]);
     }
     if (!together.empty()) {
       all.push_back(decide_group(together, answers));
@@ -123,10 +124,8 @@ class Settle {
     if (auto read = view_.prefetch(ids); !read) return read;
     for (const std::size_t i : open) {
       // A lease that ended has no say about gates either; its item is answered when its turn comes.
-      auto record = live_record(items_[i].lease);
-      if (!record) continue;
-      gates_.announce((*record)->task, items_[i]);
-      tasks_.emplace(i, (*record)->task);
+      const auto record = live_record(items_[i].lease);
+      if (record) gates_.announce((*record)->task, items_[i]);
     }
     return gates_.read(store_, recent_);
   }
@@ -134,12 +133,9 @@ class Settle {
   // Whether no other item of this call can touch what this one touches. All others are one group: decided apart, one
   // would stand on what another is about to write, and be applied although that was refused, should somebody else have
   // written meanwhile and the revision be the expected one by chance.
-  bool stands_alone(std::size_t i) {
-    const auto task = tasks_.find(i);
-    if (task == tasks_.end()) return true;  // refused
-    const auto record = live_record(items_[i].lease);
-    return record && (*record)->dependents == 0 && (*record)->children == 0 && !task->second.parent_id &&
-           !gates_.moves_gates(task->second, items_[i]);
+  [[nodiscard]] bool stands_alone(const TaskRecord& record, const Settlement& item) const {
+    return record.dependents == 0 && record.children == 0 && !record.task.parent_id &&
+           !gates_.moves_gates(record.task, item);
   }
 
   // What the items of one group do to gates, and what they rely on; of each gate once.
@@ -171,6 +167,29 @@ class Settle {
     return fenced(*record, lease);
   }
 
+  // The record is not looked at again, so it is moved through the decision; whoever settles the same task twice makes
+  // another group of it, which the store refuses.
+  Decided decide_alone(std::size_t i, const Result<const TaskRecord*>& record, Result<TaskState>& answer) {
+    const Settlement& item = items_[i];
+    Decided decided;
+    auto trigger = checked_trigger(item, record);
+    if (!trigger) {
+      answer = std::unexpected(trigger.error());
+      return decided;
+    }
+    std::vector<GateStep> gates = gates_.checks((*record)->task, item);
+    Cascade cascade(view_, rng_, policy_, now_);
+    if (auto status = cascade.run(view_.take(item.lease.task), *trigger); !status) {
+      answer = std::unexpected(status.error());
+      return decided;
+    }
+    answer = cascade.decided(item.lease.task)->task.state;
+    decided.items.push_back(i);
+    decided.group = cascade.take_last();
+    decided.group.gates = std::move(gates);
+    return decided;
+  }
+
   Decided decide_group(std::span<const std::size_t> group, std::vector<Result<TaskState>>& answers) {
     Cascade cascade(view_, rng_, policy_, now_);
     Decided decided;
@@ -198,14 +217,21 @@ class Settle {
     return check_result(policy_.type(task.type).contract, complete->completion.result);
   }
 
-  Result<TaskState> decide_item(const Settlement& item, Cascade& cascade) {
-    const TaskId& id = item.lease.task;
+  // What an item asks for, if the record that it settles allows it.
+  [[nodiscard]] Result<Trigger> checked_trigger(const Settlement& item, const Result<const TaskRecord*>& record) const {
     auto trigger = trigger_of(item, policy_.limits);
-    if (!trigger) return std::unexpected(trigger.error());
-    const TaskRecord* decided = cascade.decided(id);
-    const auto record = decided != nullptr ? fenced(*decided, item.lease) : live_record(item.lease);
+    if (!trigger) return trigger;
     if (!record) return std::unexpected(record.error());
     if (auto valid = check_contract((*record)->task, *trigger); !valid) return std::unexpected(valid.error());
+    return trigger;
+  }
+
+  Result<TaskState> decide_item(const Settlement& item, Cascade& cascade) {
+    const TaskId& id = item.lease.task;
+    const TaskRecord* decided = cascade.decided(id);
+    const auto record = decided != nullptr ? fenced(*decided, item.lease) : live_record(item.lease);
+    const auto trigger = checked_trigger(item, record);
+    if (!trigger) return std::unexpected(trigger.error());
     // Of the record as it was; the cascade moves what the pointer may point at.
     const bool moves_gates = gates_.moves_gates((*record)->task, item);
     const Task before = moves_gates ? (*record)->task : Task();
@@ -225,7 +251,7 @@ class Settle {
   RecentReads* recent_;
   RecordView view_;
   RunEndGates gates_;
-  std::map<std::size_t, Task> tasks_;  // of the items whose lease is live
+  std::map<std::size_t, Task> tasks_;  // of the items that are decided together
   std::optional<Error> failed_;
 };
 

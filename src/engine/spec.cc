@@ -57,6 +57,7 @@ std::vector<std::string> gates_from(const TaskSpec& spec, const TypePolicy& type
 
 // A cost that no burst ever allows would wait for ever.
 Status check_cost(const Task& task, const Policy& policy) {
+  if (task.cost == kCostBounds.min) return {};  // which every burst allows
   for (const std::string& gate : gates_of(task)) {
     const auto rate = policy.gate(gate).rate;
     if (!rate || task.cost <= rate->burst) continue;
@@ -92,6 +93,12 @@ Status check_type(const std::string& type, const Policy& policy) {
 }
 
 Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, const TaskId& id, Time now) {
+  Result<TaskRecord> record;
+  if (auto filled = fill_record(*record, spec, policy, id, now); !filled) record = std::unexpected(filled.error());
+  return record;
+}
+
+Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& policy, const TaskId& id, Time now) {
   if (auto valid = check_spec(spec); !valid) return std::unexpected(valid.error());
   if (auto valid = check_sizes(spec, policy.limits); !valid) return std::unexpected(valid.error());
   auto payload = checked_json("payload", spec.payload, policy.limits.payload_bytes);
@@ -100,7 +107,6 @@ Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, 
   if (!fallback) return std::unexpected(fallback.error());
 
   const TypePolicy& type = policy.type(spec.type);
-  TaskRecord record;
   Task& task = record.task;
   task.id = spec.id.value_or(id);
   task.type = spec.type;
@@ -136,7 +142,7 @@ Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, 
   if (auto valid = check_cost(task, policy); !valid) return std::unexpected(valid.error());
   choose_dedupe(task, spec);
   if (spec.request_id) record.request_hash = request_fingerprint(spec);
-  return record;
+  return {};
 }
 
 Result<std::optional<JsonText>> contract_payload(const Policy& policy, std::string_view type,

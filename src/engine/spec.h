@@ -17,6 +17,9 @@ inline constexpr std::string_view kDefaultOwner = "default";
 // Parents, place, counters and its contract are left to the caller.
 [[nodiscard]] Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, const TaskId& id,
                                                   Time now);
+// The same into an empty record, of no use if it is refused: one is large to move.
+[[nodiscard]] Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& policy, const TaskId& id,
+                                 Time now);
 
 // The payload as a task of this type would be stored with it: with the defaults of its type, and as its schema wants
 // it.

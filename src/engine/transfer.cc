@@ -15,7 +15,6 @@ namespace drover {
 namespace {
 
 // What is written in one go on import.
-constexpr std::string_view kAllGate = "all";
 constexpr std::string_view kImporter = "drover import";
 constexpr int kPage = 500;
 constexpr std::size_t kBatchTasks = 200;
@@ -89,9 +88,14 @@ class DumpExport {
   DumpCounts counts_;
 };
 
-bool is_import_mark(const GateState& gate) {
-  const Hold* hold = find_hold(gate.record, HoldSource::kOperator);
-  return gate.record.name == kAllGate && hold != nullptr && hold->by == kImporter;
+bool is_import_mark(std::string_view gate, std::span<const Hold> holds) {
+  return gate == kAllGate && std::ranges::any_of(holds, [](const Hold& hold) {
+           return hold.source == HoldSource::kOperator && hold.by == kImporter;
+         });
+}
+
+bool is_marked(const GateState& gate) {
+  return is_import_mark(gate.record.name, gate.record.holds);
 }
 
 std::unexpected<Error> bad_dump(std::string what) {
@@ -114,7 +118,7 @@ Result<bool> has_events_of_others(Store& store) {
 }
 
 std::unexpected<Error> not_empty(const std::vector<GateState>& gates) {
-  if (std::ranges::any_of(gates, is_import_mark)) {
+  if (std::ranges::any_of(gates, is_marked)) {
     return fail(
         ErrorCode::kWrongState,
         "an import into this store is under way, or was interrupted: if so, remove the store, and import into a "
@@ -125,6 +129,10 @@ std::unexpected<Error> not_empty(const std::vector<GateState>& gates) {
 
 }  // namespace
 
+bool is_import_mark(const GateStatus& gate) {
+  return is_import_mark(gate.name, gate.holds);
+}
+
 Result<DumpCounts> export_dump(Administration& store, const DumpSink& sink) {
   return DumpExport(store, sink).run();
 }
@@ -133,7 +141,7 @@ Result<bool> is_importing(Store& store) {
   const std::string name(kAllGate);
   const auto gates = store.read_gates(std::span(&name, 1));
   if (!gates) return std::unexpected(gates.error());
-  return is_import_mark(gates->front());
+  return is_marked(gates->front());
 }
 
 Result<bool> Engine::is_importing() {

@@ -14,6 +14,9 @@
 
 namespace drover {
 
+// Before every task.
+inline constexpr std::string_view kAllGate = "all";
+
 // What takes whole lines, with their ends, and is told how far it has come.
 struct DumpSink {
   std::function<Status(std::string_view lines)> text;
@@ -24,6 +27,8 @@ struct DumpSink {
 // the ids of all.
 [[nodiscard]] Result<DumpCounts> export_dump(Administration& store, const DumpSink& sink);
 
+// The gate that is closed while an import into its store has not been finished.
+[[nodiscard]] bool is_import_mark(const GateStatus& gate);
 // Whether an import into this store has begun and not been finished.
 [[nodiscard]] Result<bool> is_importing(Store& store);
 

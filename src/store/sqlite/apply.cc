@@ -1,10 +1,8 @@
 #include "store/sqlite/apply.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -20,32 +18,34 @@
 namespace drover::sqlite {
 namespace {
 
+constexpr std::string_view kAnyIdBetween = named_sql(embedded::tasks_sql, "any_id_between");
 constexpr std::string_view kAnyIdTaken = named_sql(embedded::tasks_sql, "any_id_taken");
 constexpr std::string_view kIdTaken = named_sql(embedded::tasks_sql, "id_taken");
 constexpr std::string_view kSeqOf = named_sql(embedded::tasks_sql, "seq_of");
 constexpr std::string_view kSeqOfRequest = named_sql(embedded::tasks_sql, "seq_of_request");
 
+constexpr const char* kTwoSteps = "two steps for one task in one group";
+
 bool is_new(const Step& step) {
   return step.expected_revision == 0;
 }
 
-std::int64_t count_new(const StepGroup& group) {
-  return std::ranges::count_if(group.steps, is_new);
-}
-
 bool has_capacity(Transaction& transaction, const StepGroup& group) {
-  const std::int64_t count = count_new(group);
-  if (!group.capacity || count == 0) return true;
-  std::map<std::string, std::int64_t> added_by_owner;
-  std::map<std::string, std::int64_t> added_by_queue;
+  if (!group.capacity) return true;
+  std::int64_t count = 0;
+  std::unordered_map<std::string_view, std::int64_t> added_by_owner;
+  std::unordered_map<std::string_view, std::int64_t> added_by_queue;
+  const bool are_queues_limited = !group.capacity->waiting_per_queue_max.empty();
   for (const Step& step : group.steps) {
     if (!is_new(step)) continue;
+    ++count;
     ++added_by_owner[step.next.task.owner];
-    ++added_by_queue[step.next.task.queue];
+    if (are_queues_limited) ++added_by_queue[step.next.task.queue];
   }
+  if (count == 0) return true;
   if (transaction.waiting() + count > group.capacity->waiting_max) return false;
   for (const auto& [owner, added] : added_by_owner) {
-    if (transaction.waiting_of_owner(owner) + added > group.capacity->waiting_per_owner_max) return false;
+    if (transaction.waiting_of_owner(std::string(owner)) + added > group.capacity->waiting_per_owner_max) return false;
   }
   for (const auto& [queue, waiting_max] : group.capacity->waiting_per_queue_max) {
     const auto added = added_by_queue.find(queue);
@@ -65,6 +65,15 @@ bool take_request(Transaction& transaction, const Task& task, Requests& taken) {
          transaction.db().number(kSeqOfRequest, task.owner, *task.request_id) == 0;
 }
 
+// Those of `added`, sorted. Ids that were made just now are beyond all others: one look tells that they are free.
+bool is_any_id_taken(Connection& db, std::span<const TaskId> ids, std::span<const NewTask> added) {
+  return !ids.empty() && db.number(kAnyIdBetween, ids.front(), ids.back()) == 1 && run_over(db, kAnyIdTaken, added);
+}
+
+void sort_ids(std::vector<TaskId>& ids) {
+  if (!std::ranges::is_sorted(ids)) std::ranges::sort(ids);
+}
+
 // What the checks found, for the writes.
 class Group {
  public:
@@ -73,6 +82,7 @@ class Group {
   [[nodiscard]] Applied apply();
 
  private:
+  [[nodiscard]] bool only_completes_one() const;
   [[nodiscard]] Applied check();
   [[nodiscard]] Applied check_new(const Step& step);
   [[nodiscard]] Applied check_stored(const Step& step);
@@ -92,21 +102,33 @@ class Group {
 };
 
 Applied Group::apply() {
+  if (only_completes_one() && guards_hold() && complete_as_claimed(transaction_, group_.steps.front())) {
+    return Applied::kDone;
+  }
   const Applied verdict = check();
   if (verdict == Applied::kDone) write();
   return verdict;
 }
 
+// One step, and gates that are only looked at.
+bool Group::only_completes_one() const {
+  const auto is_check = [](const GateStep& gate) { return !gate.next && gate.events.empty(); };
+  return group_.steps.size() == 1 && !group_.capacity && std::ranges::all_of(group_.gates, is_check);
+}
+
 Applied Group::check() {
-  std::unordered_set<TaskId> seen;
   std::vector<NewTask> added;
+  std::vector<TaskId> ids;
+  added.reserve(group_.steps.size());
+  added_.reserve(group_.steps.size());
   for (const Step& step : group_.steps) {
-    CHECK_MSG(seen.insert(step.next.task.id).second, "two steps for one task in one group");
     if (!is_new(step)) continue;
-    added_.emplace(step.next.task.id, 0);
+    CHECK_MSG(added_.emplace(step.next.task.id, 0).second, kTwoSteps);
     added.push_back({.step = &step});
+    ids.push_back(step.next.task.id);
   }
-  id_is_taken_ = !added.empty() && run_over(transaction_.db(), kAnyIdTaken, added);
+  sort_ids(ids);
+  id_is_taken_ = is_any_id_taken(transaction_.db(), ids, added);
   for (const Step& step : group_.steps) {
     const Applied verdict = is_new(step) ? check_new(step) : check_stored(step);
     if (verdict != Applied::kDone) return verdict;
@@ -157,7 +179,7 @@ Applied Group::check_stored(const Step& step) {
   if ((begins_anew || goes) && is_still_leased(transaction_, found->seq) && !planted(PlantedBug::kRetryMeetsOldAgent)) {
     return Applied::kStillLeased;
   }
-  stored_.emplace(step.next.task.id, *std::move(found));
+  CHECK_MSG(stored_.emplace(step.next.task.id, *std::move(found)).second, kTwoSteps);
   return Applied::kDone;
 }
 
@@ -195,6 +217,7 @@ std::int64_t Group::write_apart(const Step& step) {
 }
 
 void Group::write_dependencies(const Step& step) {
+  if (step.next.task.depends_on.empty()) return;
   std::vector<std::int64_t> parents;
   for (const TaskId& parent : step.next.task.depends_on) {
     const auto added = added_.find(parent);
@@ -211,7 +234,7 @@ bool is_plain(const StepGroup& group) {
          });
 }
 
-// Plain groups, as many callers at once have them: checked one after the other, but written by one statement.
+// Plain groups, of which many callers at once have many: checked one after the other, but written by one statement.
 class PlainGroups {
  public:
   PlainGroups(Transaction& transaction, std::span<const StepGroup> groups)
@@ -219,15 +242,16 @@ class PlainGroups {
 
   // Whether all ids are free and differ: then no group has to look for the rows of another.
   [[nodiscard]] bool have_free_ids() {
-    std::unordered_set<TaskId> ids;
+    std::vector<TaskId> ids;
     std::vector<NewTask> added;
     for (const StepGroup& group : groups_) {
       for (const Step& step : group.steps) {
-        if (!ids.insert(step.next.task.id).second) return false;
+        ids.push_back(step.next.task.id);
         added.push_back({.step = &step});
       }
     }
-    return !run_over(transaction_.db(), kAnyIdTaken, added);
+    sort_ids(ids);
+    return std::ranges::adjacent_find(ids) == ids.end() && !is_any_id_taken(transaction_.db(), ids, added);
   }
 
   void apply(std::vector<Applied>& answers) {
@@ -268,7 +292,7 @@ std::vector<Applied> apply_groups(Transaction& transaction, std::span<const Step
     const auto rest = groups.subspan(answers.size());
     const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(rest, is_plain) - rest.begin());
     PlainGroups together(transaction, rest.first(plain));
-    if (plain > 1 && together.have_free_ids()) {
+    if (plain > 0 && together.have_free_ids()) {
       together.apply(answers);
       continue;
     }

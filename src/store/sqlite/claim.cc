@@ -310,6 +310,7 @@ void Claim::start(std::span<FoundTask> tasks) {
     start_task(transaction_, task.stored, *step, times_);
     claimed_.records.push_back(std::move(step->next));
     claimed_.records.back().revision = step->expected_revision + 1;
+    claimed_.records.back().kept = {.seq = task.stored.seq, .bytes = task.stored.held_bytes};
   }
 }
 

@@ -310,10 +310,8 @@ void add_new_task_table(Connection& db) {
   if (result != SQLITE_OK) throw_failure(db.handle(), result, "new_task");
 }
 
-bool run_over(Connection& db, std::string_view sql, std::span<const NewTask> tasks) {
-  Statement statement = db.prepare(sql);
+void bind_rows(Statement& statement, std::span<const NewTask>& tasks) {
   statement.bind_pointer(&tasks, kPointerType);
-  return statement.step();
 }
 
 }  // namespace drover::sqlite

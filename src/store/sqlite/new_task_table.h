@@ -22,7 +22,14 @@ struct NewTask {
 
 // Makes the table known to a connection.
 void add_new_task_table(Connection& db);
-// Runs a statement whose only parameter is the argument of new_task. Returns whether it gave a row.
-bool run_over(Connection& db, std::string_view sql, std::span<const NewTask> tasks);
+// Binds the argument of new_task, which is a statement's first parameter. The span must outlive the statement's run.
+void bind_rows(Statement& statement, std::span<const NewTask>& tasks);
+// Runs a statement over the tasks, with whatever else it has to be told. Returns whether it gave a row.
+template <class... Values>
+bool run_over(Connection& db, std::string_view sql, std::span<const NewTask> tasks, const Values&... values) {
+  Statement statement = db.prepare(sql);
+  bind_rows(statement, tasks);
+  return statement.bind(values...).step();
+}
 
 }  // namespace drover::sqlite

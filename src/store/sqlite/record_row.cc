@@ -223,7 +223,7 @@ std::int64_t body_bytes(const Task& task) {
         &task.fallback_result, &task.checkpoint, &task.result}) {
     if (*part) bytes += (*part)->size();
   }
-  bytes += pack_names(task.tags).value_or("").size();
+  if (!task.tags.empty()) bytes += pack_names(task.tags).value_or("").size();
   return static_cast<std::int64_t>(bytes);
 }
 

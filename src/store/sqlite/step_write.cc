@@ -1,5 +1,8 @@
 #include "store/sqlite/step_write.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "base/check.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/gates.h"
@@ -14,11 +17,14 @@ namespace {
 
 constexpr std::string_view kGuard = named_sql(embedded::tasks_sql, "guard");
 constexpr std::string_view kInsertTasks = named_sql(embedded::tasks_sql, "insert_tasks");
+constexpr std::string_view kInsertLikeTasks = named_sql(embedded::tasks_sql, "insert_like_tasks");
 constexpr std::string_view kUpdateTask = named_sql(embedded::tasks_sql, "update_task");
 constexpr std::string_view kEndTask = named_sql(embedded::tasks_sql, "end_task");
+constexpr std::string_view kCompleteTask = named_sql(embedded::tasks_sql, "complete_task");
 constexpr std::string_view kStartTask = named_sql(embedded::tasks_sql, "start_task");
 constexpr std::string_view kUnlist = named_sql(embedded::tasks_sql, "unlist");
 constexpr std::string_view kInsertBodies = named_sql(embedded::tasks_sql, "insert_bodies");
+constexpr std::string_view kInsertLikeBodies = named_sql(embedded::tasks_sql, "insert_like_bodies");
 constexpr std::string_view kPayloadBytes = named_sql(embedded::tasks_sql, "payload_bytes");
 constexpr std::string_view kPutPayload = named_sql(embedded::tasks_sql, "put_payload");
 constexpr std::string_view kTagsBytes = named_sql(embedded::tasks_sql, "tags_bytes");
@@ -87,13 +93,13 @@ void keep_dedupe(Transaction& transaction, std::int64_t seq, const Task& task) {
 }
 
 // The run that the step ends, packed; nothing if it ends none.
-std::optional<JsonText> ended_run(const Stored& stored, const Step& step) {
+std::optional<JsonText> ended_run(std::optional<Time> started_at, const Step& step) {
   if (!step.run_end) return std::nullopt;
   const RunEnd& end = *step.run_end;
   return pack_run({.run = step.next.task.run,
                    .generation = step.next.task.generation,
-                   .worker_id = stored.worker_id.value_or(""),
-                   .started_at = stored.started_at.value_or(Time()),
+                   .worker_id = end.worker_id,
+                   .started_at = started_at.value_or(Time()),
                    .ended_at = end.ended_at,
                    .outcome = end.outcome,
                    .error = end.error,
@@ -111,6 +117,18 @@ bool only_completes(const Stored& stored, const TaskRecord& next) {
          !next.cascade_due;
 }
 
+// Whether complete_task writes all that there is to a step: the end of the first run, of a record that a claim handed
+// out.
+bool is_first_completion(const Step& step) {
+  const TaskRecord& next = step.next;
+  const Task& task = next.task;
+  const bool only_ends = step.guard == Step::Guard::kRevision && step.payload == Step::PayloadWrite::kKeep &&
+                         step.tags == Step::TagsWrite::kKeep && step.fate == Step::Fate::kStays && !next.cascade_due;
+  const bool is_first = task.run == 1 && task.generation == 1 && !task.progress;
+  return next.kept.seq != 0 && task.state == TaskState::kCompleted && step.run_end && !step.run_end->revoked &&
+         replaces_result(step) && only_ends && is_first && !task.deadline_at && !task.dedupe_key;
+}
+
 // Whether insert_tasks writes all that there is to a new task.
 bool is_as_new(const Step& step) {
   const TaskRecord& record = step.next;
@@ -122,6 +140,40 @@ bool is_as_new(const Step& step) {
                          task.cancel_requested_at || task.cancel_reason || task.escalation || record.ended_by ||
                          record.cascade_due || replaces_result(step);
   return !has_run && !has_ended;
+}
+
+// Whether a new task waits to be run, and was given nothing but a payload.
+bool is_plain(const Step& step) {
+  const TaskRecord& record = step.next;
+  const Task& task = record.task;
+  const bool has_relations = task.parent_id || !task.depends_on.empty() || record.unmet_parents != 0 ||
+                             record.dependents != 0 || record.children != 0;
+  const bool has_keys = task.request_id || task.dedupe_key || task.dedupe || !record.request_hash.empty();
+  const bool has_times = task.run_at || task.deadline_at || record.deadline_span;
+  const bool has_texts = task.prompt || task.system_prompt || task.model || task.agent_id || task.source ||
+                         task.traceparent || task.fallback_result || !task.tags.empty();
+  return task.state == TaskState::kPending && !has_relations && !has_keys && !has_times && !has_texts &&
+         is_as_new(step);
+}
+
+// Whether two plain tasks have all in common that insert_like_tasks and insert_like_bodies do not take from each.
+bool is_like(const TaskRecord& a, const TaskRecord& b) {
+  const auto shared = [](const TaskRecord& record) {
+    const Task& task = record.task;
+    return std::tie(task.type, task.queue, task.priority, task.timeout, task.created_at, task.retry,
+                    task.on_parent_failure, task.at_most_once, record.depth, task.max_attempts, task.max_stalls,
+                    task.max_defers, task.idle_timeout, task.cost, task.gates);
+  };
+  return shared(a) == shared(b);
+}
+
+void insert_alike(Connection& db, std::span<const NewTask> rows) {
+  const TaskRecord& like = rows.front().step->next;
+  const Task& task = like.task;
+  run_over(db, kInsertLikeTasks, rows, static_cast<int>(task.state), task.priority, task.timeout);
+  run_over(db, kInsertLikeBodies, rows, task.type, task.queue, task.created_at, text_of(task.retry),
+           name_of(task.on_parent_failure), task.at_most_once, like.depth, task.max_attempts, task.max_stalls,
+           task.max_defers, task.idle_timeout, task.cost, join_gates(task.gates));
 }
 
 void write_rest(Connection& db, const NewTask& row) {
@@ -137,7 +189,7 @@ void write_rest(Connection& db, const NewTask& row) {
 
 void write_row(Transaction& transaction, const Stored& stored, const Step& step, std::int64_t held_bytes) {
   const std::int64_t revision = stored.revision + 1;
-  const std::optional<JsonText> run = ended_run(stored, step);
+  const std::optional<JsonText> run = ended_run(stored.started_at, step);
   const Task& task = step.next.task;
   if (only_completes(stored, step.next)) {
     Statement update = transaction.db().prepare(kEndTask);
@@ -170,44 +222,81 @@ std::optional<Stored> find_stored(Connection& db, const TaskId& id) {
   stored.place = query.integer();
   stored.lane = query.maybe_integer();
   stored.started_at = query.maybe_time();
-  stored.worker_id = query.maybe_text();
   stored.held_bytes = query.integer();
   stored.may_be_late = query.flag();
   stored.result_bytes = query.integer();
   return stored;
 }
 
+NewTasks::Kind& NewTasks::kind_of(const Task& task) {
+  const auto common = [](const Task& one) { return std::tie(one.type, one.queue, one.priority, one.cost, one.gates); };
+  const auto [found, is_new] = kinds_.try_emplace(task.owner);
+  Kind& kind = found->second;
+  if (is_new || common(*kind.like) != common(task)) kind = {&task, std::nullopt, &transaction_.counts_of(task)};
+  return kind;
+}
+
 std::int64_t NewTasks::add(const Step& step) {
   const Task& task = step.next.task;
+  Kind& kind = kind_of(task);
   const std::int64_t place = give_place(transaction_, step.next);
   std::optional<std::int64_t> lane;
-  if (is_claimable(task.state)) lane = push_task(transaction_, task, place);
+  if (is_claimable(task.state)) {
+    // Behind one of its kind that was given its place here, too, it changes nothing of the lane.
+    const bool is_at_tail = step.next.place == 0;
+    lane = kind.lane && is_at_tail ? kind.lane : push_task(transaction_, task, place);
+    kind.lane = lane;
+  }
   rows_.push_back({.step = &step,
                    .seq = transaction_.next_task_seq(),
                    .place = place,
                    .lane = lane,
                    .held_bytes = body_bytes(task)});
   const NewTask& row = rows_.back();
+  // Here, where the step is at hand: a second look at a thousand of them finds none in the processor's cache.
+  are_alike_ = are_alike_ && is_plain(step) && is_like(step.next, rows_.front().step->next);
   insert_tags(transaction_.db(), row.seq, task);
   keep_dedupe(transaction_, row.seq, task);
   add_events(transaction_, step);
-  transaction_.count(task, task.state, {1, row.held_bytes});
+  (*kind.counts)[static_cast<std::size_t>(task.state)] += {1, row.held_bytes};
   return row.seq;
 }
 
 void NewTasks::write() {
   if (rows_.empty()) return;
   Connection& db = transaction_.db();
-  run_over(db, kInsertTasks, rows_);
-  run_over(db, kInsertBodies, rows_);
-  for (const NewTask& row : rows_) {
-    if (!is_as_new(*row.step)) write_rest(db, row);
+  if (are_alike_) {
+    insert_alike(db, rows_);
+  } else {
+    run_over(db, kInsertTasks, rows_);
+    run_over(db, kInsertBodies, rows_);
+    for (const NewTask& row : rows_) {
+      if (!is_as_new(*row.step)) write_rest(db, row);
+    }
   }
   rows_.clear();
+  kinds_.clear();
+  are_alike_ = true;
 }
 
 void insert_dependencies(Transaction& transaction, std::int64_t child, const std::vector<std::int64_t>& parents) {
   for (const std::int64_t parent : parents) transaction.db().run(kInsertDependency, parent, child);
+}
+
+bool complete_as_claimed(Transaction& transaction, const Step& step) {
+  if (!is_first_completion(step)) return false;
+  const Task& task = step.next.task;
+  const KeptAs& kept = step.next.kept;
+  Connection& db = transaction.db();
+  const std::int64_t bytes = kept.bytes + size_of(task.result);
+  db.run(kCompleteTask, task.finished_at, task.exit_code, step.expected_revision + 1, bytes,
+         ended_run(task.started_at, step), task.result, kept.seq, task.id, step.expected_revision, kept.bytes);
+  if (db.changes() == 0) return false;
+  give_back_permits(transaction, task, task.started_at.value_or(Time()));
+  add_events(transaction, step);
+  transaction.count(task, TaskState::kRunning, {-1, -kept.bytes});
+  transaction.count(task, task.state, {1, bytes});
+  return true;
 }
 
 void update_task(Transaction& transaction, const Stored& stored, const Step& step) {

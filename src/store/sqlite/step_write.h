@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/step.h"
@@ -22,7 +24,6 @@ struct Stored {
   std::int64_t place = 0;
   std::optional<std::int64_t> lane;  // in which it waits
   std::optional<Time> started_at;
-  std::optional<std::string> worker_id;
   std::int64_t held_bytes = 0;
   bool may_be_late = false;  // it has a deadline ahead
   std::int64_t result_bytes = 0;
@@ -40,11 +41,24 @@ class NewTasks {
   void write();
 
  private:
+  // What tasks of one owner, type and so on have in common.
+  struct Kind {
+    const Task* like;
+    std::optional<std::int64_t> lane;  // once one of them had to wait
+    CountChanges::States* counts;
+  };
+  Kind& kind_of(const Task& task);
+
   Transaction& transaction_;
   std::vector<NewTask> rows_;
+  bool are_alike_ = true;                             // whether insert_like_tasks may write the rows
+  std::unordered_map<std::string_view, Kind> kinds_;  // by owner: of the task that was added last
 };
 // `parents` are the seqs of its depends_on.
 void insert_dependencies(Transaction& transaction, std::int64_t child, const std::vector<std::int64_t>& parents);
+// Ends a run by what the claim that began it remembers of the task, if the step asks for that and the row is as it was
+// then.
+[[nodiscard]] bool complete_as_claimed(Transaction& transaction, const Step& step);
 // The next state of a stored task, but for the start of a run.
 void update_task(Transaction& transaction, const Stored& stored, const Step& step);
 void delete_task(Transaction& transaction, const Stored& stored, const Step& step);

@@ -18,9 +18,13 @@ SELECT * FROM record WHERE seq = ?1;
 
 -- name: guard
 -- Inputs: id. Result: what a step is checked against and what its write changes from.
-SELECT seq, revision, lease_beats, state, priority, place, lane, started_at, worker_id, held_bytes, late_at IS NOT NULL,
+SELECT seq, revision, lease_beats, state, priority, place, lane, started_at, held_bytes, late_at IS NOT NULL,
   coalesce(length(CAST(result AS BLOB)), 0)
 FROM task WHERE id = ?1;
+
+-- name: any_id_between
+-- Inputs: two ids. Result: 1 if there is a task with one of them, or one between them.
+SELECT 1 FROM task WHERE id BETWEEN ?1 AND ?2 LIMIT 1;
 
 -- name: any_id_taken
 -- Inputs: rows of new_task. Result: 1 if one of them has the id of a task.
@@ -57,6 +61,31 @@ SELECT
   system_prompt, model, agent_id, source, traceparent, fallback_result, tags, depends_on
 FROM new_task(?1);
 
+-- The same of tasks that have most in common: what they share is bound once. See is_like() in step_write.cc. All columns up to the last
+-- one that is set are named, in their order: then SQLite makes each value where the row is made, and copies none.
+-- name: insert_like_tasks
+-- Inputs: rows of new_task; state, priority, timeout_ms. Writes: task.
+INSERT INTO task (
+  seq, id, state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
+  progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message, exit_code,
+  revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, place, held_bytes, lane)
+SELECT
+  seq, id, ?2, ?3, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 1, ?4,
+  NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL,
+  1, NULL, 0, 0, 0, 0, NULL, place, held_bytes, lane
+FROM new_task(?1);
+
+-- name: insert_like_bodies
+-- Inputs: rows of new_task; type, queue, created_at, retry, on_parent_failure, at_most_once, depth, max_attempts, max_stalls,
+-- max_defers, idle_timeout_ms, cost, gates. Writes: body.
+INSERT INTO body (
+  seq, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure, at_most_once, depth,
+  deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates, payload)
+SELECT
+  seq, ?2, ?3, owner, NULL, NULL, '', ?4, ?5, ?6, ?7, ?8,
+  NULL, ?9, ?10, ?11, ?12, NULL, NULL, ?13, ?14, payload
+FROM new_task(?1);
+
 -- name: update_task
 -- Inputs: the columns that steps move; the escalation; the packed run that ended (null: none did); whether the result is replaced, and by
 -- what; whether the lease stays as it is; seq. Writes: task. What renewals and notes write meanwhile (the lease's times and
@@ -84,6 +113,16 @@ UPDATE task SET
   ended_by = ?28, held_bytes = ?29, last_run = coalesce(?30, last_run), result = iif(?31, ?32, result),
   lease_until_mono = NULL, lease_renewed_mono = NULL
 WHERE seq = ?33;
+
+-- name: complete_task
+-- Inputs: finished_at, exit_code, revision, held_bytes, the packed run, the result; then what the row must still be: seq, id,
+-- revision, held_bytes. Writes: task. As end_task, for a first run of a task without a deadline, as the claim that began it left it:
+-- nothing but renewals and progress has moved since.
+UPDATE task SET
+  state = 5, finished_at = ?1, exit_code = ?2, revision = ?3, held_bytes = ?4, last_run = ?5, result = ?6,
+  progress_percent = NULL, progress_message = NULL, worker_id = NULL, lease = NULL, lease_beats = 0,
+  lease_until_mono = NULL, lease_renewed_mono = NULL
+WHERE seq = ?7 AND id = ?8 AND revision = ?9 AND held_bytes = ?10;
 
 -- name: start_task
 -- Inputs: state, started_at, run, attempts, worker_id, lease, lease_beats, revision, when the lease ends and began, seq.

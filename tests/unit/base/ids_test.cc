@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <unordered_set>
+#include <vector>
 
 #include "base/rng.h"
 
@@ -91,6 +94,31 @@ TEST(NewTaskIdTest, HasTheLayoutOfUuidVersion7) {
     EXPECT_EQ(id.bytes()[8] >> 6, 2);
     EXPECT_EQ(TaskId::parse(id.to_string()), id);
   }
+}
+
+TEST(NewTaskIdTest, ManyAtOnceAscendAndAreLikeAnyOther) {
+  SeededRng rng(5);
+  const Time now{Millis{0x0193300D2B6B}};
+  const std::vector<TaskId> ids = new_task_ids(rng, now, 2'000);
+  ASSERT_EQ(ids.size(), 2'000U);
+  EXPECT_EQ(std::ranges::adjacent_find(ids, std::greater_equal()), ids.end());
+  TaskId::Bytes ever_one{};
+  TaskId::Bytes ever_zero{};
+  for (const TaskId& id : ids) {
+    EXPECT_EQ(id.to_string().substr(0, 15), "0193300d-2b6b-7");
+    for (std::size_t i = 0; i < ever_one.size(); ++i) {
+      ever_one[i] |= id.bytes()[i];
+      ever_zero[i] |= static_cast<std::uint8_t>(~id.bytes()[i]);
+    }
+  }
+  // 12 random bits, the variant, 62 random bits.
+  for (std::size_t i = 6; i < ever_one.size(); ++i) {
+    const int fixed = i == 6 ? 0xF0 : i == 8 ? 0xC0 : 0;
+    EXPECT_EQ(ever_one[i] | fixed, 0xFF) << i;
+    EXPECT_EQ(ever_zero[i] | fixed, 0xFF) << i;
+  }
+  EXPECT_EQ(ids.front().bytes()[8] >> 6, 2);
+  EXPECT_TRUE(new_task_ids(rng, now, 0).empty());
 }
 
 TEST(NewTaskIdTest, AllRandomBitsVary) {

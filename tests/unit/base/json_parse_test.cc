@@ -302,6 +302,23 @@ TEST(JsonParseTest, TakesTextOfAMebibyte) {
   EXPECT_EQ(*again, *value);
 }
 
+// Strings are looked at in pieces: wherever something stands, the same is said of it.
+TEST(JsonParseTest, EveryByteIsSeenWhereverItStands) {
+  for (std::size_t length = 1; length <= 20; ++length) {
+    for (std::size_t at = 0; at < length; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string body(length, 'x');
+        body[at] = static_cast<char>(byte);
+        const bool is_plain = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+        const std::string text = '"' + body + '"';
+        const auto compacted = compact(text);
+        ASSERT_EQ(compacted.has_value(), is_plain) << length << ' ' << at << ' ' << byte;
+        EXPECT_EQ(compacted.value_or(text), text);
+      }
+    }
+  }
+}
+
 TEST(JsonCompactTest, TakesOutWhiteSpaceAndNothingElse) {
   const struct {
     std::string_view text;

@@ -21,7 +21,7 @@ TEST(Complete, StoresTheResult) {
   EXPECT_EQ(step.next.task.attempts, 1);
   EXPECT_EQ(step.next.lease_beats, 0);
   EXPECT_EQ(step.guard, Step::Guard::kRevision);
-  EXPECT_EQ(step.run_end, (RunEnd{.ended_at = kNow, .outcome = "completed", .exit_code = 0}));
+  EXPECT_EQ(step.run_end, (RunEnd{.worker_id = "host:1:w", .ended_at = kNow, .outcome = "completed", .exit_code = 0}));
 }
 
 TEST(Fail, RetryWaitsForTheTasksOwnBackoff) {
@@ -38,7 +38,8 @@ TEST(Fail, RetryWaitsForTheTasksOwnBackoff) {
   EXPECT_EQ(step.next.task.finished_at, std::nullopt);
   EXPECT_EQ(step.result, Step::ResultWrite::kKeep);
   EXPECT_EQ(step.events.at(0).data, R"({"class":"agent_error","message":"boom","delay_ms":2000})");
-  EXPECT_EQ(step.run_end, (RunEnd{.ended_at = kNow,
+  EXPECT_EQ(step.run_end, (RunEnd{.worker_id = "host:1:w",
+                                  .ended_at = kNow,
                                   .outcome = "retrying",
                                   .error = TaskError{ErrorClass::kAgentError, "boom"},
                                   .exit_code = 3,
@@ -163,7 +164,7 @@ TEST(Release, KeepsItsPlaceAndGivesTheAttemptBack) {
   EXPECT_EQ(step.next.task.attempts, 0);
   EXPECT_EQ(step.next.task.run, 1);
   EXPECT_EQ(step.next.task.stalls, 0);
-  EXPECT_EQ(step.run_end, (RunEnd{.ended_at = kNow, .outcome = "released"}));
+  EXPECT_EQ(step.run_end, (RunEnd{.worker_id = "host:1:w", .ended_at = kNow, .outcome = "released"}));
 }
 
 TEST(Release, AtMostOnceIsLost) {
@@ -184,7 +185,7 @@ TEST(LeaseLost, KeepsItsPlaceAndGivesTheAttemptBack) {
   // A renewal between reading and writing wins.
   EXPECT_EQ(step.guard, Step::Guard::kRevisionAndBeats);
   EXPECT_EQ(step.events.at(0).data, R"({"worker_id":"host:1:w"})");
-  EXPECT_EQ(step.run_end, (RunEnd{.ended_at = kNow, .outcome = "stalled"}));
+  EXPECT_EQ(step.run_end, (RunEnd{.worker_id = "host:1:w", .ended_at = kNow, .outcome = "stalled"}));
 }
 
 TEST(LeaseLost, StallsHaveTheirOwnCap) {

@@ -170,7 +170,8 @@ TEST(Deadline, EndsTheRunAndRevokesItsLease) {
   EXPECT_EQ(step.next.task.state, kCompleted);
   EXPECT_TRUE(step.next.lease.is_none());
   EXPECT_EQ(step.next.task.worker_id, std::nullopt);
-  EXPECT_EQ(step.run_end, (RunEnd{.ended_at = kNow,
+  EXPECT_EQ(step.run_end, (RunEnd{.worker_id = "host:1:w",
+                                  .ended_at = kNow,
                                   .outcome = "deadline_passed",
                                   .error = TaskError{ErrorClass::kDeadline, "its deadline passed"},
                                   .revoked = true}));

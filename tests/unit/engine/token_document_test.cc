@@ -10,7 +10,7 @@
 namespace drover::test {
 namespace {
 
-constexpr Time kNow{Millis{1'800'000'000'000}};
+constexpr Time kTokensNow{Millis{1'800'000'000'000}};
 constexpr Millis kHour = std::chrono::hours(1);
 
 class TokenDocumentTest : public testing::Test {
@@ -23,7 +23,7 @@ class TokenDocumentTest : public testing::Test {
     return text;
   }
   std::string refusal(std::string_view text) {
-    const auto found = find_principal(document_, text, kNow);
+    const auto found = find_principal(document_, text, kTokensNow);
     if (found) return "it is " + found->token_id;
     EXPECT_EQ(found.error().code, ErrorCode::kUnauthorised);
     return found.error().message;
@@ -36,10 +36,10 @@ class TokenDocumentTest : public testing::Test {
 TEST_F(TokenDocumentTest, ATokenStandsForWhoItWasMadeFor) {
   add({.role = Role::kAdmin});
   const std::string text = add({.role = Role::kWorker, .queues = {"eng", "ops"}});
-  const Principal worker = must(find_principal(document_, text, kNow));
+  const Principal worker = must(find_principal(document_, text, kTokensNow));
   EXPECT_EQ(worker, (Principal{.token_id = text.substr(4, 8), .role = Role::kWorker, .queues = {"eng", "ops"}}));
   const std::string other = add({.role = Role::kProducer, .owner = "ada"});
-  EXPECT_EQ(must(find_principal(document_, other, kNow)).owner, "ada");
+  EXPECT_EQ(must(find_principal(document_, other, kTokensNow)).owner, "ada");
 }
 
 TEST_F(TokenDocumentTest, WrongIdsAndWrongSecretsAreRefusedAlike) {
@@ -62,12 +62,12 @@ TEST_F(TokenDocumentTest, WrongIdsAndWrongSecretsAreRefusedAlike) {
 }
 
 TEST_F(TokenDocumentTest, ExpiredAndRevokedOnesAreRefused) {
-  const std::string expired = add({.expires_at = kNow});
+  const std::string expired = add({.expires_at = kTokensNow});
   EXPECT_EQ(refusal(expired), "this token has expired");
-  const std::string revoked = add({.expires_at = kNow - kHour, .revoked_at = kNow - kHour});
+  const std::string revoked = add({.expires_at = kTokensNow - kHour, .revoked_at = kTokensNow - kHour});
   EXPECT_EQ(refusal(revoked), "this token was revoked");
-  const std::string good = add({.expires_at = kNow + Millis{1}});
-  EXPECT_TRUE(find_principal(document_, good, kNow).has_value());
+  const std::string good = add({.expires_at = kTokensNow + Millis{1}});
+  EXPECT_TRUE(find_principal(document_, good, kTokensNow).has_value());
   std::string guess = revoked;
   guess.back() = guess.back() == 'x' ? 'y' : 'x';
   EXPECT_EQ(refusal(guess), "this token is not known here") << "its fate is told only to its holder";
@@ -78,10 +78,14 @@ TEST_F(TokenDocumentTest, IsReadBackAsItWasWritten) {
        .owner = "ada",
        .note = "line\nbreak",
        .created_by = "ada@box",
-       .created_at = kNow - kHour,
-       .expires_at = kNow + kHour,
-       .last_used_at = kNow});
-  add({.role = Role::kWorker, .queues = {"eng"}, .created_at = kNow, .revoked_at = kNow, .revoked_by = "bob@box"});
+       .created_at = kTokensNow - kHour,
+       .expires_at = kTokensNow + kHour,
+       .last_used_at = kTokensNow});
+  add({.role = Role::kWorker,
+       .queues = {"eng"},
+       .created_at = kTokensNow,
+       .revoked_at = kTokensNow,
+       .revoked_by = "bob@box"});
   document_.version = 7;
   EXPECT_EQ(must(parse_token_document(7, to_json(document_))), document_);
   EXPECT_EQ(must(parse_token_document(0, "{}")), TokenDocument{});
@@ -127,7 +131,7 @@ TEST_F(TokenDocumentTest, TextsAreLongAndUseEveryDigit) {
 }
 
 TEST_F(TokenDocumentTest, WhatIsToldOfATokenHasNoSecret) {
-  const std::string text = add({.role = Role::kViewer, .owner = "ada", .created_at = kNow});
+  const std::string text = add({.role = Role::kViewer, .owner = "ada", .created_at = kTokensNow});
   const StoredToken& token = document_.tokens.begin()->second;
   EXPECT_EQ(to_json(token.info),
             R"({"id":")" + token.info.id +

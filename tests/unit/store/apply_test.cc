@@ -119,6 +119,34 @@ TEST(StoreApply, IdsAndRequestIdsAreTakenOnce) {
   EXPECT_EQ(must(sut.try_add({twice_a, twice_b})), Answers{Applied::kRequestTaken});
 }
 
+TEST(StoreApply, IdsAreFreeBesideThoseThatAreTaken) {
+  StoreUnderTest sut;
+  sut.add(5);
+  EXPECT_EQ(must(sut.try_add({new_record(9), new_record(1)})), Answers{Applied::kDone}) << "on both sides";
+  EXPECT_EQ(must(sut.try_add({new_record(6), new_record(8)})), Answers{Applied::kDone}) << "between two";
+  EXPECT_EQ(must(sut.try_add({new_record(2), new_record(5), new_record(3)})), Answers{Applied::kIdTaken});
+  EXPECT_EQ(must(sut.try_add({new_record(10), new_record(9)})), Answers{Applied::kIdTaken});
+  EXPECT_EQ(must(sut.try_add({new_record(2), new_record(3), new_record(10)})), Answers{Applied::kDone});
+  EXPECT_EQ(must(sut->list({}, 100, std::nullopt, Parts::kHead)).records.size(), 8U);
+}
+
+// What tasks of an owner share is kept for the next one of the same kind, and for no other.
+TEST(StoreApply, TasksOfOneGroupStandInTheirOwnLanes) {
+  StoreUnderTest sut;
+  std::vector<TaskRecord> records;
+  for (int i = 0; i < 24; ++i) {
+    TaskRecord record = new_record(100 + i);
+    record.task.owner = i % 2 == 0 ? "ann" : "bob";
+    record.task.type = i % 3 == 0 ? "build" : "test";
+    record.task.priority = i % 4 == 0 ? 2 : 5;
+    record.task.cost = i % 5 == 0 ? 3 : 1;
+    if (i % 6 == 0) record.task.run_at = sut.clock().wall() + Millis(1'000);
+    records.push_back(record);
+  }
+  ASSERT_EQ(must(sut.try_add(records)), Answers{Applied::kDone});
+  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
+}
+
 TEST(StoreApply, CapacityCountsWhatWaitsOfAllAndOfAnOwner) {
   StoreUnderTest sut;
   sut.add(1);

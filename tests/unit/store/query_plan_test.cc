@@ -44,6 +44,7 @@ const Plan kPlans[] = {
      "body_dedupe (owner=? AND type=? AND dedupe_key=?)"},
     {"UnfinishedWithKey", named_sql(embedded::reads_sql, "unfinished_with_key"),
      "dedupe_open USING PRIMARY KEY (owner=? AND type=? AND dedupe_key=?)"},
+    {"AnyIdBetween", named_sql(embedded::tasks_sql, "any_id_between"), "sqlite_autoindex_task_1 (id>? AND id<?)"},
     {"AnyIdTaken", named_sql(embedded::tasks_sql, "any_id_taken"), "sqlite_autoindex_task_1 (id=?)"},
     {"Guard", named_sql(embedded::tasks_sql, "guard"), "sqlite_autoindex_task_1 (id=?)"},
     {"ReadRecord", named_sql(embedded::tasks_sql, "read_record"), "sqlite_autoindex_task_1 (id=?)"},

@@ -1,6 +1,8 @@
 // A record comes back from the store exactly as it went in, and the basic verbs move it.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "support/printers.h"
 #include "unit/store/store_fixture.h"
 
@@ -106,6 +108,75 @@ TEST(StoreRecord, EveryFieldOfATaskThatIsNewAndEndedComesBack) {
   EXPECT_EQ(sut.read(id_of(1)), expected);
 }
 
+// Tasks of one group that are alike are written together: nothing of one may pass for the other's.
+TEST(StoreRecord, WhatOneTaskOfAGroupHasForItselfComesBack) {
+  const std::vector<std::function<void(TaskRecord&)>> differences{
+      [](TaskRecord& r) { r.task.owner = "other"; },
+      [](TaskRecord& r) { r.task.payload.reset(); },
+      [](TaskRecord& r) { r.task.payload = ""; },
+      [](TaskRecord& r) { r.task.type = "other"; },
+      [](TaskRecord& r) { r.task.queue = "other"; },
+      [](TaskRecord& r) { r.task.priority = 1; },
+      [](TaskRecord& r) { r.task.timeout = Millis(1); },
+      [](TaskRecord& r) { r.task.idle_timeout = Millis(1); },
+      [](TaskRecord& r) { r.task.created_at += Millis(1); },
+      [](TaskRecord& r) { r.task.retry.cap += Millis(1); },
+      [](TaskRecord& r) { r.task.on_parent_failure = OnParentFailure::kRun; },
+      [](TaskRecord& r) { r.task.at_most_once = true; },
+      [](TaskRecord& r) { r.depth = 1; },
+      [](TaskRecord& r) { r.task.max_attempts = 1; },
+      [](TaskRecord& r) { r.task.max_stalls = 1; },
+      [](TaskRecord& r) { r.task.max_defers = 1; },
+      [](TaskRecord& r) { r.task.cost = 2; },
+      [](TaskRecord& r) { r.task.gates = {"lock:a", "lock:b"}; },
+      [](TaskRecord& r) { r.task.run_at = Time(Millis(1)); },
+      [](TaskRecord& r) { r.task.run_at = r.task.created_at + Millis(1'000'000); },
+      [](TaskRecord& r) { r.task.deadline_at = r.task.created_at + Millis(1); },
+      [](TaskRecord& r) { r.deadline_span = Millis(1); },
+      [](TaskRecord& r) { r.unmet_parents = 1; },
+      [](TaskRecord& r) { r.dependents = 1; },
+      [](TaskRecord& r) { r.children = 1; },
+      [](TaskRecord& r) { r.task.parent_id = id_of(7); },
+      [](TaskRecord& r) { r.task.depends_on = {id_of(1)}; },
+      [](TaskRecord& r) { r.task.request_id = "r"; },
+      [](TaskRecord& r) { r.request_hash = "h"; },
+      [](TaskRecord& r) { r.task.dedupe_key = "k"; },
+      [](TaskRecord& r) { r.task.dedupe = DedupeMode::kDrop; },
+      [](TaskRecord& r) { r.task.prompt = ""; },
+      [](TaskRecord& r) { r.task.system_prompt = ""; },
+      [](TaskRecord& r) { r.task.model = ""; },
+      [](TaskRecord& r) { r.task.agent_id = ""; },
+      [](TaskRecord& r) { r.task.source = ""; },
+      [](TaskRecord& r) { r.task.traceparent = ""; },
+      [](TaskRecord& r) { r.task.fallback_result = "1"; },
+      [](TaskRecord& r) { r.task.tags = {"t"}; },
+      [](TaskRecord& r) { r.task.run = 1; },
+      [](TaskRecord& r) { r.task.generation = 2; },
+  };
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    SCOPED_TRACE(i);
+    for (const int different : {1, 3}) {
+      StoreUnderTest sut;
+      std::vector<Step> steps;
+      for (int number = 1; number <= 3; ++number) {
+        TaskRecord record = new_record(number);
+        record.task.created_at = sut.clock().wall();
+        if (number == different) differences[i](record);
+        if (record.task.depends_on == std::vector{record.task.id}) record.task.depends_on = {id_of(2)};
+        steps.push_back(first_step(std::move(record), sut.context()));
+      }
+      ASSERT_EQ(must(sut->apply(std::vector{group_of(steps)})), std::vector{Applied::kDone});
+      for (const Step& step : steps) {
+        TaskRecord expected = step.next;
+        expected.revision = 1;
+        TaskRecord stored = sut.read(expected.task.id);
+        expected.place = stored.place;  // the store gives it
+        EXPECT_EQ(stored, expected);
+      }
+    }
+  }
+}
+
 TEST(StoreRecord, HeadLeavesTheBodyOut) {
   StoreUnderTest sut;
   sut.add(full_record(sut.clock().wall()));
@@ -113,6 +184,62 @@ TEST(StoreRecord, HeadLeavesTheBodyOut) {
   EXPECT_EQ(head.task.type, "build");
   EXPECT_EQ(head.task.payload, std::nullopt);
   EXPECT_TRUE(head.task.tags.empty());
+}
+
+// A completion that goes by what its claim remembers leaves what one that was read again leaves, whatever was noted
+// meanwhile.
+TEST(StoreRecord, CompletesAsClaimedAsItDoesAsRead) {
+  const std::vector<std::function<void(Store&, const Lease&)>> meanwhile{
+      [](Store&, const Lease&) {},
+      [](Store& store, const Lease& lease) {
+        static_cast<void>(must(store.renew("host:1:w", std::vector{lease}, Millis(60'000))));
+      },
+      [](Store& store, const Lease& lease) {
+        const Note note{.lease = lease, .progress = {}, .checkpoint = R"({"at":7})", .log = {}};
+        EXPECT_EQ(must(store.note(std::vector{note})), std::vector{true});
+      },
+      [](Store& store, const Lease& lease) {
+        const Note note{.lease = lease, .progress = {}, .checkpoint = {}, .log = {{LogStream::kOut, "text"}}};
+        EXPECT_EQ(must(store.note(std::vector{note})), std::vector{true});
+      },
+  };
+  for (std::size_t i = 0; i < meanwhile.size(); ++i) {
+    SCOPED_TRACE(i);
+    StoreUnderTest sut;
+    sut.add(1);
+    sut.add(2);
+    const std::vector<TaskRecord> claimed = sut.claim(2);
+    for (const TaskRecord& record : claimed) meanwhile[i](sut.store(), {record.task.id, record.lease});
+    const TaskRecord as_read = sut.read(id_of(2));
+    ASSERT_NE(claimed[0].kept.seq, 0);
+    ASSERT_EQ(as_read.kept.seq, 0);
+    sut.clock().advance(Millis(250));
+    const trigger::Complete complete{{.result = "42", .exit_code = 3}};
+    std::vector<StepGroup> groups;
+    for (const TaskRecord& record : {claimed[0], as_read}) {
+      groups.push_back(group_of({must(decide(record, complete, sut.context()))}));
+    }
+    ASSERT_EQ(must(sut->apply(groups)), (std::vector{Applied::kDone, Applied::kDone}));
+
+    TaskRecord one = sut.read(id_of(1));
+    const TaskRecord other = sut.read(id_of(2));
+    EXPECT_EQ(one.task.result, "42");
+    one.task.id = other.task.id;
+    one.place = other.place;
+    EXPECT_EQ(one, other);
+    EXPECT_EQ(must(sut->runs(id_of(1), 5)), must(sut->runs(id_of(2), 5)));
+    EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
+  }
+}
+
+TEST(StoreRecord, CompletesNothingThatHasMovedSinceItsClaim) {
+  StoreUnderTest sut;
+  sut.add(1);
+  const TaskRecord claimed = sut.claim(1).at(0);
+  const Step step = must(decide(claimed, trigger::Complete{{.result = "42", .exit_code = {}}}, sut.context()));
+  const TaskRecord asked = sut.step(id_of(1), trigger::Cancel{"no use"});
+  EXPECT_EQ(must(sut->apply(std::vector{group_of({step})})), std::vector{Applied::kConflict});
+  EXPECT_EQ(sut.read(id_of(1)), asked);
 }
 
 TEST(StoreRecord, ReadsInTheOrderOfIdsAndNothingForStrangers) {
