@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -160,6 +162,24 @@ struct ClaimedTask {
   Task task;
   Lease lease;
   std::vector<RunSummary> earlier_runs;  // newest first, bounded
+};
+
+// What a standing claim took, and how much of the leases was left when it was asked for.
+template <class Task>
+struct Taken {
+  std::vector<Task> tasks{};
+  Millis lease_left{0};
+};
+
+// A claim that waits for its tasks in the store, and gets them with the commit that makes them ready.
+template <class Task>
+class StandingClaim {
+ public:
+  virtual ~StandingClaim() = default;  // as withdraw(): what it has taken then waits for the end of its lease
+  // Whether it has come to its end by itself: it took something, or failed.
+  [[nodiscard]] virtual bool is_answered() = 0;
+  // Ends it, if need be. What it took; nothing if there was nothing for it so far. To be asked once.
+  [[nodiscard]] virtual Result<Taken<Task>> withdraw() = 0;
 };
 
 enum class LeaseState : std::uint8_t { kHeld, kCancelRequested, kLost };
@@ -331,6 +351,14 @@ class TaskQueue {
   // As wait_for_change, for workers: of many that wait for the same work only some need be woken.
   virtual void wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout) {
     wait_for_change(seen, timeout);
+  }
+
+  // Leaves a claim with the queue. `on_answer` is called once it is answered, from any thread; it must neither wait nor
+  // call the queue. A claim that stands is a chance of being served sooner, never a promise: who leaves one waits for
+  // changes as well. Null, always: this queue has no standing claims.
+  [[nodiscard]] virtual Result<std::unique_ptr<StandingClaim<ClaimedTask>>> leave_claim(
+      const ClaimRequest& /*request*/, std::function<void()> /*on_answer*/) {
+    return nullptr;
   }
 
   // One-item forms.

@@ -57,11 +57,16 @@ Settlement refusal_of(const TaskRecord& record, const Error& why) {
 
 }  // namespace
 
+std::vector<LeaseId> Engine::new_lease_ids(int n) {
+  std::vector<LeaseId> ids;
+  ids.reserve(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) ids.push_back(new_lease_id(rng_));
+  return ids;
+}
+
 // One call of the store does a bounded amount of work: as long as it only parks and wakes lanes, it is asked again.
 Result<Claimed> Engine::claim_records(const ClaimRequest& request, const Policy& policy) {
-  std::vector<LeaseId> lease_ids;
-  lease_ids.reserve(static_cast<std::size_t>(request.n));
-  for (int i = 0; i < request.n; ++i) lease_ids.push_back(new_lease_id(rng_));
+  const std::vector<LeaseId> lease_ids = new_lease_ids(request.n);
   const auto reserved = reserved_slots(request, policy);
   for (int call = 1;; ++call) {
     auto taken = store_.claim(request, lease_ids, reserved);
@@ -92,6 +97,40 @@ Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
     if (taken->records.empty() && refused && call < kClaimCallsMax) continue;
     return handed_out(std::move(taken->records));
   }
+}
+
+class Engine::LeftClaim final : public StandingClaim<ClaimedTask> {
+ public:
+  LeftClaim(Engine& engine, std::shared_ptr<const Policy> policy, std::unique_ptr<StandingClaim<TaskRecord>> inner)
+      : engine_(engine), policy_(std::move(policy)), inner_(std::move(inner)) {}
+
+  bool is_answered() override { return inner_->is_answered(); }
+
+  Result<Taken<ClaimedTask>> withdraw() override {
+    auto taken = inner_->withdraw();
+    if (!taken) return std::unexpected(taken.error());
+    if (taken->tasks.empty()) return Taken<ClaimedTask>{};
+    // They are leased already: better judged by the policy as it was than left lying.
+    engine_.fail_refused(taken->tasks, *engine_.policy().value_or(policy_));
+    return Taken<ClaimedTask>{engine_.handed_out(std::move(taken->tasks)), taken->lease_left};
+  }
+
+ private:
+  Engine& engine_;
+  const std::shared_ptr<const Policy> policy_;
+  const std::unique_ptr<StandingClaim<TaskRecord>> inner_;
+};
+
+Result<std::unique_ptr<StandingClaim<ClaimedTask>>> Engine::leave_claim(const ClaimRequest& request,
+                                                                        std::function<void()> on_answer) {
+  if (auto valid = check_claim(request); !valid) return std::unexpected(valid.error());
+  auto policy = this->policy();
+  if (!policy) return std::unexpected(policy.error());
+  auto standing =
+      store_.leave_claim(request, new_lease_ids(request.n), reserved_slots(request, **policy), std::move(on_answer));
+  if (!standing) return std::unexpected(standing.error());
+  if (*standing == nullptr) return nullptr;
+  return std::make_unique<LeftClaim>(*this, *std::move(policy), *std::move(standing));
 }
 
 std::vector<ClaimedTask> Engine::handed_out(std::vector<TaskRecord> records) {

@@ -67,6 +67,8 @@ class Engine final : public TaskQueue {
   void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override {
     store_.wait_for_work(serves, seen, timeout);
   }
+  Result<std::unique_ptr<StandingClaim<ClaimedTask>>> leave_claim(const ClaimRequest& request,
+                                                                  std::function<void()> on_answer) override;
 
   // The policy in force: what the store's document says. Parsed once per version.
   Result<std::shared_ptr<const Policy>> policy();
@@ -77,8 +79,10 @@ class Engine final : public TaskQueue {
 
  private:
   friend class Sweepers;
+  class LeftClaim;
 
   Status decide_end(const TaskId& id, const Trigger& trigger);
+  [[nodiscard]] std::vector<LeaseId> new_lease_ids(int n);
   Result<Claimed> claim_records(const ClaimRequest& request, const Policy& policy);
   // Takes out what the policy refuses now and fails it; whether there was any.
   bool fail_refused(std::vector<TaskRecord>& records, const Policy& policy);

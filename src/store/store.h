@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -240,6 +241,12 @@ class Store {
   [[nodiscard]] virtual std::uint64_t changes() = 0;
   virtual void wait_for_change(std::uint64_t seen, Millis timeout) = 0;
   virtual void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) = 0;
+  // See TaskQueue; the rest as claim(). Outlives what it returns.
+  [[nodiscard]] virtual Result<std::unique_ptr<StandingClaim<TaskRecord>>> leave_claim(
+      const ClaimRequest& /*request*/, std::span<const LeaseId> /*lease_ids*/,
+      const std::optional<ReservedSlots>& /*reserved*/, std::function<void()> /*on_answer*/) {
+    return nullptr;
+  }
 };
 
 }  // namespace drover

@@ -43,6 +43,7 @@ ClaimLoop::ClaimLoop(TaskQueue& queue, Runs& runs, LeaseKeeper& keeper, ClaimLoo
 Millis ClaimLoop::step(MonoTime now) {
   for (RunEnded& ended : runs_.take_ended()) ended_.push_back(std::move(ended));
   if (phase_ == Phase::kWorking && keeper_.drain_ordered()) obey_order();
+  if (standing_ && (phase_ != Phase::kWorking || standing_->is_answered())) withdraw_claim(now);
   if (phase_ == Phase::kDraining && drain_until_ && now >= *drain_until_ && !held_.empty()) stop_all();
   if (!ended_.empty() && now >= retry_at_) {
     settle(now);
@@ -52,6 +53,7 @@ Millis ClaimLoop::step(MonoTime now) {
     claim(now);
     return Millis{0};
   }
+  if (may_leave_claim(now)) leave_claim(now);
   return until_next(now);
 }
 
@@ -76,7 +78,7 @@ void ClaimLoop::drain(MonoTime now) {
 }
 
 bool ClaimLoop::finished() const {
-  return phase_ != Phase::kWorking && held_.empty();
+  return phase_ != Phase::kWorking && held_.empty() && !standing_;
 }
 
 void ClaimLoop::settle(MonoTime now) {
@@ -154,6 +156,8 @@ ClaimRequest ClaimLoop::request() const {
 }
 
 void ClaimLoop::claim(MonoTime now) {
+  if (standing_) withdraw_claim(now);
+  if (!may_claim(now)) return;
   const int free_slots = options_.capacity - held();
   seen_changes_ = queue_.changes();
   auto claimed = queue_.claim(request());
@@ -170,9 +174,43 @@ void ClaimLoop::claim(MonoTime now) {
   if (held_.empty() && options_.when_empty == WhenEmpty::kFinish) finish_if_empty(now);
 }
 
+bool ClaimLoop::may_leave_claim(MonoTime now) const {
+  return may_stand_ && !standing_ && left_slot_free_ && wants_work() && now >= retry_at_;
+}
+
+void ClaimLoop::leave_claim(MonoTime now) {
+  auto left = queue_.leave_claim(request(), options_.wake);
+  if (!left) {
+    take_refusal(left.error(), now);
+    return;
+  }
+  standing_ = *std::move(left);
+  may_stand_ = standing_ != nullptr;
+}
+
+void ClaimLoop::withdraw_claim(MonoTime now) {
+  auto taken = standing_->withdraw();
+  standing_.reset();
+  if (!taken) {
+    if (phase_ == Phase::kWorking) take_refusal(taken.error(), now);
+    return;
+  }
+  if (taken->tasks.empty()) return;
+  failpoint("worker.after_claim");
+  CHECK(taken->tasks.size() <= static_cast<std::size_t>(options_.capacity - held()));
+  if (phase_ == Phase::kWorking) {
+    start(std::move(taken->tasks), now + taken->lease_left);
+    left_slot_free_ = held() < options_.capacity;
+  } else {
+    give_back(taken->tasks);
+  }
+}
+
 void ClaimLoop::take_refusal(const Error& error, MonoTime now) {
   log_warn("worker", "the queue gives no work", {{"error", to_string(error)}});
-  if (error_info(error.code).retryable == Retryable::kYes) {
+  // What nobody may take until a person has decided is not waited for by one that is to end.
+  const bool is_hopeless = error.code == ErrorCode::kStoreRegressed && options_.when_empty == WhenEmpty::kFinish;
+  if (error_info(error.code).retryable == Retryable::kYes && !is_hopeless) {
     back_off(now);
     return;
   }
@@ -188,6 +226,14 @@ void ClaimLoop::start(std::vector<ClaimedTask> claimed, MonoTime expires_at) {
     held_.push_back({lease, task.task.priority});
     runs_.start(std::move(task), expires_at);
     keeper_.hold(lease, expires_at);
+  }
+}
+
+void ClaimLoop::give_back(std::span<const ClaimedTask> claimed) {
+  for (const ClaimedTask& task : claimed) {
+    ++counts_.claimed;
+    held_.push_back({task.lease, task.task.priority});
+    ended_.push_back({task.lease, Release{}});
   }
 }
 

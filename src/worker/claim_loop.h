@@ -3,10 +3,16 @@
 // One thread, no clock and no waiting of its own: whoever drives it calls step(now) when the returned time has passed
 // or something happened (a run ended, the queue changed, a signal came). The order of a task's life here: claim,
 // Runs::start, LeaseKeeper::hold, take_ended, settle, LeaseKeeper::let_go.
+//
+// While it waits for work, its claim stands with the queue for all the slots that are free. It is withdrawn before the
+// next claim, so that no slot is asked for twice.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +33,7 @@ struct ClaimLoopOptions {
   Millis drain{30'000};    // how long running work may go on after drain()
   Millis poll_max{2'000};  // a net under TaskQueue::changes(): claims at least this often
   WhenEmpty when_empty = WhenEmpty::kWait;
+  std::function<void()> wake = [] {};  // the standing claim was answered: step, please; called from any thread
 };
 
 struct ClaimLoopCounts {
@@ -42,8 +49,9 @@ class ClaimLoop {
  public:
   ClaimLoop(TaskQueue& queue, Runs& runs, LeaseKeeper& keeper, ClaimLoopOptions options);
 
-  // Does one thing that is due: settles what ended, else claims. `now` was read just before the call: leases are
-  // counted from it. Returns how long the caller may wait before the next step; zero when there is more to do.
+  // Does one thing that is due: settles what ended, else claims, else leaves its claim standing. `now` was read just
+  // before the call: leases are counted from it. Returns how long the caller may wait before the next step; zero when
+  // there is more to do.
   Millis step(MonoTime now);
 
   // Claims no more. Running work may finish within the drain time; then it is stopped and released. Called again, it is
@@ -81,8 +89,13 @@ class ClaimLoop {
   [[nodiscard]] bool may_claim(MonoTime now) const;
   [[nodiscard]] ClaimRequest request() const;
   void claim(MonoTime now);
+  [[nodiscard]] bool may_leave_claim(MonoTime now) const;
+  void leave_claim(MonoTime now);
+  // What it took is started or, by one that drains, given back.
+  void withdraw_claim(MonoTime now);
   void take_refusal(const Error& error, MonoTime now);
   void start(std::vector<ClaimedTask> claimed, MonoTime expires_at);
+  void give_back(std::span<const ClaimedTask> claimed);
   void finish_if_empty(MonoTime now);
   void obey_order();
   void stop_all();
@@ -104,6 +117,8 @@ class ClaimLoop {
   std::uint64_t seen_changes_ = 0;
   bool was_ordered_ = false;
   bool left_slot_free_ = false;  // the latest claim found less than there was room for
+  std::unique_ptr<StandingClaim<ClaimedTask>> standing_;
+  bool may_stand_ = true;  // unless the queue has no standing claims
   std::optional<Error> failure_;
   ClaimLoopCounts counts_;
 };

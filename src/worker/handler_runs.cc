@@ -54,12 +54,10 @@ HandlerRuns::~HandlerRuns() {
 
 void HandlerRuns::start(ClaimedTask claimed, MonoTime expires_at) {
   auto run = std::make_shared<HandlerRun>(queue_, std::move(claimed), expires_at, lease_);
-  {
-    const std::scoped_lock lock(mutex_);
-    runs_.push_back(run);
-    waiting_.push_back(std::move(run));
-  }
-  wake_.notify_one();
+  const std::scoped_lock lock(mutex_);
+  runs_.push_back(run);
+  waiting_.push_back(std::move(run));
+  wake_one();
 }
 
 void HandlerRuns::lease_renewed(const Lease& lease, MonoTime expires_at) {
@@ -79,17 +77,30 @@ void HandlerRuns::work() {
   block_signals_in_this_thread();
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    while (!stopping_ && waiting_.empty()) {
+      ++idle_;
+      wake_.wait(lock);
+      --idle_;
+      waking_ = false;
+    }
     if (stopping_) return;
     const std::shared_ptr<HandlerRun> run = std::move(waiting_.front());
     waiting_.pop_front();
+    if (!waiting_.empty()) wake_one();
     lock.unlock();
     RunEnded ended = call(*run);
     lock.lock();
     std::erase(runs_, run);
     ended_.push_back(std::move(ended));
-    on_ended_();
+    if (ended_.size() == 1) on_ended_();  // whoever takes it takes all
   }
+}
+
+// One after the other, each by the one before it: where handlers are short, few threads do the work of many.
+void HandlerRuns::wake_one() {
+  if (idle_ == 0 || waking_) return;
+  waking_ = true;
+  wake_.notify_one();
 }
 
 std::shared_ptr<HandlerRun> HandlerRuns::find(const Lease& lease) {

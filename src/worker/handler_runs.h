@@ -36,6 +36,7 @@ class HandlerRuns final : public Runs {
 
  private:
   void work();
+  void wake_one();
   [[nodiscard]] std::shared_ptr<HandlerRun> find(const Lease& lease);
   [[nodiscard]] RunEnded call(HandlerRun& run) const;
 
@@ -49,6 +50,8 @@ class HandlerRuns final : public Runs {
   std::deque<std::shared_ptr<HandlerRun>> waiting_;  // as many as threads are free
   std::vector<std::shared_ptr<HandlerRun>> runs_;    // waiting or being called
   std::vector<RunEnded> ended_;
+  int idle_ = 0;         // threads that wait
+  bool waking_ = false;  // one of them was told, and is on its way
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -102,13 +102,14 @@ class BellThread {
   std::jthread thread_;
 };
 
-ClaimLoopOptions claim_options(const WorkerLoopOptions& options) {
+ClaimLoopOptions claim_options(const WorkerLoopOptions& options, const Waker& wake) {
   return {.worker_id = options.worker.id,
           .serves = options.worker.serves,
           .capacity = options.worker.capacity,
           .lease = options.lease,
           .drain = options.drain,
-          .when_empty = options.when_empty};
+          .when_empty = options.when_empty,
+          .wake = [&wake] { wake.wake(); }};
 }
 
 void run_loop(ClaimLoop& loop, BellThread& bell, const Waker& wake, const StopSignal& stop) {
@@ -148,7 +149,7 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
   if (const Status registered = keeper.register_now(system_clock().mono()); !registered) {
     return std::unexpected(registered.error());
   }
-  ClaimLoop loop(queue, runs, keeper, claim_options(options));
+  ClaimLoop loop(queue, runs, keeper, claim_options(options, wake));
   BellThread bell(queue, options.worker.serves, wake);
   {
     const KeeperThread keeper_thread(keeper, wake);

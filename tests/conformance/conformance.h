@@ -53,6 +53,7 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   void TearDown() override;
 
   [[nodiscard]] TaskQueue& queue() { return fixture_->queue(); }
+  [[nodiscard]] Store& store() { return fixture_->store(); }
   [[nodiscard]] Time now() { return fixture_->now(); }
   void advance(Millis by) { fixture_->advance(by); }
   void sweep() { fixture_->sweep(); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "drover/task_queue.h"
+#include "store/store.h"
 
 namespace drover::test {
 
@@ -16,6 +17,8 @@ class QueueFixture {
   virtual ~QueueFixture() = default;
 
   [[nodiscard]] virtual TaskQueue& queue() = 0;
+  // What the queue stands on, for damage that no verb does.
+  [[nodiscard]] virtual Store& store() = 0;
   [[nodiscard]] virtual Time now() = 0;
   // Time passes. Nothing else happens.
   virtual void advance(Millis by) = 0;

@@ -23,6 +23,7 @@ namespace {
 class EngineFixture : public QueueFixture {
  public:
   TaskQueue& queue() override { return *engine_; }
+  Store& store() override { return *store_; }
   [[nodiscard]] Administration& administration() { return *administration_; }
   Time now() override { return clock_.wall(); }
   void advance(Millis by) override { clock_.advance(by); }
@@ -122,6 +123,7 @@ class ServedFixture final : public QueueFixture {
   ServedFixture() { open(); }
   ~ServedFixture() override { close(); }
   TaskQueue& queue() override { return *client_; }
+  Store& store() override { return inner_.store(); }
   Time now() override { return inner_.now(); }
   void advance(Millis by) override { inner_.advance(by); }
   void sweep() override { inner_.sweep(); }

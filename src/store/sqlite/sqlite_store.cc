@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/planted_bug.h"
 #include "store/high_water.h"
 #include "store/sqlite/apply.h"
 #include "store/sqlite/change_watch.h"
@@ -27,8 +28,10 @@
 #include "store/sqlite/retention.h"
 #include "store/sqlite/room.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/standing_claim.h"
 #include "store/sqlite/sweeps.h"
 #include "store/sqlite/task_log.h"
+#include "store/sqlite/wal_gather.h"
 #include "store/sqlite/writer.h"
 
 namespace drover {
@@ -52,6 +55,7 @@ class SqliteStore final : public Store {
         side_files_(std::move(options_.side_files)),
         meter_(options_.meter != nullptr ? *options_.meter : own_meter_),
         high_water_(options_.mark_path),
+        wal_gather_(in_memory() ? nullptr : std::make_unique<WalGather>(options_.vfs)),
         write_connection_(write_connection_options()) {}
   ~SqliteStore() override;
 
@@ -187,6 +191,10 @@ class SqliteStore final : public Store {
   void wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout) override {
     watch_->wait(seen, timeout);
   }
+  Result<std::unique_ptr<StandingClaim<TaskRecord>>> leave_claim(const ClaimRequest& request,
+                                                                 std::span<const LeaseId> lease_ids,
+                                                                 const std::optional<ReservedSlots>& reserved,
+                                                                 std::function<void()> on_answer) override;
 
  private:
   [[nodiscard]] bool in_memory() const { return options_.path.empty(); }
@@ -196,6 +204,8 @@ class SqliteStore final : public Store {
   [[nodiscard]] WriterOptions writer_options();
   [[nodiscard]] std::int64_t data_version();
   [[nodiscard]] Result<StoreExtent> look();
+  // Whether it is certain that nothing was lost, as far as is known without a look.
+  [[nodiscard]] bool is_where_it_was() { return !must_look_ && !high_water_.loss(); }
   void committed(const CommitMark& mark);
 
   // One snapshot for all statements of `body`.
@@ -224,7 +234,8 @@ class SqliteStore final : public Store {
   Meter own_meter_;
   Meter& meter_;
   HighWater high_water_;
-  std::atomic<bool> must_look_{false};  // whether it is still where it has been
+  std::atomic<bool> must_look_{false};     // whether it is still where it has been
+  std::unique_ptr<WalGather> wal_gather_;  // none in memory
   Connection write_connection_;
   std::unique_ptr<Connection> read_connection_;  // none in memory
   std::mutex read_mutex_;                        // of the connection that reads use
@@ -235,6 +246,7 @@ class SqliteStore final : public Store {
 
 ConnectionOptions SqliteStore::write_connection_options() const {
   ConnectionOptions options = connection_options(options_);
+  if (wal_gather_) options.vfs = wal_gather_->name();
   if (options_.meter != nullptr) options.vm_steps = &meter_.vm_steps;
   return options;
 }
@@ -248,8 +260,10 @@ Status SqliteStore::open() {
   add_new_task_table(write_connection_);
   if (Status prepared = prepare(); !prepared) return prepared;
   Connection& db = write_connection_;
-  db.execute_script(options_.synchronous == SqliteOptions::Synchronous::kFull ? "PRAGMA synchronous = FULL"
-                                                                              : "PRAGMA synchronous = NORMAL");
+  const bool is_full = options_.synchronous == SqliteOptions::Synchronous::kFull;
+  db.execute_script(is_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  // The planted bug commits without a sync.
+  if (wal_gather_ && is_full && !planted(PlantedBug::kAckBeforeCommit)) wal_gather_->start();
   db.execute_script("PRAGMA cache_size = -64000; PRAGMA temp_store = MEMORY");
   if (!in_memory()) {
     read_connection_ = std::make_unique<Connection>(connection_options(options_));
@@ -266,7 +280,7 @@ Result<StoreExtent> SqliteStore::look() {
   const Mark seen = high_water_.seen();
   must_look_ = false;
   auto extent = reading("sqlite.epochs", [](Connection& db) { return read_extent(db); });
-  if (extent && extent->epochs.back().id == seen.epoch && find_loss(*extent, seen)) {
+  if (extent && find_loss(*extent, seen) && would_be_hidden(*extent, seen)) {
     const Status ended =
         writer_->run({&kRepairFailpoints, [&](Transaction& transaction) { end_lost_epoch(transaction, seen); }});
     if (!ended) return std::unexpected(ended.error());
@@ -370,7 +384,7 @@ Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> group
 Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                                    const std::optional<ReservedSlots>& reserved) {
   CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
-  if (must_look_ || high_water_.loss()) {
+  if (!is_where_it_was()) {
     if (const auto looked = look(); !looked) return std::unexpected(looked.error());
     if (const Status there = high_water_.check(); !there) return std::unexpected(there.error());
   }
@@ -382,6 +396,18 @@ Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const 
   return writing<Claimed>({&kClaimFailpoints, {}}, [&](Transaction& transaction) {
     return claim_tasks(transaction, request, lease_ids, reserved);
   });
+}
+
+Result<std::unique_ptr<StandingClaim<TaskRecord>>> SqliteStore::leave_claim(
+    const ClaimRequest& request, std::span<const LeaseId> lease_ids, const std::optional<ReservedSlots>& reserved,
+    std::function<void()> on_answer) {
+  CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
+  return std::make_unique<SqliteStandingClaim>(*writer_, *options_.clock,
+                                               SqliteStandingClaim::Order{request,
+                                                                          {lease_ids.begin(), lease_ids.end()},
+                                                                          reserved,
+                                                                          [this] { return is_where_it_was(); },
+                                                                          std::move(on_answer)});
 }
 
 Result<int> SqliteStore::wake_gates() {

@@ -37,12 +37,12 @@ std::array<std::string, 5> CountChanges::scopes_of(const Kind& kind) {
           "own:" + kind.owner + "|" + kind.queue};
 }
 
-void CountChanges::add(const Task& task, TaskState state, Change change) {
+CountChanges::States& CountChanges::of_kind(const Task& task) {
   const auto is_of = [&](const Kind& kind) {
     return kind.owner == task.owner && kind.queue == task.queue && kind.type == task.type;
   };
   if (last_ == nullptr || !is_of(last_->first)) last_ = &*kinds_.try_emplace({task.queue, task.type, task.owner}).first;
-  last_->second[static_cast<std::size_t>(state)] += change;
+  return last_->second;
 }
 
 void CountChanges::add(const CountChanges& other) {

@@ -48,7 +48,11 @@ class CountChanges {
   };
 
   // Of a task's queue, type and owner; its state is given.
-  void add(const Task& task, TaskState state, Change change);
+  void add(const Task& task, TaskState state, Change change) {
+    of_kind(task)[static_cast<std::size_t>(state)] += change;
+  }
+  // What is added to these is added to the counts. Good until they are cleared.
+  [[nodiscard]] States& of_kind(const Task& task);
   void add(const CountChanges& other);
   void clear();
   // Of all kinds that `is_meant`.
@@ -108,6 +112,8 @@ class Transaction {
   [[nodiscard]] std::int64_t epoch_number() const { return epoch_; }
   void note_epoch(std::int64_t number) { epoch_ = number; }  // that has begun in this transaction
   void count(const Task& task, TaskState state, CountChanges::Change change) { part_counts_.add(task, state, change); }
+  // For many tasks of one kind; good until the part ends.
+  [[nodiscard]] CountChanges::States& counts_of(const Task& task) { return part_counts_.of_kind(task); }
   // With what this transaction has changed so far.
   [[nodiscard]] std::int64_t waiting();
   [[nodiscard]] std::int64_t waiting_of_owner(const std::string& owner);

@@ -1,6 +1,7 @@
 #include "store/sqlite/writer.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/check.h"
 #include "base/failpoint.h"
@@ -24,16 +25,6 @@ int count_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int page
 }
 
 }  // namespace
-
-struct Writer::Pending {
-  const Operation& operation;
-  std::optional<Error> failure;  // its own, while the batch is not answered
-  std::optional<Status> answer;
-  bool leads = false;
-  std::condition_variable wake;
-
-  explicit Pending(const Operation& op) : operation(op) {}
-};
 
 // The lock, and in memory the connection, for the time of one batch.
 class Writer::Hold {
@@ -60,7 +51,7 @@ Writer::Writer(Connection& db, WriterOptions options) : db_(db), options_(std::m
 }
 
 Status Writer::run(const Operation& operation) {
-  Pending self(operation);
+  Pending self{operation};
   {
     std::unique_lock lock(mutex_);
     line_of(operation).push_back(&self);
@@ -105,7 +96,9 @@ Writer::Pending* Writer::take_next() {
 void Writer::answer(Pending& pending, Status status) {
   const std::lock_guard lock(mutex_);
   pending.answer = std::move(status);
-  pending.wake.notify_one();  // under the mutex: the waiter may end, and its condition with it, as soon as it is free
+  // Under the mutex: the waiter may end, and its condition with it, as soon as it is free.
+  pending.wake.notify_one();
+  if (pending.standing != nullptr) pending.standing->on_answer();
 }
 
 void Writer::answer_batch(const Status& status) {
@@ -167,6 +160,8 @@ void Writer::plant_ack_before_commit() {
 
 void Writer::try_commit() {
   if (planted(PlantedBug::kAckBeforeCommit)) plant_ack_before_commit();
+  for (Pending* pending : batch_) pending->done = false;
+  put_back_standing();
   Transaction transaction(db_, *options_.clock, *options_.meter);
   for (Pending* pending : batch_) execute(transaction, *pending);
   while (!batch_is_full()) {
@@ -175,6 +170,7 @@ void Writer::try_commit() {
     batch_.push_back(next);
     execute(transaction, *next);
   }
+  if (transaction.wrote() && !batch_is_full()) try_standing(transaction);
   for (const Pending* pending : batch_) failpoint(pending->operation.failpoints->before_commit);
   wrote_ = transaction.wrote();
   transaction.commit();
@@ -212,6 +208,34 @@ void Writer::execute(Transaction& transaction, Pending& pending) {
     pending.failure = to_error(failure, "sqlite.write");
     transaction.undo_part();
   }
+}
+
+// All are in the batch while they are tried, so that whatever ends the transaction is answered to them, too.
+void Writer::try_standing(Transaction& transaction) {
+  const std::size_t others = batch_.size();
+  {
+    const std::lock_guard lock(mutex_);
+    batch_.insert(batch_.end(), standing_.begin(), standing_.end());
+    standing_.clear();
+  }
+  for (Pending* pending : std::span(batch_).subspan(others)) {
+    execute(transaction, *pending);
+    pending->done = !pending->failure && pending->standing->is_done();
+  }
+  put_back_standing();
+}
+
+// Takes those out of the batch that have no answer yet.
+void Writer::put_back_standing() {
+  const auto is_answered = [](const Pending* pending) {
+    return pending->standing == nullptr || pending->done || pending->failure;
+  };
+  const auto unanswered = std::ranges::stable_partition(batch_, is_answered);
+  if (unanswered.empty()) return;
+  const std::lock_guard lock(mutex_);
+  standing_.insert(standing_.begin(), unanswered.begin(), unanswered.end());
+  for (Pending* pending : unanswered) pending->wake.notify_one();  // it may be withdrawn
+  batch_.erase(unanswered.begin(), unanswered.end());
 }
 
 // Whether the transaction is worth another try: with the ballast gone, or without the one that spoilt it for the
@@ -265,6 +289,25 @@ void Writer::checkpoint_at_close() {
   at_once.lock_wait = Millis(0);
   const Hold hold(at_once);
   if (hold.status()) checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+}
+
+Writer::Standing::Standing(Writer& writer, StandingOperation operation)
+    : writer_(writer), operation_(std::move(operation)) {
+  const std::lock_guard lock(writer_.mutex_);
+  writer_.standing_.push_back(&pending_);
+}
+
+bool Writer::Standing::is_answered() {
+  const std::lock_guard lock(writer_.mutex_);
+  return pending_.answer.has_value();
+}
+
+std::optional<Status> Writer::Standing::withdraw() {
+  std::unique_lock lock(writer_.mutex_);
+  if (is_withdrawn_) return pending_.answer;
+  pending_.wake.wait(lock, [&] { return pending_.answer || std::erase(writer_.standing_, &pending_) > 0; });
+  is_withdrawn_ = true;
+  return pending_.answer;
 }
 
 }  // namespace drover::sqlite

@@ -3,6 +3,9 @@
 //
 // Whoever finds nobody at work leads: takes the lock, runs what is queued (renewals first) for at most kHoldMax,
 // commits, and answers. While it commits, the next batch gathers. A caller that is alone simply leads itself.
+//
+// An operation may also be left standing: whoever leads tries it at the end of each transaction that wrote something,
+// so that what follows from a write shares its commit.
 #pragma once
 
 #include <condition_variable>
@@ -37,6 +40,14 @@ struct Operation {
   Company company = Company::kShared;
 };
 
+struct StandingOperation {
+  Operation operation;
+  // Asked after the body: whether it has its answer with this commit, or goes on standing.
+  std::function<bool()> is_done;
+  // It has its answer. Called by the one who commits, who waits for it; must not call the writer.
+  std::function<void()> on_answer;
+};
+
 inline constexpr FailpointNames kEnqueueFailpoints{"enqueue.begin", "enqueue.before_commit", "enqueue.after_commit"};
 inline constexpr FailpointNames kSettleFailpoints{"settle.begin", "settle.before_commit", "settle.after_commit"};
 inline constexpr FailpointNames kClaimFailpoints{"claim.begin", "claim.before_commit", "claim.after_commit"};
@@ -69,6 +80,8 @@ struct WriterOptions {
 
 class Writer {
  public:
+  class Standing;
+
   Writer(Connection& db, WriterOptions options);
 
   // Returns when the operation is committed, or known not to be, or its fate is unknown (a failed commit).
@@ -79,7 +92,15 @@ class Writer {
   void checkpoint_at_close();
 
  private:
-  struct Pending;
+  struct Pending {
+    const Operation& operation;
+    const StandingOperation* standing = nullptr;  // set if that is what it is
+    bool done = false;                            // of a standing one, in the transaction that is under way
+    std::optional<Error> failure = {};            // its own, while the batch is not answered
+    std::optional<Status> answer = {};
+    bool leads = false;
+    std::condition_variable wake = {};
+  };
   class Hold;
 
   [[nodiscard]] std::deque<Pending*>& line_of(const Operation& operation);
@@ -96,6 +117,8 @@ class Writer {
   void plant_ack_before_commit();
   [[nodiscard]] bool batch_is_full() const;
   void execute(Transaction& transaction, Pending& pending);
+  void try_standing(Transaction& transaction);
+  void put_back_standing();
   [[nodiscard]] bool repeat_after(const SqliteFailure& failure);
   void sync_failed(const SqliteFailure& failure);
   void after_commit();
@@ -107,6 +130,7 @@ class Writer {
   std::mutex mutex_;  // guards what follows
   std::deque<Pending*> first_;
   std::deque<Pending*> in_order_;
+  std::deque<Pending*> standing_;  // oldest first; while one is tried it is in the batch instead
   bool led_ = false;
 
   // The leader's own.
@@ -120,6 +144,25 @@ class Writer {
   std::int64_t wal_pages_ = 0;           // in the log after the last commit
   std::int64_t checkpointed_pages_ = 0;  // in the log when it was last tried to fold it in
   std::optional<Error> broken_;          // set once an fsync has failed
+};
+
+// An operation that stands as long as this object lives, until it is answered or withdrawn.
+class Writer::Standing {
+ public:
+  Standing(Writer& writer, StandingOperation operation);
+  ~Standing() { static_cast<void>(withdraw()); }
+  Standing(const Standing&) = delete;
+  Standing& operator=(const Standing&) = delete;
+
+  [[nodiscard]] bool is_answered();
+  // It stands no longer. Its answer as run() would give it, none if it was not done. Waits while it is being committed.
+  std::optional<Status> withdraw();
+
+ private:
+  Writer& writer_;
+  const StandingOperation operation_;
+  Pending pending_{operation_.operation, &operation_};
+  bool is_withdrawn_ = false;
 };
 
 }  // namespace drover::sqlite

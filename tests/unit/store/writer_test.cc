@@ -166,6 +166,126 @@ TEST_F(WriterTest, OneThatEndsTheTransactionOfAllIsLeftOutWhenItIsRepeated) {
   EXPECT_EQ(kept(), "0 1 3 ");
 }
 
+// Doubles the newest number, if there is one that is not doubled yet.
+class Doubler {
+ public:
+  explicit Doubler(Writer& writer) : standing_(std::in_place, writer, operation()) {}
+
+  Writer::Standing& operator*() { return *standing_; }
+  Writer::Standing* operator->() { return &*standing_; }
+
+  int tries = 0;
+  int answers = 0;
+  std::function<void()> when_tried = [] {};
+
+ private:
+  StandingOperation operation() {
+    return {.operation = {&kClaimFailpoints, [this](Transaction& transaction) { try_it(transaction); }},
+            .is_done = [this] { return doubled_; },
+            .on_answer = [this] { ++answers; }};
+  }
+  void try_it(Transaction& transaction) {
+    ++tries;
+    Connection& db = transaction.db();
+    const std::int64_t newest = db.number("SELECT max(x) FROM kept");
+    doubled_ = newest > 0 && newest < 100;
+    if (doubled_) db.run("INSERT INTO kept VALUES (?1)", newest * 100);
+    when_tried();
+  }
+
+  bool doubled_ = false;
+  std::optional<Writer::Standing> standing_;
+};
+
+TEST_F(WriterTest, AStandingOperationSharesTheCommitThatGivesItSomething) {
+  Doubler doubler(*writer_);
+  ASSERT_TRUE(writer_->run(keeping(0)).has_value());
+  EXPECT_EQ(doubler.tries, 1);
+  EXPECT_FALSE(doubler->is_answered()) << "there was nothing for it";
+  ASSERT_TRUE(writer_->run(keeping(1)).has_value());
+  EXPECT_EQ(kept(), "0 1 100 ");
+  EXPECT_EQ(commits_, 2) << "one for each of ours, none of its own";
+  EXPECT_EQ(doubler.answers, 1);
+  ASSERT_TRUE(doubler->is_answered());
+  ASSERT_TRUE(writer_->run(keeping(2)).has_value());
+  EXPECT_EQ(doubler.tries, 2) << "it stands no longer";
+  EXPECT_TRUE(doubler->withdraw().value().has_value());
+}
+
+TEST_F(WriterTest, WhatIsWithdrawnIsTriedNoMore) {
+  Doubler doubler(*writer_);
+  EXPECT_FALSE(doubler->withdraw().has_value());
+  EXPECT_FALSE(doubler->withdraw().has_value());
+  ASSERT_TRUE(writer_->run(keeping(1)).has_value());
+  EXPECT_EQ(doubler.tries, 0);
+}
+
+TEST_F(WriterTest, StandingOperationsAreTriedOldestFirst) {
+  Doubler older(*writer_);
+  Doubler newer(*writer_);
+  ASSERT_TRUE(writer_->run(keeping(1)).has_value());
+  EXPECT_TRUE(older->is_answered());
+  EXPECT_FALSE(newer->is_answered());
+  db_.run("DELETE FROM kept");
+  ASSERT_TRUE(writer_->run(keeping(2)).has_value());
+  EXPECT_TRUE(newer->is_answered());
+}
+
+TEST_F(WriterTest, NothingStandsBesideOneThatMustBeAloneOrWroteNothing) {
+  Doubler doubler(*writer_);
+  Operation alone = keeping(1);
+  alone.company = Operation::Company::kAlone;
+  ASSERT_TRUE(writer_->run(alone).has_value());
+  ASSERT_TRUE(writer_->run({&kSettleFailpoints, [](Transaction&) {}}).has_value());
+  EXPECT_EQ(doubler.tries, 0);
+}
+
+TEST_F(WriterTest, AStandingOperationThatFailsIsUndoneAlone) {
+  Doubler doubler(*writer_);
+  doubler.when_tried = [] { throw SqliteFailure(SQLITE_CORRUPT, "made up"); };
+  ASSERT_TRUE(writer_->run(keeping(1)).has_value());
+  EXPECT_EQ(kept(), "1 ");
+  EXPECT_EQ(doubler.answers, 1);
+  EXPECT_EQ(code_of(doubler->withdraw().value()), ErrorCode::kStoreDamaged);
+}
+
+TEST_F(WriterTest, AnUndoneTransactionLeavesItStanding) {
+  Doubler doubler(*writer_);
+  Doubler spoiler(*writer_);
+  spoiler.when_tried = [&] {
+    EXPECT_FALSE(doubler->is_answered());
+    db_.run("ROLLBACK");
+    throw SqliteFailure(SQLITE_IOERR, "made up");
+  };
+  ASSERT_TRUE(writer_->run(keeping(1)).has_value());
+  EXPECT_EQ(kept(), "1 100 ");
+  EXPECT_EQ(commits_, 1);
+  EXPECT_EQ(doubler.tries, 2);
+  EXPECT_TRUE(doubler->withdraw().value().has_value());
+  EXPECT_EQ(code_of(spoiler->withdraw().value()), ErrorCode::kStoreUnavailable);
+}
+
+// It may have been committed: to be tried again under the same numbers would be wrong.
+TEST_F(WriterTest, AStandingOperationIsToldOfACommitThatFailed) {
+  Doubler doubler(*writer_);
+  sqlite3_commit_hook(db_.handle(), [](void*) { return 1; }, nullptr);
+  EXPECT_FALSE(writer_->run(keeping(1)).has_value());
+  EXPECT_EQ(doubler.tries, 1);
+  EXPECT_FALSE(doubler->withdraw().value().has_value());
+  sqlite3_commit_hook(db_.handle(), nullptr, nullptr);
+}
+
+TEST_F(WriterTest, WithdrawingWaitsForACommitUnderWay) {
+  Doubler doubler(*writer_);
+  std::optional<Status> answer;
+  std::thread withdrawing;
+  doubler.when_tried = [&] { withdrawing = std::thread([&] { answer = doubler->withdraw(); }); };
+  ASSERT_TRUE(writer_->run(keeping(1)).has_value());
+  withdrawing.join();
+  EXPECT_TRUE(answer.value().has_value());
+  EXPECT_EQ(kept(), "1 100 ");
+}
+
 TEST_F(WriterTest, NothingIsRungForWhatWroteNothingOrIsSilent) {
   ASSERT_TRUE(writer_->run({&kSettleFailpoints, [](Transaction&) {}}).has_value());
   EXPECT_EQ(commits_, 0);

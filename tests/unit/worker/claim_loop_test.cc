@@ -106,7 +106,7 @@ TEST_F(ClaimLoopTest, SettlesWhatEndedAsOneBatchThenClaimsAgain) {
   runs.ended = {{a.lease, Completion{.result = "1"}}, {b.lease, Failure{.message = "no"}}};
   queue.calls.clear();
   settle_down();
-  EXPECT_EQ(queue.calls, (Calls{"settle 2", "claim 2"}));
+  EXPECT_EQ(queue.calls, (Calls{"settle 2", "claim 2", "leave claim 1"}));
   EXPECT_EQ(queue.settled.at(0).lease, a.lease);
   EXPECT_EQ(loop.held(), 1);
   EXPECT_EQ(loop.counts().completed, 1);
@@ -288,6 +288,17 @@ TEST_F(ClaimLoopTest, FinishesWhenTheQueuesAreEmpty) {
   EXPECT_TRUE(until_empty.finished()) << "blocked on what nobody here serves";
 }
 
+TEST_F(ClaimLoopTest, AStoreThatWentBackwardsEndsAWorkerThatIsToEnd) {
+  ClaimLoop until_empty = make(WhenEmpty::kFinish, 2);
+  queue.outage = Error{ErrorCode::kStoreRegressed, "events 3 to 5 are gone", {}};
+  for (int i = 0; i < 5; ++i) until_empty.step(now);
+  EXPECT_TRUE(until_empty.finished());
+  ASSERT_TRUE(until_empty.failure().has_value());
+  EXPECT_EQ(until_empty.failure()->code, ErrorCode::kStoreRegressed);
+  settle_down();
+  EXPECT_FALSE(loop.failure().has_value()) << "others wait until it is accepted";
+}
+
 TEST_F(ClaimLoopTest, AClaimThatIsRefusedForGoodEndsTheWorker) {
   queue.outage = Error{ErrorCode::kUnauthorised, "who are you", {}};
   settle_down();
@@ -339,6 +350,139 @@ TEST_F(ClaimLoopTest, ASignalSetsALimitToAnOrderedDrain) {
   now = now + kDrain;
   settle_down();
   EXPECT_EQ(runs.stopped.size(), 1U);
+}
+
+class StandingClaimTest : public ClaimLoopTest {
+ protected:
+  StandingClaimTest() {
+    queue.takes_standing = true;
+    settle_down();
+  }
+  static Taken<ClaimedTask> taken(std::vector<ClaimedTask> tasks) { return {std::move(tasks), kLease - Millis{40}}; }
+};
+
+TEST_F(ClaimLoopTest, AQueueWithoutStandingClaimsIsAskedForOneOnce) {
+  settle_down();
+  queue.put(a);
+  settle_down();
+  EXPECT_EQ(queue.calls, (Calls{"register", "claim 2", "leave claim 2", "claim 2"}));
+}
+
+TEST_F(StandingClaimTest, StandsForTheFreeSlotsWhileTheLoopWaits) {
+  ASSERT_EQ(queue.left.size(), 1U);
+  EXPECT_EQ(queue.left[0]->request.n, 2);
+  EXPECT_EQ(queue.left[0]->request.lease, kLease);
+  settle_down();
+  EXPECT_EQ(queue.left.size(), 1U);
+  EXPECT_EQ(claims(), 1);
+}
+
+TEST_F(StandingClaimTest, WhatItTookStartsWithWhatIsLeftOfTheLease) {
+  queue.answer_standing(taken({a}));
+  loop.step(now);
+  ASSERT_EQ(runs.started.size(), 1U);
+  EXPECT_EQ(runs.started[0].claimed.lease, a.lease);
+  EXPECT_EQ(runs.started[0].expires_at, now + (kLease - Millis{40}));
+  settle_down();
+  EXPECT_EQ(queue.left.size(), 2U);
+  EXPECT_EQ(queue.left[1]->request.n, 1) << "one slot is taken";
+  EXPECT_EQ(loop.counts().claimed, 1);
+  keeper.step(now + Millis{5'000});
+  EXPECT_EQ(queue.renewals.at(0).leases, std::vector{a.lease});
+}
+
+TEST_F(StandingClaimTest, NoSlotIsAskedForTwice) {
+  queue.calls.clear();
+  queue.put(a);
+  settle_down();
+  EXPECT_EQ(queue.calls, (Calls{"withdraw", "claim 2", "leave claim 1"}));
+  EXPECT_TRUE(queue.left[0]->gone);
+}
+
+TEST_F(StandingClaimTest, WhatItTookBeforeItCouldBeWithdrawnCountsToo) {
+  queue.put(b);
+  queue.put(c);
+  queue.left[0]->answer = taken({a});  // between the look and the claim: nobody was told yet
+  queue.calls.clear();
+  settle_down();
+  EXPECT_EQ(queue.calls, (Calls{"withdraw", "claim 1"}));
+  EXPECT_EQ(loop.held(), 2);
+}
+
+TEST_F(StandingClaimTest, AFullWorkerWaitsAndLeavesNone) {
+  queue.answer_standing(taken({a, b}));
+  now = now + Millis{3'000};
+  EXPECT_EQ(settle_down(), Millis{2'000}) << "it does not look for work that it has no room for";
+  EXPECT_EQ(claims(), 1);
+  EXPECT_EQ(queue.left.size(), 1U);
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  queue.calls.clear();
+  settle_down();
+  EXPECT_EQ(queue.calls, (Calls{"settle 1", "claim 1", "leave claim 1"}));
+}
+
+TEST_F(StandingClaimTest, RunsThatEndMeanwhileAreSettledAndTheirSlotsAskedFor) {
+  queue.answer_standing(taken({a}));
+  settle_down();
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  queue.calls.clear();
+  settle_down();
+  EXPECT_EQ(queue.calls, (Calls{"settle 1", "withdraw", "claim 2", "leave claim 2"}));
+}
+
+TEST_F(StandingClaimTest, ADrainWithdrawsItAtOnce) {
+  loop.drain(now);
+  EXPECT_FALSE(loop.finished()) << "it may have taken something";
+  loop.step(now);
+  EXPECT_TRUE(loop.finished());
+  EXPECT_TRUE(queue.left[0]->gone);
+}
+
+TEST_F(StandingClaimTest, WhatItTookForOneThatDrainsIsGivenBackUnstarted) {
+  loop.drain(now);
+  queue.answer_standing(taken({a}));
+  settle_down();
+  EXPECT_TRUE(runs.started.empty());
+  ASSERT_EQ(queue.settled.size(), 1U);
+  EXPECT_EQ(queue.settled[0].lease, a.lease);
+  EXPECT_TRUE(std::holds_alternative<Release>(queue.settled[0].end));
+  EXPECT_TRUE(loop.finished());
+  EXPECT_EQ(loop.counts().released, 1);
+}
+
+TEST_F(StandingClaimTest, AnOrderToDrainWithdrawsItToo) {
+  queue.drain_ordered = true;
+  keeper.step(now + Millis{5'000});
+  settle_down();
+  EXPECT_TRUE(queue.left[0]->gone);
+  EXPECT_TRUE(loop.finished());
+}
+
+TEST_F(StandingClaimTest, AnOutageThatItMeetsIsWaitedFor) {
+  queue.answer_standing(std::unexpected(kOutage));
+  EXPECT_EQ(settle_down(), Millis{100});
+  EXPECT_EQ(queue.left.size(), 1U);
+  now = now + Millis{100};
+  settle_down();
+  EXPECT_EQ(claims(), 2);
+  EXPECT_EQ(queue.left.size(), 2U);
+}
+
+TEST_F(StandingClaimTest, OneThatDrainsDoesNotMindWhatItMet) {
+  queue.answer_standing(taken({a}));
+  settle_down();
+  loop.drain(now);
+  queue.answer_standing(std::unexpected(Error{ErrorCode::kUnauthorised, "who are you", {}}));
+  settle_down();
+  EXPECT_TRUE(runs.stopped.empty()) << "what runs may finish";
+  EXPECT_FALSE(loop.failure().has_value());
+}
+
+TEST_F(StandingClaimTest, NoneIsLeftByOneThatFinishes) {
+  ClaimLoop until_empty = make(WhenEmpty::kFinish, 2);
+  for (int i = 0; i < 3; ++i) until_empty.step(now);
+  EXPECT_TRUE(until_empty.finished());
+  EXPECT_EQ(queue.left.size(), 1U) << "the other loop's";
 }
 
 }  // namespace

@@ -27,6 +27,21 @@ TaskState state_after(const Settlement& item) {
   return TaskState::kCancelled;
 }
 
+class FakeStandingClaim final : public StandingClaim<ClaimedTask> {
+ public:
+  FakeStandingClaim(FakeQueue& queue, std::shared_ptr<FakeQueue::Left> left) : queue_(queue), left_(std::move(left)) {}
+  ~FakeStandingClaim() override { left_->gone = true; }
+  bool is_answered() override { return left_->answer.has_value(); }
+  Result<Taken<ClaimedTask>> withdraw() override {
+    queue_.calls.emplace_back("withdraw");
+    return left_->answer.value_or(Taken<ClaimedTask>{});
+  }
+
+ private:
+  FakeQueue& queue_;
+  const std::shared_ptr<FakeQueue::Left> left_;
+};
+
 }  // namespace
 
 ClaimedTask numbered_task(int number) {
@@ -53,6 +68,21 @@ void FakeQueue::put(ClaimedTask task) {
   ready.push_back(std::move(task));
   ++changes_;
   changed_.notify_all();
+}
+
+void FakeQueue::answer_standing(Result<Taken<ClaimedTask>> answer) {
+  ++changes_;
+  left.back()->answer = std::move(answer);
+  left.back()->on_answer();
+}
+
+Result<std::unique_ptr<StandingClaim<ClaimedTask>>> FakeQueue::leave_claim(const ClaimRequest& request,
+                                                                           std::function<void()> on_answer) {
+  calls.push_back(fmt::format("leave claim {}", request.n));
+  if (outage) return std::unexpected(*outage);
+  if (!takes_standing) return nullptr;
+  left.push_back(std::make_shared<Left>(request, std::move(on_answer)));
+  return std::make_unique<FakeStandingClaim>(*this, left.back());
 }
 
 void FakeQueue::tell(std::int64_t seq, const std::string& name, const TaskId& task) {

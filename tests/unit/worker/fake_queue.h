@@ -23,6 +23,13 @@ class FakeQueue final : public TaskQueue {
     std::vector<Lease> leases;
     Millis lease{0};
   };
+  // A claim that was left standing. Answered by the test.
+  struct Left {
+    ClaimRequest request;
+    std::function<void()> on_answer;
+    std::optional<Result<Taken<ClaimedTask>>> answer = {};
+    bool gone = false;
+  };
   // What tests set up and look at. Hold `mutex` while other threads use the queue.
   std::mutex mutex;
   std::deque<ClaimedTask> ready;
@@ -31,6 +38,7 @@ class FakeQueue final : public TaskQueue {
   bool drain_ordered = false;                         // what renew answers
   std::map<std::string, std::deque<Error>> refusals;  // by lease id: what settle answers first
   std::optional<Backlog> backlog_answer;              // otherwise: what is in `ready`
+  bool takes_standing = false;                        // whether claims may be left standing
 
   std::vector<Event> news;  // what events gives out
 
@@ -39,6 +47,7 @@ class FakeQueue final : public TaskQueue {
   std::vector<std::string> unregistered;
   std::vector<std::string> farewells;  // the reasons of those
   std::vector<ClaimRequest> claims;
+  std::vector<std::shared_ptr<Left>> left;
   std::vector<Renewed> renewals;
   std::vector<Settlement> settled;
   std::vector<Progress> progresses;
@@ -54,6 +63,8 @@ class FakeQueue final : public TaskQueue {
     return changed_.wait_for(lock, bound, condition);
   }
   void put(ClaimedTask task);
+  // To the claim that was left last.
+  void answer_standing(Result<Taken<ClaimedTask>> answer);
   // An event of that name, seq and task happened.
   void tell(std::int64_t seq, const std::string& name, const TaskId& task);
   [[nodiscard]] std::string log_text(LogStream stream);
@@ -97,6 +108,8 @@ class FakeQueue final : public TaskQueue {
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
   std::uint64_t changes() override;
   void wait_for_change(std::uint64_t seen, Millis timeout) override;
+  Result<std::unique_ptr<StandingClaim<ClaimedTask>>> leave_claim(const ClaimRequest& request,
+                                                                  std::function<void()> on_answer) override;
 
  private:
   void note(std::string call);  // with the lock held

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <latch>
 #include <stdexcept>
 #include <thread>
@@ -92,6 +93,23 @@ TEST(Worker, HandlersRunAtTheSameTime) {
     return "1";
   });
   EXPECT_EQ(must(worker.run()).completed, 2);
+}
+
+// As many as may run, every time: a thread that sleeps is woken although others are still busy with the last ones.
+TEST(Worker, NoThreadIsLeftAsleep) {
+  constexpr int kAtOnce = 8;
+  constexpr int kRounds = 200;
+  FakeQueue queue;
+  for (int i = 1; i <= kAtOnce * kRounds; ++i) queue.put(numbered_task(i));
+  std::barrier all(kAtOnce);
+  WorkerOptions options = until_empty();
+  options.concurrency = kAtOnce;
+  Worker worker(queue, options);
+  worker.handle("test", [&](TaskContext&) -> HandlerResult {
+    all.arrive_and_wait();
+    return "1";
+  });
+  EXPECT_EQ(must(worker.run()).completed, kAtOnce * kRounds);
 }
 
 TEST(Worker, ACancelReachesTheHandler) {
