@@ -1,5 +1,9 @@
-// fsck: a store that was only ever used through its verbs has nothing to find and nothing to repair.
+// fsck: a store that was only ever used through its verbs has nothing to find and nothing to repair; what a task's end
+// has left undone is found, and done.
+#include <algorithm>
+
 #include "conformance/conformance.h"
+#include "core/transition.h"
 
 namespace drover::test {
 namespace {
@@ -26,6 +30,68 @@ TEST_P(Fsck, RepairingACleanStoreChangesNothing) {
   const World before = world();
   EXPECT_TRUE(must(queue().fsck(FsckMode::kRepair)).empty());
   EXPECT_EQ(world(), before);
+}
+
+class FsckOfRelations : public ConformanceTest {
+ protected:
+  // The task moves as the rules say, but nobody tells those that depend on it.
+  void move_alone(const TaskId& id, const Trigger& trigger) {
+    const auto records = must(store().read(std::span(&id, 1), Parts::kAll));
+    const StepGroup group{.steps = {must(decide(records.at(0).value(), trigger, {.now = now()}))},
+                          .capacity = std::nullopt};
+    ASSERT_EQ(must(store().apply(std::span(&group, 1))), std::vector{Applied::kDone});
+  }
+  bool finds(const std::string& code) {
+    return std::ranges::count(must(queue().fsck(FsckMode::kCheck)), code, &Finding::code) > 0;
+  }
+  void repair() {
+    for (const Finding& finding : must(queue().fsck(FsckMode::kRepair))) {
+      EXPECT_TRUE(finding.repaired) << finding.code << ": " << finding.detail;
+    }
+    for (const Finding& finding : must(queue().fsck(FsckMode::kCheck))) {
+      ADD_FAILURE() << finding.code << ": " << finding.detail;
+    }
+  }
+};
+ON_EVERY_STORE(FsckOfRelations);
+
+TEST_P(FsckOfRelations, WhatIsBlockedForNothingGoesWhereTheRulesSay) {
+  const TaskId parent = enqueue_work();
+  const TaskId child = enqueue_after(parent);
+  const TaskId later = enqueue({.type = "work", .depends_on = {parent}, .delay = 1h});
+  const TaskId other = enqueue({.type = "work", .depends_on = {parent, enqueue({.type = "other"})}});
+  start(parent);
+  move_alone(parent, trigger::Complete{});
+  EXPECT_TRUE(finds("blocked_for_nothing"));
+  repair();
+  EXPECT_EQ(state(child), TaskState::kPending);
+  EXPECT_EQ(story(child), "enqueued unblocked");
+  EXPECT_EQ(state(later), TaskState::kScheduled);
+  EXPECT_EQ(state(other), TaskState::kBlocked) << "its other parent is not done";
+  EXPECT_EQ(drain(), std::vector{child});
+}
+
+TEST_P(FsckOfRelations, ManyThatAreBlockedForNothingAllGo) {
+  constexpr int kMany = 130;  // more than are told one by one
+  const TaskId parent = enqueue_work();
+  enqueue_all(std::vector<TaskSpec>(kMany, TaskSpec{.type = "work", .depends_on = {parent}}));
+  start(parent);
+  move_alone(parent, trigger::Complete{});
+  repair();
+  EXPECT_EQ(all_tasks({.states = {TaskState::kPending}}).size(), kMany);
+}
+
+TEST_P(FsckOfRelations, AForgottenEndOfAParentIsToldByTheSweeper) {
+  const TaskId parent = enqueue({.type = "work", .max_attempts = 1});
+  const TaskId child = enqueue_after(parent);
+  const TaskId anyway = enqueue({.type = "work", .depends_on = {parent}, .on_parent_failure = OnParentFailure::kRun});
+  start(parent);
+  move_alone(parent, trigger::Fail{{.message = "it broke"}});
+  EXPECT_TRUE(finds("parent_end_forgotten"));
+  repair();
+  sweep();
+  EXPECT_EQ(state(child), TaskState::kCancelled);
+  EXPECT_EQ(state(anyway), TaskState::kPending);
 }
 
 }  // namespace

@@ -1,11 +1,15 @@
 // Redis goes away under workers that run: their agents end with their leases, and everything goes on when it is back.
 #include <csignal>
+#include <filesystem>
 
 #include "e2e/e2e_test.h"
+#include "e2e/server_process.h"
 #include "support/redis_server.h"
 
 namespace drover::e2e {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kExitRefused = 1;
 constexpr int kExitUnauthorised = 4;
@@ -87,6 +91,7 @@ TEST_F(RedisFaultsTest, FlushedRedisStopsClaimsUntilThatIsAccepted) {
   server.run(redis::Command("FLUSHALL"));
   const std::string second = sandbox.enqueue({"work"});
   EXPECT_EQ(sandbox.drover({"wait", second, "--timeout", "1s"}).exit_code, kExitTimedOut);
+  expect_refused(sandbox.drover(work("work", witnessed(), {"--until-empty"})), kExitRefused, "store_regressed");
   const Outcome shown = sandbox.drover({"store", "show"});
   EXPECT_EQ(shown.exit_code, 1);
   EXPECT_TRUE(contains(shown.err, "acknowledged and gone: events 1 to 3")) << shown.err;
@@ -95,6 +100,52 @@ TEST_F(RedisFaultsTest, FlushedRedisStopsClaimsUntilThatIsAccepted) {
   worker->signal(SIGTERM);
   EXPECT_EQ(worker->wait(kHangs), (Exit{.code = 0}));
   EXPECT_TRUE(contains(worker->errors(), "store_regressed"));
+}
+
+// Older files come back: whoever follows is told, and goes on with what is new, directly and through a server.
+TEST_F(RedisFaultsTest, FollowersAreToldOfALossAndGoOn) {
+  const auto serving = sandbox.start({"serve", "--listen", "127.0.0.1:0"});
+  const std::string url = "http://" + address_of(*serving);
+  std::string token = sandbox.must({"token", "create", "--role", "operator"});
+  token.pop_back();
+  sandbox.enqueue({"work"});
+  const fs::path files = server.dir().path() / "appendonlydir";
+  const fs::path saved = server.dir().path() / "saved";
+  server.stop();
+  fs::copy(files, saved, fs::copy_options::recursive);
+  server.start();
+  const std::string lost = sandbox.enqueue({"work"});
+
+  std::vector<std::unique_ptr<Process>> followers;
+  const auto follow = [&] { followers.push_back(sandbox.start({"events", "-f", "--after", "0", "--json"})); };
+  follow();
+  sandbox.set("DROVER_STORE", url);
+  sandbox.set("DROVER_TOKEN", token);
+  // The server may still pause before its next attempt to reach Redis, and says so to who begins to follow.
+  const auto end = std::chrono::steady_clock::now() + kHangs;
+  while (sandbox.drover({"list"}).exit_code != 0) ASSERT_LT(std::chrono::steady_clock::now(), end);
+  follow();
+  sandbox.set("DROVER_STORE", server.tcp_url());
+  // The first line that has this in it.
+  const auto await = [](Process& follower, const std::string& part) -> std::string {
+    while (const auto line = follower.read_line(kHangs)) {
+      if (contains(*line, part)) return *line;
+    }
+    return "(none) " + follower.errors();
+  };
+  for (const auto& follower : followers) EXPECT_TRUE(contains(await(*follower, lost), lost));
+
+  server.kill_hard();
+  fs::remove_all(files);
+  fs::copy(saved, files, fs::copy_options::recursive);
+  server.start();
+  const std::string fresh = sandbox.enqueue({"work"});
+  for (const auto& follower : followers) {
+    EXPECT_EQ(await(*follower, "gap"), R"({"kind":"gap","after":3,"seq":2})");
+    EXPECT_TRUE(contains(await(*follower, fresh), R"("seq":3,)"));
+  }
+  const Outcome diagnosis = sandbox.drover({"doctor", "--json"});
+  EXPECT_TRUE(contains(diagnosis.out, "the store went backwards, gone: event 3")) << diagnosis.out;
 }
 
 TEST_F(RedisFaultsTest, RefusedSignInDoesNotShowThePassword) {

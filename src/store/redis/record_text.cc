@@ -324,6 +324,15 @@ Result<TaskRecord> read_head(std::string_view id, std::string_view text) {
   return record;
 }
 
+// Up to the worker; the text goes on behind it.
+RecordHead read_head_words(std::string_view& text) {
+  std::array<std::string_view, 13> words;
+  for (std::string_view& word : words) word = take_until(text, ' ');
+  RecordHead head{.seq = words[1], .place = words[2], .marks = words[6], .started = words[10], .worker = words[12]};
+  std::from_chars(words[3].data(), words[3].data() + words[3].size(), head.bytes);
+  return head;
+}
+
 Status read_progress(std::string_view text, Task& task) {
   Progress& progress = task.progress.emplace();
   const std::string_view percent = take_until(text, ' ');
@@ -439,13 +448,15 @@ std::string to_said(const TaskRecord& record, const std::string& lane) {
 }
 
 KeptAs kept_as(std::string_view record_text) {
-  std::array<std::string_view, 7> words;  // rev, seq, place, bytes, renewed, beats, marks
-  for (std::string_view& word : words) word = take_until(record_text, ' ');
-  KeptAs kept;
-  if (words[6] != kNone) return kept;
-  std::from_chars(words[1].data(), words[1].data() + words[1].size(), kept.seq);
-  std::from_chars(words[3].data(), words[3].data() + words[3].size(), kept.bytes);
-  return kept;
+  std::string_view rest = record_text;
+  const RecordHead head = read_head_words(rest);
+  if (head.marks != kNone) return {};
+  return {.head = std::string(record_text.substr(0, record_text.size() - rest.size()))};
+}
+
+RecordHead head_of(const KeptAs& kept) {
+  std::string_view rest = kept.head;
+  return read_head_words(rest);
 }
 
 std::string to_text(const Progress& progress) {

@@ -27,7 +27,18 @@ namespace drover::redis {
 [[nodiscard]] Result<TaskRecord> to_record(std::span<const Reply> parts);
 inline constexpr std::size_t kRecordParts = 6;  // of a whole one
 
+// How a record begins: what is needed to make the next one from it.
+struct RecordHead {
+  std::string_view seq;
+  std::string_view place;
+  std::int64_t bytes = 0;
+  std::string_view marks;
+  std::string_view started;
+  std::string_view worker;
+};
+
 // Of a record as it is stored, if there is nothing beside it but its body.
 [[nodiscard]] KeptAs kept_as(std::string_view record_text);
+[[nodiscard]] RecordHead head_of(const KeptAs& kept);
 
 }  // namespace drover::redis

@@ -1,9 +1,11 @@
 // Workers, the policy document, the engine's documents and fsck over Redis.
 #include <algorithm>
+#include <sstream>
 #include <tuple>
 
 #include "base/json.h"
 #include "base/log.h"
+#include "core/transition.h"
 #include "store/redis/redis_store_class.h"
 #include "store/redis/reply_error.h"
 #include "store/redis/restore_arguments.h"
@@ -207,13 +209,40 @@ Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
   if (!items) return std::unexpected(items.error());
   std::vector<Finding> findings;
   for (const Reply& item : *items) {
-    const auto parts = item.as_array_of(3);
+    const auto parts = item.as_array_of(4);
     if (!parts) return std::unexpected(parts.error());
-    findings.push_back({std::string((*parts)[0].as_text().value_or("")),
-                        std::string((*parts)[1].as_text().value_or("")), (*parts)[2].as_integer().value_or(0) != 0});
+    Finding& finding = findings.emplace_back(Finding{std::string((*parts)[0].as_text().value_or("")),
+                                                     std::string((*parts)[1].as_text().value_or("")),
+                                                     (*parts)[2].as_integer().value_or(0) != 0});
+    const std::string_view tasks = (*parts)[3].as_text().value_or("");
+    if (mode == FsckMode::kRepair && !tasks.empty()) finding.repaired = unblock(tasks);
   }
   if (mode == FsckMode::kRepair) committed();
   return findings;
+}
+
+// As if the last parent of each had just completed: the rules say where it goes. False if one did not.
+bool RedisStore::unblock(std::string_view tasks) {
+  bool all = true;
+  std::istringstream words{std::string(tasks)};
+  for (std::string word; words >> word;) {
+    const auto id = TaskId::parse(word);
+    if (!id || !unblock(*id)) all = false;
+  }
+  return all;
+}
+
+bool RedisStore::unblock(const TaskId& id) {
+  const auto now = this->now();
+  auto records = read(std::span(&id, 1), Parts::kHead);
+  if (!now || !records || !records->front()) return false;
+  TaskRecord& record = *records->front();
+  record.unmet_parents = 1;
+  auto step = decide(record, trigger::ParentDone{}, {.now = *now});
+  if (!step) return false;  // it has moved on
+  const StepGroup group{.steps = {*std::move(step)}, .capacity = std::nullopt};
+  const auto applied = apply(std::span(&group, 1));
+  return applied && applied->front() == Applied::kDone;
 }
 
 }  // namespace drover::redis

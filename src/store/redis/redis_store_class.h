@@ -1,7 +1,9 @@
-// The store over Redis as its own files see it: redis_store.cc, redis_fleet.cc.
+// The store over Redis as its own files see it: redis_store.cc, redis_reads.cc, redis_writes.cc, redis_queues.cc,
+// redis_fleet.cc, redis_epoch.cc.
 #pragma once
 
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -10,10 +12,40 @@
 #include "store/high_water.h"
 #include "store/redis/client.h"
 #include "store/redis/combined_calls.h"
+#include "store/redis/ended_runs.h"
 #include "store/redis/library.h"
 #include "store/redis/redis_store.h"
+#include "store/redis/step_arguments.h"
 
 namespace drover::redis {
+
+using Verdicts = std::vector<Applied>;  // on the groups of one caller, or on its runs
+template <class Parcel>
+using CombinedSteps = CombinedCalls<Parcel, Verdicts>;
+
+// What one caller claims.
+struct ClaimParcel {
+  std::vector<std::string> lines;
+  std::string worker_id;
+  Millis lease;
+  std::span<const LeaseId> lease_ids;  // one for each task that it takes at most
+  int reserved_rank;
+  int others_n;
+
+  [[nodiscard]] std::size_t size() const { return lease_ids.size(); }
+};
+
+// Slots are reserved out of those of one claim.
+inline bool go_together(const ClaimParcel& a, const ClaimParcel& b) {
+  const auto reserves = [](const ClaimParcel& parcel) { return parcel.reserved_rank != kPriorityMax; };
+  return a.lines == b.lines && a.worker_id == b.worker_id && a.lease == b.lease && !reserves(a) && !reserves(b);
+}
+
+struct ClaimAnswer {
+  std::shared_ptr<const Reply> reply;  // to all that went together
+  std::span<const Reply> parts;        // of the records of this caller
+  bool more;
+};
 
 class RedisStore final : public Store {
  public:
@@ -23,6 +55,7 @@ class RedisStore final : public Store {
         key_("{" + options_.address.prefix + "}:"),
         high_water_(options_.mark_path),
         client_(watched(client_options())),
+        claims_(watched(client_options())),
         renewals_(client_options()) {}
 
   [[nodiscard]] Status open();
@@ -85,6 +118,8 @@ class RedisStore final : public Store {
   void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;
 
  private:
+  [[nodiscard]] bool unblock(std::string_view tasks);
+  [[nodiscard]] bool unblock(const TaskId& id);
   [[nodiscard]] redis::LibraryClock clock_kind() const {
     return options_.test_clock != nullptr ? redis::LibraryClock::kCaller : redis::LibraryClock::kServer;
   }
@@ -108,11 +143,15 @@ class RedisStore final : public Store {
   // done.
   bool mend(std::string_view why);
   [[nodiscard]] Result<std::int64_t> ask_number(const Command& command);
-  [[nodiscard]] Result<std::vector<Applied>> send_groups(std::string_view name, std::int64_t groups,
-                                                         const redis::Pack& packed);
+  [[nodiscard]] Result<std::vector<Verdicts>> ask_verdicts(const Command& command, std::span<const std::size_t> sizes);
+  [[nodiscard]] Result<std::vector<Verdicts>> send_groups(std::string_view name,
+                                                          std::span<const redis::PackedGroups* const> parcels);
+  [[nodiscard]] Result<std::vector<Verdicts>> send_ends(std::span<const std::vector<redis::EndedRun>* const> parcels);
+  [[nodiscard]] Result<std::vector<ClaimAnswer>> send_claims(std::span<const ClaimParcel* const> parcels);
   [[nodiscard]] Result<std::vector<TaskRecord>> records(const Command& command);
-  [[nodiscard]] Result<std::vector<Applied>> apply_whole_if_moved(std::span<const StepGroup> groups,
-                                                                  std::vector<Applied> verdicts);
+  [[nodiscard]] Status end_runs(std::span<const StepGroup> groups, std::vector<Applied>& verdicts);
+  [[nodiscard]] Status apply_rest(std::span<const StepGroup> groups, std::vector<Applied>& verdicts,
+                                  CombinedSteps<redis::PackedGroups>& calls);
   // The records that can be read. The others are put apart, so that they stop nobody.
   [[nodiscard]] std::vector<TaskRecord> readable(std::span<const Reply> items);
   // False: it cannot.
@@ -130,21 +169,26 @@ class RedisStore final : public Store {
   [[nodiscard]] redis::ClientOptions watched(redis::ClientOptions options);
   [[nodiscard]] Command ask_epochs(const std::string& server, const Mark& seen, const JsonText& acceptance) const;
   [[nodiscard]] Status look(Connection& connection, const std::string& server, const Patience& patience);
-  [[nodiscard]] BatchWatch::Verdict judge(const Reply& answer);
+  [[nodiscard]] BatchWatch::Verdict judge(const Mark& before, const Reply& answer);
   [[nodiscard]] Status check_extent();
 
   const RedisOptions options_;
   const std::string library_;
   const std::string key_;
   HighWater high_water_;
-  // Of whoever leads client_.
-  Mark seen_before_batch_;
   Client client_;
-  Client renewals_;  // a slow batch must not cost leases
-  redis::CombinedCalls additions_{
-      [this](std::int64_t groups, const redis::Pack& packed) { return send_groups("enqueue", groups, packed); }};
-  redis::CombinedCalls changes_of_stored_{
-      [this](std::int64_t groups, const redis::Pack& packed) { return send_groups("apply", groups, packed); }};
+  Client claims_;                                  // so that the server claims for some while it settles for others
+  Client renewals_;                                // a slow batch must not cost leases
+  static constexpr std::size_t kStepsMax = 1'000;  // in one call, of several callers
+  static constexpr std::size_t kClaimsMax = 100;
+  CombinedSteps<redis::PackedGroups> additions_{kStepsMax,
+                                                [this](auto parcels) { return send_groups("enqueue", parcels); }};
+  CombinedSteps<redis::PackedGroups> changes_of_stored_{kStepsMax,
+                                                        [this](auto parcels) { return send_groups("apply", parcels); }};
+  CombinedSteps<std::vector<redis::EndedRun>> ended_runs_{kStepsMax,
+                                                          [this](auto parcels) { return send_ends(parcels); }};
+  CombinedCalls<ClaimParcel, ClaimAnswer> claims_under_way_{kClaimsMax,
+                                                            [this](auto parcels) { return send_claims(parcels); }};
 
   // What was asked lately, to spare a round trip before each decision.
   template <class T>

@@ -104,7 +104,7 @@ void put_task(Pack& pack, const DumpedTask& dumped) {
 }
 
 // "name|task|queue|rank|owner|type|cost|gates|state|run|generation|data", as parse_event reads it.
-std::string event_text(const Event& event) {
+std::string restored_event(const Event& event) {
   if (event.task.is_nil()) return fmt::format("{}|||||||||||{}", event.name, event.data);
   return fmt::format("{}|{}|{}|0|{}|{}|1||{}|{}|{}|{}", event.name, event.task.to_string(), event.queue, event.owner,
                      event.type, name_of(event.state), event.run, event.generation, event.data);
@@ -121,7 +121,7 @@ Pack packed_tasks(std::span<const DumpedTask> tasks) {
 Pack packed_events(std::span<const Event> events) {
   Pack pack;
   for (const Event& event : events) {
-    pack.put(std::to_string(event.seq)).put(time_text(event.at)).put(event_text(event));
+    pack.put(std::to_string(event.seq)).put(time_text(event.at)).put(restored_event(event));
   }
   return pack;
 }

@@ -39,13 +39,8 @@ std::string limits_text(const GateLimits& limits) {
                      limits.counted_from.time_since_epoch().count(), limits.interval_us, limits.burst);
 }
 
-// "name|task|lane|state|run|generation|data"; of a gate, only name and data.
 void put_events(Pack& pack, std::span<const EventDraft> events, std::string_view of) {
-  for (const EventDraft& event : events) pack.put(fmt::format("{}|{}|{}", event.name, of, event.data));
-}
-
-std::string event_subject(const Task& task, std::string_view id, std::string_view lane) {
-  return fmt::format("{}|{}|{}|{}|{}", id, lane, name_of(task.state), task.run, task.generation);
+  for (const EventDraft& event : events) pack.put(event_text(event, of));
 }
 
 std::int64_t count_of(const auto& list) {
@@ -91,9 +86,6 @@ void put_step(Pack& pack, const Step& step) {
   put_relations(pack, step, event_subject(task, id, lane));
 }
 
-constexpr std::string_view kOfNoTask = "|||||||||";
-constexpr std::size_t kInnerResultBytesMax = 512;  // a larger one has a key of its own
-
 void put_gates(Pack& pack, std::span<const GateStep> gates) {
   for (const GateStep& gate : gates) {
     const bool kept = gate.next && !is_default(*gate.next);
@@ -122,7 +114,7 @@ void put_group(Pack& pack, const StepGroup& group) {
   for (const Step& step : group.steps) put_step(pack, step);
 }
 
-// ---- short groups, see the header; lua/e_apply.lua says what is in them
+// ---- new tasks in their short form; lua/e_apply.lua says what is in it
 
 bool has_relations(const Task& task) {
   return task.dedupe_key || task.deadline_at || task.request_id || task.parent_id || !task.tags.empty() ||
@@ -175,66 +167,19 @@ void put_short_addition(Pack& pack, const StepGroup& group) {
   }
 }
 
-bool is_short_end(const Step& step) {
-  const Task& task = step.next.task;
-  const std::size_t result_bytes = task.result ? task.result->size() : 0;
-  return step.next.kept.seq > 0 && step.expected_revision > 0 && step.guard == Step::Guard::kRevision &&
-         step.payload == Step::PayloadWrite::kKeep && step.fate == Step::Fate::kStays && is_terminal(task.state) &&
-         step.run_end && !step.run_end->revoked && !step.next.cascade_due && !task.deadline_at && !task.dedupe_key &&
-         !task.progress && result_bytes <= kInnerResultBytesMax && step.events.size() == 1;
-}
-
-bool only_checks(const GateStep& gate) {
-  return !gate.next && gate.events.empty();
-}
-
-bool is_short_end(const StepGroup& group) {
-  return !group.capacity && group.dedupes.empty() && group.steps.size() == 1 && is_short_end(group.steps.front()) &&
-         group.gates.size() <= 1 && std::ranges::all_of(group.gates, only_checks);
-}
-
-void put_short_end(Pack& pack, const StepGroup& group) {
-  const Step& step = group.steps.front();
-  const TaskRecord& next = step.next;
-  const Task& task = next.task;
-  const std::string id = task.id.to_string();
-  const std::string lane = lane_name(task);
-  const std::string result = step.result == Step::ResultWrite::kReplace ? task.result.value_or("") : "";
-  const std::int64_t bytes_after = next.kept.bytes + static_cast<std::int64_t>(result.size());
-  const std::int64_t started = task.started_at ? task.started_at->time_since_epoch().count() : 0;
-  pack.put("end");
-  put_or_false(pack, !group.gates.empty(), [&] { return group.gates.front().name; });
-  pack.put(group.gates.empty() ? 0 : group.gates.front().expected_revision).put(id);
-  pack.put(fmt::format("^{} {} {} {} %d+ %d+ ~ running %d+ %d+ %d+ %S+ (%S+) ", step.expected_revision, next.kept.seq,
-                       next.place, next.kept.bytes));
-  pack.put(lane).put(std::to_string(next.place)).put(started).put(next.kept.bytes).put(bytes_after);
-  pack.put(name_of(task.state));
-  pack.put(fmt::format("{} {} {} {} 0 0 {} {}\n", step.expected_revision + 1, next.kept.seq, next.place, bytes_after,
-                       result.empty() ? "e" : "se", to_said(next, lane)));
-  pack.put(fmt::format("|{}|", started));
-  pack.put(fmt::format("|{}\n{}", run_end_text(step.run_end.value_or(RunEnd{}), task.run, task.generation), result));
-  put_events(pack, step.events, event_subject(task, id, lane));
-  pack.put(false);  // for the function's own notes
-}
-
 }  // namespace
 
-Pack packed_groups(std::span<const StepGroup> groups) {
-  Pack pack;
-  for (const StepGroup& group : groups) {
-    if (is_short_end(group)) {
-      put_short_end(pack, group);
-    } else if (is_short_addition(group)) {
-      put_short_addition(pack, group);
+PackedGroups packed_groups(std::span<const StepGroup* const> groups) {
+  PackedGroups all;
+  for (const StepGroup* group : groups) {
+    if (is_short_addition(*group)) {
+      put_short_addition(all.packed, *group);
     } else {
-      put_group(pack, group);
+      put_group(all.packed, *group);
     }
   }
-  return pack;
-}
-
-bool is_short(const StepGroup& group) {
-  return is_short_end(group);
+  all.groups = groups.size();
+  return all;
 }
 
 Pack packed_gates(std::span<const GateStep> gates) {
@@ -244,8 +189,12 @@ Pack packed_gates(std::span<const GateStep> gates) {
   return pack;
 }
 
-std::string event_text(const EventDraft& event) {
-  return fmt::format("{}|{}|{}", event.name, kOfNoTask, event.data);
+std::string event_subject(const Task& task, std::string_view id, std::string_view lane) {
+  return fmt::format("{}|{}|{}|{}|{}", id, lane, name_of(task.state), task.run, task.generation);
+}
+
+std::string event_text(const EventDraft& event, std::string_view of) {
+  return fmt::format("{}|{}|{}", event.name, of, event.data);
 }
 
 std::string request_key(const std::string& owner, const std::string& request_id) {

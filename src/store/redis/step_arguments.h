@@ -9,16 +9,23 @@
 
 namespace drover::redis {
 
-// Most groups are one of two kinds that have a short form: new tasks that wait and have nothing beside their record,
-// and the end of a task that had nothing beside it when it was claimed (TaskRecord::kept).
-[[nodiscard]] Pack packed_groups(std::span<const StepGroup> groups);
-// The end of a run, in its short form.
-[[nodiscard]] bool is_short(const StepGroup& group);
+struct PackedGroups {
+  Pack packed;
+  std::size_t groups = 0;
+
+  [[nodiscard]] std::size_t size() const { return groups; }
+};
+
+// New tasks that wait, with nothing beside their record, have a short form. Ends of runs have one of their own:
+// ended_runs.h.
+[[nodiscard]] PackedGroups packed_groups(std::span<const StepGroup* const> groups);
 // It begins with how many there are.
 [[nodiscard]] Pack packed_gates(std::span<const GateStep> gates);
 
-// An event of no task.
-[[nodiscard]] std::string event_text(const EventDraft& event);
+// "name|task|lane|state|run|generation|data"; of a gate, only name and data.
+inline constexpr std::string_view kOfNoTask = "|||||||||";
+[[nodiscard]] std::string event_text(const EventDraft& event, std::string_view of = kOfNoTask);
+[[nodiscard]] std::string event_subject(const Task& task, std::string_view id, std::string_view lane);
 
 // "owner|request id", "owner|type|key"
 [[nodiscard]] std::string request_key(const std::string& owner, const std::string& request_id);

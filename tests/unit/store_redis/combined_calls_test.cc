@@ -2,76 +2,119 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <latch>
 #include <semaphore>
+#include <set>
 #include <thread>
 
 namespace drover::redis {
 namespace {
 
-std::vector<StepGroup> groups_of(std::size_t n) {
-  return std::vector<StepGroup>(n);
+// Some of a kind; only those of one kind go together.
+struct Parcel {
+  std::size_t n;
+  int kind = 0;
+
+  [[nodiscard]] std::size_t size() const { return n; }
+};
+
+bool go_together(const Parcel& a, const Parcel& b) {
+  return a.kind == b.kind;
 }
 
-TEST(CombinedCallsTest, ACallerAloneSendsAtOnce) {
-  std::vector<std::int64_t> sent;
-  CombinedCalls calls([&](std::int64_t groups, const Pack&) {
-    sent.push_back(groups);
-    return Result<std::vector<Applied>>(std::vector<Applied>(static_cast<std::size_t>(groups), Applied::kConflict));
+using Calls = CombinedCalls<Parcel, int>;
+using Sizes = std::vector<std::size_t>;
+constexpr std::size_t kSizeMax = 10;
+
+Sizes sizes_of(std::span<const Parcel* const> parcels) {
+  Sizes sizes;
+  for (const Parcel* parcel : parcels) sizes.push_back(parcel->size());
+  return sizes;
+}
+
+TEST(CombinedCallsTest, ACallerAloneSendsAtOnceWhateverItsSize) {
+  std::vector<Sizes> sent;
+  Calls calls(kSizeMax, [&](std::span<const Parcel* const> parcels) {
+    sent.push_back(sizes_of(parcels));
+    return Result<std::vector<int>>(std::vector<int>{7});
   });
-  EXPECT_EQ(calls.apply(groups_of(3)), (std::vector<Applied>(3, Applied::kConflict)));
-  EXPECT_EQ(sent, (std::vector<std::int64_t>{3}));
+  EXPECT_EQ(calls.call({.n = kSizeMax + 1}), 7);
+  EXPECT_EQ(sent, (std::vector<Sizes>{{kSizeMax + 1}}));
 }
 
-// Two calls are under way and held; whoever comes meanwhile goes together, and each gets its own verdicts.
-TEST(CombinedCallsTest, WhoComesWhileCallsAreUnderWayGoesTogether) {
-  constexpr int kLate = 5;
-  std::counting_semaphore<8> let_go(0);
-  std::latch held(2);
-  std::mutex mutex;
-  std::vector<std::int64_t> sent;
-  CombinedCalls calls([&](std::int64_t groups, const Pack&) -> Result<std::vector<Applied>> {
+// Holds a call under way while others come, and answers every parcel with its place in its call.
+class CombinedCallsUnderWayTest : public testing::Test {
+ protected:
+  // What is sent when these come meanwhile, each on a thread of its own. Adds what they were answered.
+  std::multiset<Sizes> sent_of(std::span<const Parcel> late, std::multiset<int>& answers) {
+    std::vector<std::jthread> threads;
+    threads.emplace_back([&] { EXPECT_TRUE(calls_.call({.n = 1})); });
+    held_.wait();
+    for (const Parcel& parcel : late) {
+      threads.emplace_back([&] {
+        const auto answer = calls_.call(parcel);
+        const std::lock_guard lock(mutex_);
+        answers.insert(answer.value_or(-1));
+      });
+    }
+    while (calls_.waiting() < late.size()) std::this_thread::yield();
+    let_go_.release();
+    threads.clear();
+    return {sent_.begin() + 1, sent_.end()};
+  }
+
+ private:
+  Result<std::vector<int>> send(std::span<const Parcel* const> parcels) {
     bool is_early = false;
     {
-      const std::lock_guard lock(mutex);
-      sent.push_back(groups);
-      is_early = sent.size() <= 2;
+      const std::lock_guard lock(mutex_);
+      sent_.push_back(sizes_of(parcels));
+      is_early = sent_.size() == 1;
     }
     if (is_early) {
-      held.count_down();
-      let_go.acquire();
+      held_.count_down();
+      let_go_.acquire();
     }
-    std::vector<Applied> verdicts(static_cast<std::size_t>(groups), Applied::kDone);
-    if (!is_early) verdicts.back() = Applied::kQueueFull;  // only the last caller's last group
-    return verdicts;
-  });
-  std::vector<std::jthread> threads;
-  for (int i = 0; i < 2; ++i) threads.emplace_back([&] { EXPECT_TRUE(calls.apply(groups_of(1))); });
-  held.wait();
-  std::atomic<int> full = 0;
-  for (int i = 0; i < kLate; ++i) {
-    threads.emplace_back([&] {
-      const auto verdicts = calls.apply(groups_of(2));
-      ASSERT_TRUE(verdicts);
-      ASSERT_EQ(verdicts->size(), 2U);
-      full += verdicts->back() == Applied::kQueueFull ? 1 : 0;
-    });
+    std::vector<int> places;
+    for (std::size_t i = 0; i < parcels.size(); ++i) places.push_back(static_cast<int>(i));
+    return places;
   }
-  while (calls.waiting() < kLate) std::this_thread::yield();
-  let_go.release(2);
-  threads.clear();
-  EXPECT_EQ(sent, (std::vector<std::int64_t>{1, 1, 2 * kLate}));
-  EXPECT_EQ(full, 1);
+
+  std::binary_semaphore let_go_{0};
+  std::latch held_{1};
+  std::mutex mutex_;
+  std::vector<Sizes> sent_;
+  Calls calls_{kSizeMax, [this](auto parcels) { return send(parcels); }};
+};
+
+TEST_F(CombinedCallsUnderWayTest, WhoComesMeanwhileGoesTogetherAndGetsItsOwnAnswer) {
+  std::multiset<int> answers;
+  const std::vector<Parcel> late(5, Parcel{.n = 2});
+  EXPECT_EQ(sent_of(late, answers), (std::multiset<Sizes>{{2, 2, 2, 2, 2}}));
+  EXPECT_EQ(answers, (std::multiset<int>{0, 1, 2, 3, 4}));
+}
+
+TEST_F(CombinedCallsUnderWayTest, WhatDoesNotFitGoesInAnotherCall) {
+  std::multiset<int> answers;
+  const std::vector<Parcel> late(3, Parcel{.n = 4});
+  EXPECT_EQ(sent_of(late, answers), (std::multiset<Sizes>{{4, 4}, {4}}));
+  EXPECT_EQ(answers, (std::multiset<int>{0, 0, 1}));
+}
+
+TEST_F(CombinedCallsUnderWayTest, WhatMayNotGoTogetherGoesInAnotherCall) {
+  std::multiset<int> answers;
+  const std::vector<Parcel> late{{.n = 1, .kind = 1}, {.n = 2, .kind = 2}, {.n = 1, .kind = 1}, {.n = 2, .kind = 2}};
+  EXPECT_EQ(sent_of(late, answers), (std::multiset<Sizes>{{1, 1}, {2, 2}}));
+  EXPECT_EQ(answers, (std::multiset<int>{0, 0, 1, 1}));
 }
 
 TEST(CombinedCallsTest, AFailureIsEverybodys) {
-  CombinedCalls calls([](std::int64_t, const Pack&) -> Result<std::vector<Applied>> {
+  Calls calls(kSizeMax, [](std::span<const Parcel* const>) -> Result<std::vector<int>> {
     return fail(ErrorCode::kStoreUnavailable, "gone");
   });
-  const auto verdicts = calls.apply(groups_of(1));
-  ASSERT_FALSE(verdicts);
-  EXPECT_EQ(verdicts.error().code, ErrorCode::kStoreUnavailable);
+  const auto answer = calls.call({.n = 1});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::kStoreUnavailable);
 }
 
 }  // namespace

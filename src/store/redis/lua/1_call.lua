@@ -3,7 +3,7 @@
 -- and the lanes' into a block of its own, because Lua allows 200 names in one.
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
-local gates, lanes, steps, reads = {}, {}, {}, {}  -- what those files lend to others
+local kept, gates, lanes, steps, reads = {}, {}, {}, {}, {}  -- what those files lend to others
 
 local call    -- redis.call, which is not there yet while the library loads
 local P       -- prefix of every key: "{ade}:"
@@ -11,7 +11,6 @@ local NOW     -- milliseconds since 1970, by this server's clock
 local NOW_TEXT
 local moves   -- changes of the number of tasks: lane -> state -> number
 local moved_bytes  -- and of what they keep: state -> bytes
-local counts  -- the same by scope: 'all|pending' -> number, 'bytes|pending' -> bytes
 local events  -- waiting to be numbered: name|task|lane (six parts)|state|run|generation|data
 local held    -- the strings that this call has read or written: key -> text, or false if there is none
 local unsaved -- the keys of those that it has changed
@@ -33,7 +32,8 @@ local function begin(keys, args)
   if not call then collectgarbage('setpause', 400) end  -- collecting took an eighth of the time; the heap is small
   call = redis.call
   if P ~= keys[1] then P, lane_parts, lane_parts_size, line_parts, line_parts_size = keys[1], {}, 0, {}, 0 end
-  moves, moved_bytes, counts, events, held, unsaved, writes, numbers, listed = {}, {}, {}, {}, {}, {}, {}, nil, {}
+  moves, moved_bytes, events, held, unsaved, writes, numbers, listed = {}, {}, {}, {}, {}, {}, nil, {}
+  kept.start()
   if args[1] ~= '' then
     if not TEST_CLOCK then error('this library takes no time from outside') end
     NOW = tonumber(args[1])
@@ -108,12 +108,14 @@ local function save_strings()
   unsaved, writes = {}, {}
 end
 
--- A line's queue and keys. It is Q, Q|T, or GATE||Q of parked lanes.
+-- A line's keys. It is Q, Q|T, or GATE||Q of parked lanes.
 local function line_of(line)
   local parts = line_parts[line]
   if parts then return parts end
-  parts = {queue = string.match(line, '||([^|]+)$') or string.match(line, '^[^|]+'), key = P .. 'line:' .. line,
-           oldest = P .. 'oldest:' .. line, served = 'served:' .. line}
+  local queue = string.match(line, '^[^|]+')
+  local parked_queue = string.match(line, '||([^|]+)$')
+  parts = {key = P .. 'line:' .. line, oldest = P .. 'oldest:' .. line, vt = P .. 'vt:' .. (parked_queue or queue),
+           served = 'served:' .. line, is_open = not parked_queue}
   if line_parts_size >= PARTS_MAX then line_parts, line_parts_size = {}, 0 end
   line_parts[line] = parts
   line_parts_size = line_parts_size + 1
@@ -159,83 +161,51 @@ local function fields_of(parts, state)
   return fields
 end
 
-local function sum_moves()
+local function write_counts()
+  kept.know()
+  local key = P .. 'counts'
   for lane, states in pairs(moves) do
     local parts = parts_of(lane)
     for state, tasks in pairs(states) do
-      if tasks ~= 0 then
-        for _, field in ipairs(fields_of(parts, state)) do counts[field] = (counts[field] or 0) + tasks end
-      end
+      if tasks ~= 0 then kept.add(key, fields_of(parts, state), tasks) end
     end
   end
   for state, bytes in pairs(moved_bytes) do
-    local field = 'bytes|' .. state
-    counts[field] = (counts[field] or 0) + bytes
+    if bytes ~= 0 then kept.add(key, {'bytes|' .. state}, bytes) end
   end
   moves, moved_bytes = {}, {}
 end
 
--- What stands in the counts, with what this call has changed so far.
+-- What stands in the counts, with what this call has changed so far: field -> number, or false.
 local function counted(fields)
-  sum_moves()
-  local sums = {}
-  for from = 1, #fields, PIECE do
-    local stored = call('HMGET', P .. 'counts', unpack(fields, from, math.min(from + PIECE - 1, #fields)))
-    for i = 1, #stored do
-      local field = fields[from + i - 1]
-      sums[from + i - 1] = (tonumber(stored[i]) or 0) + (counts[field] or 0)
-    end
-  end
-  return sums
-end
-
-local function write_counts()
-  sum_moves()
-  local fields, changes = {}, {}
-  for field, change in pairs(counts) do
-    if change ~= 0 then
-      fields[#fields + 1] = field
-      changes[#changes + 1] = change
-    end
-  end
-  local written, gone = {}, {}
-  for from = 1, #fields, PIECE do
-    local stored = call('HMGET', P .. 'counts', unpack(fields, from, math.min(from + PIECE - 1, #fields)))
-    for i = 1, #stored do
-      local field, value = fields[from + i - 1], (tonumber(stored[i]) or 0) + changes[from + i - 1]
-      if value == 0 then
-        gone[#gone + 1] = field
-      else
-        written[#written + 1] = field
-        written[#written + 1] = whole(value)
-      end
-    end
-  end
-  call_in_pieces('HSET', P .. 'counts', written)
-  call_in_pieces('HDEL', P .. 'counts', gone)
+  write_counts()
+  return kept.fields(P .. 'counts', fields)
 end
 
 -- ---- numbers, and what is kept under them
 
-local KINDS = {'task', 'place', 'event'}
-
 local function read_numbers()
-  local found = call('HMGET', P .. 'seq', unpack(KINDS))
-  numbers = {}
-  for i, kind in ipairs(KINDS) do numbers[kind] = tonumber(found[i] or 0) end
+  local found = call('HMGET', P .. 'seq', 'task', 'place', 'event', 'stamp')
+  numbers = {task = tonumber(found[1] or 0), place = tonumber(found[2] or 0), event = tonumber(found[3] or 0), stamp = found[4]}
 end
 
 -- The next n numbers of a kind; answers the one before them.
 local function number_before(kind, n)
   if not numbers then read_numbers() end
   local before = numbers[kind]
-  numbers[kind] = before + n
+  numbers[kind], numbers.are_moved = before + n, true
   return before
 end
 
-local function write_numbers()
-  if not numbers then return end
-  call('HSET', P .. 'seq', 'task', whole(numbers.task), 'place', whole(numbers.place), 'event', whole(numbers.event))
+local function write_numbers(stamp)
+  local texts = stamp and {'stamp', stamp} or {}
+  if numbers and numbers.are_moved then
+    for _, kind in ipairs({'task', 'place', 'event'}) do
+      texts[#texts + 1] = kind
+      texts[#texts + 1] = whole(numbers[kind])
+    end
+  end
+  call_in_pieces('HSET', P .. 'seq', texts)
   numbers = nil
 end
 
@@ -258,12 +228,14 @@ local function number_of(entry)
   return tonumber(string.match(entry[1], '^%d+'))
 end
 
+-- The tasks' records after what says where they are: if a call breaks off on damage, that is made anew from the records.
 local function finish()
-  save_strings()
   write_counts()
+  local stamp = kept.finish()
+  save_strings()
   if #events > 0 then append(P .. 'events', number_before('event', #events), 'e', events, 'at', NOW_TEXT) end
   if #listed > 0 then append(P .. 'tasks', numbers.task - #listed, 't', listed) end
-  write_numbers()
+  write_numbers(stamp)
   events, listed = {}, {}
 end
 

@@ -30,42 +30,56 @@ local function limits_from(name, text, owners)
   if kind == 'lock:' then return parse_limits(ONE_PERMIT) end
 end
 
-local any_stored  -- whether there is a limit or a weight at all, if that is known
+local function is_any_stored()
+  local stored = kept.remembered('limits').any
+  if stored == nil then stored = kept.remember('limits', 'any', call('EXISTS', P .. 'gates') == 1) end
+  return stored
+end
+
+local function read_limits(parts)
+  local names, all = parts.gates, {weight = 1}
+  if not is_any_stored() then
+    for i = 5, #names do all[i] = limits_from(names[i]) end
+    return all
+  end
+  local owners_weight = 'weight:' .. parts.owner
+  local found = kept.fields(P .. 'gates', {'owner:*', 'weight:*', owners_weight, unpack(names)})
+  for i = 1, #names do all[i] = limits_from(names[i], found[names[i]], found['owner:*']) end
+  all.weight = tonumber(found[owners_weight] or found['weight:*'] or 1)
+  return all
+end
 
 -- The limits of each gate of a lane, nil for those without; and the weight of its owner.
 function gates.limits(parts)
-  local names = parts.gates
-  if any_stored == nil then any_stored = call('EXISTS', P .. 'gates') == 1 end
-  if not any_stored then
-    local all = {}
-    for i = 5, #names do all[i] = limits_from(names[i]) end
-    return all, 1
-  end
-  local found = call('HMGET', P .. 'gates', 'owner:*', 'weight:*', 'weight:' .. parts.owner, unpack(names))
-  local all, owners = {}, found[1]
-  for i = 1, #names do all[i] = limits_from(names[i], found[i + 3], owners) end
-  return all, tonumber(found[3] or found[2] or 1)
+  local all = kept.remembered('limits')[parts] or kept.remember('limits', parts, read_limits(parts))
+  return all, all.weight
+end
+
+-- The limits or the weights were written.
+local function forget_limits()
+  kept.forget_hash(P .. 'gates')
+  kept.forget_remembered('limits')
 end
 
 function gates.limits_of(name)
-  local found = call('HMGET', P .. 'gates', 'owner:*', name)
-  return limits_from(name, found[2], found[1])
+  local found = kept.fields(P .. 'gates', {'owner:*', name})
+  return limits_from(name, found[name], found['owner:*'])
 end
 
 -- Pairs of owner ('*' for all others) and weight: these and no others.
 function gates.put_weights(weights)
-  any_stored = nil
   for _, field in ipairs(call('HKEYS', P .. 'gates')) do
     if string.sub(field, 1, 7) == 'weight:' then call('HDEL', P .. 'gates', field) end
   end
   for i = 1, #weights, 2 do call('HSET', P .. 'gates', 'weight:' .. weights[i], whole(weights[i + 1])) end
+  forget_limits()
 end
 
 -- The use of a gate: only what its limits need is read.
 function gates.use(name, limits)
   local use = {in_use = 0, rate_at = 0}
-  if limits.permits then use.in_use = tonumber(call('HGET', P .. 'in_use', name)) or 0 end
-  if limits.interval > 0 then use.rate_at = tonumber(call('HGET', P .. 'rate_at', name)) or 0 end
+  if limits.permits then use.in_use = kept.number(P .. 'in_use', name) or 0 end
+  if limits.interval > 0 then use.rate_at = kept.number(P .. 'rate_at', name) or 0 end
   return use
 end
 
@@ -107,8 +121,8 @@ end
 
 function gates.spend(name, limits, use, cost, started)
   gates.spend_in(limits, use, cost, started)
-  if limits.permits then call('HSET', P .. 'in_use', name, whole(use.in_use)) end
-  if limits.interval > 0 then call('HSET', P .. 'rate_at', name, whole(use.rate_at)) end
+  if limits.permits then kept.set(P .. 'in_use', name, use.in_use) end
+  if limits.interval > 0 then kept.set(P .. 'rate_at', name, use.rate_at) end
 end
 
 function gates.has_waiting(name)
@@ -118,6 +132,14 @@ end
 -- Looked at by the next claim, whatever it is for.
 function gates.look_now(name)
   if gates.has_waiting(name) then call('ZADD', P .. 'wake', NOW, name) end
+end
+
+function gates.has_permits(parts)
+  local all = gates.limits(parts)
+  for i = 1, #parts.gates do
+    if all[i] and all[i].permits then return true end
+  end
+  return false
 end
 
 -- Runs of a lane ended that had started at these times.
@@ -131,7 +153,8 @@ function gates.release(parts, starts)
         if started >= limits.counted_from then ended = ended + 1 end
       end
       if ended > 0 then
-        if call('HINCRBY', P .. 'in_use', name, -ended) <= 0 then call('HDEL', P .. 'in_use', name) end
+        local in_use = (kept.number(P .. 'in_use', name) or 0) - ended
+        kept.set(P .. 'in_use', name, in_use > 0 and in_use)
         gates.look_now(name)
       end
     end
@@ -154,12 +177,12 @@ local function recount(wanted)
       end
     end
   end
-  for name, used in pairs(in_use) do call('HSET', P .. 'in_use', name, used) end
+  for name, used in pairs(in_use) do kept.set(P .. 'in_use', name, used) end
 end
 
 local function forget_use(name, limits)
-  if not limits or not limits.permits then call('HDEL', P .. 'in_use', name) end
-  if not limits or limits.interval == 0 then call('HDEL', P .. 'rate_at', name) end
+  if not limits or not limits.permits then kept.set(P .. 'in_use', name, false) end
+  if not limits or limits.interval == 0 then kept.set(P .. 'rate_at', name, false) end
 end
 
 local function counts_anew(before, after)
@@ -172,8 +195,9 @@ local function set_default_of_owners(before, after)
   for _, name in ipairs(call('HKEYS', P .. 'gates')) do has_own[name] = true end
   local function obeys(name) return string.sub(name, 1, 6) == 'owner:' and not has_own[name] end
   if not after or not after.permits then
+    kept.save()
     for _, name in ipairs(call('HKEYS', P .. 'in_use')) do
-      if obeys(name) then call('HDEL', P .. 'in_use', name) end
+      if obeys(name) then kept.set(P .. 'in_use', name, false) end
     end
   elseif counts_anew(before, after) then
     recount(function(name) return obeys(name) and after or nil end)
@@ -186,31 +210,23 @@ end
 -- text: the new limits, or '' for none.
 function gates.set_limits(name, text)
   local before = gates.limits_of(name)
-  any_stored = nil
   if text == '' then call('HDEL', P .. 'gates', name) else call('HSET', P .. 'gates', name, text) end
+  forget_limits()
   if name == 'owner:*' then return set_default_of_owners(before, text ~= '' and parse_limits(text) or nil) end
   local after = gates.limits_of(name)
   forget_use(name, after)
   if counts_anew(before, after) then
-    call('HDEL', P .. 'in_use', name)
+    kept.set(P .. 'in_use', name, false)
     recount(function(other) return other == name and after or nil end)
   end
   gates.look_now(name)
 end
 
--- Asked for by every step of a call that ends a run, of the same few gates.
-local revisions
-
-function gates.start()
-  revisions, any_stored = {}, nil
-end
-
 function gates.revision(name)
-  if not revisions[name] then
-    local record = call('HGET', P .. 'gate_records', name)
-    revisions[name] = record and tonumber(string.match(record, '^(%d+) ')) or 0
-  end
-  return revisions[name]
+  local revision = kept.remembered('revisions')[name]
+  if revision then return revision end
+  local record = call('HGET', P .. 'gate_records', name)
+  return kept.remember('revisions', name, record and tonumber(string.match(record, '^(%d+) ')) or 0)
 end
 
 -- record: JSON of the gate, '' if it is at rest and is not kept.
@@ -220,6 +236,6 @@ function gates.put(name, record, limits)
   else
     call('HSET', P .. 'gate_records', name, call('HINCRBY', P .. 'seq', 'gate', 1) .. ' ' .. record)
   end
-  revisions[name] = nil
+  kept.forget_remembered('revisions')
   gates.set_limits(name, limits)
 end

@@ -3,13 +3,11 @@
 local BAND = 1e14  -- of virtual times, per rank, in the score of a group
 local UNIT = 1000
 local touched = {}  -- open lines whose best rank may have changed in this call
-local open_lanes = {}  -- how many lanes stand in an open line, if that is known
 
 -- ---- virtual time
 
 local function virtual_times(parts)
-  local found = call('HMGET', parts.vt, parts.group, parts.rank_text)
-  return tonumber(found[1]), tonumber(found[2]) or 0
+  return kept.number(parts.vt, parts.group), kept.number(parts.vt, parts.rank_text) or 0
 end
 
 -- Idling gives no credit.
@@ -17,7 +15,7 @@ local function raise_to_clock(parts)
   local vt, clock = virtual_times(parts)
   if not vt or vt < clock then
     vt = clock
-    call('HSET', parts.vt, parts.group, whole(vt))
+    kept.set(parts.vt, parts.group, vt)
   end
   return vt
 end
@@ -25,36 +23,56 @@ end
 -- ---- lines
 
 local function enter(line, lane, parts, head, vt)
-  call('ZADD', P .. 'group:' .. line .. '|' .. parts.group, whole(head), lane)
-  call('ZADD', P .. 'line:' .. line, whole(parts.rank * BAND + vt), parts.group)
+  kept.rank(P .. 'group:' .. line .. '|' .. parts.group, lane, head)
+  kept.rank(line_of(line).key, parts.group, parts.rank * BAND + vt)
 end
 
 local function leave(line, lane, parts)
   local group = P .. 'group:' .. line .. '|' .. parts.group
-  call('ZREM', group, lane)
-  if call('EXISTS', group) == 0 then call('ZREM', P .. 'line:' .. line, parts.group) end
+  kept.unrank(group, lane)
+  if kept.is_empty(group) then kept.unrank(line_of(line).key, parts.group) end
+end
+
+-- What is asked of each group of a line that was only read now.
+local function read_virtual_times(parts, groups)
+  local fields, seen = {parts.served}, {}
+  for i = 1, #groups do
+    local rank = string.sub(groups[i], 1, 1)
+    if not seen[rank] then fields[#fields + 1] = rank end
+    seen[rank] = true
+    fields[#fields + 1] = groups[i]
+  end
+  kept.fields(parts.vt, fields)
 end
 
 -- The first group of a line with its virtual time and the clock of its rank, and what the line has served; nil if the line
 -- is empty.
 local function first_group(line)
   local parts = line_of(line)
-  local key, vts = parts.key, P .. 'vt:' .. parts.queue
+  local key, vts = parts.key, parts.vt
   while true do
-    local best = call('ZRANGE', key, '0', '0', 'WITHSCORES')
-    local group = best[1]
+    local group, score, read = kept.first(key)
     if not group then return nil end
+    if read then read_virtual_times(parts, read) end
     local rank = string.sub(group, 1, 1)
-    local found = call('HMGET', vts, group, rank, parts.served)
-    local vt = tonumber(found[1] or 0)
+    local vt = kept.number(vts, group) or 0
     local right = rank * BAND + vt
-    if right <= tonumber(best[2]) then return group, vt, tonumber(found[2] or 0), tonumber(found[3] or 0) end
-    call('ZADD', key, whole(right), group)
+    if right <= score then return group, vt, kept.number(vts, rank) or 0, kept.number(vts, parts.served) or 0 end
+    kept.rank(key, group, right)
   end
 end
 
+-- The first lane of a group. Of an open line the score of a lane may be out of date, but only too small: heads move on.
 local function first_of_group(line, group)
-  return call('ZRANGE', P .. 'group:' .. line .. '|' .. group, '0', '0')[1]
+  local parts = line_of(line)
+  local key = P .. 'group:' .. line .. '|' .. group
+  while true do
+    local lane, score = kept.first(key)
+    if not parts.is_open or not lane or kept.is_single(key) then return lane end
+    local head = kept.score(parts.oldest, lane)
+    if not head or head <= score then return lane end
+    kept.rank(key, lane, head)
+  end
 end
 
 -- The first lane of a line; nil if it is empty.
@@ -67,14 +85,23 @@ end
 -- last: the place of the last entry that was delivered; returned: how many came back; gate: where it is parked, '' if open
 
 local function where_is(lane)
-  local text = call('HGET', P .. 'lanes', lane)
-  if not text then return nil end
+  local where = kept.remembered('where')[lane]
+  if where ~= nil then return where end
+  local text = kept.text(P .. 'lanes', lane)
+  if not text then return false end
   local last, returned, gate = string.match(text, '^(%d+) (%d+) (.*)$')
-  return {last = tonumber(last), returned = tonumber(returned), gate = gate}
+  return kept.remember('where', lane, {last = tonumber(last), returned = tonumber(returned), gate = gate})
 end
 
 local function set_where(lane, where)
-  call('HSET', P .. 'lanes', lane, whole(where.last) .. ' ' .. where.returned .. ' ' .. where.gate)
+  kept.remember('where', lane, where)
+  kept.set(P .. 'lanes', lane, whole(where.last) .. ' ' .. where.returned .. ' ' .. where.gate)
+end
+
+-- Nothing waits in it.
+local function leave_lanes(lane)
+  kept.remembered('where')[lane] = nil
+  kept.set(P .. 'lanes', lane, false)
 end
 
 -- The smallest place of its waiting tasks; nil if none is left.
@@ -88,41 +115,41 @@ local function head_of(lane, where)
   return fresh[1] and tonumber(string.match(fresh[1][1], '^%d+'))
 end
 
+local function set_oldest(lane, parts, head)
+  for i = 1, 2 do kept.rank(line_of(parts.lines[i]).oldest, lane, head) end
+end
+
+-- The head has moved, maybe backwards.
 local function set_head(lane, parts, where, head)
   if where.gate ~= '' then
-    call('ZADD', P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, whole(head), lane)
+    kept.rank(P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, lane, head)
     return
   end
-  local place = whole(head)
-  for i = 1, 2 do
-    call('ZADD', parts.groups[i], place, lane)
-    call('ZADD', line_of(parts.lines[i]).oldest, place, lane)
-  end
+  for i = 1, 2 do kept.rank(parts.groups[i], lane, head) end
+  set_oldest(lane, parts, head)
 end
 
 local function enter_open(lane, parts, head)
   local vt = raise_to_clock(parts)
   for _, line in ipairs(parts.lines) do
     enter(line, lane, parts, head, vt)
-    call('ZADD', P .. 'oldest:' .. line, whole(head), lane)
     touched[line] = (touched[line] or 0) + 1
-    open_lanes[line] = nil
   end
+  set_oldest(lane, parts, head)
 end
 
 local function leave_open(lane, parts)
   for _, line in ipairs(parts.lines) do
     leave(line, lane, parts)
-    call('ZREM', P .. 'oldest:' .. line, lane)
+    kept.unrank(line_of(line).oldest, lane)
     touched[line] = touched[line] or 0
-    open_lanes[line] = nil
   end
 end
 
 local function leave_parked(lane, parts, gate)
   local line = gate .. '||' .. parts.queue
   leave(line, lane, parts)
-  if call('EXISTS', P .. 'line:' .. line) == 0 then
+  if kept.is_empty(line_of(line).key) then
     call('ZREM', P .. 'waits:' .. gate, parts.queue)
     if not gates.has_waiting(gate) then
       call('ZREM', P .. 'waited', gate)
@@ -147,7 +174,7 @@ local function park(lane, parts, where, gate, head, look_again)
 end
 
 local function wake(lane, parts, where)
-  local head = tonumber(call('ZSCORE', P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, lane))
+  local head = kept.score(P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, lane)
   leave_parked(lane, parts, where.gate)
   where.gate = ''
   enter_open(lane, parts, head)
@@ -157,7 +184,7 @@ end
 -- An empty stream of a lane that nobody waits in, and of which nobody runs, goes.
 local function drop_if_empty(lane)
   local key = parts_of(lane).key
-  if call('XLEN', key) == 0 and call('HEXISTS', P .. 'lanes', lane) == 0 then call('DEL', key) end
+  if call('XLEN', key) == 0 and not where_is(lane) then call('DEL', key) end
 end
 
 -- ---- tasks in lanes
@@ -214,7 +241,7 @@ function lanes.remove(lane, place)
     set_where(lane, where)
   else
     leave_lines(lane, parts, where)
-    call('HDEL', P .. 'lanes', lane)
+    leave_lanes(lane)
     drop_if_empty(lane)
   end
 end
@@ -257,7 +284,7 @@ end
 -- A lane whose stream is damaged: put apart until it is rebuilt from its tasks, which the next sweep sees to.
 function lanes.give_up(lane, parts)
   leave_lines(lane, parts, where_is(lane) or {gate = ''})
-  call('HDEL', P .. 'lanes', lane)
+  leave_lanes(lane)
   call('SADD', P .. 'damaged_lanes', lane)
 end
 
@@ -319,7 +346,7 @@ end
 -- ---- pools: the sets of lines that workers serve together
 
 local function best_rank(line)
-  local best = call('ZRANGE', P .. 'line:' .. line, 0, 0)[1]
+  local best = kept.first(line_of(line).key)
   return best and tonumber(string.sub(best, 1, 1))
 end
 
@@ -335,25 +362,32 @@ local TOKENS = {'1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1', '1',
 local TOKENS_MAX = #TOKENS
 
 local function rank_in_pools(line, pools, except)
-  local rank = best_rank(line)
-  local turn = tonumber(call('HGET', P .. 'turns', line)) or 0
+  local rank, turn = best_rank(line), nil
   for _, pool in ipairs(pools) do
-    if pool ~= except then rank_in_pool(pool, line, rank, turn) end
+    if pool ~= except and pool ~= line then
+      turn = turn or tonumber(call('HGET', P .. 'turns', line)) or 0
+      rank_in_pool(pool, line, rank, turn)
+    end
   end
   return rank
+end
+
+-- The pools that a line is in. One of a single line has its name.
+local function pools_of(line)
+  return kept.remembered('pools')[line] or kept.remember('pools', line, call('SMEMBERS', P .. 'pools:' .. line))
 end
 
 -- Between two visits of a claim, so that the next one chooses well. Lines that are set aside stay out of its own pool.
 function lanes.rank_touched(own_pool, aside)
   for line in pairs(touched) do
-    rank_in_pools(line, call('SMEMBERS', P .. 'pools:' .. line), aside[line] and own_pool)
+    rank_in_pools(line, pools_of(line), aside[line] and own_pool)
   end
 end
 
 -- At the end of a call: pools learn which lines have work, and sleeping workers get tokens for what is new.
 function lanes.tell_pools()
   for line, fresh in pairs(touched) do
-    local pools = call('SMEMBERS', P .. 'pools:' .. line)
+    local pools = pools_of(line)
     if #pools > 0 and rank_in_pools(line, pools) and fresh > 0 then
       for _, pool in ipairs(pools) do
         local tokens = P .. 'tokens:' .. pool
@@ -366,17 +400,8 @@ function lanes.tell_pools()
 end
 
 function lanes.start()
-  touched, open_lanes = {}, {}
-  gates.start()
-end
-
-function lanes.open_in(line)
-  local n = open_lanes[line]
-  if not n then
-    n = call('ZCARD', line_of(line).oldest)
-    open_lanes[line] = n
-  end
-  return n
+  touched = {}
+  kept.expect_changes()
 end
 
 function lanes.make_pool(pool, lines)
@@ -387,4 +412,11 @@ function lanes.make_pool(pool, lines)
     rank_in_pool(pool, line, best_rank(line), tonumber(call('HGET', P .. 'turns', line)) or 0)
   end
   call('HSET', P .. 'pool_lines', pool, #lines == 1 and lines[1] or '')
+  kept.forget_remembered('pools')
+  kept.forget_hash(P .. 'pool_lines')
+end
+
+-- The line that a pool consists of, '' if there are several; false if there is no such pool.
+function lanes.line_of_pool(pool)
+  return kept.text(P .. 'pool_lines', pool)
 end

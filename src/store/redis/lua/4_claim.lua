@@ -170,17 +170,16 @@ local function first_full(parts, uses)
   end
 end
 
--- The owner pays for what it got, in every line where its group stands.
+-- The owner pays for what it got.
 local function serve_owner(choice, taken, weight)
   local parts, line = choice.parts, choice.line
   local vt = choice.vt + math.floor(taken * UNIT / weight)
-  call('HSET', parts.vt, parts.group, whole(vt), parts.rank_text, whole(math.max(choice.clock, choice.vt)),
-       line_of(line).served, whole((choice.served + taken) % OLDEST_EVERY))
-  local score = whole(parts.rank * BAND + vt)
-  for _, open_line in ipairs(parts.lines) do
-    call('ZADD', line_of(open_line).key, score, parts.group)
-    touched[open_line] = touched[open_line] or 0
-  end
+  kept.set(parts.vt, parts.group, vt)
+  kept.set(parts.vt, parts.rank_text, math.max(choice.clock, choice.vt))
+  kept.set(parts.vt, line_of(line).served, (choice.served + taken) % OLDEST_EVERY)
+  -- The other line finds out when it looks.
+  kept.rank(line_of(line).key, parts.group, parts.rank * BAND + vt)
+  for _, open_line in ipairs(parts.lines) do touched[open_line] = touched[open_line] or 0 end
 end
 
 local function take_from(work, choice, where, wanted, uses, weight)
@@ -203,7 +202,7 @@ local function take_from(work, choice, where, wanted, uses, weight)
   local head = head_of(lane, where)
   if not head then
     leave_open(lane, parts)
-    call('HDEL', P .. 'lanes', lane)
+    leave_lanes(lane)
     drop_if_empty(lane)
     return taken
   end
@@ -211,7 +210,7 @@ local function take_from(work, choice, where, wanted, uses, weight)
   if full then
     park(lane, parts, where, full, head, look_again)
   else
-    set_head(lane, parts, where, head)
+    set_oldest(lane, parts, head)
   end
   set_where(lane, where)
   return taken
@@ -228,7 +227,7 @@ local function choose_lane(work, line)
   local group, vt, clock, served = first_group(line)
   if not group then return nil end
   if served == OLDEST_EVERY - 1 then
-    local lane = call('ZRANGE', line_of(line).oldest, '0', '0')[1]
+    local lane = kept.first(line_of(line).oldest)
     local parts = lane and parts_of(lane)
     if parts and may_serve(work, parts) then
       if parts.group ~= group then
@@ -248,7 +247,7 @@ local function how_many(work, choice, room)
   local wanted = math.min(work.n - work.taken, room)
   if choice.parts.rank > work.reserved_rank then wanted = math.min(wanted, work.others_left) end
   if choice.oldest then return 1 end
-  if wanted > 1 and lanes.open_in(choice.line) > 1 then
+  if wanted > 1 and not kept.is_single(line_of(choice.line).oldest) then
     -- Nobody gets a long turn while others wait.
     wanted = math.min(wanted, math.max(1, OLDEST_EVERY - 1 - choice.served))
   end
@@ -265,7 +264,7 @@ local function visit(work, line)
   local room, uses, weight = ask_gates(parts)
   if room == 0 then
     local gate, look_again = uses, weight
-    local head = tonumber(call('ZSCORE', P .. 'oldest:' .. line, lane))
+    local head = kept.score(line_of(line).oldest, lane)
     park(lane, parts, where, gate, head, look_again)
     set_where(lane, where)
     return
@@ -288,7 +287,7 @@ function functions.claim(keys, args)
   work.event_data = '|{"worker_id":"' .. work.worker .. '"}'
   work.of_worker = ' ' .. work.worker .. ' '
   work.first_run = ' ' .. NOW_TEXT .. ' 0 ~ running 1 1 ' .. NOW_TEXT .. ' '
-  local lines = call('HGET', P .. 'pool_lines', work.pool)
+  local lines = lanes.line_of_pool(work.pool)
   if not lines then return redis.error_reply('NOPOOL ' .. work.pool) end
   work.only_line = lines ~= '' and lines or nil
   for i = 1, work.n do work.leases[i] = args[7 + i] end

@@ -134,10 +134,13 @@ function steps.has_room(list, from, till)
   for i = from, till, 3 do
     for _, state in ipairs(WAITING) do fields[#fields + 1] = list[i] .. state end
   end
-  local stored = counted(fields)
+  local stored, at = counted(fields), 0
   for i = from, till, 3 do
-    local at = (i - from) / 3 * #WAITING
-    local waiting = stored[at + 1] + stored[at + 2] + stored[at + 3] + stored[at + 4]
+    local waiting = 0
+    for _ = 1, #WAITING do
+      at = at + 1
+      waiting = waiting + (stored[fields[at]] or 0)
+    end
     if waiting + list[i + 2] > list[i + 1] then return false end
   end
   return true

@@ -324,6 +324,7 @@ local AHEAD_MAX = 1000
 -- args: now, id. Answers false, or {gate where its lane is parked or '', how many are before it}.
 function functions.standing(keys, args)
   begin(keys, args)
+  kept.know()
   local record = record_of(args[2])
   if not record or not IS_WAITING[record.state] then return false end
   local where = where_is(record.lane)

@@ -70,6 +70,7 @@ function functions.wake_gates(keys, args)
   lanes.start()
   local woken = lanes.wake_gates()
   lanes.tell_pools()
+  finish()
   return woken
 end
 
@@ -93,14 +94,17 @@ function functions.quarantine(keys, args)
   lanes.start()
   for i = 2, #args do quarantine(args[i]) end
   lanes.tell_pools()
+  finish()
   return #args - 1
 end
 
 -- ---- retention
 
 local function all_finished(scope)
-  local of = counted({scope .. '|completed', scope .. '|failed', scope .. '|cancelled'})
-  return of[1] + of[2] + of[3]
+  local fields, sum = {scope .. '|completed', scope .. '|failed', scope .. '|cancelled'}, 0
+  local stored = counted(fields)
+  for i = 1, #fields do sum = sum + (stored[fields[i]] or 0) end
+  return sum
 end
 
 -- The first one to stay ends the search, so that no hole is torn when the clock has jumped.

@@ -123,6 +123,8 @@ function functions.make_pool(keys, args)
   begin(keys, args)
   local lines = {}
   for i = 3, #args do lines[i - 2] = args[i] end
+  lanes.start()
   lanes.make_pool(args[2], lines)
+  finish()
   return 1
 end

@@ -4,22 +4,24 @@
 local FINDINGS_MAX = 100  -- of one kind; the rest is summed up in one more
 local findings
 local found_n  -- all of them
-local kinds    -- code -> how many there are, and whether those that are not told are all repaired
+local kinds    -- code -> how many there are; of those that are not told, whether all are repaired, and their tasks
 local mending
 
-local function found(code, detail, repaired)
+-- task: the one that the caller has to mend by the rules; none otherwise.
+local function found(code, detail, repaired, task)
   local kind = kinds[code]
   if not kind then
-    kind = {n = 0, repaired = true}
+    kind = {n = 0, repaired = true, tasks = {}}
     kinds[code] = kind
     kinds[#kinds + 1] = code
   end
   kind.n = kind.n + 1
   found_n = found_n + 1
   if kind.n <= FINDINGS_MAX then
-    findings[#findings + 1] = {code, detail, repaired and 1 or 0}
+    findings[#findings + 1] = {code, detail, repaired and 1 or 0, task or ''}
   else
     kind.repaired = kind.repaired and repaired
+    kind.tasks[#kind.tasks + 1] = task
   end
 end
 
@@ -27,7 +29,8 @@ local function all_findings()
   for _, code in ipairs(kinds) do
     local kind = kinds[code]
     if kind.n > FINDINGS_MAX then
-      findings[#findings + 1] = {code, 'and ' .. whole(kind.n - FINDINGS_MAX) .. ' more', kind.repaired and 1 or 0}
+      findings[#findings + 1] = {code, 'and ' .. whole(kind.n - FINDINGS_MAX) .. ' more', kind.repaired and 1 or 0,
+                                 table.concat(kind.tasks, ' ')}
     end
   end
   return findings
@@ -116,7 +119,7 @@ end
 
 local function want_relations(image, id, record, rest, parts)
   image.relations[id] = {dependents = rest.dependents or 0, children = rest.children or 0, unmet = rest.unmet_parents or 0,
-                         runs_anyway = rest.on_parent_failure == 'run', parents = {}}
+                         runs_anyway = rest.on_parent_failure == 'run'}
   if rest.parent_id then want(image, 'children:' .. rest.parent_id, id, record.seq) end
   if rest.request_id then image.requests[parts.owner .. '|' .. rest.request_id] = id end
   if rest.dedupe_key then
@@ -129,6 +132,7 @@ local function want_relations(image, id, record, rest, parts)
   if not body then return found('body_missing', 'task ' .. id) end
   local tags, parents = string.match(body, '^([^|\n]*)|([^|\n]*)|')
   for tag in string.gmatch(tags or '', '[^,]+') do want(image, 'tag:' .. tag, id, record.seq) end
+  image.relations[id].parents = {}
   for parent in string.gmatch(parents or '', '[^,]+') do
     want(image, 'dependents:' .. parent, id, record.seq)
     image.relations[id].parents[parent] = true
@@ -262,6 +266,15 @@ local function put_number(id, record, name, number)
   put_kept(id, record)
 end
 
+-- The sweeper of cascades tells those that depend on it.
+local function begin_cascade(id, record)
+  record.said = string.gsub(record.said, '^(%l+ %d+ %d+ %S+ %S+ %S+ %d+ %S+ %S+) 0 ', '%1 1 ')
+  record.cascade = '1'
+  record.rev = whole(record.rev + 1)
+  put_kept(id, record)
+  call('ZADD', P .. 'cascades', NOW_TEXT, id)
+end
+
 local function size_of(members)
   local n = 0
   for _ in pairs(members or {}) do n = n + 1 end
@@ -290,20 +303,49 @@ local function check_family(image, id, kind)
   if mending then put_number(id, image.tasks[id], kind, there) end
 end
 
+-- Parents that ended without completing, and that nobody will tell it of.
+local function forgotten_parents(image, relation)
+  local forgotten = {}
+  if relation.runs_anyway then return forgotten end
+  for parent in pairs(relation.parents) do
+    local record = image.tasks[parent]
+    if record and IS_TERMINAL[record.state] and record.state ~= 'completed' and record.cascade == '0' then
+      forgotten[#forgotten + 1] = parent
+    end
+  end
+  return forgotten
+end
+
+local function check_blocked(image, id, relation)
+  local unmet, cascading = count_parents(image, relation)
+  if math.abs(relation.unmet - unmet) > cascading then
+    -- What a cascade may have counted already is left to it.
+    local mended = mending and cascading == 0
+    found('unmet_parents_wrong',
+          'task ' .. id .. ' waits for ' .. whole(relation.unmet) .. ' parents, but ' .. whole(unmet) .. ' are not done', mended)
+    if mended then put_number(id, image.tasks[id], 'unmet_parents', unmet) end
+  end
+  if unmet == 0 and cascading == 0 then
+    found('blocked_for_nothing', 'task ' .. id .. ' is blocked, although all its parents are done', false, id)
+  end
+end
+
 local function check_relations(image)
+  local forgotten = {}  -- every finding first: what mends one would hide the others
   for id, relation in pairs(image.relations) do
     check_family(image, id, 'dependents')
     check_family(image, id, 'children')
-    if image.tasks[id].state == 'blocked' then
-      local unmet, cascading = count_parents(image, relation)
-      if math.abs(relation.unmet - unmet) > cascading then
-        -- What a cascade may have counted already is left to it.
-        local mended = mending and cascading == 0
-        found('unmet_parents_wrong',
-              'task ' .. id .. ' waits for ' .. whole(relation.unmet) .. ' parents, but ' .. whole(unmet) .. ' are not done', mended)
-        if mended then put_number(id, image.tasks[id], 'unmet_parents', unmet) end
+    if image.tasks[id].state == 'blocked' and relation.parents then
+      check_blocked(image, id, relation)
+      local parents = forgotten_parents(image, relation)
+      if #parents > 0 then
+        found('parent_end_forgotten', 'task ' .. id .. ' is still blocked, although a parent ended without completing', mending)
       end
+      for _, parent in ipairs(parents) do forgotten[parent] = true end
     end
+  end
+  if mending then
+    for parent in pairs(forgotten) do begin_cascade(parent, image.tasks[parent]) end
   end
   save_strings()
 end
@@ -395,29 +437,39 @@ end
 
 -- ---- counts
 
+-- From the moves of all tasks: field -> number.
+local function right_counts()
+  local right = {}
+  for lane, states in pairs(moves) do
+    for state, tasks in pairs(states) do
+      for _, field in ipairs(fields_of(parts_of(lane), state)) do right[field] = (right[field] or 0) + tasks end
+    end
+  end
+  for state, bytes in pairs(moved_bytes) do right['bytes|' .. state] = bytes ~= 0 and bytes or nil end
+  moves, moved_bytes = {}, {}
+  return right
+end
+
 local function check_counts()
-  sum_moves()
+  local right, stored, wrong = right_counts(), {}, false
   local flat = call('HGETALL', P .. 'counts')
-  local stored = {}
   for i = 1, #flat, 2 do stored[flat[i]] = tonumber(flat[i + 1]) end
-  local wrong = false
-  for field, value in pairs(counts) do
-    if value ~= 0 and stored[field] ~= value then
+  for field, value in pairs(right) do
+    if stored[field] ~= value then
       wrong = true
       found('counts_wrong', field .. ' is ' .. (stored[field] or 0) .. ', not ' .. whole(value), mending)
     end
   end
   for field, value in pairs(stored) do
-    if (counts[field] or 0) ~= value and (counts[field] or 0) == 0 then
+    if value ~= 0 and not right[field] then
       wrong = true
       found('counts_wrong', field .. ' is ' .. whole(value) .. ', not 0', mending)
     end
   end
-  if wrong and mending then
-    call('DEL', P .. 'counts')
-    write_counts()
-  end
-  counts, moves, moved_bytes = {}, {}, {}
+  if not wrong or not mending then return end
+  call('DEL', P .. 'counts')
+  kept.read_anew()
+  for field, value in pairs(right) do kept.set(P .. 'counts', field, value) end
 end
 
 -- ---- lanes
@@ -476,8 +528,8 @@ local function wrong_standing(lane, one)
   if head_of(lane, where) ~= head then return 'its head is not its smallest place' end
   local lines = where.gate ~= '' and {where.gate .. '||' .. parts.queue} or parts.lines
   for _, line in ipairs(lines) do
-    local score = call('ZSCORE', P .. 'group:' .. line .. '|' .. parts.group, lane)
-    if not score or tonumber(score) ~= head then return 'it stands wrongly in line ' .. line end
+    local score = tonumber(call('ZSCORE', P .. 'group:' .. line .. '|' .. parts.group, lane) or nil)
+    if not score or score > head or (where.gate ~= '' and score < head) then return 'it stands wrongly in line ' .. line end
     local group = call('ZSCORE', P .. 'line:' .. line, parts.group)
     local vt = virtual_times(parts) or 0
     if not group or tonumber(group) > parts.rank * BAND + vt then return 'its group stands wrongly in line ' .. line end
@@ -538,6 +590,7 @@ local function rebuild_lanes(image)
     for _, name in ipairs(keys_of(kind)) do call('DEL', P .. kind .. name) end
   end
   call('DEL', P .. 'lanes', P .. 'waited', P .. 'wake', P .. 'cursor', P .. 'damaged_lanes')
+  kept.read_anew()
   for _, lane in ipairs(image.lane_names) do rebuild_lane(lane, image.lanes[lane]) end
 end
 
@@ -579,25 +632,27 @@ local function check_gates(image)
   for name, used in pairs(in_use) do
     if stored[name] ~= used then
       found('permits_wrong', name .. ' counts ' .. (stored[name] or 0) .. ', not ' .. used, mending)
-      if mending then call('HSET', P .. 'in_use', name, used) end
+      if mending then kept.set(P .. 'in_use', name, used) end
     end
   end
   for name, used in pairs(stored) do
     if used ~= 0 and not in_use[name] then
       found('permits_wrong', name .. ' counts ' .. used .. ', not 0', mending)
-      if mending then call('HDEL', P .. 'in_use', name) end
+      if mending then kept.set(P .. 'in_use', name, false) end
     end
   end
 end
 
--- args: now, 'check' or 'repair'. Answers {code, detail, repaired}…
+-- args: now, 'check' or 'repair'. Answers {code, detail, repaired, tasks that the caller has to mend by the rules}…
 function functions.fsck(keys, args)
   begin(keys, args)
-  lanes.start()
   findings, found_n, kinds = {}, 0, {}
   mending = args[2] == 'repair'
   look_at_keys()
   if not check_types() then return all_findings() end
+  lanes.start()
+  kept.read_anew()
+  if mending then kept.changed() end
   local image = image_of_tasks()
   check_sets(image)
   check_relations(image)
@@ -609,5 +664,6 @@ function functions.fsck(keys, args)
   check_lanes(image)
   check_gates(image)
   lanes.tell_pools()
+  finish()
   return all_findings()
 end

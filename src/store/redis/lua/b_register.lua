@@ -36,6 +36,7 @@ add('document', functions.document, READS)
 
 add('enqueue', functions.apply, {})  -- groups that add tasks: refused whole when memory is short
 add('apply', functions.apply, ALWAYS)
+add('end_runs', functions.end_runs, ALWAYS)
 add('claim', functions.claim, {})
 add('renew', functions.renew, ALWAYS)
 add('note', functions.note, ALWAYS)

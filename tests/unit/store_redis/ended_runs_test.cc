@@ -1,4 +1,4 @@
-// Short groups (store/redis/step_arguments.h): the end of a run that was decided from what the claim answered.
+// Ends of runs in their short form (store/redis/ended_runs.h): decided from what the claim answered.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 #include "core/transition.h"
 #include "engine/engine.h"
+#include "store/redis/ended_runs.h"
 #include "store/redis/redis_store.h"
-#include "store/redis/step_arguments.h"
 #include "support/locked_rng.h"
 #include "support/manual_clock.h"
 #include "support/must.h"
@@ -20,9 +20,9 @@ namespace {
 
 using test::must;
 
-class ShortGroupsTest : public ::testing::Test {
+class EndedRunsTest : public ::testing::Test {
  protected:
-  ShortGroupsTest() {
+  EndedRunsTest() {
     RedisOptions options;
     options.address = server_.address();
     options.test_clock = &clock_;
@@ -58,11 +58,11 @@ class ShortGroupsTest : public ::testing::Test {
   std::unique_ptr<Engine> engine_;
 };
 
-TEST_F(ShortGroupsTest, TheEndOfAClaimedTaskIsOne) {
+TEST_F(EndedRunsTest, TheEndOfAClaimedTaskIsOne) {
   enqueue(1);
   const TaskRecord claimed = claim(1).at(0);
   const StepGroup end = end_of(claimed);
-  ASSERT_TRUE(redis::is_short(end));
+  ASSERT_TRUE(redis::as_ended_run(end));
   EXPECT_EQ(apply({end}), std::vector{Applied::kDone});
   const TaskRecord ended = read(claimed.task.id);
   EXPECT_EQ(ended.task.state, TaskState::kCompleted);
@@ -76,7 +76,7 @@ TEST_F(ShortGroupsTest, TheEndOfAClaimedTaskIsOne) {
   EXPECT_EQ(apply({end}), std::vector{Applied::kConflict});
 }
 
-TEST_F(ShortGroupsTest, ARenewalDoesNotDisturbIt) {
+TEST_F(EndedRunsTest, ARenewalDoesNotDisturbIt) {
   enqueue(1);
   const TaskRecord claimed = claim(1).at(0);
   const Lease lease{claimed.task.id, claimed.lease};
@@ -86,7 +86,7 @@ TEST_F(ShortGroupsTest, ARenewalDoesNotDisturbIt) {
 }
 
 // A note leaves the revision alone, whoever brought it.
-TEST_F(ShortGroupsTest, WhatTheRunSaidOfItselfIsKept) {
+TEST_F(EndedRunsTest, WhatTheRunSaidOfItselfIsKept) {
   enqueue(2);
   const std::vector<TaskRecord> claimed = claim(2);
   const Note note{.lease = {claimed[0].task.id, claimed[0].lease},
@@ -100,7 +100,7 @@ TEST_F(ShortGroupsTest, WhatTheRunSaidOfItselfIsKept) {
   EXPECT_TRUE(fsck().empty());
 }
 
-TEST_F(ShortGroupsTest, ACancelMeanwhileIsAConflict) {
+TEST_F(EndedRunsTest, ACancelMeanwhileIsAConflict) {
   enqueue(1);
   const TaskRecord claimed = claim(1).at(0);
   must(engine_->cancel(claimed.task.id, "enough"));
@@ -108,8 +108,26 @@ TEST_F(ShortGroupsTest, ACancelMeanwhileIsAConflict) {
   EXPECT_TRUE(fsck().empty());
 }
 
+// Those beside it end all the same, and are counted.
+TEST_F(EndedRunsTest, OnlyWhatHasMovedIsAConflict) {
+  enqueue(3);
+  const std::vector<TaskRecord> claimed = claim(3);
+  must(engine_->cancel(claimed[1].task.id, "enough"));
+  EXPECT_EQ(apply({end_of(claimed[0]), end_of(claimed[1]), end_of(claimed[2])}),
+            (std::vector{Applied::kDone, Applied::kConflict, Applied::kDone}));
+  EXPECT_EQ(read(claimed[1].task.id).task.state, TaskState::kRunning);
+  EXPECT_TRUE(fsck().empty());
+}
+
+TEST_F(EndedRunsTest, ARunEndsOnce) {
+  enqueue(1);
+  const StepGroup end = end_of(claim(1).at(0));
+  EXPECT_EQ(apply({end, end}), (std::vector{Applied::kDone, Applied::kConflict}));
+  EXPECT_TRUE(fsck().empty());
+}
+
 // Of a lane's stream goes what ended, and nothing else, in whatever order it ends.
-TEST_F(ShortGroupsTest, EntriesGoWithTheirTasks) {
+TEST_F(EndedRunsTest, EntriesGoWithTheirTasks) {
   enqueue(8);
   const std::vector<TaskRecord> claimed = claim(6);
   EXPECT_EQ(entries(), 8);
@@ -133,7 +151,7 @@ TEST_F(ShortGroupsTest, EntriesGoWithTheirTasks) {
 }
 
 // Others wait behind them that nobody has claimed yet.
-TEST_F(ShortGroupsTest, EntriesThatWaitStay) {
+TEST_F(EndedRunsTest, EntriesThatWaitStay) {
   enqueue(8);
   std::vector<StepGroup> ends;
   for (const TaskRecord& record : claim(5)) ends.push_back(end_of(record));

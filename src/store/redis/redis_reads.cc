@@ -1,0 +1,257 @@
+// Tasks, their runs, events, logs and counts, read from Redis.
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "core/task_filter.h"
+#include "store/page_cursor.h"
+#include "store/redis/log_pieces.h"
+#include "store/redis/pool_names.h"
+#include "store/redis/record_text.h"
+#include "store/redis/redis_store_class.h"
+#include "store/redis/run_text.h"
+
+namespace drover::redis {
+namespace {
+
+constexpr Millis kTrustTimeFor{1'000};
+constexpr int kSiftSlice = 500;  // tasks read at once, of which only some are wanted
+
+}  // namespace
+
+Result<Time> RedisStore::ask_time() {
+  const auto millis = ask_number(function("clock"));
+  if (!millis) return std::unexpected(millis.error());
+  return Time(Millis(*millis));
+}
+
+// The server's time, as it was when last asked, and what has passed since. It is for decisions that are applied under
+// compare-and-set; whether a lease or a gate's time has run out is decided by the functions, on the server's own clock.
+Result<Time> RedisStore::now() {
+  if (options_.test_clock != nullptr) return options_.test_clock->wall();
+  const MonoTime here = system_clock().mono();
+  {
+    const std::lock_guard lock(known_mutex_);
+    if (time_ && here - time_->asked_at < kTrustTimeFor) return time_->value + (here - time_->asked_at);
+  }
+  const auto there = ask_time();
+  if (!there) return there;
+  const std::lock_guard lock(known_mutex_);
+  time_ = Known<Time>{*there, here};
+  return there;
+}
+
+Result<std::vector<std::optional<TaskRecord>>> RedisStore::read(std::span<const TaskId> ids, Parts parts) {
+  std::vector<std::optional<TaskRecord>> found;
+  if (ids.empty()) return found;
+  Command command = function("read");
+  command.add(parts == Parts::kAll ? "all" : "head");
+  for (const TaskId& id : ids) command.add(id.to_string());
+  const auto reply = ask(command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array_of(ids.size());
+  if (!items) return std::unexpected(items.error());
+  for (const Reply& item : *items) {
+    if (item.is_nil()) {
+      found.emplace_back();
+      continue;
+    }
+    auto record = redis::to_record(item);
+    if (!record) return std::unexpected(record.error());
+    found.emplace_back(*std::move(record));
+  }
+  return found;
+}
+
+Result<std::optional<TaskId>> RedisStore::find_request(const std::string& owner, const std::string& request_id) {
+  const auto reply = ask(function("find_request").add(redis::request_key(owner, request_id)));
+  if (!reply) return std::unexpected(reply.error());
+  const auto text = reply->as_maybe_text();
+  if (!text) return std::unexpected(text.error());
+  const std::optional<std::string_view> id = *text;
+  return id ? TaskId::parse(*id) : std::nullopt;
+}
+
+Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const std::string& type,
+                                              const std::string& key) {
+  const auto reply = ask(function("find_dedupe").add(redis::dedupe_key(owner, type, key)));
+  if (!reply) return std::unexpected(reply.error());
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  DedupeMatches matches;
+  if (!(*parts)[0].is_nil()) {
+    auto newest = redis::to_record((*parts)[0]);
+    if (!newest) return std::unexpected(newest.error());
+    matches.newest = *std::move(newest);
+  }
+  const auto unfinished = (*parts)[1].as_array();
+  if (!unfinished) return std::unexpected(unfinished.error());
+  matches.unfinished = readable(*unfinished);
+  return matches;
+}
+
+// A bounded number of tasks before that seq, and where to go on; nothing there: that was all.
+Result<RedisStore::Slice> RedisStore::list_slice(const TaskFilter& filter, const std::string& before, int limit,
+                                                 Parts parts) {
+  std::string states;
+  for (const TaskState state : filter.states) states += (states.empty() ? "," : "") + std::string(name_of(state)) + ",";
+  const auto reply = ask(function("list").add(before, limit, filter.type.value_or(""), filter.queue.value_or(""),
+                                              filter.owner.value_or(""), states, filter.tag.value_or(""),
+                                              filter.parent_id ? filter.parent_id->to_string() : "",
+                                              parts == Parts::kAll ? "all" : "head"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto halves = reply->as_array_of(2);
+  if (!halves) return std::unexpected(halves.error());
+  const auto items = (*halves)[0].as_array();
+  const auto next = (*halves)[1].as_text();
+  if (!items || !next) return std::unexpected(!items ? items.error() : next.error());
+  Slice slice{.next = std::string(*next)};
+  for (const Reply& item : *items) {
+    const auto fields = item.as_array_of(2);
+    if (!fields) return std::unexpected(fields.error());
+    auto record = redis::to_record((*fields)[1]);
+    if (record) {
+      slice.found.push_back({std::string((*fields)[0].as_text().value_or("")), *std::move(record)});
+    } else {
+      log_error("store", "a task's record is unreadable and is left out", {{"why", record.error().message}});
+    }
+  }
+  return slice;
+}
+
+Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                                    Parts parts) {
+  if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
+  const auto first = parse_page_cursor(cursor);
+  if (!first) return std::unexpected(first.error());
+  const bool sifts = asks_for_end(filter);
+  RecordPage page;
+  std::string last;  // that is on the page
+  std::string before = std::to_string(*first);
+  // One more than the page holds tells whether there is another. What is sifted here is read in larger slices, without
+  // the bodies.
+  while (true) {
+    const auto wanted = limit + 1 - static_cast<int>(page.records.size());
+    auto slice = sifts ? list_slice(filter, before, std::max(wanted, kSiftSlice), Parts::kHead)
+                       : list_slice(filter, before, wanted, parts);
+    if (!slice) return std::unexpected(slice.error());
+    for (auto& [seq, record] : slice->found) {
+      if (!matches_end(filter, record.task)) continue;
+      if (std::cmp_equal(page.records.size(), limit)) {
+        page.cursor = last;
+        break;
+      }
+      last = seq;
+      page.records.push_back(std::move(record));
+    }
+    if (page.cursor || slice->next.empty()) break;
+    before = std::move(slice->next);
+  }
+  if (sifts && parts == Parts::kAll) return with_bodies(std::move(page));
+  return page;
+}
+
+// Their whole records; what has moved on meanwhile is left out.
+Result<RecordPage> RedisStore::with_bodies(RecordPage heads) {
+  std::vector<TaskId> ids;
+  for (const TaskRecord& record : heads.records) ids.push_back(record.task.id);
+  auto whole = read(ids, Parts::kAll);
+  if (!whole) return std::unexpected(whole.error());
+  RecordPage page{.records = {}, .cursor = std::move(heads.cursor)};
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    std::optional<TaskRecord>& record = (*whole)[i];
+    if (record && record->task.state == heads.records[i].task.state) page.records.push_back(*std::move(record));
+  }
+  return page;
+}
+
+Result<std::vector<RunSummary>> RedisStore::runs(const TaskId& id, int limit) {
+  const auto reply = ask(function("runs").add(id.to_string()));
+  if (!reply) return std::unexpected(reply.error());
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  std::vector<RunSummary> runs;
+  if ((*parts)[0].is_nil()) return runs;
+  const auto record = redis::to_record((*parts)[0]);
+  if (!record) return std::unexpected(record.error());
+  const Task& task = record->task;
+  if (task.state == TaskState::kRunning) {
+    RunSummary current;
+    current.run = task.run;
+    current.generation = task.generation;
+    current.worker_id = task.worker_id.value_or("");
+    current.started_at = task.started_at.value_or(Time{});
+    runs.push_back(std::move(current));
+  }
+  auto ended = (*parts)[1].as_text();
+  if (!ended) return std::unexpected(ended.error());
+  // Newest first; each stands on a line of its own.
+  while (!ended->empty() && std::cmp_less(runs.size(), limit)) {
+    ended->remove_suffix(1);
+    const std::size_t line = ended->rfind('\n') + 1;
+    auto run = redis::parse_run(ended->substr(line));
+    if (!run) return std::unexpected(run.error());
+    runs.push_back(*std::move(run));
+    ended = ended->substr(0, line);
+  }
+  return runs;
+}
+
+Result<std::vector<Event>> RedisStore::events(std::int64_t after, int limit) {
+  const auto reply = ask(function("events").add(std::max<std::int64_t>(after, 0), limit));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<Event> events;
+  for (std::size_t i = 0; i + 2 < items->size(); i += 3) {
+    const auto seq = (*items)[i].as_integer();
+    const auto at = (*items)[i + 1].as_integer();
+    const auto text = (*items)[i + 2].as_text();
+    if (!seq || !at || !text) return fail(ErrorCode::kStoreDamaged, "unreadable events", "redis.events");
+    auto event = redis::parse_event(*seq, Time(Millis(*at)), *text);
+    if (!event) return std::unexpected(event.error());
+    events.push_back(*std::move(event));
+  }
+  return events;
+}
+
+Result<std::int64_t> RedisStore::last_event_seq() {
+  return ask_number(function("last_event"));
+}
+
+Result<LogPage> RedisStore::log(const TaskId& id, std::int64_t after, int limit) {
+  const auto reply = ask(function("log").add(id.to_string(), std::max<std::int64_t>(after, 0), limit));
+  if (!reply) return std::unexpected(reply.error());
+  return redis::to_log_page(*reply);
+}
+
+Result<std::vector<std::int64_t>> RedisStore::counts(const std::string& scope) {
+  const auto reply = ask(function("count_scopes").add(scope));
+  if (!reply) return std::unexpected(reply.error());
+  const auto scopes = reply->as_array_of(1);
+  if (!scopes) return std::unexpected(scopes.error());
+  const auto states = (*scopes)[0].as_array_of(kTaskStateCount);
+  if (!states) return std::unexpected(states.error());
+  std::vector<std::int64_t> counts;
+  for (const Reply& state : *states) {
+    const auto count = state.as_integer();
+    if (!count) return std::unexpected(count.error());
+    counts.push_back(*count);
+  }
+  return counts;
+}
+
+Result<Backlog> RedisStore::backlog(std::span<const Serve> serves) {
+  Backlog backlog;
+  for (const Serve& serve : serves) {
+    const auto found = counts((serve.type ? "line:" : "queue:") + line_of(serve));
+    if (!found) return std::unexpected(found.error());
+    const auto of = [&](TaskState state) { return (*found)[static_cast<std::size_t>(state)]; };
+    backlog.waiting += of(TaskState::kPending) + of(TaskState::kStalled) + of(TaskState::kScheduled);
+    backlog.running += of(TaskState::kRunning);
+    backlog.blocked += of(TaskState::kBlocked);
+  }
+  return backlog;
+}
+
+}  // namespace drover::redis

@@ -1,0 +1,232 @@
+// Steps, claims, renewals and notes over Redis.
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "store/redis/log_pieces.h"
+#include "store/redis/pool_names.h"
+#include "store/redis/record_text.h"
+#include "store/redis/redis_store_class.h"
+#include "store/redis/step_arguments.h"
+
+namespace drover::redis {
+namespace {
+
+void pack_note(redis::Pack& pack, const Note& note, std::int64_t log_bytes_max) {
+  pack.put(note.lease.task.to_string()).put(note.lease.id.to_string());
+  if (note.progress) {
+    json::Writer data;
+    data.begin_object().key("percent").number(note.progress->percent);
+    data.key("message").string(note.progress->message).end_object();
+    pack.put(redis::to_text(*note.progress)).put(std::move(data).take());
+  } else {
+    pack.put(false).put(false);
+  }
+  if (note.checkpoint) {
+    pack.put(*note.checkpoint);
+  } else {
+    pack.put(false);
+  }
+  redis::pack_log_pieces(pack, note.log, log_bytes_max);
+}
+
+}  // namespace
+
+// What asks for room goes by a function of its own, which Redis refuses as a whole when memory is short. An end with
+// the task that follows it does not: it must go on.
+Result<std::vector<Applied>> RedisStore::apply(std::span<const StepGroup> groups) {
+  if (groups.empty()) return std::vector<Applied>();
+  const bool adds = std::ranges::any_of(groups, [](const StepGroup& group) { return group.capacity.has_value(); });
+  std::vector<Applied> verdicts(groups.size(), Applied::kConflict);
+  if (!adds) {
+    if (const Status ended = end_runs(groups, verdicts); !ended) return std::unexpected(ended.error());
+  }
+  if (const Status applied = apply_rest(groups, verdicts, adds ? additions_ : changes_of_stored_); !applied) {
+    return std::unexpected(applied.error());
+  }
+  committed();
+  return verdicts;
+}
+
+// In the short way, if all of them can go that way: events keep the order of the groups.
+Status RedisStore::end_runs(std::span<const StepGroup> groups, std::vector<Applied>& verdicts) {
+  std::vector<redis::EndedRun> runs;
+  runs.reserve(groups.size());
+  for (const StepGroup& group : groups) {
+    auto run = redis::as_ended_run(group);
+    if (!run) return {};
+    runs.push_back(*std::move(run));
+  }
+  auto ended = ended_runs_.call(runs);
+  if (!ended) return std::unexpected(ended.error());
+  verdicts = *std::move(ended);
+  return {};
+}
+
+// What has not gone, whole. A short end conflicts, too, when a note has moved what was remembered of its record, and
+// not its revision: only the whole group says which it was.
+Status RedisStore::apply_rest(std::span<const StepGroup> groups, std::vector<Applied>& verdicts,
+                              CombinedSteps<redis::PackedGroups>& calls) {
+  std::vector<const StepGroup*> rest;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (verdicts[i] != Applied::kConflict) continue;
+    rest.push_back(&groups[i]);
+    places.push_back(i);
+  }
+  if (rest.empty()) return {};
+  const auto applied = calls.call(redis::packed_groups(rest));
+  if (!applied) return std::unexpected(applied.error());
+  for (std::size_t k = 0; k < places.size(); ++k) verdicts[places[k]] = (*applied)[k];
+  return {};
+}
+
+Result<std::vector<Verdicts>> RedisStore::send_groups(std::string_view name,
+                                                      std::span<const redis::PackedGroups* const> parcels) {
+  redis::Pack packed;
+  std::vector<std::size_t> sizes;
+  std::size_t groups = 0;
+  for (const redis::PackedGroups* parcel : parcels) {
+    packed.put(parcel->packed);
+    sizes.push_back(parcel->size());
+    groups += parcel->groups;
+  }
+  return ask_verdicts(function(name).add(groups, packed.list()), sizes);
+}
+
+Result<std::vector<Verdicts>> RedisStore::send_ends(std::span<const std::vector<redis::EndedRun>* const> parcels) {
+  std::vector<const redis::EndedRun*> runs;
+  std::vector<std::size_t> sizes;
+  for (const auto* parcel : parcels) {
+    for (const redis::EndedRun& run : *parcel) runs.push_back(&run);
+    sizes.push_back(parcel->size());
+  }
+  Command command = function("end_runs");
+  command.add(runs.size());
+  redis::add_to(command, runs);
+  return ask_verdicts(command, sizes);
+}
+
+Result<std::vector<Verdicts>> RedisStore::ask_verdicts(const Command& command, std::span<const std::size_t> sizes) {
+  const auto reply = ask(command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array_of(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+  if (!items) return std::unexpected(items.error());
+  std::vector<Verdicts> all;
+  std::size_t at = 0;
+  for (const std::size_t size : sizes) {
+    Verdicts& verdicts = all.emplace_back();
+    for (const Reply& item : items->subspan(at, size)) {
+      const auto verdict = item.as_integer();
+      if (!verdict) return std::unexpected(verdict.error());
+      CHECK(*verdict >= 0 && *verdict <= static_cast<int>(Applied::kStillLeased));
+      verdicts.push_back(static_cast<Applied>(*verdict));
+    }
+    at += size;
+  }
+  return all;
+}
+
+Result<Reply> RedisStore::ask_with_pool(const Command& command, std::span<const std::string> lines) {
+  constexpr std::string_view kNoPool = "NOPOOL";
+  auto reply = claims_.call(command);
+  if (reply && reply->is_error() && reply->error_text().starts_with(kNoPool)) {
+    Command make = function("make_pool");
+    make.add(pool_of(lines));
+    for (const std::string& line : lines) make.add(line);
+    if (auto made = ask(make); !made) return made;
+    reply = claims_.call(command);
+  }
+  if (reply && reply->is_error()) return std::unexpected(failure(*reply));
+  return reply;
+}
+
+// All of them are for one worker and take from the same lines: what is taken is theirs in the order in which they came.
+Result<std::vector<ClaimAnswer>> RedisStore::send_claims(std::span<const ClaimParcel* const> parcels) {
+  const ClaimParcel& first = *parcels.front();
+  std::size_t n = 0;
+  for (const ClaimParcel* parcel : parcels) n += parcel->size();
+  Command command = function("claim");
+  command.add(pool_of(first.lines), first.worker_id, first.lease.count(), n, first.reserved_rank, first.others_n);
+  for (const ClaimParcel* parcel : parcels) {
+    for (const LeaseId& id : parcel->lease_ids) command.add(id.to_string());
+  }
+  auto reply = ask_with_pool(command, first.lines);
+  if (!reply) return std::unexpected(reply.error());
+  const auto answer = std::make_shared<const Reply>(*std::move(reply));
+  // More, visits, and the parts of each record.
+  const auto parts = answer->as_array();
+  if (!parts) return std::unexpected(parts.error());
+  const auto more = parts->empty() ? fail(ErrorCode::kStoreDamaged, "an empty answer") : parts->front().as_integer();
+  if (!more) return std::unexpected(more.error());
+  std::vector<ClaimAnswer> answers;
+  auto left = parts->subspan(std::min<std::size_t>(2, parts->size()));
+  for (const ClaimParcel* parcel : parcels) {
+    const std::size_t taken = std::min(left.size() / redis::kRecordParts, parcel->size()) * redis::kRecordParts;
+    answers.push_back({answer, left.first(taken), *more != 0});
+    left = left.subspan(taken);
+  }
+  return answers;
+}
+
+Result<Claimed> RedisStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
+                                  const std::optional<ReservedSlots>& reserved) {
+  if (const Status there = check_extent(); !there) return std::unexpected(there.error());
+  const auto answer = claims_under_way_.call({.lines = lines_of(request.serves),
+                                              .worker_id = request.worker_id,
+                                              .lease = request.lease,
+                                              .lease_ids = lease_ids,
+                                              .reserved_rank = reserved ? reserved->rank : kPriorityMax,
+                                              .others_n = reserved ? reserved->n_others : 0});
+  if (!answer) return std::unexpected(answer.error());
+  Claimed claimed;
+  claimed.more = answer->more;
+  for (std::size_t at = 0; at < answer->parts.size(); at += redis::kRecordParts) {
+    const auto record = answer->parts.subspan(at, redis::kRecordParts);
+    if (add_readable(record, claimed.records)) {
+      claimed.records.back().kept = redis::kept_as(record[1].as_text().value_or(""));
+    }
+  }
+  if (!claimed.records.empty()) committed();
+  return claimed;
+}
+
+Result<Beat> RedisStore::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
+  Command command = function("renew");
+  command.add(worker_id, lease.count());
+  for (const Lease& held : leases) command.add(held.task.to_string(), held.id.to_string());
+  const auto reply = ask(renewals_, command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  // A library of an earlier version answers only with the leases.
+  Beat beat{.leases = {}, .drain = items->size() == leases.size() + 1};
+  if (!beat.drain && items->size() != leases.size()) {
+    return fail(ErrorCode::kStoreDamaged, "renew answers for other leases", "redis.renew");
+  }
+  for (const Reply& item : items->first(leases.size())) {
+    const auto state = item.as_integer();
+    if (!state) return std::unexpected(state.error());
+    beat.leases.push_back(static_cast<LeaseState>(*state));
+  }
+  return beat;
+}
+
+Result<std::vector<bool>> RedisStore::note(std::span<const Note> notes) {
+  Command command = function("note");
+  redis::Pack packed;
+  for (const Note& note : notes) pack_note(packed, note, options_.log_bytes_max);
+  command.add(options_.log_bytes_max, packed.list());
+  const auto reply = ask(command);
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array_of(notes.size());
+  if (!items) return std::unexpected(items.error());
+  std::vector<bool> live;
+  for (const Reply& item : *items) live.push_back(item.as_integer().value_or(0) != 0);
+  committed();
+  return live;
+}
+
+}  // namespace drover::redis
