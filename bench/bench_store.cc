@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <future>
 
 #include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -88,13 +90,19 @@ void settle(Engine& engine, std::span<const ClaimedTask> claimed) {
 }
 
 void drain(Engine& engine, int count, int batch) {
+  constexpr int kCallers = 3;  // one claims, one settles, one reads what it was answered
   const ClaimRequest request = sample_claim(batch);
-  for (int done = 0; done < count;) {
-    const auto claimed = must(engine.claim(request));
-    if (claimed.empty()) throw std::runtime_error("the queue is empty too early");
-    settle(engine, claimed);
-    done += static_cast<int>(claimed.size());
-  }
+  std::atomic<int> done = 0;
+  const auto drain_share = [&] {
+    for (auto claimed = must(engine.claim(request)); !claimed.empty(); claimed = must(engine.claim(request))) {
+      settle(engine, claimed);
+      done += static_cast<int>(claimed.size());
+    }
+  };
+  std::vector<std::future<void>> callers;
+  for (int i = 0; i < kCallers; ++i) callers.push_back(std::async(std::launch::async, drain_share));
+  for (std::future<void>& caller : callers) caller.get();
+  if (done != count) throw std::runtime_error("the queue is empty too early");
 }
 
 double seconds_of(const std::function<void()>& work) {

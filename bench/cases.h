@@ -15,6 +15,7 @@ namespace drover::bench {
 inline constexpr std::string_view kAwaited = "enqueue, each awaited";
 inline constexpr std::string_view kBulk = "enqueue, batches of 1000";
 inline constexpr std::string_view kDrainOf100 = "drain, batches of 100";
+inline constexpr std::string_view kDrainByProcess = "drain by one process, one owner";
 inline constexpr std::string_view kPickUpHere = "pick-up in this process";
 inline constexpr std::string_view kPickUpElsewhere = "pick-up by another process";
 inline constexpr std::string_view kPickUpRemote = "pick-up by a worker over REST";
@@ -24,6 +25,7 @@ inline constexpr std::string_view kWatchersClosed = "watchers that were sent awa
 inline constexpr std::string_view kRestMemory = "server at rest, memory";
 inline constexpr std::string_view kRestCpu = "server at rest, CPU";
 inline constexpr std::string_view kLifeOf10 = "server CPU, whole life, batches of 10";
+inline constexpr std::string_view kLifeOf10OfEight = "server CPU, whole life, batches of 10, eight owners";
 inline constexpr std::string_view kPendingBytes = "memory of a pending task";
 inline constexpr std::string_view kClaimSmallBacklog = "work of a claim, small backlog";
 inline constexpr std::string_view kClaimLargeBacklog = "work of a claim, large backlog";

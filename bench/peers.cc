@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
 
 #include "base/json.h"
 #include "beanstalkd.h"
@@ -77,12 +78,34 @@ std::vector<Figure> on_redis(Ground& ground, const Scale& scale, const NodePeer&
   const RedisUsage empty = usage_of(link);
   figures.push_back(figure(kBulk, phases.rate("bulk", scale.drain)));
   const double pending_bytes = (usage_of(link) - empty).memory_bytes / scale.drain;
-  figures.push_back(figure(kDrainOf100, phases.rate("drain", scale.drain)));
+  static_cast<void>(phases.rate("drain", scale.drain));  // drain_beside_peers() says how fast
   const double life_us = (usage_of(link) - empty).cpu_us / scale.drain;
   link.call({"FLUSHALL"});
   figures.push_back(figure(kPickUpHere, phases.latency(scale.latencies)));
   figures.push_back(figure("server CPU, whole life", Amount{life_us, "us per task"}));
   figures.push_back(figure(kPendingBytes, Amount{pending_bytes, "bytes"}));
+  return figures;
+}
+
+// One process each, in turns: what a neighbour takes from one, it takes from all.
+std::vector<Figure> drain_beside_peers(Ground& ground, const Scale& scale) {
+  std::map<std::string, std::vector<double>> rates;
+  for (int round = 0; round < scale.rounds; ++round) {
+    {
+      Bench bench(ground, Backend::kRedis);
+      fill(bench.engine, scale.drain, 1);
+      const double seconds = seconds_of([&] { drain(bench.engine, scale.drain, 100); });
+      rates[std::string(kDrover)].push_back(scale.drain / seconds);
+    }
+    for (const NodePeer* peer : {&kBeeQueue, &kBullMq}) {
+      if (!why_not(ground, *peer).empty()) continue;
+      const Phases phases(ground, *peer, ground.empty_redis().socket_path());
+      static_cast<void>(phases.rate("bulk", scale.drain));
+      rates[peer->name].push_back(phases.rate("drain", scale.drain).per_s);
+    }
+  }
+  std::vector<Figure> figures;
+  for (auto& [name, of] : rates) figures.push_back({std::string(kDrainByProcess), "Redis", name, Rate{median(of)}});
   return figures;
 }
 
@@ -118,7 +141,8 @@ std::vector<Figure> on_beanstalkd(Ground& ground, const Scale& scale) {
 }  // namespace
 
 std::vector<Case> peer_cases() {
-  return {{"bee-queue", [](Ground& ground, const Scale& scale) { return on_redis(ground, scale, kBeeQueue); }},
+  return {{"drain beside bee-queue and BullMQ, Redis", drain_beside_peers},
+          {"bee-queue", [](Ground& ground, const Scale& scale) { return on_redis(ground, scale, kBeeQueue); }},
           {"BullMQ", [](Ground& ground, const Scale& scale) { return on_redis(ground, scale, kBullMq); }},
           {"plainjob", [](Ground& ground, const Scale& scale) { return on_sqlite(ground, scale, kPlainjob); }},
           {"beanstalkd", on_beanstalkd}};

@@ -13,7 +13,7 @@ namespace drover::bench {
 namespace {
 
 constexpr int kRound = 2'000;
-constexpr int kCallers = 8;  // whose calls are under way at the same time, each with tasks of one owner
+constexpr int kCallers = 8;  // whose calls are under way at the same time
 
 Figure redis_figure(std::string_view name, double value, std::string unit, std::string note = {}) {
   return {std::string(name), "Redis", std::string(kDrover), Amount{value, std::move(unit)}, std::move(note)};
@@ -73,13 +73,21 @@ Figure bare_life(Ground& ground, int tasks, int batch) {
           {}};
 }
 
-std::vector<Figure> whole_life(Ground& ground, const Scale& scale, int batch) {
+// Of one owner, as other queues have it, or each caller's tasks of another.
+enum class Owners : std::uint8_t { kOne, kEach };
+
+std::string whose(Owners owners) {
+  return owners == Owners::kOne ? "" : ", eight owners";
+}
+
+std::vector<Figure> whole_life(Ground& ground, const Scale& scale, int batch, Owners owners) {
   Bench bench(ground, Backend::kRedis);
   RedisLink& link = ground.redis().link();
   const int share = scale.life / kCallers / batch * batch;
   const int tasks = std::max(share, batch) * kCallers;
-  const RedisUsage enqueued =
-      usage_during(link, [&](int caller) { enqueue_of(bench.engine, caller, tasks / kCallers, batch); });
+  const RedisUsage enqueued = usage_during(link, [&](int caller) {
+    enqueue_of(bench.engine, owners == Owners::kOne ? 0 : caller, tasks / kCallers, batch);
+  });
   // In rounds: nobody holds all of a large backlog at once.
   RedisUsage claims;
   RedisUsage settled;
@@ -98,11 +106,12 @@ std::vector<Figure> whole_life(Ground& ground, const Scale& scale, int batch) {
       {"enqueue", &enqueued}, {"claim", &claims}, {"settle", &settled}};
   for (const auto& [verb, usage] : parts) {
     total_us += usage->cpu_us / tasks;
-    figures.push_back(redis_figure(fmt::format("server CPU, {}, batches of {}", verb, batch), usage->cpu_us / tasks,
-                                   "us per task", batch == 10 ? breakdown(*usage, tasks) : ""));
+    figures.push_back(redis_figure(fmt::format("server CPU, {}, batches of {}{}", verb, batch, whose(owners)),
+                                   usage->cpu_us / tasks, "us per task", batch == 10 ? breakdown(*usage, tasks) : ""));
   }
-  figures.push_back(redis_figure(fmt::format("server CPU, whole life, batches of {}", batch), total_us, "us per task"));
-  figures.push_back(bare_life(ground, tasks, batch));
+  figures.push_back(redis_figure(fmt::format("server CPU, whole life, batches of {}{}", batch, whose(owners)), total_us,
+                                 "us per task"));
+  if (owners == Owners::kOne) figures.push_back(bare_life(ground, tasks, batch));
   return figures;
 }
 
@@ -127,8 +136,10 @@ std::vector<Figure> memory(Ground& ground, const Scale& scale) {
 std::vector<Case> redis_cost_cases() {
   std::vector<Case> cases;
   for (const int batch : {1, 10, 100}) {
-    cases.push_back({fmt::format("server CPU, batches of {}, Redis", batch),
-                     [=](Ground& ground, const Scale& scale) { return whole_life(ground, scale, batch); }});
+    for (const Owners owners : {Owners::kOne, Owners::kEach}) {
+      cases.push_back({fmt::format("server CPU, batches of {}{}, Redis", batch, whose(owners)),
+                       [=](Ground& ground, const Scale& scale) { return whole_life(ground, scale, batch, owners); }});
+    }
   }
   cases.push_back({"memory, Redis", memory});
   return cases;

@@ -122,17 +122,16 @@ Contest drain_of_10(const Scale& scale, Backend) {
 }
 
 // The whole of the C++ API: the worker claims, runs a handler that does nothing on its threads, and settles.
-std::vector<Figure> drain_by_worker(Ground& ground, const Scale& scale, Backend backend) {
-  constexpr int kHandlers = 16;
+std::vector<Figure> drain_by_worker(Ground& ground, const Scale& scale, Backend backend, int handlers) {
   std::vector<double> rates;
   for (int round = 0; round < scale.rounds; ++round) {
     Bench bench(ground, backend);
     fill(bench.engine, scale.drain);
-    Worker worker(bench.engine, {.concurrency = kHandlers, .until = RunUntil::kEmpty});
+    Worker worker(bench.engine, {.concurrency = handlers, .until = RunUntil::kEmpty});
     worker.handle(std::string(kQueue), [](TaskContext&) -> HandlerResult { return "1"; });
     rates.push_back(scale.drain / seconds_of([&] { must(worker.run()); }));
   }
-  return {{fmt::format("drain by a worker, {} handlers", kHandlers), name_of(backend), std::string(kDrover),
+  return {{fmt::format("drain by a worker, {} handlers", handlers), name_of(backend), std::string(kDrover),
            Rate{median(rates)}}};
 }
 
@@ -149,8 +148,11 @@ std::vector<Case> throughput_cases() {
                          return hold(make(scale, backend), ground, backend);
                        }});
     }
-    cases.push_back({fmt::format("drain by a worker, {}", name_of(backend)),
-                     [=](Ground& ground, const Scale& scale) { return drain_by_worker(ground, scale, backend); }});
+    for (const int handlers : {16, 100}) {
+      cases.push_back(
+          {fmt::format("drain by a worker, {} handlers, {}", handlers, name_of(backend)),
+           [=](Ground& ground, const Scale& scale) { return drain_by_worker(ground, scale, backend, handlers); }});
+    }
   }
   return cases;
 }
