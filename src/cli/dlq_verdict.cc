@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/rng.h"
 #include "cli/progress_bar.h"
 #include "cli/project.h"
 #include "cli/task_input.h"
@@ -209,6 +210,11 @@ int judge_matches(TaskQueue& queue, const DlqVerdictOptions& options, const Judg
   const auto count = count_matches(queue, filter);
   if (!count) return context.fail(count.error());
   if (options.dry_run) return show_dry_run(queue, options, *count, context);
+  if (*count == 0) {
+    // Whoever may not do it hears that, too, when there is nothing to do it to: of a task that nobody has made.
+    const Status allowed = judge(new_task_id(system_rng(), system_clock().wall()));
+    if (!allowed && allowed.error().code == ErrorCode::kForbidden) return context.fail(allowed.error());
+  }
   if (*count > 0 && !options.yes) {
     const std::string what = fmt::format("{} {}", words_of(options.what).will, tasks(*count));
     if (::isatty(STDIN_FILENO) == 0 || !context.err.look().terminal) {

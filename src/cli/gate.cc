@@ -1,4 +1,6 @@
 // drover gate and drover queue: what may start, seen and set by hand.
+#include <algorithm>
+
 #include "base/clock.h"
 #include "cli/gate_view.h"
 #include "cli/listing.h"
@@ -6,6 +8,7 @@
 #include "cli/verbs.h"
 #include "cli/who.h"
 #include "core/gate_json.h"
+#include "engine/transfer.h"
 
 namespace drover::cli {
 namespace {
@@ -28,6 +31,13 @@ GateOrder order_of(const GateSetOptions& options) {
   return order;
 }
 
+// Whoever may not see it will not open it.
+bool is_half_imported(TaskQueue& queue, const std::string& gate) {
+  if (gate != kAllGate) return false;
+  const auto gates = queue.gates();
+  return gates && std::ranges::any_of(*gates, [](const GateStatus& one) { return is_import_mark(one); });
+}
+
 }  // namespace
 
 int run(const GateListOptions& options, Context& context) {
@@ -46,8 +56,13 @@ int run(const GateListOptions& options, Context& context) {
 int run(const GateSetOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto gate = (*opened)->queue().set_gate(order_of(options));
+  TaskQueue& queue = (*opened)->queue();
+  const bool opens_half_a_store = options.what == GateSetOptions::What::kOpen && is_half_imported(queue, options.gate);
+  const auto gate = queue.set_gate(order_of(options));
   if (!gate) return context.fail(gate.error());
+  if (opens_half_a_store) {
+    context.say("warning: it was closed by an import that is under way, or was interrupted: not all is in this store");
+  }
   if (options.format == Format::kJson) {
     context.out.line(to_json(*gate));
   } else {

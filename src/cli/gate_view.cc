@@ -101,10 +101,13 @@ std::string gate_sentence(const GateStatus& gate) {
   std::string text = gate.name + " is ";
   if (gate.closed_until) {
     text += "closed until " + until_text(gate.closed_until);
+  } else if (gate.permits == 0) {
+    text += "without permits: nothing starts";
   } else {
     text += "open";
   }
-  if (gate.permits) text += fmt::format(", {} of {} permits in use", gate.in_use.value_or(0), *gate.permits);
+  if (gate.permits.value_or(0) > 0)
+    text += fmt::format(", {} of {} permits in use", gate.in_use.value_or(0), *gate.permits);
   if (gate.rate) text += fmt::format(", {}", rate_text(gate));
   const std::string why = why_text(gate);
   return why.empty() ? text : fmt::format("{} ({})", text, why);

@@ -30,7 +30,7 @@ void add_server_options(Verb verb, ServeOptions* options) {
   verb.list("--listen", "ADDRESS", &options->listen, read_text,
             "HOST:PORT or unix:PATH; else DROVER_LISTEN, else 127.0.0.1:7711")
       .several();
-  verb.list("--host", "NAME", &options->hosts, read_text, "a name by which clients call this server").several();
+  verb.list("--host", "NAME", &options->hosts, read_host, "a name by which clients call this server").several();
   verb.value("--tls-cert", "FILE", &options->tls_certificate, read_text,
              "a certificate with its chain (PEM); SIGHUP reads it again");
   verb.value("--tls-key", "FILE", &options->tls_key, read_text, "its key (PEM)");

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <span>
@@ -62,6 +64,19 @@ Result<std::int64_t> read_integer(std::string_view text, Bounds bounds) {
 Result<std::string> read_name(std::string_view text) {
   if (auto valid = check_name(text); !valid) return std::unexpected(valid.error());
   return std::string(text);
+}
+
+Result<std::string> read_host(std::string_view text) {
+  const bool is_bracketed = text.starts_with('[') && text.ends_with(']');
+  const std::string_view name = is_bracketed ? text.substr(1, text.size() - 2) : text;
+  const bool is_address = std::ranges::count(name, ':') > 1;
+  const std::string_view allowed = is_address ? ":.%" : "-._";
+  const bool is_good = std::ranges::all_of(
+      name, [&](unsigned char c) { return std::isalnum(c) != 0 || allowed.contains(static_cast<char>(c)); });
+  if (name.empty() || !is_good) return fail(ErrorCode::kInvalidArgument, "expected the name of a host, without a port");
+  std::string host(name);
+  std::ranges::transform(host, host.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return is_address ? "[" + host + "]" : host;
 }
 
 Result<std::string> read_text(std::string_view text) {

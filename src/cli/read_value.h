@@ -16,6 +16,8 @@ namespace drover::cli {
 
 [[nodiscard]] Result<std::int64_t> read_integer(std::string_view text, Bounds bounds);
 [[nodiscard]] Result<std::string> read_name(std::string_view text);
+// The name of a machine or its address as it stands in a Host header, without a port; in small letters.
+[[nodiscard]] Result<std::string> read_host(std::string_view text);
 [[nodiscard]] Result<std::string> read_text(std::string_view text);
 [[nodiscard]] Result<TaskId> read_task_id(std::string_view text);
 [[nodiscard]] Result<Millis> read_time_limit(std::string_view text);

@@ -358,6 +358,10 @@ std::string task_page(const Task& task, std::span<const RunSummary> runs, Time n
   return text;
 }
 
+std::string gap_line(const EventGap& gap) {
+  return fmt::format("the store went backwards: from event {} to {}; what follows is new", gap.after, gap.seq);
+}
+
 std::string event_line(const Event& event, const Look& look) {
   if (event.task.is_nil()) return gate_event_line(event, look);
   const std::string id = event.task.to_string();

@@ -7,6 +7,7 @@
 
 #include "cli/output.h"
 #include "cli/table.h"
+#include "core/event_cursor.h"
 #include "drover/task_queue.h"
 
 namespace drover::cli {
@@ -29,6 +30,7 @@ namespace drover::cli {
 
 // One line with its end: local time and words for people, tab-separated fields for programs.
 [[nodiscard]] std::string event_line(const Event& event, const Look& look);
+[[nodiscard]] std::string gap_line(const EventGap& gap);
 
 // The result as `drover run` prints it: a string as its text, anything else as JSON; with a line end.
 [[nodiscard]] std::string result_text(const Task& task);

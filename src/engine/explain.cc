@@ -55,6 +55,11 @@ Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cos
   const std::int64_t in_use = status.in_use.value_or(0);
   if (status.closed_until) {
     refusal.why = closed_text(status, *status.closed_until);
+  } else if (status.permits == 0) {
+    refusal.why = fmt::format(
+        "has no permits: nothing starts until `drover gate limit {0} N`, or `drover gate limit "
+        "{0} none`, or the policy gives it some",
+        status.name);
   } else if (status.permits && in_use >= *status.permits) {
     refusal.why = fmt::format("has {} of {} in use; one that ends lets the next start", in_use,
                               count_of(*status.permits, "permit"));

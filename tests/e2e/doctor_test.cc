@@ -81,6 +81,29 @@ TEST_F(DoctorTest, HasNothingToSayOfAQuietStore) {
   }
 }
 
+TEST_F(DoctorTest, AStoreThatIsHalfImported) {
+  static_cast<void>(sandbox.enqueue({"work"}));
+  const std::string dump = sandbox.must({"export", "-"});
+  std::optional<test::RedisServer> other;
+  if (sandbox.store_url().starts_with("redis")) {
+    other.emplace(test::RedisOptions{.appendonly = true, .appendfsync = "always"});
+    sandbox.set("DROVER_STORE", other->url());
+  } else {
+    sandbox.set("DROVER_STORE", "sqlite:" + sandbox.file("half.db"));
+  }
+  EXPECT_FALSE(complaint("import"));
+  EXPECT_NE(sandbox.drover({"import", "-"}, dump.substr(0, dump.rfind("{"))).exit_code, 0);
+  const auto found = complaint("import");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->level, "fail");
+  EXPECT_TRUE(contains(found->detail, "not all is here"));
+  EXPECT_FALSE(contains(sandbox.drover({"gate", "close", "queue:work"}).err, "warning"));
+  const Outcome opened = sandbox.drover({"gate", "open", "all"});
+  EXPECT_EQ(opened.exit_code, 0);
+  EXPECT_TRUE(contains(opened.err, "warning: it was closed by an import")) << opened.err;
+  EXPECT_FALSE(contains(sandbox.drover({"gate", "open", "all"}).err, "warning")) << "it was said once";
+}
+
 TEST_F(DoctorTest, EverysecOfRedis) {
   test::RedisServer server({.appendonly = true, .appendfsync = "everysec"});
   sandbox.set("DROVER_STORE", server.url());

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/doctor/line.h"
+#include "engine/transfer.h"
 
 namespace drover::cli {
 namespace {
@@ -53,6 +54,19 @@ void add_losses(Administration& store, DoctorLines& lines) {
                    .fix = "restore what is gone, or go on without it: drover store accept-regression"});
 }
 
+void add_import(TaskQueue& queue, DoctorLines& lines) {
+  const auto gates = queue.gates();
+  if (!gates) return lines.push_back(not_checked("import", gates.error(), kFix));
+  if (std::ranges::none_of(*gates, [](const GateStatus& gate) { return is_import_mark(gate); })) {
+    return lines.push_back({.check = "import", .detail = "none is unfinished"});
+  }
+  lines.push_back({.level = DoctorLevel::kFail,
+                   .check = "import",
+                   .subject = "all",
+                   .detail = "an import is under way, or was interrupted: not all is here, and nothing is claimed",
+                   .fix = "if it was interrupted: remove the store, and drover import into a new one"});
+}
+
 }  // namespace
 
 DoctorLine clock_line(Time here, Time store, std::optional<Time> last_event) {
@@ -74,6 +88,7 @@ void check_store(OpenedQueue& opened, DoctorLines& lines) {
   add_answer(opened.queue(), lines);
   add_clock(opened, lines);
   add_losses(opened.administration(), lines);
+  add_import(opened.queue(), lines);
 }
 
 }  // namespace drover::cli

@@ -62,6 +62,7 @@ TEST(GateView, Sentences) {
   EXPECT_EQ(gate_sentence(gates()[3]), "lock:site is open, 1 of 1 permits in use");
   EXPECT_EQ(gate_sentence(gates()[4]), "provider:acme is open, 60/1m burst 10");
   EXPECT_EQ(gate_sentence({.name = "all"}), "all is open");
+  EXPECT_EQ(gate_sentence({.name = "type:x", .permits = 0, .in_use = 0}), "type:x is without permits: nothing starts");
 }
 
 TEST(GateView, Explanations) {

@@ -204,6 +204,14 @@ TEST(ParseTest, Work) {
   EXPECT_EQ(parsed<WorkOptions>({"work", "--queue", "q"}).heartbeat, Millis{5'000});
 }
 
+TEST(ParseTest, AHostIsANameWithoutAPort) {
+  EXPECT_EQ(parsed<ServeOptions>({"serve", "--host", "Queue.Example.com", "--host", "[::1]"}).hosts,
+            (Args{"queue.example.com", "[::1]"}));
+  for (const char* bad : {"bad host", "", "a:7711", "http://a", "a/b", "[::1"}) {
+    EXPECT_TRUE(refused({"serve", "--host", bad}).message.contains("--host")) << bad;
+  }
+}
+
 TEST(ParseTest, OtherVerbs) {
   EXPECT_EQ(parsed<UpOptions>({"up"}), UpOptions{});
   EXPECT_EQ(parsed<UpOptions>({"up", "--listen", "127.0.0.1:8080"}),
