@@ -3,8 +3,10 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <latch>
 
 #include <atomic>
 #include <thread>
@@ -85,8 +87,9 @@ TEST_F(HttpServerTlsTest, ManyRequestsOverOneConnection) {
 }
 
 TEST_F(HttpServerTlsTest, AStreamFlowsBothWaysAndCountsWhatWaits) {
-  constexpr std::size_t kMuch = 8 * 1024 * 1024;
+  constexpr std::size_t kMuch = 32 * 1024 * 1024;
   std::shared_ptr<HttpConnection> stream;
+  std::latch sent(1);  // nobody reads before that
   std::string heard;
   bool drained = false;
   std::size_t waiting = 0;
@@ -97,12 +100,14 @@ TEST_F(HttpServerTlsTest, AStreamFlowsBothWaysAndCountsWhatWaits) {
                                                        .closed = {}});
     client->send(std::string(kMuch, 'y'));
     waiting = client->unsent();
+    sent.count_down();
   };
   std::size_t received = 0;
   serve_while([&] {
     const Patience patience = Patience::of(kLong);
     const auto socket = must(connect_socket(endpoint_, patience));
     must(socket->write_all(format_request({.method = "GET", .target = "/"}), patience));
+    sent.wait();
     std::array<char, 64 * 1024> buffer{};
     while (received < kMuch) {
       const std::size_t size = must(socket->read_some(buffer, patience));
