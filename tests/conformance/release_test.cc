@@ -33,5 +33,18 @@ TEST_P(Releasing, KeepsTheCheckpoint) {
   EXPECT_EQ(claim_one().task.checkpoint, R"({"page":7})");
 }
 
+// One goes to the tail of the lane in the same call in which the other comes back to its place there.
+TEST_P(Releasing, BesideOneThatIsTriedAgainAtOnce) {
+  apply_config(R"({"types":{"work":{"breaker":"off"}}})");
+  const TaskSpec spec{.type = "work", .retry = must(parse_retry_policy("linear:60ms"))};
+  const Lease failed = start_new(spec);
+  const Lease released = start_new(spec);
+  const std::vector<Settlement> ends{{failed, Failure{.error_class = ErrorClass::kAgentError, .message = "no"}},
+                                     {released, Release{}}};
+  for (const auto& state : queue().settle(ends)) EXPECT_EQ(must(state), TaskState::kPending);
+  EXPECT_EQ(claim_one().task.id, released.task);
+  EXPECT_EQ(claim_one().task.id, failed.task);
+}
+
 }  // namespace
 }  // namespace drover::test

@@ -275,6 +275,8 @@ end
 local function enter_state(step, place)
   local state = A[step + STATE]
   if IS_WAITING[state] then
+    -- What waits to be pushed has its place already: a lane must know of it before something comes back to it.
+    if A[step + PLACE] ~= TAIL and pushes[A[step + LANE]] then steps.flush_writes() end
     if A[step + PLACE] ~= TAIL and lanes.give_back(A[step + LANE], tonumber(place)) then return place end
     if A[step + PLACE] ~= TAIL then place = whole(number_before('place', 1) + 1) end
     steps.add_push(A[step + LANE], A[step + ID], place)
