@@ -133,12 +133,16 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override {
-    return calls_->ask_list<ClaimedTask>("tasks", "POST", worker_path(request.worker_id, "claim"), to_json(request));
+    auto claimed = calls_->ask_list<ClaimedTask>("tasks", "POST", worker_path(request.worker_id, "claim"),
+                                                 to_json(request), remote::Effect::kNone);
+    if (claimed && !claimed->empty()) calls_->count_change();
+    return claimed;
   }
 
   Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override {
     return calls_->ask<Beat>("POST", worker_path(worker_id, "heartbeat"),
-                             Body().list("leases", leases).number("lease_ms", lease.count()).take());
+                             Body().list("leases", leases).number("lease_ms", lease.count()).take(),
+                             remote::Effect::kNone);
   }
 
   Status progress(const Lease& lease, const Progress& progress) override {
@@ -183,7 +187,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<Backlog> backlog(std::span<const Serve> serves) override {
-    return calls_->ask<Backlog>("POST", "/v1/backlog", Body().list("serves", serves).take());
+    return calls_->ask<Backlog>("POST", "/v1/backlog", Body().list("serves", serves).take(), remote::Effect::kNone);
   }
 
   Result<int> requeue_stalled(Millis max_age) override {

@@ -63,13 +63,13 @@ Result<HttpResponse> ServerCalls::exchange_with_one(HttpRequest request, Millis 
 }
 
 Result<HttpResponse> ServerCalls::exchange(const std::string& method, std::string target, std::string body,
-                                           Millis timeout, HttpHeaders headers) {
+                                           Millis timeout, HttpHeaders headers, Effect effect) {
   if (!options_.token.empty()) headers.emplace_back("authorization", "Bearer " + options_.token);
   auto response = exchange_with_one(
       {.method = method, .target = std::move(target), .body = std::move(body), .headers = std::move(headers)}, timeout);
   if (!response) return response;
   if (response->status >= kFirstBadStatus) return std::unexpected(error_of_problem(*response));
-  if (method != "GET") ++changes_;
+  if (method != "GET" && effect == Effect::kChange) count_change();
   return response;
 }
 

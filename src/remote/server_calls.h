@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -85,6 +86,9 @@ class Body {
 
 [[nodiscard]] std::unexpected<Error> unreadable(const Error& error);
 
+// Whether a call may change something that somebody waits for. What is asked by GET never does.
+enum class Effect : std::uint8_t { kChange, kNone };
+
 // Safe from any thread. What waits ends when it goes.
 class ServerCalls {
  public:
@@ -96,34 +100,36 @@ class ServerCalls {
   [[nodiscard]] const Interrupt& leaving() const { return leaving_; }
   // How many calls so far may have changed something.
   [[nodiscard]] std::uint64_t changes() const { return changes_.load(); }
+  void count_change() { ++changes_; }
 
   // A good answer, or the error that the server tells of.
   [[nodiscard]] Result<HttpResponse> exchange(const std::string& method, std::string target, std::string body,
-                                              Millis timeout, HttpHeaders headers);
+                                              Millis timeout, HttpHeaders headers, Effect effect = Effect::kChange);
   [[nodiscard]] Result<std::string> fetch(const std::string& method, std::string target, std::string body = {});
 
   template <class T>
   [[nodiscard]] Status ask_into(T& out, const std::string& method, std::string target, std::string body, Millis timeout,
-                                HttpHeaders headers) {
-    const auto answer = exchange(method, std::move(target), std::move(body), timeout, std::move(headers));
+                                HttpHeaders headers, Effect effect = Effect::kChange) {
+    const auto answer = exchange(method, std::move(target), std::move(body), timeout, std::move(headers), effect);
     if (!answer) return std::unexpected(answer.error());
     if (const Status read = read_json(answer->body, out); !read) return unreadable(read.error());
     return {};
   }
 
   template <class T>
-  [[nodiscard]] Result<T> ask(const std::string& method, std::string target, std::string body = {}) {
+  [[nodiscard]] Result<T> ask(const std::string& method, std::string target, std::string body = {},
+                              Effect effect = Effect::kChange) {
     T value{};
-    const Status asked = ask_into(value, method, std::move(target), std::move(body), options_.timeout, {});
+    const Status asked = ask_into(value, method, std::move(target), std::move(body), options_.timeout, {}, effect);
     if (!asked) return std::unexpected(asked.error());
     return value;
   }
 
   template <class T>
   [[nodiscard]] Result<std::vector<T>> ask_list(std::string_view name, const std::string& method, std::string target,
-                                                std::string body = {}) {
+                                                std::string body = {}, Effect effect = Effect::kChange) {
     Listed<T> listed{.name = name, .items = {}};
-    const Status asked = ask_into(listed, method, std::move(target), std::move(body), options_.timeout, {});
+    const Status asked = ask_into(listed, method, std::move(target), std::move(body), options_.timeout, {}, effect);
     if (!asked) return std::unexpected(asked.error());
     return std::move(listed.items);
   }

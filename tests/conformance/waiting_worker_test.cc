@@ -55,6 +55,17 @@ TEST_P(WaitingWorker, GetsWhatIsEnqueuedAndItsStoryIsThatOfAnyTask) {
   EXPECT_EQ(complete(claimed[0].lease, "1"), TaskState::kCompleted);
 }
 
+// Else it would ask again at once, for ever.
+TEST_P(WaitingWorker, AskingInVainIsNoChange) {
+  start_work();
+  const std::uint64_t seen = queue().changes();
+  EXPECT_TRUE(must(queue().claim(request(1))).empty());
+  EXPECT_EQ(must(queue().backlog(request(1).serves)).running, 1);
+  EXPECT_EQ(queue().changes(), seen);
+  enqueue_work();
+  EXPECT_NE(queue().changes(), seen);
+}
+
 TEST_P(WaitingWorker, ItsLeaseIsAsLongAsAnyOther) {
   Waiting waiting = wait_for(1);
   advance(45s);
