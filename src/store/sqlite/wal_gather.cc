@@ -45,12 +45,15 @@ sqlite3_file* behind(sqlite3_file* file) {
   return reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + sizeof(LogFile));
 }
 
-// A failure is that of the transaction under way, whether it shows at a write or at the sync that ends it.
+// What could not be written stays, and is tried again at the latest by the sync that ends the transaction: a failure
+// may show at a read, after which SQLite goes on with the rest of the transaction.
 int flush(sqlite3_file* file) {
   LogFile& log = of(file);
   if (log.size == 0) return SQLITE_OK;
-  const auto size = static_cast<int>(std::exchange(log.size, 0));
-  return behind(file)->pMethods->xWrite(behind(file), log.gathered.get(), size, log.begin);
+  const int code =
+      behind(file)->pMethods->xWrite(behind(file), log.gathered.get(), static_cast<int>(log.size), log.begin);
+  if (code == SQLITE_OK) log.size = 0;
+  return code;
 }
 
 // Calls a method of the file behind, once that has all that was written.
@@ -121,17 +124,17 @@ std::string next_name() {
 }  // namespace
 
 struct WalGatherMethods {
-  static WalGather& of(sqlite3_vfs* vfs) { return *static_cast<WalGather*>(vfs->pAppData); }
+  static WalGather& gather_of(sqlite3_vfs* vfs) { return *static_cast<WalGather*>(vfs->pAppData); }
 
   // Calls a method of the other VFS.
   template <auto Method, class... Args>
   static int pass(sqlite3_vfs* vfs, Args... args) {
-    sqlite3_vfs* base = of(vfs).base_;
+    sqlite3_vfs* base = gather_of(vfs).base_;
     return (base->*Method)(base, args...);
   }
 
   static int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out_flags) {
-    WalGather& gather = of(vfs);
+    WalGather& gather = gather_of(vfs);
     if ((flags & SQLITE_OPEN_WAL) != 0) return open_log(gather, name, file, flags, out_flags);
     const int code = gather.base_->xOpen(gather.base_, name, file, flags, out_flags);
     if (code == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) watch_lock(gather, file);
@@ -175,6 +178,7 @@ struct WalGatherMethods {
     const auto& database = *reinterpret_cast<const WalGather::DatabaseMethods*>(file->pMethods);
     if (first == kWriteLock && (flags & SQLITE_SHM_UNLOCK) != 0 && database.gather->log_ != nullptr) {
       static_cast<void>(flush(database.gather->log_));
+      of(database.gather->log_).size = 0;
     }
     return database.real->xShmLock(file, first, count, flags);
   }

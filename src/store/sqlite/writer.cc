@@ -242,8 +242,9 @@ void Writer::put_back_standing() {
 // others.
 bool Writer::repeat_after(const SqliteFailure& failure) {
   if (broken_) return false;
-  const bool must_run = std::ranges::any_of(
-      batch_, [](const Pending* pending) { return pending->operation.need == Operation::Need::kMustRun; });
+  const bool must_run = std::ranges::any_of(batch_, [](const Pending* pending) {
+    return pending->operation.need == Operation::Need::kMustRun && pending->standing == nullptr;
+  });
   if (is_disk_full(failure) && must_run && !used_ballast_ && options_.room != nullptr) {
     used_ballast_ = true;
     if (options_.room->use_ballast()) return true;

@@ -150,6 +150,25 @@ TEST_F(WalGatherTest, AFullDiskFailsTheCommitThatDoesNotFit) {
   EXPECT_EQ(rows_seen_by_another(), 15);
 }
 
+// It shows at a read, which undoes one statement, and the transaction goes on.
+TEST_F(WalGatherTest, WhatAFullDiskKeptBackIsWrittenOnceThereIsRoom) {
+  db_.execute_script("CREATE TABLE u (a INTEGER UNIQUE); PRAGMA cache_size = 5");
+  insert(100);
+  db_.execute_script("BEGIN");
+  insert(60);  // spills some of its pages
+  disk_is_full = true;
+  try {
+    db_.run("INSERT INTO u SELECT a FROM t LIMIT 100");
+    FAIL() << "read what was never written";
+  } catch (const SqliteFailure& failure) {
+    ASSERT_EQ(failure.primary_code(), SQLITE_FULL) << failure.what();
+  }
+  disk_is_full = false;
+  db_.run("COMMIT");
+  EXPECT_EQ(rows_seen_by_another(), 160);
+  EXPECT_EQ(RawDatabase(path_).text("PRAGMA integrity_check"), "ok");
+}
+
 TEST(WalGather, GathersNothingUntilItIsTold) {
   const TempDir dir;
   const WatchedVfs watched;

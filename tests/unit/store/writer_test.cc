@@ -30,6 +30,7 @@ class FakeSideFiles final : public SideFiles {
   void stop_waiting() override {}
   Room room() override { return {free_bytes, ballast_bytes}; }
   bool drop_ballast() override {
+    ++drops;
     free_bytes += ballast_bytes;
     return std::exchange(ballast_bytes, 0) > 0;
   }
@@ -42,6 +43,7 @@ class FakeSideFiles final : public SideFiles {
   bool locked_elsewhere = false;
   bool locked = false;
   int rings = 0;
+  int drops = 0;
   std::int64_t free_bytes = 1'000'000;
   std::int64_t ballast_bytes = kBallastBytes;
 };
@@ -331,6 +333,16 @@ TEST_F(WriterTest, NewTasksNeverTakeTheBallast) {
   enqueue.need = Operation::Need::kWhenRoom;
   EXPECT_EQ(code_of(writer_->run(enqueue)), ErrorCode::kDiskFull);
   EXPECT_EQ(side_files_.ballast_bytes, FakeSideFiles::kBallastBytes);
+}
+
+TEST_F(WriterTest, ANewTaskTakesNoBallastThoughAWorkerWaitsForIt) {
+  Doubler doubler(*writer_);
+  doubler.when_tried = [] { throw SqliteFailure(SQLITE_FULL, "made up"); };
+  Operation enqueue = keeping(1);
+  enqueue.need = Operation::Need::kWhenRoom;
+  EXPECT_TRUE(writer_->run(enqueue).has_value());
+  EXPECT_EQ(kept(), "1 ");
+  EXPECT_EQ(side_files_.drops, 0);
 }
 
 TEST_F(WriterTest, NewTasksAreRefusedWhileTheDiskIsNearlyFull) {
