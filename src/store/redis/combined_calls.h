@@ -16,18 +16,13 @@
 
 namespace drover::redis {
 
-// Whether two parcels may go in one call. Those of most kinds always may.
-template <class Parcel>
-bool go_together(const Parcel&, const Parcel&) {
-  return true;
-}
-
 // Safe from any thread. A parcel is what one caller sends, its size() says how much that is.
 template <class Parcel, class Answer>
 class CombinedCalls {
  public:
+  using Answers = std::vector<Result<Answer>>;
   // Answers each of them.
-  using Send = std::function<Result<std::vector<Answer>>(std::span<const Parcel* const> parcels)>;
+  using Send = std::function<Answers(std::span<const Parcel* const> parcels)>;
   // size_max: of several callers; one alone may have more.
   CombinedCalls(std::size_t size_max, Send send) : size_max_(size_max), send_(std::move(send)) {}
 
@@ -63,32 +58,26 @@ class CombinedCalls {
     std::optional<Result<Answer>> answer = {};
   };
 
-  // The first caller that waits, and those behind it that may go with it, as far as they fit into one call.
+  // As many as fit into one call, and one at least.
   std::vector<Caller*> take_waiting() {
-    std::vector<Caller*> taken;
-    std::vector<Caller*> left;
     std::size_t size = 0;
-    for (Caller* caller : waiting_) {
-      const std::size_t with_it = size + caller->parcel->size();
-      if (taken.empty() || (with_it <= size_max_ && go_together(*taken.front()->parcel, *caller->parcel))) {
-        taken.push_back(caller);
-        size = with_it;
-      } else {
-        left.push_back(caller);
-      }
+    std::size_t n = 0;
+    for (; n < waiting_.size(); ++n) {
+      size += waiting_[n]->parcel->size();
+      if (n > 0 && size > size_max_) break;
     }
-    waiting_ = std::move(left);
+    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(n);
+    std::vector<Caller*> taken(waiting_.begin(), end);
+    waiting_.erase(waiting_.begin(), end);
     return taken;
   }
 
   void send(std::span<Caller* const> callers) {
     std::vector<const Parcel*> parcels;
     for (const Caller* caller : callers) parcels.push_back(caller->parcel);
-    auto answers = send_(parcels);
+    Answers answers = send_(parcels);
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < callers.size(); ++i) {
-      callers[i]->answer = answers ? Result<Answer>(std::move((*answers)[i])) : std::unexpected(answers.error());
-    }
+    for (std::size_t i = 0; i < callers.size(); ++i) callers[i]->answer = std::move(answers[i]);
   }
 
   const std::size_t size_max_;

@@ -69,12 +69,14 @@ Error RedisStore::failure(const Reply& error_reply) {
 }
 
 bool RedisStore::mend(std::string_view why) {
-  const std::lock_guard lock(mend_mutex_);
-  const MonoTime here = system_clock().mono();
-  if (mended_at_ && here - *mended_at_ < kMendEvery) return false;
-  mended_at_ = here;
-  const auto reply = client_.call(function("fsck").add("repair"));
-  const auto findings = reply ? reply->as_array() : std::unexpected(reply.error());
+  {
+    // Not while it repairs: that may come upon more damage, which is not to be mended twice.
+    const std::lock_guard lock(mend_mutex_);
+    const MonoTime here = system_clock().mono();
+    if (mended_at_ && here - *mended_at_ < kMendEvery) return false;
+    mended_at_ = here;
+  }
+  const auto findings = fsck(FsckMode::kRepair);
   if (!findings) {
     log_error("store", "damage in Redis could not be repaired",
               {{"why", std::string(why)}, {"error", to_string(findings.error())}});
@@ -82,7 +84,6 @@ bool RedisStore::mend(std::string_view why) {
   }
   log_error("store", "damage in Redis was repaired from the tasks",
             {{"why", std::string(why)}, {"findings", std::to_string(findings->size())}});
-  committed();
   return true;
 }
 

@@ -35,8 +35,8 @@ struct ClaimParcel {
   [[nodiscard]] std::size_t size() const { return lease_ids.size(); }
 };
 
-// Slots are reserved out of those of one claim.
-inline bool go_together(const ClaimParcel& a, const ClaimParcel& b) {
+// Whether they may be one claim. Slots are reserved out of those of one.
+[[nodiscard]] inline bool go_together(const ClaimParcel& a, const ClaimParcel& b) {
   const auto reserves = [](const ClaimParcel& parcel) { return parcel.reserved_rank != kPriorityMax; };
   return a.lines == b.lines && a.worker_id == b.worker_id && a.lease == b.lease && !reserves(a) && !reserves(b);
 }
@@ -143,11 +143,11 @@ class RedisStore final : public Store {
   // done.
   bool mend(std::string_view why);
   [[nodiscard]] Result<std::int64_t> ask_number(const Command& command);
-  [[nodiscard]] Result<std::vector<Verdicts>> ask_verdicts(const Command& command, std::span<const std::size_t> sizes);
-  [[nodiscard]] Result<std::vector<Verdicts>> send_groups(std::string_view name,
-                                                          std::span<const redis::PackedGroups* const> parcels);
-  [[nodiscard]] Result<std::vector<Verdicts>> send_ends(std::span<const std::vector<redis::EndedRun>* const> parcels);
-  [[nodiscard]] Result<std::vector<ClaimAnswer>> send_claims(std::span<const ClaimParcel* const> parcels);
+  using SharedVerdicts = std::vector<Result<Verdicts>>;  // of one call, to each of its callers
+  [[nodiscard]] SharedVerdicts ask_verdicts(const Command& command, std::span<const std::size_t> sizes);
+  [[nodiscard]] SharedVerdicts send_groups(std::string_view name, std::span<const redis::PackedGroups* const> parcels);
+  [[nodiscard]] SharedVerdicts send_ends(std::span<const std::vector<redis::EndedRun>* const> parcels);
+  [[nodiscard]] std::vector<Result<ClaimAnswer>> send_claims(std::span<const ClaimParcel* const> parcels);
   [[nodiscard]] Result<std::vector<TaskRecord>> records(const Command& command);
   [[nodiscard]] Status end_runs(std::span<const StepGroup> groups, std::vector<Applied>& verdicts);
   [[nodiscard]] Status apply_rest(std::span<const StepGroup> groups, std::vector<Applied>& verdicts,
@@ -159,8 +159,8 @@ class RedisStore final : public Store {
   [[nodiscard]] Result<std::vector<TaskRecord>> relatives(std::string_view kind, const TaskId& id);
   [[nodiscard]] Result<std::vector<GateState>> gate_states(const Command& command);
   [[nodiscard]] Result<std::vector<std::int64_t>> counts(const std::string& scope);
-  // With the pool made if Redis does not know it yet.
-  [[nodiscard]] Result<Reply> ask_with_pool(const Command& command, std::span<const std::string> lines);
+  [[nodiscard]] Command claim_command(std::span<const ClaimParcel* const> parcels) const;
+  [[nodiscard]] Result<Reply> make_pool(std::span<const std::string> lines);
   [[nodiscard]] Result<Time> ask_time();
   [[nodiscard]] Result<Config> ask_config();
   void committed();
@@ -180,14 +180,13 @@ class RedisStore final : public Store {
   Client claims_;                                  // so that the server claims for some while it settles for others
   Client renewals_;                                // a slow batch must not cost leases
   static constexpr std::size_t kStepsMax = 1'000;  // in one call, of several callers
-  static constexpr std::size_t kClaimsMax = 100;
   CombinedSteps<redis::PackedGroups> additions_{kStepsMax,
                                                 [this](auto parcels) { return send_groups("enqueue", parcels); }};
   CombinedSteps<redis::PackedGroups> changes_of_stored_{kStepsMax,
                                                         [this](auto parcels) { return send_groups("apply", parcels); }};
   CombinedSteps<std::vector<redis::EndedRun>> ended_runs_{kStepsMax,
                                                           [this](auto parcels) { return send_ends(parcels); }};
-  CombinedCalls<ClaimParcel, ClaimAnswer> claims_under_way_{kClaimsMax,
+  CombinedCalls<ClaimParcel, ClaimAnswer> claims_under_way_{kStepsMax,
                                                             [this](auto parcels) { return send_claims(parcels); }};
 
   // What was asked lately, to spare a round trip before each decision.

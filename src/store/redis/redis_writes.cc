@@ -32,6 +32,57 @@ void pack_note(redis::Pack& pack, const Note& note, std::int64_t log_bytes_max) 
   redis::pack_log_pieces(pack, note.log, log_bytes_max);
 }
 
+constexpr std::size_t kClaimMax = 100;  // tasks that one claim takes for several callers
+
+// Which parcels are one claim, by their places.
+std::vector<std::vector<std::size_t>> claims_of(std::span<const ClaimParcel* const> parcels) {
+  struct Claim {
+    std::vector<std::size_t> places;
+    std::size_t size;
+  };
+  std::vector<Claim> claims;
+  for (std::size_t i = 0; i < parcels.size(); ++i) {
+    const ClaimParcel& parcel = *parcels[i];
+    const auto fits = [&](const Claim& claim) {
+      return claim.size + parcel.size() <= kClaimMax && go_together(*parcels[claim.places.front()], parcel);
+    };
+    const auto found = std::ranges::find_if(claims, fits);
+    Claim& claim = found != claims.end() ? *found : claims.emplace_back();
+    claim.places.push_back(i);
+    claim.size += parcel.size();
+  }
+  std::vector<std::vector<std::size_t>> places;
+  for (Claim& claim : claims) places.push_back(std::move(claim.places));
+  return places;
+}
+
+bool is_no_pool(const Reply& reply) {
+  return reply.is_error() && reply.error_text().starts_with("NOPOOL");
+}
+
+// What a claim was answered, to those whom it was made for.
+std::vector<Result<ClaimAnswer>> shared_out(Result<Reply> reply, std::span<const ClaimParcel* const> parcels) {
+  const auto all = [&](const Error& error) {
+    return std::vector<Result<ClaimAnswer>>(parcels.size(), std::unexpected(error));
+  };
+  if (!reply) return all(reply.error());
+  const auto answer = std::make_shared<const Reply>(*std::move(reply));
+  // More, visits, and the parts of each record.
+  const auto parts = answer->as_array();
+  if (!parts) return all(parts.error());
+  const auto more =
+      parts->empty() ? drover::fail(ErrorCode::kStoreDamaged, "an empty answer") : parts->front().as_integer();
+  if (!more) return all(more.error());
+  std::vector<Result<ClaimAnswer>> answers;
+  auto left = parts->subspan(std::min<std::size_t>(2, parts->size()));
+  for (const ClaimParcel* parcel : parcels) {
+    const std::size_t taken = std::min(left.size() / redis::kRecordParts, parcel->size()) * redis::kRecordParts;
+    answers.emplace_back(ClaimAnswer{answer, left.first(taken), *more != 0});
+    left = left.subspan(taken);
+  }
+  return answers;
+}
+
 }  // namespace
 
 // What asks for room goes by a function of its own, which Redis refuses as a whole when memory is short. An end with
@@ -83,8 +134,8 @@ Status RedisStore::apply_rest(std::span<const StepGroup> groups, std::vector<App
   return {};
 }
 
-Result<std::vector<Verdicts>> RedisStore::send_groups(std::string_view name,
-                                                      std::span<const redis::PackedGroups* const> parcels) {
+RedisStore::SharedVerdicts RedisStore::send_groups(std::string_view name,
+                                                   std::span<const redis::PackedGroups* const> parcels) {
   redis::Pack packed;
   std::vector<std::size_t> sizes;
   std::size_t groups = 0;
@@ -96,7 +147,7 @@ Result<std::vector<Verdicts>> RedisStore::send_groups(std::string_view name,
   return ask_verdicts(function(name).add(groups, packed.list()), sizes);
 }
 
-Result<std::vector<Verdicts>> RedisStore::send_ends(std::span<const std::vector<redis::EndedRun>* const> parcels) {
+RedisStore::SharedVerdicts RedisStore::send_ends(std::span<const std::vector<redis::EndedRun>* const> parcels) {
   std::vector<const redis::EndedRun*> runs;
   std::vector<std::size_t> sizes;
   for (const auto* parcel : parcels) {
@@ -109,42 +160,37 @@ Result<std::vector<Verdicts>> RedisStore::send_ends(std::span<const std::vector<
   return ask_verdicts(command, sizes);
 }
 
-Result<std::vector<Verdicts>> RedisStore::ask_verdicts(const Command& command, std::span<const std::size_t> sizes) {
+RedisStore::SharedVerdicts RedisStore::ask_verdicts(const Command& command, std::span<const std::size_t> sizes) {
+  const auto all = [&](const Error& error) { return SharedVerdicts(sizes.size(), std::unexpected(error)); };
   const auto reply = ask(command);
-  if (!reply) return std::unexpected(reply.error());
+  if (!reply) return all(reply.error());
   const auto items = reply->as_array_of(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
-  if (!items) return std::unexpected(items.error());
-  std::vector<Verdicts> all;
+  if (!items) return all(items.error());
+  SharedVerdicts shared;
   std::size_t at = 0;
   for (const std::size_t size : sizes) {
-    Verdicts& verdicts = all.emplace_back();
+    Verdicts verdicts;
     for (const Reply& item : items->subspan(at, size)) {
       const auto verdict = item.as_integer();
-      if (!verdict) return std::unexpected(verdict.error());
+      if (!verdict) return all(verdict.error());
       CHECK(*verdict >= 0 && *verdict <= static_cast<int>(Applied::kStillLeased));
       verdicts.push_back(static_cast<Applied>(*verdict));
     }
+    shared.emplace_back(std::move(verdicts));
     at += size;
   }
-  return all;
+  return shared;
 }
 
-Result<Reply> RedisStore::ask_with_pool(const Command& command, std::span<const std::string> lines) {
-  constexpr std::string_view kNoPool = "NOPOOL";
-  auto reply = claims_.call(command);
-  if (reply && reply->is_error() && reply->error_text().starts_with(kNoPool)) {
-    Command make = function("make_pool");
-    make.add(pool_of(lines));
-    for (const std::string& line : lines) make.add(line);
-    if (auto made = ask(make); !made) return made;
-    reply = claims_.call(command);
-  }
-  if (reply && reply->is_error()) return std::unexpected(failure(*reply));
-  return reply;
+Result<Reply> RedisStore::make_pool(std::span<const std::string> lines) {
+  Command command = function("make_pool");
+  command.add(pool_of(lines));
+  for (const std::string& line : lines) command.add(line);
+  return ask(command);
 }
 
-// All of them are for one worker and take from the same lines: what is taken is theirs in the order in which they came.
-Result<std::vector<ClaimAnswer>> RedisStore::send_claims(std::span<const ClaimParcel* const> parcels) {
+// Of parcels that go together: what is taken is theirs in the order in which they came.
+Command RedisStore::claim_command(std::span<const ClaimParcel* const> parcels) const {
   const ClaimParcel& first = *parcels.front();
   std::size_t n = 0;
   for (const ClaimParcel* parcel : parcels) n += parcel->size();
@@ -153,20 +199,30 @@ Result<std::vector<ClaimAnswer>> RedisStore::send_claims(std::span<const ClaimPa
   for (const ClaimParcel* parcel : parcels) {
     for (const LeaseId& id : parcel->lease_ids) command.add(id.to_string());
   }
-  auto reply = ask_with_pool(command, first.lines);
-  if (!reply) return std::unexpected(reply.error());
-  const auto answer = std::make_shared<const Reply>(*std::move(reply));
-  // More, visits, and the parts of each record.
-  const auto parts = answer->as_array();
-  if (!parts) return std::unexpected(parts.error());
-  const auto more = parts->empty() ? fail(ErrorCode::kStoreDamaged, "an empty answer") : parts->front().as_integer();
-  if (!more) return std::unexpected(more.error());
-  std::vector<ClaimAnswer> answers;
-  auto left = parts->subspan(std::min<std::size_t>(2, parts->size()));
-  for (const ClaimParcel* parcel : parcels) {
-    const std::size_t taken = std::min(left.size() / redis::kRecordParts, parcel->size()) * redis::kRecordParts;
-    answers.push_back({answer, left.first(taken), *more != 0});
-    left = left.subspan(taken);
+  return command;
+}
+
+// One claim for those that go together, and all claims in one go.
+std::vector<Result<ClaimAnswer>> RedisStore::send_claims(std::span<const ClaimParcel* const> parcels) {
+  const std::vector<std::vector<std::size_t>> claims = claims_of(parcels);
+  std::vector<Command> commands;
+  std::vector<std::vector<const ClaimParcel*>> together;
+  for (const std::vector<std::size_t>& claim : claims) {
+    std::vector<const ClaimParcel*>& group = together.emplace_back();
+    for (const std::size_t i : claim) group.push_back(parcels[i]);
+    commands.push_back(claim_command(group));
+  }
+  std::vector<Result<ClaimAnswer>> answers(parcels.size(), drover::fail(ErrorCode::kInternal, "not answered"));
+  auto replies = claims_.call(commands);
+  for (std::size_t c = 0; c < claims.size(); ++c) {
+    Result<Reply> reply = replies ? Result<Reply>(std::move((*replies)[c])) : std::unexpected(replies.error());
+    if (reply && is_no_pool(*reply)) {
+      auto made = make_pool(together[c].front()->lines);
+      reply = made ? claims_.call(commands[c]) : std::unexpected(made.error());
+    }
+    if (reply && reply->is_error()) reply = std::unexpected(failure(*reply));
+    auto shared = shared_out(std::move(reply), together[c]);
+    for (std::size_t i = 0; i < claims[c].size(); ++i) answers[claims[c][i]] = std::move(shared[i]);
   }
   return answers;
 }

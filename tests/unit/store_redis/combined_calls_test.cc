@@ -10,17 +10,11 @@
 namespace drover::redis {
 namespace {
 
-// Some of a kind; only those of one kind go together.
 struct Parcel {
   std::size_t n;
-  int kind = 0;
 
   [[nodiscard]] std::size_t size() const { return n; }
 };
-
-bool go_together(const Parcel& a, const Parcel& b) {
-  return a.kind == b.kind;
-}
 
 using Calls = CombinedCalls<Parcel, int>;
 using Sizes = std::vector<std::size_t>;
@@ -36,7 +30,7 @@ TEST(CombinedCallsTest, ACallerAloneSendsAtOnceWhateverItsSize) {
   std::vector<Sizes> sent;
   Calls calls(kSizeMax, [&](std::span<const Parcel* const> parcels) {
     sent.push_back(sizes_of(parcels));
-    return Result<std::vector<int>>(std::vector<int>{7});
+    return Calls::Answers{7};
   });
   EXPECT_EQ(calls.call({.n = kSizeMax + 1}), 7);
   EXPECT_EQ(sent, (std::vector<Sizes>{{kSizeMax + 1}}));
@@ -64,7 +58,7 @@ class CombinedCallsUnderWayTest : public testing::Test {
   }
 
  private:
-  Result<std::vector<int>> send(std::span<const Parcel* const> parcels) {
+  Calls::Answers send(std::span<const Parcel* const> parcels) {
     bool is_early = false;
     {
       const std::lock_guard lock(mutex_);
@@ -75,8 +69,8 @@ class CombinedCallsUnderWayTest : public testing::Test {
       held_.count_down();
       let_go_.acquire();
     }
-    std::vector<int> places;
-    for (std::size_t i = 0; i < parcels.size(); ++i) places.push_back(static_cast<int>(i));
+    Calls::Answers places;
+    for (std::size_t i = 0; i < parcels.size(); ++i) places.emplace_back(static_cast<int>(i));
     return places;
   }
 
@@ -101,16 +95,9 @@ TEST_F(CombinedCallsUnderWayTest, WhatDoesNotFitGoesInAnotherCall) {
   EXPECT_EQ(answers, (std::multiset<int>{0, 0, 1}));
 }
 
-TEST_F(CombinedCallsUnderWayTest, WhatMayNotGoTogetherGoesInAnotherCall) {
-  std::multiset<int> answers;
-  const std::vector<Parcel> late{{.n = 1, .kind = 1}, {.n = 2, .kind = 2}, {.n = 1, .kind = 1}, {.n = 2, .kind = 2}};
-  EXPECT_EQ(sent_of(late, answers), (std::multiset<Sizes>{{1, 1}, {2, 2}}));
-  EXPECT_EQ(answers, (std::multiset<int>{0, 0, 1, 1}));
-}
-
-TEST(CombinedCallsTest, AFailureIsEverybodys) {
-  Calls calls(kSizeMax, [](std::span<const Parcel* const>) -> Result<std::vector<int>> {
-    return fail(ErrorCode::kStoreUnavailable, "gone");
+TEST(CombinedCallsTest, AFailureIsTheCallers) {
+  Calls calls(kSizeMax, [](std::span<const Parcel* const>) -> Calls::Answers {
+    return {fail(ErrorCode::kStoreUnavailable, "gone")};
   });
   const auto answer = calls.call({.n = 1});
   ASSERT_FALSE(answer);

@@ -1,19 +1,23 @@
 // Ends of runs in their short form (store/redis/ended_runs.h): decided from what the claim answered.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "core/transition.h"
 #include "engine/engine.h"
 #include "store/redis/ended_runs.h"
+#include "store/redis/pack.h"
 #include "store/redis/redis_store.h"
 #include "support/locked_rng.h"
 #include "support/manual_clock.h"
 #include "support/must.h"
 #include "support/printers.h"
 #include "support/redis_server.h"
+#include "support/together.h"
 
 namespace drover {
 namespace {
@@ -158,6 +162,57 @@ TEST_F(EndedRunsTest, EntriesThatWaitStay) {
   EXPECT_EQ(apply(ends), std::vector(5, Applied::kDone));
   EXPECT_EQ(entries(), 3);
   EXPECT_EQ(claim(8).size(), 3U);
+  EXPECT_TRUE(fsck().empty());
+}
+
+// A program with version 1.6 of the library, which was running when this one was loaded.
+TEST_F(EndedRunsTest, ProgramsOfTheVersionBeforeEndTheirs) {
+  enqueue(1);
+  const TaskRecord claimed = claim(1).at(0);
+  const std::string id = claimed.task.id.to_string();
+  const std::string body(must(server_.run(redis::Command("GET", "{ade}:b:" + id)).as_text()));
+  const std::string lane = "work|5|default|work|1|";
+  const auto now_ms = clock_.wall().time_since_epoch().count();
+  const auto bytes = static_cast<std::int64_t>(body.size());
+  redis::Pack end;
+  end.put("end").put(false).put(0).put(id);
+  end.put(fmt::format("^2 1 1 {} %d+ %d+ ~ running %d+ %d+ %d+ %S+ (%S+) ", bytes));
+  end.put(lane).put("1").put(now_ms).put(bytes).put(bytes + 3).put("completed");
+  end.put(fmt::format("3 1 1 {} 0 0 se completed 1 1 {} ~ ~ 1 ~ ~ 0 {}\n{{\"created\":{},\"finished\":{}}}\n",
+                      bytes + 3, now_ms, lane, now_ms, now_ms));
+  end.put(fmt::format("|{}|", now_ms)).put("|1|1|completed|{}\n[1]");
+  end.put(fmt::format("task.completed|{}|{}|completed|1|1|{{}}", id, lane)).put(false);
+  const redis::Command apply_end("FCALL", "drover_test_apply", 1, "{ade}:", now_ms, 1, end.list());
+  EXPECT_EQ(must(must(server_.run(apply_end).as_array()).front().as_integer()), 0);
+  const TaskRecord ended = read(claimed.task.id);
+  EXPECT_EQ(ended.task.state, TaskState::kCompleted);
+  EXPECT_EQ(ended.task.result, "[1]");
+  EXPECT_EQ(must(store_->runs(claimed.task.id, 10)).at(0).worker_id, "host:1:a");
+  EXPECT_TRUE(fsck().empty());
+  EXPECT_EQ(must(must(server_.run(apply_end).as_array()).front().as_integer()), 1) << "a second time";
+}
+
+// Of several workers in one process, with slots reserved or not: each has what it was given.
+TEST_F(EndedRunsTest, ClaimsOfDifferentWorkersDoNotMeet) {
+  constexpr int kWorkers = 12;
+  enqueue(2 * kWorkers);
+  std::vector<std::vector<TaskRecord>> taken(kWorkers);
+  test::together(kWorkers, [&](int worker) {
+    const std::vector<LeaseId> leases{new_lease_id(rng_), new_lease_id(rng_)};
+    const ClaimRequest request{
+        .worker_id = fmt::format("host:1:{}", worker % 8), .serves = {{.queue = "work"}}, .n = 2};
+    const auto reserved = worker % 3 == 0 ? std::optional(ReservedSlots{.rank = 2, .n_others = 1}) : std::nullopt;
+    taken[static_cast<std::size_t>(worker)] = must(store_->claim(request, leases, reserved)).records;
+  });
+  std::set<TaskId> ids;
+  for (int worker = 0; worker < kWorkers; ++worker) {
+    const auto& records = taken[static_cast<std::size_t>(worker)];
+    EXPECT_EQ(records.size(), worker % 3 == 0 ? 1U : 2U);
+    for (const TaskRecord& record : records) {
+      EXPECT_EQ(record.task.worker_id, fmt::format("host:1:{}", worker % 8));
+      EXPECT_TRUE(ids.insert(record.task.id).second);
+    }
+  }
   EXPECT_TRUE(fsck().empty());
 }
 

@@ -382,6 +382,18 @@ TEST_F(RedisRelationsTest, FsckCountsParents) {
   EXPECT_EQ(rig_.state(first_), TaskState::kPending);
 }
 
+// Whoever comes upon damage mends what only the rules can mend, too.
+TEST_F(RedisRelationsTest, WhatIsBlockedForNothingIsMendedOnTheWay) {
+  edit(parent_, R"("dependents":2)", R"("dependents":0)");
+  rig_.complete(rig_.claim(1));
+  ASSERT_EQ(rig_.state(first_), TaskState::kBlocked);
+  ASSERT_FALSE(test::shared_redis().run(redis::Command("SET", rig_.key("counts"), "x")).is_error());
+  EXPECT_EQ(code_of(rig_.engine().enqueue_one({.type = "work"})), ErrorCode::kStoreUnavailable);
+  EXPECT_EQ(rig_.state(first_), TaskState::kPending);
+  EXPECT_EQ(rig_.state(second_), TaskState::kPending);
+  EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, RedisDamageTest,
                          testing::Values(Damage{"LaneOfAnotherType", {"SET", kLane, "x"}},
                                          Damage{"LaneDeleted", {"DEL", kLane}},

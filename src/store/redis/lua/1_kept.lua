@@ -125,6 +125,7 @@ end
 -- False: it goes.
 function kept.set(key, field, value)
   local hash = hash_of(key)
+  if hash.values[field] == nil then kept_n = kept_n + 1 end
   hash.values[field], hash.changed[field] = value, true
   mark(hash)
 end

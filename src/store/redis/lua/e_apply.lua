@@ -1,6 +1,6 @@
 -- Apply: groups of steps of any kind, and new tasks, which most calls are made of, in a form that needs the least work.
 
-local DONE, ID_TAKEN, QUEUE_FULL = 0, 2, 4  -- verdicts, as in 5_steps.lua
+local DONE, CONFLICT, ID_TAKEN, QUEUE_FULL = 0, 1, 2, 4  -- verdicts, as in 5_steps.lua
 local add_push = steps.add_push
 
 -- ---- new tasks that wait, with nothing beside their record
@@ -36,6 +36,31 @@ local function add_tasks(list, group)
   return DONE
 end
 
+-- ---- a run that ended for good, as programs with version 1.6 of this library tell it (f_ends.lua is of 1.7)
+-- 'end', gate that must not have moved (or false), its revision, id, a pattern that the record fits as long as nothing
+-- but renewals has moved, and that finds the worker, lane, place, started, bytes, bytes afterwards, state, the record
+-- before the worker of the run, between it and the time of the end, and behind that, event, and room for its key.
+local END_ID, END_KEY, END_SIZE = 3, 15, 16
+
+local function end_run(list, group)
+  local gate, revision, id, was, lane, place, started, bytes, bytes_after, state, head, middle, tail, event, key =
+    unpack(list, group + 1, group + END_SIZE - 1)
+  local text = held[key]
+  local worker = text and string.match(text, was)
+  if not worker or gate and gates.revision(gate) ~= revision then
+    if text and not parse_record(text) then put_apart(id) end
+    return CONFLICT
+  end
+  put(key, head .. worker .. middle .. NOW_TEXT .. tail)
+  steps.add_end(lane, id, started)
+  steps.add_drop(lane, place)
+  steps.add_finished(id)
+  events[#events + 1] = event
+  move(lane, 'running', -1, -bytes)
+  move(lane, state, 1, bytes_after)
+  return DONE
+end
+
 -- ---- all of them
 
 -- Where each group begins; and everything that the checks look at, read in one go. That new tasks are not there costs
@@ -49,6 +74,11 @@ local function lay_out(list, n)
       local step = first_new(list, at)
       at = step + list[step - 1] * NEW_SIZE
       for new = step, at - 1, NEW_SIZE do new_keys[#new_keys + 1] = records .. list[new] end
+    elseif list[at] == 'end' then
+      local key = records .. list[at + END_ID]
+      list[at + END_KEY] = key
+      keys[#keys + 1] = key
+      at = at + END_SIZE
     else
       at = steps.lay_out(at, keys)
     end
@@ -62,6 +92,7 @@ end
 
 local function apply_group(list, group)
   if list[group] == 'add' then return add_tasks(list, group) end
+  if list[group] == 'end' then return end_run(list, group) end
   return steps.apply(group)
 end
 
