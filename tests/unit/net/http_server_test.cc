@@ -6,9 +6,9 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <latch>
 
 #include <atomic>
+#include <latch>
 #include <thread>
 
 #include "net/http_client.h"
