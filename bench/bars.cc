@@ -19,8 +19,10 @@ struct RateBar {
   double at_least = 1;  // of their rate
 };
 constexpr RateBar kRateBars[] = {
-    {kDrainByProcess, "Redis", "bee-queue", "Redis", 1.5},
-    {kDrainByProcess, "Redis", "BullMQ", "Redis", 2.5},
+    {kDrainByCalls, "Redis", "bee-queue", "Redis", 1.5},
+    {kDrainByCalls, "Redis", "BullMQ", "Redis", 2.5},
+    {kDrainByHandlers, "Redis", "bee-queue", "Redis", 1.5},
+    {kDrainByHandlers, "Redis", "BullMQ", "Redis", 2.5},
     {kDrainOf100, "SQLite FULL", "bare SQLite", "SQLite FULL", 0.25},
     {kDrainOf100, "SQLite FULL", "plainjob", "SQLite NORMAL", 2},
     {kBulk, "Redis", "bare Lua", "Redis", 0.4},

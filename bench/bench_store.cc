@@ -7,6 +7,7 @@
 #include <chrono>
 #include <future>
 
+#include "drover/worker.h"
 #include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -103,6 +104,12 @@ void drain(Engine& engine, int count, int batch) {
   for (int i = 0; i < kCallers; ++i) callers.push_back(std::async(std::launch::async, drain_share));
   for (std::future<void>& caller : callers) caller.get();
   if (done != count) throw std::runtime_error("the queue is empty too early");
+}
+
+double worker_rate(Bench& bench, int count, int handlers) {
+  Worker worker(bench.engine, {.concurrency = handlers, .until = RunUntil::kEmpty});
+  worker.handle(std::string(kQueue), [](TaskContext&) -> HandlerResult { return "1"; });
+  return count / seconds_of([&] { must(worker.run()); });
 }
 
 double seconds_of(const std::function<void()>& work) {

@@ -15,7 +15,8 @@ namespace drover::bench {
 inline constexpr std::string_view kAwaited = "enqueue, each awaited";
 inline constexpr std::string_view kBulk = "enqueue, batches of 1000";
 inline constexpr std::string_view kDrainOf100 = "drain, batches of 100";
-inline constexpr std::string_view kDrainByProcess = "drain by one process, one owner";
+inline constexpr std::string_view kDrainByCalls = "drain by one process, one owner, its own calls";
+inline constexpr std::string_view kDrainByHandlers = "drain by one process, one owner, 100 handlers";
 inline constexpr std::string_view kPickUpHere = "pick-up in this process";
 inline constexpr std::string_view kPickUpElsewhere = "pick-up by another process";
 inline constexpr std::string_view kPickUpRemote = "pick-up by a worker over REST";

@@ -5,7 +5,6 @@
 
 #include "bench_store.h"
 #include "cases.h"
-#include "drover/worker.h"
 #include "limit_redis.h"
 
 namespace drover::bench {
@@ -121,15 +120,12 @@ Contest drain_of_10(const Scale& scale, Backend) {
   return draining("drain, batches of 10", scale, 10);
 }
 
-// The whole of the C++ API: the worker claims, runs a handler that does nothing on its threads, and settles.
 std::vector<Figure> drain_by_worker(Ground& ground, const Scale& scale, Backend backend, int handlers) {
   std::vector<double> rates;
   for (int round = 0; round < scale.rounds; ++round) {
     Bench bench(ground, backend);
     fill(bench.engine, scale.drain);
-    Worker worker(bench.engine, {.concurrency = handlers, .until = RunUntil::kEmpty});
-    worker.handle(std::string(kQueue), [](TaskContext&) -> HandlerResult { return "1"; });
-    rates.push_back(scale.drain / seconds_of([&] { must(worker.run()); }));
+    rates.push_back(worker_rate(bench, scale.drain, handlers));
   }
   return {{fmt::format("drain by a worker, {} handlers", handlers), name_of(backend), std::string(kDrover),
            Rate{median(rates)}}};

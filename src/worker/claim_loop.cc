@@ -41,12 +41,13 @@ ClaimLoop::ClaimLoop(TaskQueue& queue, Runs& runs, LeaseKeeper& keeper, ClaimLoo
 }
 
 Millis ClaimLoop::step(MonoTime now) {
-  for (RunEnded& ended : runs_.take_ended()) ended_.push_back(std::move(ended));
+  take_ended();
+  if (settling_ && settling_->is_answered) take_answers(now);
   if (phase_ == Phase::kWorking && keeper_.drain_ordered()) obey_order();
   if (standing_ && (phase_ != Phase::kWorking || standing_->is_answered())) withdraw_claim(now);
-  if (phase_ == Phase::kDraining && drain_until_ && now >= *drain_until_ && !held_.empty()) stop_all();
-  if (!ended_.empty() && now >= retry_at_) {
-    settle(now);
+  if (phase_ == Phase::kDraining && drain_until_ && now >= *drain_until_ && held() > 0) stop_all();
+  if (may_settle(now)) {
+    settle();
     return Millis{0};
   }
   if (may_claim(now)) {
@@ -78,37 +79,61 @@ void ClaimLoop::drain(MonoTime now) {
 }
 
 bool ClaimLoop::finished() const {
-  return phase_ != Phase::kWorking && held_.empty() && !standing_;
+  return phase_ != Phase::kWorking && held() == 0 && !standing_;
 }
 
-void ClaimLoop::settle(MonoTime now) {
-  const std::size_t count = std::min(ended_.size(), kSettleBatchMax);
-  failpoint("worker.before_settle");
-  const auto answers = queue_.settle(std::span(ended_).first(count));
-  failpoint("worker.after_settle");
-  CHECK(answers.size() == count);
+int ClaimLoop::held() const {
+  return static_cast<int>(running_.size() + ended_.size() + (settling_ ? settling_->ends.size() : 0));
+}
 
+void ClaimLoop::take_ended() {
+  for (RunEnded& ended : runs_.take_ended()) {
+    const auto running = std::ranges::find(running_, ended.lease, &Running::lease);
+    CHECK(running != running_.end());
+    running_.erase(running);
+    ended_.push_back(std::move(ended));
+  }
+}
+
+void ClaimLoop::settle() {
+  const auto count = static_cast<std::ptrdiff_t>(std::min(ended_.size(), kSettleBatchMax));
+  settling_ = std::make_shared<Sent>();
+  settling_->ends.assign(std::move_iterator(ended_.begin()), std::move_iterator(ended_.begin() + count));
+  ended_.erase(ended_.begin(), ended_.begin() + count);
+  options_.make_call([&queue = queue_, settling = settling_, wake = options_.wake] {
+    failpoint("worker.before_settle");
+    settling->answers = queue.settle(settling->ends);
+    failpoint("worker.after_settle");
+    settling->is_answered = true;
+    wake();
+  });
+}
+
+void ClaimLoop::take_answers(MonoTime now) {
+  const std::shared_ptr<Sent> settled = std::exchange(settling_, nullptr);
+  CHECK(settled->answers.size() == settled->ends.size());
   std::vector<RunEnded> again;
   bool unavailable = false;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Answered answered = take_answer(ended_[i], answers[i]);
+  for (std::size_t i = 0; i < settled->ends.size(); ++i) {
+    const Answered answered = take_answer(settled->ends[i], settled->answers[i]);
     if (answered == Answered::kDone) continue;
     unavailable = unavailable || answered == Answered::kStoreUnavailable;
-    again.push_back(std::move(ended_[i]));
+    again.push_back(std::move(settled->ends[i]));
   }
-  ended_.erase(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(count));
-  ended_.insert(ended_.begin(), std::make_move_iterator(again.begin()), std::make_move_iterator(again.end()));
+  ended_.insert(ended_.begin(), std::move_iterator(again.begin()), std::move_iterator(again.end()));
   if (unavailable) {
     back_off(now);
   } else {
     backoff_ = Millis{0};
   }
+  // Only a claim from now on tells whether anything is left.
+  if (held() == 0 && options_.when_empty == WhenEmpty::kFinish) left_slot_free_ = false;
 }
 
 ClaimLoop::Answered ClaimLoop::take_answer(RunEnded& ended, const Result<TaskState>& answer) {
   if (answer) {
     count(ended);
-    let_go(ended.lease);
+    keeper_.let_go(ended.lease);
     return Answered::kDone;
   }
   const Error& error = answer.error();
@@ -124,7 +149,7 @@ ClaimLoop::Answered ClaimLoop::take_answer(RunEnded& ended, const Result<TaskSta
   log_write(not_ours ? LogLevel::kInfo : LogLevel::kWarn, "worker", "the end of a run was not taken",
             {{"task", ended.lease.task.to_string()}, {"error", to_string(error)}});
   ++counts_.refused;
-  let_go(ended.lease);
+  keeper_.let_go(ended.lease);
   return Answered::kDone;
 }
 
@@ -135,43 +160,46 @@ void ClaimLoop::count(const RunEnded& ended) {
   if (std::holds_alternative<CancelConfirmed>(ended.end)) ++counts_.cancelled;
 }
 
-void ClaimLoop::let_go(const Lease& lease) {
-  keeper_.let_go(lease);
-  std::erase_if(held_, [&](const Held& held) { return held.lease == lease; });
+// As many ends as there are slots may be unsettled: no more is claimed while the queue takes them more slowly than
+// that.
+int ClaimLoop::free_slots() const {
+  return std::min(options_.capacity - static_cast<int>(running_.size()), 2 * options_.capacity - held());
 }
 
 bool ClaimLoop::may_claim(MonoTime now) const {
   if (!wants_work() || now < retry_at_ || !keeper_.registered()) return false;
+  // Few slots are worth no call of their own while ends are on their way: more will be free when these are answered.
+  if (settling_ && 2 * free_slots() < options_.capacity) return false;
   return !left_slot_free_ || now >= next_claim_ || queue_.changes() != seen_changes_;
 }
 
 ClaimRequest ClaimLoop::request() const {
   ClaimRequest request{.worker_id = options_.worker_id,
                        .serves = options_.serves,
-                       .n = options_.capacity - held(),
+                       .n = free_slots(),
                        .lease = options_.lease,
                        .capacity = options_.capacity};
-  for (const Held& held : held_) request.running_priorities.push_back(held.priority);
+  for (const Running& running : running_) request.running_priorities.push_back(running.priority);
   return request;
 }
 
 void ClaimLoop::claim(MonoTime now) {
   if (standing_) withdraw_claim(now);
   if (!may_claim(now)) return;
-  const int free_slots = options_.capacity - held();
+  const ClaimRequest request = this->request();
   seen_changes_ = queue_.changes();
-  auto claimed = queue_.claim(request());
+  auto claimed = queue_.claim(request);
   if (!claimed) {
     take_refusal(claimed.error(), now);
     return;
   }
   failpoint("worker.after_claim");
-  CHECK(claimed->size() <= static_cast<std::size_t>(free_slots));
+  CHECK(std::cmp_less_equal(claimed->size(), request.n));
   backoff_ = Millis{0};
-  left_slot_free_ = claimed->size() < static_cast<std::size_t>(free_slots);
+  left_slot_free_ = std::cmp_less(claimed->size(), request.n);
   next_claim_ = now + options_.poll_max;
   start(*std::move(claimed), now + options_.lease);
-  if (held_.empty() && options_.when_empty == WhenEmpty::kFinish) finish_if_empty(now);
+  if (held() == 0 && options_.when_empty == WhenEmpty::kFinish) finish_if_empty(now);
 }
 
 bool ClaimLoop::may_leave_claim(MonoTime now) const {
@@ -197,10 +225,10 @@ void ClaimLoop::withdraw_claim(MonoTime now) {
   }
   if (taken->tasks.empty()) return;
   failpoint("worker.after_claim");
-  CHECK(taken->tasks.size() <= static_cast<std::size_t>(options_.capacity - held()));
+  CHECK(std::cmp_less_equal(taken->tasks.size(), options_.capacity));
   if (phase_ == Phase::kWorking) {
     start(std::move(taken->tasks), now + taken->lease_left);
-    left_slot_free_ = held() < options_.capacity;
+    left_slot_free_ = free_slots() > 0;
   } else {
     give_back(taken->tasks);
   }
@@ -223,7 +251,7 @@ void ClaimLoop::start(std::vector<ClaimedTask> claimed, MonoTime expires_at) {
   for (ClaimedTask& task : claimed) {
     const Lease lease = task.lease;
     ++counts_.claimed;
-    held_.push_back({lease, task.task.priority});
+    running_.push_back({lease, task.task.priority});
     runs_.start(std::move(task), expires_at);
     keeper_.hold(lease, expires_at);
   }
@@ -232,7 +260,6 @@ void ClaimLoop::start(std::vector<ClaimedTask> claimed, MonoTime expires_at) {
 void ClaimLoop::give_back(std::span<const ClaimedTask> claimed) {
   for (const ClaimedTask& task : claimed) {
     ++counts_.claimed;
-    held_.push_back({task.lease, task.task.priority});
     ended_.push_back({task.lease, Release{}});
   }
 }
@@ -256,7 +283,7 @@ void ClaimLoop::obey_order() {
 
 void ClaimLoop::stop_all() {
   phase_ = Phase::kStopping;
-  for (const Held& held : held_) runs_.stop(held.lease, StopReason::kShutdown);
+  for (const Running& running : running_) runs_.stop(running.lease, StopReason::kShutdown);
 }
 
 void ClaimLoop::back_off(MonoTime now) {

@@ -4,10 +4,13 @@
 // or something happened (a run ended, the queue changed, a signal came). The order of a task's life here: claim,
 // Runs::start, LeaseKeeper::hold, take_ended, settle, LeaseKeeper::let_go.
 //
+// A slot is free as soon as its run has ended: the end may be on its way to the queue while the next task is claimed.
+//
 // While it waits for work, its claim stands with the queue for all the slots that are free. It is withdrawn before the
 // next claim, so that no slot is asked for twice.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,7 +36,9 @@ struct ClaimLoopOptions {
   Millis drain{30'000};    // how long running work may go on after drain()
   Millis poll_max{2'000};  // a net under TaskQueue::changes(): claims at least this often
   WhenEmpty when_empty = WhenEmpty::kWait;
-  std::function<void()> wake = [] {};  // the standing claim was answered: step, please; called from any thread
+  std::function<void()> wake = [] {};  // a standing claim or a settlement was answered: step, please; from any thread
+  // Makes a call that may take long: now, or on another thread, one after the other.
+  std::function<void(std::function<void()> call)> make_call = [](const std::function<void()>& call) { call(); };
 };
 
 struct ClaimLoopCounts {
@@ -64,28 +69,39 @@ class ClaimLoop {
   [[nodiscard]] bool was_ordered() const { return was_ordered_; }
   // Why the loop drains on its own: the queue refused a claim for a reason that waiting does not mend.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
-  [[nodiscard]] int held() const { return static_cast<int>(held_.size()); }
+  // Leases that run, or whose ends are not settled.
+  [[nodiscard]] int held() const;
   [[nodiscard]] const ClaimLoopCounts& counts() const { return counts_; }
   // Whether new work would be claimed at once.
-  [[nodiscard]] bool wants_work() const { return phase_ == Phase::kWorking && held() < options_.capacity; }
+  [[nodiscard]] bool wants_work() const { return phase_ == Phase::kWorking && free_slots() > 0; }
   // The queue's change count before the latest claim that left a slot free: what the driver waits on.
   [[nodiscard]] std::uint64_t seen_changes() const { return seen_changes_; }
 
  private:
   enum class Phase : std::uint8_t { kWorking, kDraining, kStopping };
 
-  struct Held {
+  struct Running {
     Lease lease;
     int priority;
   };
 
+  // Ends that are on their way to the queue.
+  struct Sent {
+    std::vector<RunEnded> ends;
+    std::vector<Result<TaskState>> answers;
+    std::atomic<bool> is_answered = false;
+  };
+
   enum class Answered : std::uint8_t { kDone, kStoreUnavailable, kSendOther };
 
-  void settle(MonoTime now);
+  void take_ended();
+  [[nodiscard]] bool may_settle(MonoTime now) const { return !settling_ && !ended_.empty() && now >= retry_at_; }
+  void settle();
+  void take_answers(MonoTime now);
   // kSendOther: the queue will never take this end, and it was replaced by one that says so.
   [[nodiscard]] Answered take_answer(RunEnded& ended, const Result<TaskState>& answer);
   void count(const RunEnded& ended);
-  void let_go(const Lease& lease);
+  [[nodiscard]] int free_slots() const;
   [[nodiscard]] bool may_claim(MonoTime now) const;
   [[nodiscard]] ClaimRequest request() const;
   void claim(MonoTime now);
@@ -108,8 +124,9 @@ class ClaimLoop {
   const ClaimLoopOptions options_;
 
   Phase phase_ = Phase::kWorking;
-  std::vector<Held> held_;               // started and not settled
+  std::vector<Running> running_;         // oldest first
   std::vector<RunEnded> ended_;          // to be settled, in order
+  std::shared_ptr<Sent> settling_;       // shared with the call that is under way
   std::optional<MonoTime> drain_until_;  // none: what runs may finish, however long that takes
   MonoTime next_claim_{};                // when to claim although nothing changed
   MonoTime retry_at_{};                  // the store was unavailable: not before

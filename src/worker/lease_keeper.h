@@ -78,7 +78,7 @@ class LeaseKeeper {
   const LeaseKeeperOptions options_;
 
   mutable std::mutex mutex_;
-  std::vector<Held> held_;  // as many as the worker has slots
+  std::vector<Held> held_;  // what runs, and what ended and is not settled
   MonoTime next_beat_{};
   MonoTime last_good_beat_{};
   MonoTime next_look_{};

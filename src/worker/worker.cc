@@ -50,7 +50,8 @@ Result<WorkerReport> Worker::run() {
                     .lease = options.lease,
                     .heartbeat = options.heartbeat,
                     .drain = options.drain,
-                    .when_empty = options.until == RunUntil::kEmpty ? WhenEmpty::kFinish : WhenEmpty::kWait});
+                    .when_empty = options.until == RunUntil::kEmpty ? WhenEmpty::kFinish : WhenEmpty::kWait,
+                    .settling = Settling::kBesideClaims});
   if (!counts) return std::unexpected(counts.error());
   return WorkerReport{info.id, counts->completed, counts->failed, counts->released, counts->cancelled};
 }

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "worker/call_thread.h"
 #include "worker/lease_keeper.h"
 
 namespace drover {
@@ -149,7 +150,13 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
   if (const Status registered = keeper.register_now(system_clock().mono()); !registered) {
     return std::unexpected(registered.error());
   }
-  ClaimLoop loop(queue, runs, keeper, claim_options(options, wake));
+  ClaimLoopOptions loop_options = claim_options(options, wake);
+  std::optional<CallThread> settler;
+  if (options.settling == Settling::kBesideClaims) {
+    settler.emplace();
+    loop_options.make_call = [&settler](std::function<void()> call) { settler->post(std::move(call)); };
+  }
+  ClaimLoop loop(queue, runs, keeper, std::move(loop_options));
   BellThread bell(queue, options.worker.serves, wake);
   {
     const KeeperThread keeper_thread(keeper, wake);

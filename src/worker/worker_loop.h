@@ -1,6 +1,7 @@
 // Drives a worker's claim loop and lease keeper in real time, each on its own thread, until it is done.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "net/wake.h"
@@ -9,12 +10,17 @@
 
 namespace drover {
 
+// kBesideClaims: on a thread of its own, so that a worker with many short runs does not wait for one before the other.
+// It may then hold a task for a moment beside those whose ends the queue has not taken yet.
+enum class Settling : std::uint8_t { kBeforeClaims, kBesideClaims };
+
 struct WorkerLoopOptions {
   WorkerInfo worker;
   Millis lease{30'000};
   Millis heartbeat{5'000};
   Millis drain{30'000};
   WhenEmpty when_empty = WhenEmpty::kWait;
+  Settling settling = Settling::kBeforeClaims;
 };
 
 // {hostname}:{pid}:{uuid}

@@ -52,7 +52,7 @@ void SimRuns::start(ClaimedTask claimed, MonoTime expires_at) {
     // The shim's time to kill it has come before it could start.
     ended_.push_back(
         settlement(*agent, {.how = NotStarted{"its lease has run out"}, .stopped = StopCause::kLeaseLost}));
-    worker_.run_ended();
+    worker_.wake_loop();
     return;
   }
   const Behaviour& behaviour = agent->behaviour;
@@ -203,7 +203,7 @@ void SimRuns::end(Agent& agent, decltype(ProcessEnd::how) how) {
   ended_.push_back(settlement(agent, {.how = std::move(how), .stopped = agent.stopped}));
   world_.scheduler().remove(agent.actor);
   std::erase_if(agents_, [&](const auto& other) { return other.get() == &agent; });
-  worker_.run_ended();
+  worker_.wake_loop();
 }
 
 Settlement SimRuns::settlement(const Agent& agent, const ProcessEnd& end) const {

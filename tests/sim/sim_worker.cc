@@ -1,6 +1,7 @@
 #include "sim/sim_worker.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/world.h"
 
@@ -13,15 +14,6 @@ LeaseKeeperOptions keeper_options(const std::string& name, const WorkerPlan& pla
           .heartbeat = plan.lease / 6};
 }
 
-ClaimLoopOptions loop_options(const std::string& name, const WorkerPlan& plan) {
-  return {.worker_id = name,
-          .serves = plan.serves,
-          .capacity = plan.capacity,
-          .lease = plan.lease,
-          .drain = Millis{3'000},
-          .poll_max = Millis{2'000}};
-}
-
 }  // namespace
 
 SimWorker::SimWorker(World& world, int slot, std::string name, const WorkerPlan& plan)
@@ -30,12 +22,28 @@ SimWorker::SimWorker(World& world, int slot, std::string name, const WorkerPlan&
       queue_(world, *this, engine()),
       runs_(world, *this),
       keeper_(queue_, runs_, keeper_options(this->name(), plan)),
-      loop_(queue_, runs_, keeper_, loop_options(this->name(), plan)) {}
+      loop_(queue_, runs_, keeper_, loop_options()) {}
+
+ClaimLoopOptions SimWorker::loop_options() {
+  return {.worker_id = name(),
+          .serves = plan_.serves,
+          .capacity = plan_.capacity,
+          .lease = plan_.lease,
+          .drain = Millis{3'000},
+          .poll_max = Millis{2'000},
+          .wake = [this] { wake_loop(); },
+          .make_call =
+              [this](std::function<void()> call) {
+                settlement_ = std::move(call);
+                world_.scheduler().wake_soon(settler_thread_);
+              }};
+}
 
 void SimWorker::go_to_work() {
   world_.checker().expect_worker(name(), plan_.serves);
   loop_thread_ = add_thread([this] { step_loop(); });
   keeper_thread_ = add_thread([this] { step_keeper(); });
+  settler_thread_ = add_thread([this] { step_settler(); });
   world_.scheduler().wake_soon(keeper_thread_);
 }
 
@@ -60,6 +68,10 @@ void SimWorker::step_loop() {
   world_.scheduler().wake(loop_thread_, world_.clock().now() + std::max(wait, Millis{1}));
 }
 
+void SimWorker::step_settler() {
+  if (const auto settlement = std::exchange(settlement_, nullptr)) settlement();
+}
+
 void SimWorker::kill() {
   if (dead()) return;
   SimProcess::kill();
@@ -75,7 +87,7 @@ void SimWorker::hear_bell() {
   if (loop_thread_ != nullptr) world_.scheduler().wake(loop_thread_, world_.clock().now() + world_.bell_delay());
 }
 
-void SimWorker::run_ended() {
+void SimWorker::wake_loop() {
   if (!dead()) world_.scheduler().wake_soon(loop_thread_);
 }
 

@@ -1,6 +1,8 @@
 // A simulated worker process: the real claim loop and lease keeper, over agents in virtual time.
 #pragma once
 
+#include <functional>
+
 #include "sim/sim_process.h"
 #include "sim/sim_runs.h"
 #include "sim/witness_queue.h"
@@ -20,14 +22,17 @@ class SimWorker final : public SimProcess {
   [[nodiscard]] SimRuns& runs() { return runs_; }
   [[nodiscard]] WitnessQueue& queue() { return queue_; }
   [[nodiscard]] Millis lease() const { return plan_.lease; }
-  void run_ended();
+  // A run ended, or a settlement was answered.
+  void wake_loop();
 
  protected:
   void go_to_work() override;
 
  private:
+  [[nodiscard]] ClaimLoopOptions loop_options();
   void step_loop();
   void step_keeper();
+  void step_settler();
 
   const WorkerPlan plan_;
   WitnessQueue queue_;
@@ -36,6 +41,8 @@ class SimWorker final : public SimProcess {
   ClaimLoop loop_;
   ActorPtr loop_thread_;
   ActorPtr keeper_thread_;
+  ActorPtr settler_thread_;
+  std::function<void()> settlement_;  // that the settler is to make
 };
 
 }  // namespace drover::sim

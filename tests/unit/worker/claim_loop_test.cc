@@ -352,6 +352,104 @@ TEST_F(ClaimLoopTest, ASignalSetsALimitToAnOrderedDrain) {
   EXPECT_EQ(runs.stopped.size(), 1U);
 }
 
+// Settlements that the test lets go when it likes.
+class SettlingTest : public ClaimLoopTest {
+ protected:
+  ClaimLoop make_busy(WhenEmpty when_empty) {
+    return ClaimLoop(queue, runs, keeper,
+                     {.worker_id = "host:1:uuid",
+                      .serves = {{"test", std::nullopt}},
+                      .capacity = 2,
+                      .lease = kLease,
+                      .when_empty = when_empty,
+                      .wake = [this] { ++wakes; },
+                      .make_call = [this](std::function<void()> call) { under_way.push_back(std::move(call)); }});
+  }
+  void answer() {
+    ASSERT_EQ(under_way.size(), 1U) << "one after the other";
+    under_way.front()();
+    under_way.clear();
+  }
+  void step_often(ClaimLoop& busy) const {
+    for (int i = 0; i < 10; ++i) busy.step(now);
+  }
+
+  std::vector<std::function<void()>> under_way;
+  int wakes = 0;
+};
+
+TEST_F(SettlingTest, ASlotIsFreeOnceItsRunHasEnded) {
+  ClaimLoop busy = make_busy(WhenEmpty::kWait);
+  a.task.priority = 7;
+  for (const ClaimedTask& task : {a, b, c}) queue.put(task);
+  step_often(busy);
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  step_often(busy);
+  EXPECT_TRUE(queue.settled.empty());
+  ASSERT_EQ(runs.started.size(), 3U) << "claimed while the end of the first is on its way";
+  EXPECT_EQ(queue.claims.back().n, 1);
+  EXPECT_EQ(queue.claims.back().running_priorities, std::vector{b.task.priority}) << "what has ended takes no slot";
+  EXPECT_EQ(busy.held(), 3);
+  keeper.step(now + Millis{5'000});
+  EXPECT_EQ(queue.renewals.at(0).leases.size(), 3U) << "its lease is kept until it is settled";
+
+  answer();
+  EXPECT_EQ(wakes, 1);
+  step_often(busy);
+  EXPECT_EQ(queue.settled.size(), 1U);
+  EXPECT_EQ(busy.held(), 2);
+  EXPECT_EQ(busy.counts().completed, 1);
+}
+
+TEST_F(SettlingTest, EndsGatherWhileOthersAreOnTheirWay) {
+  ClaimLoop busy = make_busy(WhenEmpty::kWait);
+  for (const ClaimedTask& task : {a, b, c}) queue.put(task);
+  step_often(busy);
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  step_often(busy);
+  runs.ended = {{b.lease, Completion{.result = "2"}}};
+  step_often(busy);
+  runs.ended = {{c.lease, Completion{.result = "3"}}};
+  step_often(busy);
+  answer();
+  step_often(busy);
+  answer();
+  EXPECT_EQ(queue.settled.size(), 3U);
+  EXPECT_EQ(queue.calls.back(), "settle 2");
+}
+
+TEST_F(SettlingTest, AQueueThatTakesNoEndsGivesNoMoreWork) {
+  ClaimLoop busy = make_busy(WhenEmpty::kWait);
+  for (int i = 1; i <= 9; ++i) queue.put(numbered_task(i));
+  std::size_t ended = 0;
+  for (int round = 0; round < 5; ++round) {
+    step_often(busy);
+    for (; ended < runs.started.size(); ++ended) {
+      runs.ended.push_back({runs.started[ended].claimed.lease, Completion{.result = "1"}});
+    }
+  }
+  EXPECT_EQ(busy.held(), 4) << "twice its slots";
+}
+
+TEST_F(SettlingTest, FinishesOnlyAfterAClaimThatCameBehindTheLastEnd) {
+  ClaimLoop busy = make_busy(WhenEmpty::kFinish);
+  queue.put(a);
+  step_often(busy);
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  step_often(busy);
+  EXPECT_FALSE(busy.finished()) << "its end is not settled";
+  queue.put(b);  // what the end of the first one lets go
+  answer();
+  step_often(busy);
+  EXPECT_FALSE(busy.finished());
+  ASSERT_EQ(runs.started.size(), 2U);
+  runs.ended = {{b.lease, Completion{.result = "1"}}};
+  step_often(busy);
+  answer();
+  step_often(busy);
+  EXPECT_TRUE(busy.finished());
+}
+
 class StandingClaimTest : public ClaimLoopTest {
  protected:
   StandingClaimTest() {
