@@ -121,7 +121,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Status register_worker(const WorkerInfo& worker) override {
-    return calls_->tell("POST", "/v1/workers", to_json(worker));
+    return calls_->tell("POST", "/v1/workers", to_json(worker), remote::Effect::kNone);
   }
 
   Status unregister_worker(const std::string& worker_id, const std::string& reason) override {

@@ -143,8 +143,9 @@ class ServerCalls {
     return named.value;
   }
 
-  [[nodiscard]] Status tell(const std::string& method, std::string target, std::string body = {}) {
-    const auto answer = fetch(method, std::move(target), std::move(body));
+  [[nodiscard]] Status tell(const std::string& method, std::string target, std::string body = {},
+                            Effect effect = Effect::kChange) {
+    const auto answer = exchange(method, std::move(target), std::move(body), options_.timeout, {}, effect);
     if (!answer) return std::unexpected(answer.error());
     return {};
   }

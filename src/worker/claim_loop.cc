@@ -46,6 +46,7 @@ Millis ClaimLoop::step(MonoTime now) {
   if (phase_ == Phase::kWorking && keeper_.drain_ordered()) obey_order();
   if (standing_ && (phase_ != Phase::kWorking || standing_->is_answered())) withdraw_claim(now);
   if (phase_ == Phase::kDraining && drain_until_ && now >= *drain_until_ && held() > 0) stop_all();
+  if (phase_ == Phase::kStopping) give_up_ends(now);
   if (may_settle(now)) {
     settle();
     return Millis{0};
@@ -74,6 +75,7 @@ void ClaimLoop::drain(MonoTime now) {
       return;
     case Phase::kStopping:
       stop_all();
+      gives_up_ = true;
       return;
   }
 }
@@ -130,6 +132,19 @@ void ClaimLoop::take_answers(MonoTime now) {
   if (held() == 0 && options_.when_empty == WhenEmpty::kFinish) left_slot_free_ = false;
 }
 
+// They were tried before: what is here could not be told, or came after the second word to go.
+void ClaimLoop::give_up_ends(MonoTime now) {
+  std::erase_if(ended_, [&](const RunEnded& ended) {
+    const bool was_tried = now < retry_at_;
+    if (!was_tried || (!gives_up_ && !keeper_.is_over(ended.lease, now))) return false;
+    log_warn("worker", "the end of a run could not be told and is given up: the task will run again",
+             {{"task", ended.lease.task.to_string()}});
+    ++counts_.refused;
+    keeper_.let_go(ended.lease);
+    return true;
+  });
+}
+
 ClaimLoop::Answered ClaimLoop::take_answer(RunEnded& ended, const Result<TaskState>& answer) {
   if (answer) {
     count(ended);
@@ -166,10 +181,14 @@ int ClaimLoop::free_slots() const {
   return std::min(options_.capacity - static_cast<int>(running_.size()), 2 * options_.capacity - held());
 }
 
-bool ClaimLoop::may_claim(MonoTime now) const {
+bool ClaimLoop::awaits_change(MonoTime now) const {
   if (!wants_work() || now < retry_at_ || !keeper_.registered()) return false;
   // Few slots are worth no call of their own while ends are on their way: more will be free when these are answered.
-  if (settling_ && 2 * free_slots() < options_.capacity) return false;
+  return !settling_ || 2 * free_slots() >= options_.capacity;
+}
+
+bool ClaimLoop::may_claim(MonoTime now) const {
+  if (!awaits_change(now)) return false;
   return !left_slot_free_ || now >= next_claim_ || queue_.changes() != seen_changes_;
 }
 

@@ -60,7 +60,8 @@ class ClaimLoop {
   Millis step(MonoTime now);
 
   // Claims no more. Running work may finish within the drain time; then it is stopped and released. Called again, it is
-  // stopped now; once more, it is killed. An order of the store to drain sets no limit, until drain is called.
+  // stopped now; once more, it is killed, and ends that the queue has not taken are given up. An order of the store to
+  // drain sets no limit, until drain is called.
   void drain(MonoTime now);
 
   // Nothing held, and nothing more to come.
@@ -74,6 +75,8 @@ class ClaimLoop {
   [[nodiscard]] const ClaimLoopCounts& counts() const { return counts_; }
   // Whether new work would be claimed at once.
   [[nodiscard]] bool wants_work() const { return phase_ == Phase::kWorking && free_slots() > 0; }
+  // Whether a change of the queue would make it claim now: what the driver listens for.
+  [[nodiscard]] bool awaits_change(MonoTime now) const;
   // The queue's change count before the latest claim that left a slot free: what the driver waits on.
   [[nodiscard]] std::uint64_t seen_changes() const { return seen_changes_; }
 
@@ -98,6 +101,8 @@ class ClaimLoop {
   [[nodiscard]] bool may_settle(MonoTime now) const { return !settling_ && !ended_.empty() && now >= retry_at_; }
   void settle();
   void take_answers(MonoTime now);
+  // Of one that stops: ends that nobody will ever take, because their lease is over.
+  void give_up_ends(MonoTime now);
   // kSendOther: the queue will never take this end, and it was replaced by one that says so.
   [[nodiscard]] Answered take_answer(RunEnded& ended, const Result<TaskState>& answer);
   void count(const RunEnded& ended);
@@ -133,6 +138,7 @@ class ClaimLoop {
   Millis backoff_{0};
   std::uint64_t seen_changes_ = 0;
   bool was_ordered_ = false;
+  bool gives_up_ = false;        // told to go whatever becomes of the ends
   bool left_slot_free_ = false;  // the latest claim found less than there was room for
   std::unique_ptr<StandingClaim<ClaimedTask>> standing_;
   bool may_stand_ = true;  // unless the queue has no standing claims

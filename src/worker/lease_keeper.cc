@@ -16,6 +16,8 @@ namespace {
 constexpr Millis kBeatRetryMax{1'000};
 // After so many missed heartbeats the store may have forgotten this worker.
 constexpr int kForgottenAfterBeats = 3;
+// Whatever may have become of its registration: the store may have lost it, or somebody deleted it.
+constexpr int kRegisterEveryBeats = 6;
 constexpr Millis kLookEvery{250};
 // More news than this are not read one by one: a beat asks about everything that is held.
 constexpr int kNewsMax = 500;
@@ -55,6 +57,12 @@ void LeaseKeeper::hold(const Lease& lease, MonoTime expires_at) {
 void LeaseKeeper::let_go(const Lease& lease) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(held_, [&](const Held& held) { return held.lease == lease; });
+}
+
+bool LeaseKeeper::is_over(const Lease& lease, MonoTime now) const {
+  const std::scoped_lock lock(mutex_);
+  const auto held = std::ranges::find(held_, lease, &Held::lease);
+  return held == held_.end() || held->expires_at <= now;
 }
 
 bool LeaseKeeper::drain_ordered() const {
@@ -155,14 +163,16 @@ Status LeaseKeeper::send_registration_if_due(MonoTime now) {
   {
     const std::scoped_lock lock(mutex_);
     const bool forgotten = now - last_good_beat_ > options_.heartbeat * kForgottenAfterBeats;
-    if (registered_ && !must_register_ && !forgotten) return {};
-    info.draining = draining_;
+    const bool is_old = now - registered_at_ >= options_.heartbeat * kRegisterEveryBeats;
+    if (registered_ && !must_register_ && !forgotten && !is_old) return {};
+    info.draining = draining_ || drain_ordered_;
     must_register_ = false;
   }
   Status status = queue_.register_worker(info);
   if (status) {
     const std::scoped_lock lock(mutex_);
     registered_ = true;
+    registered_at_ = now;
   }
   return status;
 }

@@ -38,6 +38,8 @@ class LeaseKeeper {
   // A lease from its claim to its settlement.
   void hold(const Lease& lease, MonoTime expires_at);
   void let_go(const Lease& lease);
+  // Whether it ran out, as far as is known here.
+  [[nodiscard]] bool is_over(const Lease& lease, MonoTime now) const;
 
   // Whether the store told this worker to take no more work.
   [[nodiscard]] bool drain_ordered() const;
@@ -81,6 +83,7 @@ class LeaseKeeper {
   std::vector<Held> held_;  // what runs, and what ended and is not settled
   MonoTime next_beat_{};
   MonoTime last_good_beat_{};
+  MonoTime registered_at_{};
   MonoTime next_look_{};
   bool registered_ = false;
   bool must_register_ = true;

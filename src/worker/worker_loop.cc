@@ -119,7 +119,7 @@ void run_loop(ClaimLoop& loop, BellThread& bell, const Waker& wake, const StopSi
     for (; heeded < stop.requests(); ++heeded) loop.drain(system_clock().mono());
     const Millis wait = loop.step(system_clock().mono());
     if (wait <= Millis{0} || loop.finished()) continue;
-    if (loop.wants_work()) {
+    if (loop.awaits_change(system_clock().mono())) {
       bell.listen(loop.seen_changes());
     } else {
       bell.hush();

@@ -352,6 +352,56 @@ TEST_F(ClaimLoopTest, ASignalSetsALimitToAnOrderedDrain) {
   EXPECT_EQ(runs.stopped.size(), 1U);
 }
 
+TEST_F(ClaimLoopTest, ListensForNoChangeWhileItBacksOff) {
+  EXPECT_TRUE(loop.awaits_change(now));
+  queue.outage = kOutage;
+  const Millis wait = settle_down();
+  EXPECT_TRUE(loop.wants_work());
+  EXPECT_FALSE(loop.awaits_change(now)) << "a change would wake it for nothing";
+  EXPECT_TRUE(loop.awaits_change(now + wait));
+}
+
+// The store is gone for good.
+class StoppingTest : public ClaimLoopTest {
+ protected:
+  StoppingTest() {
+    queue.put(a);
+    settle_down();
+    queue.outage = kOutage;
+    runs.ended = {{a.lease, Completion{.result = "1"}}};
+    settle_down();
+    loop.drain(now);
+    settle_down();
+  }
+};
+
+TEST_F(StoppingTest, AnEndIsToldAsLongAsSomebodyMayTakeIt) {
+  loop.drain(now);
+  for (int i = 0; i < 5; ++i) now = now + settle_down();
+  EXPECT_FALSE(loop.finished());
+  queue.outage.reset();
+  now = now + settle_down();
+  settle_down();
+  EXPECT_TRUE(loop.finished());
+  EXPECT_EQ(loop.counts().completed, 1);
+}
+
+TEST_F(StoppingTest, AnEndWhoseLeaseIsOverIsGivenUp) {
+  now = now + std::max(kLease, kDrain);
+  for (int i = 0; i < 3 && !loop.finished(); ++i) now = now + settle_down();
+  EXPECT_TRUE(loop.finished());
+  EXPECT_EQ(loop.counts().refused, 1);
+}
+
+TEST_F(StoppingTest, TheThirdWordEndsItAtOnce) {
+  loop.drain(now);
+  settle_down();
+  EXPECT_FALSE(loop.finished());
+  loop.drain(now);
+  settle_down();
+  EXPECT_TRUE(loop.finished());
+}
+
 // Settlements that the test lets go when it likes.
 class SettlingTest : public ClaimLoopTest {
  protected:

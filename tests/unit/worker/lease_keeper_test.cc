@@ -182,6 +182,24 @@ TEST_F(LeaseKeeperTest, RegistersAgainAfterFailedBeatsOrALongSilence) {
   EXPECT_EQ(queue.registered.size(), 3U);
 }
 
+TEST_F(LeaseKeeperTest, RegistersAgainNowAndThenWhateverHappened) {
+  queue.drain_ordered = true;
+  for (int beat = 0; beat <= 12; ++beat) {
+    settle_down();
+    now = now + kHeartbeat;
+  }
+  ASSERT_EQ(queue.registered.size(), 3U) << "with every sixth beat";
+  EXPECT_TRUE(queue.registered.back().draining) << "an order stays one";
+}
+
+TEST_F(LeaseKeeperTest, KnowsWhetherALeaseIsOver) {
+  settle_down();
+  keeper.hold(a.lease, now + kKeptLease);
+  EXPECT_FALSE(keeper.is_over(a.lease, now + (kKeptLease - Millis{1})));
+  EXPECT_TRUE(keeper.is_over(a.lease, now + kKeptLease));
+  EXPECT_TRUE(keeper.is_over(b.lease, now)) << "never held";
+}
+
 TEST_F(LeaseKeeperTest, TellsTheStoreThatItDrains) {
   settle_down();
   keeper.announce_draining();
