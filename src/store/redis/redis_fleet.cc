@@ -200,7 +200,7 @@ Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
   const Command command = function("fsck").add(mode == FsckMode::kRepair ? "repair" : "check");
   auto reply = client_.blocking_call(command, kFsckTimeMax, never);
   if (reply && is_function_missing(*reply)) {
-    if (const auto loaded = now(); !loaded) return std::unexpected(loaded.error());  // any call loads the library
+    if (const auto loaded = ask_time(); !loaded) return std::unexpected(loaded.error());  // any call loads the library
     reply = client_.blocking_call(command, kFsckTimeMax, never);
   }
   if (reply && reply->is_error()) return std::unexpected(error_of(*reply));

@@ -333,6 +333,28 @@ TEST_P(RedisDamageTest, FsckFindsAndRepairsIt) {
   EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
 }
 
+TEST(RedisGates, LanesThatNobodyWouldWakeAreFound) {
+  Rig rig(test::shared_redis().address(test::fresh_prefix()));
+  must(rig.engine().set_gate({.gate = "queue:work", .what = GateOrder::Limit{.permits = 1}, .why = "", .by = ""}));
+  for (int i = 0; i < 3; ++i) rig.enqueue();
+  const auto first = rig.claim(3);
+  ASSERT_EQ(first.size(), 1U);
+  ASSERT_EQ(must(test::shared_redis().run(redis::Command("DEL", rig.key("gates"))).as_integer()), 1);
+  const auto found = rig.fsck();
+  EXPECT_NE(std::ranges::find(found, "gate_asleep lanes wait at queue:work, which would let them go"), found.end());
+  EXPECT_FALSE(rig.fsck(FsckMode::kRepair).empty());
+  EXPECT_EQ(rig.fsck(), std::vector<std::string>{});
+  EXPECT_EQ(rig.claim(3).size(), 2U);
+}
+
+TEST(RedisFsck, LoadsTheFunctionsThatSomebodyFlushed) {
+  RedisServer server;
+  Rig rig(server.address());
+  rig.enqueue();
+  ASSERT_FALSE(server.run(redis::Command("FUNCTION", "FLUSH")).is_error());
+  EXPECT_EQ(rig.fsck(), std::vector<std::string>{});
+}
+
 // ---- damaged numbers in the tasks themselves
 
 class RedisRelationsTest : public testing::Test {

@@ -643,6 +643,18 @@ local function check_gates(image)
   end
 end
 
+-- Whoever frees a gate at which lanes wait has it looked at.
+local function check_wakes()
+  for _, name in ipairs(call('ZRANGE', P .. 'waited', 0, -1)) do
+    local limits = gates.limits_of(name) or gates.NONE
+    local room = gates.ask(limits, gates.use(name, limits), 1)
+    if room > 0 and not call('ZSCORE', P .. 'wake', name) then
+      found('gate_asleep', 'lanes wait at ' .. name .. ', which would let them go', mending)
+      if mending then gates.look_now(name) end
+    end
+  end
+end
+
 -- args: now, 'check' or 'repair'. Answers {code, detail, repaired, tasks that the caller has to mend by the rules}…
 function functions.fsck(keys, args)
   begin(keys, args)
@@ -663,6 +675,7 @@ function functions.fsck(keys, args)
   check_counts()
   check_lanes(image)
   check_gates(image)
+  check_wakes()
   lanes.tell_pools()
   finish()
   return all_findings()
