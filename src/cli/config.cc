@@ -1,6 +1,9 @@
 // drover config: the policy in the store.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "base/json.h"
 #include "cli/document_diff.h"
 #include "cli/files.h"
@@ -15,6 +18,11 @@ constexpr ReadLimit kDocumentLimit{4 << 20, ErrorCode::kInvalidConfig};
 Result<Document> read_document(const std::string& file) {
   const auto text = read_input(file, kDocumentLimit);
   if (!text) return std::unexpected(text.error());
+  // More often a command that failed than somebody who wants no policy.
+  if (std::ranges::all_of(*text, [](unsigned char c) { return std::isspace(c) != 0; })) {
+    return drover::fail(ErrorCode::kInvalidConfig,
+                        fmt::format("{} is empty; to remove the policy, apply {{}}", file == "-" ? "stdin" : file));
+  }
   return parse_document(*text, file == "-" ? "stdin" : file);
 }
 

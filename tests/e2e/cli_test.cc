@@ -374,6 +374,7 @@ TEST_F(CliTest, ConfigIsStoredAndShown) {
   const Outcome refused = sandbox.drover({"config", "apply", "policy.yaml"});
   expect_refused(refused, 1, "invalid_config");
   EXPECT_TRUE(contains(refused.err, "policy.yaml:2"));
+  expect_refused(sandbox.drover({"config", "apply", "-"}, "\n"), 1, "invalid_config");
   EXPECT_EQ(sandbox.dump(), before);
 }
 
