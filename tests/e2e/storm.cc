@@ -25,7 +25,7 @@ constexpr const char* kType = "storm";
 constexpr int kExitConflict = 6;
 constexpr int kExitUnavailable = 7;
 constexpr Millis kProgressEvery{200};
-constexpr Millis kLeave{60'000};   // for workers that were asked to
+constexpr Millis kLeave{60'000};  // for workers that were asked to
 constexpr Millis kForgets{2'000};  // how far back everysec may lose what was acknowledged
 
 std::string read_file(const std::string& path) {
@@ -146,6 +146,7 @@ class Storm {
 
   void tick() {
     check_killed_trees();
+    start_again();
     wake_frozen();
     if (chance(plan_.freeze_percent)) {
       freeze_one();
@@ -170,6 +171,13 @@ class Storm {
                                 AGENTSIM_BIN, "witness=" + sandbox_.file("witness")}),
             .wake_at = {},
             .tree = {}};
+  }
+
+  // A worker that finds no store when it starts goes, and whoever supervises it starts it again.
+  void start_again() {
+    for (Worker& worker : workers_) {
+      if (worker.process->wait(Millis{0}) == Exit{.code = kExitUnavailable}) worker = start_worker();
+    }
   }
 
   void kill_one() {
@@ -336,6 +344,7 @@ class Storm {
   // ---- the end
 
   void calm_down() {
+    start_again();
     for (Worker& worker : workers_) {
       worker.process->signal(SIGCONT);
       worker.process->signal(SIGTERM);
