@@ -1,6 +1,7 @@
 #include "store/sqlite/writer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "base/check.h"
@@ -227,15 +228,16 @@ void Writer::try_standing(Transaction& transaction) {
 
 // Takes those out of the batch that have no answer yet.
 void Writer::put_back_standing() {
-  const auto is_answered = [](const Pending* pending) {
-    return pending->standing == nullptr || pending->done || pending->failure;
+  const auto is_unanswered = [](const Pending* pending) {
+    return pending->standing != nullptr && !pending->done && !pending->failure;
   };
-  const auto unanswered = std::ranges::stable_partition(batch_, is_answered);
+  std::vector<Pending*> unanswered;
+  std::ranges::copy_if(batch_, std::back_inserter(unanswered), is_unanswered);
   if (unanswered.empty()) return;
   const std::lock_guard lock(mutex_);
   standing_.insert(standing_.begin(), unanswered.begin(), unanswered.end());
   for (Pending* pending : unanswered) pending->wake.notify_one();  // it may be withdrawn
-  batch_.erase(unanswered.begin(), unanswered.end());
+  std::erase_if(batch_, is_unanswered);
 }
 
 // Whether the transaction is worth another try: with the ballast gone, or without the one that spoilt it for the

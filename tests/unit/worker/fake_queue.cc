@@ -78,6 +78,7 @@ void FakeQueue::answer_standing(Result<Taken<ClaimedTask>> answer) {
 
 Result<std::unique_ptr<StandingClaim<ClaimedTask>>> FakeQueue::leave_claim(const ClaimRequest& request,
                                                                            std::function<void()> on_answer) {
+  const std::scoped_lock lock(mutex);
   calls.push_back(fmt::format("leave claim {}", request.n));
   if (outage) return std::unexpected(*outage);
   if (!takes_standing) return nullptr;
