@@ -21,7 +21,7 @@ class EventPrinter {
     for (bool has_more = true; has_more;) {
       const auto news = cursor_.next(queue_, kPageEvents);
       if (!news) return std::unexpected(news.error());
-      if (news->went_back) print(*news->went_back);
+      if (const auto& gap = news->went_back) print(*gap);
       for (const Event& event : news->events) {
         if (enough()) return Seen::kDone;
         print(event);

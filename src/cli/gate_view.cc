@@ -106,8 +106,8 @@ std::string gate_sentence(const GateStatus& gate) {
   } else {
     text += "open";
   }
-  if (gate.permits.value_or(0) > 0)
-    text += fmt::format(", {} of {} permits in use", gate.in_use.value_or(0), *gate.permits);
+  if (const auto permits = gate.permits.value_or(0); permits > 0)
+    text += fmt::format(", {} of {} permits in use", gate.in_use.value_or(0), permits);
   if (gate.rate) text += fmt::format(", {}", rate_text(gate));
   const std::string why = why_text(gate);
   return why.empty() ? text : fmt::format("{} ({})", text, why);

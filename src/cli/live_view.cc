@@ -18,7 +18,7 @@ Status LiveView::refresh() {
   for (bool has_more = true; has_more;) {
     const auto news = cursor_.next(queue_, kPageEvents);
     if (!news) return std::unexpected(news.error());
-    if (news->went_back) lines += gap_line(*news->went_back) + "\n";
+    if (const auto& gap = news->went_back) lines += gap_line(*gap) + "\n";
     for (const Event& event : news->events) {
       count(event);
       lines += event_line(event, out_.look());

@@ -180,7 +180,7 @@ class EventLog {
     for (bool has_more = true; has_more;) {
       const auto news = cursor_.next(queue_, kPageEvents);
       if (!news) return std::unexpected(news.error());
-      if (news->went_back) log_warn("up", gap_line(*news->went_back));
+      if (const auto& gap = news->went_back) log_warn("up", gap_line(*gap));
       for (const Event& event : news->events) log_event(event);
       has_more = news->has_more;
     }

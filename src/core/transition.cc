@@ -316,7 +316,7 @@ JsonText edit_data(const Task& before, const Task& after) {
   json::Writer writer;
   writer.begin_object();
   if (after.priority != before.priority) writer.key("priority").number(after.priority);
-  if (after.run_at != before.run_at) writer.key("run_at").string(format_time(*after.run_at));
+  if (after.run_at != before.run_at) writer.key("run_at").string(format_time(after.run_at.value_or(Time{})));
   if (after.payload != before.payload) writer.key("payload").boolean(true);
   if (after.tags != before.tags) writer.key("tags").boolean(true);
   writer.end_object();

@@ -64,8 +64,10 @@ Status RecordView::prefetch(std::span<const TaskId> ids) {
 
 TaskRecord RecordView::take(const TaskId& id) {
   auto known = known_.extract(id);
-  CHECK(!known.empty() && known.mapped());
-  return *std::move(known.mapped());
+  CHECK(!known.empty());
+  std::optional<TaskRecord> record = std::move(known.mapped());
+  CHECK(record.has_value());
+  return *std::move(record);
 }
 
 Result<std::vector<TaskRecord>> RecordView::overlay(Result<std::vector<TaskRecord>> stored) {

@@ -357,11 +357,17 @@ void GroupEnqueue::run(std::span<Candidate> candidates) {
   answer_rest(too_much_contention("enqueue"));
 }
 
+Result<std::vector<Enqueued>> answer_to(Candidate& candidate) {
+  auto answer = std::move(candidate.answer);
+  CHECK(answer.has_value());
+  return *std::move(answer);
+}
+
 Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy& policy, const Lease* spawner,
                                             std::span<const TaskSpec> group) {
   Candidate candidate{.group = group};
   GroupEnqueue(store, rng, policy, spawner).run(std::span(&candidate, 1));
-  return *std::move(candidate.answer);
+  return answer_to(candidate);
 }
 
 }  // namespace
@@ -379,7 +385,7 @@ std::vector<Result<std::vector<Enqueued>>> Engine::enqueue_groups(std::span<cons
   for (const auto group : groups) candidates.push_back({.group = group});
   GroupEnqueue(store_, rng_, **policy, nullptr).run(candidates);
   std::vector<Result<std::vector<Enqueued>>> answers;
-  for (Candidate& candidate : candidates) answers.push_back(*std::move(candidate.answer));
+  for (Candidate& candidate : candidates) answers.push_back(answer_to(candidate));
   return answers;
 }
 

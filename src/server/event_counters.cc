@@ -72,7 +72,7 @@ bool EventCounters::catch_up(TaskQueue& queue) {
     std::int64_t after = cursor_.after();
     const auto news = cursor_.next(queue, kScrapePageEvents);
     if (!news) return false;
-    if (news->went_back) after = news->went_back->seq;
+    if (const auto& gap = news->went_back) after = gap->seq;
     for (const Event& event : news->events) {
       if (event.seq > after + 1) missed_.Increment(static_cast<double>(event.seq - after - 1));
       after = event.seq;

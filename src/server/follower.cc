@@ -45,20 +45,21 @@ bool Follower::begin() {
 }
 
 bool Follower::catch_up() {
+  if (!cursor_) return false;
+  EventCursor& cursor = *cursor_;
   for (;;) {
-    std::int64_t after = cursor_->after();
-    auto news = cursor_->next(queue_, kPageEvents);
+    std::int64_t after = cursor.after();
+    auto news = cursor.next(queue_, kPageEvents);
     if (!news) return false;
-    if (news->went_back) {
+    if (const auto& gap = news->went_back) {
       log_warn("server", "the store went backwards; whoever follows its events is told",
-               {{"events_read", std::to_string(news->went_back->after)},
-                {"events_kept", std::to_string(news->went_back->seq)}});
-      after = news->went_back->seq;
+               {{"events_read", std::to_string(gap->after)}, {"events_kept", std::to_string(gap->seq)}});
+      after = gap->seq;
       announce_gap(after);
     }
     if (news->events.empty()) return true;
     if (news->events.front().seq > after + 1) announce_gap(news->events.front().seq - 1);
-    announce({.events = std::make_shared<const std::vector<Event>>(std::move(news->events)), .seq = cursor_->after()});
+    announce({.events = std::make_shared<const std::vector<Event>>(std::move(news->events)), .seq = cursor.after()});
     if (!news->has_more) return true;
   }
 }

@@ -200,7 +200,7 @@ class HttpApi final : public Server {
   Result<std::vector<Alert>> look_at_store() {
     const auto state = administration_.store_state();
     if (!state) return std::unexpected(state.error());
-    if (state->loss) return fail(ErrorCode::kStoreRegressed, to_string(*state->loss));
+    if (const auto& loss = state->loss) return fail(ErrorCode::kStoreRegressed, to_string(*loss));
     return queue_.alerts();
   }
 

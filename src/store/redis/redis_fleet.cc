@@ -235,10 +235,11 @@ bool RedisStore::unblock(std::string_view tasks) {
 bool RedisStore::unblock(const TaskId& id) {
   const auto now = this->now();
   auto records = read(std::span(&id, 1), Parts::kHead);
-  if (!now || !records || !records->front()) return false;
-  TaskRecord& record = *records->front();
-  record.unmet_parents = 1;
-  auto step = decide(record, trigger::ParentDone{}, {.now = *now});
+  if (!now || !records) return false;
+  std::optional<TaskRecord> record = std::move(records->front());
+  if (!record) return false;
+  record->unmet_parents = 1;
+  auto step = decide(*std::move(record), trigger::ParentDone{}, {.now = *now});
   if (!step) return false;  // it has moved on
   const StepGroup group{.steps = {*std::move(step)}, .capacity = std::nullopt};
   const auto applied = apply(std::span(&group, 1));
