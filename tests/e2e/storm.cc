@@ -25,7 +25,7 @@ constexpr const char* kType = "storm";
 constexpr int kExitConflict = 6;
 constexpr int kExitUnavailable = 7;
 constexpr Millis kProgressEvery{200};
-constexpr Millis kLeave{60'000};  // for workers that were asked to
+constexpr Millis kLeave{60'000};   // for workers that were asked to
 constexpr Millis kForgets{2'000};  // how far back everysec may lose what was acknowledged
 
 std::string read_file(const std::string& path) {
