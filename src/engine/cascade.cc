@@ -22,6 +22,19 @@ bool parent_is_done(TaskState parent, OnParentFailure policy) {
   return parent == TaskState::kCompleted || (is_terminal(parent) && policy == OnParentFailure::kRun);
 }
 
+void copy_body(const Task& from, Task& to) {
+  to.payload = from.payload;
+  to.tags = from.tags;
+  to.depends_on = from.depends_on;
+  to.fallback_result = from.fallback_result;
+  to.prompt = from.prompt;
+  to.system_prompt = from.system_prompt;
+  to.model = from.model;
+  to.agent_id = from.agent_id;
+  to.source = from.source;
+  to.traceparent = from.traceparent;
+}
+
 Result<const TaskRecord*> RecordView::find_head(const TaskId& id) {
   auto it = known_.find(id);
   if (it == known_.end()) {
@@ -42,8 +55,7 @@ Result<std::optional<TaskRecord>> RecordView::find(const TaskId& id, Parts parts
   if (known && record) {
     // Decided on already: the head is newer than the store's, the body is the store's.
     TaskRecord merged = *known;
-    merged.task.depends_on = record->task.depends_on;
-    merged.task.fallback_result = record->task.fallback_result;
+    copy_body(record->task, merged.task);
     return merged;
   }
   known = record;
@@ -112,7 +124,7 @@ void Cascade::add(Step&& step) {
   }
   if (first.payload == Step::PayloadWrite::kReplace && step.payload == Step::PayloadWrite::kKeep) {
     step.payload = first.payload;
-    step.next.task.payload = first.next.task.payload;
+    copy_body(first.next.task, step.next.task);
   }
   step.events.insert(step.events.begin(), first.events.begin(), first.events.end());
   if (first.run_end) step.run_end = first.run_end;

@@ -16,6 +16,10 @@
 
 namespace drover {
 
+// What a record has beside its head (Parts::kHead), but for what a run leaves: some stores write all of it when a step
+// writes any.
+void copy_body(const Task& from, Task& to);
+
 // Records as they will be once the groups decided so far are applied. Spares the groups of one batch from
 // conflicting with each other: the second settles on top of the first.
 class RecordView {

@@ -70,6 +70,10 @@ Result<TaskRecord> Dedupe::write(const TaskId& id, const Task& incoming, DedupeM
   auto payload = new_payload(id, incoming, mode);
   if (!payload) return std::unexpected(payload.error());
   payloads_[id] = *payload;
+  // What is known of it may be its head.
+  auto stored = store_.read(std::span(&id, 1), Parts::kAll);
+  if (!stored) return std::unexpected(stored.error());
+  if (const std::optional<TaskRecord>& whole = stored->front()) copy_body(whole->task, record.task);
   Step step{.next = record, .expected_revision = record.revision, .payload = Step::PayloadWrite::kReplace};
   step.next.task.payload = *std::move(payload);
   json::Writer data;

@@ -217,5 +217,26 @@ TEST_P(DedupeModes, OutlivesARestart) {
   expect_answered(keyed(DedupeMode::kSingleFlight), id);
 }
 
+// The first of the batch looks at the task that the second writes to.
+TEST_P(DedupeModes, WhatIsReplacedKeepsAllButItsPayload) {
+  const TaskSpec first{.type = "work",
+                       .payload = "1",
+                       .prompt = "do it",
+                       .tags = {"a", "b"},
+                       .dedupe_key = "k",
+                       .dedupe = DedupeMode::kReplace};
+  const TaskId id = enqueue(first);
+  TaskSpec again = first;
+  again.payload = "2";
+  again.prompt = "other";
+  again.tags = {};
+  const auto ids = enqueue_all({{.type = "work", .depends_on = {id}}, again, {.type = "work", .depends_on = {id}}});
+  EXPECT_EQ(ids.at(1), id);
+  const Task task = get(id);
+  EXPECT_EQ(task.payload, "2");
+  EXPECT_EQ(task.prompt, "do it");
+  EXPECT_EQ(task.tags, (std::vector<std::string>{"a", "b"}));
+}
+
 }  // namespace
 }  // namespace drover::test
