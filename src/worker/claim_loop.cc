@@ -43,6 +43,7 @@ ClaimLoop::ClaimLoop(TaskQueue& queue, Runs& runs, LeaseKeeper& keeper, ClaimLoo
 Millis ClaimLoop::step(MonoTime now) {
   take_ended();
   if (settling_ && settling_->is_answered) take_answers(now);
+  if (claiming_ && claiming_->is_answered) take_claimed(now);
   if (phase_ == Phase::kWorking && keeper_.drain_ordered()) obey_order();
   if (standing_ && (phase_ != Phase::kWorking || standing_->is_answered())) withdraw_claim(now);
   if (phase_ == Phase::kDraining && drain_until_ && now >= *drain_until_ && held() > 0) stop_all();
@@ -81,11 +82,19 @@ void ClaimLoop::drain(MonoTime now) {
 }
 
 bool ClaimLoop::finished() const {
-  return phase_ != Phase::kWorking && held() == 0 && !standing_;
+  return phase_ != Phase::kWorking && held() == 0 && !standing_ && !claiming_;
 }
 
 int ClaimLoop::held() const {
   return static_cast<int>(running_.size() + ended_.size() + (settling_ ? settling_->ends.size() : 0));
+}
+
+void ClaimLoop::make_call(const MakeCall& elsewhere, std::function<void()> call) const {
+  if (!elsewhere) return call();
+  elsewhere([call = std::move(call), wake = options_.wake] {
+    call();
+    wake();
+  });
 }
 
 void ClaimLoop::take_ended() {
@@ -102,12 +111,11 @@ void ClaimLoop::settle() {
   settling_ = std::make_shared<Sent>();
   settling_->ends.assign(std::move_iterator(ended_.begin()), std::move_iterator(ended_.begin() + count));
   ended_.erase(ended_.begin(), ended_.begin() + count);
-  options_.make_call([&queue = queue_, settling = settling_, wake = options_.wake] {
+  make_call(options_.make_settlement, [&queue = queue_, settling = settling_] {
     failpoint("worker.before_settle");
     settling->answers = queue.settle(settling->ends);
     failpoint("worker.after_settle");
     settling->is_answered = true;
-    wake();
   });
 }
 
@@ -192,10 +200,10 @@ bool ClaimLoop::may_claim(MonoTime now) const {
   return !left_slot_free_ || now >= next_claim_ || queue_.changes() != seen_changes_;
 }
 
-ClaimRequest ClaimLoop::request() const {
+ClaimRequest ClaimLoop::request(int n) const {
   ClaimRequest request{.worker_id = options_.worker_id,
                        .serves = options_.serves,
-                       .n = free_slots(),
+                       .n = n,
                        .lease = options_.lease,
                        .capacity = options_.capacity};
   for (const Running& running : running_) request.running_priorities.push_back(running.priority);
@@ -205,19 +213,30 @@ ClaimRequest ClaimLoop::request() const {
 void ClaimLoop::claim(MonoTime now) {
   if (standing_) withdraw_claim(now);
   if (!may_claim(now)) return;
-  const ClaimRequest request = this->request();
+  const int n_max = options_.make_claim ? (options_.capacity + 1) / 2 : options_.capacity;
+  claiming_ = std::make_shared<Asked>(request(std::min(free_slots(), n_max)), now);
   seen_changes_ = queue_.changes();
-  auto claimed = queue_.claim(request);
-  if (!claimed) {
-    take_refusal(claimed.error(), now);
+  make_call(options_.make_claim, [&queue = queue_, claiming = claiming_] {
+    claiming->answer = queue.claim(claiming->request);
+    if (claiming->answer) failpoint("worker.after_claim");
+    claiming->is_answered = true;
+  });
+  if (claiming_->is_answered) take_claimed(now);
+}
+
+void ClaimLoop::take_claimed(MonoTime now) {
+  const std::shared_ptr<Asked> asked = std::exchange(claiming_, nullptr);
+  if (!asked->answer) {
+    if (phase_ == Phase::kWorking) take_refusal(asked->answer.error(), now);
     return;
   }
-  failpoint("worker.after_claim");
-  CHECK(std::cmp_less_equal(claimed->size(), request.n));
+  std::vector<ClaimedTask>& claimed = *asked->answer;
+  CHECK(std::cmp_less_equal(claimed.size(), asked->request.n));
+  if (phase_ != Phase::kWorking) return give_back(claimed);
   backoff_ = Millis{0};
-  left_slot_free_ = std::cmp_less(claimed->size(), request.n);
-  next_claim_ = now + options_.poll_max;
-  start(*std::move(claimed), now + options_.lease);
+  left_slot_free_ = std::cmp_less(claimed.size(), asked->request.n);
+  next_claim_ = asked->at + options_.poll_max;
+  start(std::move(claimed), asked->at + options_.lease);
   if (held() == 0 && options_.when_empty == WhenEmpty::kFinish) finish_if_empty(now);
 }
 
@@ -226,7 +245,7 @@ bool ClaimLoop::may_leave_claim(MonoTime now) const {
 }
 
 void ClaimLoop::leave_claim(MonoTime now) {
-  auto left = queue_.leave_claim(request(), options_.wake);
+  auto left = queue_.leave_claim(request(free_slots()), options_.wake);
   if (!left) {
     take_refusal(left.error(), now);
     return;

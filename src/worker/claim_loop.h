@@ -6,6 +6,9 @@
 //
 // A slot is free as soon as its run has ended: the end may be on its way to the queue while the next task is claimed.
 //
+// Settlements and claims may be made on other threads. Then a claim asks for at most half of the slots, so that the
+// queue hands out some tasks while others run: what one waits for, the other does.
+//
 // While it waits for work, its claim stands with the queue for all the slots that are free. It is withdrawn before the
 // next claim, so that no slot is asked for twice.
 #pragma once
@@ -26,6 +29,9 @@
 
 namespace drover {
 
+// Makes a call that may take long on another thread, one after the other.
+using MakeCall = std::function<void(std::function<void()> call)>;
+
 enum class WhenEmpty : std::uint8_t { kWait, kFinish };
 
 struct ClaimLoopOptions {
@@ -36,9 +42,10 @@ struct ClaimLoopOptions {
   Millis drain{30'000};    // how long running work may go on after drain()
   Millis poll_max{2'000};  // a net under TaskQueue::changes(): claims at least this often
   WhenEmpty when_empty = WhenEmpty::kWait;
-  std::function<void()> wake = [] {};  // a standing claim or a settlement was answered: step, please; from any thread
-  // Makes a call that may take long: now, or on another thread, one after the other.
-  std::function<void(std::function<void()> call)> make_call = [](const std::function<void()>& call) { call(); };
+  std::function<void()> wake = [] {};  // a call or a standing claim was answered: step, please; from any thread
+  // None: it is made at once.
+  MakeCall make_settlement = {};
+  MakeCall make_claim = {};
 };
 
 struct ClaimLoopCounts {
@@ -74,7 +81,7 @@ class ClaimLoop {
   [[nodiscard]] int held() const;
   [[nodiscard]] const ClaimLoopCounts& counts() const { return counts_; }
   // Whether new work would be claimed at once.
-  [[nodiscard]] bool wants_work() const { return phase_ == Phase::kWorking && free_slots() > 0; }
+  [[nodiscard]] bool wants_work() const { return phase_ == Phase::kWorking && !claiming_ && free_slots() > 0; }
   // Whether a change of the queue would make it claim now: what the driver listens for.
   [[nodiscard]] bool awaits_change(MonoTime now) const;
   // The queue's change count before the latest claim that left a slot free: what the driver waits on.
@@ -95,8 +102,17 @@ class ClaimLoop {
     std::atomic<bool> is_answered = false;
   };
 
+  // A claim that is on its way.
+  struct Asked {
+    ClaimRequest request;
+    MonoTime at;
+    Result<std::vector<ClaimedTask>> answer;
+    std::atomic<bool> is_answered = false;
+  };
+
   enum class Answered : std::uint8_t { kDone, kStoreUnavailable, kSendOther };
 
+  void make_call(const MakeCall& elsewhere, std::function<void()> call) const;
   void take_ended();
   [[nodiscard]] bool may_settle(MonoTime now) const { return !settling_ && !ended_.empty() && now >= retry_at_; }
   void settle();
@@ -108,11 +124,13 @@ class ClaimLoop {
   void count(const RunEnded& ended);
   [[nodiscard]] int free_slots() const;
   [[nodiscard]] bool may_claim(MonoTime now) const;
-  [[nodiscard]] ClaimRequest request() const;
+  [[nodiscard]] ClaimRequest request(int n) const;
   void claim(MonoTime now);
+  // What it took is started or, by one that drains, given back.
+  void take_claimed(MonoTime now);
   [[nodiscard]] bool may_leave_claim(MonoTime now) const;
   void leave_claim(MonoTime now);
-  // What it took is started or, by one that drains, given back.
+  // The same.
   void withdraw_claim(MonoTime now);
   void take_refusal(const Error& error, MonoTime now);
   void start(std::vector<ClaimedTask> claimed, MonoTime expires_at);
@@ -132,6 +150,7 @@ class ClaimLoop {
   std::vector<Running> running_;         // oldest first
   std::vector<RunEnded> ended_;          // to be settled, in order
   std::shared_ptr<Sent> settling_;       // shared with the call that is under way
+  std::shared_ptr<Asked> claiming_;      // the same
   std::optional<MonoTime> drain_until_;  // none: what runs may finish, however long that takes
   MonoTime next_claim_{};                // when to claim although nothing changed
   MonoTime retry_at_{};                  // the store was unavailable: not before

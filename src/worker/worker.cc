@@ -51,7 +51,7 @@ Result<WorkerReport> Worker::run() {
                     .heartbeat = options.heartbeat,
                     .drain = options.drain,
                     .when_empty = options.until == RunUntil::kEmpty ? WhenEmpty::kFinish : WhenEmpty::kWait,
-                    .settling = Settling::kBesideClaims});
+                    .calls = WorkerCalls::kSideBySide});
   if (!counts) return std::unexpected(counts.error());
   return WorkerReport{info.id, counts->completed, counts->failed, counts->released, counts->cancelled};
 }

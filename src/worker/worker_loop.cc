@@ -152,9 +152,12 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
   }
   ClaimLoopOptions loop_options = claim_options(options, wake);
   std::optional<CallThread> settler;
-  if (options.settling == Settling::kBesideClaims) {
+  std::optional<CallThread> claimer;
+  if (options.calls == WorkerCalls::kSideBySide) {
     settler.emplace();
-    loop_options.make_call = [&settler](std::function<void()> call) { settler->post(std::move(call)); };
+    claimer.emplace();
+    loop_options.make_settlement = [&settler](std::function<void()> call) { settler->post(std::move(call)); };
+    loop_options.make_claim = [&claimer](std::function<void()> call) { claimer->post(std::move(call)); };
   }
   ClaimLoop loop(queue, runs, keeper, std::move(loop_options));
   BellThread bell(queue, options.worker.serves, wake);

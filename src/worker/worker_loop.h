@@ -10,9 +10,9 @@
 
 namespace drover {
 
-// kBesideClaims: on a thread of its own, so that a worker with many short runs does not wait for one before the other.
-// It may then hold a task for a moment beside those whose ends the queue has not taken yet.
-enum class Settling : std::uint8_t { kBeforeClaims, kBesideClaims };
+// kSideBySide: settlements and claims have a thread each, so that a worker with many short runs does not wait for one
+// before the other. It may then hold a task for a moment beside those whose ends the queue has not taken yet.
+enum class WorkerCalls : std::uint8_t { kOneByOne, kSideBySide };
 
 struct WorkerLoopOptions {
   WorkerInfo worker;
@@ -20,7 +20,7 @@ struct WorkerLoopOptions {
   Millis heartbeat{5'000};
   Millis drain{30'000};
   WhenEmpty when_empty = WhenEmpty::kWait;
-  Settling settling = Settling::kBeforeClaims;
+  WorkerCalls calls = WorkerCalls::kOneByOne;
 };
 
 // {hostname}:{pid}:{uuid}

@@ -32,18 +32,29 @@ ClaimLoopOptions SimWorker::loop_options() {
           .drain = Millis{3'000},
           .poll_max = Millis{2'000},
           .wake = [this] { wake_loop(); },
-          .make_call =
-              [this](std::function<void()> call) {
-                settlement_ = std::move(call);
-                world_.scheduler().wake_soon(settler_thread_);
-              }};
+          .make_settlement = calls_of(settler_),
+          .make_claim = calls_of(claimer_)};
+}
+
+MakeCall SimWorker::calls_of(Caller& caller) {
+  return [this, &caller](std::function<void()> call) {
+    caller.call = std::move(call);
+    world_.scheduler().wake_soon(caller.thread);
+  };
+}
+
+void SimWorker::add_caller(Caller& caller) {
+  caller.thread = add_thread([&caller] {
+    if (const auto call = std::exchange(caller.call, nullptr)) call();
+  });
 }
 
 void SimWorker::go_to_work() {
   world_.checker().expect_worker(name(), plan_.serves);
   loop_thread_ = add_thread([this] { step_loop(); });
   keeper_thread_ = add_thread([this] { step_keeper(); });
-  settler_thread_ = add_thread([this] { step_settler(); });
+  add_caller(settler_);
+  add_caller(claimer_);
   world_.scheduler().wake_soon(keeper_thread_);
 }
 
@@ -66,10 +77,6 @@ void SimWorker::step_loop() {
     return;
   }
   world_.scheduler().wake(loop_thread_, world_.clock().now() + std::max(wait, Millis{1}));
-}
-
-void SimWorker::step_settler() {
-  if (const auto settlement = std::exchange(settlement_, nullptr)) settlement();
 }
 
 void SimWorker::kill() {

@@ -22,7 +22,7 @@ class SimWorker final : public SimProcess {
   [[nodiscard]] SimRuns& runs() { return runs_; }
   [[nodiscard]] WitnessQueue& queue() { return queue_; }
   [[nodiscard]] Millis lease() const { return plan_.lease; }
-  // A run ended, or a settlement was answered.
+  // A run ended, or a call was answered.
   void wake_loop();
 
  protected:
@@ -32,7 +32,13 @@ class SimWorker final : public SimProcess {
   [[nodiscard]] ClaimLoopOptions loop_options();
   void step_loop();
   void step_keeper();
-  void step_settler();
+  // A thread that makes one call at a time.
+  struct Caller {
+    ActorPtr thread;
+    std::function<void()> call;
+  };
+  [[nodiscard]] MakeCall calls_of(Caller& caller);
+  void add_caller(Caller& caller);
 
   const WorkerPlan plan_;
   WitnessQueue queue_;
@@ -41,8 +47,8 @@ class SimWorker final : public SimProcess {
   ClaimLoop loop_;
   ActorPtr loop_thread_;
   ActorPtr keeper_thread_;
-  ActorPtr settler_thread_;
-  std::function<void()> settlement_;  // that the settler is to make
+  Caller settler_;
+  Caller claimer_;
 };
 
 }  // namespace drover::sim

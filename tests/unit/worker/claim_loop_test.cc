@@ -413,7 +413,7 @@ class SettlingTest : public ClaimLoopTest {
                       .lease = kLease,
                       .when_empty = when_empty,
                       .wake = [this] { ++wakes; },
-                      .make_call = [this](std::function<void()> call) { under_way.push_back(std::move(call)); }});
+                      .make_settlement = [this](std::function<void()> call) { under_way.push_back(std::move(call)); }});
   }
   void answer() {
     ASSERT_EQ(under_way.size(), 1U) << "one after the other";
@@ -495,6 +495,119 @@ TEST_F(SettlingTest, FinishesOnlyAfterAClaimThatCameBehindTheLastEnd) {
   ASSERT_EQ(runs.started.size(), 2U);
   runs.ended = {{b.lease, Completion{.result = "1"}}};
   step_often(busy);
+  answer();
+  step_often(busy);
+  EXPECT_TRUE(busy.finished());
+}
+
+// Claims, too.
+class ClaimingTest : public ClaimLoopTest {
+ protected:
+  ClaimLoop make_busy(int capacity, WhenEmpty when_empty = WhenEmpty::kWait) {
+    return ClaimLoop(queue, runs, keeper,
+                     {.worker_id = "host:1:uuid",
+                      .serves = {{"test", std::nullopt}},
+                      .capacity = capacity,
+                      .lease = kLease,
+                      .drain = kDrain,
+                      .when_empty = when_empty,
+                      .wake = [this] { ++wakes; },
+                      .make_claim = [this](std::function<void()> call) { asked.push_back(std::move(call)); }});
+  }
+  void answer() {
+    ASSERT_EQ(asked.size(), 1U) << "one after the other";
+    std::exchange(asked, {}).front()();
+  }
+  void step_often(ClaimLoop& busy) const {
+    for (int i = 0; i < 10; ++i) busy.step(now);
+  }
+
+  std::vector<std::function<void()>> asked;
+  int wakes = 0;
+};
+
+TEST_F(ClaimingTest, AsksForHalfOfTheSlotsSoThatSomeRunWhileOthersAreClaimed) {
+  ClaimLoop busy = make_busy(5);
+  for (int i = 1; i <= 9; ++i) queue.put(numbered_task(i));
+  step_often(busy);
+  EXPECT_TRUE(runs.started.empty());
+  EXPECT_FALSE(busy.wants_work()) << "it has asked";
+  const MonoTime asked_at = now;
+  now = now + Millis{50};
+  answer();
+  EXPECT_EQ(wakes, 1);
+  step_often(busy);
+  EXPECT_EQ(queue.claims.at(0).n, 3);
+  ASSERT_EQ(runs.started.size(), 3U);
+  EXPECT_EQ(runs.started[0].expires_at, asked_at + kLease) << "from before the call";
+  answer();
+  step_often(busy);
+  EXPECT_EQ(queue.claims.at(1).n, 2) << "what is left";
+  EXPECT_EQ(busy.held(), 5);
+  EXPECT_TRUE(asked.empty());
+}
+
+TEST_F(ClaimingTest, EndsAreSettledWhileAClaimIsOnItsWay) {
+  ClaimLoop busy = make_busy(2);
+  for (const ClaimedTask& task : {a, b}) queue.put(task);
+  step_often(busy);
+  answer();
+  step_often(busy);
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  step_often(busy);
+  EXPECT_EQ(asked.size(), 1U);
+  EXPECT_EQ(queue.settled.size(), 1U);
+}
+
+TEST_F(ClaimingTest, WhatWasClaimedForOneThatDrainsIsGivenBackUnstarted) {
+  ClaimLoop busy = make_busy(2);
+  queue.put(a);
+  step_often(busy);
+  busy.drain(now);
+  step_often(busy);
+  EXPECT_FALSE(busy.finished()) << "the claim may take something";
+  answer();
+  step_often(busy);
+  EXPECT_TRUE(runs.started.empty());
+  ASSERT_EQ(queue.settled.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<Release>(queue.settled[0].end));
+  EXPECT_TRUE(busy.finished());
+}
+
+TEST_F(ClaimingTest, ARefusalIsNoMatterToOneThatDrains) {
+  ClaimLoop busy = make_busy(2);
+  step_often(busy);
+  busy.drain(now);
+  queue.outage = Error{ErrorCode::kUnauthorised, "who are you", {}};
+  answer();
+  step_often(busy);
+  EXPECT_TRUE(busy.finished());
+  EXPECT_FALSE(busy.failure().has_value());
+}
+
+TEST_F(ClaimingTest, AnOutageIsWaitedFor) {
+  ClaimLoop busy = make_busy(2);
+  step_often(busy);
+  queue.outage = kOutage;
+  answer();
+  queue.outage.reset();
+  EXPECT_EQ(busy.step(now), Millis{100});
+  EXPECT_TRUE(asked.empty());
+  now = now + Millis{100};
+  step_often(busy);
+  EXPECT_EQ(asked.size(), 1U);
+}
+
+TEST_F(ClaimingTest, FinishesWhenTheLastClaimFoundNothing) {
+  ClaimLoop busy = make_busy(2, WhenEmpty::kFinish);
+  queue.put(a);
+  step_often(busy);
+  EXPECT_FALSE(busy.finished());
+  answer();
+  step_often(busy);
+  runs.ended = {{a.lease, Completion{.result = "1"}}};
+  step_often(busy);
+  EXPECT_FALSE(busy.finished());
   answer();
   step_often(busy);
   EXPECT_TRUE(busy.finished());
