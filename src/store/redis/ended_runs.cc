@@ -57,7 +57,7 @@ std::optional<EndedRun> as_ended_run(const StepGroup& group) {
       fmt::format("{} {} {} {} 0 0 {} {}\n{}|{}|{}|{}\n{}", step.expected_revision + 1, head.seq, head.place,
                   run.bytes_after, result.empty() ? "e" : "se", to_said(step.next, run.shared.lane), head.worker,
                   head.started, time_text(end.ended_at), run_end_text(end, task.run, task.generation), result);
-  run.event = event_text(step.events.front(), event_subject(task, run.id, run.shared.lane));
+  run.event = event_text(step.events.front(), event_subject(task, kAnyTask, run.shared.lane));
   return run;
 }
 
@@ -73,7 +73,11 @@ void add_to(Command& command, std::span<const EndedRun* const> runs) {
       after += run->bytes_after;
     }
     command.add(shared.lane, shared.state, shared.gate, shared.gate_revision, before, after, together.size());
-    for (const EndedRun* run : together) command.add(run->id, run->was, run->record, run->event, run->place);
+    std::string_view event;
+    for (const EndedRun* run : together) {
+      command.add(run->id, run->was, run->record, run->event == event ? "" : run->event, run->place);
+      event = run->event;
+    }
     runs = runs.subspan(together.size());
   }
 }

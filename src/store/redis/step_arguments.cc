@@ -156,6 +156,7 @@ Pack asked_room(const StepGroup& group, const Capacity& capacity) {
 void put_short_addition(Pack& pack, const StepGroup& group) {
   const Pack room = asked_room(group, group.capacity.value_or(Capacity{}));
   pack.put("add").put(static_cast<std::int64_t>(room.size())).put(room).put(count_of(group.steps));
+  std::string event;
   for (const Step& step : group.steps) {
     const Task& task = step.next.task;
     const std::string id = task.id.to_string();
@@ -163,7 +164,13 @@ void put_short_addition(Pack& pack, const StepGroup& group) {
     const std::string body = to_body(task);
     pack.put(id).put(lane).put(count_of(body));
     pack.put(fmt::format(" {} 0 0 ~ {}\n\n", body.size(), to_said(step.next, lane))).put(body);
-    put_events(pack, step.events, event_subject(task, id, lane));
+    std::string own_event = event_text(step.events.front(), event_subject(task, kAnyTask, lane));
+    if (own_event == event) {
+      pack.put(false);
+    } else {
+      event = std::move(own_event);
+      pack.put(event);
+    }
   }
 }
 

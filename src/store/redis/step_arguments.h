@@ -25,6 +25,7 @@ struct PackedGroups {
 // "name|task|lane|state|run|generation|data"; of a gate, only name and data.
 inline constexpr std::string_view kOfNoTask = "|||||||||";
 [[nodiscard]] std::string event_text(const EventDraft& event, std::string_view of = kOfNoTask);
+inline constexpr std::string_view kAnyTask = "*";  // where the event of many tasks that are alike has the task
 [[nodiscard]] std::string event_subject(const Task& task, std::string_view id, std::string_view lane);
 
 // "owner|request id", "owner|type|key"

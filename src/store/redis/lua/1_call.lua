@@ -3,7 +3,7 @@
 -- and the lanes' into a block of its own, because Lua allows 200 names in one.
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
-local kept, gates, lanes, steps, reads = {}, {}, {}, {}, {}  -- what those files lend to others
+local kept, event, gates, lanes, steps, reads = {}, {}, {}, {}, {}, {}  -- what those files lend to others
 
 local call    -- redis.call, which is not there yet while the library loads
 local P       -- prefix of every key: "{ade}:"
@@ -11,7 +11,8 @@ local NOW     -- milliseconds since 1970, by this server's clock
 local NOW_TEXT
 local moves   -- changes of the number of tasks: lane -> state -> number
 local moved_bytes  -- and of what they keep: state -> bytes
-local events  -- waiting to be numbered: name|task|lane (six parts)|state|run|generation|data
+local events  -- waiting to be numbered: name|task|lane (six parts)|state|run|generation|data; or {text = such a text with * for
+              -- the task, ids…}: the same of many tasks
 local held    -- the strings that this call has read or written: key -> text, or false if there is none
 local unsaved -- the keys of those that it has changed
 local writes  -- key, text, …: strings that are written before those
@@ -212,9 +213,9 @@ end
 local ENTRY_MAX = 100
 
 -- Values under growing numbers, many to an entry, whose id is the number of its last one.
-local function append(stream, before, name, values, ...)
+local function append(stream, before, name, values)
   for from = 1, #values, ENTRY_MAX do
-    local entry = {...}
+    local entry = {}
     local till = math.min(from + ENTRY_MAX - 1, #values)
     for i = from, till do
       entry[#entry + 1] = name
@@ -233,7 +234,7 @@ local function finish()
   write_counts()
   local stamp = kept.finish()
   save_strings()
-  if #events > 0 then append(P .. 'events', number_before('event', #events), 'e', events, 'at', NOW_TEXT) end
+  event.append()
   if #listed > 0 then append(P .. 'tasks', numbers.task - #listed, 't', listed) end
   write_numbers(stamp)
   events, listed = {}, {}

@@ -123,19 +123,25 @@ local function start_runs(work, lane, entries)
   end
   if #keys == 0 then return 0 end
   local found = call('MGET', unpack(keys))
-  local event_tail = '|' .. lane .. '|running|1|1' .. work.event_data
-  local n, bytes_sum = 0, 0
+  local text_of_all = 'task.claimed|*|' .. lane .. '|running|1|1' .. work.event_data
+  local claimed, claimed_n, n, bytes_sum = nil, 0, 0, 0
   for i = 1, #entries do
     local stored, body = found[2 * i - 1], found[2 * i]
     local kept, bytes, tail, own_lane = string.match(stored or '', FIRST_RUN)
     if own_lane == lane and body then
       local id = entries[i][2][2]
-      events[#events + 1] = 'task.claimed|' .. id .. event_tail
+      if not claimed then
+        claimed = event.alike(text_of_all)
+        claimed_n = #claimed
+      end
+      claimed_n = claimed_n + 1
+      claimed[claimed_n] = id
       add_taken(work, id, keys[2 * i - 1], '2 ' .. kept .. work.first_run .. work.leases[work.taken + 1] .. work.of_worker ..
                                            string.sub(stored, tail), body, false, false)
       n, bytes_sum = n + 1, bytes_sum + bytes
     else
       start_run(work, lane, entries[i], keys[2 * i - 1], stored, body)
+      claimed = nil
     end
   end
   if n > 0 then

@@ -165,14 +165,14 @@ function functions.read_events(keys, args)
   local after, limit = math.max(tonumber(args[2]), first - 1), tonumber(args[3])
   local found = {}
   for _, entry in ipairs(call('XRANGE', P .. 'events', '(' .. whole(after) .. '-0', '+', 'COUNT', limit)) do
-    local fields = entry[2]  -- at, its time, e, an event, e, another…
-    local seq = number_of(entry) - (#fields / 2 - 1)
-    for i = 4, #fields, 2 do
+    local texts = event.texts_in(entry)
+    local seq = number_of(entry) - #texts
+    for i = 1, #texts do
       seq = seq + 1
       if seq > after then
         found[#found + 1] = whole(seq)
-        found[#found + 1] = fields[2]
-        found[#found + 1] = fields[i]
+        found[#found + 1] = entry[2][2]
+        found[#found + 1] = texts[i]
         if #found >= 3 * limit then return found end
       end
     end

@@ -113,7 +113,7 @@ local function first_event_to_keep(limit, age, most)
   local keep
   for _, entry in ipairs(call('XRANGE', P .. 'events', '-', '+', 'COUNT', limit)) do
     local fields, last = entry[2], number_of(entry)
-    local first = last - (#fields / 2 - 2)
+    local first = last - event.number_in(entry) + 1
     local is_young = tonumber(fields[2]) > NOW - age
     if is_young and first >= first_by_number then return keep end
     if is_young and last >= first_by_number then return first_by_number end

@@ -5,7 +5,7 @@ local add_push = steps.add_push
 
 -- ---- new tasks that wait, with nothing beside their record
 -- 'add', the size of the list of what room is asked for, that list, how many tasks, then of each: id, lane, bytes, the
--- record behind its place, body, event.
+-- record behind its place, body, event: with * for the task, false if it is that of the task before.
 local NEW_SIZE = 6
 
 local function first_new(list, group) return group + 3 + list[group + 1] end
@@ -20,16 +20,18 @@ local function add_tasks(list, group)
   end
   if not steps.has_room(list, group + 2, from - 2) then return QUEUE_FULL end
   local seq, place = number_before('task', n), number_before('place', n)
-  local n_writes, n_listed, n_events = #writes, #listed, #events
+  local n_writes, n_listed, added = #writes, #listed, nil
   for step = from, till, NEW_SIZE do
-    local id, lane, bytes, text, body, event = unpack(list, step, step + NEW_SIZE - 1)
+    local id, lane, bytes, text, body, text_of_event = unpack(list, step, step + NEW_SIZE - 1)
     seq, place = seq + 1, place + 1
     local key, place_text = records .. id, whole(place)
     text = '1 ' .. whole(seq) .. ' ' .. place_text .. text
     held[key] = text
     writes[n_writes + 1], writes[n_writes + 2], writes[n_writes + 3], writes[n_writes + 4] = key, text, bodies .. id, body
-    n_writes, n_listed, n_events = n_writes + 4, n_listed + 1, n_events + 1
-    listed[n_listed], events[n_events] = id, event
+    n_writes, n_listed = n_writes + 4, n_listed + 1
+    listed[n_listed] = id
+    if text_of_event then added = event.add(text_of_event) end
+    if added then added[#added + 1] = id end
     add_push(lane, id, place_text)
     move(lane, 'pending', 1, bytes)
   end

@@ -6,6 +6,7 @@ local DONE, CONFLICT = 0, 1  -- verdicts, as in 5_steps.lua
 -- of those that share a lane, a state and a gate; then of each run
 local LANE, STATE, GATE, GATE_REVISION, BYTES_BEFORE, BYTES_AFTER, RUNS_N, SHARED_SIZE = 0, 1, 2, 3, 4, 5, 6, 7
 local ID, WAS, RECORD, EVENT, PLACE, RUN_SIZE = 0, 1, 2, 3, 4, 5
+-- EVENT has * for the task; it is empty if it is that of the run before.
 
 -- Renewals move two words, and nothing that matters here.
 local BESIDE_RENEWALS = '^(%d+ %d+ %d+ %d+) %d+ %d+ (~ running .+)'
@@ -17,15 +18,19 @@ local function begins_as(text, was)
   return kept == kept_now and said ~= nil and string.find(said_now, said, 1, true) == 1
 end
 
-local function fetch_all(args, from)
-  local keys, at = {}, from
+local function read_records(args, from)
+  local keys, texts, at, records = {}, {}, from, P .. 't:'
   while args[at] do
     local till = at + SHARED_SIZE + args[at + RUNS_N] * RUN_SIZE
-    for run = at + SHARED_SIZE, till - 1, RUN_SIZE do keys[#keys + 1] = P .. 't:' .. args[run] end
+    for run = at + SHARED_SIZE, till - 1, RUN_SIZE do keys[#keys + 1] = records .. args[run] end
     at = till
   end
-  fetch(keys)
-  return keys
+  for first = 1, #keys, PIECE do
+    local found = call('MGET', unpack(keys, first, math.min(first + PIECE - 1, #keys)))
+    if #keys <= PIECE then return keys, found end
+    for i = 1, #found do texts[first + i - 1] = found[i] end
+  end
+  return keys, texts
 end
 
 -- When they had started, by how their records began.
@@ -64,9 +69,9 @@ end
 function functions.end_runs(keys, args)
   begin(keys, args)
   lanes.start()
-  local verdicts, unleased, finished, left = {}, {}, {}, {}
-  local n, n_ended, at = 0, 0, 3
-  keys = fetch_all(args, at)
+  local verdicts, unleased, finished, left, is_ended = {}, {}, {}, {}, {}
+  local n, n_ended, at, text_of_event, ended_alike = 0, 0, 3, nil, nil
+  local records, texts = read_records(args, at)
   while args[at] do
     local shared, lane, gate = at, args[at + LANE], args[at + GATE]
     local moved = gate ~= '' and gates.revision(gate) ~= tonumber(args[at + GATE_REVISION])
@@ -76,15 +81,16 @@ function functions.end_runs(keys, args)
     at = shared + SHARED_SIZE + args[shared + RUNS_N] * RUN_SIZE
     for run = shared + SHARED_SIZE, at - 1, RUN_SIZE do
       n = n + 1
-      local id, was, key = args[run + ID], args[run + WAS], keys[n]
-      local text = held[key]
-      if text and not moved and begins_as(text, was) then
-        local record = args[run + RECORD]
+      local id, was, text = args[run + ID], args[run + WAS], texts[n]
+      if args[run + EVENT] ~= '' then text_of_event, ended_alike = args[run + EVENT], nil end
+      if text and not moved and not is_ended[id] and begins_as(text, was) then
         n_left, n_ended = n_left + 1, n_ended + 1
-        held[key], writes[2 * n_ended - 1], writes[2 * n_ended] = record, key, record
+        writes[2 * n_ended - 1], writes[2 * n_ended] = records[n], args[run + RECORD]
         unleased[n_ended], finished[2 * n_ended - 1], finished[2 * n_ended] = id, NOW_TEXT, id
-        events[n_ended], verdicts[n] = args[run + EVENT], DONE
+        is_ended[id], verdicts[n] = true, DONE
         began[n_left], places[n_left] = was, args[run + PLACE]
+        ended_alike = ended_alike or event.add(text_of_event)
+        if ended_alike then ended_alike[#ended_alike + 1] = id end
       else
         if text and not parse_record(text) then put_apart(id) end
         verdicts[n] = CONFLICT
