@@ -107,7 +107,7 @@ void drain(Engine& engine, int count, int batch) {
 }
 
 double worker_rate(Bench& bench, int count, int handlers) {
-  Worker worker(bench.engine, {.concurrency = handlers, .until = RunUntil::kEmpty});
+  Worker worker(bench.engine, {.concurrency = handlers, .prefetch = handlers, .until = RunUntil::kEmpty});
   worker.handle(std::string(kQueue), [](TaskContext&) -> HandlerResult { return "1"; });
   return count / seconds_of([&] { must(worker.run()); });
 }

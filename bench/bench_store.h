@@ -52,8 +52,8 @@ void fill(Engine& engine, int count, int owners = 8);
 void settle(Engine& engine, std::span<const ClaimedTask> claimed);
 // Claims and completes `count` tasks, so many at a time.
 void drain(Engine& engine, int count, int batch);
-// The whole of the C++ API: a worker claims, calls a handler that does nothing on so many threads, and settles. Tasks a
-// second.
+// The whole of the C++ API: a worker claims, calls a handler that does nothing on so many threads, and settles; as many
+// tasks may wait in it. Tasks a second.
 [[nodiscard]] double worker_rate(Bench& bench, int count, int handlers);
 
 // Seconds that it took.

@@ -78,9 +78,10 @@ bool HandlerRun::wait_cancelled(Millis timeout) const {
   }
 }
 
-void HandlerRun::begin(MonoTime now) {
+bool HandlerRun::begin(MonoTime now) {
   const std::scoped_lock lock(mutex_);
   started_at_ = active_at_ = now;
+  return now < fence_at();
 }
 
 void HandlerRun::lease_renewed(MonoTime expires_at) {
@@ -113,7 +114,7 @@ void HandlerRun::note_activity() {
 
 std::optional<StopCause> HandlerRun::cause(MonoTime now) const {
   if (cause_) return cause_;
-  if (now >= MonoTime{expires_at_.since_origin - lease_ / 3})
+  if (now >= fence_at())
     cause_ = StopCause::kLeaseLost;
   else if (now >= after(started_at_, task().timeout))
     cause_ = StopCause::kTimeout;
@@ -123,8 +124,7 @@ std::optional<StopCause> HandlerRun::cause(MonoTime now) const {
 }
 
 MonoTime HandlerRun::next_reason_at() const {
-  return std::min({MonoTime{expires_at_.since_origin - lease_ / 3}, after(started_at_, task().timeout),
-                   after(active_at_, task().idle_timeout)});
+  return std::min({fence_at(), after(started_at_, task().timeout), after(active_at_, task().idle_timeout)});
 }
 
 }  // namespace drover

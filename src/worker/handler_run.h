@@ -27,7 +27,8 @@ class HandlerRun final : public TaskContext {
   [[nodiscard]] bool cancelled() const override;
   [[nodiscard]] bool wait_cancelled(Millis timeout) const override;
 
-  void begin(MonoTime now);
+  // False: so little of its lease is left that it must not begin.
+  [[nodiscard]] bool begin(MonoTime now);
   void lease_renewed(MonoTime expires_at);
   void ask_to_stop(StopCause cause);
 
@@ -40,6 +41,7 @@ class HandlerRun final : public TaskContext {
   // With the lock held. The reason, once there is one, stays.
   [[nodiscard]] std::optional<StopCause> cause(MonoTime now) const;
   [[nodiscard]] MonoTime next_reason_at() const;
+  [[nodiscard]] MonoTime fence_at() const { return MonoTime{expires_at_.since_origin - lease_ / 3}; }
 
   TaskQueue& queue_;
   const ClaimedTask claimed_;

@@ -65,7 +65,28 @@ void HandlerRuns::lease_renewed(const Lease& lease, MonoTime expires_at) {
 }
 
 void HandlerRuns::stop(const Lease& lease, StopReason reason) {
+  if (end_waiting(lease, reason)) return;
   if (const auto run = find(lease)) run->ask_to_stop(cause_of(reason));
+}
+
+bool HandlerRuns::end_waiting(const Lease& lease, StopReason reason) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(waiting_, lease, [](const auto& run) -> const Lease& { return run->lease(); });
+  if (found == waiting_.end()) return false;
+  const std::shared_ptr<HandlerRun> run = *found;
+  waiting_.erase(found);
+  if (reason == StopReason::kCancelled) {
+    add_ended(run, {lease, CancelConfirmed{}});
+  } else {
+    add_ended(run, {lease, Release{}});
+  }
+  return true;
+}
+
+void HandlerRuns::add_ended(const std::shared_ptr<HandlerRun>& run, RunEnded ended) {
+  std::erase(runs_, run);
+  ended_.push_back(std::move(ended));
+  if (ended_.size() == 1) on_ended_();  // whoever takes it takes all
 }
 
 std::vector<RunEnded> HandlerRuns::take_ended() {
@@ -90,9 +111,7 @@ void HandlerRuns::work() {
     lock.unlock();
     RunEnded ended = call(*run);
     lock.lock();
-    std::erase(runs_, run);
-    ended_.push_back(std::move(ended));
-    if (ended_.size() == 1) on_ended_();  // whoever takes it takes all
+    add_ended(run, std::move(ended));
   }
 }
 
@@ -110,7 +129,7 @@ std::shared_ptr<HandlerRun> HandlerRuns::find(const Lease& lease) {
 }
 
 RunEnded HandlerRuns::call(HandlerRun& run) const {
-  run.begin(system_clock().mono());
+  if (!run.begin(system_clock().mono())) return {run.lease(), Release{}};
   const auto handler = handlers_.find(run.task().type);
   if (handler == handlers_.end()) {
     return run.end(

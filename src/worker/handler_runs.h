@@ -37,6 +37,9 @@ class HandlerRuns final : public Runs {
  private:
   void work();
   void wake_one();
+  // Of a run that no thread has taken yet: it is not begun. False if it is none of these.
+  [[nodiscard]] bool end_waiting(const Lease& lease, StopReason reason);
+  void add_ended(const std::shared_ptr<HandlerRun>& run, RunEnded ended);  // with the lock held
   [[nodiscard]] std::shared_ptr<HandlerRun> find(const Lease& lease);
   [[nodiscard]] RunEnded call(HandlerRun& run) const;
 
@@ -47,7 +50,7 @@ class HandlerRuns final : public Runs {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::shared_ptr<HandlerRun>> waiting_;  // as many as threads are free
+  std::deque<std::shared_ptr<HandlerRun>> waiting_;  // until a thread is free
   std::vector<std::shared_ptr<HandlerRun>> runs_;    // waiting or being called
   std::vector<RunEnded> ended_;
   int idle_ = 0;         // threads that wait

@@ -37,6 +37,8 @@ Result<WorkerReport> Worker::run() {
   if (impl_->serves.empty()) return fail(ErrorCode::kInvalidArgument, "a worker needs at least one handler");
   if (const Status valid = check_bounds(options.concurrency, kConcurrencyBounds); !valid)
     return at_field("concurrency", valid.error());
+  if (const Status valid = check_bounds(options.prefetch, kPrefetchBounds); !valid)
+    return at_field("prefetch", valid.error());
   if (const Status valid = check_heartbeat(options.lease, options.heartbeat); !valid)
     return std::unexpected(valid.error());
 
@@ -47,6 +49,7 @@ Result<WorkerReport> Worker::run() {
   const auto counts =
       drive_worker(impl_->queue, runs, wake, impl_->stop,
                    {.worker = info,
+                    .prefetch = options.prefetch,
                     .lease = options.lease,
                     .heartbeat = options.heartbeat,
                     .drain = options.drain,

@@ -16,6 +16,7 @@ enum class WorkerCalls : std::uint8_t { kOneByOne, kSideBySide };
 
 struct WorkerLoopOptions {
   WorkerInfo worker;
+  int prefetch = 0;  // tasks that the runs may be given beyond the worker's capacity
   Millis lease{30'000};
   Millis heartbeat{5'000};
   Millis drain{30'000};

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <barrier>
 #include <latch>
+#include <semaphore>
 #include <stdexcept>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include "support/printers.h"
 #include "unit/worker/process_support.h"
 #include "worker/handler_run.h"
+#include "worker/handler_runs.h"
 
 namespace drover::test {
 namespace {
@@ -144,6 +146,105 @@ TEST(Worker, StopReleasesWhatHasNotFinished) {
   EXPECT_EQ(must(worker.run()).released, 1);
 }
 
+TEST(Worker, HoldsNoMoreThanItMayPrefetch) {
+  FakeQueue queue;
+  for (int i = 1; i <= 9; ++i) queue.put(numbered_task(i));
+  Worker worker(
+      queue,
+      {.concurrency = 1, .prefetch = 3, .lease = Millis{6'000}, .heartbeat = Millis{200}, .until = RunUntil::kEmpty});
+  std::atomic<int> at_once = 0;
+  worker.handle("test", [&](TaskContext&) -> HandlerResult {
+    EXPECT_EQ(++at_once, 1) << "one thread";
+    --at_once;
+    return "1";
+  });
+  EXPECT_EQ(must(worker.run()).completed, 9);
+  EXPECT_EQ(queue.registered.at(0).capacity, 1) << "what waits in it does not run";
+  for (const ClaimRequest& claim : queue.claims) EXPECT_LE(claim.n, 2) << "half of what it may hold";
+}
+
+TEST(Worker, APrefetchOutOfBoundsIsRefused) {
+  FakeQueue queue;
+  for (const int prefetch : {-1, 1'001}) {
+    Worker worker(queue, {.prefetch = prefetch});
+    worker.handle("test", [](TaskContext&) -> HandlerResult { return "1"; });
+    const auto report = worker.run();
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, ErrorCode::kInvalidArgument);
+  }
+}
+
+// One thread, which a first run keeps busy.
+class WaitingRunTest : public testing::Test {
+ protected:
+  WaitingRunTest() {
+    runs.start(numbered_task(1), later());
+    begun.wait();
+  }
+  ~WaitingRunTest() override {
+    if (!go_on.try_wait()) go_on.count_down();
+  }
+
+  static MonoTime later() { return system_clock().mono() + kLease; }
+  // What ended, as soon as something has.
+  std::vector<RunEnded> take_ended() {
+    ended.acquire();
+    return runs.take_ended();
+  }
+
+  static constexpr Millis kLease{60'000};
+  FakeQueue queue;
+  std::latch begun{1};
+  std::latch go_on{1};
+  std::atomic<int> calls = 0;
+  std::counting_semaphore<> ended{0};
+  HandlerRuns runs{queue,
+                   {{"test",
+                     [this](TaskContext&) -> HandlerResult {
+                       if (++calls == 1) begun.count_down();
+                       go_on.wait();
+                       return "1";
+                     }}},
+                   1,
+                   kLease,
+                   [this] { ended.release(); }};
+};
+
+TEST_F(WaitingRunTest, OneThatIsStoppedIsGivenBackAtOnceEvenIfItMayRunOnlyOnce) {
+  for (const StopReason reason : {StopReason::kShutdown, StopReason::kLeaseLost}) {
+    ClaimedTask waiting = numbered_task(2);
+    waiting.task.at_most_once = true;
+    runs.start(waiting, later());
+    runs.stop(waiting.lease, reason);
+    const std::vector<RunEnded> all = take_ended();
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].lease, waiting.lease);
+    EXPECT_TRUE(std::holds_alternative<Release>(all[0].end)) << "it has not begun";
+  }
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(WaitingRunTest, ACancelledOneNeverBegins) {
+  const ClaimedTask waiting = numbered_task(2);
+  runs.start(waiting, later());
+  runs.stop(waiting.lease, StopReason::kCancelled);
+  const std::vector<RunEnded> all = take_ended();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<CancelConfirmed>(all[0].end));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(WaitingRunTest, OneWhoseLeaseIsNearlyOverIsGivenBackInsteadOfBegun) {
+  const ClaimedTask waiting = numbered_task(2);
+  runs.start(waiting, system_clock().mono() + kLease / 4);
+  go_on.count_down();
+  std::vector<RunEnded> all = take_ended();
+  if (all.size() < 2) all.push_back(take_ended().at(0));
+  EXPECT_TRUE(std::holds_alternative<Completion>(all[0].end));
+  EXPECT_TRUE(std::holds_alternative<Release>(all[1].end));
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(Worker, RefusesToRunWithoutHandlers) {
   FakeQueue queue;
   Worker worker(queue, {});
@@ -162,7 +263,7 @@ HandlerRun make_run(FakeQueue& queue, Task task, Millis lease_left, Millis lease
 TEST(HandlerRun, IsFencedByTheClockAloneWhenNobodyRenews) {
   FakeQueue queue;
   HandlerRun run = make_run(queue, {}, Millis{300}, Millis{600});
-  run.begin(system_clock().mono());
+  EXPECT_TRUE(run.begin(system_clock().mono()));
   EXPECT_FALSE(run.cancelled());
   EXPECT_TRUE(run.wait_cancelled(kLong)) << "a third of the lease is left";
   EXPECT_TRUE(std::holds_alternative<Release>(run.end(std::unexpected(Failure{})).end));
@@ -171,7 +272,7 @@ TEST(HandlerRun, IsFencedByTheClockAloneWhenNobodyRenews) {
 TEST(HandlerRun, ARenewalKeepsItGoing) {
   FakeQueue queue;
   HandlerRun run = make_run(queue, {}, Millis{300}, Millis{600});
-  run.begin(system_clock().mono());
+  EXPECT_TRUE(run.begin(system_clock().mono()));
   run.lease_renewed(system_clock().mono() + kLong);
   EXPECT_FALSE(run.wait_cancelled(Millis{250}));
 }
@@ -181,7 +282,7 @@ TEST(HandlerRun, TimeoutsTellTheHandlerToStop) {
   Task slow;
   slow.timeout = Millis{100};
   HandlerRun run = make_run(queue, slow, kLong, kLong);
-  run.begin(system_clock().mono());
+  EXPECT_TRUE(run.begin(system_clock().mono()));
   EXPECT_TRUE(run.wait_cancelled(kLong));
   EXPECT_EQ(std::get<Failure>(run.end(std::unexpected(Failure{.message = "stopped"})).end).error_class,
             ErrorClass::kTimeout);
@@ -189,7 +290,7 @@ TEST(HandlerRun, TimeoutsTellTheHandlerToStop) {
   Task silent;
   silent.idle_timeout = Millis{100};
   HandlerRun idle = make_run(queue, silent, kLong, kLong);
-  idle.begin(system_clock().mono());
+  EXPECT_TRUE(idle.begin(system_clock().mono()));
   EXPECT_TRUE(idle.wait_cancelled(kLong));
   EXPECT_EQ(std::get<Failure>(idle.end(std::unexpected(Failure{})).end).error_class, ErrorClass::kTimeout);
 }
@@ -197,7 +298,7 @@ TEST(HandlerRun, TimeoutsTellTheHandlerToStop) {
 TEST(HandlerRun, AResultThatWasReachedAllTheSameCounts) {
   FakeQueue queue;
   HandlerRun run = make_run(queue, {}, kLong, kLong);
-  run.begin(system_clock().mono());
+  EXPECT_TRUE(run.begin(system_clock().mono()));
   run.ask_to_stop(StopCause::kShutdown);
   EXPECT_EQ(std::get<Completion>(run.end("1").end).result, "1");
 }
@@ -207,7 +308,7 @@ TEST(HandlerRun, AnAtMostOnceTaskThatWasStoppedIsLost) {
   Task once;
   once.at_most_once = true;
   HandlerRun run = make_run(queue, once, kLong, kLong);
-  run.begin(system_clock().mono());
+  EXPECT_TRUE(run.begin(system_clock().mono()));
   run.ask_to_stop(StopCause::kShutdown);
   EXPECT_EQ(std::get<Failure>(run.end(std::unexpected(Failure{})).end).error_class, ErrorClass::kLost);
 }
