@@ -1,4 +1,6 @@
 // Events: one per transition, numbered without gaps, read by cursor.
+#include <map>
+
 #include "conformance/conformance.h"
 
 namespace drover::test {
@@ -30,6 +32,40 @@ TEST_P(Events, AreReadByCursor) {
   EXPECT_TRUE(must(queue().events(second.back().seq, 3)).empty());
   const TaskId later = enqueue_work();
   EXPECT_EQ(must(queue().events(second.back().seq, 3)).at(0).task, later);
+}
+
+// More than a store may keep together, of two kinds that take turns.
+TEST_P(Events, ThoseOfManyTasksOfOneCallAreEachOfOneTask) {
+  constexpr int kTasks = 250;
+  std::vector<TaskSpec> specs;
+  for (int i = 0; i < kTasks; ++i) specs.push_back({.type = "work", .priority = i % 50 < 40 ? 5 : 6});
+  std::vector<TaskId> ids;
+  for (const Enqueued& one : must(queue().enqueue(specs))) ids.push_back(one.id);
+  std::vector<Settlement> ends;
+  for (const ClaimedTask& one : claim(kTasks)) ends.push_back({one.lease, Completion{.result = "1"}});
+  ASSERT_EQ(ends.size(), ids.size());
+  for (const auto& state : queue().settle(ends)) EXPECT_EQ(must(state), TaskState::kCompleted);
+
+  const std::vector<Event> events = all_events();
+  ASSERT_EQ(events.size(), 3 * ids.size());
+  std::int64_t seq = 0;
+  for (const Event& event : events) {
+    const auto at = static_cast<std::size_t>(seq++);
+    EXPECT_EQ(event.seq, seq);
+    if (at < ids.size()) {
+      EXPECT_EQ(event.task, ids[at]) << "in the order of the call";
+    }
+  }
+  for (const std::size_t at : {0, 1, 99, 100, 101, 249, 250, 600, 749}) {
+    const auto page = must(queue().events(static_cast<std::int64_t>(at), 1));
+    ASSERT_EQ(page.size(), 1U) << at;
+    EXPECT_EQ(page[0].task, events[at].task) << at;
+    EXPECT_EQ(page[0].name, events[at].name) << at;
+    EXPECT_EQ(page[0].data, events[at].data) << at;
+  }
+  std::map<TaskId, std::string> stories;
+  for (const Event& event : events) stories[event.task] += event.name + " ";
+  for (const TaskId& id : ids) EXPECT_EQ(stories[id], "task.enqueued task.claimed task.completed ");
 }
 
 TEST_P(Events, ACursorBeyondTheEndGivesNothing) {
