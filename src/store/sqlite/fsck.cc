@@ -70,7 +70,7 @@ void raise_sequences(Transaction& transaction) {
 
 // In this order: what later ones count is right by then.
 const std::array kChecks{
-    Check{"sequence_behind", named_sql(embedded::fsck_sql, "find_sequence"), {}, raise_sequences},
+    Check{"number_wrong", named_sql(embedded::fsck_sql, "find_sequence"), {}, raise_sequences},
     Check{"body_missing", named_sql(embedded::fsck_sql, "find_body_missing")},
     Check{"body_orphan", named_sql(embedded::fsck_sql, "find_body_orphan"),
           named_sql(embedded::fsck_sql, "repair_body_orphan")},
@@ -215,11 +215,11 @@ std::vector<Finding> mend_indexes(Connection& db) {
 std::optional<Finding> find_wrong(Connection& db, const Gate& gate, Time now) {
   const std::int64_t in_use = count_in_use(db, gate);
   if (gate.use.in_use != in_use) {
-    return Finding{"gate_use_wrong", fmt::format("gate {} counts {} running tasks, but there are {}", gate.name(),
-                                                 gate.use.in_use, in_use)};
+    return Finding{"permits_wrong", fmt::format("gate {} counts {} running tasks, but there are {}", gate.name(),
+                                                gate.use.in_use, in_use)};
   }
-  if (!is_forgotten(db, gate, now)) return std::nullopt;
-  return Finding{"gate_forgotten", fmt::format("lanes wait at gate {} that nobody will look at", gate.name())};
+  if (!is_asleep(db, gate, now)) return std::nullopt;
+  return Finding{"gate_asleep", fmt::format("lanes wait at gate {} that nobody will look at", gate.name())};
 }
 
 std::vector<Finding> find_gates(Connection& db, Time now) {
@@ -241,7 +241,7 @@ std::vector<Finding> mend_gates(Transaction& transaction) {
   for (const std::string& name : gates_in_use(transaction.db())) {
     Gate& gate = gates.get(name);
     gate.use.in_use = count_in_use(transaction.db(), gate);
-    if (is_forgotten(transaction.db(), gate, transaction.now())) gate.wake_at = transaction.now();
+    if (is_asleep(transaction.db(), gate, transaction.now())) gate.wake_at = transaction.now();
     gates.changed(gate);
   }
   gates.flush();

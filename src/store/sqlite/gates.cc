@@ -225,7 +225,7 @@ std::int64_t count_in_use(Connection& db, const Gate& gate) {
   return gate.limits.permits ? db.number(kCountRunning, gate.name(), gate.limits.counted_from) : 0;
 }
 
-bool is_forgotten(Connection& db, const Gate& gate, Time now) {
+bool is_asleep(Connection& db, const Gate& gate, Time now) {
   const std::int64_t cost = db.number(kLeastCost, gate.name());
   if (gate.wake_at || cost == 0) return false;
   const GateVerdict verdict = ask_gate(gate.limits, gate.use, cost, now);

@@ -32,6 +32,6 @@ int wake_gates(Transaction& transaction);
 // What the gate's use must be, from the running tasks.
 [[nodiscard]] std::int64_t count_in_use(Connection& db, const Gate& gate);
 // Whether lanes wait at the gate that may go now or at a known time, but nobody will look at them.
-[[nodiscard]] bool is_forgotten(Connection& db, const Gate& gate, Time now);
+[[nodiscard]] bool is_asleep(Connection& db, const Gate& gate, Time now);
 
 }  // namespace drover::sqlite

@@ -333,18 +333,64 @@ TEST_P(RedisDamageTest, FsckFindsAndRepairsIt) {
   EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
 }
 
-TEST(RedisGates, LanesThatNobodyWouldWakeAreFound) {
-  Rig rig(test::shared_redis().address(test::fresh_prefix()));
-  must(rig.engine().set_gate({.gate = "queue:work", .what = GateOrder::Limit{.permits = 1}, .why = "", .by = ""}));
-  for (int i = 0; i < 3; ++i) rig.enqueue();
-  const auto first = rig.claim(3);
+class RedisGatesTest : public testing::Test {
+ protected:
+  void order(const decltype(GateOrder::what)& what) {
+    must(rig_.engine().set_gate({.gate = "queue:work", .what = what, .why = "", .by = ""}));
+  }
+  void run(const redis::Command& command) { ASSERT_EQ(must(test::shared_redis().run(command).as_integer()), 1); }
+  void expect_mended(const std::string& finding) {
+    EXPECT_EQ(rig_.fsck(), std::vector{finding});
+    EXPECT_EQ(rig_.fsck(FsckMode::kRepair), std::vector{finding});
+    EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
+  }
+
+  Rig rig_{test::shared_redis().address(test::fresh_prefix())};
+  const std::string asleep_ = "gate_asleep lanes wait at gate queue:work that nobody will look at";
+};
+
+TEST_F(RedisGatesTest, LanesThatMayGoAndThatNobodyWouldWakeAreFound) {
+  order(GateOrder::Limit{.permits = 1});
+  for (int i = 0; i < 3; ++i) rig_.enqueue();
+  const auto first = rig_.claim(3);
   ASSERT_EQ(first.size(), 1U);
-  ASSERT_EQ(must(test::shared_redis().run(redis::Command("DEL", rig.key("gates"))).as_integer()), 1);
-  const auto found = rig.fsck();
-  EXPECT_NE(std::ranges::find(found, "gate_asleep lanes wait at queue:work, which would let them go"), found.end());
-  EXPECT_FALSE(rig.fsck(FsckMode::kRepair).empty());
-  EXPECT_EQ(rig.fsck(), std::vector<std::string>{});
-  EXPECT_EQ(rig.claim(3).size(), 2U);
+  rig_.complete(first);
+  run(redis::Command("ZREM", rig_.key("wake"), "queue:work"));
+  expect_mended(asleep_);
+  EXPECT_EQ(rig_.claim(3).size(), 1U);
+}
+
+TEST_F(RedisGatesTest, LanesThatNobodyWouldWakeAtTheirTimeAreFound) {
+  order(GateOrder::Close{.until = rig_.clock().wall() + Millis{1'000}});
+  rig_.enqueue();
+  ASSERT_TRUE(rig_.claim(1).empty());
+  run(redis::Command("ZREM", rig_.key("wake"), "queue:work"));
+  expect_mended(asleep_);
+  EXPECT_TRUE(rig_.claim(1).empty());
+  rig_.clock().advance(Millis{1'000});
+  EXPECT_EQ(rig_.claim(1).size(), 1U);
+}
+
+TEST_F(RedisGatesTest, LanesAtAGateThatDoesNotKnowItAreFound) {
+  order(GateOrder::Close{.until = kUntilOpened});
+  rig_.enqueue();
+  ASSERT_TRUE(rig_.claim(1).empty());
+  run(redis::Command("ZREM", rig_.key("waited"), "queue:work"));
+  expect_mended("gate_wait_wrong lanes wait at gate queue:work, which is not among those that are waited at");
+}
+
+TEST_F(RedisGatesTest, WaysToAGateWhereNobodyWaitsAreFound) {
+  run(redis::Command("ZADD", rig_.key("waits:queue:work"), 0, "work"));
+  run(redis::Command("ZADD", rig_.key("waited"), 0, "queue:work"));
+  run(redis::Command("ZADD", rig_.key("wake"), 5, "queue:work"));
+  run(redis::Command("HSET", rig_.key("cursor"), "queue:work", "work"));
+  EXPECT_EQ(rig_.fsck(), (std::vector<std::string>{
+                             "gate_wait_wrong gate queue:work is waited at in queue work, but nobody waits there",
+                             "gate_wait_wrong gate queue:work is waited at, but nobody waits there",
+                             "gate_wait_wrong gate queue:work is to be looked at, but nobody waits there",
+                             "gate_wait_wrong gate queue:work was gone round, but nobody waits there"}));
+  EXPECT_EQ(rig_.fsck(FsckMode::kRepair).size(), 4U);
+  EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
 }
 
 TEST(RedisFsck, LoadsTheFunctionsThatSomebodyFlushed) {

@@ -643,13 +643,58 @@ local function check_gates(image)
   end
 end
 
--- Whoever frees a gate at which lanes wait has it looked at.
-local function check_wakes()
+-- Where lanes wait, from the lanes: gate -> {queues, the smallest cost of what waits there}.
+local function waits_of_lanes(image)
+  local waits = {}
+  for _, lane in ipairs(image.lane_names) do
+    local where = where_is(lane)
+    if where and where.gate ~= '' then
+      local parts = parts_of(lane)
+      local one = waits[where.gate] or {queues = {}, cost = math.huge}
+      one.queues[parts.queue] = true
+      one.cost = math.min(one.cost, parts.cost)
+      waits[where.gate] = one
+    end
+  end
+  return waits
+end
+
+local function check_waits_of_nobody(waits)
+  local function drop(name, what, command, key, member)
+    found('gate_wait_wrong', 'gate ' .. name .. ' ' .. what .. ', but nobody waits there', mending)
+    if mending then call(command, P .. key, member) end
+  end
+  for _, name in ipairs(keys_of('waits:')) do
+    for _, queue in ipairs(call('ZRANGE', P .. 'waits:' .. name, 0, -1)) do
+      if not waits[name] or not waits[name].queues[queue] then
+        drop(name, 'is waited at in queue ' .. queue, 'ZREM', 'waits:' .. name, queue)
+      end
+    end
+  end
   for _, name in ipairs(call('ZRANGE', P .. 'waited', 0, -1)) do
+    if not waits[name] then drop(name, 'is waited at', 'ZREM', 'waited', name) end
+  end
+  for _, name in ipairs(call('ZRANGE', P .. 'wake', 0, -1)) do
+    if not waits[name] then drop(name, 'is to be looked at', 'ZREM', 'wake', name) end
+  end
+  for _, name in ipairs(call('HKEYS', P .. 'cursor')) do
+    if not waits[name] then drop(name, 'was gone round', 'HDEL', 'cursor', name) end
+  end
+end
+
+-- Whoever frees a gate at which lanes wait has it looked at, now or at the time when it will let them go.
+local function check_wakes(image)
+  local waits = waits_of_lanes(image)
+  check_waits_of_nobody(waits)
+  for name, one in pairs(waits) do
+    if not call('ZSCORE', P .. 'waited', name) then
+      found('gate_wait_wrong', 'lanes wait at gate ' .. name .. ', which is not among those that are waited at', mending)
+      if mending then call('ZADD', P .. 'waited', 0, name) end
+    end
     local limits = gates.limits_of(name) or gates.NONE
-    local room = gates.ask(limits, gates.use(name, limits), 1)
-    if room > 0 and not call('ZSCORE', P .. 'wake', name) then
-      found('gate_asleep', 'lanes wait at ' .. name .. ', which would let them go', mending)
+    local room, look_again = gates.ask(limits, gates.use(name, limits), one.cost)
+    if (room > 0 or look_again) and not call('ZSCORE', P .. 'wake', name) then
+      found('gate_asleep', 'lanes wait at gate ' .. name .. ' that nobody will look at', mending)
       if mending then gates.look_now(name) end
     end
   end
@@ -675,7 +720,7 @@ function functions.fsck(keys, args)
   check_counts()
   check_lanes(image)
   check_gates(image)
-  check_wakes()
+  check_wakes(image)
   lanes.tell_pools()
   finish()
   return all_findings()
