@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/text.h"
 #include "policy/document.h"
@@ -108,8 +110,15 @@ Result<std::shared_ptr<const Policy>> Engine::policy() {
   return policy_;
 }
 
+// What follows from the policy, which no store reads, is mended here: the same policy is stored once more.
 Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
-  return store_.fsck(mode);
+  auto findings = store_.fsck(mode);
+  if (!findings || mode == FsckMode::kCheck) return findings;
+  const auto found = std::ranges::find(*findings, "weights_missing", &Finding::code);
+  if (found == findings->end()) return findings;
+  const auto config = store_.config();
+  found->repaired = config && apply_config(config->document, config->version).has_value();
+  return findings;
 }
 
 }  // namespace drover

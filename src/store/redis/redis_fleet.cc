@@ -1,5 +1,6 @@
 // Workers, the policy document, the engine's documents and fsck over Redis.
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <tuple>
 
@@ -194,10 +195,28 @@ Result<bool> RedisStore::put_document(DocumentKind kind, const JsonText& text, s
   return *done != 0;
 }
 
+// Name, revision and limits of each gate, from its record, by name. What cannot be read is left out.
+void RedisStore::add_gate_limits(Command& command) {
+  const auto reply = ask(Command("HGETALL", key_ + "gate_records"));
+  const auto flat = reply ? reply->as_array() : std::unexpected(reply.error());
+  if (!flat) return;
+  std::map<std::string_view, std::string_view> records;
+  for (std::size_t i = 0; i + 1 < flat->size(); i += 2) {
+    records[(*flat)[i].as_text().value_or("")] = (*flat)[i + 1].as_text().value_or("");
+  }
+  for (const auto& [name, record] : records) {
+    const std::size_t space = record.find(' ');
+    if (space == std::string_view::npos) continue;
+    const auto gate = gate_from_json(record.substr(space + 1));
+    if (gate) command.add(name).add(record.substr(0, space)).add(limits_text(limits_of(*gate)));
+  }
+}
+
 // It looks at every key in one call, however long that takes: it has a connection of its own and waits for it.
 Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
   const Interrupt never;
-  const Command command = function("fsck").add(mode == FsckMode::kRepair ? "repair" : "check");
+  Command command = function("fsck").add(mode == FsckMode::kRepair ? "repair" : "check");
+  add_gate_limits(command);
   auto reply = client_.blocking_call(command, kFsckTimeMax, never);
   if (reply && is_function_missing(*reply)) {
     if (const auto loaded = ask_time(); !loaded) return std::unexpected(loaded.error());  // any call loads the library

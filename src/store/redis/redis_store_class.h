@@ -118,6 +118,7 @@ class RedisStore final : public Store {
   void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;
 
  private:
+  void add_gate_limits(Command& command);
   [[nodiscard]] bool unblock(std::string_view tasks);
   [[nodiscard]] bool unblock(const TaskId& id);
   [[nodiscard]] redis::LibraryClock clock_kind() const {

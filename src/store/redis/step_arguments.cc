@@ -29,16 +29,6 @@ void put_or_false(Pack& pack, bool wanted, const auto& make) {
   }
 }
 
-// "closed_until permits counted_from interval_us burst"; empty if nothing is limited.
-std::string limits_text(const GateLimits& limits) {
-  if (!limits.limits_anything()) return "";
-  const std::string closed = !limits.closed_until                   ? "-"
-                             : *limits.closed_until == kUntilOpened ? "x"
-                                                                    : time_text(*limits.closed_until);
-  return fmt::format("{} {} {} {} {}", closed, limits.permits ? std::to_string(*limits.permits) : "-",
-                     limits.counted_from.time_since_epoch().count(), limits.interval_us, limits.burst);
-}
-
 void put_events(Pack& pack, std::span<const EventDraft> events, std::string_view of) {
   for (const EventDraft& event : events) pack.put(event_text(event, of));
 }
@@ -175,6 +165,15 @@ void put_short_addition(Pack& pack, const StepGroup& group) {
 }
 
 }  // namespace
+
+std::string limits_text(const GateLimits& limits) {
+  if (!limits.limits_anything()) return "";
+  const std::string closed = !limits.closed_until                   ? "-"
+                             : *limits.closed_until == kUntilOpened ? "x"
+                                                                    : time_text(*limits.closed_until);
+  return fmt::format("{} {} {} {} {}", closed, limits.permits ? std::to_string(*limits.permits) : "-",
+                     limits.counted_from.time_since_epoch().count(), limits.interval_us, limits.burst);
+}
 
 PackedGroups packed_groups(std::span<const StepGroup* const> groups) {
   PackedGroups all;

@@ -22,6 +22,9 @@ struct PackedGroups {
 // It begins with how many there are.
 [[nodiscard]] Pack packed_gates(std::span<const GateStep> gates);
 
+// "closed_until permits counted_from interval_us burst"; empty if nothing is limited.
+[[nodiscard]] std::string limits_text(const GateLimits& limits);
+
 // "name|task|lane|state|run|generation|data"; of a gate, only name and data.
 inline constexpr std::string_view kOfNoTask = "|||||||||";
 [[nodiscard]] std::string event_text(const EventDraft& event, std::string_view of = kOfNoTask);

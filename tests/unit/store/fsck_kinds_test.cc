@@ -65,8 +65,10 @@ const std::map<std::string, std::string> kOfSqliteAlone{
     {"event_state_wrong", ""},
     {"event_unreadable", ""},
 };
-// Indexes that are constraints of SQLite's own, keys of a wrong type, and what is put apart until a repair.
-const Kinds kOfRedisAlone{"request_wrong", "task_list_wrong", "wrong_type", "quarantined", "index_wrong", "orphan"};
+// Indexes that are constraints of SQLite's own; what gates enforce, which SQLite keeps only in their records, with the
+// weights in the same hash; keys of a wrong type; what is put apart until a repair.
+const Kinds kOfRedisAlone{"request_wrong", "task_list_wrong", "limits_wrong", "weights_missing",
+                          "wrong_type",    "quarantined",     "index_wrong",  "orphan"};
 
 TEST(FsckKinds, AreTheSameForTheSameThings) {
   Kinds of_both_by_sqlite;

@@ -393,6 +393,49 @@ TEST_F(RedisGatesTest, WaysToAGateWhereNobodyWaitsAreFound) {
   EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
 }
 
+// What a gate enforces follows from its record.
+TEST_F(RedisGatesTest, LimitsComeBackFromTheRecordsOfGates) {
+  must(rig_.engine().apply_config(
+      R"({"owners": {"default": {"permits": 2}, "ann": {"weight": 3}}, "queues": {"work": {"rate": "60/min", "burst": 5}}})",
+      0));
+  order(GateOrder::Limit{.permits = 1});
+  for (int i = 0; i < 3; ++i) rig_.enqueue();
+  const auto first = rig_.claim(3);
+  ASSERT_EQ(first.size(), 1U);
+  const auto limits = test::shared_redis().run(redis::Command("HGET", rig_.key("gates"), "queue:work"));
+  run(redis::Command("DEL", rig_.key("gates")));
+  EXPECT_FALSE(rig_.fsck().empty());
+  EXPECT_EQ(rig_.fsck(FsckMode::kRepair),
+            (std::vector<std::string>{"limits_wrong gate owner:* does not enforce what its record says",
+                                      "limits_wrong gate owner:ann does not enforce what its record says",
+                                      "limits_wrong gate queue:work does not enforce what its record says",
+                                      "weights_missing the weights of owners are not those of the policy"}));
+  EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
+  EXPECT_EQ(must(test::shared_redis().run(redis::Command("HGET", rig_.key("gates"), "queue:work")).as_text()),
+            must(limits.as_text()));
+  EXPECT_EQ(must(test::shared_redis().run(redis::Command("HGET", rig_.key("gates"), "weight:ann")).as_text()), "3");
+  EXPECT_TRUE(rig_.claim(3).empty()) << "one may run, and one does";
+  rig_.complete(first);
+  EXPECT_EQ(rig_.claim(3).size(), 1U);
+}
+
+TEST_F(RedisGatesTest, LimitsThatWereWrittenByHandGo) {
+  order(GateOrder::Limit{.permits = 1});
+  rig_.enqueue();
+  run(redis::Command("HSET", rig_.key("gates"), "type:work", "x - 0 0 0"));
+  expect_mended("limits_wrong gate type:work enforces limits and has no record");
+  EXPECT_EQ(rig_.claim(1).size(), 1U);
+}
+
+TEST_F(RedisGatesTest, LimitsOfAnotherTypeComeBack) {
+  order(GateOrder::Close{.until = kUntilOpened});
+  rig_.enqueue();
+  ASSERT_FALSE(test::shared_redis().run(redis::Command("SET", rig_.key("gates"), "x")).is_error());
+  EXPECT_EQ(rig_.fsck(FsckMode::kRepair).size(), 2U);
+  EXPECT_EQ(rig_.fsck(), std::vector<std::string>{});
+  EXPECT_TRUE(rig_.claim(1).empty());
+}
+
 TEST(RedisFsck, LoadsTheFunctionsThatSomebodyFlushed) {
   RedisServer server;
   Rig rig(server.address());

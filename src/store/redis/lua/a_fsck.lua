@@ -614,6 +614,31 @@ end
 
 -- ---- gates
 
+-- What a gate enforces follows from its record, but only C++ can tell how.
+-- right, from the third: name, revision of the record, limits, …; a gate that was set since is left alone.
+local function check_limits(right)
+  local stored = {}
+  local flat = call('HGETALL', P .. 'gates')
+  for i = 1, #flat, 2 do stored[flat[i]] = flat[i + 1] end
+  for i = 3, #right, 3 do
+    local name, limits = right[i], right[i + 2]
+    if (stored[name] or '') ~= limits and gates.revision(name) == tonumber(right[i + 1]) then
+      found('limits_wrong', 'gate ' .. name .. ' does not enforce what its record says', mending)
+      if mending then gates.set_limits(name, limits) end
+    end
+  end
+  for name in pairs(stored) do
+    if not string.find(name, '^weight:') and gates.revision(name) == 0 then
+      found('limits_wrong', 'gate ' .. name .. ' enforces limits and has no record', mending)
+      if mending then gates.set_limits(name, '') end
+    end
+  end
+  -- The engine writes them again, with the policy.
+  if not stored['weight:*'] and call('HEXISTS', P .. 'config', 'version') == 1 then
+    found('weights_missing', 'the weights of owners are not those of the policy', false)
+  end
+end
+
 local function check_gates(image)
   local in_use = {}
   for _, lane in ipairs(image.lane_names) do
@@ -700,7 +725,7 @@ local function check_wakes(image)
   end
 end
 
--- args: now, 'check' or 'repair'. Answers {code, detail, repaired, tasks that the caller has to mend by the rules}…
+-- args: now, 'check' or 'repair', what gates must enforce (see check_limits). Answers {code, detail, repaired, tasks that the caller has to mend by the rules}…
 function functions.fsck(keys, args)
   begin(keys, args)
   findings, found_n, kinds = {}, 0, {}
@@ -718,6 +743,7 @@ function functions.fsck(keys, args)
   check_task_list(image)
   check_orphans(image)
   check_counts()
+  check_limits(args)
   check_lanes(image)
   check_gates(image)
   check_wakes(image)
