@@ -79,11 +79,12 @@ struct Explanation {
   enum class Reason : std::uint8_t {
     kRunning,
     kEnded,
-    kBlocked,    // waits for parents
-    kScheduled,  // waits for run_at
-    kGate,       // a gate refuses it
-    kInLine,     // would be taken: others stand before it
-    kNoWorker,   // would be taken, but no live worker serves it
+    kBlocked,         // waits for parents
+    kScheduled,       // waits for run_at
+    kGate,            // a gate refuses it
+    kInLine,          // would be taken: others stand before it
+    kNoWorker,        // would be taken, but no live worker serves it
+    kStoreRegressed,  // nothing is claimed until somebody accepts that the store went backwards
   };
   Reason reason = Reason::kInLine;
   std::string text;                   // one sentence for people

@@ -14,7 +14,8 @@ namespace drover {
 namespace {
 
 constexpr Names<kHoldSourceCount> kSourceNames{"policy", "operator", "breaker", "provider"};
-constexpr Names<7> kReasonNames{"running", "ended", "blocked", "scheduled", "gate", "in_line", "no_worker"};
+constexpr Names<8> kReasonNames{"running", "ended",   "blocked",   "scheduled",
+                                "gate",    "in_line", "no_worker", "store_regressed"};
 constexpr std::int64_t kRateUnitsMax = 1'000'000;
 constexpr Millis kRatePerMax = std::chrono::days(31);
 

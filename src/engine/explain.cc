@@ -136,6 +136,17 @@ Explanation explain_line(const Task& task, const Standing& standing, int workers
   return answer;
 }
 
+// Before anything else that holds it: no claim asks for that.
+Explanation explain_regression(const Loss& loss, const Explanation& afterwards) {
+  Explanation answer{.reason = Reason::kStoreRegressed, .refusing = afterwards.refusing, .ahead = afterwards.ahead};
+  answer.text = fmt::format(
+      "nothing is claimed: the store went backwards, acknowledged and gone: {}; restore what is gone, or go on without "
+      "it: "
+      "`drover store accept-regression`; then: {}",
+      to_string(loss), afterwards.text);
+  return answer;
+}
+
 class Explain {
  public:
   Explain(Store& store, Time now) : store_(store), now_(now) {}
@@ -156,7 +167,7 @@ class Explain {
         return of_blocked(task);
       case TaskState::kPending:
       case TaskState::kStalled:
-        return of_waiting(task);
+        return of_claimable(task);
     }
     std::unreachable();
   }
@@ -210,6 +221,14 @@ class Explain {
     const auto serving =
         std::ranges::count_if(*workers, [&](const WorkerInfo& worker) { return serves(worker, task, now_); });
     return explain_line(task, *standing, static_cast<int>(serving));
+  }
+
+  Result<std::optional<Explanation>> of_claimable(const Task& task) {
+    const auto state = store_.state();
+    if (!state) return std::unexpected(state.error());
+    auto explained = of_waiting(task);
+    if (!state->loss || !explained || !*explained) return explained;
+    return explain_regression(*state->loss, **explained);
   }
 
   Store& store_;

@@ -92,6 +92,10 @@ TEST_F(RedisFaultsTest, FlushedRedisStopsClaimsUntilThatIsAccepted) {
   const std::string second = sandbox.enqueue({"work"});
   EXPECT_EQ(sandbox.drover({"wait", second, "--timeout", "1s"}).exit_code, kExitTimedOut);
   expect_refused(sandbox.drover(work("work", witnessed(), {"--until-empty"})), kExitRefused, "store_regressed");
+  const json::Value explained = sandbox.must_json({"explain", second, "--json"});
+  EXPECT_EQ(at(explained, "reason"), "store_regressed");
+  EXPECT_TRUE(contains(at(explained, "text"), "drover store accept-regression")) << at(explained, "text");
+  EXPECT_TRUE(sandbox.must({"explain", second}).starts_with("store_regressed\t"));
   const Outcome shown = sandbox.drover({"store", "show"});
   EXPECT_EQ(shown.exit_code, 1);
   EXPECT_TRUE(contains(shown.err, "acknowledged and gone: events 1 to 3")) << shown.err;

@@ -21,6 +21,7 @@ TEST(GateNames, Sources) {
   }
   EXPECT_EQ(parse_hold_source("weather"), std::nullopt);
   EXPECT_EQ(name_of(Explanation::Reason::kNoWorker), "no_worker");
+  EXPECT_EQ(name_of(Explanation::Reason::kStoreRegressed), "store_regressed");
 }
 
 TEST(GateNames, WhatIsAGate) {

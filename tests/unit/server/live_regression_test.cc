@@ -74,6 +74,34 @@ TEST_F(LiveRegression, WatchersOfAFlushedRedisAreToldAndGoOn) {
   }
 }
 
+TEST_F(LiveRegression, ATaskThatNobodyMayClaimIsExplainedSo) {
+  enqueue();
+  redis_.run(redis::Command("FLUSHALL"));
+  const TaskId id = enqueue();
+  must(engine_.set_gate(
+      {.gate = "queue:work", .what = GateOrder::Close{.until = kUntilOpened}, .why = "", .by = "ann"}));
+  const auto ask = [&] {
+    HttpClient client(endpoint_);
+    const HttpHeaders headers{{"host", "localhost"}, {"authorization", "Bearer operator"}};
+    return must(json::parse(
+        must(
+            client.exchange({.method = "GET", .target = "/v1/tasks/" + id.to_string() + "/explain", .headers = headers},
+                            kViewerHangs))
+            .body));
+  };
+  const Value held = ask();
+  EXPECT_EQ(text(held, "reason"), "store_regressed");
+  EXPECT_TRUE(
+      text(held, "text").starts_with("nothing is claimed: the store went backwards, acknowledged and gone: event 1;"))
+      << text(held, "text");
+  EXPECT_NE(text(held, "text").find("`drover store accept-regression`; then: queue:work is closed by ann"),
+            std::string::npos)
+      << text(held, "text");
+  EXPECT_EQ(held.find("refusing")->as_array()->size(), 1U);
+  must(administration_.accept_regression());
+  EXPECT_EQ(text(ask(), "reason"), "gate");
+}
+
 TEST_F(LiveRegression, TheServerIsNotReadyUntilTheLossIsAccepted) {
   enqueue();
   EXPECT_EQ(ready_with(200).status, 200);
