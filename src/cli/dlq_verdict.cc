@@ -25,7 +25,7 @@ using What = DlqVerdictOptions::What;
 using Judge = std::function<Status(const TaskId&)>;
 
 constexpr int kBulkPage = 200;
-constexpr int kExamples = 10;
+constexpr std::size_t kExamples = 10;
 
 struct VerdictWords {
   std::string_view will;  // "retry 3 tasks"
@@ -84,11 +84,16 @@ bool has_moved(const Error& error) {
   return error.code == ErrorCode::kWrongState || error.code == ErrorCode::kNotFound;
 }
 
+struct Refusal {
+  TaskId id;
+  Error error;
+};
+
 // What became of the tasks.
 struct Tally {
   std::int64_t done = 0;
   std::int64_t left = 0;
-  std::optional<Error> first_left;  // why the first of those was left
+  std::vector<Refusal> refused = {};  // the first of those that were left, and why
   std::optional<Error> stopped_by;
   bool interrupted = false;
 };
@@ -113,7 +118,7 @@ class Judgement {
       return Go::kStop;
     } else {
       ++tally_.left;
-      if (!tally_.first_left) tally_.first_left = status.error();
+      if (tally_.refused.size() < kExamples) tally_.refused.push_back({id, status.error()});
     }
     bar_.show(tally_.done + tally_.left, system_clock().mono());
     return Go::kOn;
@@ -149,7 +154,17 @@ class Judgement {
 void print_json(const Tally& tally, Context& context) {
   json::Writer out;
   out.begin_object().key("done").number(tally.done).key("left").number(tally.left);
-  out.key("complete").boolean(!tally.interrupted && !tally.stopped_by).end_object();
+  out.key("complete").boolean(!tally.interrupted && !tally.stopped_by);
+  out.key("refused").begin_array();
+  for (const Refusal& refusal : tally.refused) {
+    out.begin_object().key("id").string(refusal.id.to_string());
+    out.key("code")
+        .string(error_info(refusal.error.code).name)
+        .key("message")
+        .string(refusal.error.message)
+        .end_object();
+  }
+  out.end_array().end_object();
   context.out.line(std::move(out).take());
 }
 
@@ -157,8 +172,10 @@ int report(const DlqVerdictOptions& options, const Tally& tally, Context& contex
   const VerdictWords words = words_of(options.what);
   if (options.format == Format::kJson) print_json(tally, context);
   context.say(fmt::format("{} {}", words.did, tasks(tally.done)));
-  if (tally.first_left) {
-    context.say(fmt::format("{} left as they were; the first one: {}", tasks(tally.left), tally.first_left->message));
+  const Error* first_left = tally.refused.empty() ? nullptr : &tally.refused.front().error;
+  if (first_left != nullptr) {
+    context.say(fmt::format("{} left as they were; the first one: {} ({})", tasks(tally.left), first_left->message,
+                            error_info(first_left->code).name));
   }
   if (tally.stopped_by) {
     const int exit_code = context.fail(*tally.stopped_by);
@@ -170,8 +187,8 @@ int report(const DlqVerdictOptions& options, const Tally& tally, Context& contex
     return kExitInterrupted;
   }
   // By filter, what moved on meanwhile is nobody's mistake.
-  const bool is_mistake = tally.first_left && (!options.ids.empty() || !has_moved(*tally.first_left));
-  return is_mistake ? error_info(tally.first_left->code).exit_code : kExitOk;
+  const bool is_mistake = first_left != nullptr && (!options.ids.empty() || !has_moved(*first_left));
+  return is_mistake ? error_info(first_left->code).exit_code : kExitOk;
 }
 
 TaskFilter filter_of(const DlqVerdictOptions& options) {
@@ -190,7 +207,7 @@ Result<std::int64_t> count_matches(TaskQueue& queue, const TaskFilter& filter) {
 }
 
 int show_dry_run(TaskQueue& queue, const DlqVerdictOptions& options, std::int64_t count, Context& context) {
-  const auto page = queue.list(filter_of(options), kExamples, std::nullopt);
+  const auto page = queue.list(filter_of(options), static_cast<int>(kExamples), std::nullopt);
   if (!page) return context.fail(page.error());
   for (const Task& task : page->tasks) context.out.line(task.id.to_string());
   context.say(fmt::format("would {} {}", words_of(options.what).will, tasks(count)));

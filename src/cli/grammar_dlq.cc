@@ -40,7 +40,7 @@ std::pair<Verb, DlqVerdictOptions*> add_verdict(Verbs& dlq, const std::string& n
   verb.flag("-y,--yes", &options->yes, true, "do not ask, however many match");
   verb.flag("--dry-run", &options->dry_run, true, "say how many it would be, and show some");
   verb.value("--reason", "R", &options->reason, read_text, "why; kept in the event");
-  verb.json(&options->format, R"(print {"done", "left", "complete"})");
+  verb.json(&options->format, R"(print {"done", "left", "complete", "refused"})");
   verb.check([options = options] { return check_choice(*options); });
   return {verb, options};
 }

@@ -219,13 +219,36 @@ TEST_F(DlqTest, VerdictsByIdNeedNoYes) {
   EXPECT_EQ(sandbox.drover({"dlq", "escalate", id, "--to", "ada", "--reason", "look"}).exit_code, 0);
   EXPECT_EQ(at(*task(id).find("escalation"), "to"), "ada");
   const Outcome retried = sandbox.drover({"dlq", "retry", id, "--payload", R"({"file": "b"})", "--json"});
-  EXPECT_EQ(retried.out, "{\"done\":1,\"left\":0,\"complete\":true}\n");
+  EXPECT_EQ(retried.out, "{\"done\":1,\"left\":0,\"complete\":true,\"refused\":[]}\n");
   EXPECT_TRUE(contains(retried.err, "retried 1 task\n"));
   EXPECT_EQ(at(task(id), "payload"), R"({"file":"b"})");
   EXPECT_EQ(at(task(id), "escalation"), "null");
   const Outcome again = sandbox.drover({"dlq", "retry", id});
   EXPECT_EQ(again.exit_code, 6);
   EXPECT_TRUE(contains(again.err, "1 task left as they were")) << again.err;
+}
+
+TEST_F(DlqTest, ARefusedVerdictHasItsStableCode) {
+  const std::string id = sandbox.enqueue({"work"});
+  const std::string nobody = "0193300d-2b6b-7c4f-8a1e-00ff10ab5c9d";
+  const std::vector<Arguments> verdicts{{"retry"}, {"delete"}, {"wait", "--for", "1h"}, {"escalate", "--to", "ada"}};
+  for (const Arguments& verdict : verdicts) {
+    Arguments words{"dlq"};
+    words.insert(words.end(), verdict.begin(), verdict.end());
+    words.insert(words.end(), {id, nobody});
+    const Outcome text = sandbox.drover(words);
+    EXPECT_EQ(text.exit_code, 6);
+    EXPECT_TRUE(contains(text.err, "(wrong_state)")) << text.err;
+    words.emplace_back("--json");
+    const json::Value told = must(json::parse(sandbox.drover(words).out));
+    EXPECT_EQ(at(told, "left"), "2");
+    const auto& refused = *told.find("refused")->as_array();
+    ASSERT_EQ(refused.size(), 2U);
+    EXPECT_EQ(at(refused[0], "id"), id);
+    EXPECT_EQ(at(refused[0], "code"), "wrong_state");
+    EXPECT_EQ(at(refused[1], "id"), nobody);
+    EXPECT_EQ(at(refused[1], "code"), "not_found");
+  }
 }
 
 TEST_F(DlqTest, EscalatingByFilterTakesThoseThatNobodyHas) {
