@@ -17,6 +17,7 @@ struct LokiFolder {
   std::map<std::string, json::Value> files;  // by name without ".json"; only those that are there
 };
 
+// Its queue files, if it has any.
 [[nodiscard]] Result<LokiFolder> read_loki(const std::filesystem::path& folder);
 // Each file is replaced as a whole.
 [[nodiscard]] Status write_loki(const std::filesystem::path& folder, const LokiFolder& loki);

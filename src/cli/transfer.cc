@@ -184,6 +184,13 @@ Result<std::map<std::string, TaskId>> known_tasks(TaskQueue& queue, const LokiFo
 int import_loki(const std::string& folder, Context& context) {
   const auto loki = read_loki(folder);
   if (!loki) return context.fail(loki.error());
+  if (loki->files.empty()) {
+    return context.fail({ErrorCode::kInvalidArgument,
+                         fmt::format("{} has no queue files of loki-mode (pending.json, in-progress.json, …); they are "
+                                     "usually in .loki/queue",
+                                     folder),
+                         {}});
+  }
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
   const auto known = known_tasks((*opened)->queue(), *loki);

@@ -103,6 +103,19 @@ TEST_F(ServeAdminTest, LokiFilesGoInAndOutOverTheServer) {
   EXPECT_TRUE(contains(sandbox.drover({"export", "--loki", "queue"}).err, "exported 2 tasks"));
 }
 
+TEST_F(ServeAdminTest, AFolderWithoutLokiFilesIsRefused) {
+  std::filesystem::create_directories(sandbox.file(".loki/queue"));
+  sandbox.write_file(".loki/queue/notes.txt", "no queue");
+  const std::string before = sandbox.dump();
+  for (const std::string folder : {".loki", ".loki/queue"}) {
+    expect_refused(sandbox.drover({"import", "--loki", folder}), 1, "invalid_argument");
+  }
+  EXPECT_TRUE(contains(sandbox.drover({"import", "--loki", ".loki"}).err, "pending.json"));
+  EXPECT_EQ(sandbox.dump(), before);
+  sandbox.write_file(".loki/queue/completed.json", "[]");
+  EXPECT_TRUE(contains(sandbox.drover({"import", "--loki", ".loki/queue"}).err, "imported 0 tasks"));
+}
+
 TEST_F(ServeAdminTest, DoctorSeesTheServerAndThroughIt) {
   const std::string operating = create_token({"operator"});
   const std::string viewer = create_token({"viewer"});
