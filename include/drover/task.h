@@ -245,6 +245,9 @@ struct TaskSpec {
   std::optional<TaskId> parent_id{};
   std::vector<ParentRef> depends_on{};
   std::optional<std::string> request_id{};
+  // Of all that was asked for together with it under one key; part of what must be the same when the request id is used
+  // again. Not in JSON: a server makes it.
+  std::string request_digest{};
   std::optional<std::string> dedupe_key{};  // with a mode but no key: a hash of type and payload
   std::optional<DedupeMode> dedupe{};
   std::optional<Millis> dedupe_window{};  // of kDrop; 5 minutes unless set

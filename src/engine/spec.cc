@@ -234,6 +234,7 @@ std::string request_fingerprint(const TaskSpec& spec) {
     out.string(id != nullptr ? id->to_string() : "@" + std::get<std::string>(parent));
   }
   out.end_array();
+  if (!spec.request_digest.empty()) out.string(spec.request_digest);
   out.end_array();
   return sha256_hex(std::move(out).take());
 }

@@ -4,9 +4,11 @@
 #include <climits>
 
 #include "base/json.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "core/spec_check.h"
 #include "core/trace.h"
+#include "engine/spec.h"
 #include "server/access.h"
 #include "server/api.h"
 #include "wire/filter_query.h"
@@ -29,16 +31,26 @@ std::optional<std::string> given_header(const Call& call, std::string_view name)
   return header->second;
 }
 
-// The header is the request id of the one task, and names those of a batch by their place in it.
+// Of every task of a batch, with its name.
+std::string digest_of(std::span<const TaskSpec> group) {
+  std::string all;
+  for (const TaskSpec& spec : group) all += fmt::format("{} {}\n", request_fingerprint(spec), spec.ref.value_or(""));
+  return sha256_hex(all);
+}
+
+// The header is the request id of the one task, or of the first of a batch; it names the others by their place. Each of
+// a batch carries the digest of all: another batch under the key, or one task, is another request.
 Status use_request_header(const Call& call, std::vector<TaskSpec>& group, bool is_batch) {
   const auto key = given_header(call, kRequestHeader);
   if (!key) return {};
   if (const Status good = check_name(*key); !good) return bad("Idempotency-Key: " + good.error().message);
+  const std::string digest = is_batch ? digest_of(group) : "";
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const std::string id = is_batch ? fmt::format("{}@{}", *key, i) : *key;
+    const std::string id = i > 0 ? fmt::format("{}@{}", *key, i) : *key;
     std::optional<std::string>& given = group[i].request_id;
     if (given && *given != id) return bad("request_id and Idempotency-Key differ");
     given = id;
+    group[i].request_digest = digest;
   }
   return {};
 }

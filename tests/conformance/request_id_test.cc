@@ -48,6 +48,20 @@ TEST_P(RequestId, WhiteSpaceOutsideStringsIsNoOtherBody) {
   EXPECT_EQ(enqueue({.type = "work", .payload = R"( {"a":1} )", .request_id = "r"}), first);
 }
 
+TEST_P(RequestId, WhatWasAskedForTogetherIsPartOfTheRequest) {
+  // Not through a server: it makes the digest itself.
+  if (std::string_view(GetParam().name).starts_with("served_")) return;
+  std::vector<TaskSpec> group{{.type = "work", .request_id = "r", .request_digest = "two"},
+                              {.type = "work", .request_id = "r@1", .request_digest = "two"}};
+  const std::vector<TaskId> first = enqueue_all(group);
+  EXPECT_EQ(enqueue_all(group), first);
+  const World before = world();
+  group.push_back({.type = "work", .request_id = "r@2"});
+  for (TaskSpec& spec : group) spec.request_digest = "three";
+  EXPECT_EQ(code_of(queue().enqueue(group)), ErrorCode::kRequestConflict);
+  EXPECT_EQ(world(), before);
+}
+
 TEST_P(RequestId, AnotherBodyIsAConflict) {
   const TaskSpec spec{.type = "work", .payload = R"({"n":1})", .request_id = "r"};
   enqueue(spec);

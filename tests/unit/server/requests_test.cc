@@ -85,6 +85,26 @@ TEST_F(Requests, AnIdempotencyKeyNamesTheTasksOfABatchByTheirPlace) {
   EXPECT_EQ(must(engine_.list({}, 10, {})).tasks.size(), 2U);
 }
 
+// Neither a longer nor a shorter one, nor the same tasks in another order, nor one task instead of a batch.
+TEST_F(Requests, AnotherBatchUnderAnIdempotencyKeyIsAConflictAndChangesNothing) {
+  const std::string batch = R"({"tasks":[{"type":"a"},{"type":"b","ref":"x"},{"type":"c","depends_on":["@x"]}]})";
+  ASSERT_EQ(enqueue(batch, "order-17").status, 201);
+  for (const std::string other :
+       {R"({"tasks":[{"type":"a"},{"type":"b","ref":"x"},{"type":"c","depends_on":["@x"]},{"type":"d"}]})",
+        R"({"tasks":[{"type":"a"},{"type":"b"}]})", R"({"tasks":[{"type":"a"}]})", R"({"type":"a"})",
+        R"({"tasks":[{"type":"b"},{"type":"a"}]})",
+        R"({"tasks":[{"type":"a","ref":"x"},{"type":"b"},{"type":"c","depends_on":["@x"]}]})"}) {
+    const HttpResponse refused = enqueue(other, "order-17");
+    EXPECT_EQ(refused.status, 409) << other << refused.body;
+    EXPECT_EQ(error_of_problem(refused).code, ErrorCode::kRequestConflict) << other << refused.body;
+  }
+  EXPECT_EQ(must(engine_.list({}, 10, {})).tasks.size(), 3U);
+  EXPECT_EQ(enqueue(batch, "order-17").status, 200);
+  ASSERT_EQ(enqueue(R"({"type":"a"})", "order-18").status, 201);
+  EXPECT_EQ(enqueue(R"({"tasks":[{"type":"a"},{"type":"b"}]})", "order-18").status, 409);
+  EXPECT_EQ(must(engine_.list({}, 10, {})).tasks.size(), 4U);
+}
+
 // Whoever sends one believes that the request may be repeated.
 TEST_F(Requests, AnIdempotencyKeyThatIsNoNameIsRefused) {
   for (const std::string key : {"", "a b", "a#b"}) {
