@@ -205,8 +205,12 @@ struct Failure {
   std::optional<int> exit_code{};
   std::optional<std::string> note{};
 };
-// The worker gives the task back unharmed, because it is shutting down.
-struct Release {};
+// The worker gives the task back unharmed, because it is shutting down. What may run at most once goes back to its
+// queue only if nothing of it has begun.
+enum class Begun : std::uint8_t { kMaybe, kNo };
+struct Release {
+  Begun begun = Begun::kMaybe;
+};
 // The run's process tree is dead after a cancel request.
 struct CancelConfirmed {
   std::optional<int> exit_code{};

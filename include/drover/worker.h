@@ -56,6 +56,7 @@ struct WorkerOptions {
   int concurrency = 1;
   // How many tasks may wait in this worker beside those that run, so that short handlers find the next one there. They
   // are claimed: no other worker gets them, and they are given back when this one stops. For handlers of milliseconds.
+  // With `concurrency` at most 1,000.
   int prefetch = 0;
   Millis lease{30'000};
   Millis heartbeat{5'000};

@@ -28,7 +28,6 @@ inline constexpr Bounds kBurstBounds{1, 1'000'000};
 inline constexpr Millis kLeaseMin{100};
 inline constexpr Millis kLeaseMax{24 * 3'600'000};
 inline constexpr Bounds kConcurrencyBounds{1, 1'000};  // of one worker
-inline constexpr Bounds kPrefetchBounds{0, 1'000};
 inline constexpr std::size_t kTagsMax = 100;
 inline constexpr std::size_t kLocksMax = 8;
 inline constexpr std::size_t kParentsMax = 1'000;

@@ -172,7 +172,8 @@ void fail_run(Change& change) {
 void give_back(Change& change) {
   if (cancel_was_requested(change)) return end_run_cancelled(change, {});
   TaskRecord& next = change.step.next;
-  if (next.task.at_most_once) {
+  const Begun begun = std::get<trigger::Release>(change.trigger).begun;
+  if (next.task.at_most_once && begun == Begun::kMaybe) {
     const TaskError error{ErrorClass::kLost, "its worker shut down, and it may run at most once"};
     return end_run_failed(change, {}, error, rule_of(change.context, error.error_class));
   }

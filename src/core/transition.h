@@ -30,7 +30,9 @@ struct Complete {
 struct Fail {
   Failure failure;
 };
-struct Release {};
+struct Release {
+  Begun begun = Begun::kMaybe;
+};
 struct ConfirmCancel {  // its process tree is dead
   std::optional<int> exit_code;
 };

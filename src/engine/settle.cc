@@ -53,7 +53,7 @@ Result<Trigger> trigger_of(const Settlement& item, const Limits& limits) {
   }
   if (const auto* confirmed = std::get_if<CancelConfirmed>(&item.end))
     return trigger::ConfirmCancel{confirmed->exit_code};
-  return trigger::Release{};
+  return trigger::Release{std::get<Release>(item.end).begun};
 }
 
 Status check_fence(const TaskRecord& record, const Lease& lease) {

@@ -402,7 +402,7 @@ class HttpApi final : public Server {
              {{"tasks", std::to_string(handout.leases.size())}});
     const bool taken = pool_.submit([this, leases = handout.leases] {
       std::vector<Settlement> items;
-      for (const Lease& lease : leases) items.push_back({.lease = lease, .end = Release{}});
+      for (const Lease& lease : leases) items.push_back({.lease = lease, .end = Release{Begun::kNo}});
       for (const auto& settled : queue_.settle(items)) {
         if (!settled) log_warn("server", "a task could not be given back", {{"error", to_string(settled.error())}});
       }

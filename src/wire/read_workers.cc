@@ -18,7 +18,10 @@ Status read_members(Reader& in, Failure& out) {
   return in.finish_strictly();
 }
 
-Status read_members(Reader& in, Release& /*out*/) {
+Status read_members(Reader& in, Release& out) {
+  std::optional<bool> begun;
+  in.get("begun", begun);
+  out.begun = begun.value_or(true) ? Begun::kMaybe : Begun::kNo;
   return in.finish_strictly();
 }
 

@@ -101,8 +101,9 @@ void put_end(Members& members, const Failure& end) {
       .number("exit_code", end.exit_code)
       .text("note", end.note);
 }
-void put_end(Members& members, const Release&) {
+void put_end(Members& members, const Release& end) {
   members.text("end", "release");
+  if (end.begun == Begun::kNo) members.out().key("begun").boolean(false);
 }
 void put_end(Members& members, const CancelConfirmed& end) {
   members.text("end", "cancelled").number("exit_code", end.exit_code);

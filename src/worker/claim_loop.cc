@@ -66,6 +66,7 @@ void ClaimLoop::drain(MonoTime now) {
       phase_ = Phase::kDraining;
       drain_until_ = now + options_.drain;
       keeper_.announce_draining();
+      runs_.give_back_waiting();
       return;
     case Phase::kDraining:
       if (drain_until_) {
@@ -186,13 +187,13 @@ void ClaimLoop::count(const RunEnded& ended) {
 // As many ends as there are slots may be unsettled: no more is claimed while the queue takes them more slowly than
 // that.
 int ClaimLoop::free_slots() const {
-  return std::min(options_.capacity - static_cast<int>(running_.size()), 2 * options_.capacity - held());
+  return std::min(slots() - static_cast<int>(running_.size()), 2 * slots() - held());
 }
 
 bool ClaimLoop::awaits_change(MonoTime now) const {
   if (!wants_work() || now < retry_at_ || !keeper_.registered()) return false;
   // Few slots are worth no call of their own while ends are on their way: more will be free when these are answered.
-  return !settling_ || 2 * free_slots() >= options_.capacity;
+  return !settling_ || 2 * free_slots() >= slots();
 }
 
 bool ClaimLoop::may_claim(MonoTime now) const {
@@ -213,7 +214,7 @@ ClaimRequest ClaimLoop::request(int n) const {
 void ClaimLoop::claim(MonoTime now) {
   if (standing_) withdraw_claim(now);
   if (!may_claim(now)) return;
-  const int n_max = options_.make_claim ? (options_.capacity + 1) / 2 : options_.capacity;
+  const int n_max = options_.make_claim ? (slots() + 1) / 2 : slots();
   claiming_ = std::make_shared<Asked>(request(std::min(free_slots(), n_max)), now);
   seen_changes_ = queue_.changes();
   make_call(options_.make_claim, [&queue = queue_, claiming = claiming_] {
@@ -232,11 +233,12 @@ void ClaimLoop::take_claimed(MonoTime now) {
   }
   std::vector<ClaimedTask>& claimed = *asked->answer;
   CHECK(std::cmp_less_equal(claimed.size(), asked->request.n));
-  if (phase_ != Phase::kWorking) return give_back(claimed);
+  const MonoTime expires_at = asked->at + options_.lease;
+  if (phase_ != Phase::kWorking) return give_back(claimed, expires_at);
   backoff_ = Millis{0};
   left_slot_free_ = std::cmp_less(claimed.size(), asked->request.n);
   next_claim_ = asked->at + options_.poll_max;
-  start(std::move(claimed), asked->at + options_.lease);
+  start(std::move(claimed), expires_at, now);
   if (held() == 0 && options_.when_empty == WhenEmpty::kFinish) finish_if_empty(now);
 }
 
@@ -263,13 +265,11 @@ void ClaimLoop::withdraw_claim(MonoTime now) {
   }
   if (taken->tasks.empty()) return;
   failpoint("worker.after_claim");
-  CHECK(std::cmp_less_equal(taken->tasks.size(), options_.capacity));
-  if (phase_ == Phase::kWorking) {
-    start(std::move(taken->tasks), now + taken->lease_left);
-    left_slot_free_ = free_slots() > 0;
-  } else {
-    give_back(taken->tasks);
-  }
+  CHECK(std::cmp_less_equal(taken->tasks.size(), slots()));
+  const MonoTime expires_at = now + taken->lease_left;
+  if (phase_ != Phase::kWorking) return give_back(taken->tasks, expires_at);
+  start(std::move(taken->tasks), expires_at, now);
+  left_slot_free_ = free_slots() > 0;
 }
 
 void ClaimLoop::take_refusal(const Error& error, MonoTime now) {
@@ -285,7 +285,9 @@ void ClaimLoop::take_refusal(const Error& error, MonoTime now) {
 }
 
 // Started before it is held: the keeper may want to stop it at once.
-void ClaimLoop::start(std::vector<ClaimedTask> claimed, MonoTime expires_at) {
+void ClaimLoop::start(std::vector<ClaimedTask> claimed, MonoTime expires_at, MonoTime now) {
+  // Frozen, or answered very late: the store may soon give them to others.
+  if (now >= MonoTime{expires_at.since_origin - options_.lease / 3}) return give_back(claimed, expires_at);
   for (ClaimedTask& task : claimed) {
     const Lease lease = task.lease;
     ++counts_.claimed;
@@ -295,10 +297,11 @@ void ClaimLoop::start(std::vector<ClaimedTask> claimed, MonoTime expires_at) {
   }
 }
 
-void ClaimLoop::give_back(std::span<const ClaimedTask> claimed) {
+void ClaimLoop::give_back(std::span<const ClaimedTask> claimed, MonoTime expires_at) {
   for (const ClaimedTask& task : claimed) {
     ++counts_.claimed;
-    ended_.push_back({task.lease, Release{}});
+    keeper_.hold(task.lease, expires_at);
+    ended_.push_back({task.lease, Release{Begun::kNo}});
   }
 }
 
@@ -316,6 +319,7 @@ void ClaimLoop::finish_if_empty(MonoTime now) {
 void ClaimLoop::obey_order() {
   phase_ = Phase::kDraining;
   was_ordered_ = true;
+  runs_.give_back_waiting();
   log_info("worker", "told to drain: no more work is taken, what runs may finish", {{"worker", options_.worker_id}});
 }
 
@@ -334,7 +338,7 @@ Millis ClaimLoop::until_next(MonoTime now) const {
   MonoTime next = now + options_.poll_max;
   if (phase_ == Phase::kDraining) next = std::min(next, drain_until_.value_or(next));
   if (now < retry_at_) next = std::min(next, retry_at_);
-  if (phase_ == Phase::kWorking && left_slot_free_) next = std::min(next, std::max(next_claim_, retry_at_));
+  if (left_slot_free_ && awaits_change(now)) next = std::min(next, next_claim_);
   return std::max(next - now, Millis{0});
 }
 

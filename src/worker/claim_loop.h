@@ -38,6 +38,7 @@ struct ClaimLoopOptions {
   std::string worker_id;
   std::vector<Serve> serves;
   int capacity = 1;
+  int prefetch = 0;  // how many more the runs may hold, which wait there
   Millis lease{30'000};
   Millis drain{30'000};    // how long running work may go on after drain()
   Millis poll_max{2'000};  // a net under TaskQueue::changes(): claims at least this often
@@ -122,6 +123,8 @@ class ClaimLoop {
   // kSendOther: the queue will never take this end, and it was replaced by one that says so.
   [[nodiscard]] Answered take_answer(RunEnded& ended, const Result<TaskState>& answer);
   void count(const RunEnded& ended);
+  // How many tasks may be held at once, running or waiting.
+  [[nodiscard]] int slots() const { return options_.capacity + options_.prefetch; }
   [[nodiscard]] int free_slots() const;
   [[nodiscard]] bool may_claim(MonoTime now) const;
   [[nodiscard]] ClaimRequest request(int n) const;
@@ -130,11 +133,12 @@ class ClaimLoop {
   void take_claimed(MonoTime now);
   [[nodiscard]] bool may_leave_claim(MonoTime now) const;
   void leave_claim(MonoTime now);
-  // The same.
+  // What it took is started or, by one that drains, given back.
   void withdraw_claim(MonoTime now);
   void take_refusal(const Error& error, MonoTime now);
-  void start(std::vector<ClaimedTask> claimed, MonoTime expires_at);
-  void give_back(std::span<const ClaimedTask> claimed);
+  // Or gives back, if so little of the lease is left that it must not begin.
+  void start(std::vector<ClaimedTask> claimed, MonoTime expires_at, MonoTime now);
+  void give_back(std::span<const ClaimedTask> claimed, MonoTime expires_at);
   void finish_if_empty(MonoTime now);
   void obey_order();
   void stop_all();

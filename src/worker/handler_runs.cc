@@ -78,9 +78,14 @@ bool HandlerRuns::end_waiting(const Lease& lease, StopReason reason) {
   if (reason == StopReason::kCancelled) {
     add_ended(run, {lease, CancelConfirmed{}});
   } else {
-    add_ended(run, {lease, Release{}});
+    add_ended(run, {lease, Release{Begun::kNo}});
   }
   return true;
+}
+
+void HandlerRuns::give_back_waiting() {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& run : std::exchange(waiting_, {})) add_ended(run, {run->lease(), Release{Begun::kNo}});
 }
 
 void HandlerRuns::add_ended(const std::shared_ptr<HandlerRun>& run, RunEnded ended) {
@@ -129,7 +134,7 @@ std::shared_ptr<HandlerRun> HandlerRuns::find(const Lease& lease) {
 }
 
 RunEnded HandlerRuns::call(HandlerRun& run) const {
-  if (!run.begin(system_clock().mono())) return {run.lease(), Release{}};
+  if (!run.begin(system_clock().mono())) return {run.lease(), Release{Begun::kNo}};
   const auto handler = handlers_.find(run.task().type);
   if (handler == handlers_.end()) {
     return run.end(

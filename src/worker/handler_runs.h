@@ -33,6 +33,7 @@ class HandlerRuns final : public Runs {
   void lease_renewed(const Lease& lease, MonoTime expires_at) override;
   void stop(const Lease& lease, StopReason reason) override;
   [[nodiscard]] std::vector<RunEnded> take_ended() override;
+  void give_back_waiting() override;
 
  private:
   void work();

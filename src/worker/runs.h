@@ -33,6 +33,8 @@ class Runs {
   // stopping already takes away the rest of its grace.
   virtual void stop(const Lease& lease, StopReason reason) = 0;
   [[nodiscard]] virtual std::vector<RunEnded> take_ended() = 0;
+  // Ends what has not begun, if anything can wait here.
+  virtual void give_back_waiting() {}
 };
 
 }  // namespace drover

@@ -37,8 +37,8 @@ Result<WorkerReport> Worker::run() {
   if (impl_->serves.empty()) return fail(ErrorCode::kInvalidArgument, "a worker needs at least one handler");
   if (const Status valid = check_bounds(options.concurrency, kConcurrencyBounds); !valid)
     return at_field("concurrency", valid.error());
-  if (const Status valid = check_bounds(options.prefetch, kPrefetchBounds); !valid)
-    return at_field("prefetch", valid.error());
+  const Bounds prefetch{0, kConcurrencyBounds.max - options.concurrency};
+  if (const Status valid = check_bounds(options.prefetch, prefetch); !valid) return at_field("prefetch", valid.error());
   if (const Status valid = check_heartbeat(options.lease, options.heartbeat); !valid)
     return std::unexpected(valid.error());
 

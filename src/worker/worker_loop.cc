@@ -106,7 +106,8 @@ class BellThread {
 ClaimLoopOptions claim_options(const WorkerLoopOptions& options, const Waker& wake) {
   return {.worker_id = options.worker.id,
           .serves = options.worker.serves,
-          .capacity = options.worker.capacity + options.prefetch,
+          .capacity = options.worker.capacity,
+          .prefetch = options.prefetch,
           .lease = options.lease,
           .drain = options.drain,
           .when_empty = options.when_empty,

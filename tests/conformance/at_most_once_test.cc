@@ -38,6 +38,14 @@ TEST_P(AtMostOnce, AReleaseIsTheEndToo) {
   EXPECT_EQ(class_of(get(lease.task).error), ErrorClass::kLost);
 }
 
+TEST_P(AtMostOnce, WhatHasNotBegunGoesBackAndMayBeStarted) {
+  const Lease lease = start_new({.type = "work", .at_most_once = true});
+  EXPECT_EQ(settle({lease, Release{Begun::kNo}}), TaskState::kPending);
+  EXPECT_EQ(get(lease.task).attempts, 0);
+  EXPECT_EQ(complete(start(lease.task)), TaskState::kCompleted);
+  EXPECT_EQ(story(lease.task), "enqueued claimed released claimed completed");
+}
+
 TEST_P(AtMostOnce, ItMayComplete) {
   EXPECT_EQ(complete(start_new({.type = "work", .at_most_once = true})), TaskState::kCompleted);
 }

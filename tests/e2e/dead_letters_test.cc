@@ -157,7 +157,7 @@ TEST_F(DeadLettersTest, TenThousandOfTwelveKindsGetTheirVerdicts) {
   const Outcome wait = sandbox.drover(
       {"dlq", "wait", "--fingerprint", waiting.fingerprint, "--for", "1h", "--yes", "--reason", "quota", "--json"}, {},
       kBulkMax);
-  EXPECT_EQ(wait.out, fmt::format("{{\"done\":{},\"left\":0,\"complete\":true}}\n", waiting.count));
+  EXPECT_EQ(wait.out, fmt::format("{{\"done\":{},\"left\":0,\"complete\":true,\"refused\":[]}}\n", waiting.count));
   EXPECT_EQ(count_of({.states = {TaskState::kScheduled}}), waiting.count);
   EXPECT_EQ(count_of({}), kTasks - deleted.count);
   EXPECT_EQ(must(queue_->error_groups({})).size(), static_cast<std::size_t>(kKinds - 3));

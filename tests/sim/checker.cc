@@ -105,6 +105,7 @@ void Checker::started(const AgentRun& run, const Task& task) {
   if (++starts_[{id, run.generation}] > 1 && life->given().at_most_once)
     report("P4 at most once", fmt::format("task {} starts again", id.to_string()));
   live_[id].push_back(run);
+  if (overtaken_.contains({id, run.run})) unsupervised(run.lease);
 }
 
 void Checker::ended(const Lease& lease) {
@@ -277,7 +278,13 @@ void Checker::check_lease_ran_out(const Life& life, const Event& event) {
   const auto lease = lease_of_run_.find({event.task, life.run()});
   if (lease == lease_of_run_.end()) return;  // its claim's answer was lost: nobody relies on it
   const auto vouched = vouched_.find(lease->second.to_string());
-  if (vouched == vouched_.end() || now_ >= vouched->second.until) return;
+  if (vouched == vouched_.end()) {
+    // An operator was faster than the claim's answer: its worker may start what it learns with its next beat not to be
+    // its own.
+    if (!requeues_.empty()) overtaken_.insert({event.task, life.run()});
+    return;
+  }
+  if (now_ >= vouched->second.until) return;
   for (const Millis max_age : requeues_) {
     if (now_ < vouched->second.at + max_age) continue;
     // The operator took it from a worker that lives: it learns so with its next beat, and its agent may overlap till

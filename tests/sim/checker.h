@@ -127,6 +127,7 @@ class Checker {
   std::map<TaskId, std::vector<AgentRun>> live_;
   std::map<std::pair<TaskId, int>, int> starts_;  // by task and generation
   std::set<std::pair<TaskId, int>> started_runs_;
+  std::set<std::pair<TaskId, int>> overtaken_;  // runs that an operator took back before their worker knew of them
   std::set<std::string> leases_;
   std::set<std::pair<TaskId, int>> settled_runs_;
   std::map<std::pair<TaskId, int>, LeaseId> lease_of_run_;

@@ -30,6 +30,10 @@ std::vector<Result<TaskState>> WitnessQueue::settle(std::span<const Settlement> 
     world_.observe();
     for (std::size_t i = 0; i < items.size() && !worker_.dead(); ++i) {
       const AgentRun* run = worker_.runs().find_run(items[i].lease);
+      if (run == nullptr) {
+        world_.trace("{} gives back what it never started", worker_.name());
+        continue;
+      }
       world_.trace("{} settles {} run {}: {}", worker_.name(), run->number, run->run,
                    answers[i] ? std::string(name_of(*answers[i])) : to_string(answers[i].error()));
       world_.checker().settled(*run, items[i], answers[i]);

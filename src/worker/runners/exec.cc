@@ -36,7 +36,8 @@ End timed_out(std::string message, const ProcessEnd& end) {
 // Given back unharmed, unless running again is what must not happen.
 End given_back(const ProcessEnd& end, const Task& task, std::string_view why) {
   const bool started = !std::holds_alternative<NotStarted>(end.how);
-  if (!task.at_most_once || !started) return Release{};
+  if (!started) return Release{Begun::kNo};
+  if (!task.at_most_once) return Release{};
   return Failure{.error_class = ErrorClass::kLost,
                  .message = fmt::format("{}, and it may run at most once", why),
                  .exit_code = exit_code_of(end)};

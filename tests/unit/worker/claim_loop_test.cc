@@ -547,6 +547,41 @@ TEST_F(ClaimingTest, AsksForHalfOfTheSlotsSoThatSomeRunWhileOthersAreClaimed) {
   EXPECT_TRUE(asked.empty());
 }
 
+TEST_F(ClaimingTest, WaitsWhileAClaimIsOnItsWay) {
+  ClaimLoop busy = make_busy(2);
+  step_often(busy);
+  answer();
+  step_often(busy);
+  now = now + Millis{3'000};  // time to look again
+  step_often(busy);
+  ASSERT_EQ(asked.size(), 1U);
+  now = now + Millis{3'000};
+  EXPECT_GT(busy.step(now), Millis{0});
+}
+
+TEST_F(ClaimingTest, AnAnswerThatCameWhenTheLeaseWasNearlyOverIsGivenBack) {
+  ClaimLoop busy = make_busy(2);
+  queue.put(a);
+  step_often(busy);
+  answer();
+  now = now + kLease * 2 / 3;
+  step_often(busy);
+  EXPECT_TRUE(runs.started.empty());
+  ASSERT_EQ(queue.settled.size(), 1U);
+  EXPECT_EQ(std::get<Release>(queue.settled[0].end).begun, Begun::kNo);
+}
+
+TEST_F(ClaimingTest, WhatWaitsInTheRunsCountsAgainstReservedSlotsAsIfItRan) {
+  ClaimLoop greedy(
+      queue, runs, keeper,
+      {.worker_id = "host:1:uuid", .serves = {{"test", std::nullopt}}, .capacity = 2, .prefetch = 3, .lease = kLease});
+  for (int i = 1; i <= 9; ++i) queue.put(numbered_task(i));
+  step_often(greedy);
+  EXPECT_EQ(queue.claims.at(0).n, 5);
+  EXPECT_EQ(queue.claims.at(0).capacity, 2) << "what can run at once";
+  EXPECT_EQ(greedy.held(), 5);
+}
+
 TEST_F(ClaimingTest, EndsAreSettledWhileAClaimIsOnItsWay) {
   ClaimLoop busy = make_busy(2);
   for (const ClaimedTask& task : {a, b}) queue.put(task);
@@ -570,7 +605,7 @@ TEST_F(ClaimingTest, WhatWasClaimedForOneThatDrainsIsGivenBackUnstarted) {
   step_often(busy);
   EXPECT_TRUE(runs.started.empty());
   ASSERT_EQ(queue.settled.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<Release>(queue.settled[0].end));
+  EXPECT_EQ(std::get<Release>(queue.settled[0].end).begun, Begun::kNo);
   EXPECT_TRUE(busy.finished());
 }
 

@@ -627,10 +627,12 @@ local function check_limits(right)
       if mending then gates.set_limits(name, limits) end
     end
   end
+  -- Where all records are lost, what was paused or limited stays so until somebody sets it anew.
+  local drops = mending and call('EXISTS', P .. 'gate_records') == 1
   for name in pairs(stored) do
     if not string.find(name, '^weight:') and gates.revision(name) == 0 then
-      found('limits_wrong', 'gate ' .. name .. ' enforces limits and has no record', mending)
-      if mending then gates.set_limits(name, '') end
+      found('limits_wrong', 'gate ' .. name .. ' enforces limits and has no record', drops)
+      if drops then gates.set_limits(name, '') end
     end
   end
   -- The engine writes them again, with the policy.

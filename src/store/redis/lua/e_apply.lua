@@ -45,7 +45,7 @@ end
 local END_ID, END_KEY, END_SIZE = 3, 15, 16
 
 local function end_run(list, group)
-  local gate, revision, id, was, lane, place, started, bytes, bytes_after, state, head, middle, tail, event, key =
+  local gate, revision, id, was, lane, place, started, bytes, bytes_after, state, head, middle, tail, text_of_event, key =
     unpack(list, group + 1, group + END_SIZE - 1)
   local text = held[key]
   local worker = text and string.match(text, was)
@@ -57,7 +57,7 @@ local function end_run(list, group)
   steps.add_end(lane, id, started)
   steps.add_drop(lane, place)
   steps.add_finished(id)
-  events[#events + 1] = event
+  events[#events + 1] = text_of_event
   move(lane, 'running', -1, -bytes)
   move(lane, state, 1, bytes_after)
   return DONE
