@@ -28,6 +28,7 @@ HighWater::~HighWater() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
     changed_.notify_all();
+    closed_.notify_all();
   }
   if (writer_.joinable()) writer_.join();
 }
@@ -90,7 +91,7 @@ void HighWater::keep_file() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return closing_ || is_further(seen_, written_); });
-    changed_.wait_for(lock, kWriteEvery, [&] { return closing_; });
+    closed_.wait_for(lock, kWriteEvery, [&] { return closing_; });
     if (!is_further(seen_, written_)) return;
     const Mark mark = seen_;
     lock.unlock();

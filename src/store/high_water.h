@@ -48,7 +48,8 @@ class HighWater {
   Mark written_;
   bool closing_ = false;
   std::condition_variable changed_;
-  std::jthread writer_;  // once there is something to write
+  std::condition_variable closed_;  // apart, so that no change wakes one that pauses
+  std::jthread writer_;             // once there is something to write
 };
 
 }  // namespace drover
