@@ -427,6 +427,15 @@ TEST_F(RedisGatesTest, LimitsThatWereWrittenByHandGo) {
   EXPECT_EQ(rig_.claim(1).size(), 1U);
 }
 
+TEST_F(RedisGatesTest, APauseIsKeptWhenAllRecordsAreLost) {
+  order(GateOrder::Close{.until = kUntilOpened});
+  rig_.enqueue();
+  run(redis::Command("DEL", rig_.key("gate_records")));
+  EXPECT_EQ(rig_.fsck(FsckMode::kRepair),
+            std::vector<std::string>{"limits_wrong gate queue:work enforces limits and has no record"});
+  EXPECT_TRUE(rig_.claim(1).empty());
+}
+
 TEST_F(RedisGatesTest, LimitsOfAnotherTypeComeBack) {
   order(GateOrder::Close{.until = kUntilOpened});
   rig_.enqueue();

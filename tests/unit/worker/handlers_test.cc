@@ -165,7 +165,8 @@ TEST(Worker, HoldsWhatItMayPrefetchAndNoMore) {
   worker.handle("test", [&](TaskContext&) -> HandlerResult {
     if (++calls > 1) return "1";
     EXPECT_TRUE(holds(queue, 4));
-    const std::size_t beats = queue.renewals.size();
+    std::size_t beats = 0;
+    EXPECT_TRUE(queue.wait_until(kBound, [&] { return (beats = queue.renewals.size()) > 0; }));
     EXPECT_TRUE(queue.wait_until(kBound, [&] { return queue.renewals.size() >= beats + 5; }));
     EXPECT_TRUE(holds(queue, 4)) << "although five wait";
     return "1";
