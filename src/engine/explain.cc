@@ -227,8 +227,10 @@ class Explain {
     const auto state = store_.state();
     if (!state) return std::unexpected(state.error());
     auto explained = of_waiting(task);
-    if (!state->loss || !explained || !*explained) return explained;
-    return explain_regression(*state->loss, **explained);
+    const std::optional<Loss>& loss = state->loss;
+    if (!loss || !explained) return explained;
+    const std::optional<Explanation>& afterwards = *explained;
+    return afterwards ? explain_regression(*loss, *afterwards) : afterwards;
   }
 
   Store& store_;

@@ -73,7 +73,7 @@ bool HandlerRuns::end_waiting(const Lease& lease, StopReason reason) {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(waiting_, lease, [](const auto& run) -> const Lease& { return run->lease(); });
   if (found == waiting_.end()) return false;
-  const std::shared_ptr<HandlerRun> run = *found;
+  const std::shared_ptr<HandlerRun> run = std::move(*found);
   waiting_.erase(found);
   if (reason == StopReason::kCancelled) {
     add_ended(run, {lease, CancelConfirmed{}});
