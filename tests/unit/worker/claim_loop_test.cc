@@ -402,23 +402,24 @@ TEST_F(StoppingTest, TheThirdWordEndsItAtOnce) {
   EXPECT_TRUE(loop.finished());
 }
 
-// Settlements that the test lets go when it likes.
-class SettlingTest : public ClaimLoopTest {
+// Calls that the test lets go when it likes.
+class BusyTest : public ClaimLoopTest {
  protected:
-  ClaimLoop make_busy(WhenEmpty when_empty) {
-    return ClaimLoop(queue, runs, keeper,
-                     {.worker_id = "host:1:uuid",
-                      .serves = {{"test", std::nullopt}},
-                      .capacity = 2,
-                      .lease = kLease,
-                      .when_empty = when_empty,
-                      .wake = [this] { ++wakes; },
-                      .make_settlement = [this](std::function<void()> call) { under_way.push_back(std::move(call)); }});
+  ClaimLoopOptions busy_options(int capacity, WhenEmpty when_empty) {
+    return {.worker_id = "host:1:uuid",
+            .serves = {{"test", std::nullopt}},
+            .capacity = capacity,
+            .lease = kLease,
+            .drain = kDrain,
+            .when_empty = when_empty,
+            .wake = [this] { ++wakes; }};
+  }
+  MakeCall later() {
+    return [this](std::function<void()> call) { under_way.push_back(std::move(call)); };
   }
   void answer() {
     ASSERT_EQ(under_way.size(), 1U) << "one after the other";
-    under_way.front()();
-    under_way.clear();
+    std::exchange(under_way, {}).front()();
   }
   void step_often(ClaimLoop& busy) const {
     for (int i = 0; i < 10; ++i) busy.step(now);
@@ -426,6 +427,15 @@ class SettlingTest : public ClaimLoopTest {
 
   std::vector<std::function<void()>> under_way;
   int wakes = 0;
+};
+
+class SettlingTest : public BusyTest {
+ protected:
+  ClaimLoop make_busy(WhenEmpty when_empty) {
+    ClaimLoopOptions options = busy_options(2, when_empty);
+    options.make_settlement = later();
+    return ClaimLoop(queue, runs, keeper, std::move(options));
+  }
 };
 
 TEST_F(SettlingTest, ASlotIsFreeOnceItsRunHasEnded) {
@@ -500,30 +510,13 @@ TEST_F(SettlingTest, FinishesOnlyAfterAClaimThatCameBehindTheLastEnd) {
   EXPECT_TRUE(busy.finished());
 }
 
-// Claims, too.
-class ClaimingTest : public ClaimLoopTest {
+class ClaimingTest : public BusyTest {
  protected:
   ClaimLoop make_busy(int capacity, WhenEmpty when_empty = WhenEmpty::kWait) {
-    return ClaimLoop(queue, runs, keeper,
-                     {.worker_id = "host:1:uuid",
-                      .serves = {{"test", std::nullopt}},
-                      .capacity = capacity,
-                      .lease = kLease,
-                      .drain = kDrain,
-                      .when_empty = when_empty,
-                      .wake = [this] { ++wakes; },
-                      .make_claim = [this](std::function<void()> call) { asked.push_back(std::move(call)); }});
+    ClaimLoopOptions options = busy_options(capacity, when_empty);
+    options.make_claim = later();
+    return ClaimLoop(queue, runs, keeper, std::move(options));
   }
-  void answer() {
-    ASSERT_EQ(asked.size(), 1U) << "one after the other";
-    std::exchange(asked, {}).front()();
-  }
-  void step_often(ClaimLoop& busy) const {
-    for (int i = 0; i < 10; ++i) busy.step(now);
-  }
-
-  std::vector<std::function<void()>> asked;
-  int wakes = 0;
 };
 
 TEST_F(ClaimingTest, AsksForHalfOfTheSlotsSoThatSomeRunWhileOthersAreClaimed) {
@@ -544,7 +537,7 @@ TEST_F(ClaimingTest, AsksForHalfOfTheSlotsSoThatSomeRunWhileOthersAreClaimed) {
   step_often(busy);
   EXPECT_EQ(queue.claims.at(1).n, 2) << "what is left";
   EXPECT_EQ(busy.held(), 5);
-  EXPECT_TRUE(asked.empty());
+  EXPECT_TRUE(under_way.empty());
 }
 
 TEST_F(ClaimingTest, WaitsWhileAClaimIsOnItsWay) {
@@ -554,7 +547,7 @@ TEST_F(ClaimingTest, WaitsWhileAClaimIsOnItsWay) {
   step_often(busy);
   now = now + Millis{3'000};  // time to look again
   step_often(busy);
-  ASSERT_EQ(asked.size(), 1U);
+  ASSERT_EQ(under_way.size(), 1U);
   now = now + Millis{3'000};
   EXPECT_GT(busy.step(now), Millis{0});
 }
@@ -590,7 +583,7 @@ TEST_F(ClaimingTest, EndsAreSettledWhileAClaimIsOnItsWay) {
   step_often(busy);
   runs.ended = {{a.lease, Completion{.result = "1"}}};
   step_often(busy);
-  EXPECT_EQ(asked.size(), 1U);
+  EXPECT_EQ(under_way.size(), 1U);
   EXPECT_EQ(queue.settled.size(), 1U);
 }
 
@@ -627,10 +620,10 @@ TEST_F(ClaimingTest, AnOutageIsWaitedFor) {
   answer();
   queue.outage.reset();
   EXPECT_EQ(busy.step(now), Millis{100});
-  EXPECT_TRUE(asked.empty());
+  EXPECT_TRUE(under_way.empty());
   now = now + Millis{100};
   step_often(busy);
-  EXPECT_EQ(asked.size(), 1U);
+  EXPECT_EQ(under_way.size(), 1U);
 }
 
 TEST_F(ClaimingTest, FinishesWhenTheLastClaimFoundNothing) {
