@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -28,6 +29,7 @@
 #include "store/sqlite/retention.h"
 #include "store/sqlite/room.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/standing_board.h"
 #include "store/sqlite/standing_claim.h"
 #include "store/sqlite/sweeps.h"
 #include "store/sqlite/task_log.h"
@@ -241,7 +243,9 @@ class SqliteStore final : public Store {
   std::mutex read_mutex_;                        // of the connection that reads use
   std::unique_ptr<Room> room_;                   // none in memory
   std::unique_ptr<ChangeWatch> watch_;
+  std::unique_ptr<StandingBoard> board_;  // none in memory
   std::unique_ptr<Writer> writer_;
+  std::optional<StandingContext> standing_;
 };
 
 ConnectionOptions SqliteStore::write_connection_options() const {
@@ -270,8 +274,11 @@ Status SqliteStore::open() {
     read_connection_->execute_script("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
     room_ = std::make_unique<Room>(*side_files_, *options_.clock, options_.ballast_bytes);
   }
+  if (!options_.board_path.empty()) board_ = StandingBoard::open(options_.board_path);
   watch_ = std::make_unique<ChangeWatch>(side_files_.get(), [this] { return data_version(); });
   writer_ = std::make_unique<Writer>(db, writer_options());
+  standing_.emplace(StandingContext{*writer_, *options_.clock, board_.get(), [this] { return is_where_it_was(); },
+                                    [this](std::span<const TaskId> ids) { return read(ids, Parts::kAll); }});
   if (const auto looked = look(); !looked) return std::unexpected(looked.error());
   return {};
 }
@@ -343,11 +350,14 @@ WriterOptions SqliteStore::writer_options() {
   options.meter = &meter_;
   options.checkpoint_wal_bytes = options_.checkpoint_wal_bytes;
   options.on_commit = [this](const CommitMark& mark) { committed(mark); };
+  options.guests = [this] { return guests_of(*standing_); };
   options.on_sync_failure = options_.on_sync_failure ? options_.on_sync_failure : stop_after_sync_failure;
   return options;
 }
 
+// Asked for as long as somebody waits for changes.
 std::int64_t SqliteStore::data_version() {
+  if (board_) board_->beat(options_.clock->mono());
   const auto version = guarded("sqlite.data_version", [&] {
     const std::lock_guard lock(read_mutex_);
     return read_connection().number("PRAGMA data_version");
@@ -402,12 +412,8 @@ Result<std::unique_ptr<StandingClaim<TaskRecord>>> SqliteStore::leave_claim(
     const ClaimRequest& request, std::span<const LeaseId> lease_ids, const std::optional<ReservedSlots>& reserved,
     std::function<void()> on_answer) {
   CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
-  return std::make_unique<SqliteStandingClaim>(*writer_, *options_.clock,
-                                               SqliteStandingClaim::Order{request,
-                                                                          {lease_ids.begin(), lease_ids.end()},
-                                                                          reserved,
-                                                                          [this] { return is_where_it_was(); },
-                                                                          std::move(on_answer)});
+  return std::make_unique<SqliteStandingClaim>(
+      *standing_, ClaimOrder{request, {lease_ids.begin(), lease_ids.end()}, reserved}, std::move(on_answer));
 }
 
 Result<int> SqliteStore::wake_gates() {
@@ -476,6 +482,7 @@ Result<std::unique_ptr<Store>> open_sqlite(SqliteOptions options) {
     if (!side_files) return std::unexpected(side_files.error());
     options.side_files = *std::move(side_files);
     options.mark_path = options.path + "-mark";
+    options.board_path = options.path + "-standing";
   }
   auto opened = guarded("sqlite.open", [&]() -> Result<std::unique_ptr<Store>> {
     auto store = std::make_unique<SqliteStore>(std::move(options));

@@ -33,6 +33,8 @@ struct SqliteOptions {
   std::unique_ptr<SideFiles> side_files;
   // Where it is kept how far the store has been, and no file if empty; PATH-mark with the real side files.
   std::string mark_path = {};
+  // Where idle workers leave claims for other processes, and nowhere if empty; PATH-standing with the real side files.
+  std::string board_path = {};
   // After a failed fsync nothing that was written before it can be trusted to be on disk, and asking again proves
   // nothing. The default logs and aborts; if a test's handler returns, the store answers kStoreUnavailable from then
   // on.

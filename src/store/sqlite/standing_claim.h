@@ -1,41 +1,50 @@
-// A claim that stands with the writer: the commit that makes tasks ready carries it.
+// A claim that stands with the writer, and on the board for the writers of other processes: the commit that makes tasks
+// ready carries it.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "store/sqlite/standing_board.h"
 #include "store/sqlite/writer.h"
 #include "store/store.h"
 
 namespace drover::sqlite {
 
+// What all claims that stand need of their store; it outlives them.
+struct StandingContext {
+  Writer& writer;
+  Clock& clock;
+  StandingBoard* board;             // null: there is none
+  std::function<bool()> may_claim;  // asked in the transaction
+  std::function<Result<std::vector<std::optional<TaskRecord>>>(std::span<const TaskId>)> read;
+};
+
 class SqliteStandingClaim final : public StandingClaim<TaskRecord> {
  public:
-  struct Order {
-    ClaimRequest request;
-    std::vector<LeaseId> lease_ids;
-    std::optional<ReservedSlots> reserved;
-    std::function<bool()> may_claim;  // asked in the transaction
-    std::function<void()> on_answer;
-  };
+  SqliteStandingClaim(const StandingContext& context, ClaimOrder order, std::function<void()> on_answer);
 
-  // Both outlive it.
-  SqliteStandingClaim(Writer& writer, Clock& clock, Order order);
-
-  bool is_answered() override { return standing_.is_answered(); }
+  bool is_answered() override;
   Result<Taken<TaskRecord>> withdraw() override;
 
  private:
   void claim(Transaction& transaction);
-  [[nodiscard]] StandingOperation operation();
+  [[nodiscard]] StandingOperation operation(std::function<void()> on_answer);
+  [[nodiscard]] Result<Taken<TaskRecord>> withdraw_from_board();
 
-  Clock& clock_;
-  const Order order_;
+  const StandingContext& context_;
+  const ClaimOrder order_;
   // What the transaction took that was tried last.
   std::vector<TaskRecord> records_;
   MonoTime leased_at_{};
+  std::unique_ptr<StandingBoard::Place> place_;  // null: not on the board
   Writer::Standing standing_;
 };
+
+// The claims that other processes have left.
+[[nodiscard]] std::vector<StandingOperation> guests_of(const StandingContext& context);
 
 }  // namespace drover::sqlite

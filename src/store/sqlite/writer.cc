@@ -219,11 +219,21 @@ void Writer::try_standing(Transaction& transaction) {
     batch_.insert(batch_.end(), standing_.begin(), standing_.end());
     standing_.clear();
   }
+  let_guests_in();
   for (Pending* pending : std::span(batch_).subspan(others)) {
     execute(transaction, *pending);
     pending->done = !pending->failure && pending->standing->is_done();
   }
   put_back_standing();
+}
+
+void Writer::let_guests_in() {
+  guests_.clear();
+  if (!options_.guests) return;
+  for (StandingOperation& operation : options_.guests()) {
+    guests_.emplace_back(std::move(operation));
+    batch_.push_back(&guests_.back().pending);
+  }
 }
 
 // Takes those out of the batch that have no answer yet.
@@ -235,9 +245,11 @@ void Writer::put_back_standing() {
   std::ranges::copy_if(batch_, std::back_inserter(unanswered), is_unanswered);
   if (unanswered.empty()) return;
   const std::lock_guard lock(mutex_);
+  for (const Pending* pending : unanswered) pending->standing->on_put_back();
+  std::erase_if(batch_, is_unanswered);
+  std::erase_if(unanswered, [](const Pending* pending) { return pending->is_guest; });
   standing_.insert(standing_.begin(), unanswered.begin(), unanswered.end());
   for (Pending* pending : unanswered) pending->wake.notify_one();  // it may be withdrawn
-  std::erase_if(batch_, is_unanswered);
 }
 
 // Whether the transaction is worth another try: with the ballast gone, or without the one that spoilt it for the

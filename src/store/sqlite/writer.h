@@ -5,7 +5,7 @@
 // commits, and answers. While it commits, the next batch gathers. A caller that is alone simply leads itself.
 //
 // An operation may also be left standing: whoever leads tries it at the end of each transaction that wrote something,
-// so that what follows from a write shares its commit.
+// so that what follows from a write shares its commit. Those that other processes have left are guests.
 #pragma once
 
 #include <condition_variable>
@@ -46,6 +46,8 @@ struct StandingOperation {
   std::function<bool()> is_done;
   // It has its answer. Called by the one who commits, who waits for it; must not call the writer.
   std::function<void()> on_answer;
+  // It was tried and goes on standing: nothing of it was committed. The same holds for this.
+  std::function<void()> on_put_back = [] {};
 };
 
 inline constexpr FailpointNames kEnqueueFailpoints{"enqueue.begin", "enqueue.before_commit", "enqueue.after_commit"};
@@ -75,6 +77,8 @@ struct WriterOptions {
   Millis busy_wait{0};  // of the connection
   std::int64_t checkpoint_wal_bytes = 0;
   std::function<void(const CommitMark&)> on_commit;  // after every commit that wrote something
+  // What stands with other processes. Each is answered or put back before the next call.
+  std::function<std::vector<StandingOperation>()> guests = {};
   std::function<void(const std::string& what)> on_sync_failure;
 };
 
@@ -95,11 +99,16 @@ class Writer {
   struct Pending {
     const Operation& operation;
     const StandingOperation* standing = nullptr;  // set if that is what it is
+    bool is_guest = false;                        // of another process
     bool done = false;                            // of a standing one, in the transaction that is under way
     std::optional<Error> failure = {};            // its own, while the batch is not answered
     std::optional<Status> answer = {};
     bool leads = false;
     std::condition_variable wake = {};
+  };
+  struct Guest {
+    StandingOperation operation;
+    Pending pending{operation.operation, &operation, true};
   };
   class Hold;
 
@@ -118,6 +127,7 @@ class Writer {
   [[nodiscard]] bool batch_is_full() const;
   void execute(Transaction& transaction, Pending& pending);
   void try_standing(Transaction& transaction);
+  void let_guests_in();
   void put_back_standing();
   [[nodiscard]] bool repeat_after(const SqliteFailure& failure);
   void sync_failed(const SqliteFailure& failure);
@@ -135,6 +145,7 @@ class Writer {
 
   // The leader's own.
   std::vector<Pending*> batch_;
+  std::deque<Guest> guests_;
   Pending* culprit_ = nullptr;  // whose failure ended the transaction of all
   MonoTime hold_began_{};
   bool used_ballast_ = false;

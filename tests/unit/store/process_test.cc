@@ -1,81 +1,20 @@
 // Several processes on one file: the lock, the bell, and what a death or a freeze at each step leaves behind.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 
-#include "base/failpoint.h"
 #include "support/printers.h"
+#include "unit/store/forked.h"
 #include "unit/store/store_fixture.h"
 
 namespace drover::test {
 namespace {
 
 using std::chrono::steady_clock;
-
-// Another process, forked off to run `body`; killed at the end if it still lives.
-class Child {
- public:
-  explicit Child(const std::function<void()>& body) : pid_(::fork()) {
-    if (pid_ != 0) return;
-    int code = 1;
-    try {
-      body();
-      code = ::testing::Test::HasFailure() ? 1 : 0;
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what();
-    }
-    ::_exit(code);
-  }
-  ~Child() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  [[nodiscard]] bool waits_stopped() const {
-    int status = 0;
-    return ::waitpid(pid_, &status, WUNTRACED) == pid_ && WIFSTOPPED(status);
-  }
-  void send(int signal) const { ::kill(pid_, signal); }
-  // Its exit code, or minus the signal that ended it.
-  [[nodiscard]] int end() {
-    int status = 0;
-    if (::waitpid(std::exchange(pid_, -1), &status, 0) < 0) return -1000;
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-  }
-
- private:
-  ::pid_t pid_;
-};
-
-class Pipe {
- public:
-  Pipe() {
-    if (::pipe(ends_) != 0) throw std::runtime_error("no pipe");
-  }
-  ~Pipe() {
-    ::close(ends_[0]);
-    ::close(ends_[1]);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  void say() { ASSERT_EQ(::write(ends_[1], "x", 1), 1); }
-  void hear() {
-    char byte = 0;
-    ASSERT_EQ(::read(ends_[0], &byte, 1), 1);
-  }
-
- private:
-  int ends_[2]{};
-};
 
 std::unique_ptr<Store> open_file_at(const std::string& path, Millis lock_wait = Millis(8'000)) {
   SqliteOptions options;
@@ -96,12 +35,6 @@ Result<std::vector<Applied>> add(Store& store, int number) {
 
 bool exists(Store& store, int number) {
   return must(store.read(std::vector{id_of(number)}, Parts::kHead)).at(0).has_value();
-}
-
-void die_at(const std::string& name, int signal) {
-  set_failpoint_handler([name, signal](std::string_view passed) {
-    if (passed == name) ::raise(signal);
-  });
 }
 
 class Processes : public ::testing::Test {
