@@ -392,8 +392,10 @@ class Storm {
   // is that every acknowledged task is there and done, or was acknowledged just before Redis was killed.
   void judge_what_is_left() {
     std::set<TaskId> there;
+    figures_.ended = 0;  // what the events told was cut off with their follower
     for (const history::FinalTask& task : history_.tasks) {
       there.insert(task.id);
+      figures_.ended += is_terminal(task.state) ? 1 : 0;
       if (task.state != TaskState::kCompleted) {
         fault(fmt::format("task {} is {}", task.id.to_string(), name_of(task.state)));
       }
