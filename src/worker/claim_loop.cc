@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "worker/fence.h"
 
 namespace drover {
 namespace {
@@ -287,7 +288,7 @@ void ClaimLoop::take_refusal(const Error& error, MonoTime now) {
 // Started before it is held: the keeper may want to stop it at once.
 void ClaimLoop::start(std::vector<ClaimedTask> claimed, MonoTime expires_at, MonoTime now) {
   // Frozen, or answered very late: the store may soon give them to others.
-  if (now >= MonoTime{expires_at.since_origin - options_.lease / 3}) return give_back(claimed, expires_at);
+  if (now >= fence_at(expires_at, options_.lease)) return give_back(claimed, expires_at);
   for (ClaimedTask& task : claimed) {
     const Lease lease = task.lease;
     ++counts_.claimed;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "drover/worker.h"
+#include "worker/fence.h"
 #include "worker/runners/exec.h"
 #include "worker/runs.h"
 
@@ -41,7 +42,7 @@ class HandlerRun final : public TaskContext {
   // With the lock held. The reason, once there is one, stays.
   [[nodiscard]] std::optional<StopCause> cause(MonoTime now) const;
   [[nodiscard]] MonoTime next_reason_at() const;
-  [[nodiscard]] MonoTime fence_at() const { return MonoTime{expires_at_.since_origin - lease_ / 3}; }
+  [[nodiscard]] MonoTime fence_at() const { return drover::fence_at(expires_at_, lease_); }
 
   TaskQueue& queue_;
   const ClaimedTask claimed_;

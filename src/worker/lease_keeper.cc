@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "core/spec_check.h"
+#include "worker/fence.h"
 
 namespace drover {
 namespace {
@@ -232,7 +233,7 @@ Millis LeaseKeeper::until_next(MonoTime now) const {
 }
 
 MonoTime LeaseKeeper::fence_at(const Held& held) const {
-  return {held.expires_at.since_origin - options_.lease / 3};
+  return drover::fence_at(held.expires_at, options_.lease);
 }
 
 }  // namespace drover

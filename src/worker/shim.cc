@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/unique_fd.h"
+#include "worker/fence.h"
 #include "worker/process_tree.h"
 #include "worker/shim_protocol.h"
 
@@ -144,11 +145,11 @@ class Shim {
   }
 
   void act(MonoTime now) {
-    if (phase_ == Phase::kRunning && now >= fence_term_at()) {
+    if (phase_ == Phase::kRunning && now >= fence_at(expires_at_, lease_)) {
       ended_by_ = EndedBy::kFence;
-      stop(fence_kill_at());
+      stop(fence_kill_at(expires_at_, lease_));
     }
-    if (now >= std::min(kill_at_, fence_kill_at())) start_killing(EndedBy::kFence);
+    if (now >= std::min(kill_at_, fence_kill_at(expires_at_, lease_))) start_killing(EndedBy::kFence);
     if (agent_is_gone_ && output_closed_) start_killing(EndedBy::kStop);
     if (phase_ == Phase::kKilling) kill_children_of_self({});
   }
@@ -179,8 +180,8 @@ class Shim {
 
   Millis until_next(MonoTime now) const {
     if (phase_ == Phase::kKilling) return kKillPass;
-    MonoTime next = std::min(kill_at_, fence_kill_at());
-    if (phase_ == Phase::kRunning) next = std::min(next, fence_term_at());
+    MonoTime next = std::min(kill_at_, fence_kill_at(expires_at_, lease_));
+    if (phase_ == Phase::kRunning) next = std::min(next, fence_at(expires_at_, lease_));
     return next - now;
   }
 
@@ -222,9 +223,6 @@ class Shim {
     // Nobody reads: the worker is gone, and the closed control pipe says so too.
     [[maybe_unused]] const ssize_t written = ::write(kShimStatusFd, line.data(), line.size());
   }
-
-  MonoTime fence_term_at() const { return {expires_at_.since_origin - lease_ / 3}; }
-  MonoTime fence_kill_at() const { return {expires_at_.since_origin - lease_ / 10}; }
 
   MonoTime expires_at_;
   const Millis lease_;
