@@ -178,7 +178,8 @@ class StandingClaim {
   virtual ~StandingClaim() = default;  // as withdraw(): what it has taken then waits for the end of its lease
   // Whether it has come to its end by itself: it took something, or failed.
   [[nodiscard]] virtual bool is_answered() = 0;
-  // Ends it, if need be. What it took; nothing if there was nothing for it so far. To be asked once.
+  // Ends it, if need be. What it took; nothing if there was nothing for it so far. To be asked once, but for an error
+  // while it is not answered: then it stands on, and may be asked again.
   [[nodiscard]] virtual Result<Taken<Task>> withdraw() = 0;
 };
 

@@ -259,6 +259,8 @@ void ClaimLoop::leave_claim(MonoTime now) {
 
 void ClaimLoop::withdraw_claim(MonoTime now) {
   auto taken = standing_->withdraw();
+  // The store cannot be asked now what it took, and gives nobody anything else: it is asked again.
+  if (!taken && !standing_->is_answered() && phase_ == Phase::kWorking) return take_refusal(taken.error(), now);
   standing_.reset();
   if (!taken) {
     if (phase_ == Phase::kWorking) take_refusal(taken.error(), now);

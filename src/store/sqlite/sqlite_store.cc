@@ -350,7 +350,7 @@ WriterOptions SqliteStore::writer_options() {
   options.meter = &meter_;
   options.checkpoint_wal_bytes = options_.checkpoint_wal_bytes;
   options.on_commit = [this](const CommitMark& mark) { committed(mark); };
-  options.guests = [this] { return guests_of(*standing_); };
+  options.guests = [this](Transaction& transaction) { return guests_of(*standing_, transaction); };
   options.on_sync_failure = options_.on_sync_failure ? options_.on_sync_failure : stop_after_sync_failure;
   return options;
 }

@@ -88,11 +88,25 @@ struct StandingBoard::SharedPlace {
 };
 
 struct StandingBoard::Shared {
-  // Together, so that who looks for claims that stand reads one page.
-  std::array<std::atomic<State>, kPlaces> states;
+  // The number of a claim, and behind it the state. Together, so that who looks for claims that stand reads one page.
+  std::array<std::atomic<std::uint64_t>, kPlaces> words;
+  std::atomic<std::uint32_t> next_visit;
   alignas(kPage) std::array<SharedPlace, kPlaces> places;
 
-  bool move(std::size_t number, State from, State to) { return states[number].compare_exchange_strong(from, to); }
+  static std::uint64_t word(std::uint64_t claim, State state) { return claim << 2 | static_cast<std::uint64_t>(state); }
+  static std::uint64_t claim_in(std::uint64_t word) { return word >> 2; }
+
+  bool is(std::size_t number, std::uint64_t claim, State state) const { return words[number] == word(claim, state); }
+  bool move(std::size_t number, std::uint64_t claim, State from, State to) {
+    std::uint64_t expected = word(claim, from);
+    return words[number].compare_exchange_strong(expected, word(claim, to));
+  }
+  // Whatever becomes of the one before. Answers its number.
+  std::uint64_t begin_claim(std::size_t number) {
+    const std::uint64_t claim = claim_in(words[number]) + 1;
+    words[number] = word(claim, State::kEmpty);
+    return claim;
+  }
 };
 
 // The places whose byte this process has locked. It keeps them.
@@ -153,7 +167,7 @@ std::unique_ptr<StandingBoard::Place> StandingBoard::leave(const ClaimOrder& ord
   const std::optional<std::size_t> number = own_free_place();
   if (!number) return nullptr;
   own_->uses[*number] = OwnPlaces::Use::kTaken;
-  shared_->states[*number] = State::kEmpty;  // as a dead process may have left it
+  const std::uint64_t claim = shared_->begin_claim(*number);
   SharedPlace& place = shared_->places[*number];
   place.alive_at_ms = now.since_origin.count();
   place.lease_ms = order.request.lease.count();
@@ -164,8 +178,8 @@ std::unique_ptr<StandingBoard::Place> StandingBoard::leave(const ClaimOrder& ord
   place.text_size = static_cast<std::uint32_t>(text.size());
   std::ranges::copy(text, place.text.begin());
   place.taken_n = 0;
-  shared_->states[*number] = State::kStanding;
-  return std::make_unique<Place>(*this, *number);
+  static_cast<void>(shared_->move(*number, claim, State::kEmpty, State::kStanding));
+  return std::make_unique<Place>(*this, *number, claim);
 }
 
 void StandingBoard::beat(MonoTime now) {
@@ -178,22 +192,24 @@ void StandingBoard::beat(MonoTime now) {
 
 StandingBoard::Place::~Place() {
   const std::lock_guard lock(board_.own_->mutex);
-  // Somebody may be frozen in the middle of it, and go on with it later: it is not used again.
-  if (board_.shared_->states[number_] == State::kTried) return;
-  board_.shared_->states[number_] = State::kEmpty;
+  static_cast<void>(board_.shared_->begin_claim(number_));
   board_.own_->uses[number_] = OwnPlaces::Use::kFree;
 }
 
 bool StandingBoard::Place::take_down() {
-  return board_.shared_->move(number_, State::kStanding, State::kEmpty);
+  return board_.shared_->move(number_, claim_, State::kStanding, State::kEmpty);
 }
 
 void StandingBoard::Place::put_up() {
-  static_cast<void>(board_.shared_->move(number_, State::kEmpty, State::kStanding));
+  static_cast<void>(board_.shared_->move(number_, claim_, State::kEmpty, State::kStanding));
+}
+
+void StandingBoard::Place::close() {
+  if (!take_down()) static_cast<void>(board_.shared_->move(number_, claim_, State::kTried, State::kAnswered));
 }
 
 bool StandingBoard::Place::is_answered() const {
-  return board_.shared_->states[number_] == State::kAnswered;
+  return board_.shared_->is(number_, claim_, State::kAnswered);
 }
 
 StandingBoard::Place::Answer StandingBoard::Place::answer() const {
@@ -213,25 +229,41 @@ bool StandingBoard::is_owned_elsewhere(std::size_t number) const {
   return ::fcntl(file_.get(), F_OFD_GETLK, &wanted) == 0 && wanted.l_type != F_UNLCK;
 }
 
-std::vector<StandingBoard::Visit> StandingBoard::visit_others(MonoTime now) {
+std::vector<StandingBoard::Visit> StandingBoard::visit_others(
+    MonoTime now, const std::function<bool(const ClaimOrder&)>& may_find_something) {
   std::vector<Visit> visits;
-  const std::size_t first = next_visit_;
-  for (std::size_t i = 0; i < kPlaces && visits.size() < kVisitsMax; ++i) {
-    const std::size_t number = (first + i) % kPlaces;
-    if (shared_->states[number].load(std::memory_order_relaxed) != State::kStanding) continue;
-    const SharedPlace& place = shared_->places[number];
-    const Millis silent_for = now - MonoTime{Millis(place.alive_at_ms)};
-    if (silent_for > kSilentMax || !is_owned_elsewhere(number)) continue;
-    if (!shared_->move(number, State::kStanding, State::kTried)) continue;
-    next_visit_ = number + 1;
-    if (auto order = read_order(place)) {
-      visits.emplace_back(*this, number, *std::move(order));
+  std::size_t asked = 0;
+  const std::size_t first = shared_->next_visit;  // which may be anything, as all that is in the file
+  for (std::size_t i = 0; i < kPlaces && asked < kVisitsMax; ++i) {
+    const std::size_t number = (first % kPlaces + i) % kPlaces;
+    const std::uint64_t word = shared_->words[number].load(std::memory_order_relaxed);
+    const std::uint64_t claim = Shared::claim_in(word);
+    const bool stands = word == Shared::word(claim, State::kStanding);
+    if (!stands || shared_->places[number].alive_at_ms < (now.since_origin - kSilentMax).count()) continue;
+    std::optional<ClaimOrder> order = begin_visit(number, claim);
+    if (!order) continue;
+    ++asked;
+    shared_->next_visit = static_cast<std::uint32_t>((number + 1) % kPlaces);
+    Visit visit(*this, number, claim, *std::move(order));
+    if (may_find_something(visit.order()) && is_owned_elsewhere(number)) {
+      visits.push_back(std::move(visit));
     } else {
-      log_warn("store", "a claim that another process left cannot be read and is passed over", {});
-      static_cast<void>(shared_->move(number, State::kTried, State::kAnswered));
+      visit.put_back();
     }
   }
   return visits;
+}
+
+// None if it is not there any more, or is none that this version can read: then nobody looks at it again.
+std::optional<ClaimOrder> StandingBoard::begin_visit(std::size_t number, std::uint64_t claim) {
+  if (!shared_->move(number, claim, State::kStanding, State::kTried)) return std::nullopt;
+  std::optional<ClaimOrder> order = read_order(shared_->places[number]);
+  // Else it was read while somebody wrote the next one.
+  const bool is_same = shared_->is(number, claim, State::kTried);
+  if (order && is_same) return order;
+  if (is_same) log_warn("store", "a claim that another process left cannot be read and is passed over", {});
+  static_cast<void>(shared_->move(number, claim, State::kTried, State::kAnswered));
+  return std::nullopt;
 }
 
 std::optional<ClaimOrder> StandingBoard::read_order(const SharedPlace& place) {
@@ -253,14 +285,15 @@ void StandingBoard::Visit::note_taken(std::span<const TaskRecord> records, MonoT
   for (std::size_t i = 0; i < records.size(); ++i) place.taken[i] = records[i].task.id.bytes();
   place.leased_at_ms = leased_at.since_origin.count();
   place.taken_n = static_cast<std::uint32_t>(records.size());
+  has_taken_ = !records.empty();
 }
 
 void StandingBoard::Visit::answer() {
-  static_cast<void>(board_.shared_->move(number_, State::kTried, State::kAnswered));
+  static_cast<void>(board_.shared_->move(number_, claim_, State::kTried, State::kAnswered));
 }
 
 void StandingBoard::Visit::put_back() {
-  static_cast<void>(board_.shared_->move(number_, State::kTried, State::kStanding));
+  static_cast<void>(board_.shared_->move(number_, claim_, State::kTried, State::kStanding));
 }
 
 }  // namespace drover::sqlite

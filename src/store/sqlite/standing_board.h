@@ -8,10 +8,12 @@
 //                         ◀──found nothing──┘
 //
 // The owner moves it out of kEmpty, kStanding and kAnswered. Only who holds the store's lock tries, and so a place that
-// is still kTried when its owner has that lock was left so by somebody who died.
+// is still kTried when its owner has that lock was left so by somebody who died. Each claim has a number of its own,
+// which is moved with the state: whoever was frozen while he tried one changes nothing at the next.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,7 +54,8 @@ class StandingBoard {
       MonoTime leased_at;
     };
 
-    Place(StandingBoard& board, std::size_t number) : board_(board), number_(number) {}
+    Place(StandingBoard& board, std::size_t number, std::uint64_t claim)
+        : board_(board), number_(number), claim_(claim) {}
     ~Place();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
@@ -61,12 +64,15 @@ class StandingBoard {
     [[nodiscard]] bool take_down();
     // After take_down.
     void put_up();
+    // By who holds the store's lock: nobody will try it from now on, and whoever still seems to has died.
+    void close();
     [[nodiscard]] bool is_answered() const;
     [[nodiscard]] Answer answer() const;
 
    private:
     StandingBoard& board_;
     const std::size_t number_;
+    const std::uint64_t claim_;
   };
   // Null if it is too large for the board, or the board is full. Of more tasks than kTasksMax only so many.
   [[nodiscard]] std::unique_ptr<Place> leave(const ClaimOrder& order, MonoTime now);
@@ -76,12 +82,13 @@ class StandingBoard {
   // A claim of another process that is being tried. By who holds the store's lock, until it lets go.
   class Visit {
    public:
-    Visit(StandingBoard& board, std::size_t number, ClaimOrder order)
-        : board_(board), number_(number), order_(std::move(order)) {}
+    Visit(StandingBoard& board, std::size_t number, std::uint64_t claim, ClaimOrder order)
+        : board_(board), number_(number), claim_(claim), order_(std::move(order)) {}
 
     [[nodiscard]] const ClaimOrder& order() const { return order_; }
     // Before the commit.
     void note_taken(std::span<const TaskRecord> records, MonoTime leased_at);
+    [[nodiscard]] bool has_taken() const { return has_taken_; }
     // Exactly one of these, at last.
     void answer();
     void put_back();
@@ -89,10 +96,14 @@ class StandingBoard {
    private:
     StandingBoard& board_;
     std::size_t number_;
+    std::uint64_t claim_;
     ClaimOrder order_;
+    bool has_taken_ = false;
   };
-  // Of processes that live and listen, at most kVisitsMax, beginning behind those of the last time.
-  [[nodiscard]] std::vector<Visit> visit_others(MonoTime now);
+  // Of those that processes which live and listen have left, and that may find something: at most kVisitsMax are asked
+  // about, beginning behind those of the last time.
+  [[nodiscard]] std::vector<Visit> visit_others(MonoTime now,
+                                                const std::function<bool(const ClaimOrder&)>& may_find_something);
 
  private:
   enum class State : std::uint32_t { kEmpty, kStanding, kTried, kAnswered };
@@ -102,13 +113,13 @@ class StandingBoard {
 
   StandingBoard(UniqueFd file, Shared* shared);
   [[nodiscard]] static std::optional<ClaimOrder> read_order(const SharedPlace& place);
+  [[nodiscard]] std::optional<ClaimOrder> begin_visit(std::size_t number, std::uint64_t claim);
   [[nodiscard]] bool is_owned_elsewhere(std::size_t number) const;
   [[nodiscard]] std::optional<std::size_t> own_free_place();
 
   const UniqueFd file_;
   Shared* const shared_;
   const std::unique_ptr<OwnPlaces> own_;
-  std::size_t next_visit_ = 0;
 };
 
 }  // namespace drover::sqlite

@@ -8,9 +8,8 @@
 namespace drover::sqlite {
 namespace {
 
-std::vector<TaskRecord> try_claim(const StandingContext& context, Transaction& transaction, const ClaimOrder& order) {
-  if (!context.may_claim() || !anything_ready(transaction.db(), order.request.serves, transaction.now())) return {};
-  return claim_tasks(transaction, order.request, order.lease_ids, order.reserved).records;
+bool may_find_something(const StandingContext& context, Transaction& transaction, const ClaimOrder& order) {
+  return context.may_claim() && anything_ready(transaction.db(), order.request.serves, transaction.now());
 }
 
 }  // namespace
@@ -37,7 +36,8 @@ StandingOperation SqliteStandingClaim::operation(std::function<void()> on_answer
 void SqliteStandingClaim::claim(Transaction& transaction) {
   records_.clear();
   if (place_ && !place_->take_down()) return;
-  records_ = try_claim(context_, transaction, order_);
+  if (!may_find_something(context_, transaction, order_)) return;
+  records_ = claim_tasks(transaction, order_.request, order_.lease_ids, order_.reserved).records;
   leased_at_ = transaction.mono();
 }
 
@@ -55,37 +55,40 @@ Result<Taken<TaskRecord>> SqliteStandingClaim::withdraw() {
 Result<Taken<TaskRecord>> SqliteStandingClaim::withdraw_from_board() {
   if (place_->take_down()) return Taken<TaskRecord>{};
   if (!place_->is_answered()) {
-    // Only who has the lock tries: once we have had it, it was put back, or answered, or whoever tried it has died.
-    const Status had_lock = context_.writer.run({&kClaimFailpoints, [](Transaction& /*none*/) {}});
-    if (!had_lock) return std::unexpected(had_lock.error());
-    if (place_->take_down()) return Taken<TaskRecord>{};
+    // Somebody tries it, who has the lock; or had it, and has died.
+    Operation close{&kClaimFailpoints, [this](Transaction& /*none*/) { place_->close(); }};
+    close.notice = Operation::Notice::kSilent;
+    if (Status closed = context_.writer.run(close); !closed) return std::unexpected(closed.error());
   }
   const StandingBoard::Place::Answer answer = place_->answer();
   auto found = context_.read(answer.tasks);
   if (!found) return std::unexpected(found.error());
-  Taken<TaskRecord> taken{{}, answer.leased_at + order_.request.lease - context_.clock.mono()};
+  Taken<TaskRecord> taken;
+  std::vector<LeaseId> leases = order_.lease_ids;
   for (std::optional<TaskRecord>& record : *found) {
-    if (record && std::ranges::find(order_.lease_ids, record->lease) != order_.lease_ids.end())
-      taken.tasks.push_back(*std::move(record));
+    if (record && std::erase(leases, record->lease) > 0) taken.tasks.push_back(*std::move(record));
   }
+  if (!taken.tasks.empty()) taken.lease_left = answer.leased_at + order_.request.lease - context_.clock.mono();
   return taken;
 }
 
-std::vector<StandingOperation> guests_of(const StandingContext& context) {
+std::vector<StandingOperation> guests_of(const StandingContext& context, Transaction& transaction) {
   std::vector<StandingOperation> guests;
   if (context.board == nullptr) return guests;
-  for (StandingBoard::Visit& visit : context.board->visit_others(context.clock.mono())) {
-    const auto shared = std::make_shared<StandingBoard::Visit>(std::move(visit));
-    const auto took = std::make_shared<bool>(false);
+  const auto may_find = [&](const ClaimOrder& order) { return may_find_something(context, transaction, order); };
+  for (StandingBoard::Visit& visited : context.board->visit_others(context.clock.mono(), may_find)) {
+    const auto visit = std::make_shared<StandingBoard::Visit>(std::move(visited));
     StandingOperation guest;
-    guest.operation = {&kClaimFailpoints, [&context, shared, took](Transaction& transaction) {
-                         const std::vector<TaskRecord> records = try_claim(context, transaction, shared->order());
-                         *took = !records.empty();
-                         if (*took) shared->note_taken(records, transaction.mono());
-                       }};
-    guest.is_done = [took] { return *took; };
-    guest.on_answer = [shared] { shared->answer(); };
-    guest.on_put_back = [shared] { shared->put_back(); };
+    guest.operation = {
+        &kClaimFailpoints, [visit](Transaction& part) {
+          const ClaimOrder& order = visit->order();
+          visit->note_taken(
+              claim_tasks(part, order.request, order.lease_ids, order.reserved, ClaimFor::kOtherProcess).records,
+              part.mono());
+        }};
+    guest.is_done = [visit] { return visit->has_taken(); };
+    guest.on_answer = [visit] { visit->answer(); };
+    guest.on_put_back = [visit] { visit->put_back(); };
     guests.push_back(std::move(guest));
   }
   return guests;

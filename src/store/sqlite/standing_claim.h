@@ -44,7 +44,7 @@ class SqliteStandingClaim final : public StandingClaim<TaskRecord> {
   Writer::Standing standing_;
 };
 
-// The claims that other processes have left.
-[[nodiscard]] std::vector<StandingOperation> guests_of(const StandingContext& context);
+// The claims that other processes have left, and that may find something in the transaction.
+[[nodiscard]] std::vector<StandingOperation> guests_of(const StandingContext& context, Transaction& transaction);
 
 }  // namespace drover::sqlite

@@ -129,6 +129,7 @@ void Writer::lead() {
   used_ballast_ = false;
   wrote_ = false;
   rings_ = false;
+  guests_.clear();
   commit_batch();
   after_commit();
 }
@@ -219,7 +220,7 @@ void Writer::try_standing(Transaction& transaction) {
     batch_.insert(batch_.end(), standing_.begin(), standing_.end());
     standing_.clear();
   }
-  let_guests_in();
+  let_guests_in(transaction);
   for (Pending* pending : std::span(batch_).subspan(others)) {
     execute(transaction, *pending);
     pending->done = !pending->failure && pending->standing->is_done();
@@ -227,10 +228,9 @@ void Writer::try_standing(Transaction& transaction) {
   put_back_standing();
 }
 
-void Writer::let_guests_in() {
-  guests_.clear();
+void Writer::let_guests_in(Transaction& transaction) {
   if (!options_.guests) return;
-  for (StandingOperation& operation : options_.guests()) {
+  for (StandingOperation& operation : options_.guests(transaction)) {
     guests_.emplace_back(std::move(operation));
     batch_.push_back(&guests_.back().pending);
   }

@@ -46,7 +46,7 @@ struct StandingOperation {
   std::function<bool()> is_done;
   // It has its answer. Called by the one who commits, who waits for it; must not call the writer.
   std::function<void()> on_answer;
-  // It was tried and goes on standing: nothing of it was committed. The same holds for this.
+  // It was tried and goes on standing: it has taken nothing. The same holds for this.
   std::function<void()> on_put_back = [] {};
 };
 
@@ -77,8 +77,9 @@ struct WriterOptions {
   Millis busy_wait{0};  // of the connection
   std::int64_t checkpoint_wal_bytes = 0;
   std::function<void(const CommitMark&)> on_commit;  // after every commit that wrote something
-  // What stands with other processes. Each is answered or put back before the next call.
-  std::function<std::vector<StandingOperation>()> guests = {};
+  // What stands with other processes and may find something in this transaction. Each is answered or put back before
+  // the next one.
+  std::function<std::vector<StandingOperation>(Transaction&)> guests = {};
   std::function<void(const std::string& what)> on_sync_failure;
 };
 
@@ -127,7 +128,7 @@ class Writer {
   [[nodiscard]] bool batch_is_full() const;
   void execute(Transaction& transaction, Pending& pending);
   void try_standing(Transaction& transaction);
-  void let_guests_in();
+  void let_guests_in(Transaction& transaction);
   void put_back_standing();
   [[nodiscard]] bool repeat_after(const SqliteFailure& failure);
   void sync_failed(const SqliteFailure& failure);
@@ -145,7 +146,7 @@ class Writer {
 
   // The leader's own.
   std::vector<Pending*> batch_;
-  std::deque<Guest> guests_;
+  std::deque<Guest> guests_;    // of this hold: one that spoilt a transaction is told after the next
   Pending* culprit_ = nullptr;  // whose failure ended the transaction of all
   MonoTime hold_began_{};
   bool used_ballast_ = false;

@@ -5,10 +5,12 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
 
+#include "store/sqlite/posix_side_files.h"
 #include "support/printers.h"
 #include "unit/store/forked.h"
 #include "unit/store/store_fixture.h"
@@ -40,6 +42,18 @@ void add_to(Store& store, TaskRecord record) {
   EXPECT_EQ(must(store.apply(std::vector{std::move(group)})), std::vector{Applied::kDone});
 }
 
+TaskRecord once(int number) {
+  TaskRecord record = new_record(number);
+  record.task.at_most_once = true;
+  return record;
+}
+
+TaskRecord urgent(int number) {
+  TaskRecord record = new_record(number);
+  record.task.priority = 0;
+  return record;
+}
+
 using Left = std::unique_ptr<StandingClaim<TaskRecord>>;
 
 class StandingBoards : public ::testing::Test {
@@ -59,11 +73,11 @@ class StandingBoards : public ::testing::Test {
   }
   [[nodiscard]] TaskState state_of(int number) { return sut_.read(id_of(number)).task.state; }
   // A process that adds a task and comes to its end, or stands still, at that step of it.
-  [[nodiscard]] Child adder(int number, const std::string& step, int signal) {
-    return Child([this, number, step, signal] {
+  [[nodiscard]] Child adder(const TaskRecord& record, const std::string& step, int signal) {
+    return Child([&] {
       const auto own = open_other();
       die_at(step, signal);
-      add_to(*own, new_record(number));
+      add_to(*own, record);
     });
   }
   void expect_clean() { EXPECT_EQ(codes_of(must(sut_->fsck(FsckMode::kCheck))), std::vector<std::string>()); }
@@ -171,7 +185,7 @@ TEST_F(StandingBoards, OneWhoseProcessIsFrozenTakesNothing) {
 
 TEST_F(StandingBoards, SomebodyWhoDiesBeforeTheCommitTakesNothingForIt) {
   const Left claim = leave_claim(*idle_, 1);
-  Child dead = adder(1, "claim.before_commit", SIGKILL);
+  Child dead = adder(new_record(1), "claim.before_commit", SIGKILL);
   EXPECT_EQ(dead.end(), -SIGKILL);
   EXPECT_FALSE(claim->is_answered());
   EXPECT_TRUE(must(claim->withdraw()).tasks.empty());
@@ -181,7 +195,7 @@ TEST_F(StandingBoards, SomebodyWhoDiesBeforeTheCommitTakesNothingForIt) {
 
 TEST_F(StandingBoards, WhatWasCommittedIsFoundAlthoughItsCommitterDied) {
   const Left claim = leave_claim(*idle_, 1);
-  Child dead = adder(1, "claim.after_commit", SIGKILL);
+  Child dead = adder(new_record(1), "claim.after_commit", SIGKILL);
   EXPECT_EQ(dead.end(), -SIGKILL);
   const auto taken = must(claim->withdraw());
   ASSERT_EQ(taken.tasks.size(), 1U);
@@ -192,7 +206,7 @@ TEST_F(StandingBoards, WhatWasCommittedIsFoundAlthoughItsCommitterDied) {
 // Nobody knows whether it will be committed: the claim is given up, and its place and its leases with it.
 TEST_F(StandingBoards, SomebodyFrozenInTheMiddleIsNotWaitedForLong) {
   Left claim = leave_claim(*idle_, 1);
-  Child frozen = adder(1, "claim.before_commit", SIGSTOP);
+  Child frozen = adder(new_record(1), "claim.before_commit", SIGSTOP);
   ASSERT_TRUE(frozen.waits_stopped());
   EXPECT_EQ(code_of(claim->withdraw()), ErrorCode::kStoreUnavailable);
   claim.reset();
@@ -259,6 +273,149 @@ TEST_F(StandingBoards, AStoreGoesOnWithoutABoard) {
   sut_.add(1);
   EXPECT_EQ(state_of(1), TaskState::kPending);
   EXPECT_TRUE(must(claim->withdraw()).tasks.empty());
+}
+
+// The real side files, and something that happens once at the lock.
+class HookedSideFiles final : public SideFiles {
+ public:
+  struct Hooks {
+    std::function<void()> before_lock;
+    std::function<void()> after_unlock;
+  };
+
+  HookedSideFiles(std::unique_ptr<SideFiles> real, Hooks& hooks) : real_(std::move(real)), hooks_(hooks) {}
+  Status lock(Millis wait) override {
+    if (const auto hook = std::exchange(hooks_.before_lock, nullptr)) hook();
+    return real_->lock(wait);
+  }
+  void unlock() override {
+    real_->unlock();
+    if (const auto hook = std::exchange(hooks_.after_unlock, nullptr)) hook();
+  }
+  void ring() override { real_->ring(); }
+  void wait_for_ring(Millis timeout) override { real_->wait_for_ring(timeout); }
+  void stop_waiting() override { real_->stop_waiting(); }
+  Room room() override { return real_->room(); }
+  bool drop_ballast() override { return real_->drop_ballast(); }
+  void restore_ballast() override { real_->restore_ballast(); }
+
+ private:
+  std::unique_ptr<SideFiles> real_;
+  Hooks& hooks_;
+};
+
+void raise_flag(std::atomic<bool>& flag) {
+  flag = true;
+  flag.notify_all();
+}
+
+// One commit tries it and puts it back while it is withdrawn, and the next commit may try it again before the owner
+// looks.
+TEST_F(StandingBoards, WhatTheNextCommitTakesWhileItIsWithdrawnIsNotForgotten) {
+  HookedSideFiles::Hooks hooks;
+  SqliteOptions options = board_options(path_);
+  options.clock = &sut_.clock();
+  options.lock_wait = Millis(8'000);
+  options.side_files = std::make_unique<HookedSideFiles>(must(sqlite::open_side_files(path_, kNoBallast)), hooks);
+  options.board_path = path_ + "-standing";
+  idle_ = must(open_sqlite(std::move(options)));
+  const auto second = open_other();
+  const Left claim = leave_claim(*idle_, 1);
+
+  thread_local int who = 0;
+  std::atomic<bool> first_tries = false;
+  std::atomic<bool> owner_waits = false;
+  std::atomic<bool> second_has_tried = false;
+  std::atomic<bool> owner_has_looked = false;
+  set_failpoint_handler([&](std::string_view name) {
+    if (who == 1 && name == "claim.begin") {
+      raise_flag(first_tries);
+      owner_waits.wait(false);
+    }
+    if (who == 2 && name == "claim.before_commit") {
+      raise_flag(second_has_tried);
+      owner_has_looked.wait(false);
+    }
+  });
+  std::jthread first([&] {
+    who = 1;
+    add_to(sut_.store(), once(1));  // nothing for it, after a look
+  });
+  first_tries.wait(false);
+  std::jthread then;
+  hooks.before_lock = [&] { raise_flag(owner_waits); };
+  hooks.after_unlock = [&] {
+    then = std::jthread([&] {
+      who = 2;
+      add_to(*second, urgent(2));
+      raise_flag(second_has_tried);
+    });
+    second_has_tried.wait(false);
+  };
+  const auto taken = must(claim->withdraw());
+  raise_flag(owner_has_looked);
+  first.join();
+  then.join();
+  EXPECT_EQ(taken.tasks.size(), state_of(2) == TaskState::kRunning ? 1U : 0U)
+      << "leased to nobody until its lease ends";
+}
+
+// Frozen while it tried it; when it goes on it finds nothing, and would put back what nobody waits for any more.
+TEST_F(StandingBoards, OneThatWasGivenUpIsNeverServedAgain) {
+  Left claim = leave_claim(*idle_, 1);
+  Child frozen = adder(once(1), "claim.begin", SIGSTOP);
+  ASSERT_TRUE(frozen.waits_stopped());
+  EXPECT_EQ(code_of(claim->withdraw()), ErrorCode::kStoreUnavailable);
+  claim.reset();
+  frozen.send(SIGCONT);
+  EXPECT_EQ(frozen.end(), 0);
+  static_cast<void>(idle_->changes());  // the process lives
+  sut_.add(urgent(2));
+  EXPECT_EQ(state_of(2), TaskState::kPending) << "leased to nobody";
+}
+
+// A worker that does not begin would be the end of it.
+TEST_F(StandingBoards, WhatMayRunAtMostOnceIsLeftForItToClaim) {
+  const Left claim = leave_claim(*idle_, 3);
+  EXPECT_EQ(must(sut_.try_add({new_record(1), once(2), new_record(3)})), std::vector{Applied::kDone});
+  const auto taken = must(claim->withdraw());
+  ASSERT_EQ(taken.tasks.size(), 1U);
+  EXPECT_EQ(taken.tasks[0].task.id, id_of(1));
+  EXPECT_EQ(state_of(2), TaskState::kPending);
+  EXPECT_EQ(state_of(3), TaskState::kPending);
+  expect_clean();
+  EXPECT_EQ(sut_.claim(5).size(), 2U);
+}
+
+TEST_F(StandingBoards, AClaimThatCouldNotBeWithdrawnCanBeAskedAgain) {
+  Left claim = leave_claim(*idle_, 1);
+  Child frozen = adder(new_record(1), "claim.before_commit", SIGSTOP);
+  ASSERT_TRUE(frozen.waits_stopped());
+  EXPECT_EQ(code_of(claim->withdraw()), ErrorCode::kStoreUnavailable);
+  frozen.send(SIGCONT);
+  EXPECT_EQ(frozen.end(), 0);
+  EXPECT_EQ(must(claim->withdraw()).tasks.size(), 1U);
+}
+
+TEST_F(StandingBoards, APlaceIsNotLostWithWhoeverDiedWhileHeTriedIt) {
+  for (int i = 0; i < 64; ++i) {
+    const Left claim = leave_claim(*idle_, 1);
+    Child dead = adder(new_record(1 + i), "claim.before_commit", SIGKILL);
+    EXPECT_EQ(dead.end(), -SIGKILL);
+    EXPECT_TRUE(must(claim->withdraw()).tasks.empty());
+  }
+  const Left claim = leave_claim(*idle_, 1);
+  sut_.add(100);
+  EXPECT_TRUE(claim->is_answered());
+}
+
+// As `drover enqueue` does: each from a process of its own.
+TEST_F(StandingBoards, OneShotProcessesServeAllInTurns) {
+  std::vector<Left> others;
+  for (int i = 0; i < 8; ++i) others.push_back(leave_claim(*idle_, 1, 1 + i, {{"other", {}}}));
+  const Left claim = leave_claim(*idle_, 1, 20);
+  for (int i = 1; i <= 10; ++i) add_to(*open_other(), new_record(i));
+  EXPECT_TRUE(claim->is_answered());
 }
 
 // Three processes enqueue, two wait for work in every way that there is: each task is handed out once.

@@ -61,6 +61,7 @@ class WriterTest : public ::testing::Test {
     options.checkpoint_wal_bytes = 4 << 20;
     options.on_commit = [this](const CommitMark&) { ++commits_; };
     options.on_sync_failure = [this](const std::string&) { ++sync_failures_; };
+    options.guests = [this](Transaction&) { return guests_ ? guests_() : std::vector<StandingOperation>(); };
     writer_.emplace(db_, std::move(options));
   }
 
@@ -102,6 +103,7 @@ class WriterTest : public ::testing::Test {
   Connection db_{{":memory:", "", Millis(0)}};
   int commits_ = 0;
   int sync_failures_ = 0;
+  std::function<std::vector<StandingOperation>()> guests_;
   std::optional<Writer> writer_;
 };
 
@@ -110,6 +112,28 @@ Operation failing(int code) {
             transaction.db().run("INSERT INTO kept VALUES ('half')");
             throw SqliteFailure(code, "made up");
           }};
+}
+
+// A guest that spoils the transaction for the others is left out of the next try, and told at its end.
+TEST_F(WriterTest, AGuestThatSpoiltTheTransactionIsAnsweredOnce) {
+  int answered = 0;
+  int put_back = 0;
+  int visits = 0;
+  guests_ = [&] {
+    std::vector<StandingOperation> guests;
+    if (++visits > 2) return guests;
+    guests.push_back({keeping(9), [] { return false; }, [] {}});
+    StandingOperation guest;
+    guest.operation = failing(SQLITE_FULL);
+    guest.is_done = [] { return true; };
+    guest.on_answer = [&answered] { ++answered; };
+    guest.on_put_back = [&put_back] { ++put_back; };
+    guests.push_back(std::move(guest));
+    return guests;
+  };
+  EXPECT_TRUE(writer_->run(keeping(1)).has_value());
+  EXPECT_EQ(answered, 1);
+  EXPECT_EQ(put_back, 1) << "when the ballast was dropped";
 }
 
 TEST_F(WriterTest, WhatQueuesUpSharesOneCommit) {

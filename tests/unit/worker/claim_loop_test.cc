@@ -757,6 +757,20 @@ TEST_F(StandingClaimTest, AnOutageThatItMeetsIsWaitedFor) {
   EXPECT_EQ(queue.left.size(), 2U);
 }
 
+// It may have taken something: that would run for nobody if it were forgotten.
+TEST_F(StandingClaimTest, OneThatCannotBeWithdrawnIsAskedAgain) {
+  queue.put(a);
+  queue.outage = kOutage;
+  EXPECT_EQ(settle_down(), Millis{100});
+  EXPECT_FALSE(queue.left[0]->gone);
+  queue.outage.reset();
+  queue.left[0]->answer = taken({b});
+  now = now + Millis{100};
+  settle_down();
+  EXPECT_TRUE(queue.left[0]->gone);
+  EXPECT_EQ(loop.held(), 2);
+}
+
 TEST_F(StandingClaimTest, OneThatDrainsDoesNotMindWhatItMet) {
   queue.answer_standing(taken({a}));
   settle_down();

@@ -34,6 +34,7 @@ class FakeStandingClaim final : public StandingClaim<ClaimedTask> {
   bool is_answered() override { return left_->answer.has_value(); }
   Result<Taken<ClaimedTask>> withdraw() override {
     queue_.calls.emplace_back("withdraw");
+    if (!left_->answer && queue_.outage) return std::unexpected(*queue_.outage);
     return left_->answer.value_or(Taken<ClaimedTask>{});
   }
 
