@@ -111,8 +111,10 @@ local function start_run(work, lane, entry, key, stored, body)
             has_mark(marks, 'c') and get(P .. 'c:' .. id))
 end
 
--- A task that nothing has happened to since it was added.
-local FIRST_RUN = '^1 (%d+ %d+ (%d+)) 0 0 ~ pending 0 0 ~ ~ ~ ()1 %S+ %S+ [01] ([^\n]+)\n'
+-- A task that nothing has happened to since it was added: of its record only the beginning is taken to pieces, which costs
+-- most of all, and what follows up to the end of the line is compared as a whole.
+local UNTOUCHED = '^1 (%d+ %d+ (%d+))()'
+local FIRST_WORDS, LAST_WORDS = ' 0 0 ~ pending 0 0 ~ ~ ~ ', '1 ~ ~ 0 '
 
 local function start_runs(work, lane, entries)
   local before, keys = work.taken, {}
@@ -124,11 +126,12 @@ local function start_runs(work, lane, entries)
   if #keys == 0 then return 0 end
   local found = call('MGET', unpack(keys))
   local text_of_all = 'task.claimed|*|' .. lane .. '|running|1|1' .. work.event_data
+  local fresh = FIRST_WORDS .. LAST_WORDS .. lane .. '\n'
   local claimed, claimed_n, n, bytes_sum = nil, 0, 0, 0
   for i = 1, #entries do
     local stored, body = found[2 * i - 1], found[2 * i]
-    local kept, bytes, tail, own_lane = string.match(stored or '', FIRST_RUN)
-    if own_lane == lane and body then
+    local kept, bytes, behind = string.match(stored or '', UNTOUCHED)
+    if kept and body and string.find(stored, fresh, behind, true) == behind then
       local id = entries[i][2][2]
       if not claimed then
         claimed = event.alike(text_of_all)
@@ -137,7 +140,7 @@ local function start_runs(work, lane, entries)
       claimed_n = claimed_n + 1
       claimed[claimed_n] = id
       add_taken(work, id, keys[2 * i - 1], '2 ' .. kept .. work.first_run .. work.leases[work.taken + 1] .. work.of_worker ..
-                                           string.sub(stored, tail), body, false, false)
+                                           string.sub(stored, behind + #FIRST_WORDS), body, false, false)
       n, bytes_sum = n + 1, bytes_sum + bytes
     else
       start_run(work, lane, entries[i], keys[2 * i - 1], stored, body)
