@@ -48,6 +48,11 @@ class EndedRunsTest : public ::testing::Test {
     const trigger::Complete done{Completion{.result = "[1]", .exit_code = {}}};
     return {.steps = {must(decide(record, done, {.now = clock_.wall(), .unit = 0.5}))}, .capacity = {}};
   }
+  void end_all(std::span<const TaskRecord> records) {
+    std::vector<StepGroup> ends;
+    for (const TaskRecord& record : records) ends.push_back(end_of(record));
+    EXPECT_EQ(apply(ends), std::vector(records.size(), Applied::kDone));
+  }
   std::vector<Applied> apply(const std::vector<StepGroup>& groups) { return must(store_->apply(groups)); }
   TaskRecord read(const TaskId& id) { return *must(store_->read(std::span(&id, 1), Parts::kAll)).at(0); }
   std::int64_t entries() const { return must(server_.run(redis::Command("XLEN", kLane)).as_integer()); }
@@ -130,15 +135,16 @@ TEST_F(EndedRunsTest, ARunEndsOnce) {
   EXPECT_TRUE(fsck().empty());
 }
 
-// Of a lane's stream goes what ended, and nothing else, in whatever order it ends.
-TEST_F(EndedRunsTest, EntriesGoWithTheirTasks) {
+// Of a lane's stream goes what ended, and nothing else, in whatever order it ends: at once what stands before all
+// others.
+TEST_F(EndedRunsTest, EntriesGoAfterTheirTasks) {
   enqueue(8);
   const std::vector<TaskRecord> claimed = claim(6);
   EXPECT_EQ(entries(), 8);
   std::vector<StepGroup> ends;
   for (const std::size_t i : {4U, 0U, 2U, 1U}) ends.push_back(end_of(claimed[i]));
   EXPECT_EQ(apply(ends), std::vector(4, Applied::kDone));
-  EXPECT_EQ(entries(), 4);
+  EXPECT_EQ(entries(), 5) << "the fifth stays behind the fourth";
   EXPECT_TRUE(fsck().empty());
 
   // The fourth comes back to its place, before those that never ran.
@@ -162,6 +168,34 @@ TEST_F(EndedRunsTest, EntriesThatWaitStay) {
   EXPECT_EQ(apply(ends), std::vector(5, Applied::kDone));
   EXPECT_EQ(entries(), 3);
   EXPECT_EQ(claim(8).size(), 3U);
+  EXPECT_TRUE(fsck().empty());
+}
+
+// One runs on and on while others behind it end, whose entries do not pile up.
+TEST_F(EndedRunsTest, EntriesThatOutliveTheirTasksAreFew) {
+  constexpr int kLeftMax = 1'000;
+  enqueue(1'300);
+  const TaskRecord first = claim(1).at(0);
+  for (int i = 0; i < 13; ++i) end_all(claim(100));
+  EXPECT_LE(entries(), kLeftMax);
+  EXPECT_TRUE(fsck().empty());
+  EXPECT_EQ(apply({end_of(first)}), std::vector{Applied::kDone});
+  EXPECT_EQ(must(server_.run(redis::Command("EXISTS", kLane)).as_integer()), 0);
+}
+
+TEST_F(EndedRunsTest, EntriesThatOutliveTheirTasksAreFewWhileOthersWait) {
+  constexpr int kLeftMax = 1'000;
+  enqueue(3'000);
+  for (int i = 0; i < 25; ++i) end_all(claim(100));
+  EXPECT_LE(entries(), 500 + kLeftMax);
+  EXPECT_TRUE(fsck().empty());
+  // What came back and is cancelled was what others stood behind.
+  const std::vector<TaskRecord> claimed = claim(3);
+  end_all(std::span(claimed).subspan(1));
+  const auto released = must(decide(claimed[0], trigger::Release{}, {.now = clock_.wall(), .unit = 0.5}));
+  EXPECT_EQ(apply({{.steps = {released}, .capacity = {}}}), std::vector{Applied::kDone});
+  must(engine_->cancel(claimed[0].task.id, ""));
+  EXPECT_EQ(entries(), 497);
   EXPECT_TRUE(fsck().empty());
 }
 

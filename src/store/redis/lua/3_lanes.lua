@@ -181,10 +181,64 @@ local function wake(lane, parts, where)
   set_where(lane, where)
 end
 
--- An empty stream of a lane that nobody waits in, and of which nobody runs, goes.
-local function drop_if_empty(lane)
-  local key = parts_of(lane).key
-  if call('XLEN', key) == 0 and not where_is(lane) then call('DEL', key) end
+-- ---- entries of tasks that are done with a lane
+-- To delete one by its id, or to trim, goes through its node from the start. So an entry may stay for a while after its
+-- task, acknowledged: those of a lane never stand further apart than so many places.
+
+local LEFT_MAX = 1000
+
+-- Of a lane that was trimmed: `n` entries are delivered and not acknowledged; before `oldest` nothing is left.
+local function undone_of(lane)
+  return kept.remembered('undone')[lane]
+end
+
+local function forget_undone(lane)
+  kept.remembered('undone')[lane] = nil
+end
+
+-- What stands before the oldest entry that is not done goes: that is one that runs or came back, else the one behind the last
+-- delivered. A lane that nobody waits in, and of which nobody runs, has no stream. Answers with the place of the oldest;
+-- nil if there is none.
+local function trim(lane, key)
+  forget_undone(lane)
+  local pending = redis.pcall('XPENDING', key, GROUP)
+  if pending.err then return nil end
+  local oldest, where = pending[2] and tonumber(string.match(pending[2], '^%d+')), where_is(lane)
+  if not oldest and where then oldest = where.last + 1 end
+  if not oldest then
+    call('DEL', key)
+    return nil
+  end
+  call('XTRIM', key, 'MINID', '=', whole(oldest))
+  kept.remember('undone', lane, {n = pending[1], oldest = oldest})
+  return oldest
+end
+
+-- Those of the places that are not smaller than this one; nil if there are none.
+local function places_from(first, places)
+  local text, far = whole(first), nil
+  local size = #text
+  for i = 1, #places do
+    local place = places[i]
+    if #place >= size and (#place > size or place >= text) then
+      far = far or {}
+      far[#far + 1] = place
+    end
+  end
+  return far
+end
+
+-- These places are done; so many of them were acknowledged just now.
+local function drop_done(lane, key, places, acked)
+  local undone = undone_of(lane)
+  if undone then
+    undone.n = undone.n - acked
+    local may_be_empty = undone.n <= 0 and not where_is(lane)
+    if not may_be_empty and not places_from(undone.oldest + LEFT_MAX, places) then return end
+  end
+  local oldest = trim(lane, key)
+  local far = oldest and places_from(oldest + LEFT_MAX, places)
+  if far then call_in_pieces('XDEL', key, far) end
 end
 
 -- ---- tasks in lanes
@@ -233,7 +287,8 @@ function lanes.remove(lane, place)
   local entry = whole(place) .. '-0'
   local where = where_is(lane)
   if not where then return end
-  if place <= where.last and call('XACK', key, GROUP, entry) == 1 then where.returned = where.returned - 1 end
+  local last = where.last
+  if place <= last and call('XACK', key, GROUP, entry) == 1 then where.returned = where.returned - 1 end
   call('XDEL', key, entry)
   local head = head_of(lane, where)
   if head then
@@ -242,43 +297,19 @@ function lanes.remove(lane, place)
   else
     leave_lines(lane, parts, where)
     leave_lanes(lane)
-    drop_if_empty(lane)
   end
-end
-
--- The smallest place of an entry that is not finished: of those that run or came back, else behind the last delivered.
-local function oldest_unfinished(lane, key)
-  local oldest = call('XPENDING', key, GROUP)[2]
-  if oldest then return tonumber(string.match(oldest, '^%d+')) end
-  local where = where_is(lane)
-  return where and where.last + 1 or math.huge
-end
-
--- A deletion by id goes through what was deleted before in the same node, so that a trim costs about as much as one.
-local TRIM_FROM = 3
-
-local function delete_entries(lane, key, places)
-  if #places >= TRIM_FROM then
-    local keep, kept = oldest_unfinished(lane, key), {}
-    if keep == math.huge then return call('DEL', key) end
-    call('XTRIM', key, 'MINID', '=', whole(keep))
-    for i = 1, #places do
-      if tonumber(places[i]) >= keep then kept[#kept + 1] = places[i] end
-    end
-    places = kept
-  end
-  call_in_pieces('XDEL', key, places)
+  if place <= last or not head then trim(lane, key) end
 end
 
 -- Entries of tasks that ran and do not come back, by their places as text.
 function lanes.drop(lane, places)
-  local key = parts_of(lane).key
+  local key, acked = parts_of(lane).key, 0
   for from = 1, #places, PIECE do
-    local acked = redis.pcall('XACK', key, GROUP, unpack(places, from, math.min(from + PIECE - 1, #places)))
-    if type(acked) == 'table' and acked.err then return end
+    local n = redis.pcall('XACK', key, GROUP, unpack(places, from, math.min(from + PIECE - 1, #places)))
+    if type(n) == 'table' then return end
+    acked = acked + n
   end
-  delete_entries(lane, key, places)
-  drop_if_empty(lane)
+  drop_done(lane, key, places, acked)
 end
 
 -- A lane whose stream is damaged: put apart until it is rebuilt from its tasks, which the next sweep sees to.

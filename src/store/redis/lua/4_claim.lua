@@ -39,13 +39,13 @@ local function place_in(entry_id)
 end
 
 -- Those that came back go before fresh ones: their places are smaller.
-local function take_returned(key, where, wanted, taken)
+local function take_returned(lane, key, where, wanted, taken)
   local back = redis.pcall('XPENDING', key, GROUP, '-', '+', wanted, 'returned')
   if back.err then return end
   for _, pending in ipairs(back) do
     local entry = call('XCLAIM', key, GROUP, 'running', 0, pending[1])[1]
     where.returned = where.returned - 1
-    if entry then taken[#taken + 1] = entry end
+    if entry then taken[#taken + 1] = entry else forget_undone(lane) end
   end
 end
 
@@ -53,7 +53,7 @@ end
 local function take_entries(lane, where, wanted)
   local key = parts_of(lane).key
   local taken = {}
-  if where.returned > 0 then take_returned(key, where, wanted, taken) end
+  if where.returned > 0 then take_returned(lane, key, where, wanted, taken) end
   if #taken == wanted then return taken end
   local read = redis.pcall('XREADGROUP', 'GROUP', GROUP, 'running', 'COUNT', whole(wanted - #taken), 'STREAMS', key, '>')
   if read and read.err then return #taken > 0 and taken or nil end
@@ -61,6 +61,8 @@ local function take_entries(lane, where, wanted)
     local entries = read[1][2]
     for i = 1, #entries do taken[#taken + 1] = entries[i] end
     where.last = place_in(entries[#entries][1])
+    local undone = undone_of(lane)
+    if undone then undone.n = undone.n + #entries end
   end
   return taken
 end
@@ -212,16 +214,16 @@ local function take_from(work, choice, where, wanted, uses, weight)
   if not head then
     leave_open(lane, parts)
     leave_lanes(lane)
-    drop_if_empty(lane)
-    return taken
-  end
-  local full, look_again = first_full(parts, uses)
-  if full then
-    park(lane, parts, where, full, head, look_again)
   else
-    set_oldest(lane, parts, head)
+    local full, look_again = first_full(parts, uses)
+    if full then
+      park(lane, parts, where, full, head, look_again)
+    else
+      set_oldest(lane, parts, head)
+    end
+    set_where(lane, where)
   end
-  set_where(lane, where)
+  if taken < #entries or taken == 0 then trim(lane, parts.key) end
   return taken
 end
 

@@ -493,11 +493,18 @@ local function wrong_entries(lane, one)
   local key = P .. 'lane:' .. lane
   local entries = redis.pcall('XRANGE', key, '-', '+')
   if entries.err then return 'its stream is unreadable' end
-  local seen = {}
+  local running, returned = pending_places(key, 'running'), pending_places(key, 'returned')
+  local where, seen, first_left = where_is(lane), {}, nil
+  -- One of a task that is done may stay for a while.
+  local function is_left(place)
+    if not running or not returned or running[place] or returned[place] or where and place > where.last then return false end
+    first_left = first_left or place
+    return place < first_left + LEFT_MAX
+  end
   for _, entry in ipairs(entries) do
     local place = tonumber(string.match(entry[1], '^%d+'))
     local id = one.waiting[place] or one.running[place]
-    if not id or id ~= entry[2][2] then return 'entry ' .. entry[1] .. ' belongs to no task of it' end
+    if id ~= entry[2][2] and (id or not is_left(place)) then return 'entry ' .. entry[1] .. ' belongs to no task of it' end
     seen[place] = true
   end
   for _, map in ipairs({one.waiting, one.running}) do
@@ -506,7 +513,6 @@ local function wrong_entries(lane, one)
     end
   end
   if #entries == 0 then return nil end
-  local running, returned = pending_places(key, 'running'), pending_places(key, 'returned')
   if not running or not returned then return 'its group is gone' end
   for place, id in pairs(one.running) do
     if not running[place] then return 'the run of task ' .. id .. ' is not in its group' end
