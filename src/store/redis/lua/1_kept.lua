@@ -147,9 +147,10 @@ function kept.forget_hash(key)
 end
 
 local function write_hash(hash)
-  local texts, gone, n, values = {}, {}, 0, hash.values
-  for field in pairs(hash.changed) do
+  local texts, gone, n, values, changed = {}, {}, 0, hash.values, hash.changed
+  for field in pairs(changed) do
     local value = values[field]
+    changed[field] = nil  -- a new table would have to grow again
     if not value or value == 0 then
       values[field] = false
       gone[#gone + 1] = field
@@ -158,7 +159,6 @@ local function write_hash(hash)
       n = n + 2
     end
   end
-  hash.changed = {}
   call_in_pieces('HSET', hash.key, texts)
   call_in_pieces('HDEL', hash.key, gone)
 end
@@ -195,8 +195,9 @@ local function set_of(key)
 end
 
 local function write_set(set)
-  local scores, gone = {}, {}
-  for member, score in pairs(set.changed) do
+  local scores, gone, changed = {}, {}, set.changed
+  for member, score in pairs(changed) do
+    changed[member] = nil
     if score then
       scores[#scores + 1] = whole(score)
       scores[#scores + 1] = member
@@ -204,7 +205,6 @@ local function write_set(set)
       gone[#gone + 1] = member
     end
   end
-  set.changed = {}
   call_in_pieces('ZADD', set.key, scores)
   call_in_pieces('ZREM', set.key, gone)
 end
