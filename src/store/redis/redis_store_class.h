@@ -14,6 +14,7 @@
 #include "store/redis/combined_calls.h"
 #include "store/redis/ended_runs.h"
 #include "store/redis/library.h"
+#include "store/redis/new_tasks.h"
 #include "store/redis/redis_store.h"
 #include "store/redis/step_arguments.h"
 
@@ -147,6 +148,7 @@ class RedisStore final : public Store {
   using SharedVerdicts = std::vector<Result<Verdicts>>;  // of one call, to each of its callers
   [[nodiscard]] SharedVerdicts ask_verdicts(const Command& command, std::span<const std::size_t> sizes);
   [[nodiscard]] SharedVerdicts send_groups(std::string_view name, std::span<const redis::PackedGroups* const> parcels);
+  [[nodiscard]] SharedVerdicts send_new(std::span<const redis::NewTasks* const> parcels);
   [[nodiscard]] SharedVerdicts send_ends(std::span<const std::vector<redis::EndedRun>* const> parcels);
   [[nodiscard]] std::vector<Result<ClaimAnswer>> send_claims(std::span<const ClaimParcel* const> parcels);
   [[nodiscard]] Result<std::vector<TaskRecord>> records(const Command& command);
@@ -181,6 +183,7 @@ class RedisStore final : public Store {
   Client claims_;                                  // so that the server claims for some while it settles for others
   Client renewals_;                                // a slow batch must not cost leases
   static constexpr std::size_t kStepsMax = 1'000;  // in one call, of several callers
+  CombinedSteps<redis::NewTasks> new_tasks_{kStepsMax, [this](auto parcels) { return send_new(parcels); }};
   CombinedSteps<redis::PackedGroups> additions_{kStepsMax,
                                                 [this](auto parcels) { return send_groups("enqueue", parcels); }};
   CombinedSteps<redis::PackedGroups> changes_of_stored_{kStepsMax,

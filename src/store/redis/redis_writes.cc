@@ -90,6 +90,13 @@ std::vector<Result<ClaimAnswer>> shared_out(Result<Reply> reply, std::span<const
 Result<std::vector<Applied>> RedisStore::apply(std::span<const StepGroup> groups) {
   if (groups.empty()) return std::vector<Applied>();
   const bool adds = std::ranges::any_of(groups, [](const StepGroup& group) { return group.capacity.has_value(); });
+  if (adds) {
+    if (const auto tasks = redis::as_new_tasks(groups)) {
+      auto added = new_tasks_.call(*tasks);
+      if (added) committed();
+      return added;
+    }
+  }
   std::vector<Applied> verdicts(groups.size(), Applied::kConflict);
   if (!adds) {
     if (const Status ended = end_runs(groups, verdicts); !ended) return std::unexpected(ended.error());
@@ -145,6 +152,16 @@ RedisStore::SharedVerdicts RedisStore::send_groups(std::string_view name,
     groups += parcel->groups;
   }
   return ask_verdicts(function(name).add(groups, packed.list()), sizes);
+}
+
+RedisStore::SharedVerdicts RedisStore::send_new(std::span<const redis::NewTasks* const> parcels) {
+  Command command = function("add");
+  std::vector<std::size_t> sizes;
+  for (const redis::NewTasks* parcel : parcels) {
+    for (const std::string& argument : parcel->arguments) command.add(argument);
+    sizes.push_back(parcel->size());
+  }
+  return ask_verdicts(command, sizes);
 }
 
 RedisStore::SharedVerdicts RedisStore::send_ends(std::span<const std::vector<redis::EndedRun>* const> parcels) {

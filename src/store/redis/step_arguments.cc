@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-
 #include "core/lane.h"
 #include "store/redis/record_text.h"
 #include "store/redis/run_text.h"
@@ -104,66 +101,6 @@ void put_group(Pack& pack, const StepGroup& group) {
   for (const Step& step : group.steps) put_step(pack, step);
 }
 
-// ---- new tasks in their short form; lua/e_apply.lua says what is in it
-
-bool has_relations(const Task& task) {
-  return task.dedupe_key || task.deadline_at || task.request_id || task.parent_id || !task.tags.empty() ||
-         !task.depends_on.empty();
-}
-
-bool is_short_addition(const Step& step) {
-  const Task& task = step.next.task;
-  return step.expected_revision == 0 && task.state == TaskState::kPending && step.next.place == 0 &&
-         !step.next.cascade_due && !task.result && !task.progress && !has_relations(task) && step.events.size() == 1;
-}
-
-bool is_short_addition(const StepGroup& group) {
-  return group.capacity && group.gates.empty() && group.dedupes.empty() &&
-         std::ranges::all_of(group.steps, [](const Step& step) { return is_short_addition(step); });
-}
-
-// "scope, most that may wait there, so many more" of each limit.
-Pack asked_room(const StepGroup& group, const Capacity& capacity) {
-  std::map<std::string_view, std::int64_t> owners;
-  std::map<std::string_view, std::int64_t> queues;
-  for (const Step& step : group.steps) {
-    ++owners[step.next.task.owner];
-    ++queues[step.next.task.queue];
-  }
-  Pack pack;
-  pack.put("all").put(capacity.waiting_max).put(count_of(group.steps));
-  for (const auto& [owner, added] : owners) {
-    pack.put(fmt::format("owner:{}", owner)).put(capacity.waiting_per_owner_max).put(added);
-  }
-  for (const auto& [queue, max] : capacity.waiting_per_queue_max) {
-    if (const auto found = queues.find(queue); found != queues.end()) {
-      pack.put(fmt::format("queue:{}", queue)).put(max).put(found->second);
-    }
-  }
-  return pack;
-}
-
-void put_short_addition(Pack& pack, const StepGroup& group) {
-  const Pack room = asked_room(group, group.capacity.value_or(Capacity{}));
-  pack.put("add").put(static_cast<std::int64_t>(room.size())).put(room).put(count_of(group.steps));
-  std::string event;
-  for (const Step& step : group.steps) {
-    const Task& task = step.next.task;
-    const std::string id = task.id.to_string();
-    const std::string lane = lane_name(task);
-    const std::string body = to_body(task);
-    pack.put(id).put(lane).put(count_of(body));
-    pack.put(fmt::format(" {} 0 0 ~ {}\n\n", body.size(), to_said(step.next, lane))).put(body);
-    std::string own_event = event_text(step.events.front(), event_subject(task, kAnyTask, lane));
-    if (own_event == event) {
-      pack.put(false);
-    } else {
-      event = std::move(own_event);
-      pack.put(event);
-    }
-  }
-}
-
 }  // namespace
 
 std::string limits_text(const GateLimits& limits) {
@@ -177,13 +114,7 @@ std::string limits_text(const GateLimits& limits) {
 
 PackedGroups packed_groups(std::span<const StepGroup* const> groups) {
   PackedGroups all;
-  for (const StepGroup* group : groups) {
-    if (is_short_addition(*group)) {
-      put_short_addition(all.packed, *group);
-    } else {
-      put_group(all.packed, *group);
-    }
-  }
+  for (const StepGroup* group : groups) put_group(all.packed, *group);
   all.groups = groups.size();
   return all;
 }

@@ -16,8 +16,7 @@ struct PackedGroups {
   [[nodiscard]] std::size_t size() const { return groups; }
 };
 
-// New tasks that wait, with nothing beside their record, have a short form. Ends of runs have one of their own:
-// ended_runs.h.
+// New tasks that wait, and ends of runs, mostly go in forms of their own: new_tasks.h, ended_runs.h.
 [[nodiscard]] PackedGroups packed_groups(std::span<const StepGroup* const> groups);
 // It begins with how many there are.
 [[nodiscard]] Pack packed_gates(std::span<const GateStep> gates);

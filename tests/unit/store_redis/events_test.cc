@@ -112,6 +112,37 @@ TEST_F(RedisEventsTest, ProgramsThatTellEachInFullGoOn) {
                                             "task.completed 0", "task.completed 2"}));
 }
 
+// As a program with version 1.8 of the library adds them: what is that of the task before is told as false.
+TEST_F(RedisEventsTest, ProgramsThatPackNewTasksGoOn) {
+  enqueue(1);
+  const std::string lane = "work|5|default|work|1|";
+  const std::string other = events().at(0).task.to_string();
+  const std::string body(must(server_.run(redis::Command("GET", "{ade}:b:" + other)).as_text()));
+  const std::string stored(must(server_.run(redis::Command("GET", "{ade}:t:" + other)).as_text()));
+  const std::string ids[] = {"01000000-0000-7000-8000-000000000008", "01000000-0000-7000-8000-000000000009"};
+  redis::Pack added;
+  added.put("add").put(3).put("all").put(3).put(2).put(2);
+  for (const std::string& id : ids) {
+    added.put(id).put(lane).put(static_cast<std::int64_t>(body.size()));
+    added.put(stored.substr(std::string("1 1 1").size())).put(body);
+    if (id == ids[0]) {
+      added.put("task.enqueued|*|" + lane + "|pending|0|1|{}");
+    } else {
+      added.put(false);
+    }
+  }
+  const redis::Command add("FCALL", "drover_test_enqueue", 1, "{ade}:", clock_.wall().time_since_epoch().count(), 1,
+                           added.list());
+  EXPECT_EQ(must(must(server_.run(add).as_array()).front().as_integer()), 0);
+  EXPECT_EQ(must(must(server_.run(add).as_array()).front().as_integer()), 2) << "they are there";
+  enqueue(1);
+  const std::vector<Event> all = events();
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[1].task.to_string(), ids[0]);
+  EXPECT_EQ(all[2].task.to_string(), ids[1]);
+  EXPECT_TRUE(must(store_->fsck(FsckMode::kCheck)).empty());
+}
+
 TEST_F(RedisEventsTest, AnEntryWithTextsOfSingleTasksIsRead) {
   enqueue(3);
   const std::string id = events().at(0).task.to_string();

@@ -141,7 +141,7 @@ function steps.has_room(list, from, till)
       at = at + 1
       waiting = waiting + (stored[fields[at]] or 0)
     end
-    if waiting + list[i + 2] > list[i + 1] then return false end
+    if waiting + list[i + 2] > tonumber(list[i + 1]) then return false end
   end
   return true
 end
@@ -228,6 +228,9 @@ function steps.add_push(lane, id, place)
   local n = #list
   list[n + 1], list[n + 2] = id, place
 end
+
+-- Where such are added one after the other: id, place, …
+function steps.pushes_to(lane) return list_of(pushes, lane) end
 
 -- What is given back when a run ends: its lease and its permits; its entry goes if the task does not come back to it.
 function steps.add_end(lane, id, started)

@@ -34,6 +34,7 @@ add('workers', functions.workers, READS)
 add('config', functions.config, READS)
 add('document', functions.document, READS)
 
+add('add', functions.add, {})  -- as the next
 add('enqueue', functions.apply, {})  -- groups that add tasks: refused whole when memory is short
 add('apply', functions.apply, ALWAYS)
 add('end_runs', functions.end_runs, ALWAYS)

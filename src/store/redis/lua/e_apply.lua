@@ -1,9 +1,10 @@
--- Apply: groups of steps of any kind, and new tasks, which most calls are made of, in a form that needs the least work.
+-- Apply: groups of steps of any kind; and new tasks and ends in the forms in which programs with earlier versions of this
+-- library tell them.
 
 local DONE, CONFLICT, ID_TAKEN, QUEUE_FULL = 0, 1, 2, 4  -- verdicts, as in 5_steps.lua
 local add_push = steps.add_push
 
--- ---- new tasks that wait, with nothing beside their record
+-- ---- new tasks that wait, with nothing beside their record, as programs with version 1.8 tell it (g_adds.lua is of 1.9)
 -- 'add', the size of the list of what room is asked for, that list, how many tasks, then of each: id, lane, bytes, the
 -- record behind its place, body, event: with * for the task, false if it is that of the task before.
 local NEW_SIZE = 6
