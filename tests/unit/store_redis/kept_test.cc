@@ -41,6 +41,12 @@ class Queue {
     }
     return prompts;
   }
+  void cancel_waiting(const std::string& prompt) {
+    for (const TaskRecord& record :
+         must(store_->list({.states = {TaskState::kPending}}, 100, {}, Parts::kAll)).records) {
+      if (record.task.prompt == prompt) must(engine_.cancel(record.task.id, ""));
+    }
+  }
   Prompts fsck() {
     Prompts details;
     for (const Finding& finding : must(engine_.fsck(FsckMode::kCheck))) details.push_back(finding.detail);
@@ -124,6 +130,44 @@ TEST(KeptTest, APrimaryThatComesBackKnowsWhatAnotherDid) {
   EXPECT_EQ(first.work(5).size(), 3U) << "of alice, bob and carol one each";
   EXPECT_EQ(first.work(5), Prompts{});
   EXPECT_EQ(first.fsck(), Prompts{});
+}
+
+// What is ahead in a lane (1_ahead.lua): other owners' tasks stand between, some of it is taken out, and more comes.
+TEST(KeptTest, TheNextOfALaneIsKnown) {
+  const RedisServer server;
+  Queue queue(server.address());
+  queue.enqueue("alice", {"a1", "a2"});
+  queue.enqueue("bob", {"b1"});
+  queue.enqueue("alice", {"a3", "a4"});
+  queue.enqueue("bob", {"b2", "b3"});
+  EXPECT_EQ(queue.work(3), (Prompts{"a1", "a2", "a3"}));
+  EXPECT_EQ(queue.fsck(), Prompts{});
+  queue.enqueue("alice", {"a5", "a6"});
+  EXPECT_EQ(queue.work(3), (Prompts{"b1", "b2", "b3"}));
+  queue.cancel_waiting("a5");
+  EXPECT_EQ(queue.work(1), (Prompts{"a4"}));
+  EXPECT_EQ(queue.fsck(), Prompts{});
+  EXPECT_EQ(queue.work(5), (Prompts{"a6"}));
+  EXPECT_EQ(queue.fsck(), Prompts{});
+}
+
+// More pieces of lanes than are kept.
+TEST(KeptTest, TheNextOfALaneIsLookedUp) {
+  constexpr int kPieces = 2'100;  // of each lane
+  const RedisServer server;
+  Queue queue(server.address());
+  for (int i = 0; i < kPieces; ++i) {
+    queue.enqueue("alice", {std::to_string(i)});
+    queue.enqueue("bob", {std::to_string(i)});
+  }
+  int worked = 0;
+  for (Prompts some = queue.work(100); !some.empty(); some = queue.work(100)) {
+    worked += static_cast<int>(some.size());
+    if (worked % 1'000 == 0) {
+      EXPECT_EQ(queue.fsck(), Prompts{});
+    }
+  }
+  EXPECT_EQ(worked, 2 * kPieces);
 }
 
 // More lanes than are kept: what was forgotten is read again.

@@ -3,7 +3,7 @@
 -- and the lanes' into a block of its own, because Lua allows 200 names in one.
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
-local kept, event, gates, lanes, steps, reads = {}, {}, {}, {}, {}, {}  -- what those files lend to others
+local kept, ahead, event, gates, lanes, steps, reads = {}, {}, {}, {}, {}, {}, {}  -- what those files lend to others
 
 local call    -- redis.call, which is not there yet while the library loads
 local P       -- prefix of every key: "{ade}:"
