@@ -78,6 +78,8 @@ class CombinedCallsUnderWayTest : public testing::Test {
   std::latch held_{1};
   std::mutex mutex_;
   std::vector<Sizes> sent_;
+
+ protected:
   Calls calls_{kSizeMax, [this](auto parcels) { return send(parcels); }};
 };
 
@@ -86,6 +88,13 @@ TEST_F(CombinedCallsUnderWayTest, WhoComesMeanwhileGoesTogetherAndGetsItsOwnAnsw
   const std::vector<Parcel> late(5, Parcel{.n = 2});
   EXPECT_EQ(sent_of(late, answers), (std::multiset<Sizes>{{2, 2, 2, 2, 2}}));
   EXPECT_EQ(answers, (std::multiset<int>{0, 1, 2, 3, 4}));
+}
+
+TEST_F(CombinedCallsUnderWayTest, WhoComesBackAloneIsNotKeptWaiting) {
+  std::multiset<int> answers;
+  sent_of(std::vector<Parcel>(5, Parcel{.n = 2}), answers);
+  EXPECT_EQ(calls_.call({.n = 3}), 0);
+  EXPECT_EQ(calls_.call({.n = 4}), 0);
 }
 
 TEST_F(CombinedCallsUnderWayTest, WhatDoesNotFitGoesInAnotherCall) {
