@@ -21,6 +21,7 @@ local listed  -- new tasks, in the order of their numbers
 local lane_parts, lane_parts_size  -- lane -> its name taken apart, with the names of its keys; so that it is done once
 local line_parts, line_parts_size  -- the same of lines
 local PARTS_MAX = 4000
+local BAND = 1e14  -- of virtual times, per rank, in the score of a group
 
 local STATES = {'blocked', 'scheduled', 'pending', 'running', 'stalled', 'completed', 'failed', 'cancelled'}
 local IS_STATE = {blocked = true, scheduled = true, pending = true, running = true, stalled = true, completed = true,
@@ -32,7 +33,10 @@ local GROUP = 'ade-workers'
 local function begin(keys, args)
   if not call then collectgarbage('setpause', 400) end  -- collecting took an eighth of the time; the heap is small
   call = redis.call
-  if P ~= keys[1] then P, lane_parts, lane_parts_size, line_parts, line_parts_size = keys[1], {}, 0, {}, 0 end
+  if P ~= keys[1] then
+    P, lane_parts, lane_parts_size, line_parts, line_parts_size = keys[1], {}, 0, {}, 0
+    lanes.key = P .. 'lanes'
+  end
   moves, moved_bytes, events, held, unsaved, writes, numbers, listed = {}, {}, {}, {}, {}, {}, nil, {}
   kept.start()
   if args[1] ~= '' then
@@ -115,10 +119,22 @@ local function line_of(line)
   if parts then return parts end
   local queue = string.match(line, '^[^|]+')
   local parked_queue = string.match(line, '||([^|]+)$')
-  parts = {key = P .. 'line:' .. line, oldest = P .. 'oldest:' .. line, vt = P .. 'vt:' .. (parked_queue or queue),
-           served = 'served:' .. line, is_open = not parked_queue}
+  parts = {name = line, key = P .. 'line:' .. line, oldest = P .. 'oldest:' .. line, vt = P .. 'vt:' .. (parked_queue or queue),
+           served = 'served:' .. line, is_open = not parked_queue, groups = {}}
   if line_parts_size >= PARTS_MAX then line_parts, line_parts_size = {}, 0 end
   line_parts[line] = parts
+  line_parts_size = line_parts_size + 1
+  return parts
+end
+
+-- A group of a line: its key, its rank, and where that begins among the scores.
+local function group_in(line, group)
+  local parts = line.groups[group]
+  if parts then return parts end
+  local rank = string.sub(group, 1, 1)
+  parts = {key = P .. 'group:' .. line.name .. '|' .. group, rank = rank, band = rank * BAND}
+  if line_parts_size >= PARTS_MAX then line_parts, line_parts_size = {}, 0 end
+  line.groups[group] = parts
   line_parts_size = line_parts_size + 1
   return parts
 end

@@ -77,7 +77,7 @@ function kept.forget_remembered(name)
   tables[name] = nil
 end
 
--- ---- hashes: their values are texts, numbers, or false where there is none
+-- ---- hashes: their values are texts, numbers, tables that make their text when it is written, or false where there is none
 
 local function hash_of(key)
   local hash = hashes[key]
@@ -90,7 +90,7 @@ end
 
 -- The values of a hash, of which these fields are known.
 function kept.fields(key, fields)
-  local values, missing = hash_of(key).values, nil
+  local values, missing = (hashes[key] or hash_of(key)).values, nil
   for i = 1, #fields do
     if values[fields[i]] == nil then
       missing = missing or {}
@@ -117,22 +117,36 @@ function kept.text(key, field)
   return text
 end
 
--- Nil if there is none.
+-- The same of a hash that holds numbers; nil if there is none.
 function kept.number(key, field)
-  return tonumber(kept.text(key, field) or nil)
+  local values = (hashes[key] or hash_of(key)).values
+  local number = values[field]
+  if number == nil then
+    number = tonumber(kept.text(key, field) or nil) or false
+    values[field] = number
+  end
+  return number or nil
+end
+
+-- Reads these fields of a hash that holds numbers, as far as they are not known.
+function kept.read_numbers(key, fields)
+  local values = kept.fields(key, fields)
+  for i = 1, #fields do values[fields[i]] = tonumber(values[fields[i]] or nil) or false end
 end
 
 -- False: it goes.
 function kept.set(key, field, value)
-  local hash = hash_of(key)
-  if hash.values[field] == nil then kept_n = kept_n + 1 end
-  hash.values[field], hash.changed[field] = value, true
-  mark(hash)
+  local hash = hashes[key] or hash_of(key)
+  local values = hash.values
+  if values[field] == nil then kept_n = kept_n + 1 end
+  values[field], hash.changed[field], is_changed = value, true, true
+  if not hash.is_unwritten then mark(hash) end
 end
 
 -- To numbers that count something: one that comes to nothing goes.
 function kept.add(key, fields, n)
-  local hash, values = hash_of(key), kept.fields(key, fields)
+  local values = kept.fields(key, fields)
+  local hash = hashes[key]
   local changed = hash.changed
   for i = 1, #fields do
     local field = fields[i]
@@ -155,7 +169,8 @@ local function write_hash(hash)
       values[field] = false
       gone[#gone + 1] = field
     else
-      texts[n + 1], texts[n + 2] = field, type(value) == 'number' and whole(value) or value
+      local kind = type(value)
+      texts[n + 1], texts[n + 2] = field, kind == 'number' and whole(value) or kind == 'table' and value:to_text() or value
       n = n + 2
     end
   end
@@ -224,12 +239,13 @@ end
 
 -- The first member and its score, nil if the set is empty; and the first members, if they were only read now.
 function kept.first(key)
-  local set, read = set_of(key), nil
-  if not set.members or (not set.members[1] and not set.is_whole) then
+  local set, read = sets[key] or set_of(key), nil
+  local members = set.members
+  if not members or not members[1] and not set.is_whole then
     look_at(set)
-    read = set.members
+    members, read = set.members, set.members
   end
-  local member = set.members[1]
+  local member = members[1]
   return member, set.scores[member], read
 end
 
@@ -239,13 +255,14 @@ end
 
 -- Whether it has no other member than its first one.
 function kept.is_single(key)
-  local set = set_of(key)
-  return kept.first(key) and set.is_whole and not set.members[2]
+  if not kept.first(key) then return false end
+  local set = sets[key]
+  return set.is_whole and not set.members[2]
 end
 
 -- Nil if it is no member.
 function kept.score(key, member)
-  local set = set_of(key)
+  local set = sets[key] or set_of(key)
   local score = set.changed[member]
   if score == nil and set.members then score = set.scores[member] end
   if score == nil and not set.is_whole then score = tonumber(call('ZSCORE', key, member) or nil) end
@@ -263,9 +280,14 @@ end
 
 local function put_in(set, member, score)
   local members, scores = set.members, set.scores
-  local at = #members + 1
-  while at > 1 and is_before(score, member, scores[members[at - 1]], members[at - 1]) do at = at - 1 end
-  table.insert(members, at, member)
+  local at = #members
+  while at > 0 do
+    local other = members[at]
+    local other_score = scores[other]
+    if other_score < score or other_score == score and is_less(other, member) then break end
+    at = at - 1
+  end
+  if at == #members then members[at + 1] = member else table.insert(members, at + 1, member) end
   scores[member] = score
   if #members <= FIRST_MAX then return end
   for i = #members, FIRST_N + 1, -1 do
@@ -277,14 +299,14 @@ local function put_in(set, member, score)
 end
 
 function kept.rank(key, member, score)
-  local set = set_of(key)
+  local set = sets[key] or set_of(key)
   if set.members then
     if set.scores[member] == score then return end
     take_out(set, member)
     if set.is_whole or is_before(score, member, set.edge_score, set.edge) then put_in(set, member, score) end
   end
-  set.changed[member] = score
-  mark(set)
+  set.changed[member], is_changed = score, true
+  if not set.is_unwritten then mark(set) end
 end
 
 function kept.unrank(key, member)

@@ -37,19 +37,22 @@ local function is_any_stored()
 end
 
 local function read_limits(parts)
-  local names, all = parts.gates, {weight = 1}
-  if not is_any_stored() then
-    for i = 5, #names do all[i] = limits_from(names[i]) end
-    return all
+  local names, all = parts.gates, {weight = 1, any = false}
+  local found, owners, first = {}, nil, 5  -- of a store without gates only locks limit anything
+  if is_any_stored() then
+    local owners_weight = 'weight:' .. parts.owner
+    found, first = kept.fields(P .. 'gates', {'owner:*', 'weight:*', owners_weight, unpack(names)}), 1
+    owners = found['owner:*']
+    all.weight = tonumber(found[owners_weight] or found['weight:*'] or 1)
   end
-  local owners_weight = 'weight:' .. parts.owner
-  local found = kept.fields(P .. 'gates', {'owner:*', 'weight:*', owners_weight, unpack(names)})
-  for i = 1, #names do all[i] = limits_from(names[i], found[names[i]], found['owner:*']) end
-  all.weight = tonumber(found[owners_weight] or found['weight:*'] or 1)
+  for i = first, #names do
+    all[i] = limits_from(names[i], found[names[i]], owners) or nil
+    all.any = all.any or all[i] ~= nil
+  end
   return all
 end
 
--- The limits of each gate of a lane, nil for those without; and the weight of its owner.
+-- The limits of each gate of a lane, nil for those without, and whether there are `any`; and the weight of its owner.
 function gates.limits(parts)
   local all = kept.remembered('limits')[parts] or kept.remember('limits', parts, read_limits(parts))
   return all, all.weight
@@ -136,6 +139,7 @@ end
 
 function gates.has_permits(parts)
   local all = gates.limits(parts)
+  if not all.any then return false end
   for i = 1, #parts.gates do
     if all[i] and all[i].permits then return true end
   end

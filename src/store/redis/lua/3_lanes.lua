@@ -1,6 +1,5 @@
 -- Lanes, and the lines in which they stand. docs/internals/lanes-and-gates.md is the specification.
 
-local BAND = 1e14  -- of virtual times, per rank, in the score of a group
 local UNIT = 1000
 local touched = {}  -- open lines whose best rank may have changed in this call
 
@@ -23,14 +22,16 @@ end
 -- ---- lines
 
 local function enter(line, lane, parts, head, vt)
-  kept.rank(P .. 'group:' .. line .. '|' .. parts.group, lane, head)
-  kept.rank(line_of(line).key, parts.group, parts.rank * BAND + vt)
+  line = line_of(line)
+  kept.rank(group_in(line, parts.group).key, lane, head)
+  kept.rank(line.key, parts.group, parts.rank * BAND + vt)
 end
 
 local function leave(line, lane, parts)
-  local group = P .. 'group:' .. line .. '|' .. parts.group
+  line = line_of(line)
+  local group = group_in(line, parts.group).key
   kept.unrank(group, lane)
-  if kept.is_empty(group) then kept.unrank(line_of(line).key, parts.group) end
+  if kept.is_empty(group) then kept.unrank(line.key, parts.group) end
 end
 
 -- What is asked of each group of a line that was only read now.
@@ -42,7 +43,7 @@ local function read_virtual_times(parts, groups)
     seen[rank] = true
     fields[#fields + 1] = groups[i]
   end
-  kept.fields(parts.vt, fields)
+  kept.read_numbers(parts.vt, fields)
 end
 
 -- The first group of a line with its virtual time and the clock of its rank, and what the line has served; nil if the line
@@ -54,10 +55,10 @@ local function first_group(line)
     local group, score, read = kept.first(key)
     if not group then return nil end
     if read then read_virtual_times(parts, read) end
-    local rank = string.sub(group, 1, 1)
+    local here = group_in(parts, group)
     local vt = kept.number(vts, group) or 0
-    local right = rank * BAND + vt
-    if right <= score then return group, vt, kept.number(vts, rank) or 0, kept.number(vts, parts.served) or 0 end
+    local right = here.band + vt
+    if right <= score then return group, vt, kept.number(vts, here.rank) or 0, kept.number(vts, parts.served) or 0 end
     kept.rank(key, group, right)
   end
 end
@@ -65,7 +66,7 @@ end
 -- The first lane of a group. Of an open line the score of a lane may be out of date, but only too small: heads move on.
 local function first_of_group(line, group)
   local parts = line_of(line)
-  local key = P .. 'group:' .. line .. '|' .. group
+  local key = group_in(parts, group).key
   while true do
     local lane, score = kept.first(key)
     if not parts.is_open or not lane or kept.is_single(key) then return lane end
@@ -84,25 +85,33 @@ end
 -- ---- where a lane is: "last returned gate", see the keys' reference
 -- last: the place of the last entry that was delivered; returned: how many came back; gate: where it is parked, '' if open
 
+local function new_where(last, returned, gate)
+  return {last = last, returned = returned, gate = gate, to_text = lanes.text_of_where}
+end
+
+function lanes.text_of_where(where)
+  return whole(where.last) .. ' ' .. where.returned .. ' ' .. where.gate
+end
+
 local function where_is(lane)
   local where = kept.remembered('where')[lane]
   if where ~= nil then return where end
-  local text = kept.text(P .. 'lanes', lane)
+  local text = kept.text(lanes.key, lane)
   if not text then return false end
   local last, returned, gate = string.match(text, '^(%d+) (%d+) (.*)$')
-  return kept.remember('where', lane, {last = tonumber(last), returned = tonumber(returned), gate = gate})
+  return kept.remember('where', lane, new_where(tonumber(last), tonumber(returned), gate))
 end
 
 local function set_where(lane, where)
   kept.remember('where', lane, where)
-  kept.set(P .. 'lanes', lane, whole(where.last) .. ' ' .. where.returned .. ' ' .. where.gate)
+  kept.set(lanes.key, lane, where)
 end
 
 -- Nothing waits in it.
 local function leave_lanes(lane)
   ahead.forget(lane)
   kept.remembered('where')[lane] = nil
-  kept.set(P .. 'lanes', lane, false)
+  kept.set(lanes.key, lane, false)
 end
 
 -- The smallest place of its waiting tasks; nil if none is left.
@@ -217,33 +226,6 @@ local function trim(lane, key)
   return oldest
 end
 
--- Those of the places that are not smaller than this one; nil if there are none.
-local function places_from(first, places)
-  local text, far = whole(first), nil
-  local size = #text
-  for i = 1, #places do
-    local place = places[i]
-    if #place >= size and (#place > size or place >= text) then
-      far = far or {}
-      far[#far + 1] = place
-    end
-  end
-  return far
-end
-
--- These places are done; so many of them were acknowledged just now.
-local function drop_done(lane, key, places, acked)
-  local undone = undone_of(lane)
-  if undone then
-    undone.n = undone.n - acked
-    local may_be_empty = undone.n <= 0 and not where_is(lane)
-    if not may_be_empty and not places_from(undone.oldest + LEFT_MAX, places) then return end
-  end
-  local oldest = trim(lane, key)
-  local far = oldest and places_from(oldest + LEFT_MAX, places)
-  if far then call_in_pieces('XDEL', key, far) end
-end
-
 -- ---- tasks in lanes
 
 -- New tasks at the tail: id, place (as text), id, place, …, places growing.
@@ -256,7 +238,7 @@ function lanes.push(lane, tasks)
   if are_in_a_row then ahead.add(lane, not where, head, last) else ahead.forget(lane) end
   if not where then
     if call('EXISTS', key) == 0 then call('XGROUP', 'CREATE', key, GROUP, '0', 'MKSTREAM') end
-    set_where(lane, {last = head - 1, returned = 0, gate = ''})
+    set_where(lane, new_where(head - 1, 0, ''))
     enter_open(lane, parts, head)
   end
   if not where or where.gate == '' then
@@ -273,7 +255,7 @@ function lanes.give_back(lane, place)
   if claimed.err or #claimed == 0 then return false end
   local where = where_is(lane)
   if not where then
-    where = {last = number_before('place', 0), returned = 1, gate = ''}
+    where = new_where(number_before('place', 0), 1, '')
     enter_open(lane, parts, place)
   else
     where.returned = where.returned + 1
@@ -307,15 +289,44 @@ function lanes.remove(lane, place)
   if place <= last or not head then trim(lane, key) end
 end
 
--- Entries of tasks that ran and do not come back, by their places as text.
-function lanes.drop(lane, places)
-  local key, acked = parts_of(lane).key, 0
-  for from = 1, #places, PIECE do
-    local n = redis.pcall('XACK', key, GROUP, unpack(places, from, math.min(from + PIECE - 1, #places)))
-    if type(n) == 'table' then return end
-    acked = acked + n
+do
+  -- Those of the places that are not smaller than this one; nil if there are none.
+  local function places_from(first, places)
+    local text, far = whole(first), nil
+    local size = #text
+    for i = 1, #places do
+      local place = places[i]
+      if #place >= size and (#place > size or place >= text) then
+        far = far or {}
+        far[#far + 1] = place
+      end
+    end
+    return far
   end
-  drop_done(lane, key, places, acked)
+
+  -- These places are done; so many of them were acknowledged just now.
+  local function drop_done(lane, key, places, acked)
+    local undone = undone_of(lane)
+    if undone then
+      undone.n = undone.n - acked
+      local may_be_empty = undone.n <= 0 and not where_is(lane)
+      if not may_be_empty and not places_from(undone.oldest + LEFT_MAX, places) then return end
+    end
+    local oldest = trim(lane, key)
+    local far = oldest and places_from(oldest + LEFT_MAX, places)
+    if far then call_in_pieces('XDEL', key, far) end
+  end
+
+  -- Entries of tasks that ran and do not come back, by their places as text.
+  function lanes.drop(lane, places)
+    local key, acked = parts_of(lane).key, 0
+    for from = 1, #places, PIECE do
+      local n = redis.pcall('XACK', key, GROUP, unpack(places, from, math.min(from + PIECE - 1, #places)))
+      if type(n) == 'table' then return end
+      acked = acked + n
+    end
+    drop_done(lane, key, places, acked)
+  end
 end
 
 -- A lane whose stream is damaged: put apart until it is rebuilt from its tasks, which the next sweep sees to.

@@ -158,9 +158,12 @@ local function start_runs(work, lane, entries)
 end
 
 -- Asks the gates of a lane. Returns the room, the use of each limited gate, and its owner's weight; or 0, the gate, when.
+local NO_USES = {}
+
 local function ask_gates(parts)
   local all, weight = gates.limits(parts)
   local room = 1000000
+  if not all.any then return room, NO_USES, weight end
   local uses = {}
   for i, name in ipairs(parts.gates) do
     local limits = all[i]
@@ -186,12 +189,14 @@ end
 local function serve_owner(choice, taken, weight)
   local parts, line = choice.parts, choice.line
   local vt = choice.vt + math.floor(taken * UNIT / weight)
+  line = line_of(line)
   kept.set(parts.vt, parts.group, vt)
-  kept.set(parts.vt, parts.rank_text, math.max(choice.clock, choice.vt))
-  kept.set(parts.vt, line_of(line).served, (choice.served + taken) % OLDEST_EVERY)
+  if choice.vt > choice.clock then kept.set(parts.vt, parts.rank_text, choice.vt) end
+  kept.set(parts.vt, line.served, (choice.served + taken) % OLDEST_EVERY)
   -- The other line finds out when it looks.
-  kept.rank(line_of(line).key, parts.group, parts.rank * BAND + vt)
-  for _, open_line in ipairs(parts.lines) do touched[open_line] = touched[open_line] or 0 end
+  kept.rank(line.key, parts.group, parts.rank * BAND + vt)
+  local first, second = parts.lines[1], parts.lines[2]
+  touched[first], touched[second] = touched[first] or 0, touched[second] or 0
 end
 
 local function take_from(work, choice, where, wanted, uses, weight)

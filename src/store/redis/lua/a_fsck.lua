@@ -584,7 +584,7 @@ local function rebuild_lane(lane, one)
   if last > 0 then call('XGROUP', 'SETID', key, GROUP, whole(last) .. '-0') end
   local head = places_of(one.waiting)[1]
   if not head then return end
-  set_where(lane, {last = math.max(last, last == 0 and head - 1 or 0), returned = returned, gate = ''})
+  set_where(lane, new_where(math.max(last, last == 0 and head - 1 or 0), returned, ''))
   enter_open(lane, parts_of(lane), head)
 end
 
