@@ -1,12 +1,9 @@
-// Workers, the policy document, the engine's documents and fsck over Redis.
+// Workers, the policy document and the engine's documents over Redis.
 #include <algorithm>
-#include <map>
-#include <sstream>
 #include <tuple>
 
 #include "base/json.h"
 #include "base/log.h"
-#include "core/transition.h"
 #include "store/redis/redis_store_class.h"
 #include "store/redis/reply_error.h"
 #include "store/redis/restore_arguments.h"
@@ -17,7 +14,6 @@ namespace drover::redis {
 namespace {
 
 constexpr Millis kTrustConfigFor{500};
-constexpr Millis kFsckTimeMax{600'000};
 
 }  // namespace
 
@@ -193,76 +189,6 @@ Result<bool> RedisStore::put_document(DocumentKind kind, const JsonText& text, s
   if (!done) return std::unexpected(done.error());
   if (*done != 0 && !events.empty()) committed();
   return *done != 0;
-}
-
-// Name, revision and limits of each gate, from its record, by name. What cannot be read is left out.
-void RedisStore::add_gate_limits(Command& command) {
-  const auto reply = ask(Command("HGETALL", key_ + "gate_records"));
-  const auto flat = reply ? reply->as_array() : std::unexpected(reply.error());
-  if (!flat) return;
-  std::map<std::string_view, std::string_view> records;
-  for (std::size_t i = 0; i + 1 < flat->size(); i += 2) {
-    records[(*flat)[i].as_text().value_or("")] = (*flat)[i + 1].as_text().value_or("");
-  }
-  for (const auto& [name, record] : records) {
-    const std::size_t space = record.find(' ');
-    if (space == std::string_view::npos) continue;
-    const auto gate = gate_from_json(record.substr(space + 1));
-    if (gate) command.add(name).add(record.substr(0, space)).add(limits_text(limits_of(*gate)));
-  }
-}
-
-// It looks at every key in one call, however long that takes: it has a connection of its own and waits for it.
-Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
-  const Interrupt never;
-  Command command = function("fsck").add(mode == FsckMode::kRepair ? "repair" : "check");
-  add_gate_limits(command);
-  auto reply = client_.blocking_call(command, kFsckTimeMax, never);
-  if (reply && is_function_missing(*reply)) {
-    if (const auto loaded = ask_time(); !loaded) return std::unexpected(loaded.error());  // any call loads the library
-    reply = client_.blocking_call(command, kFsckTimeMax, never);
-  }
-  if (reply && reply->is_error()) return std::unexpected(error_of(*reply));
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
-  std::vector<Finding> findings;
-  for (const Reply& item : *items) {
-    const auto parts = item.as_array_of(4);
-    if (!parts) return std::unexpected(parts.error());
-    Finding& finding = findings.emplace_back(Finding{std::string((*parts)[0].as_text().value_or("")),
-                                                     std::string((*parts)[1].as_text().value_or("")),
-                                                     (*parts)[2].as_integer().value_or(0) != 0});
-    const std::string_view tasks = (*parts)[3].as_text().value_or("");
-    if (mode == FsckMode::kRepair && !tasks.empty()) finding.repaired = unblock(tasks);
-  }
-  if (mode == FsckMode::kRepair) committed();
-  return findings;
-}
-
-// As if the last parent of each had just completed: the rules say where it goes. False if one did not.
-bool RedisStore::unblock(std::string_view tasks) {
-  bool all = true;
-  std::istringstream words{std::string(tasks)};
-  for (std::string word; words >> word;) {
-    const auto id = TaskId::parse(word);
-    if (!id || !unblock(*id)) all = false;
-  }
-  return all;
-}
-
-bool RedisStore::unblock(const TaskId& id) {
-  const auto now = this->now();
-  auto records = read(std::span(&id, 1), Parts::kHead);
-  if (!now || !records) return false;
-  std::optional<TaskRecord> record = std::move(records->front());
-  if (!record) return false;
-  record->unmet_parents = 1;
-  auto step = decide(*std::move(record), trigger::ParentDone{}, {.now = *now});
-  if (!step) return false;  // it has moved on
-  const StepGroup group{.steps = {*std::move(step)}, .capacity = std::nullopt};
-  const auto applied = apply(std::span(&group, 1));
-  return applied && applied->front() == Applied::kDone;
 }
 
 }  // namespace drover::redis

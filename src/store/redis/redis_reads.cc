@@ -204,11 +204,7 @@ Result<std::vector<Event>> RedisStore::events(std::int64_t after, int limit) {
   if (!items) return std::unexpected(items.error());
   std::vector<Event> events;
   for (std::size_t i = 0; i + 2 < items->size(); i += 3) {
-    const auto seq = (*items)[i].as_integer();
-    const auto at = (*items)[i + 1].as_integer();
-    const auto text = (*items)[i + 2].as_text();
-    if (!seq || !at || !text) return fail(ErrorCode::kStoreDamaged, "unreadable events", "redis.events");
-    auto event = redis::parse_event(*seq, Time(Millis(*at)), *text);
+    auto event = redis::to_event(items->subspan(i));
     if (!event) return std::unexpected(event.error());
     events.push_back(*std::move(event));
   }

@@ -1,5 +1,5 @@
 // The store over Redis as its own files see it: redis_store.cc, redis_reads.cc, redis_writes.cc, redis_queues.cc,
-// redis_fleet.cc, redis_epoch.cc.
+// redis_fleet.cc, redis_fsck.cc, redis_epoch.cc.
 #pragma once
 
 #include <condition_variable>
@@ -47,6 +47,8 @@ struct ClaimAnswer {
   std::span<const Reply> parts;        // of the records of this caller
   bool more;
 };
+
+class EventReview;
 
 class RedisStore final : public Store {
  public:
@@ -119,6 +121,13 @@ class RedisStore final : public Store {
   void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;
 
  private:
+  // fsck: redis_fsck.cc.
+  [[nodiscard]] Result<Reply> ask_patiently(const Command& command);
+  [[nodiscard]] Result<std::vector<Finding>> check_logs(FsckMode mode);
+  [[nodiscard]] Result<std::vector<Finding>> check_tasks(FsckMode mode);
+  [[nodiscard]] Result<std::vector<Finding>> check_events();
+  [[nodiscard]] Status read_events_on(EventReview& review);
+  [[nodiscard]] Result<std::vector<std::pair<TaskId, TaskState>>> tasks_elsewhere(const EventReview& review);
   void add_gate_limits(Command& command);
   [[nodiscard]] bool unblock(std::string_view tasks);
   [[nodiscard]] bool unblock(const TaskId& id);

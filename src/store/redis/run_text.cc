@@ -105,4 +105,12 @@ Result<Event> parse_event(std::int64_t seq, Time at, std::string_view text) {
   return event;
 }
 
+Result<Event> to_event(std::span<const Reply> parts) {
+  const auto seq = parts[0].as_integer();
+  const auto at = parts[1].as_integer();
+  const auto text = parts[2].as_text();
+  if (!seq || !at || !text) return unreadable("event", text ? *text : "of another shape");
+  return parse_event(*seq, Time(Millis(*at)), *text);
+}
+
 }  // namespace drover::redis

@@ -1,11 +1,13 @@
 // Runs and events as Redis keeps them: one line of text each.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "core/step.h"
 #include "drover/error.h"
+#include "store/redis/reply.h"
 
 namespace drover::redis {
 
@@ -20,5 +22,7 @@ namespace drover::redis {
 
 // "name|task|queue|rank|owner|type|cost|gates|state|run|generation|data"
 [[nodiscard]] Result<Event> parse_event(std::int64_t seq, Time at, std::string_view text);
+// Of the first three replies: its number, its time and such a text.
+[[nodiscard]] Result<Event> to_event(std::span<const Reply> parts);
 
 }  // namespace drover::redis

@@ -319,6 +319,14 @@ WHERE (wake_at IS NOT NULL OR cursor <> '') AND NOT EXISTS (SELECT 1 FROM lane W
 UPDATE gate SET wake_at = NULL, cursor = ''
 WHERE (wake_at IS NOT NULL OR cursor <> '') AND NOT EXISTS (SELECT 1 FROM lane WHERE parked_at = gate.name);
 
+-- name: find_weights
+-- The engine writes them again, with the policy. A policy without weights needs none.
+SELECT NULL, 'the weights of owners are not those of the policy'
+WHERE NOT EXISTS (SELECT 1 FROM weight WHERE owner = '*') AND EXISTS (
+  SELECT 1 FROM (SELECT iif(json_valid(document), document, '{}') AS policy FROM config ORDER BY version DESC LIMIT 1),
+    json_each(policy, '$.owners') AS owner
+  WHERE iif(owner.type = 'object', json_extract(owner.value, '$.weight'), NULL) IS NOT NULL);
+
 -- name: find_held_bytes
 SELECT id, 'holds ' || bytes || ' bytes, but ' || held_bytes || ' are counted' FROM task JOIN true_held USING (seq)
 WHERE bytes <> held_bytes;

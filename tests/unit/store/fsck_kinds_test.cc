@@ -32,13 +32,17 @@ Kinds sqlite_kinds() {
 }
 
 Kinds redis_kinds() {
-  Kinds kinds = kinds_in(text_of("/src/store/redis/lua/a_fsck.lua"), R"re(found\('([a-z_]+)')re");
+  Kinds kinds;
+  for (const char* file : {"9_findings.lua", "a_fsck_record.lua", "a_fsck.lua", "a_fsck_logs.lua"}) {
+    kinds.merge(kinds_in(text_of(std::string("/src/store/redis/lua/") + file), R"re(found\('([a-z_]+)')re"));
+  }
+  kinds.merge(kinds_in(text_of("/src/store/redis/event_review.cc"), R"re(find\("([a-z_]+)")re"));
   kinds.insert({"dependents_count_wrong", "children_count_wrong"});  // check_family puts their names together
   return kinds;
 }
 
 // What SQLite keeps in tables and columns of their own, and the word that Redis has for all of it; none: Redis keeps
-// no such thing, or has nothing to hold it against.
+// no such thing.
 const std::map<std::string, std::string> kOfSqliteAlone{
     {"body_orphan", "orphan"},
     {"checkpoint_orphan", "orphan"},
@@ -56,19 +60,11 @@ const std::map<std::string, std::string> kOfSqliteAlone{
     {"lane_of_task_wrong", "lane_wrong"},
     {"line_wrong", "lane_wrong"},
     {"database_damaged", ""},  // pages
-    {"log_total_wrong", ""},
-    {"held_bytes_wrong", ""},
-    {"run_number_wrong", ""},
-    {"finish_time_wrong", ""},
-    {"run_at_missing", ""},
-    {"event_gap", ""},
-    {"event_state_wrong", ""},
-    {"event_unreadable", ""},
 };
-// Indexes that are constraints of SQLite's own; what gates enforce, which SQLite keeps only in their records, with the
-// weights in the same hash; keys of a wrong type; what is put apart until a repair.
-const Kinds kOfRedisAlone{"request_wrong", "task_list_wrong", "limits_wrong", "weights_missing",
-                          "wrong_type",    "quarantined",     "index_wrong",  "orphan"};
+// Indexes that are constraints of SQLite's own; what gates enforce, which SQLite keeps only in their records; keys of a
+// wrong type; what is put apart until a repair.
+const Kinds kOfRedisAlone{"request_wrong", "task_list_wrong", "limits_wrong", "wrong_type",
+                          "quarantined",   "index_wrong",     "orphan"};
 
 TEST(FsckKinds, AreTheSameForTheSameThings) {
   Kinds of_both_by_sqlite;

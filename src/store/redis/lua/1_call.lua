@@ -3,7 +3,8 @@
 -- and the lanes' into a block of its own, because Lua allows 200 names in one.
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
-local kept, ahead, event, gates, lanes, steps, reads = {}, {}, {}, {}, {}, {}, {}  -- what those files lend to others
+-- What those files lend to others.
+local kept, ahead, event, gates, lanes, steps, reads, findings = {}, {}, {}, {}, {}, {}, {}, {}
 
 local call    -- redis.call, which is not there yet while the library loads
 local P       -- prefix of every key: "{ade}:"
@@ -87,6 +88,13 @@ local function get(key)
     text = call('MGET', key)[1]
     held[key] = text
   end
+  return text
+end
+
+-- One that is not asked for again.
+local function get_once(key)
+  local text = get(key)
+  held[key] = nil
   return text
 end
 

@@ -66,17 +66,19 @@ function event.number_in(entry)
   local fields, n = entry[2], 0
   for i = 3, #fields, 2 do
     local value = fields[i + 1]
-    n = n + (fields[i] == 'm' and (#value - string.find(value, '\n', 1, true) + 1) / (ID_SIZE + 1) or 1)
+    local ids = fields[i] == 'm' and string.find(value, '\n', 1, true)
+    n = n + (ids and (#value - ids + 1) / (ID_SIZE + 1) or 1)
   end
   return n
 end
 
--- Their texts.
+-- Their texts. One that is damaged is a text like others, which nobody can read.
 function event.texts_in(entry)
   local fields, texts = entry[2], {}
   for i = 3, #fields, 2 do
-    if fields[i] == 'm' then
-      local head, tail, ids = string.match(fields[i + 1], '^(.-)%*(.-)\n(.*)$')
+    local head, tail, ids
+    if fields[i] == 'm' then head, tail, ids = string.match(fields[i + 1], '^(.-)%*(.-)\n(.*)$') end
+    if ids then
       for id in string.gmatch(ids, '%S+') do texts[#texts + 1] = head .. id .. tail end
     else
       texts[#texts + 1] = fields[i + 1]

@@ -1,40 +1,10 @@
 -- fsck: what every index must hold follows from the tasks' records; both are compared, and a repair makes them equal.
--- One call, so that nothing moves meanwhile. It looks at every key of the prefix.
+-- One call, so that nothing moves meanwhile. It looks at every key of the prefix. How much output each task has is looked
+-- at before (a_fsck_logs.lua), what the events say behind it (redis_fsck.cc): both in steps, because there may be much of it.
 
 local FINDINGS_MAX = 100  -- of one kind; the rest is summed up in one more
-local findings
-local found_n  -- all of them
-local kinds    -- code -> how many there are; of those that are not told, whether all are repaired, and their tasks
+local found, drop_wrong_type = findings.found, findings.drop_wrong_type
 local mending
-
--- task: the one that the caller has to mend by the rules; none otherwise.
-local function found(code, detail, repaired, task)
-  local kind = kinds[code]
-  if not kind then
-    kind = {n = 0, repaired = true, tasks = {}}
-    kinds[code] = kind
-    kinds[#kinds + 1] = code
-  end
-  kind.n = kind.n + 1
-  found_n = found_n + 1
-  if kind.n <= FINDINGS_MAX then
-    findings[#findings + 1] = {code, detail, repaired and 1 or 0, task or ''}
-  else
-    kind.repaired = kind.repaired and repaired
-    kind.tasks[#kind.tasks + 1] = task
-  end
-end
-
-local function all_findings()
-  for _, code in ipairs(kinds) do
-    local kind = kinds[code]
-    if kind.n > FINDINGS_MAX then
-      findings[#findings + 1] = {code, 'and ' .. whole(kind.n - FINDINGS_MAX) .. ' more', kind.repaired and 1 or 0,
-                                 table.concat(kind.tasks, ' ')}
-    end
-  end
-  return findings
-end
 
 -- Every key by its kind, "lane:" for those that begin so: kind → names in order, without the kind.
 local keys_by_kind
@@ -81,8 +51,7 @@ local function types_by_name()
   return types
 end
 
--- A key that holds something else than we write there holds nothing of ours: it goes, and what follows from the tasks is
--- made anew. False: it could not be looked further.
+-- What goes and follows from the tasks is made anew. False: it could not be looked further.
 local function check_types()
   local wrong = false
   for kind, right in pairs(types_by_name()) do
@@ -91,8 +60,7 @@ local function check_types()
       local stored = call('TYPE', P .. key).ok
       if stored ~= right then
         wrong = true
-        found('wrong_type', key .. ' is a ' .. stored .. ', not a ' .. right, mending)
-        if mending then call('DEL', P .. key) end
+        drop_wrong_type(key, stored, right, mending)
       end
     end
   end
@@ -117,7 +85,7 @@ local function want(image, key, member, score)
   members[member] = score or true
 end
 
-local function want_relations(image, id, record, rest, parts)
+local function want_relations(image, id, record, rest, parts, body)
   image.relations[id] = {dependents = rest.dependents or 0, children = rest.children or 0, unmet = rest.unmet_parents or 0,
                          runs_anyway = rest.on_parent_failure == 'run'}
   if rest.parent_id then want(image, 'children:' .. rest.parent_id, id, record.seq) end
@@ -127,8 +95,6 @@ local function want_relations(image, id, record, rest, parts)
     want(image, 'dedupe:' .. key, id, record.seq)
     if not IS_TERMINAL[record.state] then want(image, 'dedupe_open:' .. key, id, record.seq) end
   end
-  local body = get(P .. 'b:' .. id)
-  held[P .. 'b:' .. id] = nil
   if not body then return found('body_missing', 'task ' .. id) end
   local tags, parents = string.match(body, '^([^|\n]*)|([^|\n]*)|')
   for tag in string.gmatch(tags or '', '[^,]+') do want(image, 'tag:' .. tag, id, record.seq) end
@@ -177,6 +143,8 @@ local function image_of_tasks()
   local image = {zsets = {}, requests = {}, lanes = {}, lane_names = {}, tasks = {}, seqs = {}, relations = {},
                  unreadable = {}}
   local apart = take_quarantined()
+  local has_log = {}
+  for _, id in ipairs(keys_of('log_totals:')) do has_log[id] = true end
   for _, id in ipairs(keys_of('t:')) do
     local record = record_of(id)
     local readable, rest
@@ -187,8 +155,10 @@ local function image_of_tasks()
     else
       image.tasks[id] = record
       image.seqs[record.seq] = id
+      local body = get_once(P .. 'b:' .. id)
+      findings.check_record(id, record, rest, body, has_log[id], mending)
       if not apart[id] then want_state(image, id, record, rest) end
-      want_relations(image, id, record, rest, parts_of(record.lane))
+      want_relations(image, id, record, rest, parts_of(record.lane), body)
       move(record.lane, record.state, 1, tonumber(record.bytes))
     end
   end
@@ -601,7 +571,7 @@ local function rebuild_lanes(image)
 end
 
 local function check_lanes(image)
-  local before = found_n
+  local before = findings.n()
   for _, name in ipairs(keys_of('lane:')) do
     if not image.lanes[name] then found('lane_wrong', name .. ': no task is in it', mending) end
   end
@@ -615,10 +585,22 @@ local function check_lanes(image)
   local wrong = wrong_groups(image)
   if wrong then found('lane_wrong', wrong, mending) end
   for _, lane in ipairs(call('SMEMBERS', P .. 'damaged_lanes')) do found('lane_wrong', lane .. ': it is put apart', mending) end
-  if mending and found_n > before then rebuild_lanes(image) end
+  if mending and findings.n() > before then rebuild_lanes(image) end
 end
 
 -- ---- gates
+
+-- Whether the policy gives owners weights.
+local function wants_weights()
+  local version = call('HGET', P .. 'config', 'version')
+  local document = version and call('HGET', P .. 'config', 'document:' .. version)
+  local readable, policy = pcall(cjson.decode, document or '{}')
+  local owners = readable and type(policy) == 'table' and policy.owners
+  for _, owner in pairs(type(owners) == 'table' and owners or {}) do
+    if type(owner) == 'table' and owner.weight then return true end
+  end
+  return false
+end
 
 -- What a gate enforces follows from its record, but only C++ can tell how.
 -- right, from the third: name, revision of the record, limits, …; a gate that was set since is left alone.
@@ -642,7 +624,7 @@ local function check_limits(right)
     end
   end
   -- The engine writes them again, with the policy.
-  if not stored['weight:*'] and call('HEXISTS', P .. 'config', 'version') == 1 then
+  if not stored['weight:*'] and wants_weights() then
     found('weights_missing', 'the weights of owners are not those of the policy', false)
   end
 end
@@ -736,10 +718,10 @@ end
 -- args: now, 'check' or 'repair', what gates must enforce (see check_limits). Answers {code, detail, repaired, tasks that the caller has to mend by the rules}…
 function functions.fsck(keys, args)
   begin(keys, args)
-  findings, found_n, kinds = {}, 0, {}
+  findings.start(FINDINGS_MAX)
   mending = args[2] == 'repair'
   look_at_keys()
-  if not check_types() then return all_findings() end
+  if not check_types() then return findings.all() end
   lanes.start()
   kept.read_anew()
   if mending then kept.changed() end
@@ -757,5 +739,5 @@ function functions.fsck(keys, args)
   check_wakes(image)
   lanes.tell_pools()
   finish()
-  return all_findings()
+  return findings.all()
 end
