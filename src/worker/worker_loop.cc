@@ -152,26 +152,31 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
     return std::unexpected(registered.error());
   }
   ClaimLoopOptions loop_options = claim_options(options, wake);
+  std::optional<ClaimLoop> loop;
   std::optional<CallThread> settler;
   std::optional<CallThread> claimer;
   if (options.calls == WorkerCalls::kSideBySide) {
     settler.emplace();
     claimer.emplace();
     loop_options.make_settlement = [&settler](std::function<void()> call) { settler->post(std::move(call)); };
-    loop_options.make_claim = [&claimer](std::function<void()> call) { claimer->post(std::move(call)); };
+    loop_options.make_claim = [&](std::function<void()> call) {
+      // With nothing to do meanwhile the way to another thread and back would only take time.
+      if (loop->held() == 0) return call();
+      claimer->post(std::move(call));
+    };
   }
-  ClaimLoop loop(queue, runs, keeper, std::move(loop_options));
+  loop.emplace(queue, runs, keeper, std::move(loop_options));
   BellThread bell(queue, options.worker.serves, wake);
   {
     const KeeperThread keeper_thread(keeper, wake);
-    run_loop(loop, bell, wake, stop);
+    run_loop(*loop, bell, wake, stop);
   }
   bell.request_stop();  // the last word to the store is a change that wakes it
-  if (const Status gone = keeper.unregister(farewell(loop)); !gone) {
+  if (const Status gone = keeper.unregister(farewell(*loop)); !gone) {
     log_warn("worker", "could not unregister", {{"error", to_string(gone.error())}});
   }
-  if (const std::optional<Error>& failure = loop.failure()) return std::unexpected(*failure);
-  return loop.counts();
+  if (const std::optional<Error>& failure = loop->failure()) return std::unexpected(*failure);
+  return loop->counts();
 }
 
 }  // namespace drover
