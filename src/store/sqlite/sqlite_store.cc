@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -245,7 +244,7 @@ class SqliteStore final : public Store {
   std::unique_ptr<ChangeWatch> watch_;
   std::unique_ptr<StandingBoard> board_;  // none in memory
   std::unique_ptr<Writer> writer_;
-  std::optional<StandingContext> standing_;
+  std::unique_ptr<const StandingContext> standing_;
 };
 
 ConnectionOptions SqliteStore::write_connection_options() const {
@@ -277,8 +276,9 @@ Status SqliteStore::open() {
   if (!options_.board_path.empty()) board_ = StandingBoard::open(options_.board_path);
   watch_ = std::make_unique<ChangeWatch>(side_files_.get(), [this] { return data_version(); });
   writer_ = std::make_unique<Writer>(db, writer_options());
-  standing_.emplace(StandingContext{*writer_, *options_.clock, board_.get(), [this] { return is_where_it_was(); },
-                                    [this](std::span<const TaskId> ids) { return read(ids, Parts::kAll); }});
+  standing_ = std::make_unique<const StandingContext>(
+      StandingContext{*writer_, *options_.clock, board_.get(), [this] { return is_where_it_was(); },
+                      [this](std::span<const TaskId> ids) { return read(ids, Parts::kAll); }});
   if (const auto looked = look(); !looked) return std::unexpected(looked.error());
   return {};
 }
