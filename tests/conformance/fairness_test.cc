@@ -86,6 +86,16 @@ TEST_P(Fairness, EveryEighthIsTheOneThatWaitedLongest) {
   EXPECT_EQ(order[7], background);
 }
 
+// Such a turn costs its owner what any other does, also if it had nothing before.
+TEST_P(Fairness, WhoWasServedForWaitingLongestPaysOnceForIt) {
+  enqueue_many("early", 3, 6);
+  enqueue_many("late", 2, 6);
+  enqueue_many("early", 1, 6);
+  enqueue_many("urgent", 30, 5);
+  EXPECT_EQ(serve(34), (std::map<std::string, int>{{"urgent", 30}, {"early", 3}, {"late", 1}}));
+  EXPECT_EQ(claim_one().task.owner, "late") << "it had one, the other three";
+}
+
 TEST_P(Fairness, AnEndlessStreamOfUrgentTasksStarvesNobody) {
   std::vector<TaskId> background;
   for (int priority = 5; priority <= 9; ++priority)

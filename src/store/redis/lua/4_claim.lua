@@ -249,7 +249,7 @@ local function choose_lane(work, line)
     if parts and may_serve(work, parts) then
       if parts.group ~= group then
         vt, clock = virtual_times(parts)
-        vt = vt or clock
+        vt = vt or 0  -- what is nothing is not stored
       end
       return {line = line, lane = lane, parts = parts, vt = vt, clock = clock, served = served, oldest = true}
     end
