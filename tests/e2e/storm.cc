@@ -173,6 +173,14 @@ class Storm {
             .tree = {}};
   }
 
+  // One that was started just now does not listen to signals yet, and would be ended by them.
+  static void wait_until_it_works(Worker& worker) {
+    const Millis end = mono_now() + kHangs;
+    while (mono_now() < end && !worker.process->wait(Millis{5}) &&
+           !worker.process->errors().contains(R"("message":"working")")) {
+    }
+  }
+
   // A worker that finds no store when it starts goes, and whoever supervises it starts it again.
   void start_again() {
     for (Worker& worker : workers_) {
@@ -347,6 +355,7 @@ class Storm {
     start_again();
     for (Worker& worker : workers_) {
       worker.process->signal(SIGCONT);
+      wait_until_it_works(worker);
       worker.process->signal(SIGTERM);
     }
     for (Worker& worker : workers_) {
