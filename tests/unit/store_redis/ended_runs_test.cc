@@ -8,35 +8,19 @@
 #include <vector>
 
 #include "core/transition.h"
-#include "engine/engine.h"
 #include "store/redis/ended_runs.h"
 #include "store/redis/pack.h"
-#include "store/redis/redis_store.h"
-#include "support/locked_rng.h"
-#include "support/manual_clock.h"
-#include "support/must.h"
 #include "support/printers.h"
-#include "support/redis_server.h"
 #include "support/together.h"
+#include "unit/store_redis/engine_on_redis.h"
 
 namespace drover {
 namespace {
 
 using test::must;
 
-class EndedRunsTest : public ::testing::Test {
+class EndedRunsTest : public test::EngineOnRedis {
  protected:
-  EndedRunsTest() {
-    RedisOptions options;
-    options.address = server_.address();
-    options.test_clock = &clock_;
-    store_ = must(open_redis(std::move(options)));
-    engine_ = std::make_unique<Engine>(*store_, rng_);
-  }
-
-  void enqueue(int count) {
-    must(engine_->enqueue(std::vector<TaskSpec>(static_cast<std::size_t>(count), TaskSpec{.type = "work"})));
-  }
   // Not by the engine, which would remember them.
   std::vector<TaskRecord> claim(int n) {
     std::vector<LeaseId> leases;
@@ -59,12 +43,6 @@ class EndedRunsTest : public ::testing::Test {
   std::vector<Finding> fsck() { return must(engine_->fsck(FsckMode::kCheck)); }
 
   static constexpr std::string_view kLane = "{ade}:lane:work|5|default|work|1|";
-
-  test::RedisServer server_;
-  test::ManualClock clock_;
-  test::LockedRng rng_{1};
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Engine> engine_;
 };
 
 TEST_F(EndedRunsTest, TheEndOfAClaimedTaskIsOne) {

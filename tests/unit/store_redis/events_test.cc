@@ -3,33 +3,17 @@
 
 #include <memory>
 
-#include "engine/engine.h"
 #include "store/redis/pack.h"
-#include "store/redis/redis_store.h"
-#include "support/locked_rng.h"
-#include "support/manual_clock.h"
-#include "support/must.h"
 #include "support/printers.h"
-#include "support/redis_server.h"
+#include "unit/store_redis/engine_on_redis.h"
 
 namespace drover {
 namespace {
 
 using test::must;
 
-class RedisEventsTest : public testing::Test {
+class RedisEventsTest : public test::EngineOnRedis {
  protected:
-  RedisEventsTest() {
-    RedisOptions options;
-    options.address = server_.address();
-    options.test_clock = &clock_;
-    store_ = must(open_redis(std::move(options)));
-    engine_ = std::make_unique<Engine>(*store_, rng_);
-  }
-
-  void enqueue(int count) {
-    must(engine_->enqueue(std::vector<TaskSpec>(static_cast<std::size_t>(count), TaskSpec{.type = "work"})));
-  }
   // Bytes of all entries.
   [[nodiscard]] std::size_t stream_bytes() const {
     std::size_t bytes = 0;
@@ -41,12 +25,6 @@ class RedisEventsTest : public testing::Test {
     return bytes;
   }
   [[nodiscard]] std::vector<Event> events(std::int64_t after = 0) { return must(store_->events(after, 1'000)); }
-
-  const test::RedisServer server_;
-  test::ManualClock clock_;
-  test::LockedRng rng_{1};
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Engine> engine_;
 };
 
 TEST_F(RedisEventsTest, TasksThatAreAlikeShareTheText) {

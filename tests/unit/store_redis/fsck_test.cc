@@ -6,14 +6,9 @@
 #include <map>
 #include <memory>
 
-#include "engine/engine.h"
-#include "store/redis/redis_store.h"
-#include "support/locked_rng.h"
-#include "support/manual_clock.h"
-#include "support/must.h"
 #include "support/printers.h"
-#include "support/redis_server.h"
 #include "support/together.h"
+#include "unit/store_redis/engine_on_redis.h"
 
 namespace drover {
 namespace {
@@ -21,19 +16,8 @@ namespace {
 using test::must;
 using Codes = std::vector<std::string>;
 
-class RedisFsckTest : public testing::Test {
+class RedisFsckTest : public test::EngineOnRedis {
  protected:
-  RedisFsckTest() {
-    RedisOptions options;
-    options.address = server_.address();
-    options.test_clock = &clock_;
-    store_ = must(open_redis(std::move(options)));
-    engine_ = std::make_unique<Engine>(*store_, rng_);
-  }
-
-  void enqueue(int count) {
-    must(engine_->enqueue(std::vector<TaskSpec>(static_cast<std::size_t>(count), TaskSpec{.type = "work"})));
-  }
   std::vector<ClaimedTask> claim(int n) {
     return must(engine_->claim({.worker_id = "host:1:a", .serves = {{.queue = "work"}}, .n = n}));
   }
@@ -64,12 +48,6 @@ class RedisFsckTest : public testing::Test {
     run(redis::Command("XADD", "{ade}:events", next + "-0", "at", "5", name, value));
     run(redis::Command("HSET", "{ade}:seq", "event", next));
   }
-
-  const test::RedisServer server_;
-  test::ManualClock clock_;
-  test::LockedRng rng_{1};
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Engine> engine_;
 };
 
 // ---- output

@@ -6,29 +6,16 @@
 #include <memory>
 #include <vector>
 
-#include "engine/engine.h"
-#include "store/redis/redis_store.h"
-#include "support/locked_rng.h"
-#include "support/manual_clock.h"
-#include "support/must.h"
 #include "support/printers.h"
-#include "support/redis_server.h"
+#include "unit/store_redis/engine_on_redis.h"
 
 namespace drover {
 namespace {
 
 using test::must;
 
-class NewTasksTest : public ::testing::Test {
+class NewTasksTest : public test::EngineOnRedis {
  protected:
-  NewTasksTest() {
-    RedisOptions options;
-    options.address = server_.address();
-    options.test_clock = &clock_;
-    store_ = must(open_redis(std::move(options)));
-    engine_ = std::make_unique<Engine>(*store_, rng_);
-  }
-
   Step addition(const std::string& owner, const std::string& prompt) {
     Step step;
     Task& task = step.next.task;
@@ -55,12 +42,6 @@ class NewTasksTest : public ::testing::Test {
     }
     return prompts;
   }
-
-  test::RedisServer server_;
-  test::ManualClock clock_;
-  test::LockedRng rng_{1};
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Engine> engine_;
 };
 
 TEST_F(NewTasksTest, KeepTheirOrderAndTheirBodies) {
