@@ -223,7 +223,7 @@ TEST_F(BadStoreTest, ANewerSchema) {
   for (const Arguments& verb : std::vector<Arguments>{{"list"}, {"enqueue", "work"}, {"fsck", "--repair"}}) {
     expect_store_refused(verb, 1, "schema_too_new");
   }
-  execute("UPDATE meta SET value = '6' WHERE key = 'schema_version'");
+  execute("UPDATE meta SET value = '1' WHERE key = 'schema_version'");
   EXPECT_EQ(sandbox.must_json({"list", "--json"}).as_array()->size(), kTasks);
 }
 

@@ -15,10 +15,9 @@ namespace {
 // "DRVR": tells a database of ours from any other.
 constexpr int kApplicationId = 0x44525652;
 
-// migrations[i] leads from version i to i + 1.
-constexpr std::array<std::string_view, kSchemaVersion> kMigrations{embedded::schema_v1_sql,  embedded::migrate_v2_sql,
-                                                                   embedded::migrate_v3_sql, embedded::migrate_v4_sql,
-                                                                   embedded::migrate_v5_sql, embedded::migrate_v6_sql};
+// kMigrations[i] leads from version i to i + 1.
+constexpr std::array<std::string_view, 1> kMigrations{embedded::schema_v1_sql};
+static_assert(kMigrations.size() == kSchemaVersion);
 
 // A time before any that a monotonic clock shows.
 constexpr std::int64_t kLongAgo = -(std::int64_t{1} << 60);
@@ -44,13 +43,11 @@ bool is_of_boot(Connection& db, const std::string& boot) {
   return db.number("SELECT count(*) FROM meta WHERE key = 'boot_id' AND value = ?1", boot) == 1;
 }
 
-void migrate(Connection& db, int from) {
+void migrate(Connection& db, int from, std::span<const std::string_view> migrations) {
   const RollbackGuard rollback(db);
   db.execute_script("BEGIN IMMEDIATE");
-  for (int version = from; version < kSchemaVersion; ++version) {
-    db.execute_script(kMigrations[static_cast<std::size_t>(version)]);
-  }
-  db.run("UPDATE meta SET value = ?1 WHERE key = 'schema_version'", std::to_string(kSchemaVersion));
+  for (const std::string_view script : migrations.subspan(static_cast<std::size_t>(from))) db.execute_script(script);
+  db.run("UPDATE meta SET value = ?1 WHERE key = 'schema_version'", std::to_string(migrations.size()));
   db.execute_script(fmt::format("PRAGMA application_id = {}", kApplicationId));
   db.execute_script("COMMIT");
 }
@@ -58,25 +55,29 @@ void migrate(Connection& db, int from) {
 }  // namespace
 
 Status prepare_schema(Connection& db, const std::string& path) {
+  return prepare_schema(db, path, kMigrations);
+}
+
+Status prepare_schema(Connection& db, const std::string& path, std::span<const std::string_view> migrations) {
+  const int newest = static_cast<int>(migrations.size());
   const std::int64_t application_id = db.number("PRAGMA application_id");
   if (application_id != kApplicationId && !is_empty(db)) {
     return fail(ErrorCode::kStoreDamaged, fmt::format("{} is a database of another program; name another file", path),
                 "sqlite.open");
   }
   const int version = read_version(db);
-  if (version > kSchemaVersion) {
-    return fail(
-        ErrorCode::kSchemaTooNew,
-        fmt::format("{} has schema {}, this program knows {}: use a newer drover", path, version, kSchemaVersion),
-        "sqlite.open");
+  if (version > newest) {
+    return fail(ErrorCode::kSchemaTooNew,
+                fmt::format("{} has schema {}, this program knows {}: use a newer drover", path, version, newest),
+                "sqlite.open");
   }
   // Readers go on while one writes, and a commit is one append. Databases in memory have a mode of their own.
   db.execute_script("PRAGMA journal_mode = WAL");
-  if (version == kSchemaVersion) return {};
-  migrate(db, version);
+  if (version == newest) return {};
+  migrate(db, version, migrations);
   if (version > 0) {
     log_info("store", "the database was brought up to date",
-             {{"path", path}, {"from", std::to_string(version)}, {"to", std::to_string(kSchemaVersion)}});
+             {{"path", path}, {"from", std::to_string(version)}, {"to", std::to_string(newest)}});
   }
   return {};
 }

@@ -1,19 +1,26 @@
 // The schema of the database: made when it is new, brought up to date when it is older, refused when it is newer.
 #pragma once
 
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "base/clock.h"
 #include "drover/error.h"
 #include "store/sqlite/connection.h"
 
 namespace drover::sqlite {
 
-inline constexpr int kSchemaVersion = 6;
+inline constexpr int kSchemaVersion = 1;
 
 // Whether neither of the following has anything to do. Needs no lock.
 [[nodiscard]] bool is_current(Connection& db, const Clock& clock);
 
 // Under the lock. In one transaction, so that an interrupted upgrade leaves the old schema with all its data.
 [[nodiscard]] Status prepare_schema(Connection& db, const std::string& path);
+// The same with these scripts, of which number i leads from version i to i + 1.
+[[nodiscard]] Status prepare_schema(Connection& db, const std::string& path,
+                                    std::span<const std::string_view> migrations);
 
 // Under the lock. Monotonic times of an earlier boot mean nothing: every lease of it has lapsed and every worker is
 // silent.

@@ -1,9 +1,8 @@
--- The first schema. Purpose: an empty store. Inputs: none. Result: none. Writes: every table and index.
+-- The schema. Purpose: an empty store. Inputs: none. Result: none. Writes: every table, index and view.
 --
--- Never edited: a change is a new migrate_vN.sql, and a new database runs them all. Times are milliseconds since 1970
--- (UTC), but for *_mono, which are milliseconds of the monotonic clock of the boot named in meta. States: 0 blocked,
--- 1 scheduled, 2 pending, 3 running, 4 stalled, 5 completed, 6 failed, 7 cancelled. The order of columns matters to
--- record_row.cc, which reads whole rows.
+-- Edited in place until 0.1.0 is released. From then on a change is a new migrate_vN.sql, and a new database runs them all.
+-- Times are milliseconds since 1970 (UTC); *_mono are milliseconds of the monotonic clock of the boot named in meta.
+-- States: 0 blocked, 1 scheduled, 2 pending, 3 running, 4 stalled, 5 completed, 6 failed, 7 cancelled.
 
 CREATE TABLE meta (
   key TEXT PRIMARY KEY,
@@ -17,28 +16,18 @@ CREATE TABLE sequence (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   task INTEGER NOT NULL,
   event INTEGER NOT NULL,
-  place INTEGER NOT NULL
+  place INTEGER NOT NULL,
+  turn INTEGER NOT NULL,  -- of lines, see line_state
+  gate INTEGER NOT NULL,  -- revisions of gates
+  epoch INTEGER NOT NULL  -- the number of the current one
 ) STRICT;
 
-INSERT INTO sequence (only, task, event, place) VALUES (1, 0, 0, 0);
+INSERT INTO sequence (only, task, event, place, turn, gate, epoch) VALUES (1, 0, 0, 0, 0, 0, 1);
 
--- The head of a task. Task rows are the truth; everything else can be rebuilt from them and from body.
+-- What moves: written by every step. Rows of task and body are the truth; everything else can be rebuilt from them.
 CREATE TABLE task (
-  -- fixed at enqueue
   seq INTEGER PRIMARY KEY,  -- from sequence
   id BLOB NOT NULL UNIQUE,
-  type TEXT NOT NULL,
-  queue TEXT NOT NULL,
-  owner TEXT NOT NULL,
-  parent_id BLOB,
-  request_id TEXT,
-  request_hash TEXT NOT NULL,
-  created_at INTEGER NOT NULL,
-  retry TEXT NOT NULL,
-  on_parent_failure TEXT NOT NULL,
-  at_most_once INTEGER NOT NULL,
-  depth INTEGER NOT NULL,
-  -- moved by steps
   state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 7),
   priority INTEGER NOT NULL,
   run_at INTEGER,
@@ -47,14 +36,10 @@ CREATE TABLE task (
   deadline_at INTEGER,
   run INTEGER NOT NULL,
   attempts INTEGER NOT NULL,
-  max_attempts INTEGER NOT NULL,
   stalls INTEGER NOT NULL,
-  max_stalls INTEGER NOT NULL,
   defers INTEGER NOT NULL,
-  max_defers INTEGER NOT NULL,
   generation INTEGER NOT NULL,
   timeout_ms INTEGER NOT NULL,
-  idle_timeout_ms INTEGER NOT NULL,
   progress_percent INTEGER,
   progress_message TEXT,
   worker_id TEXT,
@@ -67,31 +52,57 @@ CREATE TABLE task (
   revision INTEGER NOT NULL,
   lease BLOB,
   lease_beats INTEGER NOT NULL,
-  place INTEGER NOT NULL,
   unmet_parents INTEGER NOT NULL,
   dependents INTEGER NOT NULL,
   children INTEGER NOT NULL,
   ended_by BLOB,
-  cascade_due INTEGER NOT NULL,
-  -- the store's own
-  lease_until_mono INTEGER,
+  place INTEGER NOT NULL,
+  held_bytes INTEGER NOT NULL,  -- by its body, result, checkpoint and log
+  -- What indexes go by: null where the task is not in the index, so that a step only touches those that it moves.
+  lane INTEGER,                 -- in which it waits
+  lease_until_mono INTEGER,     -- while it runs
   lease_renewed_mono INTEGER,
-  held_bytes INTEGER NOT NULL  -- by its body, output and log
+  due_at INTEGER,               -- run_at, while it is scheduled
+  late_at INTEGER,              -- deadline_at, until it ends
+  cascade_at INTEGER,           -- finished_at, while dependents are left to deal with
+  listed_state INTEGER,         -- the state, but for pending, running and completed, which are too many
+  -- Of any size.
+  last_run TEXT,                -- the run that ended last, packed; earlier ones are in table run
+  result TEXT,
+  escalation TEXT               -- JSON: to, by, why, at; null: nobody has it
 ) STRICT;
 
-CREATE UNIQUE INDEX task_request ON task (owner, request_id) WHERE request_id IS NOT NULL;
-CREATE INDEX task_ready ON task (queue, priority, place, type) WHERE state IN (2, 4);
-CREATE INDEX task_scheduled ON task (run_at) WHERE state = 1;
-CREATE INDEX task_leased ON task (lease_until_mono) WHERE state = 3;
-CREATE INDEX task_deadline ON task (deadline_at) WHERE deadline_at IS NOT NULL AND state < 5;
-CREATE INDEX task_finished ON task (finished_at) WHERE state >= 5;
-CREATE INDEX task_by_state ON task (state);
-CREATE INDEX task_cascade ON task (finished_at) WHERE cascade_due = 1;
-CREATE INDEX task_children ON task (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX task_ready ON task (lane, place) WHERE lane IS NOT NULL;
+CREATE INDEX task_leased ON task (lease_until_mono) WHERE lease_until_mono IS NOT NULL;
+CREATE INDEX task_scheduled ON task (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX task_deadline ON task (late_at) WHERE late_at IS NOT NULL;
+CREATE INDEX task_finished ON task (finished_at) WHERE finished_at IS NOT NULL;
+CREATE INDEX task_cascade ON task (cascade_at) WHERE cascade_at IS NOT NULL;
+CREATE INDEX task_by_state ON task (listed_state) WHERE listed_state IS NOT NULL;
 
--- What a task was given. Written once.
+-- What a task was given: written once, but for the payload, which may be replaced before it starts.
 CREATE TABLE body (
   seq INTEGER PRIMARY KEY,
+  type TEXT NOT NULL,
+  queue TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  parent_id BLOB,
+  request_id TEXT,
+  request_hash TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  retry TEXT NOT NULL,
+  on_parent_failure TEXT NOT NULL,
+  at_most_once INTEGER NOT NULL,
+  depth INTEGER NOT NULL,
+  deadline_ms INTEGER,
+  max_attempts INTEGER NOT NULL,
+  max_stalls INTEGER NOT NULL,
+  max_defers INTEGER NOT NULL,
+  idle_timeout_ms INTEGER NOT NULL,
+  dedupe_key TEXT,
+  dedupe TEXT,
+  cost INTEGER NOT NULL,
+  gates TEXT NOT NULL,  -- its own, joined by commas
   payload TEXT,
   prompt TEXT,
   system_prompt TEXT,
@@ -104,12 +115,43 @@ CREATE TABLE body (
   depends_on BLOB   -- ids, 16 bytes each; table dependency is its index
 ) STRICT;
 
--- What a task made. Apart from body, so that a small result does not rewrite a large payload.
-CREATE TABLE output (
+CREATE UNIQUE INDEX body_request ON body (owner, request_id) WHERE request_id IS NOT NULL;
+CREATE INDEX body_children ON body (parent_id) WHERE parent_id IS NOT NULL;
+CREATE INDEX body_dedupe ON body (owner, type, dedupe_key) WHERE dedupe_key IS NOT NULL;
+
+-- Tasks with a dedupe key that have not ended.
+CREATE TABLE dedupe_open (
+  owner TEXT NOT NULL,
+  type TEXT NOT NULL,
+  dedupe_key TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (owner, type, dedupe_key, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checkpoint (
   seq INTEGER PRIMARY KEY,
-  checkpoint TEXT,
-  result TEXT
+  checkpoint TEXT NOT NULL
 ) STRICT;
+
+-- A task without its texts, and a whole one. The order of columns is that of record_row.cc.
+CREATE VIEW head AS
+  SELECT task.seq, task.id, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure,
+    at_most_once, depth, deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates,
+    state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
+    progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message,
+    exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, cascade_at, place,
+    escalation
+  FROM task JOIN body ON body.seq = task.seq;
+
+CREATE VIEW record AS
+  SELECT task.seq, task.id, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure,
+    at_most_once, depth, deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates,
+    state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
+    progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message,
+    exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, cascade_at, place,
+    escalation, payload, prompt, system_prompt, model, agent_id, source, traceparent, fallback_result, tags, depends_on, checkpoint, result,
+    held_bytes, last_run, lane
+  FROM task JOIN body ON body.seq = task.seq LEFT JOIN checkpoint ON checkpoint.seq = task.seq;
 
 CREATE TABLE tag (
   tag TEXT NOT NULL,
@@ -127,33 +169,19 @@ CREATE TABLE dependency (
 
 CREATE INDEX dependency_by_child ON dependency (child);
 
+-- Runs that ended before the last one.
 CREATE TABLE run (
   seq INTEGER NOT NULL,  -- of the task
   run INTEGER NOT NULL,
-  generation INTEGER NOT NULL,
-  worker_id TEXT NOT NULL,
-  started_at INTEGER NOT NULL,
-  ended_at INTEGER,
-  outcome TEXT NOT NULL,
-  error_class TEXT,
-  error_message TEXT,
-  exit_code INTEGER,
-  note TEXT,
+  packed TEXT NOT NULL,  -- as task.last_run
   PRIMARY KEY (seq, run)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE event (
-  seq INTEGER PRIMARY KEY,  -- from sequence: no gap, never used twice
-  at INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  task_id BLOB NOT NULL,
-  type TEXT NOT NULL,
-  queue TEXT NOT NULL,
-  owner TEXT NOT NULL,
-  state INTEGER NOT NULL,
-  run INTEGER NOT NULL,
-  generation INTEGER NOT NULL,
-  data TEXT NOT NULL
+-- Events that were made together, packed (event_page.h).
+CREATE TABLE event_page (
+  last INTEGER PRIMARY KEY,  -- seq of its last event: from sequence, no gap, never used twice
+  first INTEGER NOT NULL,
+  lines TEXT NOT NULL
 ) STRICT;
 
 -- The output of runs, in pieces. Of a long one the first and the last half of the cap are kept.
@@ -180,6 +208,106 @@ CREATE TABLE log_total (
   PRIMARY KEY (seq, run)
 ) STRICT, WITHOUT ROWID;
 
+-- The waiting tasks that are equal to the scheduler. A row is there while a task has its id.
+CREATE TABLE lane (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,  -- queue|rank|owner|type|cost|gates
+  queue TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  type TEXT NOT NULL,
+  cost INTEGER NOT NULL,
+  gates TEXT NOT NULL,
+  head INTEGER NOT NULL,  -- the smallest place of its tasks
+  parked_at TEXT          -- the gate that refused it; null: it is open
+) STRICT;
+
+CREATE INDEX lane_of_owner ON lane (queue, rank, owner, parked_at, head);
+CREATE INDEX lane_of_type ON lane (queue, type, rank, owner, head) WHERE parked_at IS NULL;
+CREATE INDEX lane_oldest ON lane (queue, head) WHERE parked_at IS NULL;
+CREATE INDEX lane_oldest_of_type ON lane (queue, type, head) WHERE parked_at IS NULL;
+CREATE INDEX lane_parked ON lane (parked_at, queue, rank, owner, head) WHERE parked_at IS NOT NULL;
+
+-- The lanes of one owner and rank in a line, which is one of: queue; queue|type; gate||queue for those parked there.
+CREATE TABLE line_group (
+  line TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  score INTEGER NOT NULL,  -- the owner's virtual time, or less
+  PRIMARY KEY (line, rank, owner)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX line_order ON line_group (line, rank, score, owner);
+
+-- What was given through an open line.
+CREATE TABLE line_state (
+  line TEXT PRIMARY KEY,
+  served INTEGER NOT NULL,  -- tasks
+  turn INTEGER NOT NULL     -- when it was last chosen among several
+) STRICT, WITHOUT ROWID;
+
+-- How often something was taken for a set of lines that one worker serves.
+CREATE TABLE pool (
+  lines TEXT PRIMARY KEY,
+  visits INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The virtual time of an owner in a queue and rank, and the largest that was served there.
+CREATE TABLE share (
+  queue TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  virtual_time INTEGER NOT NULL,
+  PRIMARY KEY (queue, rank, owner)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE share_clock (
+  queue TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  virtual_time INTEGER NOT NULL,
+  PRIMARY KEY (queue, rank)
+) STRICT, WITHOUT ROWID;
+
+-- Owners with a weight of their own; '*' is everybody else.
+CREATE TABLE weight (
+  owner TEXT PRIMARY KEY,
+  weight INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Gates that are set, used or waited at.
+CREATE TABLE gate (
+  name TEXT PRIMARY KEY,
+  revision INTEGER NOT NULL,    -- 0: not set
+  record TEXT NOT NULL,         -- JSON; empty if not set
+  in_use INTEGER NOT NULL,      -- running tasks, if permits are limited
+  rate_at_us INTEGER NOT NULL,  -- until when the units of its rate are spent
+  wake_at INTEGER,              -- when to look at the lanes that wait; null: when something happens to it
+  cursor TEXT NOT NULL          -- the queue that was looked at last
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX gate_wake ON gate (wake_at, name) WHERE wake_at IS NOT NULL;
+
+-- How many tasks are in each state, in one row: a step moves two of them. scope is 'all', 'owner:NAME', 'queue:NAME',
+-- 'line:QUEUE|TYPE' or 'own:OWNER|QUEUE'.
+CREATE TABLE counts (
+  scope TEXT PRIMARY KEY,
+  blocked INTEGER NOT NULL,
+  scheduled INTEGER NOT NULL,
+  pending INTEGER NOT NULL,
+  running INTEGER NOT NULL,
+  stalled INTEGER NOT NULL,
+  completed INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  cancelled INTEGER NOT NULL,
+  finished_bytes INTEGER NOT NULL  -- that the finished ones hold
+) STRICT, WITHOUT ROWID;
+
+-- Leases of runs that were ended without their worker: until when its agent may live. Rows of the past may go at any time.
+CREATE TABLE revoked_lease (
+  seq INTEGER PRIMARY KEY,  -- of the task
+  until_mono INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE worker (
   id TEXT PRIMARY KEY,
   version TEXT NOT NULL,
@@ -188,7 +316,9 @@ CREATE TABLE worker (
   registered_at INTEGER NOT NULL,
   last_beat_at INTEGER NOT NULL,
   last_beat_mono INTEGER NOT NULL,
-  draining INTEGER NOT NULL
+  draining INTEGER NOT NULL,
+  drain_by TEXT NOT NULL DEFAULT '',  -- who told it to drain, and why
+  drain_reason TEXT NOT NULL DEFAULT ''
 ) STRICT, WITHOUT ROWID;
 
 -- Every version of the policy document that was ever applied; the last one counts.
@@ -197,3 +327,20 @@ CREATE TABLE config (
   document TEXT NOT NULL,
   applied_at INTEGER NOT NULL
 ) STRICT;
+
+-- What the engine keeps under compare-and-set of the version; what the texts say is its own affair.
+CREATE TABLE document (
+  name TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  text TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- docs/internals/store-epochs.md
+CREATE TABLE epoch (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  after INTEGER NOT NULL,  -- the last event before it began
+  cause TEXT NOT NULL      -- created, regressed, accepted
+) STRICT;
+
+INSERT INTO epoch (number, id, after, cause) VALUES (1, lower(hex(randomblob(8))), 0, 'created');

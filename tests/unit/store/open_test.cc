@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "embedded/sqlite.h"
+#include "store/sqlite/schema.h"
 #include "support/printers.h"
 #include "unit/store/store_fixture.h"
 
@@ -36,11 +39,13 @@ void write_file(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-// The database that an older program left: its own schema and rows, kept as text.
-void restore_fixture(const std::string& path, const std::string& name) {
-  const std::string script = content_of(std::string(DROVER_FIXTURES) + "/store/" + name);
-  ASSERT_FALSE(script.empty()) << name;
-  RawDatabase(path).run(script);
+// A newer program: its schema has one table more.
+constexpr std::string_view kNextMigration =
+    "CREATE TABLE added (x INTEGER) STRICT; INSERT INTO added SELECT count(*) FROM task";
+
+Status open_with_next_schema(const std::string& path) {
+  sqlite::Connection db({.path = path});
+  return sqlite::prepare_schema(db, path, std::array{embedded::schema_v1_sql, kNextMigration});
 }
 
 TEST(StoreOpen, MakesPrivateFoldersAndFiles) {
@@ -83,106 +88,40 @@ TEST(StoreOpen, AMemoryStoreIsItsOwn) {
 TEST(StoreOpen, AnOlderSchemaIsBroughtUpToDateWithItsData) {
   const TempDir dir;
   const std::string path = dir.file("q.db");
-  restore_fixture(path, "schema_v1.sql");
   {
     StoreUnderTest sut(path);
-    EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
-    const TaskRecord record = sut.read(id_of(1));
-    EXPECT_EQ(record.task.state, TaskState::kCompleted);
-    EXPECT_EQ(record.task.payload, R"({"file":"a.c"})");
-    EXPECT_EQ(record.task.result, R"("built")");
-    EXPECT_EQ(must(sut->runs(id_of(1), 10)).size(), 1U);
-    EXPECT_EQ(must(sut->events(0, 100)).size(), 4U);
-    EXPECT_EQ(must(sut->dependents(id_of(1))).size(), 1U);
-    EXPECT_EQ(sut.read(id_of(2)).task.tags, std::vector<std::string>{"night"});
-    // The counts that came with the upgrade hold: one task waits.
-    EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 1})), std::vector{Applied::kQueueFull});
-    EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 2})), std::vector{Applied::kDone});
+    sut.add(1);
   }
-  EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "6");
+  ASSERT_TRUE(open_with_next_schema(path));
+  RawDatabase raw(path);
+  EXPECT_EQ(raw.text("SELECT value FROM meta WHERE key = 'schema_version'"), "2");
+  EXPECT_EQ(raw.number("SELECT x FROM added"), 1);
+  EXPECT_EQ(code_of(open_at(path)), ErrorCode::kSchemaTooNew);
 }
 
-TEST(StoreOpen, WaitingTasksOfAnOlderSchemaGetTheirLanes) {
+TEST(StoreOpen, ANewDatabaseRunsAllMigrations) {
   const TempDir dir;
   const std::string path = dir.file("q.db");
-  restore_fixture(path, "schema_v2.sql");
-  StoreUnderTest sut(path);
-  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
-  std::vector<LeaseId> leases;
-  for (int i = 1; i <= 10; ++i) leases.push_back(lease_of(i));
-  std::vector<std::optional<std::string>> payloads;
-  const ClaimRequest request{.worker_id = "w", .serves = {{"work", {}}, {"sleep", {}}}, .n = 10};
-  for (const TaskRecord& record : must(sut->claim(request, leases, std::nullopt)).records) {
-    payloads.push_back(record.task.payload);
-  }
-  EXPECT_EQ(payloads, (std::vector<std::optional<std::string>>{R"({"file":"a.c"})", R"({"file":"b.c"})", R"({"x":2})",
-                                                               R"({"file":"c.c"})", R"({"file":"d.c"})"}));
-  const auto queues = must(sut->queues());
-  ASSERT_EQ(queues.size(), 4U);
-  EXPECT_EQ(queues[3].name, "work");
-  EXPECT_EQ(queues[3].tasks[static_cast<std::size_t>(TaskState::kRunning)], 4);
-  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
-}
-
-TEST(StoreOpen, WorkersOfAnOlderSchemaCanBeToldToDrain) {
-  const TempDir dir;
-  const std::string path = dir.file("q.db");
-  restore_fixture(path, "schema_v3.sql");
-  StoreUnderTest sut(path);
-  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
-  const auto workers = must(sut->workers());
-  ASSERT_EQ(workers.size(), 1U);
-  EXPECT_EQ(workers[0].running, 1);
-  EXPECT_FALSE(workers[0].draining);
-  EXPECT_TRUE(must(sut->drain_worker({.worker_id = workers[0].id, .why = "upgrade", .by = "ada@box"})));
-  EXPECT_EQ(must(sut->workers()).at(0).drain_reason, "upgrade");
-  EXPECT_EQ(must(sut->document(DocumentKind::kHealth)).version, 0);
-}
-
-TEST(StoreOpen, ADeadLetterOfAnOlderSchemaCanBeEscalated) {
-  const TempDir dir;
-  const std::string path = dir.file("q.db");
-  restore_fixture(path, "schema_v3_dead_letter.sql");
-  StoreUnderTest sut(path);
-  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
-  const TaskFilter filter{.error_class = ErrorClass::kAgentError};
-  RecordPage page = must(sut->list(filter, 10, std::nullopt, Parts::kAll));
-  ASSERT_EQ(page.records.size(), 1U);
-  TaskRecord& record = page.records.front();
-  EXPECT_EQ(record.task.payload, R"({"file":"a.c"})");
-  EXPECT_EQ(record.task.escalation, std::nullopt);
-  Step step{.next = record, .expected_revision = record.revision};
-  step.next.task.escalation = Escalation{.to = "ada", .by = "bob", .why = "look", .at = Time(Millis(1))};
-  const std::vector<StepGroup> groups{{.steps = {step}, .capacity = std::nullopt}};
-  EXPECT_EQ(must(sut->apply(groups)), std::vector{Applied::kDone});
-  EXPECT_EQ(sut.read(record.task.id).task.escalation, step.next.task.escalation);
-}
-
-TEST(StoreOpen, TheFleetsHealthIsKeptByAnUpgrade) {
-  const TempDir dir;
-  const std::string path = dir.file("q.db");
-  restore_fixture(path, "schema_v4.sql");
-  StoreUnderTest sut(path);
-  EXPECT_EQ(codes_of(must(sut->fsck(FsckMode::kCheck))), std::vector<std::string>());
-  const StoredDocument health = must(sut->document(DocumentKind::kHealth));
-  EXPECT_EQ(health.version, 1);
-  EXPECT_NE(health.text.find(R"("kind":"not_served")"), std::string::npos) << health.text;
-  EXPECT_TRUE(must(sut->put_document(DocumentKind::kHealth, "{}", 1, {})));
-  EXPECT_EQ(must(sut->document(DocumentKind::kHealth)).version, 2);
-  EXPECT_EQ(must(sut->document(DocumentKind::kAccessTokens)).version, 0);
+  ASSERT_TRUE(open_with_next_schema(path));
+  RawDatabase raw(path);
+  EXPECT_EQ(raw.text("SELECT value FROM meta WHERE key = 'schema_version'"), "2");
+  EXPECT_EQ(raw.number("SELECT x FROM added"), 0);
 }
 
 TEST(StoreOpen, AnUpgradeThatFailsLeavesTheOldSchemaAndItsData) {
   const TempDir dir;
   const std::string path = dir.file("q.db");
-  restore_fixture(path, "schema_v1.sql");
+  {
+    StoreUnderTest sut(path);
+    sut.add(1);
+  }
   // In the way of what the upgrade makes.
-  RawDatabase(path).run("CREATE TABLE counts (x)");
-  EXPECT_FALSE(open_at(path).has_value());
+  RawDatabase(path).run("CREATE TABLE added (y)");
+  EXPECT_THROW((void)open_with_next_schema(path), sqlite::SqliteFailure);
   RawDatabase raw(path);
   EXPECT_EQ(raw.text("SELECT value FROM meta WHERE key = 'schema_version'"), "1");
-  EXPECT_EQ(raw.number("SELECT count(*) FROM task"), 2);
-  raw.run("DROP TABLE counts");
+  EXPECT_EQ(raw.number("SELECT count(*) FROM task"), 1);
+  raw.run("DROP TABLE added");
   EXPECT_TRUE(open_at(path).has_value());
 }
 
