@@ -43,6 +43,8 @@ std::string_view name_of(PlantedBug bug) {
       return "release_loses_place";
     case kRetryMeetsOldAgent:
       return "retry_meets_old_agent";
+    case kRetentionBelievesSteps:
+      return "retention_believes_steps";
   }
   CHECK_MSG(false, "no such planted bug");
 }

@@ -29,9 +29,10 @@ enum class PlantedBug : std::uint8_t {
   kAtMostOnceRerun,          // at_most_once is run again after a lost lease
   kReleaseLosesPlace,        // a released task goes to the tail
   kRetryMeetsOldAgent,       // a task that its deadline ended is run again while its agent may live
+  kRetentionBelievesSteps,   // what is not old is deleted when somebody sets the clock
 };
 
-inline constexpr int kPlantedBugCount = 17;  // without kNone
+inline constexpr int kPlantedBugCount = 18;  // without kNone
 
 namespace internal {
 inline std::atomic<PlantedBug> planted_bug{PlantedBug::kNone};

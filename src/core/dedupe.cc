@@ -96,7 +96,10 @@ DedupeDecision decide_dedupe(const DedupeRequest& request, const TaskRecord* new
     case DedupeMode::kSingleFlight:
       return answer(unfinished.empty() ? nullptr : &unfinished.front());
     case DedupeMode::kDrop:
-      return answer(newest != nullptr && request.now - newest->task.created_at < request.window ? newest : nullptr);
+      // One from the future is not of the window either: the clock has been set back since.
+      return answer(newest != nullptr && std::chrono::abs(request.now - newest->task.created_at) < request.window
+                        ? newest
+                        : nullptr);
     case DedupeMode::kMerge:
     case DedupeMode::kReplace:
       return write(find_if(unfinished, has_not_started));

@@ -69,25 +69,59 @@ Result<int> Sweepers::resume_cascades(int limit) {
                [](Cascade& cascade, const TaskRecord& record) { return cascade.resume(record); });
 }
 
-Result<int> Sweepers::expire(int limit) {
+// Of several processes that look at the same time one writes; they all see the same.
+Result<BelievedTime> Sweepers::believed_time(const StoreClocks& clocks, Millis kept_for) {
+  const auto document = engine_.store_.document(DocumentKind::kBelievedTime);
+  if (!document) return std::unexpected(document.error());
+  auto before = parse_believed_time(document->text);
+  if (!before && document->version > 0)
+    log_error("engine", "the time that was believed last cannot be read; nothing is deleted by age for an hour",
+              {{"error", to_string(before.error())}});
+  BelievedTime next;
+  if (before) {
+    next = look(*before, clocks, kept_for);
+    const bool is_news = step_between(before->seen, clocks) != Millis{0} ||
+                         clocks.steady - before->seen.steady >= kHousekeepingEvery / 2 ||
+                         clocks.boot != before->seen.boot;
+    if (!is_news) return next;
+  } else {
+    const auto last_event = engine_.store_.last_event_seq();
+    if (!last_event) return std::unexpected(last_event.error());
+    next = look(first_look(clocks, *last_event == 0 ? FirstLook::kEmpty : FirstLook::kInUse), clocks, kept_for);
+  }
+  const auto written = engine_.store_.put_document(DocumentKind::kBelievedTime, to_json(next), document->version, {});
+  if (!written) return std::unexpected(written.error());
+  return next;
+}
+
+Result<int> Sweepers::expire(const StoreClocks& clocks, int limit) {
   auto policy = engine_.policy();
   if (!policy) return std::unexpected(policy.error());
   const Limits& limits = (*policy)->limits;
-  const Retention retention{limits.retention, limits.retention_tasks, limits.retention_bytes, limits.event_retention,
-                            limits.event_retention_count};
+  Retention retention{.tasks_max = limits.retention_tasks,
+                      .bytes_max = limits.retention_bytes,
+                      .events_max = limits.event_retention_count};
+  if (clocks.unsure < kStepMin / 2) {
+    const auto believed = believed_time(clocks, std::max(limits.retention, limits.event_retention));
+    if (!believed) return std::unexpected(believed.error());
+    retention.finished_until = end_of_age(*believed, limits.retention);
+    retention.events_until = end_of_age(*believed, limits.event_retention);
+  }
   return engine_.store_.expire(retention, limit);
 }
 
-Status Sweepers::keep_house(Time now, SweepReport& report) {
-  if (last_housekeeping_ && now - *last_housekeeping_ < kHousekeepingEvery && now >= *last_housekeeping_) return {};
-  auto expired = expire(kPassMax);
+Status Sweepers::keep_house(const StoreClocks& clocks, SweepReport& report) {
+  const bool is_due = !last_housekeeping_ || step_between(*last_housekeeping_, clocks) != Millis{0} ||
+                      clocks.steady - last_housekeeping_->steady >= kHousekeepingEvery;
+  if (!is_due) return {};
+  auto expired = expire(clocks, kPassMax);
   if (!expired) return std::unexpected(expired.error());
   auto gone = engine_.store_.forget_workers(kForgetAfter);
   if (!gone) return std::unexpected(gone.error());
   for (const std::string& id : *gone) log_warn("engine", "worker is gone", {{"worker", id}});
   report.expired = *expired;
   report.workers_gone = static_cast<int>(gone->size());
-  if (*expired < kPassMax) last_housekeeping_ = now;
+  if (*expired < kPassMax) last_housekeeping_ = clocks;
   return {};
 }
 
@@ -109,10 +143,10 @@ Result<SweepReport> Sweepers::run_once() {
   auto woken = engine_.store_.wake_gates();
   if (!woken) return std::unexpected(woken.error());
   report.woken = *woken;
-  auto now = engine_.store_.now();
-  if (!now) return std::unexpected(now.error());
-  if (auto status = keep_house(*now, report); !status) return std::unexpected(status.error());
-  if (auto status = watch_health_if_due(*now, report); !status) return std::unexpected(status.error());
+  auto clocks = engine_.store_.clocks();
+  if (!clocks) return std::unexpected(clocks.error());
+  if (auto status = keep_house(*clocks, report); !status) return std::unexpected(status.error());
+  if (auto status = watch_health_if_due(clocks->wall, report); !status) return std::unexpected(status.error());
   report.more = report.more || report.expired >= kPassMax;
   return report;
 }

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "core/believed_time.h"
 #include "engine/engine.h"
 
 namespace drover {
@@ -24,8 +25,8 @@ class Sweepers {
  public:
   explicit Sweepers(Engine& engine) : engine_(engine) {}
 
-  // One bounded pass of all of them. Retention and dead workers are looked at once a minute by the store's clock, the
-  // fleet's health every 15 seconds.
+  // One bounded pass of all of them. Retention and dead workers are looked at once a minute and when somebody has set
+  // the store's clock, the fleet's health every 15 seconds.
   [[nodiscard]] Result<SweepReport> run_once();
   // How long until the next pass has something to do; at most `at_most`.
   [[nodiscard]] Millis idle_time(Millis at_most);
@@ -35,7 +36,7 @@ class Sweepers {
   [[nodiscard]] Result<int> enforce_deadlines(int limit);
   [[nodiscard]] Result<int> reclaim(std::optional<Millis> silent_for, int limit);
   [[nodiscard]] Result<int> resume_cascades(int limit);
-  [[nodiscard]] Result<int> expire(int limit);
+  [[nodiscard]] Result<int> expire(const StoreClocks& clocks, int limit);
   // Raises and clears alerts. Returns how many were raised.
   [[nodiscard]] Result<int> watch_health();
 
@@ -44,11 +45,12 @@ class Sweepers {
   // pass.
   using Decide = std::function<Status(class Cascade&, const TaskRecord&)>;
   Result<int> sweep(Result<std::vector<TaskRecord>> records, const Decide& decide);
-  Status keep_house(Time now, SweepReport& report);
+  Result<BelievedTime> believed_time(const StoreClocks& clocks, Millis kept_for);
+  Status keep_house(const StoreClocks& clocks, SweepReport& report);
   Status watch_health_if_due(Time now, SweepReport& report);
 
   Engine& engine_;
-  std::optional<Time> last_housekeeping_;
+  std::optional<StoreClocks> last_housekeeping_;
   std::optional<Time> last_health_look_;
 };
 

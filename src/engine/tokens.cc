@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "core/believed_time.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/spec.h"
@@ -98,15 +99,16 @@ std::optional<Time> ended_at(const TokenInfo& token, Time now) {
   return std::nullopt;
 }
 
-// Forgets tokens that ended long ago, and the oldest of too many.
-void forget_ended(TokenDocument& document, Time now) {
+// Forgets tokens that ended long ago, and the oldest of too many. `long_ago` is no time of a clock that somebody has
+// just set: that would forget tokens that are good again when the clock is.
+void forget_ended(TokenDocument& document, Time now, Time long_ago) {
   std::vector<std::pair<Time, std::string>> ended;
   for (const auto& [id, token] : document.tokens) {
     if (const auto at = ended_at(token.info, now)) ended.emplace_back(*at, id);
   }
   std::ranges::sort(ended, std::greater());
   for (std::size_t i = 0; i < ended.size(); ++i) {
-    if (i >= kTokensMax || now - ended[i].first > kEndedTokensKept) document.tokens.erase(ended[i].second);
+    if (i >= kTokensMax || ended[i].first <= long_ago) document.tokens.erase(ended[i].second);
   }
 }
 
@@ -142,7 +144,10 @@ Status TokenBook::update(Change change) {
     if (!changed) return std::unexpected(changed.error());
     const Told& told = *changed;
     if (!told) return {};
-    forget_ended(*document, *now);
+    const auto clock = store_.document(DocumentKind::kBelievedTime);
+    if (!clock) return std::unexpected(clock.error());
+    const auto believed = parse_believed_time(clock->text);
+    forget_ended(*document, *now, believed ? end_of_age(*believed, kEndedTokensKept) : Time::min());
     const auto written = store_.put_document(DocumentKind::kAccessTokens, to_json(*document), document->version, *told);
     if (!written) return std::unexpected(written.error());
     if (*written) return {};

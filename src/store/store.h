@@ -23,6 +23,7 @@
 #include "core/epoch.h"
 #include "core/names.h"
 #include "core/step.h"
+#include "core/store_clocks.h"
 #include "drover/task_queue.h"
 
 namespace drover {
@@ -119,12 +120,13 @@ struct RecordPage {
   std::optional<std::string> cursor;
 };
 
-// What retention lets go of: finished tasks, oldest first, beyond any of these.
+// What retention lets go of: finished tasks, oldest first, beyond any of these. Which time it is says
+// core/believed_time.h, not the store's clock, which somebody may have set.
 struct Retention {
-  Millis age{7LL * 24 * 3600 * 1000};
+  Time finished_until = Time::min();  // what ended then or earlier is too old
   std::int64_t tasks_max = 1'000'000;
   std::int64_t bytes_max = 4LL << 30;
-  Millis event_age{7LL * 24 * 3600 * 1000};
+  Time events_until = Time::min();
   std::int64_t events_max = 1'000'000;
 };
 
@@ -132,10 +134,11 @@ struct Retention {
 enum class DocumentKind : std::uint8_t {
   kHealth,        // engine/health.h
   kAccessTokens,  // engine/tokens.h
+  kBelievedTime,  // core/believed_time.h
 };
 // The same in every store.
 [[nodiscard]] constexpr std::string_view name_of(DocumentKind kind) {
-  return name_in(Names<2>{"health", "access_tokens"}, kind);
+  return name_in(Names<3>{"health", "access_tokens", "believed_time"}, kind);
 }
 
 struct StoredDocument {
@@ -147,8 +150,9 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  // The clock that decides.
+  // The clock that decides what is due. Leases go by the steady one.
   [[nodiscard]] virtual Result<Time> now() = 0;
+  [[nodiscard]] virtual Result<StoreClocks> clocks() = 0;
 
   // In the order of ids; nothing where there is no such task.
   [[nodiscard]] virtual Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids,
@@ -199,7 +203,7 @@ class Store {
   // Running tasks whose lease ran out, or (silent_for) was not renewed for that long.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> lapsed(std::optional<Millis> silent_for, int limit) = 0;
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> cascades(int limit) = 0;  // cascade_due
-  // How long until the next of these, or of the gates, is due, by the store's clock; nothing if none waits.
+  // How long until the next of these, or of the gates, is due; nothing if none waits.
   [[nodiscard]] virtual Result<std::optional<Millis>> next_wake() = 0;
   // Deletes finished tasks and old events beyond retention, at most `limit` tasks. Returns how many tasks went.
   [[nodiscard]] virtual Result<int> expire(const Retention& retention, int limit) = 0;

@@ -4,6 +4,12 @@
 
 namespace drover {
 
+Time last_heard(Time noted, Millis silent_for, Time now) {
+  constexpr Millis kAlike{1'000};
+  const Time by_silence = now - silent_for;
+  return std::chrono::abs(by_silence - noted) <= kAlike ? noted : by_silence;
+}
+
 EventDraft worker_draining(const DrainOrder& order) {
   json::Writer data;
   data.begin_object().key("worker_id").string(order.worker_id);

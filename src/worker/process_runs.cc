@@ -72,7 +72,8 @@ void ProcessRuns::run() {
 void ProcessRuns::tick() {
   const MonoTime now = system_clock().mono();
   if (now >= next_prune_) {
-    prune_run_files(options_.state_dir, system_clock().wall(), {});
+    prune_run_files(options_.state_dir,
+                    {.wall = system_clock().wall(), .steady = now.since_origin, .boot = system_clock().boot_id()}, {});
     next_prune_ = now + kPruneEvery;
   }
   next_tick_ = now + kTickMax;

@@ -9,13 +9,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <vector>
 
 #include "base/log.h"
 #include "base/unique_fd.h"
+#include "core/believed_time.h"
 
 namespace drover {
 namespace {
@@ -85,6 +89,21 @@ OldRun look_at(const fs::path& folder) {
   return run;
 }
 
+// The time to believe, from what the worker before us knew.
+BelievedTime look_at_clocks(const std::string& state_dir, const StoreClocks& clocks, Millis kept_for) {
+  const std::string path = fmt::format("{}/clock.json", state_dir);
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto before = parse_believed_time(text);
+  const BelievedTime now = look(before.value_or(first_look(clocks, FirstLook::kInUse)), clocks, kept_for);
+  std::ofstream fresh(path + ".new");
+  fresh << to_json(now);
+  fresh.close();
+  if (!fresh || std::rename((path + ".new").c_str(), path.c_str()) != 0)
+    log_warn("worker", "cannot write down the time; files of old runs stay longer", {{"path", path}});
+  return now;
+}
+
 void remove_sockets_left_in(const std::string& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -123,18 +142,20 @@ void RunFiles::remove_if_empty() const {
   ::rmdir(folder_.c_str());
 }
 
-void prune_run_files(const std::string& state_dir, Time now, const RunFilesLimits& limits) {
+void prune_run_files(const std::string& state_dir, const StoreClocks& clocks, const RunFilesLimits& limits) {
   std::error_code ignored;
   std::vector<OldRun> runs;
   for (const auto& entry : fs::directory_iterator(fs::path(state_dir) / "runs", ignored)) {
     if (entry.is_directory(ignored) && !entry.is_symlink(ignored)) runs.push_back(look_at(entry.path()));
   }
   std::ranges::sort(runs, std::greater{}, &OldRun::changed);
-  const auto oldest = std::chrono::file_clock::from_sys(now - limits.age_max);
+  const Time too_old =
+      runs.empty() ? Time::min() : end_of_age(look_at_clocks(state_dir, clocks, limits.age_max), limits.age_max);
   std::int64_t bytes = 0;
   for (const OldRun& run : runs) {
     bytes += run.bytes;
-    if (run.changed >= oldest && bytes <= limits.bytes_max) continue;
+    const auto changed = std::chrono::floor<Millis>(std::chrono::file_clock::to_sys(run.changed));
+    if (changed >= too_old && bytes <= limits.bytes_max) continue;
     if (is_answered((run.folder / kDoorName).string())) continue;
     log_debug("worker", "deleting the files of an old run", {{"path", run.folder.string()}});
     fs::remove_all(run.folder, ignored);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/store_clocks.h"
 #include "drover/error.h"
 #include "drover/ids.h"
 #include "drover/time.h"
@@ -33,7 +34,8 @@ struct RunFilesLimits {
 };
 
 // Deletes the folders of runs that are over: those too old, then the oldest beyond the limit. Never one whose door is
-// answered.
-void prune_run_files(const std::string& state_dir, Time now, const RunFilesLimits& limits);
+// answered. What is too old is not for a clock to say that somebody has just set: core/believed_time.h, kept in the
+// state directory.
+void prune_run_files(const std::string& state_dir, const StoreClocks& clocks, const RunFilesLimits& limits);
 
 }  // namespace drover

@@ -56,6 +56,7 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   [[nodiscard]] Store& store() { return fixture_->store(); }
   [[nodiscard]] Time now() { return fixture_->now(); }
   void advance(Millis by) { fixture_->advance(by); }
+  void set_clock(Millis by) { fixture_->set_clock(by); }
   void sweep() { fixture_->sweep(); }
   void watch_health() { fixture_->watch_health(); }
   void reopen() { fixture_->reopen(); }

@@ -22,6 +22,8 @@ class QueueFixture {
   [[nodiscard]] virtual Time now() = 0;
   // Time passes. Nothing else happens.
   virtual void advance(Millis by) = 0;
+  // Somebody sets the clock of the store's machine, forwards or backwards. No time passes.
+  virtual void set_clock(Millis by) = 0;
   // Every sweeper, once.
   virtual void sweep() = 0;
   // The sweeper that looks at the fleet's health, though it may not be time for it.

@@ -8,6 +8,9 @@ namespace {
 
 class Retaining : public ConformanceTest {
  protected:
+  // From the beginning: a store that is in use before anybody looks at its clock trusts that after an hour.
+  Retaining() { sweep(); }
+
   bool exists(const TaskId& id) { return queue().get(id).has_value(); }
   TaskId finished(const TaskSpec& spec = {.type = "work"}) {
     const Lease lease = start_new(spec);
@@ -143,6 +146,69 @@ TEST_P(Retaining, ATaskWhoseParentIsGoneMayBeRetried) {
   pass(20min);
   ASSERT_FALSE(exists(parent));
   EXPECT_EQ(retry(child).state, TaskState::kPending);
+}
+
+const Millis kSteps[] = {10s, 1h, 24h * 8, 24h * 3650};
+
+TEST_P(Retaining, NothingGoesEarlyWhenSomebodySetsTheClock) {
+  const TaskId id = finished();
+  const std::int64_t last_event = must(queue().last_event_seq());
+  for (const Millis step : kSteps) {
+    for (const Millis by : {step, -step, -step, step}) {
+      set_clock(by);
+      sweep();
+      pass(3s);
+      pass(1min);
+      EXPECT_TRUE(exists(id)) << by.count();
+    }
+  }
+  EXPECT_EQ(must(queue().last_event_seq()), last_event);
+  EXPECT_EQ(must(queue().events(0, 1)).at(0).seq, 1);
+  pass(24h * 7);
+  EXPECT_FALSE(exists(id)) << "it goes in time, though not early";
+}
+
+TEST_P(Retaining, WhatEndedWhileTheClockWasBehindStaysAsLongAsOthers) {
+  set_clock(-24h * 3650);
+  sweep();
+  const TaskId id = finished();
+  pass(3s);
+  set_clock(24h * 3650);
+  sweep();
+  pass(24h * 6);
+  EXPECT_TRUE(exists(id)) << "it says that it ended ten years ago";
+  pass(24h);
+  EXPECT_FALSE(exists(id));
+}
+
+TEST_P(Retaining, AClockThatRunsSteadilyIsBelievedAfterAnHour) {
+  const TaskId id = finished();
+  set_clock(24h * 8);
+  pass(59min);
+  EXPECT_TRUE(exists(id));
+  pass(2min);
+  EXPECT_FALSE(exists(id));
+}
+
+TEST_P(Retaining, AStepIsRememberedOverARestart) {
+  const TaskId id = finished();
+  set_clock(24h * 8);
+  reopen();
+  sweep();
+  EXPECT_TRUE(exists(id));
+  pass(59min);
+  EXPECT_TRUE(exists(id));
+}
+
+TEST_P(Retaining, ByCountGoesOnWhateverTheClockShows) {
+  set_limits(R"({"retention_tasks":1})");
+  const TaskId first = finished();
+  advance(1s);
+  const TaskId second = finished();
+  set_clock(24h * 3650);
+  sweep();
+  EXPECT_FALSE(exists(first));
+  EXPECT_TRUE(exists(second));
 }
 
 TEST_P(Retaining, OldEventsGoAndNumbersGoOn) {

@@ -27,6 +27,7 @@ class EngineFixture : public QueueFixture {
   [[nodiscard]] Administration& administration() { return *administration_; }
   Time now() override { return clock_.wall(); }
   void advance(Millis by) override { clock_.advance(by); }
+  void set_clock(Millis by) override { clock_.jump_wall(by); }
   void sweep() override { must(Sweepers(*engine_).run_once()); }
   void watch_health() override { must(Sweepers(*engine_).watch_health()); }
 
@@ -126,6 +127,7 @@ class ServedFixture final : public QueueFixture {
   Store& store() override { return inner_.store(); }
   Time now() override { return inner_.now(); }
   void advance(Millis by) override { inner_.advance(by); }
+  void set_clock(Millis by) override { inner_.set_clock(by); }
   void sweep() override { inner_.sweep(); }
   void watch_health() override { inner_.watch_health(); }
   void reopen() override {

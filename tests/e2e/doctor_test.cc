@@ -183,7 +183,8 @@ TEST_F(DoctorFilesTest, AnotherClockThatIsFarOff) {
 }
 
 TEST_F(DoctorTest, TheClockOfARedisThatIsFarOff) {
-  const test::RedisServer server({.clock_ahead = std::chrono::hours(2)});
+  const test::ShiftedClock clock(std::chrono::hours(2));
+  const test::RedisServer server({.clock = &clock});
   sandbox.set("DROVER_STORE", server.url());
   const auto found = complaint("clock");
   ASSERT_TRUE(found);

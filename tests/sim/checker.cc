@@ -220,6 +220,7 @@ void Checker::take_event(Store& store, const Event& event) {
              name_of(event.state), event.data);
   if (event.name == "task.claimed") check_line(*life, event);
   check_cause(*life, event);
+  check_age(*life, event);
   check_lease_ran_out(*life, event);
   if (const auto wrong = life->apply(event, ++tail_, wall_max_))
     fail({wrong->check, fmt::format("task {} (number {}): {}", event.task.to_string(), life->number(), wrong->what)});
@@ -293,6 +294,17 @@ void Checker::check_lease_ran_out(const Life& life, const Event& event) {
   }
   report("P3 lease kept", fmt::format("the lease of task {} was taken back {} ms early", event.task.to_string(),
                                       (vouched->second.until - now_).count()));
+}
+
+// Whatever the wall clock shows, what has ended is kept for as long as it should be. By number and size nothing goes
+// here.
+void Checker::check_age(const Life& life, const Event& event) {
+  constexpr Millis kSeenLate{10'000};
+  if (is_terminal(event.state) && !is_terminal(life.state())) ended_at_[event.task] = now_;
+  if (event.name != "task.deleted" || event.data != "{}") return;
+  const Millis age = now_ - ended_at_[event.task];
+  if (!retention_ || age >= *retention_ - kSeenLate) return;
+  report("P1 kept", fmt::format("task {} was deleted {} ms after its end", event.task.to_string(), age.count()));
 }
 
 // Cancels, retries and deletions do not happen by themselves; what retention deletes is said by nobody.

@@ -35,7 +35,8 @@ enum class Replay : std::uint8_t { kImpossible, kPossible };
 class Checker {
  public:
   // `slack`: how far the wall clock may move between a decision and its commit.
-  Checker(Trace& trace, Millis slack) : trace_(trace), slack_(slack) {}
+  Checker(Trace& trace, Millis slack, std::optional<Millis> retention)
+      : trace_(trace), slack_(slack), retention_(retention) {}
 
   [[nodiscard]] const std::optional<Wrong>& wrong() const { return wrong_; }
   void report(std::string check, std::string what);
@@ -102,6 +103,7 @@ class Checker {
   void check_line(const Life& claimed, const Event& event);
   void check_lease_ran_out(const Life& life, const Event& event);
   void check_cause(const Life& life, const Event& event);
+  void check_age(const Life& life, const Event& event);
   void check_dependents(const TaskId& parent);
   void compare_rows(Store& store, const std::vector<TaskId>& ids);
   void compare_row(const TaskRecord& row);
@@ -110,6 +112,7 @@ class Checker {
 
   Trace& trace_;
   const Millis slack_;
+  const std::optional<Millis> retention_;  // by age, if that is short enough to be seen
   std::optional<Wrong> wrong_;
   Millis now_{0};
   Time wall_max_{};
@@ -136,6 +139,7 @@ class Checker {
 
   std::unordered_map<TaskId, Life> lives_;
   std::vector<TaskId> in_order_;
+  std::map<TaskId, Millis> ended_at_;
   std::map<TaskId, std::vector<TaskId>> dependents_;
   std::int64_t last_seq_ = 0;
   std::int64_t tail_ = 0;

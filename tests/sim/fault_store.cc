@@ -17,6 +17,10 @@ Result<Time> FaultStore::now() {
   return inner_->now();
 }
 
+Result<StoreClocks> FaultStore::clocks() {
+  return inner_->clocks();
+}
+
 Result<std::vector<std::optional<TaskRecord>>> FaultStore::read(std::span<const TaskId> ids, Parts parts) {
   return pass(Effect::kReads, [&] { return inner_->read(ids, parts); });
 }

@@ -27,6 +27,7 @@ class FaultStore final : public Store {
   void connect(Store* inner) { inner_ = inner; }
 
   Result<Time> now() override;
+  Result<StoreClocks> clocks() override;
   Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
   Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
   Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type, const std::string& key) override;

@@ -53,7 +53,10 @@ void draw_topology(Rng& rng, Plan& plan) {
   const int workers = between(rng, 1, 5);
   for (int i = 0; i < workers; ++i) plan.workers.push_back(draw_worker(rng, i == 0));
   plan.interleave_percent = pick(rng, std::vector<int>{0, 2, 5, 15});
-  if (chance(rng, 10)) plan.config = R"({"limits":{"retention":"60s","event_retention":"120s"}})";
+  if (chance(rng, 10)) {
+    plan.retention = 60s;
+    plan.config = R"({"limits":{"retention":"60s","event_retention":"120s"}})";
+  }
 }
 
 void draw_agents(Rng& rng, Plan& plan) {
@@ -293,8 +296,7 @@ Plan make_plan(std::uint64_t seed) {
 
 Plan make_redis_plan(std::uint64_t seed) {
   using enum Fault::Kind;
-  constexpr std::array kOfSqlite{kKillAtDiskOp, kPowerCut,  kPowerCutAtDiskOp, kClockJump,
-                                 kDiskFull,     kDiskError, kSyncError};
+  constexpr std::array kOfSqlite{kKillAtDiskOp, kPowerCut, kPowerCutAtDiskOp, kDiskFull, kDiskError, kSyncError};
   Plan plan = make_plan(seed);
   std::erase_if(plan.faults,
                 [&](const Fault& fault) { return std::ranges::find(kOfSqlite, fault.kind) != kOfSqlite.end(); });

@@ -95,13 +95,13 @@ struct Plan {
   AgentMix agents;
   int interleave_percent = 0;  // of the store's calls, between which others get a turn
   JsonText config = "{}";
+  std::optional<Millis> retention = {};  // if the configuration says so
   std::vector<Operation> operations;
   std::vector<Fault> faults;
 };
 
 [[nodiscard]] Plan make_plan(std::uint64_t seed);
-// The same without the faults of disks, of steps inside SQLite, and of the clock: Redis has its own disk, and the wall
-// clock of its machine is all that it goes by.
+// The same without the faults of disks and of steps inside SQLite: Redis has its own disk.
 [[nodiscard]] Plan make_redis_plan(std::uint64_t seed);
 
 // What an agent will do in one run: a function of the seed, the task's number and the run's.

@@ -68,11 +68,11 @@ std::uint16_t free_port() {
   throw std::runtime_error("no free port");
 }
 
-pid_t spawn(const std::vector<std::string>& arguments, std::chrono::seconds clock_ahead) {
+pid_t spawn(const std::vector<std::string>& arguments, const ShiftedClock* clock) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  const std::string ahead = std::to_string(clock_ahead.count());
+  const auto variables = clock == nullptr ? std::vector<std::pair<std::string, std::string>>() : clock->environment();
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) throw_errno("fork");
@@ -80,10 +80,7 @@ pid_t spawn(const std::vector<std::string>& arguments, std::chrono::seconds cloc
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExitNotStarted);
   ::setpgid(0, 0);  // Ctrl-C is for the test, which ends its server itself
-  if (clock_ahead.count() != 0) {
-    ::setenv("LD_PRELOAD", SHIFTED_CLOCK, 1);
-    ::setenv("DROVER_CLOCK_AHEAD_S", ahead.c_str(), 1);
-  }
+  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   ::execvp(argv[0], argv.data());
   ::_exit(kExitNotStarted);
 }
@@ -172,7 +169,7 @@ bool RedisServer::spawn_and_wait() {
   log_begin_ = std::ofstream(log, std::ios::app).tellp();
   const UniqueFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!watch.is_open() || ::inotify_add_watch(watch.get(), log.c_str(), IN_MODIFY) < 0) throw_errno("inotify");
-  pid_ = spawn(arguments(), options_.clock_ahead);
+  pid_ = spawn(arguments(), options_.clock);
   pidfd_ = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   if (!pidfd_.is_open()) throw_errno("pidfd_open");
   if (!wait_until_ready(watch.get())) {

@@ -17,6 +17,7 @@
 #include "store/redis/address.h"
 #include "store/redis/command.h"
 #include "store/redis/reply.h"
+#include "support/shifted_clock.h"
 #include "support/temp_dir.h"
 
 namespace drover::test {
@@ -29,7 +30,7 @@ struct RedisOptions {
   std::string requirepass;  // "" for none
   // Non-empty: TLS on a port of its own, with a self-signed certificate for this host name or address.
   std::string tls_host;
-  std::chrono::seconds clock_ahead{0};  // of the machine's
+  const ShiftedClock* clock = nullptr;  // its machine's, if that is not ours; outlives the server
   std::vector<std::string> more;        // further arguments: {"--min-replicas-to-write", "1"}
 };
 

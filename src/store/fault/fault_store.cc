@@ -75,6 +75,10 @@ Result<Time> FaultStore::now() {
   return pass(StoreCall::kNow, [&] { return inner_.now(); });
 }
 
+Result<StoreClocks> FaultStore::clocks() {
+  return pass(StoreCall::kClocks, [&] { return inner_.clocks(); });
+}
+
 Result<std::vector<std::optional<TaskRecord>>> FaultStore::read(std::span<const TaskId> ids, Parts parts) {
   return pass(StoreCall::kRead, [&] { return inner_.read(ids, parts); });
 }

@@ -18,6 +18,7 @@ namespace drover {
 
 enum class StoreCall : std::uint8_t {
   kNow,
+  kClocks,
   kRead,
   kFindRequest,
   kFindDedupe,
@@ -59,7 +60,7 @@ enum class StoreCall : std::uint8_t {
   kState,
   kAcceptRegression,
 };
-inline constexpr std::size_t kStoreCallCount = 41;
+inline constexpr std::size_t kStoreCallCount = 42;
 
 struct StoreFault {
   enum class Kind : std::uint8_t {
@@ -92,6 +93,7 @@ class FaultStore final : public Store {
   [[nodiscard]] int calls(StoreCall call) const;
 
   Result<Time> now() override;
+  Result<StoreClocks> clocks() override;
   Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
   Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
   Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type, const std::string& key) override;

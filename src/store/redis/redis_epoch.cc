@@ -81,7 +81,7 @@ BatchWatch::Verdict RedisStore::judge(const Mark& before, const Reply& answer) {
 // While something is gone, any call tells whether it has been accepted meanwhile.
 Status RedisStore::check_extent() {
   if (!high_water_.loss()) return {};
-  if (const auto time = ask_time(); !time) return std::unexpected(time.error());
+  if (const auto clocks = ask_clocks(); !clocks) return std::unexpected(clocks.error());
   return high_water_.check();
 }
 

@@ -73,6 +73,8 @@ static Status read_worker_info(std::string_view json, WorkerInfo& worker) {
 Result<std::vector<WorkerInfo>> RedisStore::workers() {
   const auto reply = ask(function("workers"));
   if (!reply) return std::unexpected(reply.error());
+  const auto now = this->now();
+  if (!now) return std::unexpected(now.error());
   const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());
   std::vector<WorkerInfo> workers;
@@ -84,11 +86,13 @@ Result<std::vector<WorkerInfo>> RedisStore::workers() {
     WorkerInfo worker;
     worker.id = std::string((*parts)[0].as_text().value_or(""));
     worker.running = static_cast<int>((*parts)[1].as_integer().value_or(0));
+    Millis silent{0};
     for (std::size_t i = 0; i + 1 < fields->size(); i += 2) {
       const std::string_view name = (*fields)[i].as_text().value_or("");
       const Reply& value = (*fields)[i + 1];
       if (name == "registered_at") worker.registered_at = Time(Millis(value.as_integer().value_or(0)));
       if (name == "last_beat_at") worker.last_beat_at = Time(Millis(value.as_integer().value_or(0)));
+      if (name == "silent_ms") silent = Millis(value.as_integer().value_or(0));
       if (name == "draining") worker.draining = value.as_integer().value_or(0) != 0;
       if (name == "drain_by") worker.drain_by = std::string(value.as_text().value_or(""));
       if (name == "drain_reason") worker.drain_reason = std::string(value.as_text().value_or(""));
@@ -97,6 +101,7 @@ Result<std::vector<WorkerInfo>> RedisStore::workers() {
         return std::unexpected(status.error());
       }
     }
+    worker.last_beat_at = last_heard(worker.last_beat_at, silent, *now);
     workers.push_back(std::move(worker));
   }
   std::ranges::sort(workers, [](const WorkerInfo& a, const WorkerInfo& b) {

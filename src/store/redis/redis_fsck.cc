@@ -59,7 +59,8 @@ Result<Reply> RedisStore::ask_patiently(const Command& command) {
   const Interrupt never;
   auto reply = client_.blocking_call(command, kFsckTimeMax, never);
   if (reply && is_function_missing(*reply)) {
-    if (const auto loaded = ask_time(); !loaded) return std::unexpected(loaded.error());  // any call loads the library
+    if (const auto loaded = ask_clocks(); !loaded)
+      return std::unexpected(loaded.error());  // any call loads the library
     reply = client_.blocking_call(command, kFsckTimeMax, never);
   }
   if (reply && reply->is_error()) return std::unexpected(error_of(*reply));

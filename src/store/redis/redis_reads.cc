@@ -19,26 +19,61 @@ constexpr int kSiftSlice = 500;  // tasks read at once, of which only some are w
 
 }  // namespace
 
-Result<Time> RedisStore::ask_time() {
-  const auto millis = ask_number(function("clock"));
-  if (!millis) return std::unexpected(millis.error());
-  return Time(Millis(*millis));
+std::optional<Millis> RedisStore::lease_time() const {
+  const std::int64_t ahead = lease_time_ahead_ms_.load();
+  if (ahead == kNeverHeard) return std::nullopt;
+  return Millis(ahead) + clock().mono().since_origin;
+}
+
+// It was as late as that before `here`. What was known keeps its worth, so that no slow answer sets us back.
+void RedisStore::heard_lease_time(Millis lease_time, MonoTime here) {
+  const std::int64_t ahead = (lease_time - here.since_origin).count();
+  std::int64_t known = lease_time_ahead_ms_.load();
+  while (known < ahead && !lease_time_ahead_ms_.compare_exchange_weak(known, ahead)) {
+  }
+}
+
+Result<StoreClocks> RedisStore::ask_clocks() {
+  const MonoTime before = clock().mono();
+  const auto reply = ask(function("clocks"));
+  if (!reply) return std::unexpected(reply.error());
+  const MonoTime after = clock().mono();
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  const auto wall = (*parts)[0].as_integer();
+  const auto lease_time = (*parts)[1].as_integer();
+  if (!wall || !lease_time) return std::unexpected(!wall ? wall.error() : lease_time.error());
+  heard_lease_time(Millis(*lease_time), after);
+  step_watch_.look(Time(Millis(*wall)), before, after);
+  return StoreClocks{.wall = Time(Millis(*wall)), .steady = Millis(*lease_time), .boot = "", .unsure = after - before};
 }
 
 // The server's time, as it was when last asked, and what has passed since. It is for decisions that are applied under
-// compare-and-set; whether a lease or a gate's time has run out is decided by the functions, on the server's own clock.
-Result<Time> RedisStore::now() {
-  if (options_.test_clock != nullptr) return options_.test_clock->wall();
-  const MonoTime here = system_clock().mono();
+// compare-and-set; whether a lease or a gate's time has run out is decided by the functions, inside Redis.
+Result<StoreClocks> RedisStore::clocks() {
+  const MonoTime here = clock().mono();
+  const bool may_trust = options_.test_clock == nullptr;
   {
     const std::lock_guard lock(known_mutex_);
-    if (time_ && here - time_->asked_at < kTrustTimeFor) return time_->value + (here - time_->asked_at);
+    if (may_trust && clocks_ && here - clocks_->asked_at < kTrustTimeFor) {
+      StoreClocks clocks = clocks_->value;
+      clocks.wall += here - clocks_->asked_at;
+      clocks.steady += here - clocks_->asked_at;
+      return clocks;
+    }
   }
-  const auto there = ask_time();
+  const auto there = ask_clocks();
   if (!there) return there;
   const std::lock_guard lock(known_mutex_);
-  time_ = Known<Time>{*there, here};
+  clocks_ = Known<StoreClocks>{*there, here};
   return there;
+}
+
+Result<Time> RedisStore::now() {
+  if (options_.test_clock != nullptr) return options_.test_clock->wall();
+  const auto clocks = this->clocks();
+  if (!clocks) return std::unexpected(clocks.error());
+  return clocks->wall;
 }
 
 Result<std::vector<std::optional<TaskRecord>>> RedisStore::read(std::span<const TaskId> ids, Parts parts) {

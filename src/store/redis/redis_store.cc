@@ -37,17 +37,19 @@ redis::ClientOptions RedisStore::client_options() {
 }
 
 Status RedisStore::open() {
-  auto time = ask_time();
-  if (!time) return std::unexpected(time.error());
+  auto clocks = ask_clocks();
+  if (!clocks) return std::unexpected(clocks.error());
   return {};
 }
 
 Command RedisStore::function(std::string_view name) const {
   Command command("FCALL", library_ + "_" + std::string(name), 1, key_);
+  const std::optional<Millis> lease_time = this->lease_time();
+  const std::string lease_text = lease_time ? std::to_string(lease_time->count()) : "";
   if (options_.test_clock != nullptr) {
-    command.add(options_.test_clock->wall().time_since_epoch().count());
+    command.add(fmt::format("{} {}", options_.test_clock->wall().time_since_epoch().count(), lease_text));
   } else {
-    command.add("");
+    command.add(lease_text);
   }
   return command;
 }
@@ -146,8 +148,10 @@ Result<std::optional<Millis>> RedisStore::next_wake() {
 }
 
 Result<int> RedisStore::expire(const Retention& retention, int limit) {
-  const auto gone = ask_number(function("expire").add(retention.age.count(), retention.tasks_max, retention.bytes_max,
-                                                      retention.event_age.count(), retention.events_max, limit));
+  const auto millis = [](Time time) { return time.time_since_epoch().count(); };
+  const auto gone =
+      ask_number(function("expire").add(millis(retention.finished_until), retention.tasks_max, retention.bytes_max,
+                                        millis(retention.events_until), retention.events_max, limit));
   if (!gone) return std::unexpected(gone.error());
   if (*gone > 0) committed();
   return static_cast<int>(*gone);

@@ -2,7 +2,9 @@
 // redis_fleet.cc, redis_fsck.cc, redis_epoch.cc.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "store/redis/new_tasks.h"
 #include "store/redis/redis_store.h"
 #include "store/redis/step_arguments.h"
+#include "store/step_watch.h"
 
 namespace drover::redis {
 
@@ -64,6 +67,7 @@ class RedisStore final : public Store {
   [[nodiscard]] Status open();
 
   Result<Time> now() override;
+  Result<StoreClocks> clocks() override;
   Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
   Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override;
   Result<DedupeMatches> find_dedupe(const std::string& owner, const std::string& type, const std::string& key) override;
@@ -173,7 +177,11 @@ class RedisStore final : public Store {
   [[nodiscard]] Result<std::vector<std::int64_t>> counts(const std::string& scope);
   [[nodiscard]] Command claim_command(std::span<const ClaimParcel* const> parcels) const;
   [[nodiscard]] Result<Reply> make_pool(std::span<const std::string> lines);
-  [[nodiscard]] Result<Time> ask_time();
+  [[nodiscard]] Clock& clock() const { return options_.test_clock != nullptr ? *options_.test_clock : system_clock(); }
+  // How late it is at least in lease time; nothing before Redis has said it once. See lua/1_clock.lua.
+  [[nodiscard]] std::optional<Millis> lease_time() const;
+  void heard_lease_time(Millis lease_time, MonoTime here);
+  [[nodiscard]] Result<StoreClocks> ask_clocks();
   [[nodiscard]] Result<Config> ask_config();
   void committed();
 
@@ -209,8 +217,12 @@ class RedisStore final : public Store {
     MonoTime asked_at;
   };
   std::mutex known_mutex_;
-  std::optional<Known<Time>> time_;
+  std::optional<Known<StoreClocks>> clocks_;
   std::optional<Known<Config>> config_;
+
+  static constexpr std::int64_t kNeverHeard = std::numeric_limits<std::int64_t>::min();
+  std::atomic<std::int64_t> lease_time_ahead_ms_{kNeverHeard};  // of our monotonic clock, at least
+  StepWatch step_watch_{"the Redis server"};
 
   std::mutex mend_mutex_;
   std::optional<MonoTime> mended_at_;

@@ -98,7 +98,7 @@ bool order_drain(Transaction& transaction, const DrainOrder& order) {
   return true;
 }
 
-std::vector<WorkerInfo> read_workers(Connection& db) {
+std::vector<WorkerInfo> read_workers(Connection& db, const Clock& clock) {
   Statement query = db.prepare(kWorkers);
   const std::map<std::string, int> running = count_running(db);
   std::vector<WorkerInfo> workers;
@@ -110,6 +110,9 @@ std::vector<WorkerInfo> read_workers(Connection& db) {
     worker.capacity = query.small();
     worker.registered_at = query.time();
     worker.last_beat_at = query.time();
+    const MonoTime last_beat{Millis(query.integer())};
+    if (last_beat >= MonoTime{})
+      worker.last_beat_at = last_heard(worker.last_beat_at, clock.mono() - last_beat, clock.wall());
     worker.draining = query.flag();
     worker.drain_by = query.text();
     worker.drain_reason = query.text();

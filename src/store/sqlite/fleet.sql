@@ -17,7 +17,7 @@ DELETE FROM worker WHERE id = ?1;
 UPDATE worker SET draining = 1, drain_by = ?2, drain_reason = ?3 WHERE id = ?1;
 
 -- name: workers
-SELECT id, version, serves, capacity, registered_at, last_beat_at, draining, drain_by, drain_reason
+SELECT id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, drain_by, drain_reason
 FROM worker ORDER BY registered_at, id;
 
 -- name: running_by_worker

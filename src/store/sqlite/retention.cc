@@ -85,9 +85,7 @@ void shorten(Connection& db, const Page& page, std::span<const Event> stay) {
 void expire_events(Transaction& transaction, const Retention& retention, int limit) {
   transaction.write_events();
   const std::int64_t first_kept = transaction.last_event_seq() - retention.events_max + 1;
-  const auto stays = [&](const Event& event) {
-    return event.at > transaction.now() - retention.event_age && event.seq >= first_kept;
-  };
+  const auto stays = [&](const Event& event) { return event.at > retention.events_until && event.seq >= first_kept; };
   for (int gone = 0; gone < limit;) {
     const Page page = oldest_events(transaction.db());
     // The first one to stay ends the search, so that no hole is torn when the wall clock has jumped.
@@ -119,7 +117,7 @@ int expire_finished(Transaction& transaction, const Retention& retention, int li
   CountChanges::Change kept = transaction.finished();
   int gone = 0;
   for (const Finished& finished : oldest_finished(transaction.db(), limit)) {
-    const bool too_old = finished.finished_at <= transaction.now() - retention.age;
+    const bool too_old = finished.finished_at <= retention.finished_until;
     if (!too_old && kept.tasks <= retention.tasks_max && kept.bytes <= retention.bytes_max) break;
     delete_task_rows(transaction.db(), finished.seq);
     transaction.count(finished.task, finished.task.state, {-1, -finished.held_bytes});

@@ -34,6 +34,7 @@
 #include "store/sqlite/task_log.h"
 #include "store/sqlite/wal_gather.h"
 #include "store/sqlite/writer.h"
+#include "store/step_watch.h"
 
 namespace drover {
 namespace {
@@ -63,6 +64,13 @@ class SqliteStore final : public Store {
   [[nodiscard]] Status open();
 
   Result<Time> now() override { return options_.clock->wall(); }
+  Result<StoreClocks> clocks() override {
+    const MonoTime before = options_.clock->mono();
+    const Time wall = options_.clock->wall();
+    const MonoTime after = options_.clock->mono();
+    step_watch_.look(wall, before, after);
+    return StoreClocks{wall, after.since_origin, options_.clock->boot_id(), after - before};
+  }
 
   Result<std::vector<std::optional<TaskRecord>>> read(std::span<const TaskId> ids, Parts parts) override;
   Result<std::optional<TaskId>> find_request(const std::string& owner, const std::string& request_id) override {
@@ -153,7 +161,7 @@ class SqliteStore final : public Store {
                          [&](Transaction& transaction) { return order_drain(transaction, order); });
   }
   Result<std::vector<WorkerInfo>> workers() override {
-    return reading("sqlite.workers", [&](Connection& db) { return read_workers(db); });
+    return reading("sqlite.workers", [&](Connection& db) { return read_workers(db, *options_.clock); });
   }
   Result<std::vector<std::string>> forget_workers(Millis silent_for) override {
     return writing<std::vector<std::string>>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
@@ -235,6 +243,7 @@ class SqliteStore final : public Store {
   Meter own_meter_;
   Meter& meter_;
   HighWater high_water_;
+  StepWatch step_watch_{"this machine"};
   std::atomic<bool> must_look_{false};     // whether it is still where it has been
   std::unique_ptr<WalGather> wal_gather_;  // none in memory
   Connection write_connection_;

@@ -101,6 +101,8 @@ TEST(Dedupe, DropAnswersWithAnyOfTheWindow) {
   EXPECT_EQ(said(decide_dedupe(request, &ended, {})), "answer 3");
   ended.task.created_at = kNow - Millis{1'000};
   EXPECT_EQ(said(decide_dedupe(request, &ended, {})), "new");
+  ended.task.created_at = kNow + std::chrono::hours(1);
+  EXPECT_EQ(said(decide_dedupe(request, &ended, {})), "new") << "the clock was set back";
 }
 
 TEST(Dedupe, MergeAndReplaceWriteOntoOneThatHasNotStarted) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "core/believed_time.h"
 #include "store/fault/fault_store.h"
 #include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
@@ -94,6 +95,23 @@ TEST_P(TokenBookTest, EventsOfADocumentComeWithItOrNotAtAll) {
 }
 
 // ---- tokens
+
+TEST_P(TokenBookTest, NoneIsForgottenBecauseSomebodySetTheClock) {
+  const std::string id = must(book_.create({.role = Role::kAdmin, .expires_in = std::chrono::days(90)})).info.id;
+  clock_.jump_wall(std::chrono::days(3650));
+  must(book_.create({.role = Role::kAdmin}));
+  clock_.jump_wall(-std::chrono::days(3650));
+  EXPECT_TRUE(must(book_.read()).tokens.contains(id));
+}
+
+TEST_P(TokenBookTest, OneThatEndedLongAgoIsForgotten) {
+  const std::string id = must(book_.create({.role = Role::kAdmin, .expires_in = std::chrono::days(1)})).info.id;
+  clock_.advance(std::chrono::days(32));
+  const BelievedTime believed = first_look(must(store_->clocks()), FirstLook::kEmpty);
+  must(store_->put_document(DocumentKind::kBelievedTime, to_json(believed), 0, {}));
+  must(book_.create({.role = Role::kAdmin}));
+  EXPECT_FALSE(must(book_.read()).tokens.contains(id));
+}
 
 TEST_P(TokenBookTest, ATokenIsKnownUntilItIsRevoked) {
   const CreatedToken created = must(book_.create({.role = Role::kProducer, .owner = "ada", .by = "ada@box"}));

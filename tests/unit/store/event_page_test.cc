@@ -97,7 +97,7 @@ TEST_F(EventPageStore, IsReadFromAnyEventOn) {
 }
 
 TEST_F(EventPageStore, IsCutWhereRetentionEnds) {
-  Retention retention{.age = Millis(1'000'000'000), .event_age = Millis(1'000'000'000)};
+  Retention retention;
   retention.events_max = kEventsPerPage + 3;
   must(sut_->expire(retention, 1'000));
   const std::vector<Event> events = must(sut_->events(0, 1'000));

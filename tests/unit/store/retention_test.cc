@@ -8,7 +8,7 @@ namespace drover::test {
 namespace {
 
 constexpr Millis kForEver{1'000'000'000'000};
-const Retention kKeepAll{.age = kForEver, .event_age = kForEver};
+const Retention kKeepAll{};
 
 // Ends a task that was just added.
 void end(StoreUnderTest& sut, int number) {
@@ -28,12 +28,14 @@ TEST(StoreRetention, ByAgeOldestFirst) {
   }
   sut.add(4);
   Retention retention = kKeepAll;
-  retention.age = Millis(2000);
+  retention.finished_until = sut.clock().wall() - Millis(2000);
   EXPECT_EQ(must(sut->expire(retention, 10)), 2);
   EXPECT_FALSE(exists(sut, 1));
   EXPECT_FALSE(exists(sut, 2));
   EXPECT_TRUE(exists(sut, 3));
   sut.clock().advance(kForEver / 2);
+  EXPECT_EQ(must(sut->expire(retention, 10)), 0) << "the store's own clock does not count";
+  retention.finished_until = sut.clock().wall() - Millis(2000);
   EXPECT_EQ(must(sut->expire(retention, 10)), 1);
   EXPECT_TRUE(exists(sut, 4)) << "unfinished work stays however old it is";
 }
@@ -139,7 +141,7 @@ TEST(StoreRetention, EventsGoFromTheFrontWithoutHoles) {
     sut.clock().advance(Millis(100));
   }
   Retention retention = kKeepAll;
-  retention.event_age = Millis(750);
+  retention.events_until = sut.clock().wall() - Millis(750);
   static_cast<void>(must(sut->expire(retention, 10)));
   EXPECT_EQ(must(sut->events(0, 100)).front().seq, 4);
   retention.events_max = 2;
@@ -151,7 +153,7 @@ TEST(StoreRetention, EventsGoFromTheFrontWithoutHoles) {
   sut.add(11);
   sut.clock().jump_wall(kForEver / 2);
   retention = kKeepAll;
-  retention.event_age = Millis(5'000);
+  retention.events_until = sut.clock().wall() - Millis(5'000);
   static_cast<void>(must(sut->expire(retention, 10)));
   EXPECT_EQ(must(sut->events(0, 100)).front().seq, 9);
 

@@ -17,8 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Time now() {
-  return std::chrono::floor<Millis>(std::chrono::system_clock::now());
+StoreClocks clocks(Millis later = Millis{0}) {
+  const Time now = std::chrono::floor<Millis>(std::chrono::system_clock::now());
+  return {.wall = now + later, .steady = Millis{1'000'000} + later, .boot = "boot"};
 }
 
 RunFiles make(const TempDir& dir, int number) {
@@ -67,12 +68,26 @@ TEST(PruneRunFiles, TakesTheOldOnesAndTheOldestBeyondTheLimit) {
   fill(ancient, 10, std::chrono::hours(24 * 8));
   fill(older, 600, std::chrono::hours(2));
   fill(newer, 600, std::chrono::hours(1));
-  prune_run_files(dir.file("state"), now(), {});
+  prune_run_files(dir.file("state"), clocks(), {});
+  EXPECT_TRUE(fs::exists(ancient.folder())) << "nobody knows yet whether the clock is right";
+  prune_run_files(dir.file("state"), clocks(std::chrono::hours(1)), {});
   EXPECT_FALSE(fs::exists(ancient.folder()));
   EXPECT_TRUE(fs::exists(older.folder()));
-  prune_run_files(dir.file("state"), now(), {.bytes_max = 1000});
+  prune_run_files(dir.file("state"), clocks(std::chrono::hours(1)), {.bytes_max = 1000});
   EXPECT_FALSE(fs::exists(older.folder()));
   EXPECT_TRUE(fs::exists(newer.folder()));
+}
+
+TEST(PruneRunFiles, BelievesNoClockThatSomebodyHasJustSet) {
+  const TempDir dir;
+  const RunFiles files = make(dir, 1);
+  fill(files, 10, std::chrono::hours(1));
+  prune_run_files(dir.file("state"), clocks(), {});
+  StoreClocks ahead = clocks(std::chrono::hours(2));
+  prune_run_files(dir.file("state"), ahead, {});
+  ahead.wall += std::chrono::hours(24 * 3'650);
+  prune_run_files(dir.file("state"), ahead, {});
+  EXPECT_TRUE(fs::exists(files.folder()));
 }
 
 TEST(PruneRunFiles, LeavesARunThatIsStillGoingOn) {
@@ -81,12 +96,12 @@ TEST(PruneRunFiles, LeavesARunThatIsStillGoingOn) {
   EventLoop loop;
   const auto door = must(Door::open(loop, files.door_path(), [](const HttpRequest&, const Door::Reply&) {}));
   fill(files, 10, std::chrono::hours(24 * 365));
-  prune_run_files(dir.file("state"), now(), {.age_max = Millis{0}, .bytes_max = 0});
+  prune_run_files(dir.file("state"), clocks(), {.age_max = Millis{0}, .bytes_max = 0});
   EXPECT_TRUE(fs::exists(files.output_path()));
 }
 
 TEST(PruneRunFiles, AMissingFolderIsNoTrouble) {
-  prune_run_files("/nowhere", now(), {});
+  prune_run_files("/nowhere", clocks(), {});
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
 -- What those files lend to others.
-local kept, ahead, event, gates, lanes, steps, reads, findings = {}, {}, {}, {}, {}, {}, {}, {}
+local lease_clock, kept, ahead, event, gates, lanes, steps, reads, findings = {}, {}, {}, {}, {}, {}, {}, {}, {}
 
 local call    -- redis.call, which is not there yet while the library loads
 local P       -- prefix of every key: "{ade}:"
-local NOW     -- milliseconds since 1970, by this server's clock
+local NOW     -- milliseconds since 1970, by this server's clock; for leases see 1_clock.lua
 local NOW_TEXT
 local moves   -- changes of the number of tasks: lane -> state -> number
 local moved_bytes  -- and of what they keep: state -> bytes
@@ -40,12 +40,14 @@ local function begin(keys, args)
   end
   moves, moved_bytes, events, held, unsaved, writes, numbers, listed = {}, {}, {}, {}, {}, {}, nil, {}
   kept.start()
-  if args[1] ~= '' then
-    if not TEST_CLOCK then error('this library takes no time from outside') end
-    NOW = tonumber(args[1])
+  if TEST_CLOCK then
+    local time, lease_time = string.match(args[1], '^(%d+) ?(%d*)$')
+    NOW = tonumber(time)
+    lease_clock.start(lease_time)
   else
     local time = call('TIME')
     NOW = time[1] * 1000 + math.floor(time[2] / 1000)
+    lease_clock.start(args[1])
   end
   NOW_TEXT = string.format('%d', NOW)
 end
@@ -210,8 +212,9 @@ end
 -- ---- numbers, and what is kept under them
 
 local function read_numbers()
-  local found = call('HMGET', P .. 'seq', 'task', 'place', 'event', 'stamp')
-  numbers = {task = tonumber(found[1] or 0), place = tonumber(found[2] or 0), event = tonumber(found[3] or 0), stamp = found[4]}
+  local found = call('HMGET', P .. 'seq', 'task', 'place', 'event', 'stamp', 'lease_now')
+  numbers = {task = tonumber(found[1] or 0), place = tonumber(found[2] or 0), event = tonumber(found[3] or 0), stamp = found[4],
+             lease_now = tonumber(found[5] or nil)}
 end
 
 -- The next n numbers of a kind; answers the one before them.
@@ -224,6 +227,8 @@ end
 
 local function write_numbers(stamp)
   local texts = stamp and {'stamp', stamp} or {}
+  local lease_now = lease_clock.unsaved()
+  if lease_now then texts[#texts + 1], texts[#texts + 2] = 'lease_now', lease_now end
   if numbers and numbers.are_moved then
     for _, kind in ipairs({'task', 'place', 'event'}) do
       texts[#texts + 1] = kind

@@ -104,7 +104,7 @@ local function start_run(work, lane, entry, key, stored, body)
     put(P .. 'p:' .. id, false)
   end
   run = whole(run + 1)
-  local text = whole(rev + 1) .. ' ' .. where .. ' ' .. bytes .. ' ' .. NOW_TEXT .. ' 0 ' .. marks .. ' running ' .. run .. ' ' ..
+  local text = whole(rev + 1) .. ' ' .. where .. ' ' .. bytes .. work.renewed .. ' 0 ' .. marks .. ' running ' .. run .. ' ' ..
                whole(attempts + 1) .. ' ' .. NOW_TEXT .. ' ' .. work.leases[work.taken + 1] .. work.of_worker .. tail
   events[#events + 1] = 'task.claimed|' .. id .. '|' .. lane .. '|running|' .. run .. '|' .. generation .. work.event_data
   move(lane, state, -1, -bytes)
@@ -300,10 +300,11 @@ function functions.claim(keys, args)
   local work = {pool = args[2], worker = args[3], lease = tonumber(args[4]), n = tonumber(args[5]),
                 reserved_rank = tonumber(args[6]), others_left = tonumber(args[7]), leases = {}, answer = {0, 0}, until_ = {},
                 aside = {}, taken = 0, visits = 0}
-  work.ends_at = whole(NOW + work.lease)
+  work.ends_at = whole(lease_clock.now() + work.lease)
   work.event_data = '|{"worker_id":"' .. work.worker .. '"}'
   work.of_worker = ' ' .. work.worker .. ' '
-  work.first_run = ' ' .. NOW_TEXT .. ' 0 ~ running 1 1 ' .. NOW_TEXT .. ' '
+  work.renewed = ' ' .. whole(lease_clock.now())
+  work.first_run = work.renewed .. ' 0 ~ running 1 1 ' .. NOW_TEXT .. ' '
   local lines = lanes.line_of_pool(work.pool)
   if not lines then return redis.error_reply('NOPOOL ' .. work.pool) end
   work.only_line = lines ~= '' and lines or nil

@@ -61,13 +61,13 @@ end
 -- A run that was ended without its worker: its agent may live until its lease would have run out.
 local function revoke(id)
   local until_ = call('ZSCORE', P .. 'leases', id)
-  call('ZREMRANGEBYSCORE', P .. 'revoked', '-inf', NOW_TEXT)
+  call('ZREMRANGEBYSCORE', P .. 'revoked', '-inf', whole(lease_clock.now()))
   if until_ then call('ZADD', P .. 'revoked', until_, id) end
 end
 
 local function is_still_leased(id)
   local until_ = call('ZSCORE', P .. 'revoked', id)
-  return until_ and tonumber(until_) > NOW
+  return until_ and tonumber(until_) > lease_clock.now()
 end
 
 local OLD_RECORD = '^(%d+) (%d+) (%d+) (%d+) %d+ (%d+) ([%l~]+) (%l+) %d+ %d+ ([%d~]+) %S+ (%S+) %d+ (%S+) %S+ ([01]) ([^\n]+)\n'

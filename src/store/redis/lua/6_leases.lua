@@ -4,13 +4,14 @@
 -- the worker was told to drain.
 function functions.renew(keys, args)
   begin(keys, args)
+  local lease_now = whole(lease_clock.now())
   local worker = P .. 'worker:' .. args[2]
   local draining = call('HGET', worker, 'draining')
   if draining then
     call('HSET', worker, 'last_beat_at', whole(NOW))
-    call('ZADD', P .. 'workers', whole(NOW), args[2])
+    call('ZADD', P .. 'workers', lease_now, args[2])
   end
-  local until_ = whole(NOW + tonumber(args[3]))
+  local until_ = whole(lease_clock.now() + tonumber(args[3]))
   local ids, leases, answers = {}, {}, {}
   for i = 4, #args, 2 do ids[#ids + 1] = args[i] end
   fetch_records(ids)
@@ -19,7 +20,7 @@ function functions.renew(keys, args)
     if not record or record.state ~= 'running' or record.lease ~= args[2 * i + 3] then
       answers[i] = 2
     else
-      record.renewed, record.beats = NOW_TEXT, whole(record.beats + 1)
+      record.renewed, record.beats = lease_now, whole(record.beats + 1)
       put_kept(id, record)
       leases[#leases + 1] = until_
       leases[#leases + 1] = id
@@ -28,6 +29,7 @@ function functions.renew(keys, args)
   end
   call_in_pieces('ZADD', P .. 'leases', leases)
   save_strings()
+  lease_clock.save()
   if draining == '1' then answers[#answers + 1] = 3 end
   return answers
 end

@@ -1,5 +1,12 @@
 -- Reading. None of these writes.
 
+-- Answers this server's time and lease time.
+function functions.clocks(keys, args)
+  begin(keys, args)
+  return {whole(NOW), whole(lease_clock.now())}
+end
+
+-- As programs with version 1.9 of this library ask.
 function functions.clock(keys, args)
   begin(keys, args)
   return whole(NOW)

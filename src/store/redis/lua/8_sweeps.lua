@@ -1,8 +1,8 @@
 -- What the sweepers look for, and retention.
 
--- Those whose time has come; of one moment the older task first, as every store has it.
-local function first_of(key, limit)
-  local flat = call('ZRANGEBYSCORE', P .. key, '-inf', whole(NOW), 'WITHSCORES', 'LIMIT', 0, limit)
+-- Those whose time has come by that clock; of one moment the older task first, as every store has it.
+local function first_of(key, now, limit)
+  local flat = call('ZRANGEBYSCORE', P .. key, '-inf', whole(now), 'WITHSCORES', 'LIMIT', 0, limit)
   local ids, due = {}, {}
   for i = 1, #flat, 2 do ids[#ids + 1] = flat[i] end
   fetch_records(ids)
@@ -18,20 +18,22 @@ end
 -- args: now, limit
 function functions.due(keys, args)
   begin(keys, args)
-  return reads.indexed_answers(first_of('scheduled', args[2]), 'head')
+  return reads.indexed_answers(first_of('scheduled', NOW, args[2]), 'head')
 end
 
 -- args: now, limit
 function functions.past_deadline(keys, args)
   begin(keys, args)
-  return reads.indexed_answers(first_of('deadlines', args[2]), 'all')
+  return reads.indexed_answers(first_of('deadlines', NOW, args[2]), 'all')
 end
 
 -- args: now, silent for ('' or milliseconds), limit
 function functions.lapsed(keys, args)
   begin(keys, args)
-  if args[2] == '' then return reads.indexed_answers(first_of('leases', args[3]), 'head') end
-  local silent_since = NOW - tonumber(args[2])
+  local now = lease_clock.now()
+  lease_clock.save()  -- whoever sweeps keeps it going, so that those who come later know it
+  if args[2] == '' then return reads.indexed_answers(first_of('leases', now, args[3]), 'head') end
+  local silent_since = now - tonumber(args[2])
   local limit = tonumber(args[3])
   local flat = call('ZRANGE', P .. 'leases', 0, -1, 'WITHSCORES')
   local ids, found = {}, {}
@@ -39,7 +41,7 @@ function functions.lapsed(keys, args)
   fetch_records(ids)
   for i, id in ipairs(ids) do
     local record = record_of(id)
-    if tonumber(flat[2 * i]) <= NOW or (record and tonumber(record.renewed) <= silent_since) then found[#found + 1] = id end
+    if tonumber(flat[2 * i]) <= now or (record and tonumber(record.renewed) <= silent_since) then found[#found + 1] = id end
     if #found >= limit then break end
   end
   return reads.indexed_answers(found, 'head')
@@ -57,10 +59,11 @@ function functions.next_wake(keys, args)
   local soonest
   for _, key in ipairs({'scheduled', 'deadlines', 'leases', 'wake'}) do
     local first_ = call('ZRANGE', P .. key, 0, 0, 'WITHSCORES')[2]
-    if first_ and (not soonest or tonumber(first_) < soonest) then soonest = tonumber(first_) end
+    local left = first_ and tonumber(first_) - (key == 'leases' and lease_clock.now() or NOW)
+    if left and (not soonest or left < soonest) then soonest = left end
   end
-  if call('ZCARD', P .. 'cascades') > 0 or call('EXISTS', P .. 'damaged_lanes') == 1 then soonest = NOW end
-  return soonest and whole(math.max(0, soonest - NOW)) or ''
+  if call('ZCARD', P .. 'cascades') > 0 or call('EXISTS', P .. 'damaged_lanes') == 1 then soonest = 0 end
+  return soonest and whole(math.max(0, soonest)) or ''
 end
 
 -- Answers how many lanes it let go; -1 if a lane has to be rebuilt first.
@@ -108,13 +111,13 @@ local function all_finished(scope)
 end
 
 -- The first one to stay ends the search, so that no hole is torn when the clock has jumped.
-local function first_event_to_keep(limit, age, most)
+local function first_event_to_keep(limit, until_, most)
   local first_by_number = (tonumber(call('HGET', P .. 'seq', 'event')) or 0) - most + 1
   local keep
   for _, entry in ipairs(call('XRANGE', P .. 'events', '-', '+', 'COUNT', limit)) do
     local fields, last = entry[2], number_of(entry)
     local first = last - event.number_in(entry) + 1
-    local is_young = tonumber(fields[2]) > NOW - age
+    local is_young = tonumber(fields[2]) > until_
     if is_young and first >= first_by_number then return keep end
     if is_young and last >= first_by_number then return first_by_number end
     keep = last + 1
@@ -122,14 +125,15 @@ local function first_event_to_keep(limit, age, most)
   return keep
 end
 
-local function expire_events(limit, age, most)
-  local keep = first_event_to_keep(limit, age, most)
+local function expire_events(limit, until_, most)
+  local keep = first_event_to_keep(limit, until_, most)
   if not keep then return end
   call('XTRIM', P .. 'events', 'MINID', '=', whole(keep) .. '-0')
   call('HSET', P .. 'seq', 'first_event', whole(keep))
 end
 
--- args: now, age, tasks, bytes, event age, events, limit. Answers how many tasks went.
+-- args: now, when the youngest of those ended that are too old, tasks, bytes, the same of events, events, limit. Answers how
+-- many tasks went.
 function functions.expire(keys, args)
   begin(keys, args)
   local limit = tonumber(args[7])
@@ -137,7 +141,7 @@ function functions.expire(keys, args)
   local gone = 0
   for _, id in ipairs(call('ZRANGE', P .. 'finished', 0, limit - 1)) do
     local finished_at = tonumber(call('ZSCORE', P .. 'finished', id))
-    if finished_at > NOW - tonumber(args[2]) and tasks <= tonumber(args[3]) and bytes <= tonumber(args[4]) then break end
+    if finished_at > tonumber(args[2]) and tasks <= tonumber(args[3]) and bytes <= tonumber(args[4]) then break end
     local record = record_of(id)
     -- One whose dependents are not all told stays until they are.
     if not record then

@@ -7,7 +7,8 @@ function functions.register_worker(keys, args)
   call('HSETNX', key, 'registered_at', whole(NOW))
   call('HSET', key, 'last_beat_at', whole(NOW), 'info', args[3])
   if args[4] == '1' then call('HSET', key, 'draining', '1') else call('HSETNX', key, 'draining', '0') end
-  call('ZADD', P .. 'workers', whole(NOW), args[2])
+  call('ZADD', P .. 'workers', whole(lease_clock.now()), args[2])
+  lease_clock.save()
   return 1
 end
 
@@ -44,12 +45,15 @@ local function count_running()
   return running
 end
 
--- Answers {id, running, fields}…
+-- Answers {id, running, fields}…; among the fields for how long it has been silent.
 function functions.workers(keys, args)
   begin(keys, args)
   local found, running = {}, count_running()
-  for _, id in ipairs(call('ZRANGE', P .. 'workers', 0, -1)) do
-    found[#found + 1] = {id, running[id] or 0, call('HGETALL', P .. 'worker:' .. id)}
+  local beats = call('ZRANGE', P .. 'workers', 0, -1, 'WITHSCORES')
+  for i = 1, #beats, 2 do
+    local id, fields = beats[i], call('HGETALL', P .. 'worker:' .. beats[i])
+    fields[#fields + 1], fields[#fields + 2] = 'silent_ms', whole(math.max(0, lease_clock.now() - tonumber(beats[i + 1])))
+    found[#found + 1] = {id, running[id] or 0, fields}
   end
   return found
 end
@@ -57,7 +61,7 @@ end
 -- args: now, silent for, what stands before and behind the id in an event. Those that hold a lease stay.
 function functions.forget_workers(keys, args)
   begin(keys, args)
-  local silent = call('ZRANGEBYSCORE', P .. 'workers', '-inf', whole(NOW - tonumber(args[2])))
+  local silent = call('ZRANGEBYSCORE', P .. 'workers', '-inf', whole(lease_clock.now() - tonumber(args[2])))
   if #silent == 0 then return {} end
   local holds = count_running()
   local gone = {}
@@ -88,6 +92,7 @@ function functions.put_document(keys, args)
   if version ~= tonumber(args[3]) then return 0 end
   call('HSET', key, 'version', whole(version + 1), 'document', args[4])
   for i = 5, #args do events[i - 4] = args[i] end
+  lease_clock.now()
   finish()
   return 1
 end
