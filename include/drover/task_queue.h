@@ -122,6 +122,7 @@ inline constexpr std::size_t kGroupTypesMax = 16;
 struct Serve {
   std::string queue;
   std::optional<std::string> type;
+  std::string trouble{};  // of a worker that cannot run this now: why; it claims none of it
 
   bool operator==(const Serve&) const = default;
 };
@@ -234,6 +235,7 @@ struct LogRecord {
   Time at{};
   LogStream stream = LogStream::kOut;
   std::string text;
+  std::int64_t left_out_before = 0;  // bytes of its run that the cap left out just before it
 };
 
 struct LogPage {

@@ -32,11 +32,6 @@ Result<std::string> read_all(int fd, const std::string& shown, ReadLimit limit) 
   }
 }
 
-bool is_program(const std::filesystem::path& file) {
-  std::error_code error;
-  return std::filesystem::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0;
-}
-
 }  // namespace
 
 Result<std::string> read_input(const std::string& name, ReadLimit limit) {
@@ -69,18 +64,6 @@ Status make_private_folder(const std::filesystem::path& folder) {
   if (::stat(folder.c_str(), &found) != 0) return cannot("create", folder.string(), errno);
   if (!S_ISDIR(found.st_mode)) return cannot("create", folder.string(), ENOTDIR);
   return {};
-}
-
-bool finds_program(const std::string& program, const Environment& environment) {
-  if (program.contains('/')) return is_program(program);
-  const std::string* path = environment.find("PATH");
-  std::string_view left = path != nullptr ? std::string_view(*path) : "/bin:/usr/bin";
-  while (!left.empty()) {
-    const std::size_t end = std::min(left.find(':'), left.size());
-    if (is_program(std::filesystem::path(left.substr(0, end)) / program)) return true;
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
-  return false;
 }
 
 }  // namespace drover::cli

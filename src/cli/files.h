@@ -19,9 +19,6 @@ struct ReadLimit {
 // The whole file, or stdin when the name is "-". Unreadable: kInvalidArgument, with the name and the reason.
 [[nodiscard]] Result<std::string> read_input(const std::string& name, ReadLimit limit);
 
-// Whether execvp would find it.
-[[nodiscard]] bool finds_program(const std::string& program, const Environment& environment);
-
 // $XDG_STATE_HOME/drover, else ~/.local/state/drover. Nothing is created.
 [[nodiscard]] Result<std::filesystem::path> state_folder(const Environment& environment);
 // Creates what is missing of a folder, for its owner only (0700).

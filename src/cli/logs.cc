@@ -22,19 +22,18 @@ class LogPrinter {
     while (context_.out.open()) {
       const auto page = queue_.log(options_.id, after_, kPageRecords);
       if (!page) return std::unexpected(page.error());
-      for (const LogRecord& record : page->records) print(record, page->left_out_bytes);
+      for (const LogRecord& record : page->records) print(record);
       if (page->records.size() < static_cast<std::size_t>(kPageRecords)) return {};
     }
     return {};
   }
 
  private:
-  void print(const LogRecord& record, std::int64_t left_out_bytes) {
-    const bool hole = after_ > 0 && record.seq > after_ + 1;
+  void print(const LogRecord& record) {
     after_ = record.seq;
     if (options_.run && record.run != *options_.run) return;
     if (options_.format == Format::kJson) return context_.out.line(to_json(record));
-    if (hole && left_out_bytes > 0) context_.say(fmt::format("{} bytes left out here", left_out_bytes));
+    if (record.left_out_before > 0) context_.say(fmt::format("… {} bytes left out …", record.left_out_before));
     const bool terminal = context_.out.look().terminal;
     if (terminal && run_ != 0 && record.run != run_) context_.say(fmt::format("run {}", record.run));
     run_ = record.run;

@@ -40,6 +40,7 @@ std::string serves_text(const std::vector<Serve>& serves) {
     if (!text.empty()) text += ' ';
     text += serve.queue;
     if (serve.type && *serve.type != serve.queue) text += "/" + *serve.type;
+    if (!serve.trouble.empty()) text += fmt::format(" (not now: {})", serve.trouble);
   }
   return text;
 }
@@ -47,6 +48,8 @@ std::string serves_text(const std::vector<Serve>& serves) {
 Cell worker_state(const WorkerInfo& worker, Time now) {
   if (now - worker.last_beat_at > kWorkerSilence) return {"silent", Paint::kRed};
   if (worker.draining) return {"draining", Paint::kYellow};
+  const auto in_trouble = [](const Serve& serve) { return !serve.trouble.empty(); };
+  if (std::ranges::any_of(worker.serves, in_trouble)) return {"in trouble", Paint::kRed};
   return {"working", Paint::kGreen};
 }
 

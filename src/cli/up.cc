@@ -139,6 +139,14 @@ Status apply_policy(TaskQueue& queue, const Project& project) {
   }
 }
 
+// Before anything changes: a worker without its program would only hand tasks back.
+Status find_programs(const Project& project, const Environment& environment) {
+  std::vector<Serve> serves;
+  for (const auto& [type, profile] : project.document.local.runners) serves.push_back({type, type});
+  const std::string* path = environment.find("PATH");
+  return check_programs(serves, {.for_all = {}, .by_type = project.document.local.runners}, path != nullptr ? *path : "");
+}
+
 Status add_workers(Workers& workers, const Project& project, const Context& context, Engine& engine) {
   const auto state = state_folder(context.environment);
   if (!state) return std::unexpected(state.error());
@@ -149,7 +157,6 @@ Status add_workers(Workers& workers, const Project& project, const Context& cont
                  .runners = {.for_all = {}, .by_type = {{type, profile}}},
                  .state_dir = state->string(),
                  .version = DROVER_VERSION,
-                 .concurrency = profile.concurrency,
                  .result_bytes_max = static_cast<std::size_t>((*policy)->limits.result_bytes)});
   }
   return {};
@@ -167,6 +174,7 @@ Status set_up_project(const std::optional<Project>& project, Workers& workers, C
     context.say(not_trusted_message(*project));
     return {};
   }
+  if (auto found = find_programs(*project, context.environment); !found) return found;
   if (auto applied = apply_policy(engine, *project); !applied) return applied;
   return add_workers(workers, *project, context, engine);
 }

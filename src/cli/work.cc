@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cli/files.h"
 #include "cli/project.h"
 #include "cli/verbs.h"
@@ -28,10 +26,6 @@ Result<Runners> runners_of_project(const Context& context, const std::optional<P
 
 Result<Runners> runners_of(const WorkOptions& options, const Context& context, const std::optional<Project>& project) {
   if (options.argv.empty()) return runners_of_project(context, project);
-  // Not one task is spent on a slip of the keys.
-  if (const std::string& program = options.argv.front(); !finds_program(program, context.environment)) {
-    return drover::fail(ErrorCode::kInvalidArgument, fmt::format("{} is no program: nothing was claimed", program));
-  }
   return Runners{.for_all = RunnerProfile{.argv = options.argv}};
 }
 
@@ -47,15 +41,6 @@ std::vector<Serve> serves_of(const WorkOptions& options, const Policy& policy) {
   return serves;
 }
 
-int default_concurrency(const WorkOptions& options, const Runners& runners) {
-  int concurrency = 1;
-  for (const std::string& type : options.types) {
-    const RunnerProfile* profile = runners.find(type);
-    if (profile != nullptr) concurrency = std::max(concurrency, profile->concurrency);
-  }
-  return concurrency;
-}
-
 Result<WorkerConfig> config_of(const WorkOptions& options, const Context& context,
                                const std::optional<Project>& project, TaskQueue& queue) {
   auto runners = runners_of(options, context, project);
@@ -64,12 +49,11 @@ Result<WorkerConfig> config_of(const WorkOptions& options, const Context& contex
   if (!state) return std::unexpected(state.error());
   const auto policy = policy_of(queue);
   if (!policy) return std::unexpected(policy.error());
-  const int concurrency = options.concurrency.value_or(default_concurrency(options, *runners));
   return WorkerConfig{.serves = serves_of(options, *policy),
                       .runners = *std::move(runners),
                       .state_dir = state->string(),
                       .version = DROVER_VERSION,
-                      .concurrency = concurrency,
+                      .concurrency = options.concurrency,
                       .lease = options.lease,
                       .heartbeat = options.heartbeat,
                       .when_empty = options.until_empty ? WhenEmpty::kFinish : WhenEmpty::kWait,

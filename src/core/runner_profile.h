@@ -2,6 +2,7 @@
 // never stored, never from a task.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace drover {
 struct RunnerProfile {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // names of the worker's variables that the agent may see, beside the usual ones
-  int concurrency = 1;
+  // How many at once. Unset: one, or as many as the worker is told to run.
+  std::optional<int> concurrency{};
 
   bool operator==(const RunnerProfile&) const = default;
 };

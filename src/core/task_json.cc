@@ -106,7 +106,7 @@ void write(Writer& out, const Progress& progress) {
   Object(out).put("percent", progress.percent).put("message", progress.message);
 }
 void write(Writer& out, const Serve& serve) {
-  Object(out).put("queue", serve.queue).put("type", serve.type);
+  Object(out).put("queue", serve.queue).put("type", serve.type).put("trouble", serve.trouble);
 }
 
 void put_request(Object& object, const Task& task) {
@@ -310,7 +310,8 @@ std::string to_json(const LogRecord& record) {
         .put("run", record.run)
         .put("at", record.at)
         .put("stream", name_in(kStreamNames, record.stream))
-        .put("text", record.text);
+        .put("text", record.text)
+        .put("left_out_before", record.left_out_before);
   });
 }
 

@@ -115,15 +115,37 @@ Explanation explain_gates(std::vector<Refusal> refusals) {
   return answer;
 }
 
-bool serves(const WorkerInfo& worker, const Task& task, Time now) {
-  if (worker.draining || now - worker.last_beat_at > kWorkerSilence) return false;
-  return std::ranges::any_of(worker.serves, [&](const Serve& serve) {
-    return serve.queue == task.queue && (!serve.type || *serve.type == task.type);
-  });
+// Who could run a task.
+struct Serving {
+  int workers = 0;
+  std::string trouble{};  // of one that would serve it, but cannot run it
+};
+
+Serving who_serves(const std::vector<WorkerInfo>& workers, const Task& task, Time now) {
+  Serving serving;
+  for (const WorkerInfo& worker : workers) {
+    if (worker.draining || now - worker.last_beat_at > kWorkerSilence) continue;
+    const auto found = std::ranges::find_if(worker.serves, [&](const Serve& serve) {
+      return serve.queue == task.queue && (!serve.type || *serve.type == task.type);
+    });
+    if (found == worker.serves.end()) continue;
+    if (found->trouble.empty()) {
+      ++serving.workers;
+    } else {
+      serving.trouble = fmt::format("{} would, but {}", worker.id, found->trouble);
+    }
+  }
+  return serving;
 }
 
-Explanation explain_line(const Task& task, const Standing& standing, int workers) {
+Explanation explain_line(const Task& task, const Standing& standing, const Serving& serving) {
+  const int workers = serving.workers;
   Explanation answer{.reason = workers > 0 ? Reason::kInLine : Reason::kNoWorker, .ahead = standing.ahead};
+  if (workers == 0 && !serving.trouble.empty()) {
+    answer.text =
+        fmt::format("no worker can run tasks of type {} in queue {}: {}", task.type, task.queue, serving.trouble);
+    return answer;
+  }
   if (workers == 0) {
     answer.text =
         fmt::format("no live worker serves queue {}: start one with `drover work --queue {}`", task.queue, task.queue);
@@ -218,9 +240,7 @@ class Explain {
     if (!refused->empty()) return explain_gates(std::move(*refused));
     auto workers = store_.workers();
     if (!workers) return std::unexpected(workers.error());
-    const auto serving =
-        std::ranges::count_if(*workers, [&](const WorkerInfo& worker) { return serves(worker, task, now_); });
-    return explain_line(task, *standing, static_cast<int>(serving));
+    return explain_line(task, *standing, who_serves(*workers, task, now_));
   }
 
   Result<std::optional<Explanation>> of_claimable(const Task& task) {

@@ -28,6 +28,7 @@ Status check_worker_id(std::string_view id) {
 Status check_serves(std::span<const Serve> serves) {
   for (const Serve& serve : serves) {
     if (auto valid = check_name(serve.queue); !valid) return at_field("queue", std::move(valid.error()));
+    if (auto valid = check_reason(serve.trouble); !valid) return at_field("trouble", std::move(valid.error()));
     if (!serve.type) continue;
     if (auto valid = check_name(*serve.type); !valid) return at_field("type", std::move(valid.error()));
   }

@@ -9,6 +9,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/try_thread.h"
+
 namespace drover {
 namespace {
 
@@ -47,12 +49,18 @@ struct Question {
 // time is over and ends by itself.
 Addresses ask_in_time(const std::string& host, std::uint16_t port, const Patience& patience) {
   const auto question = std::make_shared<Question>();
-  std::thread([question, host, port] {
+  std::thread asking;
+  const bool is_asked = try_thread(asking, [question, host, port] {
     Addresses answer = ask_system(host, port, AI_ADDRCONFIG);
     const std::lock_guard lock(question->mutex);
     question->answer = std::move(answer);
     question->answered.notify_one();
-  }).detach();
+  });
+  if (!is_asked) {
+    return fail(ErrorCode::kStoreUnavailable, fmt::format("cannot find the host {}: no thread to ask with", host),
+                "socket.connect");
+  }
+  asking.detach();
   std::unique_lock lock(question->mutex);
   question->answered.wait_until(lock, patience.deadline, [&] { return question->answer.has_value(); });
   const Error late{ErrorCode::kStoreUnavailable, fmt::format("the name service did not find {} in time", host),

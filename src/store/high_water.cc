@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/log.h"
+#include "base/try_thread.h"
 #include "drover/time.h"
 
 namespace drover {
@@ -82,7 +83,10 @@ void HighWater::raise(const Mark& mark) {
   if (!is_further(mark, seen_) && mark.epoch == seen_.epoch) return;
   seen_ = mark;
   if (!file_) return;
-  if (!writer_.joinable()) writer_ = std::jthread([this] { keep_file(); });
+  if (!writer_.joinable() && !try_thread(writer_, [this] { keep_file(); })) {
+    write_file(seen_);
+    written_ = seen_;
+  }
   changed_.notify_all();
 }
 

@@ -168,6 +168,7 @@ Status read_json(std::string_view json, LogChunk& out) {
 Status read_json(std::string_view json, LogRecord& out) {
   Reader in(json);
   in.need("seq", out.seq).need("run", out.run).need("at", out.at).need("stream", out.stream).need("text", out.text);
+  in.get("left_out_before", out.left_out_before);
   return in.finish();
 }
 

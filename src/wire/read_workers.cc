@@ -32,7 +32,7 @@ Status read_members(Reader& in, CancelConfirmed& out) {
 
 Status read_json(std::string_view json, Serve& out) {
   Reader in(json);
-  in.need("queue", out.queue).get("type", out.type);
+  in.need("queue", out.queue).get("type", out.type).get("trouble", out.trouble);
   return in.finish();
 }
 

@@ -171,6 +171,7 @@ std::string to_json(const Config& config) {
 std::string to_json(const Serve& serve) {
   Members members;
   members.text("queue", serve.queue).text("type", serve.type);
+  if (!serve.trouble.empty()) members.text("trouble", serve.trouble);
   return members.take();
 }
 

@@ -6,15 +6,16 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <mutex>
 #include <set>
 
 #include "base/check.h"
+#include "worker/machine_limits.h"
 #include "worker/process_tree.h"
 #include "worker/shim_protocol.h"
 
@@ -33,7 +34,7 @@ void pidfd_send_signal(int pidfd, int signal) {
 constexpr int kFdsFrom = 10;
 
 std::unexpected<Error> cannot(std::string_view what, int error_number) {
-  return fail(ErrorCode::kInternal, fmt::format("cannot {}: {}", what, std::strerror(error_number)), "worker.spawn");
+  return fail(ErrorCode::kInternal, fmt::format("cannot {}: {}", what, explain_error(error_number)), "worker.spawn");
 }
 
 struct Pipe {
@@ -75,24 +76,28 @@ Result<Pipes> make_pipes() {
 
 class FileActions {
  public:
-  explicit FileActions(const Pipes& pipes) {
-    CHECK(::posix_spawn_file_actions_init(&actions_) == 0);
+  FileActions() { CHECK(::posix_spawn_file_actions_init(&actions_) == 0); }
+  explicit FileActions(const Pipes& pipes) : FileActions() {
     move(pipes.in.read_end, STDIN_FILENO);
     move(pipes.out.write_end, STDOUT_FILENO);
     move(pipes.err.write_end, STDERR_FILENO);
     move(pipes.control.read_end, kShimControlFd);
     move(pipes.status.write_end, kShimStatusFd);
-    CHECK(::posix_spawn_file_actions_addclosefrom_np(&actions_, kShimStatusFd + 1) == 0);
+    close_from(kShimStatusFd + 1);
   }
   ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
   FileActions(const FileActions&) = delete;
   FileActions& operator=(const FileActions&) = delete;
 
+  void move(const UniqueFd& from, int to) { CHECK(::posix_spawn_file_actions_adddup2(&actions_, from.get(), to) == 0); }
+  void open_null(int fd) {
+    CHECK(::posix_spawn_file_actions_addopen(&actions_, fd, "/dev/null", O_WRONLY, 0) == 0);
+  }
+  void close_from(int fd) { CHECK(::posix_spawn_file_actions_addclosefrom_np(&actions_, fd) == 0); }
+
   [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
 
  private:
-  void move(const UniqueFd& from, int to) { CHECK(::posix_spawn_file_actions_adddup2(&actions_, from.get(), to) == 0); }
-
   posix_spawn_file_actions_t actions_;
 };
 
@@ -130,13 +135,13 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 std::vector<std::string> shim_argv(const AgentCommand& command) {
   std::vector<std::string> argv{command.shim_program, "shim", std::to_string(command.expires_at.since_origin.count()),
-                                std::to_string(command.lease.count()), "--"};
+                                std::to_string(command.lease.count()), std::to_string(first_descriptor_limit()), "--"};
   argv.insert(argv.end(), command.argv.begin(), command.argv.end());
   return argv;
 }
 
-// Shims that were started and whose end was not seen yet. A start holds the lock, so that a new shim is never taken for
-// an orphan.
+// Shims and helpers that were started and whose end was not seen yet. A start holds the lock, so that a new one is never
+// taken for an orphan.
 struct LiveShims {
   std::mutex mutex;
   std::set<pid_t> pids;
@@ -168,6 +173,11 @@ Result<ShimProcess> start_shim(const AgentCommand& command) {
                                          pointers(argv).data(), pointers(environment).data());
   if (error_number != 0) return cannot("start the supervising process", error_number);
 
+  // Before one more descriptor is needed: the agent may have begun.
+  for (UniqueFd* fd : {&pipes->in.read_end, &pipes->out.write_end, &pipes->err.write_end, &pipes->control.read_end,
+                       &pipes->status.write_end}) {
+    fd->reset();
+  }
   shim.pidfd = UniqueFd(pidfd_open(shim.pid));
   if (!shim.pidfd.is_open()) {
     const int why = errno;
@@ -183,6 +193,31 @@ Result<ShimProcess> start_shim(const AgentCommand& command) {
   shim.err = std::move(pipes->err.read_end);
   for (const UniqueFd* fd : {&shim.control, &shim.status, &shim.in, &shim.out, &shim.err}) make_nonblocking(*fd);
   return shim;
+}
+
+Result<Helper> start_helper(std::vector<std::string> argv) {
+  auto pipe = make_pipe();
+  if (!pipe) return std::unexpected(pipe.error());
+  Helper helper{.pid = -1, .in = std::move(pipe->write_end)};
+  FileActions actions;
+  actions.move(pipe->read_end, STDIN_FILENO);
+  actions.open_null(STDOUT_FILENO);
+  actions.open_null(STDERR_FILENO);
+  actions.close_from(STDERR_FILENO + 1);
+  const Attributes attributes;
+  const std::scoped_lock lock(live_shims().mutex);
+  const int error_number =
+      ::posix_spawn(&helper.pid, argv.front().c_str(), actions.get(), attributes.get(), pointers(argv).data(), environ);
+  if (error_number != 0) return cannot("start a helper", error_number);
+  live_shims().pids.insert(helper.pid);
+  return helper;
+}
+
+void end_helper(pid_t pid) {
+  const std::scoped_lock lock(live_shims().mutex);
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  live_shims().pids.erase(pid);
 }
 
 void become_subreaper() {
@@ -205,6 +240,10 @@ bool has_ended(const ShimProcess& shim) {
   const bool ended = waited == 0 ? info.si_pid != 0 : errno == ECHILD;
   if (ended) live_shims().pids.erase(shim.pid);
   return ended;
+}
+
+void wake_shim(const ShimProcess& shim) {
+  pidfd_send_signal(shim.pidfd.get(), SIGCONT);
 }
 
 void kill_shim(const ShimProcess& shim) {

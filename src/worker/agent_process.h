@@ -20,6 +20,12 @@ struct AgentCommand {
   Millis lease{0};
 };
 
+// A child that is no shim: in a session of its own, its output goes nowhere. `in` is the far end of its input.
+struct Helper {
+  pid_t pid = -1;
+  UniqueFd in;
+};
+
 // A running shim and this side of its pipes, all non-blocking.
 struct ShimProcess {
   pid_t pid = -1;
@@ -33,7 +39,11 @@ struct ShimProcess {
 
 [[nodiscard]] Result<ShimProcess> start_shim(const AgentCommand& command);
 
-// A process that runs shims is a sub-reaper and starts no other children: what else turns up among its children was
+[[nodiscard]] Result<Helper> start_helper(std::vector<std::string> argv);
+// Kills it, and takes its status away.
+void end_helper(pid_t pid);
+
+// A process that runs shims is a sub-reaper and starts no other children but helpers: what else turns up among its children was
 // beneath a shim that was killed.
 void become_subreaper();
 // Kills such orphans and takes away the dead. Returns how many there were: each may leave another, so ask again until
@@ -43,6 +53,8 @@ void become_subreaper();
 // Whether it has ended, and if so takes its status away. A pidfd that wakes is only a hint.
 [[nodiscard]] bool has_ended(const ShimProcess& shim);
 
+// Makes a shim that was stopped go on: an agent can stop its supervisor, but not keep it so.
+void wake_shim(const ShimProcess& shim);
 void kill_shim(const ShimProcess& shim);
 
 }  // namespace drover

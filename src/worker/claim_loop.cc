@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "worker/fence.h"
 
 namespace drover {
@@ -15,6 +16,7 @@ constexpr Millis kBackoffMin{100};
 constexpr Millis kBackoffMax{5'000};
 // Settled in one call; more waits for the next step.
 constexpr std::size_t kSettleBatchMax = 256;
+constexpr std::size_t kTroubleBytesMax = 300;
 constexpr int kBadRequest = 400;  // the codes that blame what was sent
 
 // The end that is sent instead of one that the queue will never take. Nothing left to say: the lease runs out.
@@ -30,6 +32,10 @@ std::optional<Failure> failure_instead(const RunEnded& ended, const Error& error
                  .exit_code = completion->exit_code};
 }
 
+bool concerns(const Unable& unable, const Serve& serve) {
+  return !unable.type || unable.type == serve.type;
+}
+
 bool means_not_ours(ErrorCode code) {
   return code == ErrorCode::kStaleLease || code == ErrorCode::kNotFound || code == ErrorCode::kWrongState;
 }
@@ -43,10 +49,12 @@ ClaimLoop::ClaimLoop(TaskQueue& queue, Runs& runs, LeaseKeeper& keeper, ClaimLoo
 
 Millis ClaimLoop::step(MonoTime now) {
   take_ended();
+  look_at_trouble();
   if (settling_ && settling_->is_answered) take_answers(now);
   if (claiming_ && claiming_->is_answered) take_claimed(now);
   if (phase_ == Phase::kWorking && keeper_.drain_ordered()) obey_order();
-  if (standing_ && (phase_ != Phase::kWorking || standing_->is_answered())) withdraw_claim(now);
+  if (standing_ && (phase_ != Phase::kWorking || standing_->is_answered() || room(now).n == 0)) withdraw_claim(now);
+  if (phase_ == Phase::kWorking && options_.when_empty == WhenEmpty::kFinish && held() == 0) give_up_if_hopeless(now);
   if (phase_ == Phase::kDraining && drain_until_ && now >= *drain_until_ && held() > 0) stop_all();
   if (phase_ == Phase::kStopping) give_up_ends(now);
   if (may_settle(now)) {
@@ -191,21 +199,49 @@ int ClaimLoop::free_slots() const {
   return std::min(slots() - static_cast<int>(running_.size()), 2 * slots() - held());
 }
 
+int ClaimLoop::room_of(const Serve& serve, MonoTime now) const {
+  int room = slots();
+  for (const Unable& unable : unable_) {
+    if (concerns(unable, serve)) room = now < unable.until ? 0 : std::min(room, 1);
+  }
+  const auto limit = serve.type ? options_.type_limits.find(*serve.type) : options_.type_limits.end();
+  if (limit == options_.type_limits.end()) return room;
+  const auto running = std::ranges::count(running_, *serve.type, &Running::type);
+  return std::min(room, limit->second - static_cast<int>(running));
+}
+
+ClaimLoop::Room ClaimLoop::room(MonoTime now) const {
+  Room found{.serves = {}, .n = free_slots()};
+  if (found.n <= 0) return {};
+  for (const Serve& serve : options_.serves) {
+    const int room = room_of(serve, now);
+    if (room <= 0) continue;
+    found.serves.push_back(serve);
+    found.n = std::min(found.n, room);
+  }
+  return found.serves.empty() ? Room() : found;
+}
+
+bool ClaimLoop::wants_work(MonoTime now) const {
+  return phase_ == Phase::kWorking && !claiming_ && room(now).n > 0;
+}
+
 bool ClaimLoop::awaits_change(MonoTime now) const {
-  if (!wants_work() || now < retry_at_ || !keeper_.registered()) return false;
+  if (!wants_work(now) || now < retry_at_ || !keeper_.registered()) return false;
   // Few slots are worth no call of their own while ends are on their way: more will be free when these are answered.
   return !settling_ || 2 * free_slots() >= slots();
 }
 
 bool ClaimLoop::may_claim(MonoTime now) const {
   if (!awaits_change(now)) return false;
-  return !left_slot_free_ || now >= next_claim_ || queue_.changes() != seen_changes_;
+  if (!left_slot_free_ || now >= next_claim_) return true;
+  return room(now).serves != asked_ || queue_.changes() != seen_changes_;
 }
 
-ClaimRequest ClaimLoop::request(int n) const {
+ClaimRequest ClaimLoop::request(Room room, int n_max) const {
   ClaimRequest request{.worker_id = options_.worker_id,
-                       .serves = options_.serves,
-                       .n = n,
+                       .serves = std::move(room.serves),
+                       .n = std::min(room.n, n_max),
                        .lease = options_.lease,
                        .capacity = options_.capacity};
   for (const Running& running : running_) request.running_priorities.push_back(running.priority);
@@ -216,7 +252,8 @@ void ClaimLoop::claim(MonoTime now) {
   if (standing_) withdraw_claim(now);
   if (!may_claim(now)) return;
   const int n_max = options_.make_claim ? (slots() + 1) / 2 : slots();
-  claiming_ = std::make_shared<Asked>(request(std::min(free_slots(), n_max)), now);
+  claiming_ = std::make_shared<Asked>(request(room(now), n_max), now);
+  asked_ = claiming_->request.serves;
   seen_changes_ = queue_.changes();
   make_call(options_.make_claim, [&queue = queue_, claiming = claiming_] {
     claiming->answer = queue.claim(claiming->request);
@@ -244,11 +281,13 @@ void ClaimLoop::take_claimed(MonoTime now) {
 }
 
 bool ClaimLoop::may_leave_claim(MonoTime now) const {
-  return may_stand_ && !standing_ && left_slot_free_ && wants_work() && now >= retry_at_;
+  return may_stand_ && !standing_ && left_slot_free_ && wants_work(now) && now >= retry_at_;
 }
 
 void ClaimLoop::leave_claim(MonoTime now) {
-  auto left = queue_.leave_claim(request(free_slots()), options_.wake);
+  const ClaimRequest standing = request(room(now), slots());
+  standing_n_ = standing.n;
+  auto left = queue_.leave_claim(standing, options_.wake);
   if (!left) {
     take_refusal(left.error(), now);
     return;
@@ -271,8 +310,8 @@ void ClaimLoop::withdraw_claim(MonoTime now) {
   CHECK(std::cmp_less_equal(taken->tasks.size(), slots()));
   const MonoTime expires_at = now + taken->lease_left;
   if (phase_ != Phase::kWorking) return give_back(taken->tasks, expires_at);
+  left_slot_free_ = std::cmp_less(taken->tasks.size(), standing_n_);
   start(std::move(taken->tasks), expires_at, now);
-  left_slot_free_ = free_slots() > 0;
 }
 
 void ClaimLoop::take_refusal(const Error& error, MonoTime now) {
@@ -294,7 +333,7 @@ void ClaimLoop::start(std::vector<ClaimedTask> claimed, MonoTime expires_at, Mon
   for (ClaimedTask& task : claimed) {
     const Lease lease = task.lease;
     ++counts_.claimed;
-    running_.push_back({lease, task.task.priority});
+    running_.push_back({lease, task.task.priority, task.task.type});
     runs_.start(std::move(task), expires_at);
     keeper_.hold(lease, expires_at);
   }
@@ -310,12 +349,41 @@ void ClaimLoop::give_back(std::span<const ClaimedTask> claimed, MonoTime expires
 
 // What is blocked waits for something that waits or runs, or for what this worker does not serve.
 void ClaimLoop::finish_if_empty(MonoTime now) {
-  const auto backlog = queue_.backlog(options_.serves);
+  const auto backlog = queue_.backlog(runnable_serves());
   if (!backlog) {
     take_refusal(backlog.error(), now);
     return;
   }
   if (backlog->waiting == 0 && backlog->running == 0) drain(now);
+}
+
+// Those whose program is there.
+std::vector<Serve> ClaimLoop::runnable_serves() const {
+  std::vector<Serve> serves = options_.serves;
+  std::erase_if(serves, [this](const Serve& serve) {
+    return std::ranges::any_of(unable_, [&](const Unable& unable) {
+      return unable.kind == Unable::Kind::kProgram && concerns(unable, serve);
+    });
+  });
+  return serves;
+}
+
+void ClaimLoop::give_up_if_hopeless(MonoTime now) {
+  if (unable_.empty() || !runnable_serves().empty()) return;
+  failure_ = Error{ErrorCode::kUnknownType, unable_.front().why, "worker.run"};
+  drain(now);
+}
+
+void ClaimLoop::look_at_trouble() {
+  std::vector<Unable> found = runs_.unable();
+  if (found == unable_) return;
+  unable_ = std::move(found);
+  std::vector<Serve> serves = options_.serves;
+  for (Serve& serve : serves) {
+    const auto why = std::ranges::find_if(unable_, [&](const Unable& unable) { return concerns(unable, serve); });
+    if (why != unable_.end()) serve.trouble = to_utf8(why->why.substr(0, kTroubleBytesMax));
+  }
+  keeper_.announce_serves(std::move(serves));
 }
 
 // The store knows already.
@@ -341,6 +409,9 @@ Millis ClaimLoop::until_next(MonoTime now) const {
   MonoTime next = now + options_.poll_max;
   if (phase_ == Phase::kDraining) next = std::min(next, drain_until_.value_or(next));
   if (now < retry_at_) next = std::min(next, retry_at_);
+  for (const Unable& unable : unable_) {
+    if (now < unable.until) next = std::min(next, unable.until);
+  }
   if (left_slot_free_ && awaits_change(now)) next = std::min(next, next_claim_);
   return std::max(next - now, Millis{0});
 }

@@ -9,6 +9,9 @@
 // Settlements and claims may be made on other threads. Then a claim asks for at most half of the slots, so that the
 // queue hands out some tasks while others run: what one waits for, the other does.
 //
+// A claim names only types that can be run and have a slot free, and asks for no more tasks than the fullest of them has
+// room for: which of them the queue hands out first stays its own affair. More room means another claim.
+//
 // While it waits for work, its claim stands with the queue for all the slots that are free. It is withdrawn before the
 // next claim, so that no slot is asked for twice.
 #pragma once
@@ -16,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,6 +43,8 @@ struct ClaimLoopOptions {
   std::vector<Serve> serves;
   int capacity = 1;
   int prefetch = 0;  // how many more the runs may hold, which wait there
+  // How many of a type may run at once; a type that is not here has no limit of its own.
+  std::map<std::string, int, std::less<>> type_limits = {};
   Millis lease{30'000};
   Millis drain{30'000};    // how long running work may go on after drain()
   Millis poll_max{2'000};  // a net under TaskQueue::changes(): claims at least this often
@@ -82,9 +88,11 @@ class ClaimLoop {
   [[nodiscard]] int held() const;
   [[nodiscard]] const ClaimLoopCounts& counts() const { return counts_; }
   // Whether new work would be claimed at once.
-  [[nodiscard]] bool wants_work() const { return phase_ == Phase::kWorking && !claiming_ && free_slots() > 0; }
+  [[nodiscard]] bool wants_work(MonoTime now) const;
   // Whether a change of the queue would make it claim now: what the driver listens for.
   [[nodiscard]] bool awaits_change(MonoTime now) const;
+  // What it would claim now: where the driver listens for work.
+  [[nodiscard]] std::vector<Serve> wanted_serves(MonoTime now) const { return room(now).serves; }
   // The queue's change count before the latest claim that left a slot free: what the driver waits on.
   [[nodiscard]] std::uint64_t seen_changes() const { return seen_changes_; }
 
@@ -94,6 +102,13 @@ class ClaimLoop {
   struct Running {
     Lease lease;
     int priority;
+    std::string type;
+  };
+
+  // What may be claimed: where, and how many tasks.
+  struct Room {
+    std::vector<Serve> serves;
+    int n = 0;
   };
 
   // Ends that are on their way to the queue.
@@ -126,11 +141,18 @@ class ClaimLoop {
   // How many tasks may be held at once, running or waiting.
   [[nodiscard]] int slots() const { return options_.capacity + options_.prefetch; }
   [[nodiscard]] int free_slots() const;
+  [[nodiscard]] Room room(MonoTime now) const;
+  // How many more of that type may run; 0 if it cannot run at all.
+  [[nodiscard]] int room_of(const Serve& serve, MonoTime now) const;
   [[nodiscard]] bool may_claim(MonoTime now) const;
-  [[nodiscard]] ClaimRequest request(int n) const;
+  [[nodiscard]] ClaimRequest request(Room room, int n_max) const;
+  void look_at_trouble();
   void claim(MonoTime now);
   // What it took is started or, by one that drains, given back.
   void take_claimed(MonoTime now);
+  [[nodiscard]] std::vector<Serve> runnable_serves() const;
+  // No program that it serves is there: waiting for an empty queue would be for ever.
+  void give_up_if_hopeless(MonoTime now);
   [[nodiscard]] bool may_leave_claim(MonoTime now) const;
   void leave_claim(MonoTime now);
   // What it took is started or, by one that drains, given back.
@@ -163,7 +185,10 @@ class ClaimLoop {
   bool was_ordered_ = false;
   bool gives_up_ = false;        // told to go whatever becomes of the ends
   bool left_slot_free_ = false;  // the latest claim found less than there was room for
+  std::vector<Serve> asked_;     // where it looked
+  std::vector<Unable> unable_;
   std::unique_ptr<StandingClaim<ClaimedTask>> standing_;
+  int standing_n_ = 0;
   bool may_stand_ = true;  // unless the queue has no standing claims
   std::optional<Error> failure_;
   ClaimLoopCounts counts_;

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "worker/machine_limits.h"
+
 namespace drover {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr HttpLimits kLimits{.connections_max = 16};
 
 std::unexpected<Error> cannot_open(const std::string& path, int error_number) {
   return fail(ErrorCode::kInternal,
-              fmt::format("cannot open the task's door {}: {}", path, std::strerror(error_number)), "worker.door");
+              fmt::format("cannot open the task's door {}: {}", path, explain_error(error_number)), "worker.door");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ Status check_heartbeat(Millis lease, Millis heartbeat) {
 }
 
 LeaseKeeper::LeaseKeeper(TaskQueue& queue, Runs& runs, LeaseKeeperOptions options)
-    : queue_(queue), runs_(runs), options_(std::move(options)) {
+    : queue_(queue), runs_(runs), options_(std::move(options)), serves_(options_.worker.serves) {
   CHECK(check_heartbeat(options_.lease, options_.heartbeat));
 }
 
@@ -74,6 +74,13 @@ bool LeaseKeeper::drain_ordered() const {
 void LeaseKeeper::announce_draining() {
   const std::scoped_lock lock(mutex_);
   draining_ = true;
+  must_register_ = true;
+}
+
+void LeaseKeeper::announce_serves(std::vector<Serve> serves) {
+  const std::scoped_lock lock(mutex_);
+  if (serves == serves_) return;
+  serves_ = std::move(serves);
   must_register_ = true;
 }
 
@@ -166,6 +173,7 @@ Status LeaseKeeper::send_registration_if_due(MonoTime now) {
     const bool forgotten = now - last_good_beat_ > options_.heartbeat * kForgottenAfterBeats;
     const bool is_old = now - registered_at_ >= options_.heartbeat * kRegisterEveryBeats;
     if (registered_ && !must_register_ && !forgotten && !is_old) return {};
+    info.serves = serves_;
     info.draining = draining_ || drain_ordered_;
     must_register_ = false;
   }

@@ -45,6 +45,8 @@ class LeaseKeeper {
   [[nodiscard]] bool drain_ordered() const;
   // Tells the store with the next beat that this worker takes no more work.
   void announce_draining();
+  // The same of what it serves, and of what it cannot run.
+  void announce_serves(std::vector<Serve> serves);
   // The last word to the store; not while a step is under way. Afterwards step does nothing.
   [[nodiscard]] Status unregister(const std::string& reason);
 
@@ -80,6 +82,7 @@ class LeaseKeeper {
   const LeaseKeeperOptions options_;
 
   mutable std::mutex mutex_;
+  std::vector<Serve> serves_;
   std::vector<Held> held_;  // what runs, and what ended and is not settled
   MonoTime next_beat_{};
   MonoTime last_good_beat_{};

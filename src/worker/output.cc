@@ -11,12 +11,14 @@
 #include <utility>
 
 #include "base/text.h"
+#include "core/log_remark.h"
 
 namespace drover {
 namespace {
 
-constexpr std::size_t kHeadBytesMax = 128 * 1024;
-constexpr std::size_t kTailBytesMax = 128 * 1024;
+// Half of the largest cap of a store, and of the tail a little more: it is dropped in pieces.
+constexpr std::size_t kHeadBytesMax = 512 * 1024;
+constexpr std::size_t kTailBytesMax = 512 * 1024 + 32 * 1024;
 // Small reads of one stream are joined up to this size.
 constexpr std::size_t kChunkBytes = 16 * 1024;
 constexpr std::size_t kCharacterBytesMax = 4;
@@ -37,7 +39,7 @@ std::size_t cut_off_bytes(std::string_view text) {
 
 template <class Chunks>
 void join_or_push(Chunks& chunks, LogStream stream, std::string text) {
-  if (!chunks.empty() && chunks.back().stream == stream && chunks.back().text.size() < kChunkBytes) {
+  if (stream != LogStream::kDrover && !chunks.empty() && chunks.back().stream == stream && chunks.back().text.size() < kChunkBytes) {
     chunks.back().text += text;
   } else {
     chunks.push_back({stream, std::move(text)});
@@ -103,13 +105,14 @@ void LogBuffer::append(LogStream stream, std::string text) {
   join_or_push(tail_, stream, std::move(text));
   while (tail_bytes_ > kTailBytesMax && tail_.size() > 1) {
     tail_bytes_ -= tail_.front().text.size();
-    left_out_bytes_ += static_cast<std::int64_t>(tail_.front().text.size());
+    left_out_bytes_ += output_bytes(tail_.front().stream, tail_.front().text);
     tail_.pop_front();
   }
 }
 
-void LogBuffer::put_back_as_lost(const std::vector<LogChunk>& chunks) {
-  for (const LogChunk& chunk : chunks) left_out_bytes_ += static_cast<std::int64_t>(chunk.text.size());
+void LogBuffer::put_back(std::vector<LogChunk> chunks) {
+  std::ranges::move(take_raw(), std::back_inserter(chunks));
+  for (LogChunk& chunk : chunks) append(chunk.stream, std::move(chunk.text));
 }
 
 void LogBuffer::finish() {
@@ -119,15 +122,18 @@ void LogBuffer::finish() {
   }
 }
 
-std::vector<LogChunk> LogBuffer::take() {
+std::vector<LogChunk> LogBuffer::take_raw() {
   std::vector<LogChunk> chunks = std::exchange(head_, {});
-  if (left_out_bytes_ > 0) {
-    chunks.push_back({LogStream::kDrover, fmt::format("[{} bytes of output left out here]\n", left_out_bytes_)});
-  }
+  if (left_out_bytes_ > 0) chunks.push_back({LogStream::kDrover, left_out_remark(left_out_bytes_)});
   std::ranges::move(tail_, std::back_inserter(chunks));
   tail_.clear();
   head_bytes_ = tail_bytes_ = 0;
   left_out_bytes_ = 0;
+  return chunks;
+}
+
+std::vector<LogChunk> LogBuffer::take() {
+  std::vector<LogChunk> chunks = take_raw();
   // Only now, since most of a flood is never taken.
   for (LogChunk& chunk : chunks) chunk.text = to_utf8(chunk.text);
   return chunks;

@@ -36,15 +36,15 @@ class OutputFile {
   std::string complaint_;
 };
 
-// Output between two flushes, given out as UTF-8. Bounded: of what is too much, the first and the last part stay, and
-// the gap is told.
+// Output between two flushes, given out as UTF-8. Bounded: of what is too much, the first and the last part stay, each as
+// much as any store keeps of a whole run, and the gap is told.
 class LogBuffer {
  public:
   void add(LogStream stream, std::string_view bytes);
   // Something that Drover itself has to say.
   void add_remark(std::string text);
-  // Counts as left out what was taken but could not be stored.
-  void put_back_as_lost(const std::vector<LogChunk>& chunks);
+  // What was taken but could not be stored comes before all that was added since.
+  void put_back(std::vector<LogChunk> chunks);
   // No more comes: what waits for the rest of a character is given out as it is.
   void finish();
 
@@ -53,6 +53,8 @@ class LogBuffer {
 
  private:
   void append(LogStream stream, std::string text);
+  // All of it in order, with a remark where something is left out.
+  [[nodiscard]] std::vector<LogChunk> take_raw();
 
   std::array<std::string, 3> cut_off_;  // per stream, the beginning of a character whose rest has not come
   std::vector<LogChunk> head_;

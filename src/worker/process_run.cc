@@ -10,6 +10,7 @@
 
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "worker/machine_limits.h"
 
 namespace drover {
 namespace {
@@ -17,10 +18,13 @@ namespace {
 constexpr MonoTime kNever{Millis::max()};
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr Millis kFlushEvery{250};
+// How long the rest of the log is tried at the end of a run, while the store does not answer.
+constexpr Millis kLastWordsMax{5'000};
 // The task may be another worker's already: no time for the full grace.
 constexpr Millis kLeaseLostGrace{1'000};
-// A shim that has not ended so long after its grace is stuck: it is killed, and its tree is swept from here.
-constexpr Millis kShimOverdue{5'000};
+// A shim that has not ended so long after its grace is stuck: it is killed, and its tree is swept from here. All is to
+// be gone within a second.
+constexpr Millis kShimOverdue{600};
 // Orphans that do not die within this are beyond us (stuck in the kernel): said, and the run ends.
 constexpr Millis kSweepMax{5'000};
 constexpr Millis kSweepPass{5};
@@ -34,24 +38,28 @@ MonoTime after(MonoTime since, Millis limit) {
 
 }  // namespace
 
-ProcessRun::ProcessRun(Host host, CallThread& calls, ClaimedTask claimed, MonoTime expires_at)
+ProcessRun::ProcessRun(Host host, ClaimedTask claimed, MonoTime expires_at)
     : host_(host),
-      calls_(calls),
       claimed_(std::make_shared<const ClaimedTask>(std::move(claimed))),
       expires_at_(expires_at),
       out_(host.options.result_bytes_max) {}
 
 void ProcessRun::start(MonoTime now) {
   started_at_ = active_at_ = now;
-  if (const Status started = try_start(); !started) begin_flushing({.how = NotStarted{started.error().message}});
+  const std::string& type = claimed_->task.type;
+  profile_ = host_.options.runners.find(type);
+  if (profile_ == nullptr || profile_->argv.empty()) {
+    host_.troubles.cannot_run(type, "this worker has no runner for it", now);
+    return begin_flushing({.how = NotStarted{}, .stopped = {}});
+  }
+  if (const Status started = try_start(); !started) {
+    host_.troubles.cannot_start(started.error().message, now);
+    begin_flushing({.how = NotStarted{}, .stopped = {}});
+  }
 }
 
 Status ProcessRun::try_start() {
   const Task& task = claimed_->task;
-  profile_ = host_.options.runners.find(task.type);
-  if (profile_ == nullptr || profile_->argv.empty()) {
-    return fail(ErrorCode::kUnknownType, fmt::format("this worker has no runner for tasks of type {}", task.type));
-  }
   auto files = RunFiles::make(host_.options.state_dir, task.id, task.run);
   if (!files) return std::unexpected(files.error());
   files_ = *std::move(files);
@@ -60,7 +68,7 @@ Status ProcessRun::try_start() {
 
   auto shim = start_shim({.shim_program = host_.options.shim_program,
                           .argv = profile_->argv,
-                          .environment = agent_environment(host_.environment, *profile_, task, files_.door_path()),
+                          .environment = agent_environment(host_.environment, *profile_, task, files_.door_path(), host_.options.worker_id),
                           .expires_at = expires_at_,
                           .lease = host_.options.lease});
   if (!shim) return std::unexpected(shim.error());
@@ -125,6 +133,7 @@ void ProcessRun::abandon() {
 void ProcessRun::send(const ShimOrder& order) {
   if (!shim_.control.is_open()) return;
   const std::string line = format_order(order);
+  wake_shim(shim_);
   if (::write(shim_.control.get(), line.data(), line.size()) < 0 && errno != EAGAIN && errno != EPIPE) {
     log_warn("worker", "cannot tell the shim", {{"order", line}, {"error", std::strerror(errno)}});
   }
@@ -212,35 +221,50 @@ void ProcessRun::flush_log() {
   auto call = [weak = weak_from_this(), &queue = host_.queue, &loop = host_.loop, claimed = claimed_,
                chunks = log_.take()]() mutable {
     Status status = queue.append_log(claimed->lease, chunks);
-    loop.post([weak, status = std::move(status), chunks = std::move(chunks)] {
-      if (const auto self = weak.lock()) self->log_stored(status, chunks);
+    loop.post([weak, status = std::move(status), chunks = std::move(chunks)]() mutable {
+      if (const auto self = weak.lock()) self->log_stored(status, std::move(chunks));
     });
   };
-  calls_.post(std::move(call));
+  host_.log_calls.post(std::move(call));
 }
 
-void ProcessRun::log_stored(const Status& status, const std::vector<LogChunk>& chunks) {
+void ProcessRun::log_stored(const Status& status, std::vector<LogChunk> chunks) {
   log_in_flight_ = false;
-  const bool is_last_word = phase_ == Phase::kFlushing;
+  const MonoTime now = system_clock().mono();
   if (!status) {
     log_debug("worker", "log not stored", {{"task", lease().task.to_string()}, {"error", to_string(status.error())}});
-    if (!is_last_word) log_.put_back_as_lost(chunks);
+    const bool may_help = error_info(status.error().code).retryable == Retryable::kYes;
+    if (may_help) log_.put_back(std::move(chunks));
+    if (phase_ == Phase::kFlushing && (!may_help || now >= flush_until_)) log_ = {};
   }
-  if (is_last_word && (!status || log_.is_empty())) {
-    phase_ = Phase::kOver;
-  } else if (!log_.is_empty()) {
-    const MonoTime now = system_clock().mono();
-    flush_at_ = is_last_word ? now : now + kFlushEvery;
+  if (!log_.is_empty()) {
+    flush_at_ = status && phase_ == Phase::kFlushing ? now : now + kFlushEvery;
   }
+  end_if_flushed();
 }
 
 void ProcessRun::answer(HttpRequest request, Door::Reply reply) {
   active_at_ = system_clock().mono();
-  calls_.post([&queue = host_.queue, &loop = host_.loop, claimed = claimed_, request = std::move(request),
-               reply = std::move(reply)]() mutable {
-    HttpResponse response = answer_door(queue, *claimed, request);
-    loop.post([reply = std::move(reply), response = std::move(response)] { reply(response); });
+  asked_.push_back({std::move(request), std::move(reply)});
+  answer_next();
+}
+
+void ProcessRun::answer_next() {
+  if (is_answering_ || asked_.empty()) return;
+  is_answering_ = true;
+  host_.door_calls.post([weak = weak_from_this(), &queue = host_.queue, &loop = host_.loop, claimed = claimed_,
+                         asked = std::move(asked_.front())]() mutable {
+    HttpResponse response = answer_door(queue, *claimed, asked.request);
+    loop.post([weak, reply = std::move(asked.reply), response = std::move(response)] {
+      reply(response);
+      const auto self = weak.lock();
+      if (!self) return;
+      self->is_answering_ = false;
+      self->answer_next();
+      self->end_if_flushed();
+    });
   });
+  asked_.pop_front();
 }
 
 // ---- the end
@@ -254,12 +278,27 @@ void ProcessRun::read_status() {
     return;
   }
   for (const std::string& line : status_lines_.feed({buffer.data(), static_cast<std::size_t>(size)})) {
-    const auto report = parse_report(line);
-    if (!report) continue;
-    if (const auto* failed = std::get_if<SpawnFailed>(&*report)) report_ = *failed;
-    if (const auto* exited = std::get_if<AgentExited>(&*report)) report_ = *exited;
-    if (const auto* killed = std::get_if<AgentKilled>(&*report)) report_ = *killed;
+    if (const auto report = parse_report(line)) take_report(*report);
   }
+}
+
+void ProcessRun::take_report(const ShimReport& report) {
+  if (const auto* failed = std::get_if<SpawnFailed>(&report)) {
+    report_ = *failed;
+    spawn_failed(failed->error_number);
+  }
+  if (const auto* exited = std::get_if<AgentExited>(&report)) report_ = *exited;
+  if (const auto* killed = std::get_if<AgentKilled>(&report)) report_ = *killed;
+  if (std::holds_alternative<AgentStarted>(report)) host_.started(claimed_->task.type);
+}
+
+void ProcessRun::spawn_failed(int error_number) {
+  const std::string why = fmt::format("cannot run {}: {}", profile_->argv.front(), explain_error(error_number));
+  const MonoTime now = system_clock().mono();
+  if (is_used_up(error_number)) return host_.troubles.cannot_start(why, now);
+  const Runners& runners = host_.options.runners;
+  const bool is_for_all = runners.for_all && profile_ == &*runners.for_all;
+  host_.troubles.cannot_run(is_for_all ? std::nullopt : std::optional(claimed_->task.type), why, now);
 }
 
 void ProcessRun::shim_ready() {
@@ -296,10 +335,7 @@ void ProcessRun::sweep(MonoTime now) {
 }
 
 ProcessEnd ProcessRun::process_end() const {
-  if (const auto* failed = std::get_if<SpawnFailed>(&report_)) {
-    return {NotStarted{fmt::format("cannot run {}: {}", profile_->argv.front(), std::strerror(failed->error_number))},
-            {}};
-  }
+  if (std::holds_alternative<SpawnFailed>(report_)) return {NotStarted{}, {}};
   if (const auto* exited = std::get_if<AgentExited>(&report_)) return {Exited{exited->code}, cause(exited->by)};
   if (const auto* killed = std::get_if<AgentKilled>(&report_))
     return {KilledBySignal{killed->signal}, cause(killed->by)};
@@ -320,14 +356,21 @@ std::optional<StopCause> ProcessRun::cause(EndedBy by) const {
 
 void ProcessRun::begin_flushing(ProcessEnd end) {
   phase_ = Phase::kFlushing;
+  flush_until_ = system_clock().mono() + kLastWordsMax;
   end_ = exec_outcome(end, {claimed_->task, out_, err_});
   close_pipes();
   door_.reset();
   door_tick_ = kNever;
   if (file_.is_empty()) files_.remove_if_empty();
+  asked_.clear();  // nobody is left who asked
   log_.finish();
   flush_log();
-  if (!log_in_flight_) phase_ = Phase::kOver;
+  end_if_flushed();
+}
+
+// What was asked at the door just before the end still counts.
+void ProcessRun::end_if_flushed() {
+  if (phase_ == Phase::kFlushing && !log_in_flight_ && log_.is_empty() && !is_answering_) phase_ = Phase::kOver;
 }
 
 void ProcessRun::close_pipes() {

@@ -1,12 +1,15 @@
 // One run of a task as a process: its shim, its input and output, its door, its timeouts.
 //
-// Everything here happens on the thread of one event loop; calls to the queue are made on a call thread and their
-// answers come back to the loop. Its phases:
+// Everything here happens on the thread of one event loop; calls to the queue are made on other threads and their
+// answers come back to the loop. A run stores its log with one call at a time, and answers its door with one at a time,
+// in order. Its phases:
 //
 //   kRunning ──shim gone──▶ kSweeping ──nothing left──▶ kFlushing ──log stored──▶ kOver
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +18,7 @@
 
 #include "net/event_loop.h"
 #include "worker/agent_process.h"
-#include "worker/call_thread.h"
+#include "worker/call_pool.h"
 #include "worker/door.h"
 #include "worker/output.h"
 #include "worker/run_files.h"
@@ -23,10 +26,12 @@
 #include "worker/runners/exec.h"
 #include "worker/runs.h"
 #include "worker/shim_protocol.h"
+#include "worker/start_troubles.h"
 
 namespace drover {
 
 struct ProcessRunsOptions {
+  std::string worker_id;
   Runners runners;
   std::string state_dir;
   std::string shim_program = "/proc/self/exe";
@@ -44,9 +49,13 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
     EventLoop& loop;
     const ProcessRunsOptions& options;
     const std::vector<std::string>& environment;
+    StartTroubles& troubles;
+    const std::function<void(const std::string& type)>& started;  // a program of that type runs
+    CallPool& log_calls;
+    CallPool& door_calls;
   };
 
-  ProcessRun(Host host, CallThread& calls, ClaimedTask claimed, MonoTime expires_at);
+  ProcessRun(Host host, ClaimedTask claimed, MonoTime expires_at);
 
   void start(MonoTime now);
   void lease_renewed(MonoTime expires_at);
@@ -73,6 +82,8 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void read_output(LogStream stream);
   void take_output(LogStream stream, std::string_view bytes);
   void read_status();
+  void take_report(const ShimReport& report);
+  void spawn_failed(int error_number);
   void shim_ready();
   void shim_gone();
   void drain_pipes();
@@ -86,12 +97,13 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void send(const ShimOrder& order);
   void check_timeouts(MonoTime now);
   void answer(HttpRequest request, Door::Reply reply);
+  void answer_next();
   void flush_log();
-  void log_stored(const Status& status, const std::vector<LogChunk>& chunks);
+  void log_stored(const Status& status, std::vector<LogChunk> chunks);
+  void end_if_flushed();
   [[nodiscard]] MonoTime next_tick() const;
 
   Host host_;
-  CallThread& calls_;
   std::shared_ptr<const ClaimedTask> claimed_;
   const RunnerProfile* profile_ = nullptr;
 
@@ -112,6 +124,12 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   ShimProcess shim_;  // its descriptors are closed before the start and after the end
   std::unique_ptr<Door> door_;
   MonoTime door_tick_{Millis::max()};
+  struct Asked {
+    HttpRequest request;
+    Door::Reply reply;
+  };
+  std::deque<Asked> asked_;  // at the door; the connections bound how many
+  bool is_answering_ = false;
   std::string input_;
   std::size_t input_written_ = 0;
   LineReader status_lines_;
@@ -119,6 +137,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   LastLine err_;
   LogBuffer log_;
   bool log_in_flight_ = false;
+  MonoTime flush_until_{};  // at the end of the run
   MonoTime flush_at_{Millis::max()};
 
   // After what they watch: they go first.

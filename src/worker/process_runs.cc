@@ -8,8 +8,8 @@
 namespace drover {
 namespace {
 
-// Calls of one run stay in order on one thread; several threads let the store combine them.
-constexpr std::size_t kCallThreads = 4;
+// Of each kind. A run makes one call of a kind at a time.
+constexpr std::size_t kCallThreadsMax = 64;
 constexpr Millis kPruneEvery{3'600'000};
 constexpr Millis kTickMax{60'000};
 constexpr Millis kKillRestMax{5'000};
@@ -20,9 +20,14 @@ ProcessRuns::ProcessRuns(TaskQueue& queue, ProcessRunsOptions options, std::func
     : queue_(queue),
       options_(std::move(options)),
       environment_(this_process_environment()),
-      on_ended_(std::move(on_ended)) {
+      on_ended_(std::move(on_ended)),
+      on_started_([this](const std::string& type) {
+        if (troubles_.started(type)) on_ended_();
+      }),
+      undertaker_(options_.shim_program, worker_mark(options_.worker_id)),
+      log_calls_(kCallThreadsMax),
+      door_calls_(kCallThreadsMax) {
   become_subreaper();
-  for (std::size_t i = 0; i < kCallThreads; ++i) call_threads_.push_back(std::make_unique<CallThread>());
   thread_ = std::thread([this] { run(); });
 }
 
@@ -31,14 +36,14 @@ ProcessRuns::~ProcessRuns() {
   loop_.post([] {});
   thread_.join();
   kill_rest();
-  call_threads_.clear();  // they post to the loop
 }
 
 void ProcessRuns::start(ClaimedTask claimed, MonoTime expires_at) {
+  troubles_.trying(claimed.task.type, system_clock().mono());
   loop_.post([this, claimed = std::move(claimed), expires_at]() mutable {
-    CallThread& calls = *call_threads_[started_++ % call_threads_.size()];
-    const ProcessRun::Host host{queue_, loop_, options_, environment_};
-    runs_.push_back(std::make_shared<ProcessRun>(host, calls, std::move(claimed), expires_at));
+    const ProcessRun::Host host{queue_,    loop_,       options_,   environment_,
+                                troubles_, on_started_, log_calls_, door_calls_};
+    runs_.push_back(std::make_shared<ProcessRun>(host, std::move(claimed), expires_at));
     runs_.back()->start(system_clock().mono());
   });
 }
@@ -78,6 +83,17 @@ void ProcessRuns::tick() {
   }
   next_tick_ = now + kTickMax;
   for (const auto& run : runs_) next_tick_ = std::min(next_tick_, run->tick(now));
+}
+
+std::vector<Unable> ProcessRuns::unable() {
+  troubles_.look_for_programs(system_clock().mono(),
+                              [this](const std::optional<std::string>& type) { return has_program(type); });
+  return troubles_.current();
+}
+
+bool ProcessRuns::has_program(const std::optional<std::string>& type) const {
+  const RunnerProfile* profile = options_.runners.find(type.value_or(""));
+  return profile != nullptr && finds_program(profile->argv.front(), path_in(environment_));
 }
 
 void ProcessRuns::collect_ended() {

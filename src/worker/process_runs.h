@@ -9,15 +9,17 @@
 #include <thread>
 #include <vector>
 
+#include "worker/call_pool.h"
 #include "worker/process_run.h"
 #include "worker/runs.h"
+#include "worker/undertaker.h"
 
 namespace drover {
 
 class ProcessRuns final : public Runs {
  public:
   // Makes this process a sub-reaper: see kill_orphans(). on_ended is called from another thread when take_ended has
-  // something.
+  // something, or unable() less.
   ProcessRuns(TaskQueue& queue, ProcessRunsOptions options, std::function<void()> on_ended);
   // Kills what still runs, and waits for it.
   ~ProcessRuns() override;
@@ -28,10 +30,12 @@ class ProcessRuns final : public Runs {
   void lease_renewed(const Lease& lease, MonoTime expires_at) override;
   void stop(const Lease& lease, StopReason reason) override;
   [[nodiscard]] std::vector<RunEnded> take_ended() override;
+  [[nodiscard]] std::vector<Unable> unable() override;
 
  private:
   void run();
   void tick();
+  [[nodiscard]] bool has_program(const std::optional<std::string>& type) const;
   void collect_ended();
   [[nodiscard]] ProcessRun* find(const Lease& lease);
   void kill_rest();
@@ -40,12 +44,16 @@ class ProcessRuns final : public Runs {
   const ProcessRunsOptions options_;
   const std::vector<std::string> environment_;
   const std::function<void()> on_ended_;
+  const std::function<void(const std::string& type)> on_started_;
+  StartTroubles troubles_;
   EventLoop loop_;
-  std::vector<std::unique_ptr<CallThread>> call_threads_;
+  const Undertaker undertaker_;
+  // Apart, so that nothing that an agent asks for holds up what it prints, or its end.
+  CallPool log_calls_;
+  CallPool door_calls_;
 
   // The loop's thread only.
   std::vector<std::shared_ptr<ProcessRun>> runs_;
-  std::size_t started_ = 0;
   MonoTime next_tick_{};
   MonoTime next_prune_{};
 

@@ -8,6 +8,8 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,6 +105,41 @@ void signal_all(const std::vector<Process>& processes, int signal) {
   for (const Process& process : processes) ::kill(process.pid, signal);
 }
 
+bool has_variable(pid_t pid, std::string_view variable) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  for (std::string found; std::getline(file, found, '\0');) {
+    if (found == variable) return true;
+  }
+  return false;
+}
+
+std::vector<Process> with_variable(const ByParent& processes, std::string_view variable) {
+  std::vector<Process> found;
+  for (const auto& [parent, children] : processes) {
+    std::ranges::copy_if(children, std::back_inserter(found), [&](const Process& process) {
+      return process.pid != ::getpid() && has_variable(process.pid, variable);
+    });
+  }
+  return found;
+}
+
+// What `roots` finds and all that is beneath it. Whether there was anything.
+template <class Roots>
+bool freeze_and_kill(Roots roots) {
+  std::vector<Process> tree;
+  std::unordered_set<pid_t> frozen;
+  for (int pass = 0; pass < kFreezePassesMax; ++pass) {
+    const ByParent processes = read_processes();
+    tree = with_descendants(roots(processes), processes);
+    const auto is_frozen = [&](const Process& process) { return frozen.contains(process.pid); };
+    if (std::ranges::all_of(tree, is_frozen)) break;
+    signal_all(tree, SIGSTOP);
+    for (const Process& process : tree) frozen.insert(process.pid);
+  }
+  signal_all(tree, SIGKILL);
+  return !tree.empty();
+}
+
 }  // namespace
 
 std::vector<pid_t> descendants_of(pid_t root) {
@@ -120,17 +157,15 @@ std::vector<pid_t> children_of_self(const std::set<pid_t>& spared) {
 }
 
 void kill_children_of_self(const std::set<pid_t>& spared) {
-  std::vector<Process> tree;
-  std::unordered_set<pid_t> frozen;
-  for (int pass = 0; pass < kFreezePassesMax; ++pass) {
-    const ByParent processes = read_processes();
-    tree = with_descendants(own_children(processes, spared), processes);
-    const auto is_frozen = [&](const Process& process) { return frozen.contains(process.pid); };
-    if (std::ranges::all_of(tree, is_frozen)) break;
-    signal_all(tree, SIGSTOP);
-    for (const Process& process : tree) frozen.insert(process.pid);
-  }
-  signal_all(tree, SIGKILL);
+  freeze_and_kill([&](const ByParent& processes) { return own_children(processes, spared); });
+}
+
+bool any_with_variable(std::string_view variable) {
+  return !with_variable(read_processes(), variable).empty();
+}
+
+bool kill_with_variable(std::string_view variable) {
+  return freeze_and_kill([&](const ByParent& processes) { return with_variable(processes, variable); });
 }
 
 }  // namespace drover

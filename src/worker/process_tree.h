@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <set>
+#include <string_view>
 #include <vector>
 
 namespace drover {
@@ -19,5 +20,11 @@ namespace drover {
 // groups are signalled too: that reaches a process that forks faster than /proc can be read. The children must have
 // left this process's session. One pass: whoever must be sure reaps and asks again until nothing is left.
 void kill_children_of_self(const std::set<pid_t>& spared);
+
+// The same for processes that are nobody's children here, found by a variable ("NAME=value") that they were started
+// with. Those of other users are not seen, nor those that cleared it and whose parent is gone.
+[[nodiscard]] bool any_with_variable(std::string_view variable);
+// One pass; whether there were any.
+[[nodiscard]] bool kill_with_variable(std::string_view variable);
 
 }  // namespace drover

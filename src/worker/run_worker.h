@@ -1,6 +1,7 @@
 // What `drover work` and `drover up` run: a worker that executes programs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,11 @@
 namespace drover {
 
 struct WorkerConfig {
-  std::vector<Serve> serves;
+  std::vector<Serve> serves;  // a queue without a type: the types of it that there is a runner for
   Runners runners;
   std::string state_dir;  // full outputs and doors go beneath it
   std::string version;
-  int concurrency = 1;
+  std::optional<int> concurrency;  // unset: as many as the profiles allow
   Millis lease{30'000};
   Millis heartbeat{5'000};
   Millis drain{30'000};

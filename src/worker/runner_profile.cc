@@ -5,16 +5,27 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/rng.h"
+#include "core/spec_check.h"
 
 namespace drover {
 namespace {
 
 constexpr std::array<std::string_view, 9> kAllowed{"PATH", "HOME", "LANG",  "TZ",     "TMPDIR",
                                                    "TERM", "USER", "SHELL", "LOGNAME"};
-constexpr std::array<std::string_view, 5> kOurs{"DROVER_TASK_ID", "DROVER_RUN", "DROVER_ATTEMPT", "DROVER_URL",
-                                                "TRACEPARENT"};
+constexpr std::array<std::string_view, 6> kOurs{"DROVER_TASK_ID", "DROVER_RUN",    "DROVER_ATTEMPT",
+                                                "DROVER_URL",     "DROVER_WORKER", "TRACEPARENT"};
+
+constexpr int kConcurrencyMax = static_cast<int>(kConcurrencyBounds.max);
+// As execvp searches when PATH is unset.
+constexpr std::string_view kDefaultPath = "/bin:/usr/bin";
+
+bool is_program(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0;
+}
 
 bool is_allowed(std::string_view name, const RunnerProfile& profile) {
   if (std::ranges::find(kOurs, name) != kOurs.end()) return false;
@@ -37,9 +48,69 @@ const RunnerProfile* Runners::find(std::string_view type) const {
   return for_all ? &*for_all : nullptr;
 }
 
+std::string_view path_in(const std::vector<std::string>& environment) {
+  constexpr std::string_view kPath = "PATH=";
+  const auto found = std::ranges::find_if(environment, [&](const std::string& item) { return item.starts_with(kPath); });
+  return found == environment.end() ? std::string_view() : std::string_view(*found).substr(kPath.size());
+}
+
+bool finds_program(const std::string& program, std::string_view path) {
+  if (program.contains('/')) return is_program(program);
+  if (path.empty()) path = kDefaultPath;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find(':'), path.size());
+    if (is_program(std::filesystem::path(path.substr(0, end)) / program)) return true;
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return false;
+}
+
+Status check_programs(const std::vector<Serve>& serves, const Runners& runners, std::string_view path) {
+  for (const Serve& serve : serves) {
+    const RunnerProfile* profile = runners.find(serve.type.value_or(""));
+    if (profile == nullptr || finds_program(profile->argv.front(), path)) continue;
+    const std::string fix = profile == runners.find("") ? "" : fmt::format(": install it, or correct local.runners.{}.argv in drover.yaml", serve.type.value_or(""));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("cannot find the program {}; nothing was claimed{}", profile->argv.front(), fix));
+  }
+  return {};
+}
+
+std::vector<Serve> serves_with_runners(const std::vector<Serve>& serves, const Runners& runners) {
+  std::vector<Serve> with_runners;
+  for (const Serve& serve : serves) {
+    if (serve.type || runners.for_all) {
+      with_runners.push_back(serve);
+      continue;
+    }
+    for (const auto& [type, profile] : runners.by_type) with_runners.push_back({serve.queue, type});
+  }
+  return with_runners;
+}
+
+Slots slots_for(const std::vector<Serve>& serves, const Runners& runners, std::optional<int> wanted) {
+  Slots slots;
+  bool is_limited = true;
+  for (const Serve& serve : serves) {
+    const auto profile = serve.type ? runners.by_type.find(*serve.type) : runners.by_type.end();
+    if (profile == runners.by_type.end()) {
+      is_limited = false;
+    } else {
+      slots.by_type[profile->first] = profile->second.concurrency.value_or(wanted.value_or(1));
+    }
+  }
+  int sum = 0;
+  for (const auto& [type, limit] : slots.by_type) sum += limit;
+  slots.total = std::clamp(wanted.value_or(sum), 1, is_limited ? std::clamp(sum, 1, kConcurrencyMax) : kConcurrencyMax);
+  return slots;
+}
+
+std::string worker_mark(const std::string& worker_id) {
+  return "DROVER_WORKER=" + worker_id;
+}
+
 std::vector<std::string> agent_environment(const std::vector<std::string>& worker_environment,
                                            const RunnerProfile& profile, const Task& task,
-                                           const std::string& door_path) {
+                                           const std::string& door_path, const std::string& worker_id) {
   std::vector<std::string> environment;
   for (const std::string& variable : worker_environment) {
     const std::string_view name = std::string_view(variable).substr(0, variable.find('='));
@@ -49,6 +120,7 @@ std::vector<std::string> agent_environment(const std::vector<std::string>& worke
   environment.push_back(fmt::format("DROVER_RUN={}", task.run));
   environment.push_back(fmt::format("DROVER_ATTEMPT={}", task.attempts));
   environment.push_back("DROVER_URL=unix:" + door_path);
+  environment.push_back(worker_mark(worker_id));
   environment.push_back("TRACEPARENT=" + traceparent_of(task));
   return environment;
 }

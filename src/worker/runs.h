@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -17,6 +19,21 @@ enum class StopReason : std::uint8_t {
   kCancelled,  // ends as CancelConfirmed
   kLeaseLost,  // the task is or may soon be another worker's
   kShutdown,   // this worker is leaving: ends as Release
+};
+
+// What cannot be run here now, through no fault of a task: it comes back as a Release that has not begun. After `until`
+// one task may be tried.
+struct Unable {
+  enum class Kind : std::uint8_t {
+    kProgram,  // it is missing, or cannot be executed
+    kMachine,  // nothing can be started: descriptors, processes, memory or the disk are used up
+  };
+  Kind kind = Kind::kProgram;
+  std::optional<std::string> type;  // none: any
+  std::string why;
+  MonoTime until{};
+
+  bool operator==(const Unable&) const = default;
 };
 
 // Every started run comes out of take_ended exactly once, after everything that it started is gone. A run that was
@@ -35,6 +52,7 @@ class Runs {
   [[nodiscard]] virtual std::vector<RunEnded> take_ended() = 0;
   // Ends what has not begun, if anything can wait here.
   virtual void give_back_waiting() {}
+  [[nodiscard]] virtual std::vector<Unable> unable() { return {}; }
 };
 
 }  // namespace drover

@@ -33,13 +33,17 @@ constexpr Millis kKillPass{5};
 constexpr int kExitUsage = 2;
 constexpr int kExitExecFailed = 127;
 
-[[noreturn]] void exec_agent(char** argv, int error_fd, pid_t shim) {
+[[noreturn]] void exec_agent(char** argv, int error_fd, pid_t shim, rlim_t descriptors) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != shim) ::_exit(kExitExecFailed);  // it died before the line above
 
   const rlimit no_core{0, 0};  // memory of an agent holds secrets
   ::setrlimit(RLIMIT_CORE, &no_core);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = std::min(descriptors, limit.rlim_max);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
   sigset_t none;
   sigemptyset(&none);
   ::signal(SIGPIPE, SIG_DFL);
@@ -53,10 +57,11 @@ constexpr int kExitExecFailed = 127;
 
 class Shim {
  public:
-  Shim(MonoTime expires_at, Millis lease) : expires_at_(expires_at), lease_(lease) {}
+  Shim(MonoTime expires_at, Millis lease, rlim_t descriptors)
+      : expires_at_(expires_at), lease_(lease), descriptors_(descriptors) {}
 
   int run(char** argv) {
-    if (!prepare() || !spawn(argv)) return EXIT_FAILURE;
+    if (!(prepare() || spawn_failed(errno)) || !spawn(argv)) return EXIT_FAILURE;
     while (reap() == Tree::kAlive) {
       act(system_clock().mono());
       wait(system_clock().mono());
@@ -70,6 +75,7 @@ class Shim {
 
   bool prepare() {
     ::prctl(PR_SET_NAME, "drover-shim");
+    ::prctl(PR_SET_PDEATHSIG, SIGCONT);  // its agent may have stopped it: the worker's death lets it go on, and notice
     ::fcntl(kShimControlFd, F_SETFD, FD_CLOEXEC);
     ::fcntl(kShimControlFd, F_SETFL, O_NONBLOCK);
     ::fcntl(kShimStatusFd, F_SETFD, FD_CLOEXEC);
@@ -97,7 +103,7 @@ class Shim {
     const pid_t shim = ::getpid();
     agent_ = ::fork();
     if (agent_ < 0) return spawn_failed(errno);
-    if (agent_ == 0) exec_agent(argv, error_in.get(), shim);
+    if (agent_ == 0) exec_agent(argv, error_in.get(), shim, descriptors_);
     error_in.reset();
     let_go_of_stdio();
 
@@ -226,6 +232,7 @@ class Shim {
 
   MonoTime expires_at_;
   const Millis lease_;
+  const rlim_t descriptors_;  // the agent's soft limit
   Phase phase_ = Phase::kRunning;
   EndedBy ended_by_ = EndedBy::kItself;
   MonoTime kill_at_{Millis::max()};
@@ -237,22 +244,24 @@ class Shim {
   LineReader lines_;
 };
 
-std::optional<Millis> parse_millis(std::string_view text) {
-  Millis::rep value = 0;
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  Number value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return Millis(value);
+  return value;
 }
 
 }  // namespace
 
 int shim_main(int argc, char** argv) {
-  // argv: PROGRAM shim EXPIRES_MS LEASE_MS -- ARGV...
-  if (argc < 6 || std::string_view(argv[4]) != "--") return kExitUsage;
-  const auto expires = parse_millis(argv[2]);
-  const auto lease = parse_millis(argv[3]);
-  if (!expires || !lease) return kExitUsage;
-  return Shim({*expires}, *lease).run(argv + 5);
+  // argv: PROGRAM shim EXPIRES_MS LEASE_MS DESCRIPTORS -- ARGV...
+  if (argc < 7 || std::string_view(argv[5]) != "--") return kExitUsage;
+  const auto expires = parse<Millis::rep>(argv[2]);
+  const auto lease = parse<Millis::rep>(argv[3]);
+  const auto descriptors = parse<rlim_t>(argv[4]);
+  if (!expires || !lease || !descriptors) return kExitUsage;
+  return Shim({Millis(*expires)}, Millis(*lease), *descriptors).run(argv + 6);
 }
 
 }  // namespace drover

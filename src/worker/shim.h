@@ -10,7 +10,7 @@
 
 namespace drover {
 
-// drover shim EXPIRES_MS LEASE_MS -- ARGV...
+// drover shim EXPIRES_MS LEASE_MS DESCRIPTORS -- ARGV...
 // Descriptors 0 to 2 are the agent's; 3 and 4 speak shim_protocol.h. Not for people: the worker starts it.
 [[nodiscard]] int shim_main(int argc, char** argv);
 

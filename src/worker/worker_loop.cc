@@ -61,9 +61,8 @@ class KeeperThread {
 // takes a hint that another worker could use.
 class BellThread {
  public:
-  BellThread(TaskQueue& queue, std::vector<Serve> serves, const Waker& loop)
+  BellThread(TaskQueue& queue, const Waker& loop)
       : queue_(queue),
-        serves_(std::move(serves)),
         loop_(loop),
         thread_(worker_thread([this](const std::stop_token& stop) {
           while (!stop.stop_requested()) ring_once(stop);
@@ -71,9 +70,10 @@ class BellThread {
   void request_stop() { thread_.request_stop(); }
 
   // Rings when the queue has changed since.
-  void listen(std::uint64_t seen) {
+  void listen(std::uint64_t seen, std::vector<Serve> serves) {
     const std::lock_guard lock(mutex_);
     seen_ = seen;
+    serves_ = std::move(serves);
     listening_.notify_one();
   }
   void hush() {
@@ -86,8 +86,9 @@ class BellThread {
     std::unique_lock lock(mutex_);
     if (!listening_.wait(lock, stop, [this] { return seen_.has_value(); })) return;
     const std::uint64_t seen = seen_.value_or(0);
+    const std::vector<Serve> serves = serves_;
     lock.unlock();
-    queue_.wait_for_work(serves_, seen, kBellWait);
+    queue_.wait_for_work(serves, seen, kBellWait);
     if (queue_.changes() == seen) return;
     lock.lock();
     if (seen_ == seen) seen_.reset();
@@ -95,10 +96,10 @@ class BellThread {
   }
 
   TaskQueue& queue_;
-  const std::vector<Serve> serves_;
   const Waker& loop_;
   std::mutex mutex_;
   std::condition_variable_any listening_;
+  std::vector<Serve> serves_;
   std::optional<std::uint64_t> seen_;  // none: nobody waits for work
   std::jthread thread_;
 };
@@ -108,6 +109,7 @@ ClaimLoopOptions claim_options(const WorkerLoopOptions& options, const Waker& wa
           .serves = options.worker.serves,
           .capacity = options.worker.capacity,
           .prefetch = options.prefetch,
+          .type_limits = options.type_limits,
           .lease = options.lease,
           .drain = options.drain,
           .when_empty = options.when_empty,
@@ -121,7 +123,7 @@ void run_loop(ClaimLoop& loop, BellThread& bell, const Waker& wake, const StopSi
     const Millis wait = loop.step(system_clock().mono());
     if (wait <= Millis{0} || loop.finished()) continue;
     if (loop.awaits_change(system_clock().mono())) {
-      bell.listen(loop.seen_changes());
+      bell.listen(loop.seen_changes(), loop.wanted_serves(system_clock().mono()));
     } else {
       bell.hush();
     }
@@ -166,7 +168,7 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
     };
   }
   loop.emplace(queue, runs, keeper, std::move(loop_options));
-  BellThread bell(queue, options.worker.serves, wake);
+  BellThread bell(queue, wake);
   {
     const KeeperThread keeper_thread(keeper, wake);
     run_loop(*loop, bell, wake, stop);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "net/wake.h"
@@ -16,6 +17,7 @@ enum class WorkerCalls : std::uint8_t { kOneByOne, kSideBySide };
 
 struct WorkerLoopOptions {
   WorkerInfo worker;
+  std::map<std::string, int, std::less<>> type_limits = {};  // see ClaimLoopOptions
   int prefetch = 0;  // tasks that the runs may be given beyond the worker's capacity
   Millis lease{30'000};
   Millis heartbeat{5'000};

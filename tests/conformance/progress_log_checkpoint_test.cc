@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "conformance/conformance.h"
+#include "core/log_remark.h"
 
 namespace drover::test {
 namespace {
@@ -161,6 +162,42 @@ TEST_P(TalksBack, ALongLogKeepsItsHeadAndItsTailAndSaysWhatIsMissing) {
   EXPECT_NE(kept.find("line 00010"), std::string::npos);
   EXPECT_NE(kept.find("line 02990"), std::string::npos);
   EXPECT_TRUE(kept.ends_with(fmt::format("line {:05}{}\n", kLines - 1, std::string(1'000, '.'))));
+}
+
+TEST_P(TalksBack, OutputBelowTheCapIsWhole) {
+  const Lease lease = start_work();
+  constexpr int kLines = 64;  // the smallest cap, to the byte
+  for (int i = 0; i < kLines; ++i) write(lease, std::string(1'024, 'x'));
+  std::size_t kept = 0;
+  const LogPage page = must(queue().log(lease.task, 0, 1'000));
+  for (const LogRecord& record : page.records) kept += record.text.size();
+  EXPECT_EQ(kept, kLines * 1'024U);
+  EXPECT_EQ(page.left_out_bytes, 0);
+}
+
+TEST_P(TalksBack, WhatIsLeftOutIsCountedInPlaceWithWhatTheWorkerLeftOut) {
+  const Lease lease = start_work();
+  constexpr std::int64_t kWritten = 700'000;
+  constexpr std::int64_t kLost = 123'456;
+  write(lease, std::string(kWritten, 'x'));
+  write(lease, left_out_remark(kLost), LogStream::kDrover);
+  write(lease, std::string(3 * kWritten, 'y'));
+  std::int64_t accounted = 0;
+  std::int64_t left_out = 0;
+  int holes = 0;
+  for (std::int64_t after = 0;;) {
+    const LogPage page = must(queue().log(lease.task, after, 1'000));
+    if (page.records.empty()) break;
+    left_out = page.left_out_bytes;
+    for (const LogRecord& record : page.records) {
+      accounted += output_bytes(record.stream, record.text) + record.left_out_before;
+      holes += record.left_out_before > 0 ? 1 : 0;
+    }
+    after = page.records.back().seq;
+  }
+  EXPECT_EQ(accounted, 4 * kWritten + kLost);
+  EXPECT_EQ(holes, 1);
+  EXPECT_GT(left_out, kLost);
 }
 
 TEST_P(TalksBack, ACappedRunLeavesRoomForTheNext) {

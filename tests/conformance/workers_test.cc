@@ -65,6 +65,20 @@ TEST_P(Workers, RegisteringAgainReplacesWhatWasSaid) {
   EXPECT_EQ(workers[0].capacity, 1);
 }
 
+TEST_P(Workers, WhatAWorkerCannotRunIsKeptWithWhatItServes) {
+  WorkerInfo troubled = worker("host:1:a");
+  troubled.serves = {{"work", "build", "cannot run ./build: No such file or directory"}, {"work", "test"}};
+  must(queue().register_worker(troubled));
+  EXPECT_EQ(must(queue().workers()).at(0).serves, troubled.serves);
+  const TaskId id = enqueue({.type = "build", .queue = "work"});
+  const Explanation why = must(queue().explain(id));
+  EXPECT_EQ(why.reason, Explanation::Reason::kNoWorker);
+  EXPECT_NE(why.text.find("cannot run ./build: No such file or directory"), std::string::npos) << why.text;
+  troubled.serves[0].trouble.clear();
+  must(queue().register_worker(troubled));
+  EXPECT_EQ(must(queue().explain(id)).reason, Explanation::Reason::kInLine);
+}
+
 TEST_P(Workers, AWorkerSignsOffWithAReason) {
   must(queue().register_worker(worker("host:1:a")));
   must(queue().register_worker(worker("host:2:b")));

@@ -1,6 +1,10 @@
 // The exec protocol: what exit codes, signals and output of a program mean.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
 #include "e2e/e2e_test.h"
 
 namespace drover::e2e {
@@ -57,11 +61,17 @@ TEST_F(ExecTest, SignalsOfItsOwnAreKilled) {
   EXPECT_EQ(error_class(task), "killed");
 }
 
-TEST_F(ExecTest, ProgramsThatCannotStart) {
+TEST_F(ExecTest, AProgramThatCannotStartCostsNoAttempt) {
   const std::string script = sandbox.file("script");
   sandbox.write_file("script", "#!/no/such/interpreter\n");
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-  EXPECT_EQ(error_class(after_run({script})), "spawn_failed");
+  const std::string id = sandbox.enqueue({"work"});
+  const Outcome outcome = sandbox.drover(work("work", {script}, {"--until-empty"}));
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_TRUE(contains(outcome.err, "cannot run " + script + ": No such file or directory"));
+  const json::Value task = sandbox.show(id);
+  EXPECT_EQ(at(task, "state"), "pending");
+  EXPECT_EQ(at(task, "attempts"), "0");
 }
 
 TEST_F(ExecTest, ACommandThatIsNotThereCostsNoTask) {
@@ -69,7 +79,7 @@ TEST_F(ExecTest, ACommandThatIsNotThereCostsNoTask) {
   for (const char* program : {"/no/such/program", "no-such-program", "/etc/passwd"}) {
     const Outcome outcome = sandbox.drover(work("work", {program}));
     expect_refused(outcome, 1, "invalid_argument");
-    EXPECT_TRUE(contains(outcome.err, std::string(program) + " is no program: nothing was claimed"));
+    EXPECT_TRUE(contains(outcome.err, std::string("cannot find the program ") + program + "; nothing was claimed"));
   }
   EXPECT_EQ(sandbox.state_of(id), "pending");
 }
@@ -101,6 +111,29 @@ TEST_F(ExecTest, FloodsKeepHeadAndTail) {
   EXPECT_GT(logs.out.size(), kept / 5);
   EXPECT_LT(logs.out.size(), kept + kept / 5);
   EXPECT_TRUE(contains(logs.err, "left out"));
+}
+
+TEST_F(ExecTest, OutputBelowTheCapIsWholeAndAboveItEveryByteIsCounted) {
+  for (const std::size_t bytes : {std::size_t{60'000}, std::size_t{300'000}, std::size_t{600'000}, std::size_t{3'000'000}}) {
+    const std::string id = sandbox.enqueue({"work"});
+    work_until_empty("work", {"/bin/sh", "-c", "yes | head -c " + std::to_string(bytes) + " >&2"});
+    std::size_t kept = 0;
+    std::size_t left_out = 0;
+    std::istringstream lines(sandbox.must({"logs", id, "--json"}));
+    for (std::string line; std::getline(lines, line);) {
+      const auto record = json::parse(line);
+      ASSERT_TRUE(record) << line;
+      left_out += std::stoul(at(*record, "left_out_before"));
+      // A gap that the worker itself left would be a remark within what is kept.
+      ASSERT_EQ(at(*record, "stream"), "stderr");
+      kept += at(*record, "text").size();
+    }
+    EXPECT_EQ(kept + left_out, bytes);
+    EXPECT_GE(kept, std::min(bytes, Sandbox::log_bytes_kept()));
+    const Outcome logs = sandbox.drover({"logs", id});
+    EXPECT_EQ(logs.out.size(), kept);
+    if (left_out > 0) EXPECT_TRUE(contains(logs.err, std::to_string(left_out) + " bytes left out"));
+  }
 }
 
 TEST_F(ExecTest, GarbageDoesNoHarm) {

@@ -94,10 +94,29 @@ DoctorLines version_lines(const std::vector<WorkerInfo>& workers, std::string_vi
   return lines;
 }
 
+DoctorLines trouble_lines(const std::vector<WorkerInfo>& workers, Time now) {
+  DoctorLines lines;
+  for (const WorkerInfo& worker : workers) {
+    if (is_silent(worker, now)) continue;
+    for (const Serve& serve : worker.serves) {
+      if (serve.trouble.empty()) continue;
+      lines.push_back({.level = DoctorLevel::kFail,
+                       .check = "worker_trouble",
+                       .subject = "worker:" + worker.id,
+                       .detail = fmt::format("takes no tasks of {}: {}",
+                                             serve.type ? "type " + *serve.type : "queue " + serve.queue, serve.trouble),
+                       .fix = "correct that on its machine; the worker tries again by itself"});
+    }
+  }
+  if (lines.empty()) lines.push_back({.check = "worker_trouble", .detail = "every worker can run what it serves"});
+  return lines;
+}
+
 void check_fleet(OpenedQueue& opened, DoctorLines& lines) {
   const auto look = opened.administration().look_at_fleet();
   if (!look) return lines.push_back(not_checked("fleet", look.error(), "drover fsck"));
   std::ranges::copy(version_lines(look->workers, DROVER_VERSION, look->now), std::back_inserter(lines));
+  std::ranges::copy(trouble_lines(look->workers, look->now), std::back_inserter(lines));
   for (int i = 0; i < kAlertKindCount; ++i) add_alerts(look->alerts, static_cast<AlertKind>(i), lines);
 }
 

@@ -44,6 +44,7 @@ void check_fleet(OpenedQueue& opened, DoctorLines& lines);
 // Pure, for tests.
 [[nodiscard]] DoctorLine clock_line(Time here, Time store, std::optional<Time> last_event);
 [[nodiscard]] DoctorLines version_lines(const std::vector<WorkerInfo>& workers, std::string_view ours, Time now);
+[[nodiscard]] DoctorLines trouble_lines(const std::vector<WorkerInfo>& workers, Time now);
 [[nodiscard]] DoctorLine disk_line(const std::string& folder, std::int64_t free_bytes);
 
 }  // namespace drover::cli

@@ -2,16 +2,17 @@
 #include <fmt/format.h>
 
 #include "cli/doctor/line.h"
-#include "cli/files.h"
 #include "cli/project.h"
+#include "worker/runner_profile.h"
 
 namespace drover::cli {
 namespace {
 
 void add_runners(const Project& project, const Environment& environment, DoctorLines& lines) {
+  const std::string* path = environment.find("PATH");
   for (const auto& [type, profile] : project.document.local.runners) {
     const std::string& program = profile.argv.front();
-    if (finds_program(program, environment)) {
+    if (finds_program(program, path != nullptr ? *path : "")) {
       lines.push_back({.check = "runner", .subject = "type:" + type, .detail = program});
       continue;
     }

@@ -32,9 +32,9 @@ Result<LogPage> to_log_page(const Reply& reply) {
   const auto entries = (*parts)[0].as_array();
   const auto totals = (*parts)[1].as_array();
   if (!entries || !totals) return std::unexpected(!entries ? entries.error() : totals.error());
-  std::map<std::string, std::int64_t, std::less<>> left_out;
+  std::map<std::string, std::int64_t, std::less<>> totals_of_runs;  // "left_out:RUN", "tail:RUN"
   for (std::size_t i = 0; i + 1 < totals->size(); i += 2) {
-    left_out.emplace((*totals)[i].as_text().value_or(""), (*totals)[i + 1].as_integer().value_or(0));
+    totals_of_runs.emplace((*totals)[i].as_text().value_or(""), (*totals)[i + 1].as_integer().value_or(0));
   }
   LogPage page;
   std::set<int> runs;
@@ -51,10 +51,9 @@ Result<LogPage> to_log_page(const Reply& reply) {
     record.at = Time(Millis((*fields)[3].as_integer().value_or(0)));
     record.stream = static_cast<LogStream>((*fields)[5].as_integer().value_or(0));
     record.text = std::string((*fields)[7].as_text().value_or(""));
-    if (runs.insert(record.run).second) {
-      const auto found = left_out.find("left_out:" + std::to_string(record.run));
-      if (found != left_out.end()) page.left_out_bytes += found->second;
-    }
+    const std::int64_t left_out = totals_of_runs["left_out:" + std::to_string(record.run)];
+    if (record.seq == totals_of_runs["tail:" + std::to_string(record.run)]) record.left_out_before = left_out;
+    if (runs.insert(record.run).second) page.left_out_bytes += left_out;
     page.records.push_back(std::move(record));
   }
   return page;

@@ -24,6 +24,7 @@ Status RedisStore::register_worker(const WorkerInfo& worker) {
   for (const Serve& serve : worker.serves) {
     info.begin_array().string(serve.queue);
     serve.type ? info.string(*serve.type) : info.null();
+    if (!serve.trouble.empty()) info.string(serve.trouble);
     info.end_array();
   }
   info.end_array().end_object();
@@ -61,10 +62,11 @@ static Status read_worker_info(std::string_view json, WorkerInfo& worker) {
   const json::Value* serves = info->find("serves");
   if (serves == nullptr || serves->as_array() == nullptr) return {};
   for (const json::Value& item : *serves->as_array()) {
-    const json::Value::Array* pair = item.as_array();
-    if (pair == nullptr || pair->size() != 2 || (*pair)[0].as_string() == nullptr) continue;
-    Serve serve{*(*pair)[0].as_string(), std::nullopt};
-    if ((*pair)[1].as_string() != nullptr) serve.type = *(*pair)[1].as_string();
+    const json::Value::Array* parts = item.as_array();  // queue, type, and its trouble if it has one
+    if (parts == nullptr || parts->size() < 2 || (*parts)[0].as_string() == nullptr) continue;
+    Serve serve{*(*parts)[0].as_string(), std::nullopt};
+    if ((*parts)[1].as_string() != nullptr) serve.type = *(*parts)[1].as_string();
+    if (parts->size() > 2 && parts->back().as_string() != nullptr) serve.trouble = *parts->back().as_string();
     worker.serves.push_back(std::move(serve));
   }
   return {};

@@ -1,5 +1,9 @@
 #include "store/sqlite/change_watch.h"
 
+#include <algorithm>
+
+#include "base/try_thread.h"
+
 namespace drover::sqlite {
 namespace {
 
@@ -44,8 +48,9 @@ void ChangeWatch::look() {
 
 void ChangeWatch::wait(std::uint64_t seen, Millis timeout) {
   std::unique_lock lock(mutex_);
-  if (side_files_ != nullptr && !watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
-  changed_.wait_for(lock, timeout, [&] { return changes_ != seen; });
+  const bool is_watched = side_files_ == nullptr || watcher_.joinable() || try_thread(watcher_, [this] { watch(); });
+  // Without a watcher the caller's next look has to do.
+  changed_.wait_for(lock, is_watched ? timeout : std::min(timeout, kLookEvery), [&] { return changes_ != seen; });
 }
 
 void ChangeWatch::watch() {

@@ -34,6 +34,7 @@ std::string pack_serves(const std::vector<Serve>& serves) {
     } else {
       writer.null();
     }
+    if (!serve.trouble.empty()) writer.string(serve.trouble);
     writer.end_array();
   }
   writer.end_array();
@@ -41,12 +42,13 @@ std::string pack_serves(const std::vector<Serve>& serves) {
 }
 
 Serve unpack_serve(const json::Value& item) {
-  const json::Value::Array* pair = item.as_array();
-  if (pair == nullptr || pair->size() != 2 || (*pair)[0].as_string() == nullptr) {
+  const json::Value::Array* parts = item.as_array();  // queue, type, and its trouble if it has one
+  if (parts == nullptr || parts->size() < 2 || (*parts)[0].as_string() == nullptr) {
     throw SqliteFailure(SQLITE_CORRUPT, "unreadable serves of a worker");
   }
-  Serve serve{*(*pair)[0].as_string(), std::nullopt};
-  if (const std::string* type = (*pair)[1].as_string()) serve.type = *type;
+  Serve serve{*(*parts)[0].as_string(), std::nullopt};
+  if (const std::string* type = (*parts)[1].as_string()) serve.type = *type;
+  if (parts->size() > 2 && parts->back().as_string() != nullptr) serve.trouble = *parts->back().as_string();
   return serve;
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "core/log_remark.h"
 #include "embedded/sqlite.h"
 #include "store/log_piece.h"
 #include "store/sqlite/named_sql.h"
@@ -15,6 +16,7 @@ constexpr std::string_view kTotal = named_sql(embedded::task_log_sql, "total");
 constexpr std::string_view kLastNumber = named_sql(embedded::task_log_sql, "last_number");
 constexpr std::string_view kPutTotal = named_sql(embedded::task_log_sql, "put_total");
 constexpr std::string_view kInsertPiece = named_sql(embedded::task_log_sql, "insert_piece");
+constexpr std::string_view kPiece = named_sql(embedded::task_log_sql, "piece");
 constexpr std::string_view kDeletePiece = named_sql(embedded::task_log_sql, "delete_piece");
 constexpr std::string_view kPage = named_sql(embedded::task_log_sql, "page");
 
@@ -78,17 +80,23 @@ class LogAppender {
     }
     if (total_.tail_number == 0) total_.tail_number = total_.last_number;
     total_.tail_bytes += size;
-    while (total_.tail_bytes > half_) drop_oldest_of_tail();
+    while (total_.tail_bytes > half_ && drop_oldest_of_tail()) {
+    }
   }
 
-  void drop_oldest_of_tail() {
-    Statement deletion = transaction_.db().prepare(kDeletePiece);
-    CHECK(deletion.bind(seq_, total_.tail_number).step());
-    const std::int64_t size = deletion.integer();
-    deletion.run();
+  // Unless less than half of the cap would be left of the tail.
+  bool drop_oldest_of_tail() {
+    Statement query = transaction_.db().prepare(kPiece);
+    CHECK(query.bind(seq_, total_.tail_number).step());
+    const auto stream = static_cast<LogStream>(query.small());
+    const std::string text = query.text();
+    const auto size = static_cast<std::int64_t>(text.size());
+    if (total_.tail_bytes - size < half_) return false;
+    transaction_.db().run(kDeletePiece, seq_, total_.tail_number);
     total_.tail_number += 1;
     total_.tail_bytes -= size;
-    total_.left_out_bytes += size;
+    total_.left_out_bytes += output_bytes(stream, text);
+    return true;
   }
 
   Transaction& transaction_;
@@ -122,6 +130,7 @@ LogPage read_log(Connection& db, const TaskId& id, std::int64_t after, int limit
     record.stream = static_cast<LogStream>(query.small());
     record.text = query.text();
     const std::int64_t left_out = query.integer();
+    if (query.integer() == record.seq) record.left_out_before = left_out;
     if (runs.insert(record.run).second) page.left_out_bytes += left_out;
     page.records.push_back(std::move(record));
   }

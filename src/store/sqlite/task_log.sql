@@ -17,12 +17,17 @@ INSERT OR REPLACE INTO log_total (seq, run, last_number, tail_number, head_bytes
 -- Inputs: task seq, number, run, wall time, stream, text. Writes: log.
 INSERT INTO log (seq, number, run, at, stream, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 
+-- name: piece
+-- Inputs: task seq, number. Result: its stream and text.
+SELECT stream, text FROM log WHERE seq = ?1 AND number = ?2;
+
 -- name: delete_piece
--- Inputs: task seq, number. Result: the size of the piece. Writes: log.
-DELETE FROM log WHERE seq = ?1 AND number = ?2 RETURNING length(CAST(text AS BLOB));
+-- Inputs: task seq, number. Writes: log.
+DELETE FROM log WHERE seq = ?1 AND number = ?2;
 
 -- name: page
--- Inputs: task id, after which number, limit. Result: pieces in order, each with what the cap left out of its run.
-SELECT log.number, log.run, log.at, log.stream, log.text, log_total.left_out_bytes
+-- Inputs: task id, after which number, limit. Result: pieces in order, each with what the cap left out of its run, and
+-- the number of the first piece behind that.
+SELECT log.number, log.run, log.at, log.stream, log.text, log_total.left_out_bytes, log_total.tail_number
 FROM log JOIN log_total ON log_total.seq = log.seq AND log_total.run = log.run
 WHERE log.seq = (SELECT seq FROM task WHERE id = ?1) AND log.number > ?2 ORDER BY log.number LIMIT ?3;

@@ -95,9 +95,7 @@ End own_outcome(const ProcessEnd& end, const ExecFacts& facts) {
     return Failure{.error_class = ErrorClass::kKilled,
                    .message = with_last_words(fmt::format("killed by {}", signal_name(killed->signal)), facts.err)};
   }
-  if (const auto* not_started = std::get_if<NotStarted>(&end.how)) {
-    return Failure{.error_class = ErrorClass::kSpawnFailed, .message = not_started->why};
-  }
+  if (std::holds_alternative<NotStarted>(end.how)) return Release{Begun::kNo};
   return Failure{.error_class = ErrorClass::kKilled, .message = "the process that supervises it was killed"};
 }
 

@@ -60,9 +60,8 @@ struct Exited {
 struct KilledBySignal {
   int signal = 0;
 };
-struct NotStarted {
-  std::string why;
-};
+// The worker could not start it, which is never the task's fault.
+struct NotStarted {};
 // The shim ended without a word: somebody killed it.
 struct SupervisorLost {};
 

@@ -199,7 +199,7 @@ TEST(WorkerJson, Golden) {
                           .drain_reason = "upgrade"};
   EXPECT_EQ(
       to_json(worker),
-      R"({"id":"h:1:u","version":"0.1.0","serves":[{"queue":"q","type":null},{"queue":"eng","type":"eng"}],)"
+      R"({"id":"h:1:u","version":"0.1.0","serves":[{"queue":"q","type":null,"trouble":""},{"queue":"eng","type":"eng","trouble":""}],)"
       R"("capacity":4,"running":0,"registered_at":"2027-01-15T08:00:00.000Z",)"
       R"("last_beat_at":"2027-01-15T08:00:00.001Z","draining":true,"drain_by":"ada@box","drain_reason":"upgrade"})");
 }

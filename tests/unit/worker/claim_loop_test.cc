@@ -85,12 +85,12 @@ TEST_F(ClaimLoopTest, SaysWhatItIsDoingAlready) {
 }
 
 TEST_F(ClaimLoopTest, WantsWorkWhileItHasASlotFree) {
-  EXPECT_TRUE(loop.wants_work());
+  EXPECT_TRUE(loop.wants_work(now));
   for (const ClaimedTask& task : {a, b}) queue.put(task);
   settle_down();
-  EXPECT_FALSE(loop.wants_work());
+  EXPECT_FALSE(loop.wants_work(now));
   loop.drain(now);
-  EXPECT_FALSE(loop.wants_work());
+  EXPECT_FALSE(loop.wants_work(now));
 }
 
 TEST_F(ClaimLoopTest, WhatIsClaimedIsRenewed) {
@@ -356,7 +356,7 @@ TEST_F(ClaimLoopTest, ListensForNoChangeWhileItBacksOff) {
   EXPECT_TRUE(loop.awaits_change(now));
   queue.outage = kOutage;
   const Millis wait = settle_down();
-  EXPECT_TRUE(loop.wants_work());
+  EXPECT_TRUE(loop.wants_work(now));
   EXPECT_FALSE(loop.awaits_change(now)) << "a change would wake it for nothing";
   EXPECT_TRUE(loop.awaits_change(now + wait));
 }
@@ -524,7 +524,7 @@ TEST_F(ClaimingTest, AsksForHalfOfTheSlotsSoThatSomeRunWhileOthersAreClaimed) {
   for (int i = 1; i <= 9; ++i) queue.put(numbered_task(i));
   step_often(busy);
   EXPECT_TRUE(runs.started.empty());
-  EXPECT_FALSE(busy.wants_work()) << "it has asked";
+  EXPECT_FALSE(busy.wants_work(now)) << "it has asked";
   const MonoTime asked_at = now;
   now = now + Millis{50};
   answer();

@@ -188,9 +188,15 @@ Result<std::vector<ClaimedTask>> FakeQueue::claim(const ClaimRequest& request) {
   claims.push_back(request);
   if (outage) return std::unexpected(*outage);
   std::vector<ClaimedTask> claimed;
-  while (!ready.empty() && static_cast<int>(claimed.size()) < request.n) {
-    claimed.push_back(std::move(ready.front()));
-    ready.pop_front();
+  const auto is_served = [&](const ClaimedTask& task) {
+    return std::ranges::any_of(request.serves,
+                               [&](const Serve& serve) { return !serve.type || *serve.type == task.task.type; });
+  };
+  while (static_cast<int>(claimed.size()) < request.n) {
+    const auto found = std::ranges::find_if(ready, is_served);
+    if (found == ready.end()) break;
+    claimed.push_back(std::move(*found));
+    ready.erase(found);
   }
   return claimed;
 }
@@ -209,10 +215,13 @@ Result<Beat> FakeQueue::renew(const std::string& /*worker_id*/, std::span<const 
 }
 
 Status FakeQueue::progress(const Lease& /*lease*/, const Progress& progress) {
-  const std::scoped_lock lock(mutex);
+  std::unique_lock lock(mutex);
   note("progress");
   if (outage) return std::unexpected(*outage);
   progresses.push_back(progress);
+  const std::shared_future<void> slow = slow_progress;
+  lock.unlock();
+  if (slow.valid()) slow.wait();
   return {};
 }
 

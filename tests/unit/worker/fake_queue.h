@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -38,6 +39,7 @@ class FakeQueue final : public TaskQueue {
   bool drain_ordered = false;                         // what renew answers
   std::map<std::string, std::deque<Error>> refusals;  // by lease id: what settle answers first
   std::optional<Backlog> backlog_answer;              // otherwise: what is in `ready`
+  std::shared_future<void> slow_progress{};           // progress() waits for it, if there is one
   bool takes_standing = false;                        // whether claims may be left standing
 
   std::vector<Event> news;  // what events gives out

@@ -29,11 +29,13 @@ class FakeRuns final : public Runs {
   std::vector<Stopped> stopped;
   std::vector<Renewal> renewed;
   std::vector<RunEnded> ended;
+  std::vector<Unable> cannot;
 
   void start(ClaimedTask claimed, MonoTime expires_at) override { started.push_back({std::move(claimed), expires_at}); }
   void lease_renewed(const Lease& lease, MonoTime expires_at) override { renewed.push_back({lease, expires_at}); }
   void stop(const Lease& lease, StopReason reason) override { stopped.push_back({lease, reason}); }
   [[nodiscard]] std::vector<RunEnded> take_ended() override { return std::exchange(ended, {}); }
+  [[nodiscard]] std::vector<Unable> unable() override { return cannot; }
 };
 
 }  // namespace drover::test

@@ -6,9 +6,11 @@
 #include "base/log.h"
 #include "unit/worker/victim.h"
 #include "worker/shim.h"
+#include "worker/undertaker.h"
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "shim") return drover::shim_main(argc, argv);
+  if (argc > 1 && std::string_view(argv[1]) == "undertaker") return drover::undertaker_main(argc, argv);
   drover::configure_log(drover::LogLevel::kError, drover::LogFormat::kText);
   if (argc > 1 && std::string_view(argv[1]) == drover::test::kVictimArgument)
     return drover::test::victim_main(argc, argv);

@@ -111,8 +111,10 @@ TEST_F(ProcessDeathTest, AFrozenShimIsKilledAfterItsGrace) {
   const Watched agent(agents.wait());
   const Watched grandchild(grandchildren.wait());
   ::kill(parent_of(agent.pid()), SIGSTOP);
+  const MonoTime asked_at = system_clock().mono();
   fixture.runs().stop(lease, StopReason::kCancelled);
   std::ignore = get_end<CancelConfirmed>(fixture.wait_ended());
+  EXPECT_LT(system_clock().mono() - asked_at, RunsFixture::default_options().grace + Millis{1'000});
   EXPECT_TRUE(agent.ends_within(Millis{0}));
   EXPECT_TRUE(grandchild.ends_within(Millis{0}));
 }
@@ -159,6 +161,29 @@ TEST_F(DeadWorkerTest, KilledWorkersLeaveNothingBehind) {
   const Child worker(victim_argv(Millis{60'000}));
   const Watched agent(agents.wait());
   const Watched grandchild(grandchildren.wait());
+  worker.send(SIGKILL);
+  EXPECT_TRUE(agent.ends_within(Millis{1'000}));
+  EXPECT_TRUE(grandchild.ends_within(Millis{1'000}));
+}
+
+TEST_F(DeadWorkerTest, AStoppedShimNoticesTheDeathOfItsWorker) {
+  const Child worker(victim_argv(Millis{60'000}));
+  const Watched agent(agents.wait());
+  const Watched grandchild(grandchildren.wait());
+  ::kill(parent_of(agent.pid()), SIGSTOP);
+  worker.send(SIGKILL);
+  EXPECT_TRUE(agent.ends_within(Millis{1'000}));
+  EXPECT_TRUE(grandchild.ends_within(Millis{1'000}));
+}
+
+TEST_F(DeadWorkerTest, WorkerAndShimKilledTogetherLeaveNothingBehind) {
+  const Child worker(victim_argv(Millis{60'000}));
+  const Watched agent(agents.wait());
+  const Watched grandchild(grandchildren.wait());
+  const pid_t shim = parent_of(agent.pid());
+  ::kill(shim, SIGSTOP);  // so that it cannot use the moment in between
+  worker.send(SIGSTOP);
+  ::kill(shim, SIGKILL);
   worker.send(SIGKILL);
   EXPECT_TRUE(agent.ends_within(Millis{1'000}));
   EXPECT_TRUE(grandchild.ends_within(Millis{1'000}));

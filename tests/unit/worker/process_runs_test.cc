@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 
 #include "base/json.h"
@@ -114,21 +115,45 @@ TEST(ProcessRuns, TheEnvironmentIsAnAllowList) {
   EXPECT_EQ(environment.find("DROVER_RUN=77"), std::string::npos);
 }
 
-TEST(ProcessRuns, AMissingProgramIsSpawnFailed) {
+TEST(ProcessRuns, AMissingProgramIsNoFaultOfTheTask) {
   RunsFixture fixture(options_with({{"/nowhere/agent"}, {}}));
   fixture.start(numbered_task(1));
-  const RunEnded ended = fixture.wait_ended();
-  EXPECT_EQ(get_end<Failure>(ended).error_class, ErrorClass::kSpawnFailed);
-  EXPECT_EQ(get_end<Failure>(ended).message, "cannot run /nowhere/agent: No such file or directory");
+  EXPECT_EQ(get_end<Release>(fixture.wait_ended()).begun, Begun::kNo);
+  const std::vector<Unable> unable = fixture.runs().unable();
+  ASSERT_EQ(unable.size(), 1U);
+  EXPECT_EQ(unable[0].kind, Unable::Kind::kProgram);
+  EXPECT_EQ(unable[0].type, std::nullopt) << "it is the program for all types";
+  EXPECT_EQ(unable[0].why, "cannot run /nowhere/agent: No such file or directory");
   EXPECT_TRUE(fs::is_empty(fixture.dir.path() / "state/runs")) << "nothing was printed, nothing is kept";
 }
 
-TEST(ProcessRuns, ATypeWithoutARunnerIsSpawnFailed) {
+TEST(ProcessRuns, ATypeWithoutARunnerIsNotRunAndOthersAre) {
   ProcessRunsOptions options = RunsFixture::default_options();
-  options.runners = {.by_type = {{"other", RunnerProfile{{AGENTSIM_BIN}, {}}}}};
+  options.runners = {.for_all = {}, .by_type = {{"other", RunnerProfile{{AGENTSIM_BIN}, {}}}}};
   RunsFixture fixture(std::move(options));
   fixture.start(numbered_task(1));
-  EXPECT_EQ(get_end<Failure>(fixture.wait_ended()).error_class, ErrorClass::kSpawnFailed);
+  EXPECT_EQ(get_end<Release>(fixture.wait_ended()).begun, Begun::kNo);
+  ASSERT_EQ(fixture.runs().unable().size(), 1U);
+  EXPECT_EQ(fixture.runs().unable()[0].type, "test");
+  ClaimedTask other = numbered_task(2);
+  other.task.type = "other";
+  other.task.payload = R"({"print":"1"})";
+  fixture.start(std::move(other));
+  std::ignore = get_end<Completion>(fixture.wait_ended());
+}
+
+TEST(ProcessRuns, ASlowRequestAtOneDoorHoldsUpNoOther) {
+  RunsFixture fixture;
+  std::promise<void> may_go_on;
+  fixture.queue.slow_progress = may_go_on.get_future().share();
+  constexpr int kSlow = 6;  // more than a handful of threads that all runs share could take
+  for (int i = 0; i < kSlow; ++i) fixture.start_agent(R"({"progress":10,"print":"1"})");
+  ASSERT_TRUE(fixture.queue.wait_until(kLong, [&] { return fixture.queue.progresses.size() == kSlow; }));
+  const Lease quick = fixture.start_agent(R"({"print":"2"})");
+  const RunEnded first = fixture.wait_ended();
+  EXPECT_EQ(first.lease, quick) << "its log is stored and its end told while the others wait";
+  may_go_on.set_value();
+  for (int i = 0; i < kSlow; ++i) std::ignore = get_end<Completion>(fixture.wait_ended());
 }
 
 TEST(ProcessRuns, ExitsAndSignalsKeepTheirMeaning) {

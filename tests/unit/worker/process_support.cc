@@ -17,6 +17,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "worker/worker_loop.h"
+
 namespace drover::test {
 namespace {
 
@@ -85,7 +87,8 @@ void Child::send(int signal) const {
 }
 
 ProcessRunsOptions RunsFixture::default_options() {
-  return {.runners = {.for_all = RunnerProfile{{AGENTSIM_BIN}, {}}}, .lease = Millis{60'000}, .grace = Millis{300}};
+  return {.worker_id = new_worker_id(),
+          .runners = {.for_all = RunnerProfile{{AGENTSIM_BIN}, {}}}, .lease = Millis{60'000}, .grace = Millis{300}};
 }
 
 RunsFixture::RunsFixture(ProcessRunsOptions options) {

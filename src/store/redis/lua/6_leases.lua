@@ -34,7 +34,13 @@ function functions.renew(keys, args)
   return answers
 end
 
--- The output of a run: the first and the last half of the cap are kept, as pieces in a stream.
+-- How many bytes of output a piece stands for: its own, or those that a remark counts; as core/log_remark.cc.
+local function output_bytes(stream, text)
+  local counted = stream == '2' and string.match(text, '^%[(%d+) bytes of output left out here%]\n$')
+  return tonumber(counted) or #text
+end
+
+-- The output of a run: at least the first and the last half of the cap are kept, as pieces in a stream.
 -- pieces: so many in a list from a place on, stream and text of each
 local function append_log(id, run, cap, list, from, pieces_n)
   local stream = P .. 'log:' .. id
@@ -50,7 +56,7 @@ local function append_log(id, run, cap, list, from, pieces_n)
     local text = list[i + 1]
     last = last + 1
     call('XADD', stream, last .. '-0', 'run', run, 'at', NOW_TEXT, 'stream', list[i], 'text', text)
-    if tail == 0 and head_bytes + #text <= half then
+    if tail == 0 and head_bytes < half then
       head_bytes = head_bytes + #text
     else
       if tail == 0 then tail = last end
@@ -59,8 +65,9 @@ local function append_log(id, run, cap, list, from, pieces_n)
         local oldest = call('XRANGE', stream, tail .. '-0', tail .. '-0')[1]
         if oldest then
           local size = #oldest[2][8]
+          if tail_bytes - size < half then break end
           tail_bytes = tail_bytes - size
-          left_out = left_out + size
+          left_out = left_out + output_bytes(oldest[2][6], oldest[2][8])
           call('XDEL', stream, tail .. '-0')
         end
         tail = tail + 1

@@ -56,7 +56,8 @@ const std::vector<Row>& rows() {
       {"own_signal", {KilledBySignal{SIGSEGV}, {}}, "", "", false, "failed killed: killed by SIGSEGV", {}},
       {"own_kill", {KilledBySignal{SIGKILL}, {}}, "", "", true, "failed killed: killed by SIGKILL", {}},
       {"strange_signal", {KilledBySignal{50}, {}}, "", "", false, "failed killed: killed by signal 50", {}},
-      {"not_started", {NotStarted{"cannot run x"}, {}}, "", "", false, "failed spawn_failed: cannot run x", {}},
+      {"not_started", {NotStarted{}, {}}, "", "", false, "released", {}},
+      {"not_started_at_most_once", {NotStarted{}, {}}, "", "", true, "released", {}},
       {"shim_killed",
        {SupervisorLost{}, {}},
        "",
@@ -105,7 +106,7 @@ const std::vector<Row>& rows() {
        true,
        "failed lost: it was stopped because its lease could not be kept, and it may run at most once",
        {}},
-      {"shutdown_before_start_at_most_once", {NotStarted{"x"}, StopCause::kShutdown}, "", "", true, "released", {}},
+      {"shutdown_before_start_at_most_once", {NotStarted{}, StopCause::kShutdown}, "", "", true, "released", {}},
   };
   return table;
 }

@@ -1,0 +1,23 @@
+// Threads that a process can do without for a while: under a limit of processes the machine may refuse one.
+#pragma once
+
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+
+namespace drover {
+
+// Whether the thread runs now.
+template <class Thread, class Body>
+[[nodiscard]] bool try_thread(Thread& thread, Body body) {
+  try {
+    thread = Thread(std::move(body));
+    return true;
+  } catch (const std::system_error& error) {
+    log_debug("process", "cannot start a thread", {{"error", error.what()}});
+    return false;
+  }
+}
+
+}  // namespace drover

@@ -1,0 +1,52 @@
+// StartTroubles: what keeps a worker from starting programs. That is its machine's fault, never a task's: such a run is
+// given back uncounted, and the worker takes no more of what it cannot run. After a pause it tries one task; a program
+// that starts ends the trouble, another failure makes the next pause longer.
+//
+// Safe to call from any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "worker/runs.h"
+
+namespace drover {
+
+class StartTroubles {
+ public:
+  // A program is missing or cannot be executed. No type: it is the one for all types.
+  void cannot_run(const std::optional<std::string>& type, const std::string& why, MonoTime now);
+  // Nothing can be started: descriptors, processes, memory or the disk are used up.
+  void cannot_start(const std::string& why, MonoTime now);
+  // A task of that type is about to start: until it is known how that went, no other is tried.
+  void trying(const std::string& type, MonoTime now);
+  // A program of that type runs. True if that ended a trouble.
+  [[nodiscard]] bool started(const std::string& type);
+
+  // Prolongs the pauses of programs that are still missing, so that no task is spent on them.
+  void look_for_programs(MonoTime now, const std::function<bool(const std::optional<std::string>& type)>& is_there);
+  [[nodiscard]] std::vector<Unable> current() const;
+
+ private:
+  struct Trouble {
+    std::string why;
+    Millis pause{0};
+    MonoTime until{};
+    bool is_tried = false;  // somebody finds out whether it is over
+  };
+  using Key = std::pair<Unable::Kind, std::optional<std::string>>;
+
+  void note(const Key& key, const std::string& why, MonoTime now);  // with the lock held
+  [[nodiscard]] std::vector<Key> keys_of(const std::string& type) const;
+
+  mutable std::mutex mutex_;
+  std::map<Key, Trouble> troubles_;
+};
+
+}  // namespace drover
