@@ -36,7 +36,7 @@ class SweepLoop {
       pause(idle > Millis{0} ? std::min(idle, kPassEvery) : kPassEvery, stop_);
       if (idle > kPassEvery) sweepers_.wait(seen, idle - kPassEvery, stop_);
     }
-    sweepers_.end();
+    if (sweeps_ && !failing_) sweepers_.end();
   }
 
  private:
@@ -44,6 +44,7 @@ class SweepLoop {
   Result<Millis> step() {
     const auto turn = sweepers_.take_turn();
     if (!turn) return std::unexpected(turn.error());
+    sweeps_ = turn->is_ours;
     const bool must_watch = system_clock().mono() - watched_at_ >= kWatchEvery;
     if (!turn->is_ours || (turn->rest > Millis{0} && !must_watch)) return turn->rest;
     // Half a store that is being imported is left alone: what it lacks is on its way.
@@ -70,6 +71,7 @@ class SweepLoop {
   Sweepers sweepers_;
   const std::stop_token& stop_;
   MonoTime watched_at_{};
+  bool sweeps_ = false;
   bool failing_ = false;
 };
 
