@@ -27,9 +27,10 @@ using test::RedisServer;
 constexpr Millis kLong{20'000};
 constexpr Millis kSweeperSleeps{3'000};  // at most
 
-class Process {
+// One process of a fleet.
+class Member {
  public:
-  explicit Process(const RedisServer& server) : store_(open(server)), engine_(*store_, rng_) {}
+  explicit Member(const RedisServer& server) : store_(open(server)), engine_(*store_, rng_) {}
 
   Store& store() { return *store_; }
   Engine& engine() { return engine_; }
@@ -54,8 +55,8 @@ class Process {
 
 TEST(RedisSweepTurn, OneProcessSweepsAndTheOthersWaitForItsEnd) {
   const RedisServer server;
-  Process first(server);
-  Process second(server);
+  Member first(server);
+  Member second(server);
   EXPECT_TRUE(must(first.store().take_sweep_turn()).is_ours);
   const SweepTurn others = must(second.store().take_sweep_turn());
   EXPECT_FALSE(others.is_ours);
@@ -68,7 +69,7 @@ TEST(RedisSweepTurn, OneProcessSweepsAndTheOthersWaitForItsEnd) {
 
 TEST(RedisSweepTurn, ItsRestEndsWithWhatIsDue) {
   const RedisServer server;
-  Process process(server);
+  Member process(server);
   EXPECT_EQ(must(process.store().take_sweep_turn()).rest, kSweeperSleeps);
   process.enqueue(Millis{60'000});
   EXPECT_EQ(must(process.store().take_sweep_turn()).rest, kSweeperSleeps);
@@ -78,8 +79,8 @@ TEST(RedisSweepTurn, ItsRestEndsWithWhatIsDue) {
 
 TEST(RedisSweepTurn, WhatIsDueSoonerWakesWhoeverListens) {
   const RedisServer server;
-  Process first(server);
-  Process second(server);
+  Member first(server);
+  Member second(server);
   EXPECT_TRUE(must(first.store().take_sweep_turn()).is_ours);
   std::jthread later([&] {
     server.wait_for_blocked_clients(1);
@@ -93,8 +94,8 @@ TEST(RedisSweepTurn, WhatIsDueSoonerWakesWhoeverListens) {
 
 TEST(RedisSweepTurn, TheEndOfTheOneThatSweepsWakesAnother) {
   const RedisServer server;
-  Process first(server);
-  Process second(server);
+  Member first(server);
+  Member second(server);
   EXPECT_TRUE(must(first.store().take_sweep_turn()).is_ours);
   std::jthread later([&] {
     server.wait_for_blocked_clients(1);
@@ -105,7 +106,7 @@ TEST(RedisSweepTurn, TheEndOfTheOneThatSweepsWakesAnother) {
 
 TEST(RedisSweepTurn, AListOfAnotherTypeIsMended) {
   const RedisServer server;
-  Process process(server);
+  Member process(server);
   server.run(redis::Command("SET", "{ade}:sweep_tokens", "x"));
   process.store().wait_for_sweep(process.store().changes(), Millis{200}, {});
   EXPECT_EQ(server.run(redis::Command("EXISTS", "{ade}:sweep_tokens")), redis::Reply::integer(0));
@@ -145,8 +146,8 @@ class RedisIdleWorker : public testing::Test {
     const redis::Reply reply = server_.run(redis::Command("INFO", "commandstats"));
     const std::string text(must(reply.as_text()));
     std::int64_t sum = 0;
-    for (const std::string name : {"fcall", "fcall_ro", "blpop"}) {
-      const std::string mark = "cmdstat_" + name + ":calls=";
+    for (const char* name : {"fcall", "fcall_ro", "blpop"}) {
+      const std::string mark = std::string("cmdstat_") + name + ":calls=";
       if (const std::size_t at = text.find(mark); at != std::string::npos)
         sum += std::stoll(text.substr(at + mark.size()));
     }
@@ -154,7 +155,7 @@ class RedisIdleWorker : public testing::Test {
   }
 
   RedisServer server_;
-  Process process_{server_};
+  Member process_{server_};
   SweeperThread sweeper_{process_.engine()};
   InstantRuns runs_;
   Waker wake_;
@@ -171,7 +172,7 @@ TEST_F(RedisIdleWorker, MakesAtMostTwoCallsASecond) {
 }
 
 TEST_F(RedisIdleWorker, StartsWhatIsEnqueuedAndWhatIsDueAtOnce) {
-  Process producer(server_);
+  Member producer(server_);
   for (const Millis delay : {Millis{0}, Millis{300}}) {
     const auto begin = steady_clock::now();
     EXPECT_EQ(must(test::wait_for_end(producer.engine(), producer.enqueue(delay), kLong)), TaskState::kCompleted);

@@ -148,10 +148,11 @@ TEST(RedisKeys, AreAllDocumented) {
 }
 
 TEST_F(RedisWrongTypeTest, WhatCannotBeMadeAgainIsSetAside) {
-  for (const std::string kind : {"access_tokens", "health", "config", "gate_records", "events"}) {
+  for (const char* kind : {"access_tokens", "health", "config", "gate_records", "events"}) {
     overwrite(kind);
     (void)fsck(FsckMode::kRepair);
-    EXPECT_EQ(server_.run(redis::Command("GET", "{ade}:set_aside:" + kind)), redis::Reply::bulk("x")) << kind;
+    EXPECT_EQ(server_.run(redis::Command("GET", std::string("{ade}:set_aside:") + kind)), redis::Reply::bulk("x"))
+        << kind;
   }
 }
 
