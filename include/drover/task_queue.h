@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -352,11 +353,13 @@ class TaskQueue {
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;
 
   // Waiting, at the edges. `changes()` grows whenever something was committed by anyone; wait_for_change returns when
-  // it differs from `seen`, or after the timeout. May wake early.
+  // it differs from `seen`, or after the timeout. May wake early. With a timeout of zero it only looks.
   [[nodiscard]] virtual std::uint64_t changes() = 0;
   virtual void wait_for_change(std::uint64_t seen, Millis timeout) = 0;
-  // As wait_for_change, for workers: of many that wait for the same work only some need be woken.
-  virtual void wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout) {
+  // As wait_for_change, for workers: of many that wait for the same work only some need be woken. May end when `stop`
+  // is requested, and then does soon after a commit of this process.
+  virtual void wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout,
+                             const std::stop_token& /*stop*/) {
     wait_for_change(seen, timeout);
   }
 

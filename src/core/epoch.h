@@ -61,6 +61,8 @@ struct StoreExtent {
 struct StoreState {
   StoreExtent extent;
   std::optional<Loss> loss;  // as far as this process knows
+  // Documents and events that were stored and are gone, "CODE: what", as far as a quick look tells; fsck looks at all.
+  std::vector<std::string> missing = {};
 };
 
 // The event that tells of an acceptance, and its data: which events were lost.

@@ -64,8 +64,9 @@ class Engine final : public TaskQueue {
 
   std::uint64_t changes() override { return store_.changes(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override { store_.wait_for_change(seen, timeout); }
-  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override {
-    store_.wait_for_work(serves, seen, timeout);
+  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,
+                     const std::stop_token& stop) override {
+    store_.wait_for_work(serves, seen, timeout, stop);
   }
   Result<std::unique_ptr<StandingClaim<ClaimedTask>>> leave_claim(const ClaimRequest& request,
                                                                   std::function<void()> on_answer) override;

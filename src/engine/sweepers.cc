@@ -143,12 +143,23 @@ Result<SweepReport> Sweepers::run_once() {
   auto woken = engine_.store_.wake_gates();
   if (!woken) return std::unexpected(woken.error());
   report.woken = *woken;
+  if (auto status = keep_watch(report); !status) return std::unexpected(status.error());
+  return report;
+}
+
+Result<SweepReport> Sweepers::keep_watch() {
+  SweepReport report;
+  if (auto status = keep_watch(report); !status) return std::unexpected(status.error());
+  return report;
+}
+
+Status Sweepers::keep_watch(SweepReport& report) {
   auto clocks = engine_.store_.clocks();
   if (!clocks) return std::unexpected(clocks.error());
-  if (auto status = keep_house(*clocks, report); !status) return std::unexpected(status.error());
-  if (auto status = watch_health_if_due(clocks->wall, report); !status) return std::unexpected(status.error());
+  if (auto status = keep_house(*clocks, report); !status) return status;
+  if (auto status = watch_health_if_due(clocks->wall, report); !status) return status;
   report.more = report.more || report.expired >= kPassMax;
-  return report;
+  return {};
 }
 
 Millis Sweepers::idle_time(Millis at_most) {

@@ -28,8 +28,17 @@ class Sweepers {
   // One bounded pass of all of them. Retention and dead workers are looked at once a minute and when somebody has set
   // the store's clock, the fleet's health every 15 seconds.
   [[nodiscard]] Result<SweepReport> run_once();
+  // What run_once does beside moving tasks: retention, dead workers, health, each when its time has come.
+  [[nodiscard]] Result<SweepReport> keep_watch();
   // How long until the next pass has something to do; at most `at_most`.
   [[nodiscard]] Millis idle_time(Millis at_most);
+
+  // See Store: which process sweeps, and what it waits for.
+  [[nodiscard]] Result<SweepTurn> take_turn() { return engine_.store_.take_sweep_turn(); }
+  void wait(std::uint64_t seen, Millis timeout, const std::stop_token& stop) {
+    engine_.store_.wait_for_sweep(seen, timeout, stop);
+  }
+  void end() { engine_.store_.end_sweeping(); }
 
   // Each by itself. They return how many tasks they moved.
   [[nodiscard]] Result<int> promote(int limit);
@@ -45,6 +54,7 @@ class Sweepers {
   // pass.
   using Decide = std::function<Status(class Cascade&, const TaskRecord&)>;
   Result<int> sweep(Result<std::vector<TaskRecord>> records, const Decide& decide);
+  Status keep_watch(SweepReport& report);
   Result<BelievedTime> believed_time(const StoreClocks& clocks, Millis kept_for);
   Status keep_house(const StoreClocks& clocks, SweepReport& report);
   Status watch_health_if_due(Time now, SweepReport& report);

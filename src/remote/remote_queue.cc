@@ -25,6 +25,7 @@ using remote::with_query;
 constexpr Millis kFsckTimeout{600'000};
 // What a server waits at most on behalf of a client.
 constexpr Millis kWaitMax{30'000};
+constexpr Millis kStopWithin{1'000};  // how soon a worker that waits notices that it is to end
 constexpr Millis kPauseAfterFailure{500};
 
 std::string task_path(const TaskId& id, std::string_view verb = {}) {
@@ -268,15 +269,16 @@ class RemoteQueue final : public TaskQueue {
 
   void wait_for_change(std::uint64_t seen, Millis timeout) override { wait(seen, timeout, {}); }
 
-  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override {
+  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,
+                     const std::stop_token& /*stop*/) override {
     Query queues;
     for (const Serve& serve : serves) queues.emplace_back("queue", serve.queue);
-    wait(seen, timeout, std::move(queues));
+    wait(seen, std::min(timeout, kStopWithin), std::move(queues));
   }
 
  private:
   void wait(std::uint64_t seen, Millis timeout, Query query) {
-    if (changes() != seen) return;
+    if (changes() != seen || timeout <= Millis{0}) return;
     timeout = std::min(timeout, kWaitMax);
     const std::uint64_t heard = heard_.load();
     query.emplace_back("seen", std::to_string(heard));

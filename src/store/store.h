@@ -8,6 +8,7 @@
 // itself.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -146,6 +148,12 @@ struct StoredDocument {
   JsonText text = "{}";
 };
 
+// Whether this process is the one to sweep.
+struct SweepTurn {
+  bool is_ours = true;
+  Millis rest{};  // zero: something is due; of another's turn: until that one could be gone
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -244,13 +252,34 @@ class Store {
   // See TaskQueue.
   [[nodiscard]] virtual std::uint64_t changes() = 0;
   virtual void wait_for_change(std::uint64_t seen, Millis timeout) = 0;
-  virtual void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) = 0;
+  virtual void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,
+                             const std::stop_token& stop) = 0;
+
+  // For the thread of a process that sweeps. One process at a time is enough.
+  [[nodiscard]] virtual Result<SweepTurn> take_sweep_turn() {
+    const auto wake = next_wake();
+    if (!wake) return std::unexpected(wake.error());
+    return SweepTurn{.is_ours = true, .rest = std::min(wake->value_or(kSweepEvery), kSweepEvery)};
+  }
+  // Until something may be due sooner than it was told, or the time has passed, or the thread is to end.
+  virtual void wait_for_sweep(std::uint64_t seen, Millis timeout, const std::stop_token& stop) {
+    for (Millis left = timeout; left > Millis{0} && !stop.stop_requested() && changes() == seen;
+         left -= kSweepStopsWithin) {
+      wait_for_change(seen, std::min(left, kSweepStopsWithin));
+    }
+  }
+  virtual void end_sweeping() {}
+
   // See TaskQueue; the rest as claim(). Outlives what it returns.
   [[nodiscard]] virtual Result<std::unique_ptr<StandingClaim<TaskRecord>>> leave_claim(
       const ClaimRequest& /*request*/, std::span<const LeaseId> /*lease_ids*/,
       const std::optional<ReservedSlots>& /*reserved*/, std::function<void()> /*on_answer*/) {
     return nullptr;
   }
+
+ private:
+  static constexpr Millis kSweepEvery{500};
+  static constexpr Millis kSweepStopsWithin{100};
 };
 
 }  // namespace drover

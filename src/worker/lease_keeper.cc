@@ -109,6 +109,7 @@ Millis LeaseKeeper::look_for_requests(MonoTime now) {
     if (now < next_look_) return next_look_ - now;
     next_look_ = now + kLookEvery;
   }
+  queue_.wait_for_change(seen_changes_, Millis{0});
   const std::uint64_t changes = queue_.changes();
   if (changes == seen_changes_) return kLookEvery;
   const auto news = queue_.events(seen_event_, kNewsMax);

@@ -20,8 +20,9 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kHostnameBytesMax = 64;
-// How long the bell waits before it looks whether it is still wanted.
-constexpr Millis kBellWait{1'000};
+// How long the bell waits before it looks whether it is still wanted, if nothing interrupts it.
+constexpr Millis kBellWait{10'000};
+constexpr Millis kChangeWait{1'000};
 
 // A thread of the worker; ends with its owner.
 template <class Body>
@@ -61,8 +62,9 @@ class KeeperThread {
 // takes a hint that another worker could use.
 class BellThread {
  public:
-  BellThread(TaskQueue& queue, const Waker& loop)
+  BellThread(TaskQueue& queue, WhenEmpty when_empty, const Waker& loop)
       : queue_(queue),
+        when_empty_(when_empty),
         loop_(loop),
         thread_(worker_thread([this](const std::stop_token& stop) {
           while (!stop.stop_requested()) ring_once(stop);
@@ -88,7 +90,12 @@ class BellThread {
     const std::uint64_t seen = seen_.value_or(0);
     const std::vector<Serve> serves = serves_;
     lock.unlock();
-    queue_.wait_for_work(serves, seen, kBellWait);
+    // One that ends with its queues wants to know of the last end, too, which brings no work.
+    if (when_empty_ == WhenEmpty::kFinish) {
+      queue_.wait_for_change(seen, kChangeWait);
+    } else {
+      queue_.wait_for_work(serves, seen, kBellWait, stop);
+    }
     if (queue_.changes() == seen) return;
     lock.lock();
     if (seen_ == seen) seen_.reset();
@@ -96,6 +103,7 @@ class BellThread {
   }
 
   TaskQueue& queue_;
+  const WhenEmpty when_empty_;
   const Waker& loop_;
   std::mutex mutex_;
   std::condition_variable_any listening_;
@@ -168,7 +176,7 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
     };
   }
   loop.emplace(queue, runs, keeper, std::move(loop_options));
-  BellThread bell(queue, wake);
+  BellThread bell(queue, options.when_empty, wake);
   {
     const KeeperThread keeper_thread(keeper, wake);
     run_loop(*loop, bell, wake, stop);

@@ -117,6 +117,8 @@ const Damage kDamages[] = {
      }},
     {"StateChangedBehindItsBack", "event_state_wrong", Cure::kReported, "UPDATE task SET state = 4 WHERE seq = 3",
      [](const RedisHand& hand) { hand.put_word(3, 7, "stalled"); }},
+    {"PolicyGone", "policy_missing", Cure::kReported, "DELETE FROM config",
+     [](const RedisHand& hand) { hand.run({"DEL", "config"}); }},
     {"WeightsGone", "weights_missing", Cure::kRepaired, "DELETE FROM weight",
      [](const RedisHand& hand) { hand.run({"HDEL", "gates", "weight:*", "weight:ann"}); }},
 };

@@ -152,7 +152,8 @@ Result<StoreState> FaultStore::accept_regression() {
 void FaultStore::wait_for_change(std::uint64_t /*seen*/, Millis /*timeout*/) {
   CHECK_MSG(false, "nothing waits in a simulation: actors are woken");
 }
-void FaultStore::wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout) {
+void FaultStore::wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout,
+                               const std::stop_token& /*stop*/) {
   wait_for_change(seen, timeout);
 }
 

@@ -74,7 +74,8 @@ class FaultStore final : public Store {
   Result<StoreState> accept_regression() override;
   std::uint64_t changes() override { return gate_.changes_seen(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override;
-  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;
+  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,
+                     const std::stop_token& stop) override;
 
  private:
   using Effect = StoreGate::Effect;

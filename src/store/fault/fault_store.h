@@ -140,8 +140,9 @@ class FaultStore final : public Store {
   Result<StoreState> accept_regression() override;
   std::uint64_t changes() override { return inner_.changes(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override { inner_.wait_for_change(seen, timeout); }
-  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override {
-    inner_.wait_for_work(serves, seen, timeout);
+  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,
+                     const std::stop_token& stop) override {
+    inner_.wait_for_work(serves, seen, timeout, stop);
   }
 
  private:

@@ -24,9 +24,10 @@ Result<LibraryVersion> parse_version(std::string_view text) {
   const auto major = parse_part(text.substr(0, dot));
   const auto minor = dot == std::string_view::npos ? std::nullopt : parse_part(text.substr(dot + 1));
   if (major && minor) return LibraryVersion{*major, *minor};
-  return fail(ErrorCode::kStoreDamaged,
-              fmt::format("drover_version in Redis answers {}, which is no version", quoted_excerpt(text)),
-              "redis.library");
+  return fail(
+      ErrorCode::kStoreDamaged,
+      fmt::format("Redis names {} as the version of its functions, which is not a version", quoted_excerpt(text)),
+      "redis.library");
 }
 
 // "#!lua name=drover" and a new line.
@@ -49,25 +50,44 @@ Result<std::optional<LibraryVersion>> loaded_version(Connection& connection, std
   return parse_version(*text);
 }
 
+// What the data of the store was last written with; 0.0 if it does not say.
+Result<LibraryVersion> required_version(Connection& connection, const std::string& key_prefix,
+                                        const Patience& patience) {
+  const Result<Reply> reply = connection.call(Command("HGET", key_prefix + "seq", "library"), patience);
+  if (!reply) return std::unexpected(reply.error());
+  if (const auto failure = failure_of(*reply)) return std::unexpected(*failure);
+  // A key of another type is for fsck to tell, which needs the library.
+  if (reply->is_nil() || reply->is_error()) return LibraryVersion{};
+  const Result<std::string_view> text = reply->as_text();
+  if (!text) return std::unexpected(text.error());
+  return parse_version(*text);
+}
+
+Status too_new(LibraryVersion theirs, LibraryVersion ours) {
+  return fail(ErrorCode::kSchemaTooNew,
+              fmt::format("this Redis is used by a newer drover: its functions have version {}, this program knows {}; "
+                          "upgrade this program",
+                          to_string(theirs), to_string(ours)),
+              "redis.library");
+}
+
 }  // namespace
 
 std::string to_string(LibraryVersion version) {
   return fmt::format("{}.{}", version.major, version.minor);
 }
 
-Status ensure_library(Connection& connection, std::string_view text, LibraryVersion ours, const Patience& patience) {
+Status ensure_library(Connection& connection, const std::string& key_prefix, std::string_view text, LibraryVersion ours,
+                      const Patience& patience) {
   const Result<std::optional<LibraryVersion>> loaded = loaded_version(connection, library_name_in(text), patience);
   if (!loaded) return std::unexpected(loaded.error());
   if (const std::optional<LibraryVersion> theirs = *loaded) {
-    if (theirs->major > ours.major) {
-      return fail(ErrorCode::kSchemaTooNew,
-                  fmt::format("this Redis is used by a newer drover: its functions have version {}, this program knows "
-                              "{}; upgrade this program",
-                              to_string(*theirs), to_string(ours)),
-                  "redis.library");
-    }
+    if (theirs->major > ours.major) return too_new(*theirs, ours);
     if (*theirs >= ours) return {};
   }
+  const Result<LibraryVersion> required = required_version(connection, key_prefix, patience);
+  if (!required) return std::unexpected(required.error());
+  if (*required > ours) return too_new(*required, ours);
   const Result<Reply> done = connection.must_call(Command("FUNCTION", "LOAD", "REPLACE", text), patience);
   if (!done) return std::unexpected(done.error());
   return {};

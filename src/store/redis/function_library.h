@@ -22,9 +22,10 @@ struct LibraryVersion {
 };
 [[nodiscard]] std::string to_string(LibraryVersion version);
 
-// Loads `text`, whose version is `ours`, unless the server has it or a later minor version. A newer major version is
-// refused with kSchemaTooNew, and stays.
-[[nodiscard]] Status ensure_library(Connection& connection, std::string_view text, LibraryVersion ours,
-                                    const Patience& patience);
+// Loads `text`, whose version is `ours`, unless the server has it or a later minor version. Refused with kSchemaTooNew:
+// a newer major version is loaded, and stays; or ours would have to be loaded, and the store under `key_prefix`
+// requires a newer one (`library` in its `seq`), because that has written there.
+[[nodiscard]] Status ensure_library(Connection& connection, const std::string& key_prefix, std::string_view text,
+                                    LibraryVersion ours, const Patience& patience);
 
 }  // namespace drover::redis

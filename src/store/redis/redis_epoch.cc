@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/sha256.h"
-#include "store/epoch_id.h"
 #include "store/redis/redis_store_class.h"
 
 namespace drover::redis {
@@ -46,14 +45,14 @@ Result<StoreExtent> parse_extent(const Reply& reply) {
 
 }  // namespace
 
-Command RedisStore::ask_epochs(const std::string& server, const Mark& seen, const JsonText& acceptance) const {
-  return function("epochs").add(server, new_epoch_id(system_rng()), seen.number, seen.epoch, seen.seq, acceptance);
+Command RedisStore::ask_epochs(const Mark& seen, const JsonText& acceptance) const {
+  return function("epochs").add(seen.number, seen.epoch, seen.seq, acceptance);
 }
 
 // A fresh connection may be one to a server that has lost something.
-Status RedisStore::look(Connection& connection, const std::string& server, const Patience& patience) {
+Status RedisStore::look(Connection& connection, const Patience& patience) {
   const Mark seen = high_water_.seen();
-  const auto reply = connection.call(ask_epochs(server, seen, ""), patience);
+  const auto reply = connection.call(ask_epochs(seen, ""), patience);
   if (!reply) return std::unexpected(reply.error());
   // Damage that keeps us from looking is for those to mend whose calls come upon it.
   const auto extent = parse_extent(*reply);
@@ -87,18 +86,33 @@ Status RedisStore::check_extent() {
 
 Result<StoreState> RedisStore::state() {
   const Mark seen = high_water_.seen();
-  const auto reply = ask(ask_epochs("", seen, ""));
+  const auto reply = ask(ask_epochs(seen, ""));
   if (!reply) return std::unexpected(reply.error());
   auto extent = parse_extent(*reply);
   if (!extent) return std::unexpected(extent.error());
   high_water_.look(seen, *extent);
-  return StoreState{*std::move(extent), high_water_.loss()};
+  auto missing = this->missing();
+  if (!missing) return std::unexpected(missing.error());
+  return StoreState{*std::move(extent), high_water_.loss(), *std::move(missing)};
+}
+
+Result<std::vector<std::string>> RedisStore::missing() {
+  const auto reply = ask(function("missing"));
+  const auto items = reply ? reply->as_array() : std::unexpected(reply.error());
+  if (!items) return std::unexpected(items.error());
+  std::vector<std::string> missing;
+  for (const Reply& item : *items) {
+    const auto parts = item.as_array_of(2);
+    if (!parts) return std::unexpected(parts.error());
+    missing.push_back(fmt::format("{}: {}", (*parts)[0].as_text().value_or(""), (*parts)[1].as_text().value_or("")));
+  }
+  return missing;
 }
 
 Result<StoreState> RedisStore::accept_regression() {
   const auto before = state();
   if (!before) return before;
-  const auto reply = ask(ask_epochs("", high_water_.seen(), acceptance_data(before->loss)));
+  const auto reply = ask(ask_epochs(high_water_.seen(), acceptance_data(before->loss)));
   if (!reply) return std::unexpected(reply.error());
   auto extent = parse_extent(*reply);
   if (!extent) return std::unexpected(extent.error());

@@ -1,8 +1,10 @@
 #include "store/redis/redis_store.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/log.h"
 #include "store/redis/pool_names.h"
@@ -14,8 +16,21 @@
 namespace drover::redis {
 namespace {
 
-constexpr Millis kLookEvery{50};      // for changes that others made
+constexpr Millis kLookEvery{50};  // for changes that others made
+// The one that sweeps tells of itself at least every kSweeperRestMax; the others wait for kSweeperSilenceMax.
+constexpr Millis kSweeperRestMax{3'000};
+constexpr Millis kSweeperSilenceMax{5'000};
+// Redis looks only every 100 ms whether a waiting call has waited long enough: what is nearer than that is waited for
+// here, in naps between which it is asked again.
+constexpr Millis kBlockLeaves{150};
+constexpr Millis kNapMax{40};
 constexpr Millis kMendEvery{10'000};  // at most: a repair looks at every key
+
+std::string codes_of(const std::vector<Finding>& findings) {
+  std::set<std::string_view> codes;
+  for (const Finding& finding : findings) codes.insert(finding.code);
+  return fmt::format("{}", fmt::join(codes, ", "));
+}
 
 }  // namespace
 
@@ -30,8 +45,8 @@ redis::ClientOptions RedisStore::client_options() {
     const auto report = redis::check_server(connection, patience);
     if (!report) return Status(std::unexpected(report.error()));
     const Status loaded =
-        redis::ensure_library(connection, redis::library_text(clock_kind()), redis::kLibraryVersion, patience);
-    return loaded ? look(connection, report->run_id, patience) : loaded;
+        redis::ensure_library(connection, key_, redis::library_text(clock_kind()), redis::kLibraryVersion, patience);
+    return loaded ? look(connection, patience) : loaded;
   };
   return options;
 }
@@ -61,13 +76,20 @@ Result<Reply> RedisStore::ask(Client& client, const Command& command) {
 }
 
 Error RedisStore::failure(const Reply& error_reply) {
+  if (redis::is_function_missing(error_reply)) return redis::error_of(error_reply);
   if (!redis::is_function_broken_off(error_reply)) return redis::error_of(error_reply);
-  const bool mended = mend(error_reply.error_text());
-  return {
-      ErrorCode::kStoreUnavailable,
-      fmt::format("a call came upon damage and broke off; it may have taken effect; {}: {}",
-                  mended ? "the store is repaired" : "drover fsck --repair mends the store", error_reply.error_text()),
-      "redis.call"};
+  const std::string_view text = error_reply.error_text();
+  if (mend(text)) {
+    return {ErrorCode::kStoreUnavailable,
+            fmt::format("a call met damage in Redis and may have taken effect; the store was repaired, try again: {}",
+                        text),
+            "redis.call"};
+  }
+  return {ErrorCode::kStoreDamaged,
+          fmt::format("a call met damage in Redis that Drover could not repair, and may have taken effect; run drover "
+                      "fsck to see what is damaged: {}",
+                      text),
+          "redis.call"};
 }
 
 bool RedisStore::mend(std::string_view why) {
@@ -75,18 +97,23 @@ bool RedisStore::mend(std::string_view why) {
     // Not while it repairs: that may come upon more damage, which is not to be mended twice.
     const std::lock_guard lock(mend_mutex_);
     const MonoTime here = system_clock().mono();
-    if (mended_at_ && here - *mended_at_ < kMendEvery) return false;
+    if (mended_at_ && here - *mended_at_ < kMendEvery) return mending_helps_;
     mended_at_ = here;
+    mending_helps_ = true;  // as far as is known while it lasts
   }
   const auto findings = fsck(FsckMode::kRepair);
-  if (!findings) {
+  const auto repaired = findings ? std::ranges::count_if(*findings, &Finding::repaired) : 0;
+  if (repaired > 0) {
+    log_error("store", "damage in Redis was repaired",
+              {{"why", std::string(why)}, {"repaired", std::to_string(repaired)}, {"findings", codes_of(*findings)}});
+  } else {
     log_error("store", "damage in Redis could not be repaired",
-              {{"why", std::string(why)}, {"error", to_string(findings.error())}});
-    return false;
+              {{"why", std::string(why)},
+               {findings ? "findings" : "error", findings ? codes_of(*findings) : to_string(findings.error())}});
   }
-  log_error("store", "damage in Redis was repaired from the tasks",
-            {{"why", std::string(why)}, {"findings", std::to_string(findings->size())}});
-  return true;
+  const std::lock_guard lock(mend_mutex_);
+  mending_helps_ = repaired > 0 || (!findings && findings.error().code == ErrorCode::kStoreUnavailable);
+  return mending_helps_;
 }
 
 Result<std::int64_t> RedisStore::ask_number(const Command& command) {
@@ -191,14 +218,54 @@ void RedisStore::wait_for_change(std::uint64_t seen, Millis timeout) {
   }
 }
 
-void RedisStore::wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) {
-  if (changes() != seen) return;
-  const std::vector<std::string> lines = lines_of(serves);
-  const Interrupt never;
+// Whether there was one.
+bool RedisStore::wait_for_token(const std::string& list, Millis timeout, const std::stop_token& stop) {
+  const Interrupt interrupt;
+  const std::stop_callback raises(stop, [&] { interrupt.raise(); });
   const double seconds = static_cast<double>(timeout.count()) / 1000;
-  const Command pop("BLPOP", key_ + "tokens:" + pool_of(lines), fmt::format("{:.3f}", std::max(seconds, 0.001)));
-  const auto token = client_.blocking_call(pop, timeout, never);
-  if (token && !token->is_nil()) committed();
+  const Command pop("BLPOP", key_ + list, fmt::format("{:.3f}", std::max(seconds, 0.001)));
+  const auto token = client_.blocking_call(pop, timeout, interrupt);
+  if (!token || token->is_nil()) return false;
+  if (!token->is_error()) return true;
+  mend(token->error_text());
+  interrupt.wait(timeout);
+  return false;
+}
+
+void RedisStore::wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,
+                               const std::stop_token& stop) {
+  if (changes() != seen) return;
+  if (wait_for_token("tokens:" + pool_of(lines_of(serves)), timeout, stop)) committed();
+}
+
+Result<SweepTurn> RedisStore::take_sweep_turn() {
+  const bool was_woken = std::exchange(sweeper_woken_, false);
+  const auto reply =
+      ask(function("sweep_turn")
+              .add(sweeper_id_, was_woken ? "1" : "0", kSweeperRestMax.count(), kSweeperSilenceMax.count()));
+  if (!reply) return std::unexpected(reply.error());
+  const auto parts = reply->as_array_of(2);
+  if (!parts) return std::unexpected(parts.error());
+  const auto ours = (*parts)[0].as_integer();
+  const auto rest = (*parts)[1].as_integer();
+  if (!ours || !rest) return std::unexpected(!ours ? ours.error() : rest.error());
+  return SweepTurn{.is_ours = *ours != 0, .rest = Millis(*rest)};
+}
+
+void RedisStore::wait_for_sweep(std::uint64_t /*seen*/, Millis timeout, const std::stop_token& stop) {
+  if (timeout > kBlockLeaves) {
+    sweeper_woken_ = wait_for_token("sweep_tokens", timeout - kBlockLeaves, stop);
+    return;
+  }
+  const Interrupt interrupt;
+  const std::stop_callback raises(stop, [&] { interrupt.raise(); });
+  interrupt.wait(std::min(timeout, kNapMax));
+}
+
+void RedisStore::end_sweeping() {
+  if (const auto ended = ask(function("end_sweeping").add(sweeper_id_)); !ended) {
+    log_debug("store", "could not say that this process sweeps no more", {{"error", to_string(ended.error())}});
+  }
 }
 
 }  // namespace drover::redis

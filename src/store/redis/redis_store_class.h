@@ -8,9 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
+#include "store/epoch_id.h"
 #include "store/high_water.h"
 #include "store/redis/client.h"
 #include "store/redis/combined_calls.h"
@@ -122,7 +124,11 @@ class RedisStore final : public Store {
 
   std::uint64_t changes() override;
   void wait_for_change(std::uint64_t seen, Millis timeout) override;
-  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout) override;
+  void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,
+                     const std::stop_token& stop) override;
+  Result<SweepTurn> take_sweep_turn() override;
+  void wait_for_sweep(std::uint64_t seen, Millis timeout, const std::stop_token& stop) override;
+  void end_sweeping() override;
 
  private:
   // fsck: redis_fsck.cc.
@@ -154,8 +160,8 @@ class RedisStore final : public Store {
   [[nodiscard]] Result<Reply> ask(const Command& command) { return ask(client_, command); }
   [[nodiscard]] Result<Reply> ask(Client& client, const Command& command);
   [[nodiscard]] Error failure(const Reply& error_reply);
-  // Something of the store is not as we wrote it: what follows from the tasks is made anew. Returns whether it was
-  // done.
+  // Something of the store is not as we wrote it: what follows from the tasks is made anew. Returns whether the call
+  // that met it is worth another try.
   bool mend(std::string_view why);
   [[nodiscard]] Result<std::int64_t> ask_number(const Command& command);
   using SharedVerdicts = std::vector<Result<Verdicts>>;  // of one call, to each of its callers
@@ -184,13 +190,15 @@ class RedisStore final : public Store {
   [[nodiscard]] Result<StoreClocks> ask_clocks();
   [[nodiscard]] Result<Config> ask_config();
   void committed();
+  [[nodiscard]] bool wait_for_token(const std::string& list, Millis timeout, const std::stop_token& stop);
 
   // Whether Redis is still where it has been: redis_epoch.cc.
   [[nodiscard]] redis::ClientOptions watched(redis::ClientOptions options);
-  [[nodiscard]] Command ask_epochs(const std::string& server, const Mark& seen, const JsonText& acceptance) const;
-  [[nodiscard]] Status look(Connection& connection, const std::string& server, const Patience& patience);
+  [[nodiscard]] Command ask_epochs(const Mark& seen, const JsonText& acceptance) const;
+  [[nodiscard]] Status look(Connection& connection, const Patience& patience);
   [[nodiscard]] BatchWatch::Verdict judge(const Mark& before, const Reply& answer);
   [[nodiscard]] Status check_extent();
+  [[nodiscard]] Result<std::vector<std::string>> missing();
 
   const RedisOptions options_;
   const std::string library_;
@@ -226,6 +234,11 @@ class RedisStore final : public Store {
 
   std::mutex mend_mutex_;
   std::optional<MonoTime> mended_at_;
+  bool mending_helps_ = true;  // the last one repaired something
+
+  // Of the thread that sweeps.
+  const std::string sweeper_id_ = new_epoch_id(system_rng());
+  bool sweeper_woken_ = false;
 
   std::mutex change_mutex_;
   std::condition_variable changed_;

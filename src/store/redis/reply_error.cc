@@ -19,6 +19,9 @@ struct Meaning {
   Then then = Then::kStay;
 };
 
+constexpr std::string_view kIsCluster =
+    "this Redis is a node of a cluster, which Drover does not support yet; name a server that is not";
+
 constexpr std::array kMeanings = std::to_array<Meaning>({
     {"LOADING", kStoreUnavailable, "Redis is still loading its data"},
     {"BUSY", kStoreUnavailable, "Redis is busy with a script that does not end"},
@@ -27,6 +30,9 @@ constexpr std::array kMeanings = std::to_array<Meaning>({
     {"TRYAGAIN", kStoreUnavailable, "the Redis cluster is moving keys"},
     {"NOREPLICAS", kStoreUnavailable, "Redis has too few replicas to accept writes (min-replicas-to-write)"},
     {"MISCONF", kStoreUnavailable, "Redis refuses writes because it cannot save to its disk"},
+    {"MOVED", kStoreUnavailable, kIsCluster},
+    {"ASK", kStoreUnavailable, kIsCluster},
+    {"CROSSSLOT", kStoreUnavailable, kIsCluster},
     {"READONLY", kStoreUnavailable, "this Redis is a replica and cannot be written", Then::kReconnect},
     {"UNBLOCKED", kStoreUnavailable, "Redis ended a waiting call because its role changed"},
     {"OOM", kStoreUnavailable, "Redis is out of memory (maxmemory): give it more, or let finished tasks be deleted"},
@@ -41,6 +47,10 @@ const Meaning* meaning_of(const Reply& reply) {
   return found == kMeanings.end() ? nullptr : &*found;
 }
 
+bool is_library_old(const Reply& reply) {
+  return reply.error_text().find("LIBRARYOLD") != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Error> failure_of(const Reply& reply) {
@@ -50,6 +60,12 @@ std::optional<Error> failure_of(const Reply& reply) {
 }
 
 Error error_of(const Reply& reply) {
+  if (is_library_old(reply)) {
+    return {kSchemaTooNew,
+            fmt::format("the functions in Redis are older than its data, and so is this program; upgrade it: {}",
+                        reply.error_text()),
+            "redis.call"};
+  }
   return failure_of(reply).value_or(
       Error{kInternal, fmt::format("Redis refused a command: {}", reply.error_text()), "redis.call"});
 }
@@ -60,7 +76,7 @@ bool ends_connection(const Reply& reply) {
 }
 
 bool is_function_missing(const Reply& reply) {
-  return reply.error_text().starts_with("ERR Function not found");
+  return reply.error_text().starts_with("ERR Function not found") || is_library_old(reply);
 }
 
 bool is_function_broken_off(const Reply& reply) {

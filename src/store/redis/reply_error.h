@@ -17,7 +17,7 @@ namespace drover::redis {
 [[nodiscard]] Error error_of(const Reply& reply);
 // The server is no longer the one to talk to: connect again.
 [[nodiscard]] bool ends_connection(const Reply& reply);
-// FCALL of a function that is in no loaded library.
+// FCALL of a function that is in no loaded library, or in one that is older than the store requires (1_call.lua).
 [[nodiscard]] bool is_function_missing(const Reply& reply);
 // A function that raised an error, and left its work half done: it came upon keys that are not as we wrote them.
 [[nodiscard]] bool is_function_broken_off(const Reply& reply);

@@ -179,11 +179,9 @@ Result<ServerReport> check_server(Connection& connection, const Patience& patien
   const Result<std::optional<Settings>> config = read_config(connection, patience);
   if (!config) return std::unexpected(config.error());
   const std::string_view valkey = value_of(*info, "valkey_version");
-  const std::string_view run_id = value_of(*info, "run_id");
   return ServerReport{.product = valkey.empty() ? "Redis" : "Valkey",
                       .version = std::string(valkey.empty() ? value_of(*info, "redis_version") : valkey),
-                      .durability = durability_of(*config),
-                      .run_id = std::string(run_id.empty() ? "hidden" : run_id)};
+                      .durability = durability_of(*config)};
 }
 
 }  // namespace drover::redis

@@ -31,7 +31,6 @@ struct ServerReport {
   std::string product;  // "Redis" or "Valkey"
   std::string version;  // of the product
   Durability durability;
-  std::string run_id = {};  // another one each time that the server starts
 };
 
 // Refused with kInvalidConfig, the reason and the fix: a server before 7.0, or one that evicts keys. kStoreUnavailable:

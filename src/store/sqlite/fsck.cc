@@ -117,6 +117,7 @@ const std::array kChecks{
     Check{"line_wrong", named_sql(embedded::fsck_sql, "find_line"), named_sql(embedded::fsck_sql, "repair_line")},
     Check{"gate_wait_wrong", named_sql(embedded::fsck_sql, "find_gate_wait"),
           named_sql(embedded::fsck_sql, "repair_gate_wait")},
+    Check{"policy_missing", named_sql(embedded::fsck_sql, "find_policy")},
     Check{"weights_missing", named_sql(embedded::fsck_sql, "find_weights")},
     Check{"held_bytes_wrong", named_sql(embedded::fsck_sql, "find_held_bytes"),
           named_sql(embedded::fsck_sql, "repair_held_bytes")},

@@ -319,6 +319,11 @@ WHERE (wake_at IS NOT NULL OR cursor <> '') AND NOT EXISTS (SELECT 1 FROM lane W
 UPDATE gate SET wake_at = NULL, cursor = ''
 WHERE (wake_at IS NOT NULL OR cursor <> '') AND NOT EXISTS (SELECT 1 FROM lane WHERE parked_at = gate.name);
 
+-- name: find_policy
+-- Every policy sets the weight of others.
+SELECT NULL, 'the policy is gone; apply it again: drover config apply FILE'
+WHERE EXISTS (SELECT 1 FROM weight WHERE owner = '*') AND NOT EXISTS (SELECT 1 FROM config);
+
 -- name: find_weights
 -- The engine writes them again, with the policy. A policy without weights needs none.
 SELECT NULL, 'the weights of owners are not those of the policy'

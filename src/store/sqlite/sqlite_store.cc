@@ -50,6 +50,8 @@ ConnectionOptions connection_options(const SqliteOptions& options) {
   return {options.path.empty() ? ":memory:" : options.path, options.vfs, options.busy_wait, nullptr};
 }
 
+constexpr Millis kStopWithin{1'000};  // how soon a worker that waits notices that it is to end
+
 class SqliteStore final : public Store {
  public:
   explicit SqliteStore(SqliteOptions options)
@@ -197,8 +199,9 @@ class SqliteStore final : public Store {
 
   std::uint64_t changes() override { return watch_->changes(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override { watch_->wait(seen, timeout); }
-  void wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout) override {
-    watch_->wait(seen, timeout);
+  void wait_for_work(std::span<const Serve> /*serves*/, std::uint64_t seen, Millis timeout,
+                     const std::stop_token& /*stop*/) override {
+    watch_->wait(seen, std::min(timeout, kStopWithin));
   }
   Result<std::unique_ptr<StandingClaim<TaskRecord>>> leave_claim(const ClaimRequest& request,
                                                                  std::span<const LeaseId> lease_ids,

@@ -67,6 +67,7 @@ std::optional<Millis> read_next_wake(Connection& db, const Clock& clock) {
   keep_soonest(soonest, db, kNextDeadline, wall);
   keep_soonest(soonest, db, kNextGate, wall);
   keep_soonest(soonest, db, kNextLapse, clock.mono().since_origin);
+  if (!read_cascades(db, 1).empty()) soonest = Millis(0);
   return soonest;
 }
 

@@ -177,6 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Words, RedisRefusalTest,
                          testing::Values("LOADING Redis is loading the dataset in memory",
                                          "BUSY Redis is busy running a script", "MASTERDOWN Link with MASTER is down",
                                          "CLUSTERDOWN The cluster is down", "TRYAGAIN Multiple keys request",
+                                         "MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381",
                                          "NOREPLICAS Not enough good replicas to write",
                                          "MISCONF Redis is configured to save RDB snapshots"));
 
@@ -664,7 +665,7 @@ TEST(RedisFaultsTest, FsckTakesTheTimeThatItTakes) {
   RedisServer server;
   Rig rig(server.address(), Millis{300});
   rig.enqueue();
-  rig.engine().wait_for_work({}, rig.engine().changes(), Millis{1});  // the connection for long calls is there
+  rig.engine().wait_for_work({}, rig.engine().changes(), Millis{1}, {});  // the connection for long calls is there
   server.freeze();
   std::thread patient([&] { EXPECT_EQ(rig.fsck(), std::vector<std::string>{}); });
   EXPECT_EQ(code_of(rig.try_claim(1)), ErrorCode::kStoreUnavailable) << "others wait for their timeout";

@@ -32,7 +32,7 @@ class RedisFunctionLibraryTest : public ::testing::Test {
   RedisFunctionLibraryTest() : connection_(must(Connection::open(server_.address(), Patience::of(kLong)))) {}
 
   Status ensure(LibraryVersion version, std::string_view who) {
-    return ensure_library(*connection_, library(version, who), version, Patience::of(kLong));
+    return ensure_library(*connection_, "{ade}:", library(version, who), version, Patience::of(kLong));
   }
   Reply who() { return server_.run(Command("FCALL", "drover_who", 0)); }
 
@@ -78,6 +78,21 @@ TEST_F(RedisFunctionLibraryTest, ANewerMajorVersionIsRefusedAndStays) {
   EXPECT_EQ(who(), Reply::bulk("newer"));
 }
 
+TEST_F(RedisFunctionLibraryTest, OneThatIsOlderThanTheStoreRequiresIsNotLoaded) {
+  server_.run(Command("HSET", "{ade}:seq", "library", "1.10"));
+  const Status refused = ensure({1, 9}, "older");
+  ASSERT_EQ(code_of(refused), ErrorCode::kSchemaTooNew);
+  EXPECT_TRUE(refused.error().message.contains("1.10")) << refused.error().message;
+  EXPECT_TRUE(who().is_error()) << "nothing is loaded";
+  must(ensure({1, 10}, "equal"));
+  EXPECT_EQ(who(), Reply::bulk("equal"));
+  must(ensure({1, 9}, "older"));
+  EXPECT_EQ(who(), Reply::bulk("equal")) << "an older program works with what is loaded";
+  server_.run(Command("FUNCTION", "FLUSH"));
+  EXPECT_EQ(code_of(ensure({1, 9}, "older")), ErrorCode::kSchemaTooNew);
+  EXPECT_TRUE(who().is_error());
+}
+
 TEST_F(RedisFunctionLibraryTest, AVersionThatIsNoneIsDamage) {
   must(connection_->must_call(
       Command("FUNCTION", "LOAD",
@@ -88,7 +103,8 @@ TEST_F(RedisFunctionLibraryTest, AVersionThatIsNoneIsDamage) {
 }
 
 TEST_F(RedisFunctionLibraryTest, ATextThatRedisRefusesIsAnError) {
-  const Status refused = ensure_library(*connection_, "#!lua name=drover\nnot lua", {1, 0}, Patience::of(kLong));
+  const Status refused =
+      ensure_library(*connection_, "{ade}:", "#!lua name=drover\nnot lua", {1, 0}, Patience::of(kLong));
   ASSERT_EQ(code_of(refused), ErrorCode::kInternal);
   EXPECT_TRUE(refused.error().message.contains("Error compiling function")) << refused.error().message;
 }
@@ -96,7 +112,7 @@ TEST_F(RedisFunctionLibraryTest, ATextThatRedisRefusesIsAnError) {
 TEST_F(RedisFunctionLibraryTest, AFlushedLibraryIsLoadedAgainAndTheCallMadeAgain) {
   const std::string text = library({1, 0}, "me");
   Client client({.address = server_.address(), .on_connect = [&](Connection& connection, const Patience& patience) {
-                   return ensure_library(connection, text, {1, 0}, patience);
+                   return ensure_library(connection, "{ade}:", text, {1, 0}, patience);
                  }});
   const Command call("FCALL", "drover_who", 0);
   EXPECT_EQ(must(client.call(call)), Reply::bulk("me"));

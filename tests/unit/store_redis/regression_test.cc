@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -189,6 +190,106 @@ TEST_F(RedisRegression, WhatIsLostIsKnownAlsoWhenOthersCameFirst) {
   EXPECT_EQ(must(process.claim()).size(), 1U);
   EXPECT_EQ(must(stranger.claim()).size(), 1U);
 }
+
+// ---- a primary that was a replica for a while, and runs on: A, B, and A again
+
+enum class Connected : std::uint8_t { kAllTheTime, kAnew };
+
+struct PromotionCase {
+  Connected who_saw_more;  // anew: another process, which knows from the file
+  Connected who_writes;    // before the first one looks, as many events as were lost and more
+};
+
+class RedisPromotion : public testing::TestWithParam<PromotionCase> {
+ protected:
+  static constexpr int kKept = 3;
+  static constexpr int kLost = 5;
+  static constexpr int kWrittenAfter = 6;
+
+  // Until it has all that its primary has.
+  static void follow(const RedisServer& replica, const RedisServer& primary) {
+    replica.run(redis::Command("REPLICAOF", "127.0.0.1", std::to_string(primary.port())));
+    const auto end = std::chrono::steady_clock::now() + kHungFor;
+    while (!info(replica).contains("master_link_status:up")) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << info(replica);
+      std::this_thread::yield();
+    }
+  }
+  static void promote(const RedisServer& server) { server.run(redis::Command("REPLICAOF", "NO", "ONE")); }
+  static std::string info(const RedisServer& server) {
+    return std::string(must(server.run(redis::Command("INFO", "replication")).as_text()));
+  }
+
+  // Others write; then the process that saw more looks.
+  std::optional<Loss> loss_found(std::unique_ptr<Process> saw_more, std::unique_ptr<Process> writer) {
+    if (GetParam().who_writes == Connected::kAnew) writer = std::make_unique<Process>(a_);
+    for (int i = 0; i < kWrittenAfter; ++i) writer->enqueue();
+    EXPECT_EQ(must(writer->claim()).size(), 1U) << "it has lost nothing that it knows of";
+    if (saw_more == nullptr || GetParam().who_saw_more == Connected::kAnew) {
+      saw_more.reset();
+      saw_more = std::make_unique<Process>(a_, mark_);
+    }
+    const auto loss = saw_more->state().loss;
+    EXPECT_EQ(code_of(saw_more->claim()), ErrorCode::kStoreRegressed);
+    must(saw_more->store().accept_regression());
+    EXPECT_EQ(must(saw_more->claim()).size(), 1U);
+    return loss;
+  }
+
+  RedisServer a_{{.more = {"--repl-diskless-sync-delay", "0"}}};
+  RedisServer b_{{.more = {"--repl-diskless-sync-delay", "0"}}};
+  test::TempDir dir_;
+  const std::string mark_ = dir_.file("mark");
+};
+
+TEST_P(RedisPromotion, WhatItLostOfItsOwnIsNoticed) {
+  auto saw_more = std::make_unique<Process>(a_, mark_);
+  auto writer = std::make_unique<Process>(a_);
+  for (int i = 0; i < kKept; ++i) saw_more->enqueue();
+  follow(b_, a_);
+  promote(b_);
+  for (int i = 0; i < kLost; ++i) saw_more->enqueue();
+  follow(a_, b_);
+  promote(a_);
+  EXPECT_EQ(loss_found(std::move(saw_more), std::move(writer)), (Loss{kKept + 1, kKept + kLost}));
+}
+
+TEST_P(RedisPromotion, WhatTheOtherHadAcknowledgedIsNoticed) {
+  auto writer = std::make_unique<Process>(a_);
+  for (int i = 0; i < kKept; ++i) writer->enqueue();
+  follow(b_, a_);
+  promote(b_);
+  a_.run(redis::Command("REPLICAOF", "127.0.0.1", "1"));  // it never reaches its primary
+  {
+    Process on_b(b_, mark_);  // the address has moved
+    for (int i = 0; i < kLost; ++i) on_b.enqueue();
+  }
+  promote(a_);
+  // What was seen on the other server is in the file only.
+  EXPECT_EQ(loss_found(nullptr, std::move(writer)), (Loss{kKept + 1, kKept + kLost}));
+}
+
+TEST_P(RedisPromotion, OneThatLosesNothingIsNone) {
+  Process process(a_, mark_);
+  for (int i = 0; i < kKept; ++i) process.enqueue();
+  follow(b_, a_);
+  promote(b_);
+  follow(a_, b_);
+  promote(a_);
+  process.state();  // refused once, perhaps, while it was a replica
+  process.enqueue();
+  const StoreState state = process.state();
+  EXPECT_EQ(state.loss, std::nullopt);
+  EXPECT_EQ(state.extent.epochs.back().cause, Epoch::Cause::kRestarted);
+  EXPECT_EQ(state.extent.epochs.back().after, kKept);
+  EXPECT_EQ(must(process.claim()).size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Connections, RedisPromotion,
+                         testing::Values(PromotionCase{Connected::kAllTheTime, Connected::kAllTheTime},
+                                         PromotionCase{Connected::kAllTheTime, Connected::kAnew},
+                                         PromotionCase{Connected::kAnew, Connected::kAllTheTime},
+                                         PromotionCase{Connected::kAnew, Connected::kAnew}));
 
 TEST_F(RedisRegression, NumbersThatGoBackEndTheEpoch) {
   Process process(server_);

@@ -4,7 +4,7 @@
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
 -- What those files lend to others.
-local lease_clock, kept, ahead, event, gates, lanes, steps, reads, findings = {}, {}, {}, {}, {}, {}, {}, {}, {}
+local lease_clock, kept, ahead, event, epoch, gates, lanes, steps, reads, findings = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
 
 local call    -- redis.call, which is not there yet while the library loads
 local P       -- prefix of every key: "{ade}:"
@@ -18,6 +18,7 @@ local held    -- the strings that this call has read or written: key -> text, or
 local unsaved -- the keys of those that it has changed
 local writes  -- key, text, …: strings that are written before those
 local numbers -- the last of each kind that was given out, once one is asked for
+local soonest -- when the first of what this call has put on a date is due
 local listed  -- new tasks, in the order of their numbers
 local lane_parts, lane_parts_size  -- lane -> its name taken apart, with the names of its keys; so that it is done once
 local line_parts, line_parts_size  -- the same of lines
@@ -38,7 +39,7 @@ local function begin(keys, args)
     P, lane_parts, lane_parts_size, line_parts, line_parts_size = keys[1], {}, 0, {}, 0
     lanes.key = P .. 'lanes'
   end
-  moves, moved_bytes, events, held, unsaved, writes, numbers, listed = {}, {}, {}, {}, {}, {}, nil, {}
+  moves, moved_bytes, events, held, unsaved, writes, numbers, listed, soonest = {}, {}, {}, {}, {}, {}, nil, {}, nil
   kept.start()
   if TEST_CLOCK then
     local time, lease_time = string.match(args[1], '^(%d+) ?(%d*)$')
@@ -211,10 +212,35 @@ end
 
 -- ---- numbers, and what is kept under them
 
+local function version_number(text)
+  local major, minor = string.match(text, '^(%d+)%.(%d+)$')
+  return (tonumber(major) or 0) * 1e6 + (tonumber(minor) or 0)
+end
+
+-- This library is older than the one that the store requires: whoever has a newer one loads it, nobody else goes on.
+local function refuse_newer(required)
+  if version_number(required) > version_number(VERSION) then
+    error('LIBRARYOLD the store requires library ' .. required .. ', this is ' .. VERSION)
+  end
+end
+
 local function read_numbers()
-  local found = call('HMGET', P .. 'seq', 'task', 'place', 'event', 'stamp', 'lease_now')
+  local found = call('HMGET', P .. 'seq', 'task', 'place', 'event', 'stamp', 'sweep_at', 'library', 'lease_now')
+  if found[6] and found[6] ~= VERSION then refuse_newer(found[6]) end
   numbers = {task = tonumber(found[1] or 0), place = tonumber(found[2] or 0), event = tonumber(found[3] or 0), stamp = found[4],
-             lease_now = tonumber(found[5] or nil)}
+             sweep_at = tonumber(found[5] or 0), lease_now = tonumber(found[7] or nil)}
+end
+
+-- A sweeper has to look at that time.
+local function due_at(time)
+  if not soonest or time < soonest then soonest = time end
+end
+
+-- Whether the one that sweeps would sleep too long; if so, whichever process listens is woken, once.
+local function wakes_sweeper()
+  if not soonest then return false end
+  if not numbers then read_numbers() end
+  return soonest < numbers.sweep_at
 end
 
 -- The next n numbers of a kind; answers the one before them.
@@ -229,6 +255,11 @@ local function write_numbers(stamp)
   local texts = stamp and {'stamp', stamp} or {}
   local lease_now = lease_clock.unsaved()
   if lease_now then texts[#texts + 1], texts[#texts + 2] = 'lease_now', lease_now end
+  if wakes_sweeper() then
+    redis.pcall('RPUSH', P .. 'sweep_tokens', '1')  -- a hint: whoever listens finds out if it cannot be given
+    texts[#texts + 1] = 'sweep_at'
+    texts[#texts + 1] = whole(soonest)
+  end
   if numbers and numbers.are_moved then
     for _, kind in ipairs({'task', 'place', 'event'}) do
       texts[#texts + 1] = kind

@@ -30,6 +30,7 @@ end
 function event.append()
   local all = count()
   if all == 0 then return end
+  epoch.check()
   local entry, n, number = {'at', NOW_TEXT}, 0, number_before('event', all)
   local function flush()
     if n == 0 then return end

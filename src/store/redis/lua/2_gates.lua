@@ -134,7 +134,9 @@ end
 
 -- Looked at by the next claim, whatever it is for.
 function gates.look_now(name)
-  if gates.has_waiting(name) then call('ZADD', P .. 'wake', NOW, name) end
+  if not gates.has_waiting(name) then return end
+  call('ZADD', P .. 'wake', NOW, name)
+  due_at(NOW)
 end
 
 function gates.has_permits(parts)

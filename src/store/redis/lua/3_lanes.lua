@@ -181,7 +181,10 @@ local function park(lane, parts, where, gate, head, look_again)
   enter(gate .. '||' .. parts.queue, lane, parts, head, vt)
   call('ZADD', P .. 'waits:' .. gate, 0, parts.queue)
   call('ZADD', P .. 'waited', 0, gate)
-  if look_again then call('ZADD', P .. 'wake', 'LT', whole(look_again), gate) end
+  if look_again then
+    call('ZADD', P .. 'wake', 'LT', whole(look_again), gate)
+    due_at(look_again)
+  end
   where.gate = gate
 end
 
@@ -334,4 +337,5 @@ function lanes.give_up(lane, parts)
   leave_lines(lane, parts, where_is(lane) or {gate = ''})
   leave_lanes(lane)
   call('SADD', P .. 'damaged_lanes', lane)
+  due_at(NOW)
 end

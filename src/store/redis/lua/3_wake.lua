@@ -39,7 +39,12 @@ local function wake_gate(gate, budget)
   if gates.has_waiting(gate) then
     call('HSET', P .. 'cursor', gate, cursor)
     if woken > 0 or refusals >= REFUSALS_MAX then again = NOW end
-    if again then call('ZADD', P .. 'wake', whole(again), gate) else call('ZREM', P .. 'wake', gate) end
+    if again then
+      call('ZADD', P .. 'wake', whole(again), gate)
+      due_at(again)
+    else
+      call('ZREM', P .. 'wake', gate)
+    end
   end
   return woken
 end

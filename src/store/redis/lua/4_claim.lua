@@ -316,7 +316,10 @@ function functions.claim(keys, args)
     if not line then break end
     visit(work, line)
   end
-  if #work.until_ > 0 then call('ZADD', P .. 'leases', unpack(work.until_)) end
+  if #work.until_ > 0 then
+    call('ZADD', P .. 'leases', unpack(work.until_))
+    due_at(NOW + work.lease)
+  end
   for line in pairs(work.aside) do touched[line] = touched[line] or 0 end
   lanes.tell_pools()
   finish()

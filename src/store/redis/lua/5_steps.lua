@@ -285,6 +285,7 @@ local function enter_state(step, place)
     steps.add_push(A[step + LANE], A[step + ID], place)
   elseif state == 'scheduled' then
     call('ZADD', P .. 'scheduled', A[step + RUN_AT], A[step + ID])
+    due_at(tonumber(A[step + RUN_AT]))
   elseif IS_TERMINAL[state] then
     steps.add_finished(A[step + ID])
   end
@@ -295,11 +296,13 @@ local function write_indexes(step, seq, old)
   local id, deadline, dedupe = A[step + ID], A[step + DEADLINE], A[step + DEDUPE]
   if deadline then
     call('ZADD', P .. 'deadlines', deadline, id)
+    due_at(tonumber(deadline))
   elseif old and old.deadline ~= '~' then
     call('ZREM', P .. 'deadlines', id)
   end
   if A[step + CASCADE] then
     call('ZADD', P .. 'cascades', NOW_TEXT, id)
+    due_at(NOW)
   elseif old and old.cascade == '1' then
     call('ZREM', P .. 'cascades', id)
   end

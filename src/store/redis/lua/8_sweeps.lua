@@ -53,9 +53,8 @@ function functions.cascades(keys, args)
   return reads.indexed_answers(call('ZRANGE', P .. 'cascades', 0, tonumber(args[2]) - 1), 'head')
 end
 
--- Milliseconds until the next of these is due, '' if nothing waits.
-function functions.next_wake(keys, args)
-  begin(keys, args)
+-- Milliseconds until the next of these is due, nil if nothing waits.
+local function next_due()
   local soonest
   for _, key in ipairs({'scheduled', 'deadlines', 'leases', 'wake'}) do
     local first_ = call('ZRANGE', P .. key, 0, 0, 'WITHSCORES')[2]
@@ -63,7 +62,41 @@ function functions.next_wake(keys, args)
     if left and (not soonest or left < soonest) then soonest = left end
   end
   if call('ZCARD', P .. 'cascades') > 0 or call('EXISTS', P .. 'damaged_lanes') == 1 then soonest = 0 end
-  return soonest and whole(math.max(0, soonest)) or ''
+  return soonest
+end
+
+-- The same; '' if nothing waits.
+function functions.next_wake(keys, args)
+  begin(keys, args)
+  local left = next_due()
+  return left and whole(math.max(0, left)) or ''
+end
+
+-- One process sweeps for all. It says how long it will sleep: whatever is due sooner wakes a process that listens, and that
+-- one sweeps from then on. If nothing is heard of it for a while, the next one that asks takes its place.
+-- args: now, who asks, 1 if it was woken, how long it sleeps at most, how long nothing may be heard of it
+-- Answers {1, milliseconds until something is due}, or {0, until the one that sweeps may be gone}.
+function functions.sweep_turn(keys, args)
+  begin(keys, args)
+  local sleeps, silence = tonumber(args[4]), tonumber(args[5])
+  local found = call('HMGET', P .. 'seq', 'sweeper', 'sweeper_until')
+  local left = (tonumber(found[2] or 0)) - NOW
+  local is_others = found[1] and found[1] ~= args[2] and left > 0 and left <= silence
+  if is_others and args[3] ~= '1' then return {0, left} end
+  local rest = math.min(math.max(0, next_due() or sleeps), sleeps)
+  call('HSET', P .. 'seq', 'sweeper', args[2], 'sweeper_until', whole(NOW + silence), 'sweep_at', whole(NOW + rest))
+  call('DEL', P .. 'sweep_tokens')
+  epoch.check()
+  return {1, rest}
+end
+
+-- args: now, who sweeps no more
+function functions.end_sweeping(keys, args)
+  begin(keys, args)
+  if call('HGET', P .. 'seq', 'sweeper') ~= args[2] then return 0 end
+  call('HDEL', P .. 'seq', 'sweeper', 'sweeper_until')
+  call('RPUSH', P .. 'sweep_tokens', '1')
+  return 1
 end
 
 -- Answers how many lanes it let go; -1 if a lane has to be rebuilt first.

@@ -91,17 +91,22 @@ function functions.put_document(keys, args)
   local version = tonumber(call('HGET', key, 'version')) or 0
   if version ~= tonumber(args[3]) then return 0 end
   call('HSET', key, 'version', whole(version + 1), 'document', args[4])
+  call('HSET', P .. 'seq', args[2], whole(version + 1))
   for i = 5, #args do events[i - 4] = args[i] end
   lease_clock.now()
   finish()
   return 1
 end
 
+-- Also of a policy that is gone (policy_missing): the next one gets the next number.
+local function config_version()
+  return call('HGET', P .. 'config', 'version') or call('HGET', P .. 'seq', 'config') or '0'
+end
+
 function functions.config(keys, args)
   begin(keys, args)
-  local version = call('HGET', P .. 'config', 'version')
-  if not version then return {'0', '{}'} end
-  return {version, call('HGET', P .. 'config', 'document:' .. version)}
+  local version = config_version()
+  return {version, call('HGET', P .. 'config', 'document:' .. version) or '{}'}
 end
 
 -- args: now, version it is based on, document, {owner, weight, …}, {number of gates, gates…}. Answers 1, or 0 if something moved.
@@ -110,11 +115,12 @@ function functions.put_config(keys, args)
   lanes.start()
   local weights = cmsgpack.unpack(args[4])
   local changes, n = steps.unpack_gates(args[5])
-  local version = tonumber(call('HGET', P .. 'config', 'version')) or 0
+  local version = tonumber(config_version())
   if version ~= tonumber(args[2]) then return 0 end
   if not steps.are_gates_unmoved(changes, n) then return 0 end
   call('HSET', P .. 'config', 'version', version + 1, 'document:' .. (version + 1), args[3],
        'applied_at:' .. (version + 1), whole(NOW))
+  call('HSET', P .. 'seq', 'config', version + 1)
   gates.put_weights(weights)
   steps.start_writes()
   steps.write_gates(changes, n)

@@ -38,10 +38,10 @@ end
 -- ---- types
 
 local TYPES = {hash = 'seq counts gates gate_records in_use rate_at lanes cursor turns pool_visits pool_lines config ' ..
-                      'vt: worker: log_totals:',
+                      'health access_tokens vt: worker: log_totals:',
                zset = 'scheduled leases revoked finished deadlines cascades wake waited workers line: group: oldest: waits: pool: ' ..
                       'children: dependents: tag: dedupe: dedupe_open:',
-               stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: epochs',
+               stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: sweep_tokens epochs',
                string = 't: b: r: c: p: h: request:'}
 local function types_by_name()
   local types = {}
@@ -715,6 +715,13 @@ local function check_wakes(image)
   end
 end
 
+-- Nothing tells what they held. Of events that are gone a repair tells for the last time.
+local function check_missing()
+  local missing, first_left = findings.missing()
+  for _, one in ipairs(missing) do found(one[1], one[2], false) end
+  if mending and first_left then call('HSET', P .. 'seq', 'first_event', whole(first_left)) end
+end
+
 -- args: now, 'check' or 'repair', what gates must enforce (see check_limits). Answers {code, detail, repaired, tasks that the caller has to mend by the rules}…
 function functions.fsck(keys, args)
   begin(keys, args)
@@ -724,12 +731,16 @@ function functions.fsck(keys, args)
   if not check_types() then return findings.all() end
   lanes.start()
   kept.read_anew()
-  if mending then kept.changed() end
+  if mending then
+    kept.changed()
+    due_at(NOW)
+  end
   local image = image_of_tasks()
   check_sets(image)
   check_relations(image)
   check_requests(image)
   check_numbers(image)
+  check_missing()
   check_task_list(image)
   check_orphans(image)
   check_counts()

@@ -33,6 +33,7 @@ add('next_wake', functions.next_wake, READS)
 add('workers', functions.workers, READS)
 add('config', functions.config, READS)
 add('document', functions.document, READS)
+add('missing', functions.missing, READS)
 
 add('add', functions.add, {})  -- as the next
 add('enqueue', functions.apply, {})  -- groups that add tasks: refused whole when memory is short
@@ -44,6 +45,8 @@ add('note', functions.note, ALWAYS)
 add('lapsed', functions.lapsed, ALWAYS)
 add('quarantine', functions.quarantine, ALWAYS)
 add('wake_gates', functions.wake_gates, ALWAYS)
+add('sweep_turn', functions.sweep_turn, ALWAYS)
+add('end_sweeping', functions.end_sweeping, ALWAYS)
 add('expire', functions.expire, ALWAYS)
 add('register_worker', functions.register_worker, {})
 add('unregister_worker', functions.unregister_worker, ALWAYS)

@@ -39,6 +39,7 @@ function functions.restore(keys, args)
   while list[at] do at = restore_task(list, at) end
   finish()
   local made = cmsgpack.unpack(args[3])
+  if made[1] and call('EXISTS', P .. 'events') == 0 then call('HSET', P .. 'seq', 'first_event', made[1]) end
   for i = 1, #made, 3 do
     call('XADD', P .. 'events', made[i] .. '-0', 'at', made[i + 1], 'e', made[i + 2])
     call('HSET', P .. 'seq', 'event', made[i])
