@@ -236,8 +236,12 @@ Status Engine::align_gates() {
 }
 
 Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based_on_version) {
-  auto policy = parse_policy(document);
+  const auto policy = parse_policy(document);
   if (!policy) return std::unexpected(policy.error());
+  return put_policy(document, *policy, based_on_version);
+}
+
+Result<Config> Engine::put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
     auto now = store_.now();
     if (!now) return std::unexpected(now.error());

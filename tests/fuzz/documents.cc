@@ -120,7 +120,9 @@ void feed_values(std::string_view input) {
 }
 
 void feed_config(std::string_view input) {
-  static_cast<void>(parse_policy(input));
+  const auto strict = parse_policy(input);
+  const auto lenient = read_stored_policy(input);
+  if (strict) CHECK_MSG(lenient && lenient->policy == *strict && lenient->ignored.empty(), input);
   const auto document = parse_document(input, "drover.yaml");
   if (!document) return;
   const auto stored = parse_policy(document->shared);
