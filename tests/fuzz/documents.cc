@@ -7,6 +7,7 @@
 #include "base/json_schema.h"
 #include "base/text.h"
 #include "core/dedupe.h"
+#include "core/fingerprint.h"
 #include "core/task_json.h"
 #include "engine/token_document.h"
 #include "fuzz/targets.h"
@@ -128,6 +129,12 @@ void feed_config(std::string_view input) {
   const auto stored = parse_policy(document->shared);
   CHECK_MSG(stored.has_value(), document->shared);
   CHECK_MSG(*stored == document->policy, document->shared);
+}
+
+void feed_fingerprint(std::string_view input) {
+  const std::string pattern = pattern_of(input);
+  CHECK(pattern.size() <= kPatternBytesMax && is_utf8(pattern));
+  CHECK_MSG(pattern_of(pattern) == pattern, pattern);
 }
 
 void feed_token(std::string_view input) {
