@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "cli/display_text.h"
+#include "cli/gate_view.h"
 #include "core/fingerprint.h"
 #include "core/lane.h"
 
@@ -48,6 +49,11 @@ Cell worker_state(const WorkerInfo& worker, Time now) {
   if (now - worker.last_beat_at > kWorkerSilence) return {"silent", Paint::kRed};
   if (worker.draining) return {"draining", Paint::kYellow};
   return {"working", Paint::kGreen};
+}
+
+std::string joined(std::string first, const std::string& second) {
+  if (!first.empty() && !second.empty()) first += "; ";
+  return first + second;
 }
 
 // "ada@box: upgrade"
@@ -282,7 +288,7 @@ std::string note_on(const Task& task, Time now) {
   return {};
 }
 
-Table task_table(std::span<const Task> tasks, Time now) {
+Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStatus> gates) {
   Table table({{"ID"},
                {"TYPE", Fit::kElastic},
                {"QUEUE", Fit::kHidden},
@@ -298,7 +304,7 @@ Table task_table(std::span<const Task> tasks, Time now) {
                Cell(std::string(name_of(task.state)), paint_of(task.state)), std::to_string(task.priority),
                Cell(fmt::format("{}/{}", task.attempts, task.max_attempts), std::to_string(task.attempts)),
                std::to_string(task.max_attempts), Cell(since(task.created_at, now), format_time(task.created_at)),
-               note_on(task, now)});
+               joined(held_note(task, gates), note_on(task, now))});
   }
   return table;
 }

@@ -38,6 +38,7 @@ enum class StoreCall : std::uint8_t {
   kWakeGates,
   kStanding,
   kQueues,
+  kLanes,
   kQueuesOf,
   kDue,
   kPastDeadline,
@@ -59,7 +60,7 @@ enum class StoreCall : std::uint8_t {
   kState,
   kAcceptRegression,
 };
-inline constexpr std::size_t kStoreCallCount = 41;
+inline constexpr std::size_t kStoreCallCount = 42;
 
 struct StoreFault {
   enum class Kind : std::uint8_t {
@@ -114,6 +115,7 @@ class FaultStore final : public Store {
   Result<int> wake_gates() override;
   Result<std::optional<Standing>> standing(const TaskId& id) override;
   Result<std::vector<QueueCounts>> queues() override;
+  Result<std::vector<WaitingLane>> lanes(int limit) override;
   Result<std::vector<QueueCounts>> queues_of(const std::string& owner) override;
   Result<std::vector<TaskRecord>> due(int limit) override;
   Result<std::vector<TaskRecord>> past_deadline(int limit) override;
