@@ -65,13 +65,29 @@ struct GateStatus {
   std::int64_t waiting_lanes = 0;      // parked here
 };
 
+// Nothing starts through it until somebody or something opens it: it is closed, has no permits, or its breaker waits
+// for a probe. One that is only full, or whose rate is spent, lets work through.
+[[nodiscard]] bool is_shut(const GateStatus& gate);
+
+// Waiting tasks that a gate holds back.
+struct HeldTasks {
+  std::string gate{};  // the first shut gate of theirs, or else the first that refuses them now
+  std::int64_t tasks = 0;
+  Time since{};  // since when the first of them has waited, or the gate has been shut, whichever is later
+  bool shut = false;
+  std::string why{};  // "closed by ann@box (deploy)"
+
+  bool operator==(const HeldTasks&) const = default;
+};
+
 struct QueueStatus {
   std::string name;
   std::int64_t waiting = 0;  // pending and stalled
   std::int64_t scheduled = 0;
   std::int64_t blocked = 0;
   std::int64_t running = 0;
-  std::optional<GateStatus> gate;  // `queue:NAME`, when it has a hold or a rate
+  std::optional<GateStatus> gate;    // `queue:NAME`, when it has a hold or a rate
+  std::vector<HeldTasks> held = {};  // by the name of the gate
 };
 
 // Why a task is not running, and what will release it.

@@ -64,13 +64,14 @@ enum class AlertKind : std::uint8_t {
   kFailure,           // a task failed with a class that alerts, as oom does
   kWorkerLost,        // silent
   kNotServed,         // tasks wait in a queue that no worker serves
+  kHeld,              // a gate that lets nothing start has held tasks back for long
   kIdleWorkers,       // tasks wait, no gate holds them back, and workers that serve them have free slots
   kWaiting,           // far more wait than usual
   kLag,               // many wait
   kRunningPerWorker,  // a worker runs very many
   kNoProgress,        // a task has run for long and says nothing
 };
-inline constexpr int kAlertKindCount = 11;
+inline constexpr int kAlertKindCount = 12;
 [[nodiscard]] std::string_view name_of(AlertKind kind);
 [[nodiscard]] std::optional<AlertKind> parse_alert_kind(std::string_view name);
 
@@ -82,7 +83,7 @@ enum class Severity : std::uint8_t { kWarning, kCritical };
 struct Alert {
   AlertKind kind = AlertKind::kWaiting;
   Severity severity = Severity::kWarning;
-  std::string subject;  // queue:Q, type:T, worker:ID, task:ID
+  std::string subject;  // queue:Q, type:T, worker:ID, task:ID, or another gate
   std::string detail;   // what was found
   std::string fix;      // what to type
   Time raised_at{};

@@ -6,6 +6,8 @@
 
 #include "cli/display_text.h"
 #include "cli/task_view.h"
+#include "core/lane.h"
+#include "core/policy.h"
 
 namespace drover::cli {
 namespace {
@@ -48,6 +50,18 @@ std::string rate_text(const GateStatus& gate) {
   return gate.rate ? fmt::format("{} burst {}", to_string(*gate.rate), gate.rate->burst) : "";
 }
 
+// Why its own gate is as it is, and what other gates hold back.
+std::string reasons_text(const QueueStatus& queue, const GateStatus& gate, Time now) {
+  std::string text = why_text(gate);
+  for (const HeldTasks& held : queue.held) {
+    if (held.gate == gate.name) continue;
+    if (!text.empty()) text += "; ";
+    text += held_text(held, now);
+    if (!held.why.empty()) text += ": " + held.why;
+  }
+  return text;
+}
+
 template <class T>
 std::string number_or_empty(const std::optional<T>& number) {
   return number ? std::to_string(*number) : "";
@@ -76,6 +90,25 @@ Table gate_table(std::span<const GateStatus> gates, Time now) {
   return table;
 }
 
+std::string held_text(const HeldTasks& held, Time now) {
+  return fmt::format("{} task{} held by {} for {}", held.tasks, held.tasks == 1 ? "" : "s", held.gate,
+                     coarse_duration(std::max(Millis{0}, now - held.since)));
+}
+
+std::string held_note(const Task& task, std::span<const GateStatus> gates) {
+  if (!is_claimable(task.state)) return "";
+  std::vector<std::string> names = gates_of(task);
+  const std::string owner_gate = "owner:" + task.owner;
+  if (std::ranges::find(gates, owner_gate, &GateStatus::name) == gates.end()) {
+    std::ranges::replace(names, owner_gate, std::string(kOtherOwnersGate));
+  }
+  for (const std::string& name : names) {
+    const auto gate = std::ranges::find(gates, name, &GateStatus::name);
+    if (gate != gates.end() && is_shut(*gate)) return "held by " + name;
+  }
+  return "";
+}
+
 Table queue_table(std::span<const QueueStatus> queues, Time now) {
   Table table({{"QUEUE"},
                {"STATE"},
@@ -89,10 +122,14 @@ Table queue_table(std::span<const QueueStatus> queues, Time now) {
   for (const QueueStatus& queue : queues) {
     const GateStatus gate = queue.gate.value_or(GateStatus{});
     Cell state = state_cell(gate, now);
-    if (gate.closed_until) state = Cell("paused", Paint::kRed);
+    if (gate.closed_until) {
+      state = Cell("paused", Paint::kRed);
+    } else if (std::ranges::any_of(queue.held, &HeldTasks::shut)) {
+      state = Cell("held", Paint::kRed);
+    }
     table.add({queue.name, std::move(state), std::to_string(queue.waiting), std::to_string(queue.running),
                std::to_string(queue.scheduled), std::to_string(queue.blocked), permits_cell(gate), rate_text(gate),
-               why_text(gate)});
+               reasons_text(queue, gate, now)});
   }
   return table;
 }

@@ -11,6 +11,10 @@
 namespace drover::cli {
 
 [[nodiscard]] Table gate_table(std::span<const GateStatus> gates, Time now);
+// "5 tasks held by all for 2m"
+[[nodiscard]] std::string held_text(const HeldTasks& held, Time now);
+// Which shut gate holds the waiting task back; empty if none of these does.
+[[nodiscard]] std::string held_note(const Task& task, std::span<const GateStatus> gates);
 [[nodiscard]] Table queue_table(std::span<const QueueStatus> queues, Time now);
 // One sentence about a gate: "queue:eng is closed, until opened (ada@box: deploy)".
 [[nodiscard]] std::string gate_sentence(const GateStatus& gate);

@@ -135,7 +135,9 @@ Result<std::unique_ptr<OpenedQueue>> open_own_store(const Context& context) {
 Result<Policy> policy_of(TaskQueue& queue) {
   const auto config = queue.config();
   if (!config) return std::unexpected(config.error());
-  return parse_policy(config->document);
+  auto stored = read_stored_policy(config->document);
+  if (!stored) return std::unexpected(stored.error());
+  return std::move(stored->policy);
 }
 
 }  // namespace drover::cli

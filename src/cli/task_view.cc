@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "cli/display_text.h"
+#include "cli/gate_view.h"
 #include "core/fingerprint.h"
 #include "core/lane.h"
 
@@ -51,6 +52,11 @@ Cell worker_state(const WorkerInfo& worker, Time now) {
   const auto in_trouble = [](const Serve& serve) { return !serve.trouble.empty(); };
   if (std::ranges::any_of(worker.serves, in_trouble)) return {"in trouble", Paint::kRed};
   return {"working", Paint::kGreen};
+}
+
+std::string joined(std::string first, const std::string& second) {
+  if (!first.empty() && !second.empty()) first += "; ";
+  return first + second;
 }
 
 // "ada@box: upgrade"
@@ -285,7 +291,7 @@ std::string note_on(const Task& task, Time now) {
   return {};
 }
 
-Table task_table(std::span<const Task> tasks, Time now) {
+Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStatus> gates) {
   Table table({{"ID"},
                {"TYPE", Fit::kElastic},
                {"QUEUE", Fit::kHidden},
@@ -301,7 +307,7 @@ Table task_table(std::span<const Task> tasks, Time now) {
                Cell(std::string(name_of(task.state)), paint_of(task.state)), std::to_string(task.priority),
                Cell(fmt::format("{}/{}", task.attempts, task.max_attempts), std::to_string(task.attempts)),
                std::to_string(task.max_attempts), Cell(since(task.created_at, now), format_time(task.created_at)),
-               note_on(task, now)});
+               joined(held_note(task, gates), note_on(task, now))});
   }
   return table;
 }

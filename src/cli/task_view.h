@@ -21,7 +21,8 @@ namespace drover::cli {
 // What is worth knowing of a task beside its state: progress, the error, what it waits for.
 [[nodiscard]] std::string note_on(const Task& task, Time now);
 
-[[nodiscard]] Table task_table(std::span<const Task> tasks, Time now);
+// `gates` tell which of those that wait are held back.
+[[nodiscard]] Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStatus> gates = {});
 [[nodiscard]] Table run_table(std::span<const RunSummary> runs, Time now);
 [[nodiscard]] Table worker_table(std::span<const WorkerInfo> workers, Time now);
 

@@ -9,11 +9,12 @@
 
 namespace drover {
 
-inline constexpr std::size_t kPatternBytesMax = 240;
+inline constexpr std::size_t kPatternBytesMax = 400;
 inline constexpr std::size_t kFingerprintDigits = 12;
 
-// The message without what differs from one failure to the next: numbers, ids, times, paths, URLs and quoted parts
-// become <n>, <id>, <time>, <path>, <url> and <quoted>; white space is folded; long ones are cut between words. Always
+// The message without what differs from one failure to the next: numbers, ids, times, paths, URLs, hosts and quoted
+// words become <n>, <id>, <time>, <path>, <url>, <host> and <quoted>. What tells kinds apart stays: the words of JSON,
+// HTTP statuses, exit codes and error codes. White space is folded, colours go, long ones are cut between words. Always
 // UTF-8. The pattern of a pattern is the pattern itself.
 [[nodiscard]] std::string pattern_of(std::string_view message);
 

@@ -160,6 +160,11 @@ bool is_default(const GateRecord& gate) {
   return gate.holds.empty() && !gate.rate && gate.breaker == BreakerCount{};
 }
 
+bool is_shut(const GateStatus& gate) {
+  return gate.closed_until || gate.permits == 0 ||
+         std::ranges::find(gate.holds, HoldSource::kBreaker, &Hold::source) != gate.holds.end();
+}
+
 const Hold* find_hold(const GateRecord& gate, HoldSource source) {
   const auto found = std::ranges::find(gate.holds, source, &Hold::source);
   return found != gate.holds.end() ? &*found : nullptr;

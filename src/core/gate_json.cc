@@ -42,6 +42,12 @@ void write(Writer& out, const GateStatus& gate) {
   out.end_array().end_object();
 }
 
+void write(Writer& out, const HeldTasks& held) {
+  out.begin_object().key("gate").string(held.gate).key("tasks").number(held.tasks);
+  out.key("since").string(format_time(held.since)).key("shut").boolean(held.shut).key("why").string(held.why);
+  out.end_object();
+}
+
 }  // namespace
 
 std::string to_json(const GateStatus& gate) {
@@ -60,7 +66,9 @@ std::string to_json(const QueueStatus& queue) {
   } else {
     out.null();
   }
-  out.end_object();
+  out.key("held").begin_array();
+  for (const HeldTasks& held : queue.held) write(out, held);
+  out.end_array().end_object();
   return std::move(out).take();
 }
 

@@ -1,10 +1,20 @@
 #include "core/lane.h"
 
+#include <array>
+#include <charconv>
+#include <ranges>
+
 namespace drover {
 
 namespace {
 
 constexpr std::string_view kLock = "lock:";
+
+template <class T>
+bool read_number(std::string_view text, T& target) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), target);
+  return error == std::errc{} && end == text.data() + text.size();
+}
 
 }  // namespace
 
@@ -25,6 +35,27 @@ std::string lane_name(const Task& task) {
     name += task.gates[i];
   }
   return name;
+}
+
+std::optional<Task> task_like(std::string_view lane) {
+  std::array<std::string_view, 6> parts;
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    const std::size_t bar = lane.find('|');
+    if (bar == std::string_view::npos) return std::nullopt;
+    parts[i] = lane.substr(0, bar);
+    lane.remove_prefix(bar + 1);
+  }
+  parts.back() = lane;
+  Task like;
+  const auto [queue, rank, owner, type, cost, gates] = parts;
+  if (!read_number(rank, like.priority) || !read_number(cost, like.cost)) return std::nullopt;
+  like.queue = queue;
+  like.owner = owner;
+  like.type = type;
+  for (const auto gate : std::views::split(gates, ',')) {
+    if (!gate.empty()) like.gates.emplace_back(gate.begin(), gate.end());
+  }
+  return like;
 }
 
 std::vector<std::string> gates_of(const Task& task) {

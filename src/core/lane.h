@@ -2,6 +2,7 @@
 // order.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ inline constexpr int kWeightMax = 1'000;
 
 // "queue|rank|owner|type|cost|gate,gate": the same in every store.
 [[nodiscard]] std::string lane_name(const Task& task);
+// What the tasks of a lane have in common: queue, priority, owner, type, cost and gates. None if this names no lane.
+[[nodiscard]] std::optional<Task> task_like(std::string_view lane);
 // The gates of a task in the order in which they are asked: all, its queue, type and owner, then its own.
 [[nodiscard]] std::vector<std::string> gates_of(const Task& task);
 // The names of its `lock:` gates.

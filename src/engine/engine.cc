@@ -1,10 +1,12 @@
 #include "engine/engine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "policy/document.h"
 
@@ -103,9 +105,14 @@ Result<std::shared_ptr<const Policy>> Engine::policy() {
   if (!config) return std::unexpected(config.error());
   const std::lock_guard lock(policy_mutex_);
   if (policy_ && policy_version_ == config->version) return policy_;
-  auto parsed = parse_policy(config->document);
-  if (!parsed) return std::unexpected(parsed.error());
-  policy_ = std::make_shared<const Policy>(std::move(*parsed));
+  auto stored = read_stored_policy(config->document);
+  if (!stored) return std::unexpected(stored.error());
+  if (!stored->ignored.empty()) {
+    log_warn("policy", "a newer version applied this policy; fields that this version does not know are ignored",
+             {{"version", std::to_string(config->version)},
+              {"ignored", fmt::format("{}", fmt::join(stored->ignored, ", "))}});
+  }
+  policy_ = std::make_shared<const Policy>(std::move(stored->policy));
   policy_version_ = config->version;
   return policy_;
 }
@@ -117,7 +124,9 @@ Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
   const auto found = std::ranges::find(*findings, "weights_missing", &Finding::code);
   if (found == findings->end()) return findings;
   const auto config = store_.config();
-  found->repaired = config && apply_config(config->document, config->version).has_value();
+  if (!config) return findings;
+  const auto stored = read_stored_policy(config->document);
+  found->repaired = stored && put_policy(config->document, stored->policy, config->version).has_value();
   return findings;
 }
 

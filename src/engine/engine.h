@@ -89,6 +89,7 @@ class Engine final : public TaskQueue {
   bool fail_refused(std::vector<TaskRecord>& records, const Policy& policy);
   std::vector<ClaimedTask> handed_out(std::vector<TaskRecord> records);
   Status write_note(Note note);
+  Result<Config> put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version);
   Status align_gates();
 
   Store& store_;

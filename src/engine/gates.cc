@@ -7,6 +7,7 @@
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/gate_status.h"
+#include "engine/held.h"
 #include "policy/document.h"
 #include "policy/policy_gates.h"
 
@@ -133,6 +134,19 @@ bool is_worth_showing(const GateStatus& gate) {
   return !gate.holds.empty() || gate.rate || gate.waiting_lanes > 0;
 }
 
+std::vector<GateStatus> statuses_of(std::span<const GateState> states, Time now) {
+  GateRecord others{.name = std::string(kOtherOwnersGate)};
+  for (const GateState& state : states) {
+    if (state.record.name == kOtherOwnersGate) others = state.record;
+  }
+  std::vector<GateStatus> gates;
+  for (const GateState& state : states) {
+    GateStatus status = gate_status(state, effective_gate(state.record, others), now);
+    if (is_worth_showing(status)) gates.push_back(std::move(status));
+  }
+  return gates;
+}
+
 }  // namespace
 
 Weights weights_of(const Policy& policy) {
@@ -148,16 +162,7 @@ Result<std::vector<GateStatus>> Engine::gates() {
   if (!now) return std::unexpected(now.error());
   auto states = store_.gates();
   if (!states) return std::unexpected(states.error());
-  GateRecord others{.name = std::string(kOtherOwnersGate)};
-  for (const GateState& state : *states) {
-    if (state.record.name == kOtherOwnersGate) others = state.record;
-  }
-  std::vector<GateStatus> gates;
-  for (const GateState& state : *states) {
-    GateStatus status = gate_status(state, effective_gate(state.record, others), *now);
-    if (is_worth_showing(status)) gates.push_back(std::move(status));
-  }
-  return gates;
+  return statuses_of(*states, *now);
 }
 
 Result<GateStatus> Engine::set_gate(const GateOrder& order) {
@@ -186,10 +191,14 @@ Result<GateStatus> Engine::set_gate(const GateOrder& order) {
 }
 
 Result<std::vector<QueueStatus>> Engine::queues() {
+  const auto now = store_.now();
+  if (!now) return std::unexpected(now.error());
   auto counts = store_.queues();
   if (!counts) return std::unexpected(counts.error());
-  auto gates = this->gates();
-  if (!gates) return std::unexpected(gates.error());
+  const auto states = store_.gates();
+  if (!states) return std::unexpected(states.error());
+  auto held = find_held(store_, *states, HeldBy::kAnyGate, *now);
+  if (!held) return std::unexpected(held.error());
   std::map<std::string, QueueStatus> queues;
   for (const QueueCounts& count : *counts) {
     const auto of = [&](TaskState state) { return count.tasks[static_cast<std::size_t>(state)]; };
@@ -200,7 +209,12 @@ Result<std::vector<QueueStatus>> Engine::queues() {
                           .running = of(TaskState::kRunning),
                           .gate = std::nullopt};
   }
-  for (GateStatus& gate : *gates) {
+  for (HeldInQueue& one : *held) {
+    // One that came only now is not among the counts yet.
+    if (const auto queue = queues.find(one.queue); queue != queues.end())
+      queue->second.held.push_back(std::move(one.tasks));
+  }
+  for (GateStatus& gate : statuses_of(*states, *now)) {
     if (!gate.name.starts_with(kQueue) || (gate.holds.empty() && !gate.rate)) continue;
     QueueStatus& queue = queues[gate.name.substr(kQueue.size())];
     queue.name = gate.name.substr(kQueue.size());
@@ -236,15 +250,18 @@ Status Engine::align_gates() {
 }
 
 Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based_on_version) {
-  auto policy = parse_policy(document);
+  const auto policy = parse_policy(document);
   if (!policy) return std::unexpected(policy.error());
+  return put_policy(document, *policy, based_on_version);
+}
+
+Result<Config> Engine::put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
     auto now = store_.now();
     if (!now) return std::unexpected(now.error());
     auto gates = store_.gates();
     if (!gates) return std::unexpected(gates.error());
-    auto stored =
-        store_.put_config(document, based_on_version, policy_steps(*gates, *policy, *now), weights_of(*policy));
+    auto stored = store_.put_config(document, based_on_version, policy_steps(*gates, policy, *now), weights_of(policy));
     if (!stored) return std::unexpected(stored.error());
     if (*stored) {
       if (auto aligned = align_gates(); !aligned) return std::unexpected(aligned.error());

@@ -120,6 +120,44 @@ Time first_since(const HealthSnapshot& snapshot, const std::string& queue, const
   return seen != nullptr ? std::max(seen->since, first.since) : first.since;
 }
 
+// All that one gate holds, whatever the queue.
+std::map<std::string, HeldTasks> held_by_gate(const HealthSnapshot& snapshot) {
+  std::map<std::string, HeldTasks> gates;
+  for (const HeldInQueue& held : snapshot.held) {
+    HeldTasks& sum = gates.try_emplace(held.tasks.gate, HeldTasks{.since = Time::max()}).first->second;
+    const std::int64_t tasks = sum.tasks + held.tasks.tasks;
+    if (held.tasks.since < sum.since) sum = held.tasks;
+    sum.tasks = tasks;
+  }
+  // A breaker whose probe fails is shut anew; what it holds has been held all the time.
+  for (auto& [name, sum] : gates) {
+    const auto seen = snapshot.memory.held.find(name);
+    if (seen != snapshot.memory.held.end()) sum.since = std::min(sum.since, seen->second);
+  }
+  return gates;
+}
+
+std::string way_to_open(const std::string& gate, const std::string& why) {
+  constexpr std::string_view kQueueGates = "queue:";
+  if (why.starts_with("no permits"))
+    return fmt::format("drover gate limit {} N, or give it permits in the policy", gate);
+  if (gate.starts_with(kQueueGates)) return fmt::format("drover queue resume {}", gate.substr(kQueueGates.size()));
+  return fmt::format("drover gate open {}", gate);
+}
+
+void find_held_tasks(const HealthSnapshot& snapshot, Alerts& found) {
+  for (const auto& [gate, held] : held_by_gate(snapshot)) {
+    const auto severity = severity_of(snapshot.policy->health.held, snapshot.now - held.since);
+    if (!severity) continue;
+    found.push_back({.kind = AlertKind::kHeld,
+                     .severity = *severity,
+                     .subject = gate,
+                     .detail = fmt::format("holds {} task{} back, the first for {}: {}", held.tasks,
+                                           held.tasks == 1 ? "" : "s", about(snapshot.now - held.since), held.why),
+                     .fix = way_to_open(gate, held.why)});
+  }
+}
+
 void find_idle_workers(const HealthSnapshot& snapshot, Alerts& found) {
   for (const QueueCounts& queue : snapshot.queues) {
     if (waiting(queue) == 0 || !queue.first) continue;
@@ -229,9 +267,9 @@ void find_alerting_failures(const HealthSnapshot& snapshot, Alerts& found) {
 
 // In the order of AlertKind.
 constexpr std::array<void (*)(const HealthSnapshot&, Alerts&), kAlertKindCount> kChecks{
-    find_open_breakers, find_stuck_breakers,    find_dead_letters, find_alerting_failures,
-    find_lost_workers,  find_queues_not_served, find_idle_workers, find_unusual_waiting,
-    find_lag,           find_loaded_workers,    find_quiet_tasks,
+    find_open_breakers,     find_stuck_breakers, find_dead_letters, find_alerting_failures, find_lost_workers,
+    find_queues_not_served, find_held_tasks,     find_idle_workers, find_unusual_waiting,   find_lag,
+    find_loaded_workers,    find_quiet_tasks,
 };
 
 }  // namespace
@@ -297,6 +335,7 @@ HealthMemory remember(const HealthSnapshot& snapshot, std::vector<Alert> alerts)
   next.usual = usual_after(snapshot);
   next.first = snapshot.memory.first;
   next.alerts = std::move(alerts);
+  for (const auto& [gate, held] : held_by_gate(snapshot)) next.held[gate] = held.since;
   for (const Task& task : snapshot.running) {
     if (!task.progress) continue;
     next.progress.push_back({task.id, task.run, text_of(task.progress), quiet_since(snapshot, task)});

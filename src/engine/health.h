@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/policy.h"
+#include "engine/held.h"
 #include "store/store.h"
 
 namespace drover {
@@ -34,6 +35,7 @@ struct SeenFirst {
 
 struct HealthMemory {
   Time looked_at{};
+  std::map<std::string, Time> held;           // by gate that is shut: since when it has held tasks back
   std::map<std::string, std::int64_t> usual;  // waiting tasks of a queue on average, in hundredths
   std::map<std::string, SeenFirst> first;     // by queue
   std::vector<SeenProgress> progress;
@@ -51,6 +53,7 @@ struct HealthSnapshot {
   std::vector<QueueCounts> queues;
   std::vector<WorkerInfo> workers;
   std::vector<GateState> gates;
+  std::vector<HeldInQueue> held;   // by gates that are shut
   std::vector<Task> dead_letters;  // the latest; a bounded number
   std::vector<Task> running;       // a bounded number
   std::map<std::string, Explanation::Reason>

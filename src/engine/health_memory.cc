@@ -111,6 +111,16 @@ bool read_first(const json::Value& document, std::map<std::string, SeenFirst>& t
   return true;
 }
 
+// Documents of older versions have none.
+bool read_held(const json::Value& document, std::map<std::string, Time>& target) {
+  const json::Value* member = document.find("held");
+  if (member == nullptr) return true;
+  const json::Value::Object* gates = member->as_object();
+  if (gates == nullptr) return false;
+  for (const auto& [gate, since] : *gates) target[gate] = Time(Millis(since.as_int().value_or(0)));
+  return true;
+}
+
 bool read_usual(const json::Value& document, std::map<std::string, std::int64_t>& target) {
   const json::Value* member = document.find("usual");
   const json::Value::Object* queues = member != nullptr ? member->as_object() : nullptr;
@@ -130,6 +140,8 @@ JsonText to_json(const HealthMemory& memory) {
     out.key(queue).begin_object().key("task").string(seen.task.to_string());
     out.key("since").number(millis_of(seen.since)).end_object();
   }
+  out.end_object().key("held").begin_object();
+  for (const auto& [gate, since] : memory.held) out.key(gate).number(millis_of(since));
   out.end_object().key("progress").begin_array();
   for (const SeenProgress& seen : memory.progress) write_progress(out, seen);
   out.end_array().key("alerts").begin_array();
@@ -145,7 +157,7 @@ Result<HealthMemory> parse_health_memory(std::string_view document) {
   if (document == "{}") return memory;
   if (!Members(*value).time("looked_at", memory.looked_at).good() || !read_usual(*value, memory.usual))
     return unreadable();
-  if (!read_first(*value, memory.first)) return unreadable();
+  if (!read_first(*value, memory.first) || !read_held(*value, memory.held)) return unreadable();
   if (!read_list(*value, "progress", memory.progress, read_progress)) return unreadable();
   if (!read_list(*value, "alerts", memory.alerts, read_alert)) return unreadable();
   return memory;

@@ -108,6 +108,9 @@ Result<HealthSnapshot> Engine::look_at_health() {
   auto gates = store_.gates();
   if (!gates) return std::unexpected(gates.error());
   snapshot.gates = *std::move(gates);
+  auto held = find_held(store_, snapshot.gates, HeldBy::kShutGates, *now);
+  if (!held) return std::unexpected(held.error());
+  snapshot.held = *std::move(held);
   auto running = list({.states = {TaskState::kRunning}}, kRunningMax, std::nullopt);
   if (!running) return std::unexpected(running.error());
   snapshot.running = std::move(running->tasks);

@@ -101,33 +101,35 @@ std::optional<YAML::Mark> second_document(const std::string& text) {
 
 }  // namespace
 
-Result<ConfigNode> ConfigNode::parse(std::string_view text, std::string_view file_name) {
-  auto file = std::make_shared<const std::string>(file_name);
+Result<ConfigNode> ConfigNode::parse(std::string_view text, std::string_view file_name, UnknownKeys unknown_keys) {
+  auto source = std::make_shared<Source>(std::string(file_name), unknown_keys);
+  const std::string& file = source->file;
   if (text.size() > kDocumentBytesMax) {
-    return invalid(*file, 1, fmt::format("larger than {} bytes", kDocumentBytesMax));
+    return invalid(file, 1, fmt::format("larger than {} bytes", kDocumentBytesMax));
   }
-  if (!is_utf8(text)) return invalid(*file, 1, "not UTF-8");
+  if (!is_utf8(text)) return invalid(file, 1, "not UTF-8");
   try {
     const std::string document(text);
     const YAML::Node node = YAML::Load(document);
     if (const auto second = second_document(document)) {
-      return invalid(*file, line_of(*second), "a second document; one is allowed");
+      return invalid(file, line_of(*second), "a second document; one is allowed");
     }
-    if (node.IsNull()) return ConfigNode(YAML::Node(), 1, "", std::move(file));
-    return ConfigNode(node, line_of(node.Mark()), "", std::move(file));
+    if (node.IsNull()) return ConfigNode(YAML::Node(), 1, "", std::move(source));
+    return ConfigNode(node, line_of(node.Mark()), "", std::move(source));
   } catch (const YAML::Exception& problem) {
-    return invalid(*file, line_of(problem.mark), problem.msg);
+    return invalid(file, line_of(problem.mark), problem.msg);
   }
 }
 
 std::unexpected<Error> ConfigNode::error(std::string_view complaint) const {
-  if (path_.empty()) return invalid(*file_, line_, complaint);
-  return invalid(*file_, line_, fmt::format("{}: {}", path_, complaint));
+  if (path_.empty()) return invalid(source_->file, line_, complaint);
+  return invalid(source_->file, line_, fmt::format("{}: {}", path_, complaint));
 }
 
-std::unexpected<Error> ConfigNode::unknown_key(std::string_view kind, std::string_view key,
-                                               std::string_view hint) const {
-  return error(fmt::format("unknown {} {} ({})", kind, quoted_excerpt(key), hint));
+Status ConfigNode::unknown_key(std::string_view complaint) const {
+  if (source_->unknown_keys == UnknownKeys::kRefused) return error(complaint);
+  source_->ignored.push_back(path_);
+  return {};
 }
 
 std::unexpected<Error> ConfigNode::expected(std::string_view what) const {
@@ -218,9 +220,9 @@ Status ConfigNode::members(const Member& member) const {
   for (const auto& entry : node_) {
     const YAML::Node& key = entry.first;
     const int line = line_of(key.Mark());
-    if (!key.IsScalar()) return ConfigNode(key, line, path_, file_).error("a key must be a word");
+    if (!key.IsScalar()) return ConfigNode(key, line, path_, source_).error("a key must be a word");
     const std::string& name = key.Scalar();
-    const ConfigNode child(entry.second, line, path_of(name), file_);
+    const ConfigNode child(entry.second, line, path_of(name), source_);
     if (!seen.insert(name).second) return child.error("stands here a second time");
     if (auto status = member(name, child); !status) return status;
   }
@@ -231,7 +233,7 @@ Result<std::vector<ConfigNode>> ConfigNode::items() const {
   if (!node_.IsSequence()) return expected("a list");
   std::vector<ConfigNode> items;
   for (const YAML::Node& item : node_) {
-    items.push_back(ConfigNode(item, line_of(item.Mark()), path_of(fmt::format("{}", items.size())), file_));
+    items.push_back(ConfigNode(item, line_of(item.Mark()), path_of(fmt::format("{}", items.size())), source_));
   }
   return items;
 }
@@ -285,14 +287,14 @@ json::Value ConfigNode::to_json() const {
   if (node_.IsMap()) {
     json::Value::Object object;
     for (const auto& entry : node_) {
-      object.emplace_back(entry.first.Scalar(), ConfigNode(entry.second, line_, path_, file_).to_json());
+      object.emplace_back(entry.first.Scalar(), ConfigNode(entry.second, line_, path_, source_).to_json());
     }
     std::ranges::sort(object, {}, &json::Value::Member::first);
     return object;
   }
   if (node_.IsSequence()) {
     json::Value::Array array;
-    for (const YAML::Node& item : node_) array.push_back(ConfigNode(item, line_, path_, file_).to_json());
+    for (const YAML::Node& item : node_) array.push_back(ConfigNode(item, line_, path_, source_).to_json());
     return array;
   }
   return scalar();

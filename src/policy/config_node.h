@@ -25,12 +25,16 @@
 
 namespace drover {
 
+// What becomes of a key that this version does not know.
+enum class UnknownKeys : std::uint8_t { kRefused, kIgnored };
+
 class ConfigNode {
  public:
   using Member = std::function<Status(const std::string& key, const ConfigNode& value)>;
 
   // The one document in the text; an empty text is an empty mapping.
-  [[nodiscard]] static Result<ConfigNode> parse(std::string_view text, std::string_view file_name);
+  [[nodiscard]] static Result<ConfigNode> parse(std::string_view text, std::string_view file_name,
+                                                UnknownKeys unknown_keys = UnknownKeys::kRefused);
 
   // Each is kInvalidConfig when the value is of another kind.
   [[nodiscard]] Result<std::string> text() const;
@@ -56,20 +60,31 @@ class ConfigNode {
   // "drover.yaml:12: types.eng.retry: " and the complaint.
   [[nodiscard]] std::unexpected<Error> error(std::string_view complaint) const;
   [[nodiscard]] std::unexpected<Error> error(const Error& cause) const { return error(cause.message); }
-  // The complaint about this member's key, with the known word that is nearest to it, or all of them if none is near.
+  // This member's key is unknown: a complaint with the known word that is nearest to it, or all of them if none is
+  // near. Where unknown keys are ignored, the member is noted and that is all.
   template <class Range>
-  [[nodiscard]] std::unexpected<Error> unknown(std::string_view kind, std::string_view key, const Range& known) const {
+  [[nodiscard]] Status unknown(std::string_view kind, std::string_view key, const Range& known) const {
     const std::string_view nearest = closest_word(key, known);
-    if (!nearest.empty()) return unknown_key(kind, key, fmt::format("did you mean \"{}\"?", nearest));
-    return unknown_key(kind, key, fmt::format("known: {}", fmt::join(known, ", ")));
+    const std::string hint = nearest.empty() ? fmt::format("known: {}", fmt::join(known, ", "))
+                                             : fmt::format("did you mean \"{}\"?", nearest);
+    return unknown_key(fmt::format("unknown {} {} ({})", kind, quoted_excerpt(key), hint));
   }
+  // The same, in the caller's words.
+  [[nodiscard]] Status unknown_key(std::string_view complaint) const;
+  // The paths of all members of this document that were ignored, in the order of reading.
+  [[nodiscard]] const std::vector<std::string>& ignored() const { return source_->ignored; }
 
  private:
-  ConfigNode(YAML::Node node, int line, std::string path, std::shared_ptr<const std::string> file)
-      : node_(std::move(node)), line_(line), path_(std::move(path)), file_(std::move(file)) {}
+  // What all nodes of a document share.
+  struct Source {
+    std::string file;
+    UnknownKeys unknown_keys;
+    std::vector<std::string> ignored = {};
+  };
 
-  [[nodiscard]] std::unexpected<Error> unknown_key(std::string_view kind, std::string_view key,
-                                                   std::string_view hint) const;
+  ConfigNode(YAML::Node node, int line, std::string path, std::shared_ptr<Source> source)
+      : node_(std::move(node)), line_(line), path_(std::move(path)), source_(std::move(source)) {}
+
   [[nodiscard]] std::unexpected<Error> expected(std::string_view what) const;
   // What a scalar stands for; null when this is none.
   [[nodiscard]] json::Value scalar() const;
@@ -79,7 +94,7 @@ class ConfigNode {
   YAML::Node node_;
   int line_;  // from 1: of its key, or of itself in a list
   std::string path_;
-  std::shared_ptr<const std::string> file_;
+  std::shared_ptr<Source> source_;
 };
 
 // Reads a mapping into a struct by a table of its fields.

@@ -213,59 +213,69 @@ Result<std::string> store_of(const ConfigNode& node) {
   return url;
 }
 
-// A document while it is read.
-struct Reading {
-  Document document;
-  json::Value::Object shared;
-};
+constexpr auto kTopFields = std::to_array<ConfigField<Document>>({
+    {"types", [](Document& d, const ConfigNode& n) { return read_types(d.policy, n); }},
+    {"types_closed", [](Document& d, const ConfigNode& n) { return put(n.boolean(), d.policy.types_closed); }},
+    {"queues", [](Document& d, const ConfigNode& n) { return read_queues(d.policy, n); }},
+    {"owners", [](Document& d, const ConfigNode& n) { return read_owners(d.policy, n); }},
+    {"gates", [](Document& d, const ConfigNode& n) { return read_gates(d.policy, n); }},
+    {"limits", [](Document& d, const ConfigNode& n) { return read_fields(n, kLimitFields, d.policy.limits); }},
+    {"health", [](Document& d, const ConfigNode& n) { return read_health(d.policy.health, n); }},
+    {"store", [](Document& d, const ConfigNode& n) { return put(store_of(n), d.local.store); }},
+    {"local", [](Document& d, const ConfigNode& n) { return read_fields(n, kLocalFields, d.local); }},
+});
+constexpr std::array<std::string_view, 2> kNeverShared{"store", "local"};
 
-// A part that all processes share goes to the store as it was written.
-Status keep(Reading& reading, std::string_view key, const ConfigNode& node, Status status) {
-  if (status) reading.shared.emplace_back(key, node.to_json());
-  return status;
+// All but the part that all processes share.
+Result<Document> read_document(const ConfigNode& root) {
+  Document document;
+  if (auto status = read_fields(root, kTopFields, document); !status) return std::unexpected(std::move(status.error()));
+  if (auto status = check_follow_ups(root, document.policy); !status) return std::unexpected(std::move(status.error()));
+  return document;
 }
 
-constexpr auto kTopFields = std::to_array<ConfigField<Reading>>({
-    {"types", [](Reading& r, const ConfigNode& n) { return keep(r, "types", n, read_types(r.document.policy, n)); }},
-    {"types_closed",
-     [](Reading& r, const ConfigNode& n) {
-       return keep(r, "types_closed", n, put(n.boolean(), r.document.policy.types_closed));
-     }},
-    {"queues", [](Reading& r, const ConfigNode& n) { return keep(r, "queues", n, read_queues(r.document.policy, n)); }},
-    {"owners", [](Reading& r, const ConfigNode& n) { return keep(r, "owners", n, read_owners(r.document.policy, n)); }},
-    {"gates", [](Reading& r, const ConfigNode& n) { return keep(r, "gates", n, read_gates(r.document.policy, n)); }},
-    {"limits",
-     [](Reading& r, const ConfigNode& n) {
-       return keep(r, "limits", n, read_fields(n, kLimitFields, r.document.policy.limits));
-     }},
-    {"health",
-     [](Reading& r, const ConfigNode& n) { return keep(r, "health", n, read_health(r.document.policy.health, n)); }},
-    {"store", [](Reading& r, const ConfigNode& n) { return put(store_of(n), r.document.local.store); }},
-    {"local", [](Reading& r, const ConfigNode& n) { return read_fields(n, kLocalFields, r.document.local); }},
-});
+// What goes to the store, as it was written. Of a document that was read without ignoring anything.
+Result<JsonText> shared_part(const ConfigNode& root) {
+  json::Value::Object shared;
+  const Status read = root.members([&](const std::string& key, const ConfigNode& value) -> Status {
+    if (std::ranges::find(kNeverShared, key) == kNeverShared.end()) shared.emplace_back(key, value.to_json());
+    return {};
+  });
+  if (!read) return std::unexpected(read.error());
+  std::ranges::sort(shared, {}, &json::Value::Member::first);
+  return json::dump(std::move(shared));
+}
+
+Result<StoredPolicy> read_policy(std::string_view shared_json, UnknownKeys unknown_keys) {
+  const auto root = ConfigNode::parse(shared_json, "policy", unknown_keys);
+  if (!root) return std::unexpected(root.error());
+  auto document = read_document(*root);
+  if (!document) return std::unexpected(std::move(document.error()));
+  if (document->local != LocalSettings{}) {
+    return fail(ErrorCode::kInvalidConfig, "policy: local settings are never stored");
+  }
+  return StoredPolicy{.policy = std::move(document->policy), .ignored = root->ignored()};
+}
 
 }  // namespace
 
 Result<Document> parse_document(std::string_view text, std::string_view file_name) {
   const auto root = ConfigNode::parse(text, file_name);
   if (!root) return std::unexpected(root.error());
-  Reading reading;
-  if (auto status = read_fields(*root, kTopFields, reading); !status) return std::unexpected(std::move(status.error()));
-  if (auto status = check_follow_ups(*root, reading.document.policy); !status) {
-    return std::unexpected(std::move(status.error()));
-  }
-  std::ranges::sort(reading.shared, {}, &json::Value::Member::first);
-  reading.document.shared = json::dump(std::move(reading.shared));
-  return std::move(reading.document);
+  auto document = read_document(*root);
+  if (!document) return document;
+  if (auto status = put(shared_part(*root), document->shared); !status) return std::unexpected(status.error());
+  return document;
 }
 
 Result<Policy> parse_policy(std::string_view shared_json) {
-  auto document = parse_document(shared_json, "policy");
-  if (!document) return std::unexpected(std::move(document.error()));
-  if (document->local != LocalSettings{}) {
-    return fail(ErrorCode::kInvalidConfig, "policy: local settings are never stored");
-  }
-  return std::move(document->policy);
+  auto read = read_policy(shared_json, UnknownKeys::kRefused);
+  if (!read) return std::unexpected(std::move(read.error()));
+  return std::move(read->policy);
+}
+
+Result<StoredPolicy> read_stored_policy(std::string_view shared_json) {
+  return read_policy(shared_json, UnknownKeys::kIgnored);
 }
 
 }  // namespace drover

@@ -34,7 +34,15 @@ struct Document {
 // Unknown fields and bad values are kInvalidConfig: "drover.yaml:12: types.eng.retry: …", with a suggestion where one
 // is near.
 [[nodiscard]] Result<Document> parse_document(std::string_view text, std::string_view file_name);
-// The stored shared part.
+// The shared part alone, as strictly.
 [[nodiscard]] Result<Policy> parse_policy(std::string_view shared_json);
+
+struct StoredPolicy {
+  Policy policy;
+  std::vector<std::string> ignored;  // paths of the fields that this version does not know: "types.eng.sandbox"
+};
+// The shared part that a store has. A newer version may have applied it: a field that is unknown here is ignored, and
+// nothing else is, so that an older program keeps working beside a newer one.
+[[nodiscard]] Result<StoredPolicy> read_stored_policy(std::string_view shared_json);
 
 }  // namespace drover

@@ -93,11 +93,10 @@ Result<OwnerPolicy> owner_policy(const NamedOwner& owner, const OwnerReading& ot
 
 // ---- gates
 
-Status check_gate_key(const std::string& name, const ConfigNode& value) {
+Status check_section(const std::string& name, const ConfigNode& value) {
   for (const auto& [prefix, section] : {std::pair{"queue:", "queues"}, {"owner:", "owners"}}) {
     if (name.starts_with(prefix)) return value.error(fmt::format("stands under {}, not under gates", section));
   }
-  if (const auto status = check_gate_name(name); !status) return value.error(status.error());
   return {};
 }
 
@@ -134,7 +133,8 @@ Status read_owners(Policy& policy, const ConfigNode& node) {
 
 Status read_gates(Policy& policy, const ConfigNode& node) {
   return node.members([&](const std::string& name, const ConfigNode& value) -> Status {
-    if (auto status = check_gate_key(name, value); !status) return status;
+    if (auto status = check_section(name, value); !status) return status;
+    if (const auto known = check_gate_name(name); !known) return value.unknown_key(known.error().message);
     GateReading reading;
     if (auto status = read_fields(value, kGateFields<GateReading>, reading); !status) return status;
     return put(resolve(value, reading), policy.gates[name]);

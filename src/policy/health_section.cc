@@ -45,6 +45,7 @@ constexpr auto kHealthFields = std::to_array<ConfigField<HealthPolicy>>({
      [](HealthPolicy& h, const ConfigNode& n) { return read_threshold(kTasksFields, h.running_per_worker, n); }},
     {"no_progress",
      [](HealthPolicy& h, const ConfigNode& n) { return read_threshold(kTimesFields, h.no_progress, n); }},
+    {"held", [](HealthPolicy& h, const ConfigNode& n) { return read_threshold(kTimesFields, h.held, n); }},
     {"idle", [](HealthPolicy& h, const ConfigNode& n) { return read_threshold(kTimesFields, h.idle, n); }},
 });
 

@@ -97,6 +97,13 @@ struct FirstInLine {
   Time since{};  // when it was ready
 };
 
+// A lane that tasks wait in.
+struct WaitingLane {
+  Task like;  // what they have in common: core/lane.h
+  std::int64_t tasks = 0;
+  FirstInLine first;
+};
+
 struct QueueCounts {
   std::string name;
   std::array<std::int64_t, kTaskStateCount> tasks{};  // by state
@@ -200,6 +207,8 @@ class Store {
   [[nodiscard]] virtual Result<int> wake_gates() = 0;
   // None if the task does not wait in a lane.
   [[nodiscard]] virtual Result<std::optional<Standing>> standing(const TaskId& id) = 0;
+  // Lanes by name, each with the exact number of its waiting tasks. If there are more than the limit, so many of them.
+  [[nodiscard]] virtual Result<std::vector<WaitingLane>> lanes(int limit) = 0;
   // Queues that hold tasks, by name.
   [[nodiscard]] virtual Result<std::vector<QueueCounts>> queues() = 0;
   // Queues that hold tasks of the owner, by name, with the numbers of those alone; who is first in line is not told.

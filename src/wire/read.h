@@ -41,6 +41,7 @@ namespace drover {
 [[nodiscard]] Status read_json(std::string_view json, WorkerTotals& out);
 [[nodiscard]] Status read_json(std::string_view json, PermitTotals& out);
 [[nodiscard]] Status read_json(std::string_view json, GateStatus& out);
+[[nodiscard]] Status read_json(std::string_view json, HeldTasks& out);
 [[nodiscard]] Status read_json(std::string_view json, QueueStatus& out);
 [[nodiscard]] Status read_json(std::string_view json, Explanation& out);
 [[nodiscard]] Status read_json(std::string_view json, Alert& out);

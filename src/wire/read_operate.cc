@@ -129,10 +129,18 @@ Status read_json(std::string_view json, GateStatus& out) {
   return in.finish();
 }
 
+Status read_json(std::string_view json, HeldTasks& out) {
+  Reader in(json);
+  in.need("gate", out.gate).need("tasks", out.tasks).need("since", out.since).need("shut", out.shut);
+  in.need("why", out.why);
+  return in.finish();
+}
+
 Status read_json(std::string_view json, QueueStatus& out) {
   Reader in(json);
   in.need("name", out.name).need("waiting", out.waiting).need("running", out.running);
   in.need("scheduled", out.scheduled).need("blocked", out.blocked).get("gate", out.gate);
+  in.get("held", out.held);
   return in.finish();
 }
 

@@ -98,5 +98,21 @@ TEST_P(Configuration, AStoredTaskKeepsTheRetryPolicyItWasGiven) {
   EXPECT_EQ(get(id).run_at, now() + 2s);
 }
 
+// As a newer version would apply it.
+TEST_P(Configuration, AStoredFieldThatIsUnknownHereStopsNothing) {
+  const JsonText newer =
+      R"({"queues":{"work":{"budget":9,"permits":1}},"routes":[],"types":{"work":{"max_attempts":9,"sandbox":{}}}})";
+  const std::vector<GateStep> no_gates;
+  ASSERT_TRUE(must(store().put_config(newer, 0, no_gates, {})));
+  const TaskId id = enqueue_work();
+  EXPECT_EQ(get(id).max_attempts, 9) << "what is known beside it holds";
+  enqueue_work();
+  complete(start(id));
+  EXPECT_EQ(must(queue().config()).document, newer);
+  must(queue().set_gate({.gate = "queue:work", .what = GateOrder::Open{}}));
+  EXPECT_EQ(claim({{.queue = "work"}}, 2).size(), 1U) << "its known limit is enforced";
+  EXPECT_EQ(code_of(queue().apply_config(newer, 1)), ErrorCode::kInvalidConfig);
+}
+
 }  // namespace
 }  // namespace drover::test

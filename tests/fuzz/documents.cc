@@ -7,6 +7,7 @@
 #include "base/json_schema.h"
 #include "base/text.h"
 #include "core/dedupe.h"
+#include "core/fingerprint.h"
 #include "core/task_json.h"
 #include "engine/token_document.h"
 #include "fuzz/targets.h"
@@ -120,12 +121,20 @@ void feed_values(std::string_view input) {
 }
 
 void feed_config(std::string_view input) {
-  static_cast<void>(parse_policy(input));
+  const auto strict = parse_policy(input);
+  const auto lenient = read_stored_policy(input);
+  if (strict) CHECK_MSG(lenient && lenient->policy == *strict && lenient->ignored.empty(), input);
   const auto document = parse_document(input, "drover.yaml");
   if (!document) return;
   const auto stored = parse_policy(document->shared);
   CHECK_MSG(stored.has_value(), document->shared);
   CHECK_MSG(*stored == document->policy, document->shared);
+}
+
+void feed_fingerprint(std::string_view input) {
+  const std::string pattern = pattern_of(input);
+  CHECK(pattern.size() <= kPatternBytesMax && is_utf8(pattern));
+  CHECK_MSG(pattern_of(pattern) == pattern, pattern);
 }
 
 void feed_token(std::string_view input) {

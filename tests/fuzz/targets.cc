@@ -6,12 +6,19 @@ namespace drover::fuzz {
 namespace {
 
 constexpr std::array kTargets{
-    Target{"http", feed_http},     Target{"http_response", feed_http_response},
-    Target{"json", feed_json},     Target{"json_schema", feed_json_schema},
-    Target{"task", feed_task},     Target{"filter", feed_filter},
-    Target{"values", feed_values}, Target{"resp", feed_resp},
-    Target{"config", feed_config}, Target{"websocket", feed_websocket},
-    Target{"token", feed_token},   Target{"api", feed_api},
+    Target{"http", feed_http},
+    Target{"http_response", feed_http_response},
+    Target{"json", feed_json},
+    Target{"json_schema", feed_json_schema},
+    Target{"task", feed_task},
+    Target{"filter", feed_filter},
+    Target{"values", feed_values},
+    Target{"resp", feed_resp},
+    Target{"config", feed_config},
+    Target{"websocket", feed_websocket},
+    Target{"token", feed_token},
+    Target{"api", feed_api},
+    Target{"fingerprint", feed_fingerprint},
 };
 
 }  // namespace

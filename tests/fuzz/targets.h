@@ -26,5 +26,6 @@ void feed_resp(std::string_view input);
 void feed_config(std::string_view input);
 void feed_websocket(std::string_view input);
 void feed_token(std::string_view input);
+void feed_fingerprint(std::string_view input);
 
 }  // namespace drover::fuzz

@@ -81,6 +81,9 @@ Result<int> FaultStore::wake_gates() {
 Result<std::optional<Standing>> FaultStore::standing(const TaskId& id) {
   return pass(Effect::kReads, [&] { return inner_->standing(id); });
 }
+Result<std::vector<WaitingLane>> FaultStore::lanes(int limit) {
+  return pass(Effect::kReads, [&] { return inner_->lanes(limit); });
+}
 Result<std::vector<QueueCounts>> FaultStore::queues_of(const std::string& owner) {
   return pass(Effect::kReads, [&] { return inner_->queues_of(owner); });
 }

@@ -50,6 +50,7 @@ class FaultStore final : public Store {
   Result<int> wake_gates() override;
   Result<std::optional<Standing>> standing(const TaskId& id) override;
   Result<std::vector<QueueCounts>> queues() override;
+  Result<std::vector<WaitingLane>> lanes(int limit) override;
   Result<std::vector<QueueCounts>> queues_of(const std::string& owner) override;
   Result<std::vector<TaskRecord>> due(int limit) override;
   Result<std::vector<TaskRecord>> past_deadline(int limit) override;

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "cli/doctor/line.h"
+#include "cli/gate_view.h"
 
 namespace drover::cli {
 namespace {
@@ -24,6 +25,8 @@ std::string_view all_is_well(AlertKind kind) {
       return "none is silent";
     case AlertKind::kNotServed:
       return "every queue with tasks that wait has a worker";
+    case AlertKind::kHeld:
+      return "no gate holds tasks back";
     case AlertKind::kIdleWorkers:
       return "nothing waits for a worker that is idle";
     case AlertKind::kWaiting:
@@ -36,6 +39,23 @@ std::string_view all_is_well(AlertKind kind) {
       return "every running task is heard of";
   }
   return "";
+}
+
+// Held for less than the policy's threshold: worth a line, and nothing is wrong. Whether there is any.
+bool add_held(TaskQueue& queue, Time now, DoctorLines& lines) {
+  const auto queues = queue.queues();
+  const std::size_t before = lines.size();
+  if (!queues) {
+    lines.push_back(not_checked("held", queues.error(), "drover queue list"));
+    return true;
+  }
+  for (const QueueStatus& one : *queues) {
+    for (const HeldTasks& held : one.held) {
+      if (!held.shut) continue;
+      lines.push_back({.check = "held", .subject = "queue:" + one.name, .detail = held_text(held, now)});
+    }
+  }
+  return lines.size() > before;
 }
 
 void add_alerts(const std::vector<Alert>& alerts, AlertKind kind, DoctorLines& lines) {
@@ -117,7 +137,12 @@ void check_fleet(OpenedQueue& opened, DoctorLines& lines) {
   if (!look) return lines.push_back(not_checked("fleet", look.error(), "drover fsck"));
   std::ranges::copy(version_lines(look->workers, DROVER_VERSION, look->now), std::back_inserter(lines));
   std::ranges::copy(trouble_lines(look->workers, look->now), std::back_inserter(lines));
-  for (int i = 0; i < kAlertKindCount; ++i) add_alerts(look->alerts, static_cast<AlertKind>(i), lines);
+  for (int i = 0; i < kAlertKindCount; ++i) {
+    const auto kind = static_cast<AlertKind>(i);
+    const bool is_raised = std::ranges::find(look->alerts, kind, &Alert::kind) != look->alerts.end();
+    if (kind == AlertKind::kHeld && !is_raised && add_held(opened.queue(), look->now, lines)) continue;
+    add_alerts(look->alerts, kind, lines);
+  }
 }
 
 }  // namespace drover::cli

@@ -89,7 +89,8 @@ std::string state_of_queue(const TopData& data, const std::string& name) {
   const auto queue = std::ranges::find(data.queues, name, &QueueStatus::name);
   if (queue == data.queues.end()) return "open";
   const std::optional<GateStatus>& gate = queue->gate;
-  return gate && gate->closed_until ? "paused" : "open";
+  if (gate && gate->closed_until) return "paused";
+  return std::ranges::any_of(queue->held, &HeldTasks::shut) ? "held" : "open";
 }
 
 std::string age(const std::optional<Time>& since, Time now) {

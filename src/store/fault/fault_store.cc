@@ -169,6 +169,10 @@ Result<std::optional<Standing>> FaultStore::standing(const TaskId& id) {
   return pass(StoreCall::kStanding, [&] { return inner_.standing(id); });
 }
 
+Result<std::vector<WaitingLane>> FaultStore::lanes(int limit) {
+  return pass(StoreCall::kLanes, [&] { return inner_.lanes(limit); });
+}
+
 Result<std::vector<QueueCounts>> FaultStore::queues_of(const std::string& owner) {
   return pass(StoreCall::kQueuesOf, [&] { return inner_.queues_of(owner); });
 }

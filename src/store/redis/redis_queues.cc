@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 
+#include "core/lane.h"
 #include "store/redis/redis_store_class.h"
 
 namespace drover::redis {
@@ -97,6 +98,24 @@ Result<std::optional<Standing>> RedisStore::standing(const TaskId& id) {
   if (!gate->empty()) standing.parked_at = std::string(*gate);
   standing.ahead = *ahead;
   return standing;
+}
+
+Result<std::vector<WaitingLane>> RedisStore::lanes(int limit) {
+  const auto reply = ask(function("lanes").add(limit));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<WaitingLane> lanes;
+  for (const Reply& item : *items) {
+    const auto parts = item.as_array_of(3);
+    if (!parts) return std::unexpected(parts.error());
+    auto like = task_like((*parts)[0].as_text().value_or(""));
+    const auto tasks = (*parts)[1].as_integer();
+    const auto first = read_first((*parts)[2].as_text().value_or(""));
+    if (!like || !tasks || !first) return fail(ErrorCode::kStoreDamaged, "a lane cannot be read", "redis.lanes");
+    lanes.push_back({.like = *std::move(like), .tasks = *tasks, .first = *first});
+  }
+  return lanes;
 }
 
 Result<std::vector<QueueCounts>> RedisStore::queues() {

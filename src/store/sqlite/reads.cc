@@ -1,15 +1,19 @@
 #include "store/sqlite/reads.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "base/check.h"
 #include "base/log.h"
+#include "core/lane.h"
 #include "core/task_filter.h"
 #include "embedded/sqlite.h"
 #include "store/page_cursor.h"
 #include "store/sqlite/event_page.h"
+#include "store/sqlite/failure.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/record_row.h"
 
@@ -38,6 +42,7 @@ constexpr std::string_view kListByParent = named_sql(embedded::reads_sql, "list_
 constexpr std::string_view kBacklog = named_sql(embedded::reads_sql, "backlog");
 constexpr std::string_view kQueues = named_sql(embedded::reads_sql, "queues");
 constexpr std::string_view kQueuesOf = named_sql(embedded::reads_sql, "queues_of");
+constexpr std::string_view kLanes = named_sql(embedded::reads_sql, "lanes");
 constexpr std::string_view kFirstInLine = named_sql(embedded::reads_sql, "first_in_line");
 constexpr std::string_view kStanding = named_sql(embedded::reads_sql, "standing");
 constexpr std::string_view kAhead = named_sql(embedded::lanes_sql, "ahead");
@@ -302,6 +307,21 @@ std::map<std::string, FirstInLine> first_in_line(Connection& db) {
 }
 
 }  // namespace
+
+std::vector<WaitingLane> read_lanes(Connection& db, int limit) {
+  Statement query = db.prepare(kLanes);
+  query.bind(limit);
+  std::vector<WaitingLane> lanes;
+  while (query.step()) {
+    const std::string name = query.text();
+    auto like = task_like(name);
+    if (!like) throw SqliteFailure(SQLITE_CORRUPT, fmt::format("{} names no lane", name));
+    WaitingLane& lane = lanes.emplace_back(*std::move(like), query.integer());
+    lane.first.id = query.task_id();
+    lane.first.since = query.time();
+  }
+  return lanes;
+}
 
 std::vector<QueueCounts> read_queues(Connection& db) {
   const std::map<std::string, FirstInLine> first = first_in_line(db);

@@ -25,6 +25,7 @@ namespace drover::sqlite {
 [[nodiscard]] std::int64_t last_event_seq(Connection& db);
 [[nodiscard]] Backlog read_backlog(Connection& db, std::span<const Serve> serves);
 [[nodiscard]] std::optional<Standing> read_standing(Connection& db, const TaskId& id);
+[[nodiscard]] std::vector<WaitingLane> read_lanes(Connection& db, int limit);
 [[nodiscard]] std::vector<QueueCounts> read_queues(Connection& db);
 [[nodiscard]] std::vector<QueueCounts> read_queues_of(Connection& db, const std::string& owner);
 // Whole records, newest first. A page ends early when its bodies grow large. kInvalidArgument for a cursor that is none

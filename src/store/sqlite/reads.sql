@@ -89,6 +89,12 @@ SELECT 'queue:' || queue, id, since FROM (
   FROM lane CROSS JOIN task INDEXED BY task_ready ON task.lane = lane.id AND task.place = lane.head CROSS JOIN body ON body.seq = task.seq
   GROUP BY lane.queue);
 
+-- name: lanes
+-- Inputs: limit. Result: of each lane, by name: its name, how many tasks wait in it, the id of the first, and when that was ready.
+SELECT lane.name, (SELECT count(*) FROM task INDEXED BY task_ready WHERE task.lane = lane.id), first.id, coalesce(first.run_at, body.created_at)
+FROM lane CROSS JOIN task AS first INDEXED BY task_ready ON first.lane = lane.id AND first.place = lane.head CROSS JOIN body ON body.seq = first.seq
+ORDER BY lane.name LIMIT ?1;
+
 -- name: standing
 -- Inputs: task id. Result: id of its lane, where that is parked, the task's place; only of one that waits.
 SELECT lane.id, lane.parked_at, task.place FROM task JOIN lane ON lane.id = task.lane WHERE task.id = ?1;

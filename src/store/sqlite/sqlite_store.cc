@@ -125,6 +125,9 @@ class SqliteStore final : public Store {
   Result<std::vector<QueueCounts>> queues() override {
     return reading("sqlite.queues", [&](Connection& db) { return read_queues(db); });
   }
+  Result<std::vector<WaitingLane>> lanes(int limit) override {
+    return reading("sqlite.lanes", [&](Connection& db) { return read_lanes(db, limit); });
+  }
   Result<std::vector<QueueCounts>> queues_of(const std::string& owner) override {
     return reading("sqlite.queues_of", [&](Connection& db) { return read_queues_of(db, owner); });
   }

@@ -54,6 +54,40 @@ TEST(GateView, Queues) {
             "ops\topen\t1\t0\t0\t0\t\t\t\n");
 }
 
+TEST(GateView, QueuesThatAreHeld) {
+  const Time since = kNow - std::chrono::minutes(2);
+  const std::vector<QueueStatus> queues{
+      {.name = "eng",
+       .waiting = 5,
+       .held = {{.gate = "all", .tasks = 5, .since = since, .shut = true, .why = "closed by ann"}}},
+      {.name = "ops",
+       .waiting = 1,
+       .held = {{.gate = "lock:site", .tasks = 1, .since = since, .why = "1 of 1 permits in use"}}},
+      {.name = "own",
+       .waiting = 1,
+       .gate = gates()[0],
+       .held = {{.gate = "queue:eng", .tasks = 1, .since = since, .shut = true}}}};
+  EXPECT_EQ(queue_table(queues, kNow).render(kPipe),
+            "eng\theld\t5\t0\t0\t0\t\t\t5 tasks held by all for 2m: closed by ann\n"
+            "ops\topen\t1\t0\t0\t0\t\t\t1 task held by lock:site for 2m: 1 of 1 permits in use\n"
+            "own\tpaused\t1\t0\t0\t0\t\t\toperator ada@box: deploy\n");
+}
+
+TEST(GateView, WaitingTasksThatAreHeld) {
+  Task task{.type = "review", .queue = "eng", .owner = "ann"};
+  EXPECT_EQ(held_note(task, gates()), "held by queue:eng");
+  task.queue = "ops";
+  EXPECT_EQ(held_note(task, gates()), "held by type:review");
+  task.type = "other";
+  task.gates = {"lock:site"};
+  EXPECT_EQ(held_note(task, gates()), "") << "only full";
+  GateStatus others{.name = "owner:*", .permits = 0};
+  EXPECT_EQ(held_note(task, std::vector{others}), "held by owner:*");
+  EXPECT_EQ(held_note(task, std::vector{others, GateStatus{.name = "owner:ann"}}), "") << "it has a gate of its own";
+  task.state = TaskState::kRunning;
+  EXPECT_EQ(held_note(task, std::vector{others}), "");
+}
+
 TEST(GateView, Sentences) {
   EXPECT_EQ(gate_sentence(gates()[0]), "queue:eng is closed until opened (operator ada@box: deploy)");
   EXPECT_EQ(

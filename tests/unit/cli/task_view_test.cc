@@ -127,7 +127,7 @@ TEST(TaskPageTest, ShowsFieldsAndRuns) {
             "retry         exponential:1s,2,300s\n"
             "timeout       1h, idle 10m\n"
             "error         agent_error: exit code 3\n"
-            "fingerprint   7999ad2887a4\n"
+            "fingerprint   05c8aa15d0cd\n"
             "prompt        two\n"
             "              lines\n"
             "payload       {\n"

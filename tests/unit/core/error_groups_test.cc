@@ -20,18 +20,18 @@ Task dead_letter(const std::string& message, Time finished_at = kNow, const std:
 
 TEST(ErrorGroups, GatherFailuresOfOneKind) {
   ErrorGroups groups;
-  Task newest = dead_letter("exit code 3", kNow, "b");
+  Task newest = dead_letter("line 3", kNow, "b");
   newest.id = task_id(5);
   newest.escalation = Escalation{.to = "ada"};
   groups.add(newest);
-  groups.add(dead_letter("exit code 4", kNow - Millis{10}, "a"));
-  groups.add(dead_letter("exit code 5", kNow + Millis{3}, "b"));
+  groups.add(dead_letter("line 4", kNow - Millis{10}, "a"));
+  groups.add(dead_letter("line 5", kNow + Millis{3}, "b"));
   groups.add(dead_letter("no such file"));
   const std::vector<ErrorGroup> found = std::move(groups).take();
   ASSERT_EQ(found.size(), 2U);
-  EXPECT_EQ(found[0], (ErrorGroup{.fingerprint = fingerprint({ErrorClass::kAgentError, "exit code 3"}),
+  EXPECT_EQ(found[0], (ErrorGroup{.fingerprint = fingerprint({ErrorClass::kAgentError, "line 3"}),
                                   .error_class = ErrorClass::kAgentError,
-                                  .pattern = "exit code <n>",
+                                  .pattern = "line <n>",
                                   .count = 3,
                                   .escalated = 1,
                                   .types = {"a", "b"},
@@ -76,7 +76,7 @@ TEST(ErrorGroups, HaveOneJsonShape) {
 }
 
 TEST(TaskFilter, GoesByTheEnd) {
-  const Task failed = dead_letter("exit code 3");
+  const Task failed = dead_letter("line 3");
   Task waiting = record_in(TaskState::kPending).task;
   Task escalated = failed;
   escalated.escalation = Escalation{.to = "ada"};
@@ -88,7 +88,7 @@ TEST(TaskFilter, GoesByTheEnd) {
   const Case cases[] = {
       {{.error_class = ErrorClass::kAgentError}, true, false, true},
       {{.error_class = ErrorClass::kTimeout}, false, false, false},
-      {{.fingerprint = fingerprint({ErrorClass::kAgentError, "exit code 9"})}, true, false, true},
+      {{.fingerprint = fingerprint({ErrorClass::kAgentError, "line 9"})}, true, false, true},
       {{.fingerprint = "000000000000"}, false, false, false},
       {{.finished_before = kNow + Millis{1}}, true, false, true},
       {{.finished_before = kNow}, false, false, false},

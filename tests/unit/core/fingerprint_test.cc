@@ -18,13 +18,35 @@ constexpr PatternCase kPatterns[] = {
     {"", ""},
     {"connection refused", "connection refused"},
     {"  two\n\twords  ", "two words"},
-    {"exit code 17", "exit code <n>"},
+    {"exit code 17", "exit code 17"},
     {"took 1.5s of 1,234.50 MB", "took <n>s of <n> MB"},
     {"worker3 lost 10MB", "worker<n> lost <n>MB"},
     {"-5 is below 0", "-<n> is below <n>"},
     {"v1.2.3 is too old", "v<n> is too old"},
     {"id=42 (task_7)", "id=<n> (task_<n>)"},
-    {"HTTP 429: slow down", "HTTP <n>: slow down"},
+    {"HTTP 429: slow down", "HTTP 429: slow down"},
+    {"HTTP/1.1 503 Service Unavailable", "HTTP 503 Service Unavailable"},
+    {"error 429, error 7, error: 4290", "error 429, error <n>, error: <n>"},
+    {"code 123456, code=7 and 8", "code <n>, code=7 and <n>"},
+    {"statusCode: 401, exitStatus 3, barcode 401", "statusCode: 401, exitStatus 3, barcode <n>"},
+    {"page 404 is gone (404), 404 Not Found, 404 Notes", "page <n> is gone (404), 404 Not Found, <n> Notes"},
+    {"error[E0308], error TS2345, e0308", "error[E0308], error TS2345, e<n>"},
+    {R"({"type":"error","code":429,"n":17,"id":"3f9c2ab1"})", R"({"type":"error","code":429,"n":<n>,"id":"<id>"})"},
+    {R"({"m":"{\"type\":\"x\"}\nline"} "word")", R"({"m":"{"type":"x"} line"} <quoted>)"},
+    {R"({\)", R"({\)"},
+    {R"({\x "a"} x.:5)", R"({<path> "a"} x.:<n>)"},
+    {"{'type': 'a b'} 'c'", "{'type': 'a b'} <quoted>"},
+    {"said \"connection refused\" to 'ENOENT' and 'parse_error' at ';'",
+     "said \"connection refused\" to 'ENOENT' and 'parse_error' at ';'"},
+    {"said \" x \" and \"read 5 bytes of /a/b\"", "said <quoted> and \"read <n> bytes of <path>\""},
+    {"connect to host db1 port 22", "connect to host <host> port <n>"},
+    {"to host: db1, ENOTFOUND db2, host db3", "to host: <host>, ENOTFOUND <host>, host db<n>"},
+    {"redis.internal:6379, 10.0.0.5:80, localhost, a_b.com, asyncio.run",
+     "<host>, <host>, <host>, a_b.com, asyncio.run"},
+    {"after 1m30s, 2h15m3s, 1m30x, 5s", "after <n>s, <n>s, <id>, <n>s"},
+    {"abcdef1 0xdeadbeef 0x deadbeef", "<id> <id> <n>x deadbeef"},
+    {"on Sun, 15 Nov 2026 18:21:52 GMT at 7:21 PM or Nov 17 05:19:37", "on <time> at <time> or <time>"},
+    {"a.b:c and x.toolong:3 and .c:3 and 5.c:3", "a.b:c and x.toolong:<n> and .c:<n> and <n>.c:<n>"},
     {"task 018f3c2a-77aa-7c01-9f00-0123456789ab is gone", "task <id> is gone"},
     {"task-018F3C2A-77AA-7C01-9F00-0123456789AB.", "task-<id>."},
     {"dead-letter-queue-of-the-engine-is-no-uuid", "dead-letter-queue-of-the-engine-is-no-uuid"},
@@ -32,7 +54,7 @@ constexpr PatternCase kPatterns[] = {
     {"request req_011CSHoEeqs5C35K failed", "request req_<id> failed"},
     {"cannot open /var/lib/x.db: no such file", "cannot open <path>: no such file"},
     {"src/main.cc:12:3: expected ;", "<path>: expected ;"},
-    {"main.cc:12:3: expected ;", "main.cc:<n>:<n>: expected ;"},
+    {"main.cc:12:3: expected ;", "<path>: expected ;"},
     {"./run and ../up and ~/home/x", "<path> and <path> and <path>"},
     {R"(C:\temp\a.txt is locked)", "<path> is locked"},
     {"12/15 done, read/write, 5/s", "<n>/<n> done, read/write, <n>/s"},
@@ -41,12 +63,12 @@ constexpr PatternCase kPatterns[] = {
     {"cannot reach http://localhost:80/x?!", "cannot reach <url>?!"},
     {"at 2026-11-16T05:19:37.123Z", "at <time>"},
     {"at 2026-11-16 05:19:37,5", "at <time> <time>"},
-    {"field \"name\" and `x` and 'y z'.", "field <quoted> and <quoted> and <quoted>."},
+    {"field \"name\" and `x` and 'y z'.", "field <quoted> and <quoted> and 'y z'."},
     {"it can't be 'it''s' here", "it can't be <quoted> here"},
     {"the user's file", "the user's file"},
     {"an open \"quote 5", "an open \"quote <n>"},
     {"\"\"", "<quoted>"},
-    {"\x1b[31mred", "[<n>mred"},
+    {"\x1b[31;1mred\x1b[0m\x1b[", "red"},
     {"two\x7fwords", "two words"},
     {"größe 5 übertrifft", "größe <n> übertrifft"},
     {"bad \xff byte", "bad \xEF\xBF\xBD byte"},
@@ -84,11 +106,39 @@ TEST(Fingerprint, LongPartsCountAsOne) {
   EXPECT_EQ(pattern_of("bad " + quoted + " here"), "bad <quoted> here");
 }
 
+// Letters and marks, and now and then something that the patterns know.
 std::string random_message(std::mt19937& rng) {
-  constexpr std::string_view kAlphabet = "abzAFZ0159 \t\n\"'`/\\:.,-_<>=()[]@#?%+~\xC3\xA4\xFF\x80\xE5\xA4\x01";
-  std::uniform_int_distribution<std::size_t> pick(0, kAlphabet.size() - 1);
-  std::string message(std::uniform_int_distribution<std::size_t>(0, 400)(rng), ' ');
-  for (char& c : message) c = kAlphabet[pick(rng)];
+  constexpr std::string_view kAlphabet = "abzAFZ0159 \t\n\"'`/\\:.,-_<>=()[]{}@#?%+~\xC3\xA4\xFF\x80\xE5\xA4\x01\x1b";
+  constexpr std::string_view kKnown[] = {"code ",
+                                         "status: ",
+                                         "HTTP/1.1 ",
+                                         "error ",
+                                         "429",
+                                         "12345",
+                                         "E0308",
+                                         "<n>",
+                                         "<host>",
+                                         "to host ",
+                                         "429 Too Many Requests",
+                                         "(500)",
+                                         "\\n",
+                                         "\\\"",
+                                         "1m30s",
+                                         "0xdead",
+                                         "a.com",
+                                         "Sun, 15 Nov 2026 18:21:52 GMT",
+                                         "x.cc:1:2",
+                                         "/a/b",
+                                         "https://x/y",
+                                         "my_error"};
+  std::string message;
+  for (auto parts = rng() % 300; parts > 0; --parts) {
+    if (rng() % 8 == 0) {
+      message += kKnown[rng() % std::size(kKnown)];
+    } else {
+      message += kAlphabet[rng() % kAlphabet.size()];
+    }
+  }
   return message;
 }
 
@@ -99,7 +149,6 @@ TEST(Fingerprint, AnythingHasAPatternThatIsItsOwn) {
     const std::string pattern = pattern_of(message);
     ASSERT_TRUE(is_utf8(pattern)) << message;
     ASSERT_LE(pattern.size(), kPatternBytesMax) << message;
-    ASSERT_TRUE(std::ranges::none_of(pattern, [](char c) { return c >= '0' && c <= '9'; })) << message;
     ASSERT_EQ(pattern_of(pattern), pattern) << message;
   }
 }

@@ -31,7 +31,12 @@ TEST(GateStatusJson, Golden) {
 
 TEST(QueueStatusJson, Golden) {
   QueueStatus queue{.name = "eng", .waiting = 1, .scheduled = 2, .blocked = 3, .running = 4};
-  EXPECT_EQ(to_json(queue), R"({"name":"eng","waiting":1,"running":4,"scheduled":2,"blocked":3,"gate":null})");
+  EXPECT_EQ(to_json(queue),
+            R"({"name":"eng","waiting":1,"running":4,"scheduled":2,"blocked":3,"gate":null,"held":[]})");
+  queue.held = {{.gate = "all", .tasks = 1, .since = kCreated, .shut = true, .why = "closed"}};
+  EXPECT_NE(to_json(queue).find(
+                R"("held":[{"gate":"all","tasks":1,"since":"2027-01-15T08:00:00.000Z","shut":true,"why":"closed"}])"),
+            std::string::npos);
   queue.gate = GateStatus{.name = "queue:eng", .closed_until = kCreated};
   EXPECT_NE(to_json(queue).find(R"("gate":{"name":"queue:eng","closed_until":"2027-01-15T08:00:00.000Z",)"),
             std::string::npos);

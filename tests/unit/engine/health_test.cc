@@ -78,6 +78,7 @@ TEST(HealthMemoryTest, IsReadBackAsItWasWritten) {
                              .run = 2,
                              .text = "50 \"half\"",
                              .since = kNow});
+  memory.held["all"] = kNow;
   memory.alerts.push_back({.kind = AlertKind::kLag,
                            .severity = Severity::kCritical,
                            .subject = "queue:a",

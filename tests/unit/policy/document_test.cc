@@ -306,5 +306,62 @@ TEST(ParsePolicy, RefusesWhatIsNeverStored) {
   }
 }
 
+// A document of a newer version: a field unknown here at one level, beside fields that are known.
+struct Newer {
+  std::string_view document;
+  std::string_view known;    // the same without it
+  std::string_view ignored;  // its path
+};
+
+TEST(StoredPolicy, IgnoresAnUnknownFieldAtEachLevelAndNothingElse) {
+  const Newer cases[] = {
+      {R"({"limits":{"depth":3},"routes":[{"to":"x"}]})", R"({"limits":{"depth":3}})", "routes"},
+      {R"({"types":{"eng":{"queue":"q","sandbox":{"net":false}}}})", R"({"types":{"eng":{"queue":"q"}}})",
+       "types.eng.sandbox"},
+      {R"({"types":{"eng":{"breaker":{"failures":2,"probes":3}}}})", R"({"types":{"eng":{"breaker":{"failures":2}}}})",
+       "types.eng.breaker.probes"},
+      {R"({"types":{"eng":{"errors":{"oom":{"alert":true,"page":"ann"}}}}})",
+       R"({"types":{"eng":{"errors":{"oom":{"alert":true}}}}})", "types.eng.errors.oom.page"},
+      {R"({"types":{"eng":{"errors":{"haunted":{"action":"exorcise"},"oom":{"alert":true}}}}})",
+       R"({"types":{"eng":{"errors":{"oom":{"alert":true}}}}})", "types.eng.errors.haunted"},
+      {R"({"types":{"eng":{"on_success":{"type":"next","delay":"5s"}}}})",
+       R"({"types":{"eng":{"on_success":{"type":"next"}}}})", "types.eng.on_success.delay"},
+      {R"({"queues":{"eng":{"permits":4,"budget":9}}})", R"({"queues":{"eng":{"permits":4}}})", "queues.eng.budget"},
+      {R"({"queues":{"eng":{"reserve":{"priority":2,"slots":1,"owners":["a"]}}}})",
+       R"({"queues":{"eng":{"reserve":{"priority":2,"slots":1}}}})", "queues.eng.reserve.owners"},
+      {R"({"owners":{"team":{"weight":3,"budget":9}}})", R"({"owners":{"team":{"weight":3}}})", "owners.team.budget"},
+      {R"({"gates":{"lock:deploy":{"permits":2,"budget":9}}})", R"({"gates":{"lock:deploy":{"permits":2}}})",
+       "gates.lock:deploy.budget"},
+      {R"({"gates":{"all":{"permits":9},"session:s":{"permits":1}}})", R"({"gates":{"all":{"permits":9}}})",
+       "gates.session:s"},
+      {R"({"limits":{"depth":3,"sessions":8}})", R"({"limits":{"depth":3}})", "limits.sessions"},
+      {R"({"health":{"lag":{"warning":1,"critical":2},"spend":{"warning":1}}})",
+       R"({"health":{"lag":{"warning":1,"critical":2}}})", "health.spend"},
+      {R"({"health":{"lag":{"warning":1,"critical":2,"fatal":3}}})", R"({"health":{"lag":{"warning":1,"critical":2}}})",
+       "health.lag.fatal"},
+  };
+  for (const Newer& newer : cases) {
+    const auto stored = read_stored_policy(newer.document);
+    ASSERT_TRUE(stored) << newer.document << ": " << stored.error().message;
+    EXPECT_EQ(stored->ignored, std::vector<std::string>{std::string(newer.ignored)});
+    const auto known = parse_policy(newer.known);
+    ASSERT_TRUE(known) << newer.known;
+    EXPECT_EQ(stored->policy, *known) << newer.document;
+    const auto applied = parse_policy(newer.document);
+    ASSERT_FALSE(applied) << "at apply it is an error: " << newer.document;
+    EXPECT_EQ(applied.error().code, ErrorCode::kInvalidConfig);
+  }
+}
+
+TEST(StoredPolicy, ABadValueOfAKnownFieldIsStillAnError) {
+  EXPECT_FALSE(read_stored_policy(R"({"types":{"eng":{"retry":"sometimes"}}})"));
+  EXPECT_FALSE(read_stored_policy(R"({"store":"memory:"})"));
+  EXPECT_FALSE(read_stored_policy("[]"));
+}
+
+TEST(StoredPolicy, AnUnknownFieldMayHaveAnyShape) {
+  EXPECT_TRUE(read_stored_policy("types: &t {eng: {new: *t}}"));
+}
+
 }  // namespace
 }  // namespace drover

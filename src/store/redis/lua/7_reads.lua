@@ -273,6 +273,37 @@ function functions.queues(keys, args)
   return found
 end
 
+-- How many tasks wait in a lane: those that came back, and those behind the last one that was delivered. Before that one few
+-- entries are left, see LEFT_MAX, so they are counted and not those that wait.
+local function tasks_in(lane, where)
+  local key = P .. 'lane:' .. lane
+  return where.returned + call('XLEN', key) - #call('XRANGE', key, '-', whole(where.last) .. '-0')
+end
+
+-- args: now, limit. Of each lane, by name: {name, how many wait in it, 'ID|TIME' of the first}. Of more than the limit, any.
+function functions.lanes(keys, args)
+  begin(keys, args)
+  kept.know()
+  local limit, names, seen, cursor = tonumber(args[2]), {}, {}, '0'
+  repeat
+    local page = call('HSCAN', lanes.key, cursor, 'COUNT', 1000)
+    cursor = page[1]
+    for i = 1, #page[2], 2 do
+      if not seen[page[2][i]] then names[#names + 1] = page[2][i] end
+      seen[page[2][i]] = true
+    end
+  until cursor == '0' or #names >= limit
+  table.sort(names)
+  local found = {}
+  for i = 1, math.min(#names, limit) do
+    local where = where_is(names[i])
+    local head = where and head_of(names[i], where)
+    local first = head and task_at(head, names[i])
+    if first then found[#found + 1] = {names[i], tasks_in(names[i], where), first} end
+  end
+  return found
+end
+
 -- args: now, owner. Flat: 'own:OWNER|Q|STATE', number, …
 function functions.queues_of(keys, args)
   begin(keys, args)

@@ -1,0 +1,118 @@
+#include "engine/held.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/lane.h"
+#include "engine/gate_status.h"
+
+namespace drover {
+
+namespace {
+
+bool shuts(const Hold& hold) {
+  return hold.closed_until || hold.permits == 0 || hold.source == HoldSource::kBreaker;
+}
+
+// Since when the gate has been shut.
+Time shut_since(const GateStatus& gate) {
+  Time since = Time::max();
+  for (const Hold& hold : gate.holds) {
+    if (shuts(hold)) since = std::min(since, hold.since);
+  }
+  return since;
+}
+
+std::string why_shut(const GateStatus& gate) {
+  const auto hold = std::ranges::find_if(gate.holds, shuts);
+  std::string text = gate.closed_until ? "closed" : gate.permits == 0 ? "no permits" : "waits for a probe";
+  if (hold == gate.holds.end()) return text;
+  if (!hold->by.empty()) text += " by " + hold->by;
+  if (!hold->why.empty()) text += fmt::format(" ({})", hold->why);
+  if (gate.closed_until && *gate.closed_until != kUntilOpened) text += " until " + format_time(*gate.closed_until);
+  return text;
+}
+
+std::string why_refused(const GateStatus& gate) {
+  if (gate.permits && gate.in_use.value_or(0) >= *gate.permits) {
+    return fmt::format("{} of {} permits in use", gate.in_use.value_or(0), *gate.permits);
+  }
+  return gate.rate ? fmt::format("lets {} go", to_string(*gate.rate)) : "";
+}
+
+class HeldSearch {
+ public:
+  HeldSearch(std::span<const GateState> gates, HeldBy by, Time now) : by_(by), now_(now) {
+    for (const GateState& gate : gates) states_[gate.record.name] = &gate;
+    if (const auto others = states_.find(kOtherOwnersGate); others != states_.end()) others_ = others->second->record;
+  }
+
+  // Whether some gate may hold a lane back. A lane that a full gate refused is parked there.
+  [[nodiscard]] bool may_find() const {
+    return std::ranges::any_of(states_, [&](const auto& named) {
+      const auto& [name, state] = named;
+      return (by_ == HeldBy::kAnyGate && state->waiting_lanes > 0) || is_shut(status_of(*state));
+    });
+  }
+
+  void add(const WaitingLane& lane) {
+    std::optional<HeldTasks> held = held_by(lane.like);
+    if (!held) return;
+    held->since = std::max(held->since, lane.first.since);
+    HeldTasks& sum = held_[{lane.like.queue, held->gate}];
+    const std::int64_t tasks = sum.tasks + lane.tasks;
+    if (sum.tasks == 0 || held->since < sum.since) sum = *std::move(held);
+    sum.tasks = tasks;
+  }
+
+  [[nodiscard]] std::vector<HeldInQueue> take() && {
+    std::vector<HeldInQueue> all;
+    for (auto& [where, tasks] : held_) all.push_back({.queue = where.first, .tasks = std::move(tasks)});
+    return all;
+  }
+
+ private:
+  [[nodiscard]] GateStatus status_of(const GateState& state) const {
+    return gate_status(state, effective_gate(state.record, others_), now_);
+  }
+
+  // The first shut gate says more than one before it that is only full.
+  [[nodiscard]] std::optional<HeldTasks> held_by(const Task& like) const {
+    std::optional<HeldTasks> refused;
+    for (const std::string& name : gates_of(like)) {
+      const auto found = states_.find(name);
+      const GateState state = found != states_.end() ? *found->second : GateState{.record = {.name = name}};
+      const GateStatus status = status_of(state);
+      if (is_shut(status)) {
+        return HeldTasks{.gate = name, .since = shut_since(status), .shut = true, .why = why_shut(status)};
+      }
+      if (refused || by_ == HeldBy::kShutGates) continue;
+      const GateLimits limits = limits_of(effective_gate(state.record, others_));
+      if (ask_gate(limits, state.use, like.cost, now_).room == 0) {
+        refused = HeldTasks{.gate = name, .since = Time::min(), .why = why_refused(status)};
+      }
+    }
+    return refused;
+  }
+
+  HeldBy by_;
+  Time now_;
+  std::map<std::string, const GateState*, std::less<>> states_;
+  GateRecord others_{.name = std::string(kOtherOwnersGate)};
+  std::map<std::pair<std::string, std::string>, HeldTasks> held_;  // by queue and gate
+};
+
+}  // namespace
+
+Result<std::vector<HeldInQueue>> find_held(Store& store, std::span<const GateState> gates, HeldBy by, Time now) {
+  HeldSearch search(gates, by, now);
+  if (!search.may_find()) return std::vector<HeldInQueue>();
+  const auto lanes = store.lanes(kHeldLanesMax);
+  if (!lanes) return std::unexpected(lanes.error());
+  for (const WaitingLane& lane : *lanes) search.add(lane);
+  return std::move(search).take();
+}
+
+}  // namespace drover
