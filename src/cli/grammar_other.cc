@@ -11,7 +11,9 @@ void add_completion(Verbs& verbs) {
 
 void add_complete(Verbs& verbs) {
   auto [verb, options] = verbs.add<CompleteOptions>("complete");
-  verb.value("task|type|queue|owner|tag|gate|worker", "", &options->what, read_store_word, "what to name").required();
+  verb.value("task|type|queue|owner|tag|gate|worker|token|state|class|fingerprint", "", &options->what, read_store_word,
+             "what to name")
+      .required();
 }
 
 void add_help(Verbs& verbs) {

@@ -53,6 +53,14 @@ class LogPrinter {
   int run_ = 0;
 };
 
+// The runs of a task are numbered without gaps.
+Status check_run(const Task& task, const LogsOptions& options) {
+  if (!options.run || *options.run <= task.run) return {};
+  const std::string has = task.run == 0 ? "it has not run yet" : fmt::format("its latest is run {}", task.run);
+  return drover::fail(ErrorCode::kNotFound,
+                      fmt::format("there is no run {} of task {}: {}", *options.run, task.id.to_string(), has));
+}
+
 }  // namespace
 
 int run(const LogsOptions& options, Context& context) {
@@ -67,7 +75,9 @@ int run(const LogsOptions& options, Context& context) {
     if (!task) return std::unexpected(task.error());
     if (auto printed = printer.print_new(); !printed) return std::unexpected(printed.error());
     const bool done = !options.follow || is_terminal(task->state) || !context.out.open();
-    return done ? Seen::kDone : Seen::kNotYet;
+    if (!done) return Seen::kNotYet;
+    if (auto known = check_run(*task, options); !known) return std::unexpected(known.error());
+    return Seen::kDone;
   });
   return end ? kExitOk : context.fail(end.error());
 }

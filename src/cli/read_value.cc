@@ -185,7 +185,8 @@ Result<HelpFormat> read_help_format(std::string_view text) {
 }
 
 Result<StoreWord> read_store_word(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"task", "type", "queue", "owner", "tag", "gate", "worker", "token"};
+  static constexpr std::string_view kNames[] = {"task",   "type",  "queue", "owner", "tag",        "gate",
+                                                "worker", "token", "state", "class", "fingerprint"};
   return choose_by_place<StoreWord>(text, kNames);
 }
 
