@@ -96,7 +96,7 @@ TEST(StoreOpen, AnOlderSchemaIsBroughtUpToDateWithItsData) {
     EXPECT_EQ(must(sut->dependents(id_of(1))).size(), 1U);
     EXPECT_EQ(sut.read(id_of(2)).task.tags, std::vector<std::string>{"night"});
     // The counts that came with the upgrade hold: one task waits.
-    EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 1})), std::vector{Applied::kQueueFull});
+    EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 1})), std::vector{Applied::kAllFull});
     EXPECT_EQ(must(sut.try_add({new_record(9)}, {.waiting_max = 2})), std::vector{Applied::kDone});
   }
   EXPECT_EQ(RawDatabase(path).text("SELECT value FROM meta WHERE key = 'schema_version'"), "6");
