@@ -45,6 +45,7 @@ class ConfigNode {
   [[nodiscard]] Status members(const Member& member) const;
   [[nodiscard]] Result<std::vector<ConfigNode>> items() const;
   [[nodiscard]] bool is_string() const;
+  [[nodiscard]] bool is_mapping() const { return node_.IsMap() || node_.IsNull(); }
   // What stands here, object keys sorted. Requires a value that was read: its shape bounds the work.
   [[nodiscard]] json::Value to_json() const;
 
@@ -56,6 +57,8 @@ class ConfigNode {
   // "drover.yaml:12: types.eng.retry: " and the complaint.
   [[nodiscard]] std::unexpected<Error> error(std::string_view complaint) const;
   [[nodiscard]] std::unexpected<Error> error(const Error& cause) const { return error(cause.message); }
+  // "expected WHAT, not ..."
+  [[nodiscard]] std::unexpected<Error> expected(std::string_view what) const;
   // The complaint about this member's key, with the known word that is nearest to it, or all of them if none is near.
   template <class Range>
   [[nodiscard]] std::unexpected<Error> unknown(std::string_view kind, std::string_view key, const Range& known) const {
@@ -70,7 +73,6 @@ class ConfigNode {
 
   [[nodiscard]] std::unexpected<Error> unknown_key(std::string_view kind, std::string_view key,
                                                    std::string_view hint) const;
-  [[nodiscard]] std::unexpected<Error> expected(std::string_view what) const;
   // What a scalar stands for; null when this is none.
   [[nodiscard]] json::Value scalar() const;
   [[nodiscard]] std::string path_of(std::string_view key) const;
