@@ -1,6 +1,7 @@
 // drover logs: what a task's runs wrote, followed until the task ends if so wished.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/display_text.h"
 #include "cli/project.h"
 #include "cli/verbs.h"
@@ -34,7 +35,7 @@ class LogPrinter {
     after_ = record.seq;
     if (options_.run && record.run != *options_.run) return;
     if (options_.format == Format::kJson) return context_.out.line(to_json(record));
-    if (hole && left_out_bytes > 0) context_.say(fmt::format("{} bytes left out here", left_out_bytes));
+    if (hole && left_out_bytes > 0) context_.say(fmt::format("{} left out here", counted(left_out_bytes, "byte")));
     const bool terminal = context_.out.look().terminal;
     if (terminal && run_ != 0 && record.run != run_) context_.say(fmt::format("run {}", record.run));
     run_ = record.run;

@@ -118,8 +118,13 @@ void add_argument(std::vector<std::string>& to, const std::string& argument) {
   }
 }
 
+// "bash, zsh or fish"
+std::string any_of(const std::vector<std::string_view>& words) {
+  return fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+}
+
 // CLI11's words for the two mistakes that people make most are hard to read.
-std::string explain(const CLI::ParseError& error) {
+std::string explain(const CLI::ParseError& error, const CLI::App& app) {
   const std::string text = error.what();
   const std::string name = text.substr(0, text.find(": "));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
@@ -127,7 +132,11 @@ std::string explain(const CLI::ParseError& error) {
     if (text.find("At Most") != std::string::npos) return fmt::format("{} is given more than once", name);
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    return fmt::format("{} is missing", text.substr(0, text.find(" is required")));
+    const std::string missing = text.substr(0, text.find(" is required"));
+    const CLI::Option* option = app.get_option_no_throw(missing);
+    const std::vector<std::string_view> choices = choices_of(missing);
+    if (option == nullptr || choices.empty()) return fmt::format("{} is missing", missing);
+    return fmt::format("name {}: {}", option->get_description(), any_of(choices));
   }
   return text;
 }
@@ -258,7 +267,7 @@ std::expected<Invocation, UsageError> Grammar::parse(std::span<const std::string
   } catch (const CLI::ParseError& error) {
     // A misspelt word explains a missing one.
     if (auto complaint = complaint_about_extras()) return std::unexpected(*std::move(complaint));
-    return usage_error(explain(error));
+    return usage_error(explain(error, *chosen()));
   }
 }
 

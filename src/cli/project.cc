@@ -110,6 +110,10 @@ Result<std::string> token_of(const Context& context) {
 Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url, const Context& context) {
   const auto token = token_of(context);
   if (!token) return std::unexpected(token.error());
+  if (is_server(url) && token->empty()) {
+    return fail(ErrorCode::kUnauthorised,
+                "the server needs a token: set DROVER_TOKEN or --token-file (`drover token create` makes one)");
+  }
   auto opened = open_queue(url, *token);
   if (opened || !url.starts_with(kSqlite)) return opened;  // another URL may hold a password
   const std::string_view path = std::string_view(url).substr(kSqlite.size());

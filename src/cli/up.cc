@@ -6,6 +6,7 @@
 #include <list>
 #include <thread>
 
+#include "base/text.h"
 #include "cli/files.h"
 #include "cli/live_view.h"
 #include "cli/project.h"
@@ -250,9 +251,9 @@ int run(const UpOptions& options, Context& context) {
   const ServedStore served(**opened, tokens, *std::move(server), context.environment);
   workers.start(engine);
   context.say(fmt::format("serving on {}; your token is in {}", fmt::join(served.addresses(), ", "), token->string()));
-  const std::size_t count = workers.serves().size();
+  const std::vector<Serve> serves = workers.serves();
   context.say(
-      fmt::format("up on {} with {} worker{}; Ctrl-C stops", without_credentials(*url), count, count == 1 ? "" : "s"));
+      fmt::format("up on {} with {}; Ctrl-C stops", without_credentials(*url), counted(std::ssize(serves), "worker")));
   const auto end = show_events(engine, workers, context);
   context.say("stopping; what runs may finish for a while, another Ctrl-C stops it now");
   const auto finished = workers.finish();

@@ -30,7 +30,7 @@ Result<Runners> runners_of(const WorkOptions& options, const Context& context, c
   if (options.argv.empty()) return runners_of_project(context, project);
   // Not one task is spent on a slip of the keys.
   if (const std::string& program = options.argv.front(); !finds_program(program, context.environment)) {
-    return drover::fail(ErrorCode::kInvalidArgument, fmt::format("{} is no program: nothing was claimed", program));
+    return drover::fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a program: nothing was claimed", program));
   }
   return Runners{.for_all = RunnerProfile{.argv = options.argv}};
 }

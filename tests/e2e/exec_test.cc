@@ -69,7 +69,7 @@ TEST_F(ExecTest, ACommandThatIsNotThereCostsNoTask) {
   for (const char* program : {"/no/such/program", "no-such-program", "/etc/passwd"}) {
     const Outcome outcome = sandbox.drover(work("work", {program}));
     expect_refused(outcome, 1, "invalid_argument");
-    EXPECT_TRUE(contains(outcome.err, std::string(program) + " is no program: nothing was claimed"));
+    EXPECT_TRUE(contains(outcome.err, std::string(program) + " is not a program: nothing was claimed"));
   }
   EXPECT_EQ(sandbox.state_of(id), "pending");
 }

@@ -121,7 +121,9 @@ TEST_F(UpTest, ServesWhatItsWorkersWorkOn) {
       sandbox.drover({"--store", address_of(*up), "--token-file", token_file_of(*up), "run", "greet"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err << up->errors();
   EXPECT_EQ(outcome.out, "hello\n");
-  expect_refused(sandbox.drover({"--store", address_of(*up), "list"}), 4, "unauthorised");
+  const Outcome unknown = sandbox.drover({"--store", address_of(*up), "list"});
+  expect_refused(unknown, 4, "unauthorised");
+  EXPECT_TRUE(contains(unknown.err, "set DROVER_TOKEN or --token-file"));
   up->signal(SIGTERM);
   EXPECT_EQ(up->wait(kHangs), (Exit{.code = 0}));
 }
@@ -144,7 +146,7 @@ TEST_F(UpTest, ChangesNothingWhenItsAddressIsTaken) {
   sandbox.must({"trust"});
   const Sandbox other;
   const auto server = other.start({"serve", "--store", "memory:"});
-  for (const Arguments verb : {Arguments{"up"}, Arguments{"serve", "--store", "sqlite:" + sandbox.file("new.db")}}) {
+  for (const Arguments& verb : {Arguments{"up"}, Arguments{"serve", "--store", "sqlite:" + sandbox.file("new.db")}}) {
     Arguments arguments = verb;
     arguments.insert(arguments.end(), {"--listen", e2e::address_of(*server)});
     const Outcome second = sandbox.drover(arguments);

@@ -25,7 +25,7 @@ Result<LibraryVersion> parse_version(std::string_view text) {
   const auto minor = dot == std::string_view::npos ? std::nullopt : parse_part(text.substr(dot + 1));
   if (major && minor) return LibraryVersion{*major, *minor};
   return fail(ErrorCode::kStoreDamaged,
-              fmt::format("drover_version in Redis answers {}, which is no version", quoted_excerpt(text)),
+              fmt::format("drover_version in Redis answers {}, which is not a version", quoted_excerpt(text)),
               "redis.library");
 }
 

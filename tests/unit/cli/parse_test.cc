@@ -298,7 +298,7 @@ TEST(UsageErrorTest, SaysWhatIsWrong) {
       {{"config"}, "say which command: apply, show", "drover config"},
       {{"show"}, "ID is missing", "drover show"},
       {{"show", kId, "more"}, R"(unexpected argument "more")", "drover show"},
-      {{"show", "nonsense"}, R"(ID: "nonsense" is no task id)", "drover show"},
+      {{"show", "nonsense"}, R"(ID: "nonsense" is not a task id)", "drover show"},
       {{"enqueue"}, "TYPE is missing; or give --batch FILE", "drover enqueue"},
       {{"enqueue", "t", "--batch", "-"}, "--batch: ", "drover enqueue"},
       {{"enqueue", "--batch", "-", "--queue", "q"}, "--batch: ", "drover enqueue"},
@@ -326,6 +326,7 @@ TEST(UsageErrorTest, SaysWhatIsWrong) {
       {{"work", "--type", "a", "b c"}, "--type: ", "drover work"},
       {{"progress", "101"}, "PERCENT: ", "drover progress"},
       {{"completion", "tcsh"}, "bash, zsh, fish", "drover completion"},
+      {{"completion"}, "name a shell: bash, zsh or fish", "drover completion"},
       {{"list", "--", "x"}, "only work", "drover list"},
   };
   for (const auto& row : rows) {
