@@ -107,6 +107,18 @@ std::string_view Value::kind_name() const {
   return std::visit(Namer{}, data_);
 }
 
+std::string_view Value::kind_phrase() const {
+  struct Namer {
+    std::string_view operator()(const Null&) const { return "null"; }
+    std::string_view operator()(bool) const { return "a boolean"; }
+    std::string_view operator()(const Number&) const { return "a number"; }
+    std::string_view operator()(const std::string&) const { return "a string"; }
+    std::string_view operator()(const Array&) const { return "an array"; }
+    std::string_view operator()(const Object&) const { return "an object"; }
+  };
+  return std::visit(Namer{}, data_);
+}
+
 Result<Value> parse(std::string_view text, std::size_t depth_max) {
   return Builder(text, depth_max).document();
 }

@@ -50,6 +50,8 @@ class Value {
   [[nodiscard]] std::optional<std::int64_t> as_int() const;
   // "null", "boolean", "number", "string", "array" or "object": for messages.
   [[nodiscard]] std::string_view kind_name() const;
+  // The same in a sentence: "an array", "null".
+  [[nodiscard]] std::string_view kind_phrase() const;
 
   bool operator==(const Value&) const = default;
 

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -85,6 +87,10 @@ std::string quoted_excerpt(std::string_view text) {
   // Not in the middle of a character.
   while (cut > kExcerptBytesMax - 4 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
   return json::quote(text.substr(0, cut)) + "...";
+}
+
+std::string counted(std::int64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
 bool is_name(std::string_view text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,8 @@ struct Utf8Step {
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
 // The text in double quotes for an error: control characters escaped, cut when long.
 [[nodiscard]] std::string quoted_excerpt(std::string_view text);
+// "1 task", "2 tasks".
+[[nodiscard]] std::string counted(std::int64_t n, std::string_view noun);
 // [A-Za-z0-9_.:@-]{1,128}: types, queues, owners, tags, request ids.
 [[nodiscard]] bool is_name(std::string_view text);
 // The suggestion for a mistyped word among the known ones, or empty.

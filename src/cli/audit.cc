@@ -1,6 +1,7 @@
 // drover audit: the audit log of a server.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/verbs.h"
 #include "server/audit_log.h"
 
@@ -14,8 +15,7 @@ int run(const AuditVerifyOptions& options, Context& context) {
   } else {
     context.out.line(fmt::format("{}\t{}", summary->records, summary->last_hash));
   }
-  context.say(
-      fmt::format("{} is whole: {} record{}", options.file, summary->records, summary->records == 1 ? "" : "s"));
+  context.say(fmt::format("{} is whole: {}", options.file, counted(summary->records, "record")));
   return kExitOk;
 }
 

@@ -36,7 +36,7 @@ struct CommandSpec {
 // The words of "a|b|c" when that is a list of choices; empty otherwise.
 [[nodiscard]] std::vector<std::string_view> choices_of(std::string_view value);
 
-// What the store knows that completes a flag ("--queue") or argument ("QUEUE"): a word of `drover complete`, or empty.
+// What completes a flag ("--queue") or argument ("QUEUE"): a word of `drover complete`, or empty.
 [[nodiscard]] std::string_view store_word_of(std::string_view name);
 
 // The help page of `root` or of the command that `path` leads to.

@@ -20,6 +20,13 @@ Names names_of_tasks(TaskQueue& queue, Collect collect) {
   return names;
 }
 
+template <class Enum>
+Names names_of_all(std::size_t count) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.emplace(name_of(static_cast<Enum>(i)));
+  return names;
+}
+
 template <class T, class Project>
 Names names_of(const Result<std::vector<T>>& items, Project project) {
   if (!items) return std::unexpected(items.error());
@@ -38,7 +45,7 @@ Names names_of_tokens(OpenedQueue& opened) {
   return names;
 }
 
-Names names(OpenedQueue& opened, StoreWord what) {
+Names names_in_store(OpenedQueue& opened, StoreWord what) {
   TaskQueue& queue = opened.queue();
   switch (what) {
     case StoreWord::kTask:
@@ -58,18 +65,31 @@ Names names(OpenedQueue& opened, StoreWord what) {
       return names_of(queue.workers(), &WorkerInfo::id);
     case StoreWord::kToken:
       return names_of_tokens(opened);
+    case StoreWord::kFingerprint:
+      return names_of(queue.error_groups({}), &ErrorGroup::fingerprint);
+    case StoreWord::kState:
+    case StoreWord::kClass:
+      break;
   }
   return {};
+}
+
+Names names(StoreWord what, const Context& context) {
+  if (what == StoreWord::kState) return names_of_all<TaskState>(kTaskStateCount);
+  if (what == StoreWord::kClass) return names_of_all<ErrorClass>(kErrorClassCount);
+  const auto opened = open_chosen_store(context);
+  if (!opened) return std::unexpected(opened.error());
+  return names_in_store(**opened, what);
 }
 
 }  // namespace
 
 int run(const CompleteOptions& options, Context& context) {
-  const auto opened = open_chosen_store(context);
-  if (!opened) return context.fail(opened.error());
-  const auto found = names(**opened, options.what);
+  const Names found = names(options.what, context);
   if (!found) return context.fail(found.error());
-  for (const std::string& name : *found) context.out.line(name);
+  for (const std::string& name : *found) {
+    if (!name.empty()) context.out.line(name);  // an error beyond the first kinds has no fingerprint
+  }
   return kExitOk;
 }
 

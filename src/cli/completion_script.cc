@@ -61,6 +61,11 @@ std::string_view positional_store_word(const CommandSpec& command) {
   return command.positionals.empty() ? std::string_view{} : store_word_of(command.positionals.front().name);
 }
 
+// Whether its value is a list with commas.
+bool takes_several(std::string_view flag) {
+  return flag == "--state";
+}
+
 // ---- bash
 
 constexpr std::string_view kBashHead = R"(# drover completion for bash:  source <(drover completion bash)
@@ -68,10 +73,23 @@ constexpr std::string_view kBashHead = R"(# drover completion for bash:  source 
 
 constexpr std::string_view kBashMain = R"(
 _drover() {
-  local cur=${COMP_WORDS[COMP_CWORD]} command=drover flag= word words i
+  local cur command=drover flag= word words lead rest=$COMP_LINE last=-1 i
+  local -a line=()
   COMPREPLY=()
-  for ((i = 1; i < COMP_CWORD; i++)); do
+  for ((i = 0; i <= COMP_CWORD; i++)); do # bash splits words at colons, too
     word=${COMP_WORDS[i]}
+    lead=$rest
+    rest=${rest#"${rest%%[![:space:]]*}"}
+    if [[ $lead == "$rest" && $last -ge 0 && ($word == :* || ${line[last]} == *:) ]]; then
+      line[last]+=$word
+    else
+      line[++last]=$word
+    fi
+    rest=${rest#"$word"}
+  done
+  cur=${line[last]}
+  for ((i = 1; i < last; i++)); do
+    word=${line[i]}
     if [[ $word == -- ]]; then # the rest is another program's
       compopt -o default 2>/dev/null
       return 0
@@ -96,8 +114,14 @@ _drover() {
     word=${word%% *}
     words=${words/@$word/$("${COMP_WORDS[0]}" complete "$word" 2>/dev/null)}
   fi
+  lead=
+  [[ $flag == --state && $cur == *,* ]] && lead=${cur%,*},
   if [[ -z $flag || -n $words ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -P "$lead" -W "$words" -- "${cur#"$lead"}")
+  fi
+  if [[ $cur == *:* && $COMP_WORDBREAKS == *:* ]]; then # it replaces only what follows the colon
+    lead=${cur%"${cur##*:}"}
+    COMPREPLY=("${COMPREPLY[@]#"$lead"}")
   fi
 }
 
@@ -167,7 +191,8 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_value(std::string_view name, std::string_view value) {
   if (value.empty()) return {};
   if (const std::string_view word = store_word_of(name); !word.empty())
-    return fmt::format(":{0}:{{compadd -- $(drover complete {0} 2>/dev/null)}}", word);
+    return fmt::format(":{0}:{{{1} -- $(drover complete {0} 2>/dev/null)}}", word,
+                       takes_several(name) ? "_sequence compadd" : "compadd");
   const std::vector<std::string_view> choices = choices_of(value);
   if (!choices.empty()) return fmt::format(":value:({})", fmt::join(choices, " "));
   return fmt::format(":{}:{}", zsh_text(value), takes_file(value) ? "_files" : "");
@@ -252,8 +277,10 @@ std::string fish_text(std::string_view text) {
 }
 
 // The names that the store knows, asked for when they are needed.
-std::string fish_names(std::string_view word) {
-  return fish_text(fmt::format("(drover complete {} 2>/dev/null)", word));
+std::string fish_names(std::string_view name, std::string_view word) {
+  const std::string ask = fmt::format("drover complete {} 2>/dev/null", word);
+  return fish_text(takes_several(name) ? fmt::format("(__fish_complete_list , \"{}\")", ask)
+                                       : fmt::format("({})", ask));
 }
 
 std::string fish_flag(const std::string& condition, const FlagSpec& flag) {
@@ -263,7 +290,7 @@ std::string fish_flag(const std::string& condition, const FlagSpec& flag) {
   const std::vector<std::string_view> choices = choices_of(flag.value);
   const std::string_view word = store_word_of(flag.long_name);
   if (!choices.empty()) line += fmt::format(" -a {}", fish_text(fmt::format("{}", fmt::join(choices, " "))));
-  if (!word.empty()) line += " -a " + fish_names(word);
+  if (!word.empty()) line += " -a " + fish_names(flag.long_name, word);
   return fmt::format("{} -d {}\n", line, fish_text(flag.help));
 }
 
@@ -278,7 +305,7 @@ std::string fish_command(const Node& node) {
   }
   if (positional_is_file(*node.command)) text += fmt::format("complete -c drover -n {} -F\n", condition);
   if (const std::string_view word = positional_store_word(*node.command); !word.empty())
-    text += fmt::format("complete -c drover -n {} -a {}\n", condition, fish_names(word));
+    text += fmt::format("complete -c drover -n {} -a {}\n", condition, fish_names("", word));
   for (const FlagSpec& flag : node.command->flags) text += fish_flag(condition, flag);
   return text;
 }

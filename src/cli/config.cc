@@ -26,32 +26,59 @@ Result<Document> read_document(const std::string& file) {
   return parse_document(*text, file == "-" ? "stdin" : file);
 }
 
-// "+ types.b.queue: "q"" for what came, "-" for what went, "~" for what changed.
-void tell_differences(const JsonText& before, const JsonText& after, Context& context) {
+// What an apply did, or of a dry run would do.
+struct Change {
+  std::int64_t version;  // in force afterwards
+  bool is_other;         // the document is not the one that was in force
+  std::vector<Difference> differences;
+};
+
+Result<std::vector<Difference>> differences_of(const JsonText& before, const JsonText& after) {
   const auto old_document = json::parse(before);
+  if (!old_document) return std::unexpected(old_document.error());
   const auto new_document = json::parse(after);
-  if (!old_document || !new_document) return;
-  for (const Difference& one : differences(*old_document, *new_document)) {
+  if (!new_document) return std::unexpected(new_document.error());
+  return differences(*old_document, *new_document);
+}
+
+// "+ types.b.queue: "q"" for what came, "-" for what went, "~" for what changed.
+void print_lines(const std::vector<Difference>& differences, Output& out) {
+  for (const Difference& one : differences) {
     if (one.before.empty()) {
-      context.err.line(painted(fmt::format("+ {}: {}", one.path, one.after), Paint::kGreen, context.err.look()));
+      out.line(painted(fmt::format("+ {}: {}", one.path, one.after), Paint::kGreen, out.look()));
     } else if (one.after.empty()) {
-      context.err.line(painted(fmt::format("- {}: {}", one.path, one.before), Paint::kRed, context.err.look()));
+      out.line(painted(fmt::format("- {}: {}", one.path, one.before), Paint::kRed, out.look()));
     } else {
-      context.err.line(
-          painted(fmt::format("~ {}: {} -> {}", one.path, one.before, one.after), Paint::kYellow, context.err.look()));
+      out.line(painted(fmt::format("~ {}: {} -> {}", one.path, one.before, one.after), Paint::kYellow, out.look()));
     }
   }
 }
 
-int tell(std::int64_t version, bool changed, std::string_view sentence, Format format, Context& context) {
-  if (format == Format::kJson) {
-    json::Writer writer;
-    writer.begin_object().key("version").number(version).key("changed").boolean(changed).end_object();
-    context.out.line(std::move(writer).take());
-  } else {
-    context.say(sentence);
+void print_json(const Change& change, bool dry_run, Output& out) {
+  json::Writer writer;
+  writer.begin_object().key("version").number(change.version).key("changed").boolean(change.is_other && !dry_run);
+  if (dry_run) writer.key("would_change").boolean(change.is_other);
+  writer.key("differences").begin_array();
+  for (const Difference& one : change.differences) {
+    writer.begin_object().key("path").string(one.path);
+    writer.key("before").raw(one.before.empty() ? "null" : one.before);
+    writer.key("after").raw(one.after.empty() ? "null" : one.after).end_object();
   }
-  return kExitOk;
+  writer.end_array().end_object();
+  out.line(std::move(writer).take());
+}
+
+// The differences are what a dry run is asked for; of an apply they are news beside it.
+void print(const Change& change, const ConfigApplyOptions& options, Context& context) {
+  if (options.format == Format::kJson) return print_json(change, options.dry_run, context.out);
+  print_lines(change.differences, options.dry_run ? context.out : context.err);
+  if (!change.is_other) {
+    context.say(fmt::format("nothing to change: this is version {}", change.version));
+  } else if (options.dry_run) {
+    context.say(fmt::format("nothing was changed: the policy is version {}", change.version));
+  } else {
+    context.say(fmt::format("the policy is now version {}", change.version));
+  }
 }
 
 }  // namespace
@@ -64,19 +91,18 @@ int run(const ConfigApplyOptions& options, Context& context) {
   TaskQueue& queue = (*opened)->queue();
   const auto config = queue.config();
   if (!config) return context.fail(config.error());
-  if (config->version > 0 && config->document == document->shared) {
-    return tell(config->version, false, fmt::format("nothing to change: this is version {}", config->version),
-                options.format, context);
+  auto found = differences_of(config->document, document->shared);
+  if (!found) return context.fail(found.error());
+  Change change{.version = config->version,
+                .is_other = config->version == 0 || config->document != document->shared,
+                .differences = *std::move(found)};
+  if (change.is_other && !options.dry_run) {
+    const auto applied = queue.apply_config(document->shared, config->version);
+    if (!applied) return context.fail(applied.error());
+    change.version = applied->version;
   }
-  tell_differences(config->document, document->shared, context);
-  if (options.dry_run) {
-    return tell(config->version, true, fmt::format("nothing was changed: the policy is version {}", config->version),
-                options.format, context);
-  }
-  const auto applied = queue.apply_config(document->shared, config->version);
-  if (!applied) return context.fail(applied.error());
-  return tell(applied->version, true, fmt::format("the policy is now version {}", applied->version), options.format,
-              context);
+  print(change, options, context);
+  return kExitOk;
 }
 
 // As YAML, of which JSON is a part, so that it can be applied again.

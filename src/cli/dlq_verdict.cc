@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/rng.h"
+#include "base/text.h"
 #include "cli/progress_bar.h"
 #include "cli/project.h"
 #include "cli/task_input.h"
@@ -47,7 +48,7 @@ VerdictWords words_of(What what) {
 }
 
 std::string tasks(std::int64_t count) {
-  return count == 1 ? "1 task" : fmt::format("{} tasks", count);
+  return counted(count, "task");
 }
 
 Status without_value(const Result<Task>& task) {
@@ -174,8 +175,9 @@ int report(const DlqVerdictOptions& options, const Tally& tally, Context& contex
   context.say(fmt::format("{} {}", words.did, tasks(tally.done)));
   const Error* first_left = tally.refused.empty() ? nullptr : &tally.refused.front().error;
   if (first_left != nullptr) {
-    context.say(fmt::format("{} left as they were; the first one: {} ({})", tasks(tally.left), first_left->message,
-                            error_info(first_left->code).name));
+    context.say(fmt::format("{} {}: {} ({})", tasks(tally.left),
+                            tally.left == 1 ? "was left as it was" : "were left as they were; the first",
+                            first_left->message, error_info(first_left->code).name));
   }
   if (tally.stopped_by) {
     const int exit_code = context.fail(*tally.stopped_by);

@@ -1,8 +1,9 @@
 // drover enqueue: one task from flags, or a batch from a file, all or nothing.
+#include "base/clock.h"
+#include "cli/await_task.h"
 #include "cli/project.h"
 #include "cli/task_input.h"
 #include "cli/verbs.h"
-#include "cli/watch.h"
 #include "core/task_json.h"
 
 namespace drover::cli {
@@ -32,17 +33,22 @@ int worse_of(int a, int b) {
   return std::max(a, b);
 }
 
-int wait_for_all(OpenedQueue& opened, const std::vector<Enqueued>& enqueued, Context& context) {
+// The limit is that of all of them together.
+int wait_for_all(OpenedQueue& opened, const std::vector<Enqueued>& enqueued, const WaitLimits& limits,
+                 Context& context) {
   int exit_code = kExitOk;
+  const MonoTime started = system_clock().mono();
   const UpkeepThread upkeep(opened);  // time goes on although no worker may be there
   const Interrupts interrupts;
   for (const Enqueued& one : enqueued) {
     Task task;
-    const auto end = watch_task(opened.queue(), one.id, std::nullopt, task);
+    WaitLimits rest = limits;
+    if (limits.timeout) rest.timeout = std::max(Millis{0}, *limits.timeout - (system_clock().mono() - started));
+    const auto end = await_task(opened.queue(), one.id, rest, context, task);
     if (!end) return context.fail(end.error());
-    if (*end == WatchEnd::kInterrupted) {
+    if (*end != WatchEnd::kDone) {
       context.say("no longer waiting; what was enqueued goes on");
-      return kExitInterrupted;
+      return exit_code_of_giving_up(*end);
     }
     exit_code = worse_of(exit_code, exit_code_of_fate(task.state));
   }
@@ -61,7 +67,7 @@ int run(const EnqueueOptions& options, Context& context) {
   const auto enqueued = queue.enqueue(batch->tasks);
   if (!enqueued) return context.fail(options.batch ? at_line(*batch, enqueued.error()) : enqueued.error());
   print(*enqueued, options.format, context.out);
-  return options.wait ? wait_for_all(**opened, *enqueued, context) : kExitOk;
+  return options.wait ? wait_for_all(**opened, *enqueued, options.limits, context) : kExitOk;
 }
 
 }  // namespace drover::cli

@@ -1,4 +1,6 @@
 // drover events: what happened, by cursor, and what happens next.
+#include <fmt/format.h>
+
 #include "cli/project.h"
 #include "cli/task_view.h"
 #include "cli/verbs.h"
@@ -10,6 +12,11 @@ namespace drover::cli {
 namespace {
 
 constexpr int kPageEvents = 500;
+
+// A number that was given and never read may be a mistake, or of another store.
+std::string beyond_line(const EventGap& gap) {
+  return fmt::format("the newest event is {}; there is no event {}", gap.seq, gap.after);
+}
 
 class EventPrinter {
  public:
@@ -44,7 +51,8 @@ class EventPrinter {
   // Programs find it among the events; people beside them.
   void print(const EventGap& gap) {
     if (options_.format == Format::kJson) context_.out.write(to_json(gap) + "\n");
-    context_.say(gap_line(gap));
+    const bool was_read = printed_ > 0 || gap.after != options_.after;
+    context_.say(was_read ? gap_line(gap) : beyond_line(gap));
   }
 
   TaskQueue& queue_;

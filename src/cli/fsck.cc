@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/project.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
@@ -52,7 +53,8 @@ int run(const FsckOptions& options, Context& context) {
   } else if (!findings->empty()) {
     context.out.write(findings_table(*findings).render(context.out.look()));
   }
-  context.say(findings->empty() ? "clean" : fmt::format("{} findings, {} not repaired", findings->size(), open));
+  context.say(findings->empty() ? "clean"
+                                : fmt::format("{}, {} not repaired", counted(std::ssize(*findings), "finding"), open));
   if (std::ranges::any_of(*findings, is_page_damage)) context.say(kDamageAdvice);
   return open == 0 ? kExitOk : kExitError;
 }

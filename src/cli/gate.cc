@@ -1,7 +1,10 @@
 // drover gate and drover queue: what may start, seen and set by hand.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/clock.h"
+#include "cli/gate_use.h"
 #include "cli/gate_view.h"
 #include "cli/listing.h"
 #include "cli/project.h"
@@ -29,6 +32,16 @@ GateOrder order_of(const GateSetOptions& options) {
       break;
   }
   return order;
+}
+
+// After the order was obeyed: a gate may be closed before its first task comes.
+void warn_of_unused(TaskQueue& queue, const std::string& gate, Context& context) {
+  const auto warning = unused_gate_warning(queue, gate);
+  if (!warning) {
+    context.say(fmt::format("warning: cannot tell whether anything uses {}: {}", gate, warning.error().message));
+  } else if (const std::optional<std::string>& text = *warning) {
+    context.say("warning: " + *text);
+  }
 }
 
 // Whoever may not see it will not open it.
@@ -63,6 +76,7 @@ int run(const GateSetOptions& options, Context& context) {
   if (opens_half_a_store) {
     context.say("warning: it was closed by an import that is under way, or was interrupted: not all is in this store");
   }
+  warn_of_unused(queue, options.gate, context);
   if (options.format == Format::kJson) {
     context.out.line(to_json(*gate));
   } else {

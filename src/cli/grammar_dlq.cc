@@ -26,8 +26,10 @@ bool narrows(const TaskFilter& filter) {
 
 Status check_choice(const DlqVerdictOptions& options) {
   const bool by_filter = options.all || narrows(options.filter);
-  if (options.ids.empty() && !by_filter) return complaint("ID", "name tasks, a filter such as --fingerprint, or --all");
-  if (!options.ids.empty() && by_filter) return complaint("ID", "name either tasks or a filter");
+  if (options.ids.empty() && !by_filter)
+    return fail(ErrorCode::kInvalidArgument, "say which tasks: ids, a filter, or --all");
+  if (!options.ids.empty() && by_filter)
+    return fail(ErrorCode::kInvalidArgument, "say which tasks: ids or a filter, not both");
   return {};
 }
 

@@ -108,7 +108,8 @@ void add_config(Verbs& verbs) {
   auto [apply, apply_options] = config.add<ConfigApplyOptions>("apply");
   apply.value("FILE", "", &apply_options->file, read_text, "a drover.yaml, YAML or JSON; - is stdin").required();
   apply.flag("--dry-run", &apply_options->dry_run, true, "say what would change, and change nothing");
-  apply.json(&apply_options->format, R"(print {"version", "changed"})");
+  apply.json(&apply_options->format,
+             R"(print {"version", "changed", "differences"}; of a dry run also "would_change")");
   auto [show, show_options] = config.add<ConfigShowOptions>("show");
   show.json(&show_options->format, R"(print {"version", "document"})");
 }

@@ -6,12 +6,14 @@ namespace {
 
 void add_completion(Verbs& verbs) {
   auto [verb, options] = verbs.add<CompletionOptions>("completion");
-  verb.value("bash|zsh|fish", "", &options->shell, read_shell, "the shell that will read it").required();
+  verb.value("bash|zsh|fish", "", &options->shell, read_shell, "a shell").required();
 }
 
 void add_complete(Verbs& verbs) {
   auto [verb, options] = verbs.add<CompleteOptions>("complete");
-  verb.value("task|type|queue|owner|tag|gate|worker", "", &options->what, read_store_word, "what to name").required();
+  verb.value("task|type|queue|owner|tag|gate|worker|token|state|class|fingerprint", "", &options->what, read_store_word,
+             "a kind of name")
+      .required();
 }
 
 void add_help(Verbs& verbs) {

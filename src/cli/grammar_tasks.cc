@@ -49,6 +49,15 @@ Status check_task(const TaskArguments& task) {
   return {};
 }
 
+void add_quiet(Verb& verb, WaitLimits* limits) {
+  verb.flag("-q,--quiet", &limits->quiet, true, "do not say what it waits for");
+}
+
+void add_wait_limits(Verb& verb, WaitLimits* limits) {
+  verb.value("--wait-timeout", "D", &limits->timeout, parse_duration, "stop waiting after this; exit 124");
+  add_quiet(verb, limits);
+}
+
 void add_enqueue(Verbs& verbs) {
   auto [verb, options] = verbs.add<EnqueueOptions>("enqueue");
   verb.value("TYPE", "", &options->task.spec.type, read_name, "what kind of work it is");
@@ -56,12 +65,16 @@ void add_enqueue(Verbs& verbs) {
   verb.value("--batch", "FILE", &options->batch, read_text,
              "NDJSON, one task object a line, all or nothing; - is stdin");
   verb.flag("--wait", &options->wait, true, "wait for the end; exit 0 completed, 10 failed, 11 cancelled");
+  add_wait_limits(verb, &options->limits);
   verb.json(&options->format, R"(print {"id", "state", "deduplicated"})");
   verb.check([options = options]() -> Status {
     const bool has_task = options->task != TaskArguments{};
     if (options->batch && has_task)
       return complaint("--batch", "its lines say everything: no TYPE and no task options beside it");
-    if (!options->batch && options->task.spec.type.empty()) return complaint("TYPE", "is missing (or --batch FILE)");
+    if (!options->batch && options->task.spec.type.empty())
+      return fail(ErrorCode::kInvalidArgument, "TYPE is missing; or give --batch FILE");
+    if (!options->wait && options->limits != WaitLimits{})
+      return complaint("--wait-timeout and --quiet", "they are of use only with --wait");
     return check_task(options->task);
   });
 }
@@ -70,6 +83,7 @@ void add_run(Verbs& verbs) {
   auto [verb, options] = verbs.add<RunOptions>("run");
   verb.value("TYPE", "", &options->task.spec.type, read_name, "what kind of work it is").required();
   add_task_flags(verb, &options->task);
+  add_wait_limits(verb, &options->limits);
   verb.json(&options->format, "print the whole task instead of its result");
   verb.check([options = options] { return check_task(options->task); });
 }
@@ -103,7 +117,8 @@ void add_show(Verbs& verbs) {
 void add_wait(Verbs& verbs) {
   auto [verb, options] = verbs.add<WaitOptions>("wait");
   verb.task_id(&options->id);
-  verb.value("--timeout", "D", &options->timeout, parse_duration, "give up after this; exit 124");
+  verb.value("--timeout", "D", &options->limits.timeout, parse_duration, "stop waiting after this; exit 124");
+  add_quiet(verb, &options->limits);
   verb.json(&options->format, "print the task as JSON");
 }
 

@@ -129,6 +129,10 @@ std::string_view store_word_of(std::string_view name) {
       {"GATE", "gate"},
       {"WORKER", "worker"},
       {"TOKEN", "token"},
+      {"--state", "state"},
+      {"--class", "class"},
+      {"--fingerprint", "fingerprint"},
+      {"ID|FINGERPRINT", "fingerprint"},
   });
   const auto found = std::ranges::find(kWords, name, &std::pair<std::string_view, std::string_view>::first);
   return found == kWords.end() ? std::string_view{} : found->second;

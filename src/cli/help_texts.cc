@@ -22,9 +22,10 @@ Exit codes:
 Durations are written 500ms, 30s, 5m, 2h, 7d or 1h30m. Data goes to stdout, messages to stderr.
 `drover help COMMAND` tells more about one.)"},
     {"up", "Run everything in one process: upkeep, server, and a worker for each runner profile of drover.yaml",
-     R"(Applies the drover.yaml of this folder if it is trusted and has changed, then runs one worker for each profile under
-local.runners, and `drover serve`, until SIGINT or SIGTERM. A first signal lets running tasks finish for 30s, a second one
-stops them. The token that it makes for you, once for each store, has the role admin; its file is named at the start.
+     R"(Applies the drover.yaml of this folder if it has changed, then runs one worker for each profile under local.runners,
+and `drover serve`, until SIGINT or SIGTERM. It refuses a drover.yaml that is not trusted (exit 4), and changes nothing
+unless it can start. A first signal lets running tasks finish for 30s, a second one stops them. The token that it makes for
+you, once for each store, has the role admin; its file is named at the start.
 
 Examples:
   drover trust && drover up
@@ -56,11 +57,13 @@ Examples:
   drover enqueue sync --delay 10m --retry fixed:30s --max-attempts 5 --request-id nightly-42
   printf '%s\n' '{"type":"build","ref":"b"}' '{"type":"test","depends_on":["@b"]}' | drover enqueue --batch -)"},
     {"run", "Store a task, wait for its end and print its result",
-     R"(Exits with the task's fate: 0 completed, 10 failed, 11 cancelled. A result that is a string is printed as its text.
+     R"(Exits with the task's fate: 0 completed, 10 failed, 11 cancelled, 124 not ended within --wait-timeout, which leaves the
+task as it is. A result that is a string is printed as its text. After a second it says on stderr what it waits for.
 
 Examples:
   drover run summarise --payload @notes.json
-  drover run build --timeout 5m --json | jq .result)"},
+  drover run build --timeout 5m --json | jq .result
+  drover run build --wait-timeout 10m)"},
     {"list", "List tasks, newest first",
      R"(Piped, it prints tab-separated lines: id, type, queue, owner, state, priority, attempts, max_attempts, created_at, note.
 
@@ -75,7 +78,8 @@ Examples:
   drover show 01920f5e-7a3c-7def-8123-456789abcdef
   drover show 01920f5e-7a3c-7def-8123-456789abcdef --json | jq .error)"},
     {"wait", "Wait for a task's end",
-     R"(Prints its last state and exits with its fate: 0 completed, 10 failed, 11 cancelled, 124 not ended in time.
+     R"(Prints its last state and exits with its fate: 0 completed, 10 failed, 11 cancelled, 124 not ended in time. After a
+second it says on stderr what it waits for.
 
 Examples:
   drover wait 01920f5e-7a3c-7def-8123-456789abcdef --timeout 10m)"},

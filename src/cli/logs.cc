@@ -1,6 +1,7 @@
 // drover logs: what a task's runs wrote, followed until the task ends if so wished.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/display_text.h"
 #include "cli/project.h"
 #include "cli/verbs.h"
@@ -33,7 +34,7 @@ class LogPrinter {
     after_ = record.seq;
     if (options_.run && record.run != *options_.run) return;
     if (options_.format == Format::kJson) return context_.out.line(to_json(record));
-    if (record.left_out_before > 0) context_.say(fmt::format("… {} bytes left out …", record.left_out_before));
+    if (record.left_out_before > 0) context_.say(fmt::format("… {} left out …", counted(record.left_out_before, "byte")));
     const bool terminal = context_.out.look().terminal;
     if (terminal && run_ != 0 && record.run != run_) context_.say(fmt::format("run {}", record.run));
     run_ = record.run;
@@ -52,6 +53,14 @@ class LogPrinter {
   int run_ = 0;
 };
 
+// The runs of a task are numbered without gaps.
+Status check_run(const Task& task, const LogsOptions& options) {
+  if (!options.run || *options.run <= task.run) return {};
+  const std::string has = task.run == 0 ? "it has not run yet" : fmt::format("its latest is run {}", task.run);
+  return drover::fail(ErrorCode::kNotFound,
+                      fmt::format("there is no run {} of task {}: {}", *options.run, task.id.to_string(), has));
+}
+
 }  // namespace
 
 int run(const LogsOptions& options, Context& context) {
@@ -66,7 +75,9 @@ int run(const LogsOptions& options, Context& context) {
     if (!task) return std::unexpected(task.error());
     if (auto printed = printer.print_new(); !printed) return std::unexpected(printed.error());
     const bool done = !options.follow || is_terminal(task->state) || !context.out.open();
-    return done ? Seen::kDone : Seen::kNotYet;
+    if (!done) return Seen::kNotYet;
+    if (auto known = check_run(*task, options); !known) return std::unexpected(known.error());
+    return Seen::kDone;
   });
   return end ? kExitOk : context.fail(end.error());
 }

@@ -109,7 +109,7 @@ Status take_dependencies(const std::string& id, const Value& task, const Index& 
   if (parents == nullptr) return {};
   for (const Value& parent : *parents) {
     const std::string* name = parent.as_string();
-    if (name == nullptr) return invalid(fmt::format("task {}: a dependency is no id", id));
+    if (name == nullptr) return invalid(fmt::format("task {}: a dependency is not an id", id));
     if (const auto stored = index.known.find(*name); stored != index.known.end()) {
       spec.depends_on.emplace_back(stored->second);
     } else if (index.added.contains(*name)) {
@@ -214,7 +214,7 @@ std::string loki_request_id(const std::string& id) {
 
 Result<LokiFolder> read_loki(const std::filesystem::path& folder) {
   std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) return invalid(fmt::format("{} is no folder", folder.string()));
+  if (!std::filesystem::is_directory(folder, error)) return invalid(fmt::format("{} is not a folder", folder.string()));
   LokiFolder loki;
   for (const std::string_view name : kFiles) {
     const std::filesystem::path path = folder / fmt::format("{}.json", name);

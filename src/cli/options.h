@@ -43,10 +43,19 @@ struct TaskArguments {
   bool operator==(const TaskArguments&) const = default;
 };
 
+// How a command waits for tasks to end.
+struct WaitLimits {
+  std::optional<Millis> timeout;  // unset: as long as it takes
+  bool quiet = false;             // does not say what it waits for
+
+  bool operator==(const WaitLimits&) const = default;
+};
+
 struct EnqueueOptions {
   TaskArguments task;
   std::optional<std::string> batch;  // a file, or - for stdin; then `task` is empty
   bool wait = false;
+  WaitLimits limits;
   Format format = Format::kAuto;
 
   bool operator==(const EnqueueOptions&) const = default;
@@ -54,6 +63,7 @@ struct EnqueueOptions {
 
 struct RunOptions {
   TaskArguments task;
+  WaitLimits limits;
   Format format = Format::kAuto;
 
   bool operator==(const RunOptions&) const = default;
@@ -78,7 +88,7 @@ struct ShowOptions {
 
 struct WaitOptions {
   TaskId id;
-  std::optional<Millis> timeout;
+  WaitLimits limits;
   Format format = Format::kAuto;
 
   bool operator==(const WaitOptions&) const = default;
@@ -376,8 +386,20 @@ struct CompletionOptions {
   bool operator==(const CompletionOptions&) const = default;
 };
 
-// What a store knows by name.
-enum class StoreWord : std::uint8_t { kTask, kType, kQueue, kOwner, kTag, kGate, kWorker, kToken };
+// What completion asks for by name; the store knows it, except for states and classes of errors.
+enum class StoreWord : std::uint8_t {
+  kTask,
+  kType,
+  kQueue,
+  kOwner,
+  kTag,
+  kGate,
+  kWorker,
+  kToken,
+  kState,
+  kClass,
+  kFingerprint,
+};
 
 struct CompleteOptions {
   StoreWord what = StoreWord::kTask;

@@ -118,8 +118,13 @@ void add_argument(std::vector<std::string>& to, const std::string& argument) {
   }
 }
 
+// "bash, zsh or fish"
+std::string any_of(const std::vector<std::string_view>& words) {
+  return fmt::format("{} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
+}
+
 // CLI11's words for the two mistakes that people make most are hard to read.
-std::string explain(const CLI::ParseError& error) {
+std::string explain(const CLI::ParseError& error, const CLI::App& app) {
   const std::string text = error.what();
   const std::string name = text.substr(0, text.find(": "));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
@@ -127,7 +132,11 @@ std::string explain(const CLI::ParseError& error) {
     if (text.find("At Most") != std::string::npos) return fmt::format("{} is given more than once", name);
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-    return fmt::format("{} is missing", text.substr(0, text.find(" is required")));
+    const std::string missing = text.substr(0, text.find(" is required"));
+    const CLI::Option* option = app.get_option_no_throw(missing);
+    const std::vector<std::string_view> choices = choices_of(missing);
+    if (option == nullptr || choices.empty()) return fmt::format("{} is missing", missing);
+    return fmt::format("name {}: {}", option->get_description(), any_of(choices));
   }
   return text;
 }
@@ -156,6 +165,37 @@ std::vector<std::string> command_names(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
   return names;
+}
+
+bool takes_value(const CLI::Option& option) {
+  return option.get_items_expected_max() > 0;
+}
+
+const CLI::App* find_command(const CLI::App& app, const std::string& name) {
+  const auto found = app.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+// CLI11 would let a switch be on, whatever follows its equals sign.
+std::optional<UsageError> complaint_about_switches(const CLI::App& root, std::span<const std::string> arguments) {
+  const CLI::App* app = &root;
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    if (const CLI::App* command = find_command(*app, *argument)) {
+      app = command;
+      continue;
+    }
+    const std::size_t equals = argument->find('=');
+    const std::string name = argument->substr(0, equals);
+    const CLI::Option* option = name.starts_with('-') ? app->get_option_no_throw(name) : nullptr;
+    if (option == nullptr) continue;
+    if (takes_value(*option)) {
+      if (equals == std::string::npos && ++argument == arguments.end()) break;
+    } else if (equals != std::string::npos) {
+      return UsageError{fmt::format("{} takes no value; leave out {}", name, argument->substr(equals)),
+                        display_path(*app)};
+    }
+  }
+  return std::nullopt;
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
@@ -209,6 +249,8 @@ std::expected<Invocation, UsageError> Grammar::finish() {
 std::expected<Invocation, UsageError> Grammar::parse(std::span<const std::string> arguments) {
   std::vector<std::string> before_dashes;
   const auto dashes = std::ranges::find(arguments, "--");
+  if (auto complaint = complaint_about_switches(root_, {arguments.begin(), dashes}))
+    return std::unexpected(*std::move(complaint));
   for (auto argument = arguments.begin(); argument != dashes; ++argument) add_argument(before_dashes, *argument);
   if (dashes != arguments.end()) after_dashes_.assign(dashes + 1, arguments.end());
   std::ranges::reverse(before_dashes);  // as CLI11 wants them
@@ -225,7 +267,7 @@ std::expected<Invocation, UsageError> Grammar::parse(std::span<const std::string
   } catch (const CLI::ParseError& error) {
     // A misspelt word explains a missing one.
     if (auto complaint = complaint_about_extras()) return std::unexpected(*std::move(complaint));
-    return usage_error(explain(error));
+    return usage_error(explain(error, *chosen()));
   }
 }
 
@@ -235,7 +277,7 @@ FlagSpec describe_flag(const CLI::Option& option) {
   FlagSpec flag{.help = option.get_description()};
   if (!option.get_lnames().empty()) flag.long_name = "--" + option.get_lnames().front();
   if (!option.get_snames().empty()) flag.short_name = "-" + option.get_snames().front();
-  if (option.get_items_expected_max() > 0) flag.value = option.get_type_name();
+  if (takes_value(option)) flag.value = option.get_type_name();
   flag.repeatable = option.get_items_expected_max() > 1;
   flag.common = option.get_group() == kCommonGroup;
   return flag;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr ReadLimit kProjectLimit{4 << 20, ErrorCode::kInvalidConfig};
 constexpr std::string_view kSqlite = "sqlite:";
+constexpr std::string_view kMemory = "memory:";
 
 std::string sqlite_url(const std::filesystem::path& path) {
   return fmt::format("{}{}", kSqlite, path.string());
@@ -20,7 +21,7 @@ std::string sqlite_url(const std::filesystem::path& path) {
 
 // Nobody should be led to a store elsewhere by a file that came with a download.
 bool stays_inside(std::string_view url) {
-  if (url == "memory:") return true;
+  if (url == kMemory) return true;
   if (!url.starts_with(kSqlite)) return false;
   const std::filesystem::path path(url.substr(kSqlite.size()));
   return path.is_relative() && std::ranges::find(path, "..") == path.end();
@@ -109,6 +110,10 @@ Result<std::string> token_of(const Context& context) {
 Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url, const Context& context) {
   const auto token = token_of(context);
   if (!token) return std::unexpected(token.error());
+  if (is_server(url) && token->empty()) {
+    return fail(ErrorCode::kUnauthorised,
+                "the server needs a token: set DROVER_TOKEN or --token-file (`drover token create` makes one)");
+  }
   auto opened = open_queue(url, *token);
   if (opened || !url.starts_with(kSqlite)) return opened;  // another URL may hold a password
   const std::string_view path = std::string_view(url).substr(kSqlite.size());
@@ -119,17 +124,23 @@ Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url, const Co
 Result<std::unique_ptr<OpenedQueue>> open_chosen_store(const Context& context) {
   const auto url = choose_store(context);
   if (!url) return std::unexpected(url.error());
+  if (*url == kMemory) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a store in memory: would be gone when this command ends; name one that stays with --store, or run "
+                "`drover serve --store memory:` and use its address");
+  }
   return open_store(*url, context);
 }
 
 Result<std::unique_ptr<OpenedQueue>> open_own_store(const Context& context) {
-  auto opened = open_chosen_store(context);
-  if (opened && (*opened)->is_remote()) {
+  const auto url = choose_store(context);
+  if (!url) return std::unexpected(url.error());
+  if (is_server(*url)) {
     return fail(
         ErrorCode::kInvalidArgument,
         "this needs the store itself, not a server in front of it: name it with --store sqlite:PATH or redis://…");
   }
-  return opened;
+  return open_store(*url, context);
 }
 
 Result<Policy> policy_of(TaskQueue& queue) {

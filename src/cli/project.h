@@ -42,9 +42,9 @@ struct Project {
 [[nodiscard]] Result<std::string> token_of(const Context& context);
 // The store at that URL, or the server, which is shown the user's token. Errors name it.
 [[nodiscard]] Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url, const Context& context);
-// The store that was chosen.
+// The store that was chosen. One that ends with this process is kInvalidArgument: what is done there is lost.
 [[nodiscard]] Result<std::unique_ptr<OpenedQueue>> open_chosen_store(const Context& context);
-// The same for what has to be done where the store is: a server is kInvalidArgument.
+// For what stays with the store and serves it to others: memory: will do, a server is kInvalidArgument.
 [[nodiscard]] Result<std::unique_ptr<OpenedQueue>> open_own_store(const Context& context);
 // The policy in force there.
 [[nodiscard]] Result<Policy> policy_of(TaskQueue& queue);

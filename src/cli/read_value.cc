@@ -88,7 +88,7 @@ Result<TaskId> read_task_id(std::string_view text) {
   if (const auto id = TaskId::parse(text)) return *id;
   return fail(
       ErrorCode::kInvalidArgument,
-      fmt::format("{} is no task id, which looks like 01920f5e-7a3c-7def-8123-456789abcdef", quoted_excerpt(text)));
+      fmt::format("{} is not a task id; one looks like 01920f5e-7a3c-7def-8123-456789abcdef", quoted_excerpt(text)));
 }
 
 Result<Millis> read_time_limit(std::string_view text) {
@@ -120,7 +120,7 @@ Result<ErrorClass> read_error_class(std::string_view text) {
 Result<std::string> read_fingerprint(std::string_view text) {
   if (is_fingerprint(text)) return std::string(text);
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} is no fingerprint, which is {} hex digits", quoted_excerpt(text), kFingerprintDigits));
+              fmt::format("{} is not a fingerprint; one has {} hex digits", quoted_excerpt(text), kFingerprintDigits));
 }
 
 Result<std::variant<TaskId, std::string>> read_task_id_or_fingerprint(std::string_view text) {
@@ -185,7 +185,8 @@ Result<HelpFormat> read_help_format(std::string_view text) {
 }
 
 Result<StoreWord> read_store_word(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"task", "type", "queue", "owner", "tag", "gate", "worker", "token"};
+  static constexpr std::string_view kNames[] = {"task",   "type",  "queue", "owner", "tag",        "gate",
+                                                "worker", "token", "state", "class", "fingerprint"};
   return choose_by_place<StoreWord>(text, kNames);
 }
 

@@ -1,12 +1,12 @@
 // drover run: enqueue, wait, print the result, exit with the task's fate.
 #include <fmt/format.h>
 
+#include "cli/await_task.h"
 #include "cli/display_text.h"
 #include "cli/project.h"
 #include "cli/task_input.h"
 #include "cli/task_view.h"
 #include "cli/verbs.h"
-#include "cli/watch.h"
 #include "core/task_json.h"
 
 namespace drover::cli {
@@ -36,12 +36,12 @@ int run(const RunOptions& options, Context& context) {
   const UpkeepThread upkeep(**opened);  // time goes on although no worker may be there
   const Interrupts interrupts;
   Task task;
-  const auto end = watch_task(queue, enqueued->id, std::nullopt, task);
+  const auto end = await_task(queue, enqueued->id, options.limits, context, task);
   if (!end) return context.fail(end.error());
-  if (*end == WatchEnd::kInterrupted) {
+  if (*end != WatchEnd::kDone) {
     const std::string id = enqueued->id.to_string();
     context.say(fmt::format("no longer waiting; task {} goes on (drover wait {}, drover cancel {})", id, id, id));
-    return kExitInterrupted;
+    return exit_code_of_giving_up(*end);
   }
   print(task, options, context);
   return exit_code_of_fate(task.state);

@@ -51,25 +51,27 @@ void renew_certificate(server::Server& server) {
 
 }  // namespace
 
-ServedStore::ServedStore(Store& store, const Environment& environment)
-    : tokens_(store, system_rng()), keeper_(tokens_), manager_(environment) {}
+Result<ServerToBe> ServerToBe::prepare(const ServeOptions& options, const Environment& environment) {
+  ServerToBe server;
+  server.options_ = server_options_of(options, environment);
+  auto premises = server::take_premises(server.options_);
+  if (!premises) return std::unexpected(premises.error());
+  server.premises_ = *std::move(premises);
+  return server;
+}
 
-Result<std::unique_ptr<ServedStore>> ServedStore::start(OpenedQueue& opened, const ServeOptions& options,
-                                                        const Environment& environment) {
-  std::unique_ptr<ServedStore> served(new ServedStore(opened.store(), environment));
+ServedStore::ServedStore(OpenedQueue& opened, TokenBook& tokens, ServerToBe server, const Environment& environment)
+    : keeper_(tokens), manager_(environment) {
   // Otherwise a closed terminal ends the process, as it ends any program.
-  if (options.tls_certificate || served->manager_.is_there()) served->hangups_.emplace();
-  auto server = server::Server::start(opened.queue(), opened.administration(), served->keeper_,
-                                      server_options_of(options, environment));
-  if (!server) return std::unexpected(server.error());
-  served->server_ = *std::move(server);
-  served->caretaker_ = std::jthread([it = served.get()](const std::stop_token& stop) { it->look_after(stop); });
-  served->manager_.tell_ready();
-  return served;
+  if (server.options_.tls || manager_.is_there()) hangups_.emplace();
+  server_ = server::Server::start(opened.queue(), opened.administration(), keeper_, server.options_,
+                                  std::move(server.premises_));
+  caretaker_ = std::jthread([this](const std::stop_token& stop) { look_after(stop); });
+  manager_.tell_ready();
 }
 
 ServedStore::~ServedStore() {
-  if (server_ != nullptr) manager_.tell_stopping();
+  manager_.tell_stopping();
   caretaker_.request_stop();
   stopping_.wake();
 }

@@ -18,24 +18,32 @@
 
 namespace drover::cli {
 
+// A server before there is a store: it has its address, --listen, else DROVER_LISTEN, else 127.0.0.1:7711, but answers
+// nobody. All that can go wrong without an effect goes wrong here.
+class ServerToBe {
+ public:
+  [[nodiscard]] static Result<ServerToBe> prepare(const ServeOptions& options, const Environment& environment);
+
+ private:
+  friend class ServedStore;
+  server::ServerOptions options_;
+  server::Premises premises_;
+};
+
 class ServedStore {
  public:
-  // Listens when it returns: on --listen, else DROVER_LISTEN, else 127.0.0.1:7711. The store outlives it.
-  [[nodiscard]] static Result<std::unique_ptr<ServedStore>> start(OpenedQueue& opened, const ServeOptions& options,
-                                                                  const Environment& environment);
+  // Answers when it returns. The store outlives it, and so do its tokens.
+  ServedStore(OpenedQueue& opened, TokenBook& tokens, ServerToBe server, const Environment& environment);
   ~ServedStore();
   ServedStore(const ServedStore&) = delete;
   ServedStore& operator=(const ServedStore&) = delete;
 
   [[nodiscard]] const std::vector<std::string>& addresses() const { return server_->addresses(); }
-  [[nodiscard]] TokenBook& tokens() { return tokens_; }
 
  private:
-  ServedStore(Store& store, const Environment& environment);
   // SIGHUP reads the certificate again; the service manager hears that the server lives.
   void look_after(const std::stop_token& stop);
 
-  TokenBook tokens_;
   server::TokenKeeper keeper_;
   const ServiceManager manager_;
   std::optional<Hangups> hangups_;

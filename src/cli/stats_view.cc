@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "cli/task_view.h"
 
 namespace drover::cli {
@@ -64,11 +65,11 @@ std::string stats_summary(const Stats& stats) {
                       coarse_duration(stats.window), stats.rates.enqueued, stats.rates.started, stats.rates.completed,
                       stats.rates.failed, stats.rates.retried);
   text += fmt::format("p50 / p95  wait {}, run {}\n", durations_text(stats.waits), durations_text(stats.runs));
-  text += fmt::format("workers    {} working, {} draining, {} silent; {} tasks in {} slots\n", workers.working,
-                      workers.draining, workers.silent, workers.running, workers.slots);
+  text += fmt::format("workers    {} working, {} draining, {} silent; {} in {}\n", workers.working, workers.draining,
+                      workers.silent, counted(workers.running, "task"), counted(workers.slots, "slot"));
   if (stats.permits.gates > 0) {
-    text += fmt::format("permits    {} of {} in use at {} gate{}\n", stats.permits.in_use, stats.permits.permits,
-                        stats.permits.gates, stats.permits.gates == 1 ? "" : "s");
+    text += fmt::format("permits    {} of {} in use at {}\n", stats.permits.in_use, stats.permits.permits,
+                        counted(stats.permits.gates, "gate"));
   }
   return text;
 }

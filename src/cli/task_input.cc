@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
 
 #include "base/json.h"
 #include "cli/files.h"
@@ -30,6 +31,26 @@ std::string at(const std::string& name, std::size_t line, std::string_view messa
   return fmt::format("{}:{}: {}", name, line, message);
 }
 
+// The number behind `word`, which is taken off the text with it.
+std::optional<std::size_t> take_number(std::string_view& text, std::string_view word) {
+  std::size_t number = 0;
+  if (!text.starts_with(word)) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data() + word.size(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+// A JSON error says "line 2, column 13: what"; of a file, as compilers do: "FILE:2:13: what". `first` is the number of
+// the text's first line in the file.
+std::string at_place(const std::string& name, std::size_t first, std::string_view message) {
+  std::string_view rest = message;
+  const auto line = take_number(rest, "line ");
+  const auto column = take_number(rest, ", column ");
+  if (!line || !column) return at(name, first, message);
+  return fmt::format("{}:{}:{}{}", name, first + *line - 1, *column, rest);
+}
+
 }  // namespace
 
 void continue_own_trace(const Environment& environment, std::span<TaskSpec> tasks) {
@@ -41,7 +62,9 @@ Result<JsonText> read_payload(const std::string& argument) {
   const std::string name = argument == "-" ? argument : argument.substr(1);
   const auto text = read_input(name, kPayloadLimit);
   if (!text) return std::unexpected(text.error());
-  return compact_json(name == "-" ? "stdin" : name, *text);
+  auto compact = json::compact(*text);
+  if (!compact) return fail(compact.error().code, at_place(name == "-" ? "stdin" : name, 1, compact.error().message));
+  return compact;
 }
 
 Result<TaskSpec> read_task(const TaskArguments& arguments) {
@@ -66,7 +89,7 @@ Result<Batch> parse_batch(std::string_view text, const std::string& name) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (is_blank(line)) continue;
     auto spec = parse_task_spec(line);
-    if (!spec) return fail(spec.error().code, at(name, number, spec.error().message));
+    if (!spec) return fail(spec.error().code, at_place(name, number, spec.error().message));
     batch.tasks.push_back(*std::move(spec));
     batch.lines.push_back(number);
   }

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/loki.h"
 #include "cli/project.h"
@@ -134,8 +135,8 @@ class DumpReader {
 };
 
 std::string sentence(std::string_view what, const DumpCounts& counts) {
-  return fmt::format("{} {} tasks, {} events and {} gate{}", what, counts.tasks, counts.events, counts.gates,
-                     counts.gates == 1 ? "" : "s");
+  return fmt::format("{} {}, {} and {}", what, counted(counts.tasks, "task"), counted(counts.events, "event"),
+                     counted(counts.gates, "gate"));
 }
 
 // Newest first.
@@ -201,8 +202,9 @@ int import_loki(const std::string& folder, Context& context) {
   if (!enqueued) return context.fail(enqueued.error());
   // A producer of another owner does not see what it has by the default owner's name: its requests tell.
   const auto repeated = std::ranges::count(*enqueued, true, &Enqueued::deduplicated);
-  context.say(fmt::format("imported {} tasks; {} were there already", std::ssize(*enqueued) - repeated,
-                          std::ssize(*known) + repeated));
+  const auto known_before = std::ssize(*known) + repeated;
+  context.say(fmt::format("imported {}; {} {} there already", counted(std::ssize(*enqueued) - repeated, "task"),
+                          known_before, known_before == 1 ? "was" : "were"));
   return kExitOk;
 }
 
@@ -217,7 +219,7 @@ int export_loki(const std::string& folder, Context& context) {
   std::ranges::reverse(tasks);
   put_into_loki(*loki, tasks);
   if (auto written = write_loki(folder, *loki); !written) return context.fail(written.error());
-  context.say(fmt::format("exported {} tasks", tasks.size()));
+  context.say(fmt::format("exported {}", counted(std::ssize(tasks), "task")));
   return kExitOk;
 }
 

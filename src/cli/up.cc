@@ -6,6 +6,7 @@
 #include <list>
 #include <thread>
 
+#include "base/text.h"
 #include "cli/files.h"
 #include "cli/live_view.h"
 #include "cli/project.h"
@@ -162,16 +163,20 @@ Status add_workers(Workers& workers, const Project& project, const Context& cont
   return {};
 }
 
-// Policy and workers of the project, if it may run.
+// Under a service manager a project that is not run is an outage that nobody sees.
+Status check_trust(const std::optional<Project>& project, const Context& context) {
+  if (!project) return {};
+  const auto trusted = is_trusted(*project, context.environment);
+  if (!trusted) return std::unexpected(trusted.error());
+  if (*trusted) return {};
+  return drover::fail(ErrorCode::kForbidden,
+                      fmt::format("{}; `drover serve` starts a server without it", not_trusted_message(*project)));
+}
+
+// Policy and workers of the project.
 Status set_up_project(const std::optional<Project>& project, Workers& workers, Context& context, Engine& engine) {
   if (!project) {
     context.say(fmt::format("no {} here: upkeep only, no workers", kProjectFile));
-    return {};
-  }
-  const auto trusted = is_trusted(*project, context.environment);
-  if (!trusted) return std::unexpected(trusted.error());
-  if (!*trusted) {
-    context.say(not_trusted_message(*project));
     return {};
   }
   if (auto found = find_programs(*project, context.environment); !found) return found;
@@ -234,6 +239,9 @@ int run(const UpOptions& options, Context& context) {
   // The live view tells the rest.
   const LogLevel otherwise = context.out.look().terminal ? LogLevel::kWarn : LogLevel::kInfo;
   configure_log(log_level_of(context, *project, otherwise), LogFormat::kAuto);
+  if (auto trusted = check_trust(*project, context); !trusted) return context.fail(trusted.error());
+  auto server = ServerToBe::prepare(options.serve, context.environment);
+  if (!server) return context.fail(server.error());
   if (auto made = prepare_store_folder(context, *project); !made) return context.fail(made.error());
   const auto url = choose_store(context);
   if (!url) return context.fail(url.error());
@@ -241,20 +249,19 @@ int run(const UpOptions& options, Context& context) {
   if (!opened) return context.fail(opened.error());
   Engine& engine = (*opened)->engine();
 
+  TokenBook tokens((*opened)->store(), system_rng());
+  const auto token = keep_user_token(tokens, *url, context.environment);
+  if (!token) return context.fail(token.error());
   Workers workers;
   if (auto ready = set_up_project(*project, workers, context, engine); !ready) return context.fail(ready.error());
   const SweeperThread sweepers(engine);
   const Interrupts interrupts(workers.stop_signals());
-  const auto served = ServedStore::start(**opened, options.serve, context.environment);
-  if (!served) return context.fail(served.error());
-  const auto token = keep_user_token((*served)->tokens(), *url, context.environment);
-  if (!token) return context.fail(token.error());
+  const ServedStore served(**opened, tokens, *std::move(server), context.environment);
   workers.start(engine);
+  context.say(fmt::format("serving on {}; your token is in {}", fmt::join(served.addresses(), ", "), token->string()));
+  const std::vector<Serve> serves = workers.serves();
   context.say(
-      fmt::format("serving on {}; your token is in {}", fmt::join((*served)->addresses(), ", "), token->string()));
-  const std::size_t count = workers.serves().size();
-  context.say(
-      fmt::format("up on {} with {} worker{}; Ctrl-C stops", without_credentials(*url), count, count == 1 ? "" : "s"));
+      fmt::format("up on {} with {}; Ctrl-C stops", without_credentials(*url), counted(std::ssize(serves), "worker")));
   const auto end = show_events(engine, workers, context);
   context.say("stopping; what runs may finish for a while, another Ctrl-C stops it now");
   const auto finished = workers.finish();

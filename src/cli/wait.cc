@@ -1,9 +1,9 @@
 // drover wait: until a task ends; exits with its fate.
 #include <fmt/format.h>
 
+#include "cli/await_task.h"
 #include "cli/project.h"
 #include "cli/verbs.h"
-#include "cli/watch.h"
 #include "core/task_json.h"
 
 namespace drover::cli {
@@ -14,13 +14,13 @@ int run(const WaitOptions& options, Context& context) {
   const UpkeepThread upkeep(**opened);  // time goes on although no worker may be there
   const Interrupts interrupts;
   Task task;
-  const auto end = watch_task((*opened)->queue(), options.id, options.timeout, task);
+  const auto end = await_task((*opened)->queue(), options.id, options.limits, context, task);
   if (!end) return context.fail(end.error());
   if (*end == WatchEnd::kInterrupted) return kExitInterrupted;
   context.out.line(options.format == Format::kJson ? to_json(task) : std::string(name_of(task.state)));
   if (*end == WatchEnd::kDone) return exit_code_of_fate(task.state);
   context.say(fmt::format("task {} has not ended within {}", options.id.to_string(),
-                          format_duration(options.timeout.value_or(Millis{0}))));
+                          format_duration(options.limits.timeout.value_or(Millis{0}))));
   return kExitTimedOut;
 }
 

@@ -99,19 +99,4 @@ Result<WatchEnd> watch(TaskQueue& queue, std::optional<Millis> timeout, const st
   }
 }
 
-Result<WatchEnd> watch_task(TaskQueue& queue, const TaskId& id, std::optional<Millis> timeout, Task& task) {
-  return watch(queue, timeout, [&]() -> Result<Seen> {
-    auto found = queue.get(id);
-    if (!found) return std::unexpected(found.error());
-    task = *std::move(found);
-    return is_terminal(task.state) ? Seen::kDone : Seen::kNotYet;
-  });
-}
-
-int exit_code_of_fate(TaskState state) {
-  CHECK(is_terminal(state));
-  if (state == TaskState::kCompleted) return kExitOk;
-  return state == TaskState::kFailed ? kExitTaskFailed : kExitTaskCancelled;
-}
-
 }  // namespace drover::cli

@@ -52,11 +52,4 @@ enum class WatchEnd : std::uint8_t { kDone, kTimedOut, kInterrupted };
     TaskQueue& queue, std::optional<Millis> timeout, const std::function<Result<Seen>()>& look,
     const std::function<bool()>& ended = [] { return false; });
 
-// Waits for a task's end; `task` is its last known record, whatever the end.
-[[nodiscard]] Result<WatchEnd> watch_task(TaskQueue& queue, const TaskId& id, std::optional<Millis> timeout,
-                                          Task& task);
-
-// 0 completed, 10 failed, 11 cancelled. The state is a terminal one.
-[[nodiscard]] int exit_code_of_fate(TaskState state);
-
 }  // namespace drover::cli

@@ -43,7 +43,7 @@ Status read_json(std::string_view json, Role& out) {
   std::string name;
   if (Status read = json::read_json(json, name); !read) return read;
   const auto role = parse_role(name);
-  if (!role) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no role", quoted_excerpt(name)));
+  if (!role) return fail(ErrorCode::kInvalidArgument, fmt::format("unknown role {}", quoted_excerpt(name)));
   out = *role;
   return {};
 }

@@ -194,7 +194,7 @@ class Getter {
     const Value* value = take(key);
     if (value == nullptr) return;
     const Value::Array* array = value->as_array();
-    if (array == nullptr) return complain(key, "is no list");
+    if (array == nullptr) return complain(key, "is not a list");
     for (const Value& item : *array) {
       if (!read(item, items.emplace_back())) return complain(key, "is not what it should be");
     }
@@ -336,7 +336,7 @@ void visit_event(Archive& archive, Logged& event, std::optional<TaskId>& task) {
 
 Status check_json(std::string_view field, const std::optional<JsonText>& text) {
   if (!text || json::compact(*text) == *text) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no compact JSON", field));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not compact JSON", field));
 }
 
 Status check_record(const TaskRecord& record) {
@@ -359,7 +359,7 @@ Status check_record(const TaskRecord& record) {
                                     {"result", &task.result}}) {
     if (auto valid = check_json(field, *text); !valid) return valid;
   }
-  if (task.worker_id && !is_name(*task.worker_id)) return fail(ErrorCode::kInvalidArgument, "worker_id is no name");
+  if (task.worker_id && !is_name(*task.worker_id)) return fail(ErrorCode::kInvalidArgument, "worker_id is not a name");
   const bool runs = task.state == TaskState::kRunning;
   if (runs && (!task.started_at || !task.worker_id)) {
     return fail(ErrorCode::kInvalidArgument, "a running task has a worker and a time of its start");
@@ -377,7 +377,7 @@ template <class T, class Visit>
 Status read_list(const Value& object, std::string_view key, std::vector<T>& items, Visit visit) {
   const Value* list = object.find(key);
   const Value::Array* array = list != nullptr ? list->as_array() : nullptr;
-  if (array == nullptr) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no list", key));
+  if (array == nullptr) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a list", key));
   for (const Value& value : *array) {
     Getter getter(value);
     visit(getter, items.emplace_back());
@@ -389,7 +389,7 @@ Status read_list(const Value& object, std::string_view key, std::vector<T>& item
 Status read_left_out(const Value& object, std::map<int, std::int64_t>& left_out) {
   const Value* list = object.find("left_out");
   const Value::Array* array = list != nullptr ? list->as_array() : nullptr;
-  if (array == nullptr) return fail(ErrorCode::kInvalidArgument, "left_out is no list");
+  if (array == nullptr) return fail(ErrorCode::kInvalidArgument, "left_out is not a list");
   for (const Value& value : *array) {
     const Value::Array* items = pair_of(value);
     int run = 0;
@@ -469,7 +469,7 @@ Result<Event> event_from_dump(const JsonText& dumped) {
   if (auto status = check_json("data", event.data); !status) return std::unexpected(status.error());
   const auto is_plain = [](std::string_view text) { return text.empty() || is_name(text); };
   if (!is_name(event.name) || !is_plain(event.type) || !is_plain(event.queue) || !is_plain(event.owner)) {
-    return fail(ErrorCode::kInvalidArgument, "an event's name, type, queue or owner is no name");
+    return fail(ErrorCode::kInvalidArgument, "an event's name, type, queue or owner is not a name");
   }
   return event;
 }

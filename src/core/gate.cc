@@ -133,7 +133,7 @@ Status check_gate_name(std::string_view name) {
     if (name.starts_with(kind) && is_name(name.substr(kind.size()))) return {};
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} is no gate; gates are all, queue:NAME, type:NAME, owner:NAME, lock:NAME and "
+              fmt::format("{} is not a gate; gates are all, queue:NAME, type:NAME, owner:NAME, lock:NAME and "
                           "provider:NAME",
                           quoted_excerpt(name)));
 }

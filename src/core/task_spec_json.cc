@@ -237,7 +237,7 @@ std::string member_text(std::string_view text, std::string_view key) {
 Result<TaskSpec> parse_task_spec(const json::Value& object) {
   const Value::Object* members = object.as_object();
   if (members == nullptr)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("a task is an object, not {}", object.kind_name()));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("a task must be an object, not {}", object.kind_phrase()));
   TaskSpec spec;
   for (const Value::Member& member : *members) {
     if (auto status = read_member(spec, member); !status) return std::unexpected(std::move(status.error()));

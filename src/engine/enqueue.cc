@@ -237,13 +237,19 @@ Status check_batch(std::span<const TaskSpec> group, const Policy& policy) {
   return {};
 }
 
-std::unexpected<Error> queue_full(const Capacity& capacity) {
-  std::string limits = fmt::format("{} in all and {} of one owner (limits.max_waiting, limits.max_waiting_per_owner)",
-                                   capacity.waiting_max, capacity.waiting_per_owner_max);
-  for (const auto& [queue, waiting_max] : capacity.waiting_per_queue_max) {
-    limits += fmt::format(", {} in {} (queues.{}.max_waiting)", waiting_max, queue, queue);
+// `verdict` says which limit was reached; of the queues in the group there may be several that have one.
+std::unexpected<Error> queue_full(Applied verdict, const Capacity& capacity) {
+  std::string limit;
+  if (verdict == Applied::kAllFull) limit = fmt::format("{} in all (limits.max_waiting)", capacity.waiting_max);
+  if (verdict == Applied::kOwnerFull)
+    limit = fmt::format("{} of one owner (limits.max_waiting_per_owner)", capacity.waiting_per_owner_max);
+  if (verdict == Applied::kQueueFull) {
+    for (const auto& [queue, waiting_max] : capacity.waiting_per_queue_max) {
+      limit +=
+          fmt::format("{}{} in queue {} (queues.{}.max_waiting)", limit.empty() ? "" : ", ", waiting_max, queue, queue);
+    }
   }
-  return fail(ErrorCode::kQueueFull, fmt::format("too many tasks wait: at most {}; nothing was stored", limits));
+  return fail(ErrorCode::kQueueFull, fmt::format("too many tasks are waiting: at most {}; nothing was stored", limit));
 }
 
 // A group on its way into the store.
@@ -323,8 +329,10 @@ void GroupEnqueue::conclude(Candidate& candidate, Applied applied) {
                "request safely");
       return;
     case Applied::kQueueFull:
+    case Applied::kOwnerFull:
+    case Applied::kAllFull:
       CHECK(candidate.capacity.has_value());
-      candidate.answer = queue_full(*candidate.capacity);
+      candidate.answer = queue_full(applied, *candidate.capacity);
       return;
     case Applied::kStillLeased:
       CHECK_MSG(false, "an enqueue begins no ended task anew");

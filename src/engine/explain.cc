@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "core/lane.h"
 #include "core/policy.h"
 #include "engine/engine.h"
@@ -15,10 +16,6 @@ namespace {
 using Reason = Explanation::Reason;
 
 constexpr std::size_t kParentsShown = 100;
-
-std::string count_of(std::int64_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
 
 // ---- gates
 
@@ -62,11 +59,11 @@ Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cos
         status.name);
   } else if (status.permits && in_use >= *status.permits) {
     refusal.why = fmt::format("has {} of {} in use; one that ends lets the next start", in_use,
-                              count_of(*status.permits, "permit"));
+                              counted(*status.permits, "permit"));
   } else if (status.rate && cost > status.rate->burst) {
     refusal.at = std::nullopt;
     refusal.why = fmt::format("lets at most {} go at once, and this task costs {}: raise its burst, or cancel the task",
-                              count_of(status.rate->burst, "unit"), cost);
+                              counted(status.rate->burst, "unit"), cost);
   } else if (status.rate) {
     refusal.why = fmt::format("lets {} go; the next for this task is at {}", to_string(*status.rate),
                               verdict.look_again ? format_time(*verdict.look_again) : "no known time");
@@ -105,7 +102,7 @@ Explanation explain_gates(std::vector<Refusal> refusals) {
   Explanation answer{.reason = Reason::kGate, .gate = refusals.front().gate.name};
   answer.text = fmt::format("{} {}", refusals.front().gate.name, refusals.front().why);
   if (refusals.size() > 1)
-    answer.text += fmt::format("; and {} more", count_of(static_cast<std::int64_t>(refusals.size()) - 1, "gate"));
+    answer.text += fmt::format("; and {} more", counted(static_cast<std::int64_t>(refusals.size()) - 1, "gate"));
   // It goes when the last of them lets it go; if one has no time, nobody knows.
   answer.at = refusals.front().at;
   for (Refusal& refusal : refusals) {
@@ -154,7 +151,7 @@ Explanation explain_line(const Task& task, const Standing& standing, const Servi
   const std::string ahead =
       standing.ahead >= kAheadMax ? fmt::format("{} or more", kAheadMax) : fmt::format("{}", standing.ahead);
   answer.text = fmt::format("it stands in line in queue {}, priority {}: {} ahead of it in its lane, {} serving it",
-                            task.queue, task.priority, ahead, count_of(workers, "worker"));
+                            task.queue, task.priority, ahead, counted(workers, "worker"));
   return answer;
 }
 
@@ -210,7 +207,7 @@ class Explain {
       if (++unmet <= kParentsShown) answer.waits_for.push_back(parent->task.id);
     }
     answer.text =
-        fmt::format("it waits for {} of {}", unmet, count_of(static_cast<std::int64_t>(parents.size()), "parent"));
+        fmt::format("it waits for {} of {}", unmet, counted(static_cast<std::int64_t>(parents.size()), "parent"));
     return answer;
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "engine/gate_status.h"
 
 namespace drover {
@@ -26,6 +27,9 @@ std::int64_t count(const QueueCounts& queue, TaskState state) {
 }
 std::int64_t waiting(const QueueCounts& queue) {
   return count(queue, TaskState::kPending) + count(queue, TaskState::kStalled);
+}
+std::string waiting_text(const QueueCounts& queue) {
+  return fmt::format("{} {} waiting", counted(waiting(queue), "task"), waiting(queue) == 1 ? "is" : "are");
 }
 
 template <class T, class N>
@@ -79,7 +83,7 @@ void find_dead_letters(const HealthSnapshot& snapshot, Alerts& found) {
         {.kind = AlertKind::kDeadLetter,
          .severity = Severity::kWarning,
          .subject = "queue:" + queue.name,
-         .detail = fmt::format("{} dead letter{}", failed, failed == 1 ? "" : "s"),
+         .detail = counted(failed, "dead letter"),
          .fix = fmt::format("drover dlq list --queue {}; then: drover dlq retry --queue {}", queue.name, queue.name)});
   }
 }
@@ -90,9 +94,9 @@ void find_lost_workers(const HealthSnapshot& snapshot, Alerts& found) {
     found.push_back({.kind = AlertKind::kWorkerLost,
                      .severity = worker.running > 0 ? Severity::kCritical : Severity::kWarning,
                      .subject = "worker:" + worker.id,
-                     .detail = fmt::format("not heard of since {}, holds {} task{}", format_time(worker.last_beat_at),
-                                           worker.running, worker.running == 1 ? "" : "s"),
-                     .fix = "look after its machine; its tasks go to others when their leases have run out"});
+                     .detail = fmt::format("not heard of since {}, holds {}", format_time(worker.last_beat_at),
+                                           counted(worker.running, "task")),
+                     .fix = "check its machine; its tasks go to others when their leases have run out"});
   }
 }
 
@@ -104,7 +108,7 @@ void find_queues_not_served(const HealthSnapshot& snapshot, Alerts& found) {
     found.push_back({.kind = AlertKind::kNotServed,
                      .severity = Severity::kWarning,
                      .subject = "queue:" + queue.name,
-                     .detail = fmt::format("{} wait, and no worker serves it", waiting(queue)),
+                     .detail = fmt::format("{}; no worker serves this queue", waiting_text(queue)),
                      .fix = fmt::format("drover work --queue {} -- COMMAND", queue.name)});
   }
 }
@@ -174,7 +178,7 @@ void find_idle_workers(const HealthSnapshot& snapshot, Alerts& found) {
         {.kind = AlertKind::kIdleWorkers,
          .severity = *severity,
          .subject = "queue:" + queue.name,
-         .detail = fmt::format("{} wait, the first for {}, while {} of its workers {} idle", waiting(queue),
+         .detail = fmt::format("{}, the first for {}, while {} of its workers {} idle", waiting_text(queue),
                                about(waits), idle, idle == 1 ? "is" : "are"),
          .fix = fmt::format("drover explain {}; drover worker list; look at the workers' logs, restart them",
                             queue.first->id.to_string())});
@@ -192,7 +196,7 @@ void find_unusual_waiting(const HealthSnapshot& snapshot, Alerts& found) {
         {.kind = AlertKind::kWaiting,
          .severity = *severity,
          .subject = "queue:" + queue.name,
-         .detail = fmt::format("{} wait; {} are usual", waiting(queue), usual->second / kHundredths),
+         .detail = fmt::format("{}; {} are usual", waiting_text(queue), usual->second / kHundredths),
          .fix = fmt::format("drover queue list; more workers: drover work --queue {} -- COMMAND", queue.name)});
   }
 }
@@ -205,7 +209,7 @@ void find_lag(const HealthSnapshot& snapshot, Alerts& found) {
         {.kind = AlertKind::kLag,
          .severity = *severity,
          .subject = "queue:" + queue.name,
-         .detail = fmt::format("{} wait", waiting(queue)),
+         .detail = waiting_text(queue),
          .fix = fmt::format("drover queue list; more workers: drover work --queue {} -- COMMAND", queue.name)});
   }
 }
@@ -217,7 +221,7 @@ void find_loaded_workers(const HealthSnapshot& snapshot, Alerts& found) {
     found.push_back({.kind = AlertKind::kRunningPerWorker,
                      .severity = *severity,
                      .subject = "worker:" + worker.id,
-                     .detail = fmt::format("runs {} tasks at once", worker.running),
+                     .detail = fmt::format("runs {} at once", counted(worker.running, "task")),
                      .fix = "start more workers with a smaller --concurrency"});
   }
 }

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url) {
   }
   return fail(
       ErrorCode::kInvalidArgument,
-      fmt::format("\"{}\" is no store URL; use sqlite:PATH, memory:, redis://HOST:PORT or http://HOST:PORT", url));
+      fmt::format("\"{}\" is not a store URL; use sqlite:PATH, memory:, redis://HOST:PORT or http://HOST:PORT", url));
 }
 
 }  // namespace

@@ -29,6 +29,12 @@ bool is_told(BreakerChange change) {
   return change == BreakerChange::kOpened || change == BreakerChange::kClosed || change == BreakerChange::kReopened;
 }
 
+// A policy may let any class of error close the provider's gate.
+std::string why_closed(const TaskId& task, ErrorClass error_class) {
+  if (error_class == ErrorClass::kRateLimited) return fmt::format("task {} was rate limited", task.to_string());
+  return fmt::format("task {} ended with {}", task.to_string(), name_of(error_class));
+}
+
 }  // namespace
 
 RunVerdict RunEndGates::verdict(const Task& task, const Settlement& end) const {
@@ -49,7 +55,7 @@ std::optional<RunEndGates::Closing> RunEndGates::closing(const Task& task, const
   return Closing{*gate, Hold{.source = HoldSource::kProvider,
                              .closed_until = now_ + pause,
                              .permits = std::nullopt,
-                             .why = fmt::format("{}, said task {}", name_of(failure->error_class), task.id.to_string()),
+                             .why = why_closed(task.id, failure->error_class),
                              .by = task.worker_id.value_or(""),
                              .since = now_}};
 }

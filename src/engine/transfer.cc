@@ -201,7 +201,7 @@ Status DumpImport::take(std::string_view line) {
 Status DumpImport::take_value(const std::string& kind, const std::string& text) {
   if (ended_) return bad_dump("there is something behind the end of the dump");
   if (line_number_ == 1)
-    return kind == "header" ? take_header(text) : bad_dump("this is no dump: its header is missing");
+    return kind == "header" ? take_header(text) : bad_dump("this is not a dump: its header is missing");
   if (kind == "policy") return take_policy(text);
   if (kind == "gate") return take_gate(text);
   if (kind == "task") return take_task(text);
@@ -215,7 +215,7 @@ Status DumpImport::take_header(const std::string& text) {
   const json::Value* format = value ? value->find("format") : nullptr;
   const json::Value* version = value ? value->find("version") : nullptr;
   if (format == nullptr || format->as_string() == nullptr || *format->as_string() != kDumpFormat) {
-    return bad_dump("this is no dump: its format is another");
+    return bad_dump("this is not a dump: its format is another");
   }
   if (version == nullptr || version->as_int() != kDumpVersion) {
     return bad_dump(fmt::format("this version reads dumps of version {}", kDumpVersion));

@@ -21,7 +21,7 @@ Status check_reason(std::string_view reason) {
 }  // namespace
 
 Status check_worker_id(std::string_view id) {
-  if (!is_name(id)) return fail(ErrorCode::kInvalidArgument, quoted_excerpt(id) + " is no worker id");
+  if (!is_name(id)) return fail(ErrorCode::kInvalidArgument, quoted_excerpt(id) + " is not a worker id");
   return {};
 }
 

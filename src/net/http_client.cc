@@ -17,7 +17,7 @@ Result<HttpResponse> receive(Socket& socket, const Patience& patience) {
     const auto size = socket.read_some(buffer, patience);
     if (!size) return std::unexpected(size.error());
     if (const auto fed = reader.feed({buffer.data(), *size}); !fed) {
-      return fail(ErrorCode::kStoreUnavailable, fmt::format("the answer is no HTTP: {}", fed.error().message),
+      return fail(ErrorCode::kStoreUnavailable, fmt::format("the answer is not HTTP: {}", fed.error().message),
                   "http.read");
     }
   }

@@ -38,13 +38,29 @@ std::unexpected<Error> cannot_use(std::string_view what, const std::string& path
   return fail(ErrorCode::kInvalidArgument, fmt::format("cannot use the {} {}: {}", what, path, why), "tls.load");
 }
 
-// OpenSSL's errors for files that are not there are hard to read.
-Status check_readable(std::string_view what, const std::string& path) {
+constexpr std::string_view kPemBegin = "-----BEGIN ";
+
+// In the first line of what is a "certificate" or a "key": keys have several kinds.
+std::string_view pem_word(std::string_view what) {
+  return what == "key" ? "PRIVATE KEY" : "CERTIFICATE";
+}
+
+// OpenSSL's errors for files that are not there, or are the other one of the two, are hard to read.
+Status check_file(std::string_view what, const std::string& path, std::string_view other) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (file.good() && file.peek() != std::ifstream::traits_type::eof()) return {};
-  const std::string why = errno != 0 ? std::generic_category().message(errno) : "the file is empty";
-  return cannot_use(what, path, why);
+  if (!file.good() || file.peek() == std::ifstream::traits_type::eof()) {
+    const std::string why = errno != 0 ? std::generic_category().message(errno) : "the file is empty";
+    return cannot_use(what, path, why);
+  }
+  bool has_other = false;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(kPemBegin)) continue;
+    if (line.contains(pem_word(what))) return {};
+    has_other = has_other || line.contains(pem_word(other));
+  }
+  if (!has_other) return {};  // OpenSSL says what is wrong
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} is a {}, not a {}", path, other, what), "tls.load");
 }
 
 // A key behind a password is refused instead of asked for on the terminal.
@@ -66,9 +82,9 @@ TlsContext::TlsContext(TlsContext&&) noexcept = default;
 TlsContext& TlsContext::operator=(TlsContext&&) noexcept = default;
 
 Result<TlsContext> TlsContext::load(const std::string& certificate_path, const std::string& key_path) {
-  if (const Status found = check_readable("certificate", certificate_path); !found)
+  if (const Status found = check_file("certificate", certificate_path, "key"); !found)
     return std::unexpected(found.error());
-  if (const Status found = check_readable("key", key_path); !found) return std::unexpected(found.error());
+  if (const Status found = check_file("key", key_path, "certificate"); !found) return std::unexpected(found.error());
   ERR_clear_error();
   auto impl = std::make_shared<Impl>();
   impl->context.reset(SSL_CTX_new(TLS_server_method()));

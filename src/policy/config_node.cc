@@ -12,6 +12,8 @@
 #include <sstream>
 #include <utility>
 
+#include "policy/yaml_complaint.h"
+
 namespace drover {
 namespace {
 
@@ -117,7 +119,7 @@ Result<ConfigNode> ConfigNode::parse(std::string_view text, std::string_view fil
     if (node.IsNull()) return ConfigNode(YAML::Node(), 1, "", std::move(source));
     return ConfigNode(node, line_of(node.Mark()), "", std::move(source));
   } catch (const YAML::Exception& problem) {
-    return invalid(file, line_of(problem.mark), problem.msg);
+    return invalid(file, line_of(problem.mark), yaml_complaint(text, problem));
   }
 }
 

@@ -49,6 +49,7 @@ class ConfigNode {
   [[nodiscard]] Status members(const Member& member) const;
   [[nodiscard]] Result<std::vector<ConfigNode>> items() const;
   [[nodiscard]] bool is_string() const;
+  [[nodiscard]] bool is_mapping() const { return node_.IsMap() || node_.IsNull(); }
   // What stands here, object keys sorted. Requires a value that was read: its shape bounds the work.
   [[nodiscard]] json::Value to_json() const;
 
@@ -60,6 +61,8 @@ class ConfigNode {
   // "drover.yaml:12: types.eng.retry: " and the complaint.
   [[nodiscard]] std::unexpected<Error> error(std::string_view complaint) const;
   [[nodiscard]] std::unexpected<Error> error(const Error& cause) const { return error(cause.message); }
+  // "expected WHAT, not ..."
+  [[nodiscard]] std::unexpected<Error> expected(std::string_view what) const;
   // This member's key is unknown: a complaint with the known word that is nearest to it, or all of them if none is
   // near. Where unknown keys are ignored, the member is noted and that is all.
   template <class Range>
@@ -85,7 +88,6 @@ class ConfigNode {
   ConfigNode(YAML::Node node, int line, std::string path, std::shared_ptr<Source> source)
       : node_(std::move(node)), line_(line), path_(std::move(path)), source_(std::move(source)) {}
 
-  [[nodiscard]] std::unexpected<Error> expected(std::string_view what) const;
   // What a scalar stands for; null when this is none.
   [[nodiscard]] json::Value scalar() const;
   [[nodiscard]] std::string path_of(std::string_view key) const;

@@ -40,7 +40,7 @@ Result<json::Schema> schema_of(const ConfigNode& node) {
 Result<JsonText> json_object_of(const ConfigNode& node) {
   const auto value = node.any_value();
   if (!value) return std::unexpected(value.error());
-  if (value->as_object() == nullptr) return node.error(fmt::format("expected a mapping, not {}", value->kind_name()));
+  if (value->as_object() == nullptr) return node.error(fmt::format("expected a mapping, not {}", value->kind_phrase()));
   return json::dump(*value);
 }
 

@@ -73,8 +73,8 @@ constexpr auto kBreakerFields = std::to_array<ConfigField<BreakerPolicy>>({
 });
 
 Status read_breaker(BreakerPolicy& breaker, const ConfigNode& node) {
-  if (!node.is_string()) return read_fields(node, kBreakerFields, breaker);
-  if (*node.text() != "off") return node.error("expected off, or a mapping with failures, window and open");
+  if (node.is_mapping()) return read_fields(node, kBreakerFields, breaker);
+  if (!node.is_string() || *node.text() != "off") return node.expected("a mapping or `off`");
   breaker.failures = 0;
   return {};
 }

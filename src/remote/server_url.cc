@@ -17,9 +17,10 @@ constexpr std::uint16_t kHttpsPort = 443;
 
 // What people put in front of an @ or behind a ? may be a password or a token.
 std::unexpected<Error> no_url(std::string_view url) {
-  return drover::fail(ErrorCode::kInvalidArgument,
-                      fmt::format("{} is no address of a server; use http://HOST:PORT, https://HOST:PORT or unix:PATH",
-                                  quoted_excerpt(without_credentials(url.substr(0, url.find('?'))))));
+  return drover::fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} is not the address of a server; use http://HOST:PORT, https://HOST:PORT or unix:PATH",
+                  quoted_excerpt(without_credentials(url.substr(0, url.find('?'))))));
 }
 
 // HOST[:PORT], [V6][:PORT]

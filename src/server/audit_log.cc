@@ -66,10 +66,10 @@ std::expected<Line, std::string> read_line(std::string_view text) {
   const auto parsed = json::parse(text);
   const json::Value* const seq = parsed ? parsed->find("seq") : nullptr;
   const json::Value* const previous = parsed ? parsed->find("prev") : nullptr;
-  if (seq == nullptr || previous == nullptr) return std::unexpected("it is no record of an audit log");
+  if (seq == nullptr || previous == nullptr) return std::unexpected("it is not a record of an audit log");
   const auto number = seq->as_int();
   const std::string* const hash = previous->as_string();
-  if (!number || hash == nullptr) return std::unexpected("it is no record of an audit log");
+  if (!number || hash == nullptr) return std::unexpected("it is not a record of an audit log");
   line.seq = *number;
   line.previous = *hash;
   return line;
@@ -79,7 +79,7 @@ std::expected<Line, std::string> read_line(std::string_view text) {
 
 Result<AuditLog::End> AuditLog::find_end(int file, const std::string& path) {
   struct stat status{};
-  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return cannot_use(path, "it is no file");
+  if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return cannot_use(path, "it is not a file");
   const std::int64_t from = std::max<std::int64_t>(0, status.st_size - 2 * kLineBytesMax);
   std::string tail(static_cast<std::size_t>(status.st_size - from), '\0');
   if (::pread(file, tail.data(), tail.size(), from) != static_cast<ssize_t>(tail.size())) {

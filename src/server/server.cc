@@ -14,12 +14,10 @@
 #include "net/wake.h"
 #include "server/access.h"
 #include "server/audience.h"
-#include "server/audit_log.h"
 #include "server/call_pool.h"
 #include "server/follower.h"
 #include "server/guarded_administration.h"
 #include "server/limits.h"
-#include "server/listen.h"
 #include "server/readiness.h"
 #include "server/router.h"
 #include "server/waiting_room.h"
@@ -98,37 +96,27 @@ class HttpApi final : public Server {
     if (thread_.joinable()) thread_.join();
   }
 
-  Status listen(const ServerOptions& options) {
-    if (const Status renewed = renew_certificate(); !renewed) return renewed;
-    if (options.audit_log) {
-      auto opened = AuditLog::open(*options.audit_log);
-      if (!opened) return std::unexpected(opened.error());
-      audit_ = *std::move(opened);
-    }
-    for (const std::string& address : options.listen) {
-      auto listening = listen_on(address, tls_ || options.insecure ? Reach::kAnywhere : Reach::kThisMachine);
-      if (!listening) return std::unexpected(listening.error());
-      const bool is_unix = listening->host.empty();
+  void occupy(const ServerOptions& options, Premises premises) {
+    if (premises.certificate) http_.use_certificate(*std::move(premises.certificate));
+    audit_ = std::move(premises.audit);
+    for (std::size_t i = 0; i < premises.listening.size(); ++i) {
+      Listening& listening = premises.listening[i];
+      const bool is_unix = listening.host.empty();
       const auto transport = tls_ && !is_unix ? HttpServer::Transport::kTls : HttpServer::Transport::kPlain;
       if (is_unix) {
-        addresses_.push_back(address);
+        addresses_.push_back(options.listen[i]);
       } else {
-        addresses_.push_back(fmt::format("{}://{}:{}", tls_ ? "https" : "http", listening->host, listening->port));
-        rules_.hosts.push_back(host_without_port(listening->host + ":0"));
+        addresses_.push_back(fmt::format("{}://{}:{}", tls_ ? "https" : "http", listening.host, listening.port));
+        rules_.hosts.push_back(host_without_port(listening.host + ":0"));
       }
-      http_.listen_on(std::move(listening->socket), transport);
+      http_.listen_on(std::move(listening.socket), transport);
     }
-    return {};
   }
 
   Status renew_certificate() override {
     if (!tls_) return {};
     auto loaded = TlsContext::load(tls_->certificate, tls_->key);
     if (!loaded) return std::unexpected(loaded.error());
-    if (!thread_.joinable()) {
-      http_.use_certificate(*std::move(loaded));
-      return {};
-    }
     loop_.post([this, certificate = std::make_shared<TlsContext>(*std::move(loaded))] {
       http_.use_certificate(std::move(*certificate));
     });
@@ -475,12 +463,39 @@ class HttpApi final : public Server {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::start(TaskQueue& queue, Administration& administration, Doorkeeper& doorkeeper,
-                                              ServerOptions options) {
+Result<Premises> take_premises(const ServerOptions& options) {
+  Premises premises;
+  if (const auto& tls = options.tls) {
+    auto loaded = TlsContext::load(tls->certificate, tls->key);
+    if (!loaded) return std::unexpected(loaded.error());
+    premises.certificate = *std::move(loaded);
+  }
+  for (const std::string& address : options.listen) {
+    auto listening = listen_on(address, options.tls || options.insecure ? Reach::kAnywhere : Reach::kThisMachine);
+    if (!listening) return std::unexpected(listening.error());
+    premises.listening.push_back(*std::move(listening));
+  }
+  if (options.audit_log) {
+    auto opened = AuditLog::open(*options.audit_log);
+    if (!opened) return std::unexpected(opened.error());
+    premises.audit = *std::move(opened);
+  }
+  return premises;
+}
+
+std::unique_ptr<Server> Server::start(TaskQueue& queue, Administration& administration, Doorkeeper& doorkeeper,
+                                      const ServerOptions& options, Premises premises) {
   auto server = std::make_unique<HttpApi>(queue, administration, doorkeeper, options);
-  if (const Status listening = server->listen(options); !listening) return std::unexpected(listening.error());
+  server->occupy(options, std::move(premises));
   server->begin();
   return server;
+}
+
+Result<std::unique_ptr<Server>> Server::start(TaskQueue& queue, Administration& administration, Doorkeeper& doorkeeper,
+                                              const ServerOptions& options) {
+  auto premises = take_premises(options);
+  if (!premises) return std::unexpected(premises.error());
+  return start(queue, administration, doorkeeper, options, *std::move(premises));
 }
 
 }  // namespace drover::server

@@ -11,7 +11,10 @@
 #include "core/administration.h"
 #include "drover/task_queue.h"
 #include "engine/token_document.h"
+#include "net/tls_session.h"
+#include "server/audit_log.h"
 #include "server/limits.h"
+#include "server/listen.h"
 
 namespace drover::server {
 
@@ -35,6 +38,15 @@ struct ServerOptions {
   Millis tokens_again{30'000};  // how often the token of somebody who watches is looked at
 };
 
+// What a server needs of its machine: its addresses, its certificate, its audit log. It can be had before the store is
+// opened, so that a server that cannot start has changed nothing there.
+struct Premises {
+  std::vector<Listening> listening;
+  std::optional<TlsContext> certificate;
+  std::unique_ptr<AuditLog> audit;  // null: none is kept
+};
+[[nodiscard]] Result<Premises> take_premises(const ServerOptions& options);
+
 // Whom a token stands for. Called from many threads; may read the store.
 class Doorkeeper {
  public:
@@ -44,9 +56,12 @@ class Doorkeeper {
 
 class Server {
  public:
-  // Listens when it returns. The queue, what administers its store and the doorkeeper outlive it.
+  // Answers when it returns. The queue, what administers its store and the doorkeeper outlive it.
+  [[nodiscard]] static std::unique_ptr<Server> start(TaskQueue& queue, Administration& administration,
+                                                     Doorkeeper& doorkeeper, const ServerOptions& options,
+                                                     Premises premises);
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(TaskQueue& queue, Administration& administration,
-                                                             Doorkeeper& doorkeeper, ServerOptions options);
+                                                             Doorkeeper& doorkeeper, const ServerOptions& options);
   // Takes no more requests, answers those that are there, and ends.
   virtual ~Server() = default;
 

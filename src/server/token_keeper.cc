@@ -30,7 +30,7 @@ Result<std::shared_ptr<const TokenDocument>> TokenKeeper::document(std::string_v
 Result<Principal> TokenKeeper::principal(std::string_view token) {
   if (token.empty()) {
     return fail(ErrorCode::kUnauthorised,
-                "a token is needed: Authorization: Bearer TOKEN (drover token create makes one)");
+                "a token is needed: send Authorization: Bearer TOKEN (`drover token create` makes one)");
   }
   const auto known = document(token);
   if (!known) return std::unexpected(known.error());

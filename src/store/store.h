@@ -57,8 +57,10 @@ enum class Applied : std::uint8_t {
   kConflict,      // a guard did not hold: read again, decide again
   kIdTaken,       // a new task's id exists
   kRequestTaken,  // a new task's owner and request id exist
-  kQueueFull,
-  kStillLeased,  // a task would begin anew, or go, whose last run was revoked and whose lease has not run out yet
+  kQueueFull,     // more would wait in a queue than may
+  kStillLeased,   // a task would begin anew, or go, whose last run was revoked and whose lease has not run out yet
+  kOwnerFull,     // more would wait of an owner than may
+  kAllFull,       // more would wait in all than may
 };
 
 // What a claim took. More: it stopped at a bound on its work, and there may be tasks that it did not get to.

@@ -1,6 +1,7 @@
 #include "wire/filter_query.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,8 +14,23 @@ namespace {
 template <class T, class Parse>
 Status put(std::optional<T>& out, const std::string& text, std::string_view what, Parse parse) {
   auto value = parse(text);
-  if (!value) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no {}", quoted_excerpt(text), what));
+  if (!value) return fail(ErrorCode::kInvalidArgument, fmt::format("expected {}, not {}", what, quoted_excerpt(text)));
   out = *std::move(value);
+  return {};
+}
+
+// `what` in the singular and in the plural.
+template <class Enum, std::size_t kCount>
+std::unexpected<Error> unknown(std::string_view what, std::string_view all, std::string_view name) {
+  std::array<std::string_view, kCount> known;
+  for (std::size_t i = 0; i < kCount; ++i) known[i] = name_of(static_cast<Enum>(i));
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("unknown {} {}; the {} are {}", what, quoted_excerpt(name), all, fmt::join(known, ", ")));
+}
+
+Status put_class(TaskFilter& filter, const std::string& name) {
+  filter.error_class = parse_error_class(name);
+  if (!filter.error_class) return unknown<ErrorClass, kErrorClassCount>("error class", "classes", name);
   return {};
 }
 
@@ -23,7 +39,7 @@ Status put_states(TaskFilter& filter, std::string_view text) {
     const std::size_t comma = text.find(',');
     const std::string_view name = text.substr(0, comma);
     const auto state = parse_task_state(name);
-    if (!state) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no state", quoted_excerpt(name)));
+    if (!state) return unknown<TaskState, kTaskStateCount>("state", "states", name);
     filter.states.push_back(*state);
     if (comma == std::string_view::npos) return {};
     text.remove_prefix(comma + 1);
@@ -51,12 +67,11 @@ constexpr auto kFields = std::to_array<Field>({
     {"owner", [](TaskFilter& f, const std::string& v) { return as_it_is(f.owner, v); }},
     {"state", [](TaskFilter& f, const std::string& v) { return put_states(f, v); }},
     {"tag", [](TaskFilter& f, const std::string& v) { return as_it_is(f.tag, v); }},
-    {"parent_id", [](TaskFilter& f, const std::string& v) { return put(f.parent_id, v, "UUID", TaskId::parse); }},
-    {"class",
-     [](TaskFilter& f, const std::string& v) { return put(f.error_class, v, "error class", parse_error_class); }},
+    {"parent_id", [](TaskFilter& f, const std::string& v) { return put(f.parent_id, v, "a UUID", TaskId::parse); }},
+    {"class", [](TaskFilter& f, const std::string& v) { return put_class(f, v); }},
     {"fingerprint", [](TaskFilter& f, const std::string& v) { return as_it_is(f.fingerprint, v); }},
     {"finished_before",
-     [](TaskFilter& f, const std::string& v) { return put(f.finished_before, v, "time", parse_time); }},
+     [](TaskFilter& f, const std::string& v) { return put(f.finished_before, v, "a time (RFC 3339)", parse_time); }},
     {"escalated",
      [](TaskFilter& f, const std::string& v) { return put(f.escalated, v, "true or false", parse_boolean); }},
 });

@@ -77,7 +77,7 @@ Status read_merge_patch(std::string_view json, EditOrder& out) {
   const auto refused = [](std::string_view field, const char* why) {
     return at_field(field, Error{ErrorCode::kInvalidArgument, why, {}});
   };
-  if (out.patch) return refused("patch", "is no member of a task");
+  if (out.patch) return refused("patch", "is not a member of a task");
   if (out.payload == "null") return refused("payload", "a task keeps its payload: it cannot be taken away");
   out.patch = std::exchange(out.payload, std::nullopt);
   return {};

@@ -18,7 +18,7 @@ template <class Enum, class Parse>
   std::string name;
   if (Status read = json::read_json(json, name); !read) return read;
   const std::optional<Enum> value = parse(name);
-  if (!value) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no {}", quoted_excerpt(name), what));
+  if (!value) return fail(ErrorCode::kInvalidArgument, fmt::format("unknown {} {}", what, quoted_excerpt(name)));
   out = *value;
   return {};
 }

@@ -37,7 +37,8 @@ HttpResponse no_content(const Status& status) {
 Result<Value> parse_object(std::string_view body, std::initializer_list<std::string_view> known) {
   auto value = json::parse(body);
   if (!value) return value;
-  if (value->as_object() == nullptr) return bad(fmt::format("the body must be an object, not {}", value->kind_name()));
+  if (value->as_object() == nullptr)
+    return bad(fmt::format("the body must be an object, not {}", value->kind_phrase()));
   for (const auto& [name, member] : *value->as_object()) {
     if (std::ranges::find(known, name) == known.end()) return bad(fmt::format("unknown field {}", json::quote(name)));
   }
@@ -67,7 +68,7 @@ Result<Progress> parse_progress(std::string_view body) {
   const Value* message = object->find("message");
   if (message == nullptr || message->is_null()) return progress;
   if (message->as_string() == nullptr)
-    return bad(fmt::format("message must be a string, not {}", message->kind_name()));
+    return bad(fmt::format("message must be a string, not {}", message->kind_phrase()));
   progress.message = *message->as_string();
   return progress;
 }
@@ -85,13 +86,13 @@ Result<std::string> parse_log(std::string_view body) {
   const Value* lines = object->find("lines");
   if ((text != nullptr) == (lines != nullptr)) return bad("the body must have either text or lines");
   if (text != nullptr) {
-    if (text->as_string() == nullptr) return bad(fmt::format("text must be a string, not {}", text->kind_name()));
+    if (text->as_string() == nullptr) return bad(fmt::format("text must be a string, not {}", text->kind_phrase()));
     return *text->as_string();
   }
-  if (lines->as_array() == nullptr) return bad(fmt::format("lines must be an array, not {}", lines->kind_name()));
+  if (lines->as_array() == nullptr) return bad(fmt::format("lines must be an array, not {}", lines->kind_phrase()));
   std::string joined;
   for (const Value& line : *lines->as_array()) {
-    if (line.as_string() == nullptr) return bad(fmt::format("a line must be a string, not {}", line.kind_name()));
+    if (line.as_string() == nullptr) return bad(fmt::format("a line must be a string, not {}", line.kind_phrase()));
     joined += *line.as_string() + "\n";
   }
   return joined;

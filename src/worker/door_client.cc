@@ -24,7 +24,7 @@ Result<std::string> door_request(const std::string& url, const std::string& meth
                                  std::string body, Millis timeout) {
   if (!url.starts_with(kScheme)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is no address of a task's door (unix:PATH)", json::quote(url)));
+                fmt::format("{} is not the address of a task's door (unix:PATH)", json::quote(url)));
   }
   HttpClient client({.transport = Endpoint::Transport::kUnix,
                      .path = url.substr(kScheme.size()),

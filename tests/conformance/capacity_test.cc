@@ -6,9 +6,13 @@ namespace {
 
 class CapacityLimit : public ConformanceTest {
  protected:
-  void expect_too_many(const std::vector<TaskSpec>& group) {
+  // The limit that was reached is the one that is named.
+  void expect_too_many(const std::vector<TaskSpec>& group, std::string_view limit = "") {
     const World before = world();
-    EXPECT_EQ(code_of(queue().enqueue(group)), ErrorCode::kQueueFull);
+    const auto refused = queue().enqueue(group);
+    ASSERT_EQ(code_of(refused), ErrorCode::kQueueFull);
+    EXPECT_TRUE(refused.error().message.contains(limit)) << refused.error().message;
+    if (!limit.empty()) EXPECT_EQ(std::ranges::count(refused.error().message, '('), 1) << refused.error().message;
     EXPECT_EQ(world(), before);
   }
   void expect_full(const TaskSpec& spec = {.type = "work"}) { expect_too_many({spec}); }
@@ -18,7 +22,7 @@ ON_EVERY_STORE(CapacityLimit);
 TEST_P(CapacityLimit, ForAll) {
   set_limits(R"({"max_waiting":3})");
   for (int i = 0; i < 3; ++i) enqueue_work();
-  expect_full();
+  expect_too_many({{.type = "work"}}, "at most 3 in all (limits.max_waiting)");
   expect_full({.type = "other", .owner = "somebody"});
 }
 
@@ -26,7 +30,7 @@ TEST_P(CapacityLimit, PerOwner) {
   set_limits(R"({"max_waiting_per_owner":2})");
   enqueue({.type = "work", .owner = "me"});
   enqueue({.type = "work", .owner = "me"});
-  expect_full({.type = "work", .owner = "me"});
+  expect_too_many({{.type = "work", .owner = "me"}}, "at most 2 of one owner (limits.max_waiting_per_owner)");
   enqueue({.type = "work", .owner = "you"});
 }
 

@@ -333,7 +333,7 @@ TEST_P(Contracts, BadContractsAreRefusedWithTheirPlace) {
   const std::initializer_list<std::pair<std::string_view, std::string_view>> rows{
       {R"({"payload_schema":{"properties":{"a":{"tpye":"string"}}}})",
        R"(types.work.payload_schema.properties.a.tpye: unknown keyword "tpye" (did you mean "type"?))"},
-      {R"({"payload_defaults":[1]})", "types.work.payload_defaults: expected a mapping, not array"},
+      {R"({"payload_defaults":[1]})", "types.work.payload_defaults: expected a mapping, not an array"},
       {R"({"decision_report":"yes"})",
        R"(types.work.decision_report: expected required, optional or ignored, not "yes")"},
       {R"({"on_success":{}})", "types.work.on_success: type is missing"},

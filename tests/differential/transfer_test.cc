@@ -259,7 +259,7 @@ TEST_F(TransferTest, BadLinesAreNamed) {
     const Status refused = import_into(*into, lines);
     return refused ? "taken" : refused.error().message;
   };
-  EXPECT_EQ(refusal(0, good[1]), "line 1: this is no dump: its header is missing");
+  EXPECT_EQ(refusal(0, good[1]), "line 1: this is not a dump: its header is missing");
   EXPECT_EQ(refusal(0, R"({"header":{"format":"drover dump","version":2}})"),
             "line 1: this version reads dumps of version 1");
   EXPECT_EQ(refusal(1, R"({"cow":1})"), "line 2: unknown kind \"cow\"");

@@ -225,7 +225,7 @@ TEST_F(DlqTest, VerdictsByIdNeedNoYes) {
   EXPECT_EQ(at(task(id), "escalation"), "null");
   const Outcome again = sandbox.drover({"dlq", "retry", id});
   EXPECT_EQ(again.exit_code, 6);
-  EXPECT_TRUE(contains(again.err, "1 task left as they were")) << again.err;
+  EXPECT_TRUE(contains(again.err, "1 task was left as it was: ")) << again.err;
 }
 
 TEST_F(DlqTest, ARefusedVerdictHasItsStableCode) {

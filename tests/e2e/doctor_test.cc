@@ -97,7 +97,7 @@ TEST_F(DoctorTest, AStoreThatIsHalfImported) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->level, "fail");
   EXPECT_TRUE(contains(found->detail, "not all is here"));
-  EXPECT_FALSE(contains(sandbox.drover({"gate", "close", "queue:work"}).err, "warning"));
+  EXPECT_FALSE(contains(sandbox.drover({"gate", "close", "lock:any"}).err, "warning"));
   const Outcome opened = sandbox.drover({"gate", "open", "all"});
   EXPECT_EQ(opened.exit_code, 0);
   EXPECT_TRUE(contains(opened.err, "warning: it was closed by an import")) << opened.err;

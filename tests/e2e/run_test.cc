@@ -63,6 +63,32 @@ TEST_F(RunTest, AnInterruptedRunLetsTheTaskGoOn) {
   EXPECT_EQ(sandbox.state_of(id.substr(0, 36)), "pending");
 }
 
+TEST_F(RunTest, StopsWaitingInTime) {
+  const Outcome run = sandbox.drover({"run", "work", "--timeout", "1h", "--wait-timeout", "100ms"});
+  EXPECT_EQ(run.exit_code, 124);
+  EXPECT_EQ(run.out, "");
+  EXPECT_TRUE(contains(run.err, "no live worker serves queue work"));
+  EXPECT_TRUE(contains(run.err, "no longer waiting"));
+  const Outcome enqueue = sandbox.drover({"enqueue", "work", "--wait", "--wait-timeout", "100ms", "-q"});
+  EXPECT_EQ(enqueue.exit_code, 124);
+  EXPECT_EQ(enqueue.err, "drover: no longer waiting; what was enqueued goes on\n");
+  sandbox.must({"queue", "pause", "work", "--reason", "deploy"});
+  const Outcome wait = sandbox.drover({"wait", enqueue.out.substr(0, 36), "--timeout", "100ms"});
+  EXPECT_EQ(wait.exit_code, 124);
+  EXPECT_TRUE(contains(wait.err, "queue:work is closed"));
+}
+
+TEST_F(RunTest, SaysWhatItWaitsFor) {
+  const auto runner = sandbox.start({"run", "work"});
+  const Millis end = mono_now() + kHangs;
+  while (!contains(runner->errors(), "no live worker serves queue work") && mono_now() < end &&
+         !runner->wait(Millis{20})) {
+  }
+  EXPECT_TRUE(contains(runner->errors(), "no live worker serves queue work"));
+  work_until_empty("work", agentsim());
+  EXPECT_EQ(runner->wait(kHangs), (Exit{.code = 0})) << runner->errors();
+}
+
 TEST_F(RunTest, EnqueueWaits) {
   const auto worker = sandbox.start(work("work", agentsim()));
   EXPECT_EQ(sandbox.drover({"enqueue", "work", "--wait"}).exit_code, 0);

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "e2e/e2e_test.h"
+#include "e2e/server_process.h"
 #include "support/redis_server.h"
 
 namespace drover::e2e {
@@ -56,11 +57,17 @@ TEST_F(UpTest, RunsWhatATrustedProjectSays) {
   EXPECT_EQ(up->wait(kHangs), (Exit{.code = 0}));
 }
 
-TEST_F(UpTest, RunsNothingOfAProjectThatIsNotTrusted) {
-  const auto up = start_up();
-  EXPECT_TRUE(contains(up->errors(), "drover trust"));
-  EXPECT_EQ(sandbox.must({"worker", "list", "--json"}), "[]\n");
-  EXPECT_EQ(at(sandbox.must_json({"config", "show", "--json"}), "version"), "0");
+TEST_F(UpTest, RefusesAProjectThatIsNotTrusted) {
+  const Outcome refused = sandbox.drover({"up"});
+  expect_refused(refused, 4, "forbidden");
+  EXPECT_TRUE(contains(refused.err, "drover trust " + sandbox.file("drover.yaml")));
+  EXPECT_FALSE(std::filesystem::exists(sandbox.file(".drover")));
+}
+
+TEST_F(UpTest, RefusesAProjectThatWasEditedSinceItWasTrusted) {
+  sandbox.must({"trust"});
+  sandbox.write_file("drover.yaml", "types:\n  greet: {queue: other}\n");
+  expect_refused(sandbox.drover({"up"}), 4, "forbidden");
 }
 
 TEST_F(UpTest, AChangedProjectHasToBeTrustedAgain) {
@@ -72,6 +79,7 @@ TEST_F(UpTest, AChangedProjectHasToBeTrustedAgain) {
 }
 
 TEST_F(UpTest, TellsOfTheFolderThatItMakes) {
+  sandbox.must({"trust"});
   const std::string before = "sqlite:" + sandbox.file("state/drover/drover.db");
   EXPECT_TRUE(contains(start_up()->errors(), "created " + sandbox.file(".drover")));
   EXPECT_FALSE(contains(start_up()->errors(), "created"));
@@ -113,12 +121,15 @@ TEST_F(UpTest, ServesWhatItsWorkersWorkOn) {
       sandbox.drover({"--store", address_of(*up), "--token-file", token_file_of(*up), "run", "greet"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err << up->errors();
   EXPECT_EQ(outcome.out, "hello\n");
-  expect_refused(sandbox.drover({"--store", address_of(*up), "list"}), 4, "unauthorised");
+  const Outcome unknown = sandbox.drover({"--store", address_of(*up), "list"});
+  expect_refused(unknown, 4, "unauthorised");
+  EXPECT_TRUE(contains(unknown.err, "set DROVER_TOKEN or --token-file"));
   up->signal(SIGTERM);
   EXPECT_EQ(up->wait(kHangs), (Exit{.code = 0}));
 }
 
 TEST_F(UpTest, KeepsTheTokenOfItsUser) {
+  sandbox.must({"trust"});
   const std::string file = token_file_of(*start_up());
   EXPECT_EQ(std::filesystem::status(file).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
@@ -131,16 +142,25 @@ TEST_F(UpTest, KeepsTheTokenOfItsUser) {
   EXPECT_EQ(sandbox.drover({"--store", address_of(*anew), "--token-file", file, "list"}).exit_code, 0);
 }
 
-TEST_F(UpTest, SaysWhatToDoWhenItsAddressIsTaken) {
-  const auto up = start_up();
-  const std::string taken = address_of(*up).substr(std::string_view("http://").size());
-  const Outcome second = sandbox.drover({"up", "--listen", taken});
-  EXPECT_EQ(second.exit_code, 1);
-  EXPECT_TRUE(contains(second.err, "name another with --listen")) << second.err;
+TEST_F(UpTest, ChangesNothingWhenItsAddressIsTaken) {
+  sandbox.must({"trust"});
+  const Sandbox other;
+  const auto server = other.start({"serve", "--store", "memory:"});
+  for (const Arguments& verb : {Arguments{"up"}, Arguments{"serve", "--store", "sqlite:" + sandbox.file("new.db")}}) {
+    Arguments arguments = verb;
+    arguments.insert(arguments.end(), {"--listen", e2e::address_of(*server)});
+    const Outcome second = sandbox.drover(arguments);
+    EXPECT_EQ(second.exit_code, 1);
+    EXPECT_TRUE(contains(second.err, "name another with --listen")) << second.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(sandbox.file(".drover")));
+  EXPECT_FALSE(std::filesystem::exists(sandbox.file("new.db")));
+  EXPECT_FALSE(std::filesystem::exists(sandbox.file("state/drover/tokens")));
 }
 
 // Redis takes any password of a user who needs none.
 TEST_F(UpTest, ShowsNoPassword) {
+  sandbox.must({"trust"});
   std::string url = test::shared_redis().tcp_url(test::fresh_prefix());
   url.insert(std::string_view("redis://").size(), "default:swordfish@");
   const auto up = start_up({"--store", url});

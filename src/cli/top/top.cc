@@ -41,7 +41,7 @@ Status run_live(TopSession& session, Look look, Millis interval) {
 int run(const TopOptions& options, Context& context) {
   const auto url = choose_store(context);
   if (!url) return context.fail(url.error());
-  const auto opened = open_store(*url, context);
+  const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
   TopSession session((*opened)->queue(), without_credentials(*url), who());
   if (options.once) {

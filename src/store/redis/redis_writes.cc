@@ -190,7 +190,7 @@ RedisStore::SharedVerdicts RedisStore::ask_verdicts(const Command& command, std:
     for (const Reply& item : items->subspan(at, size)) {
       const auto verdict = item.as_integer();
       if (!verdict) return all(verdict.error());
-      CHECK(*verdict >= 0 && *verdict <= static_cast<int>(Applied::kStillLeased));
+      CHECK(*verdict >= 0 && *verdict <= static_cast<int>(Applied::kAllFull));
       verdicts.push_back(static_cast<Applied>(*verdict));
     }
     shared.emplace_back(std::move(verdicts));

@@ -116,8 +116,8 @@ Result<std::optional<Reply>> ReplyReader::next() {
           fmt::format("Redis announced more than {} elements, or nested deeper than {}", kElementsMax, kDepthMax),
           "redis.read");
     }
-    return fail(ErrorCode::kStoreUnavailable, fmt::format("what answers is no Redis, or broken: {}", reader_->errstr),
-                "redis.read");
+    return fail(ErrorCode::kStoreUnavailable,
+                fmt::format("the peer is not Redis, or sent an invalid reply: {}", reader_->errstr), "redis.read");
   }
   if (raw == nullptr) return std::nullopt;
   const std::unique_ptr<redisReply, FreeReply> owner(static_cast<redisReply*>(raw));

@@ -30,8 +30,9 @@ bool is_new(const Step& step) {
   return step.expected_revision == 0;
 }
 
-bool has_capacity(Transaction& transaction, const StepGroup& group) {
-  if (!group.capacity) return true;
+// Done if there is room for its tasks, else what is full.
+Applied check_capacity(Transaction& transaction, const StepGroup& group) {
+  if (!group.capacity) return Applied::kDone;
   std::int64_t count = 0;
   std::unordered_map<std::string_view, std::int64_t> added_by_owner;
   std::unordered_map<std::string_view, std::int64_t> added_by_queue;
@@ -42,17 +43,18 @@ bool has_capacity(Transaction& transaction, const StepGroup& group) {
     ++added_by_owner[step.next.task.owner];
     if (are_queues_limited) ++added_by_queue[step.next.task.queue];
   }
-  if (count == 0) return true;
-  if (transaction.waiting() + count > group.capacity->waiting_max) return false;
+  if (count == 0) return Applied::kDone;
+  if (transaction.waiting() + count > group.capacity->waiting_max) return Applied::kAllFull;
   for (const auto& [owner, added] : added_by_owner) {
-    if (transaction.waiting_of_owner(std::string(owner)) + added > group.capacity->waiting_per_owner_max) return false;
+    if (transaction.waiting_of_owner(std::string(owner)) + added > group.capacity->waiting_per_owner_max)
+      return Applied::kOwnerFull;
   }
   for (const auto& [queue, waiting_max] : group.capacity->waiting_per_queue_max) {
     const auto added = added_by_queue.find(queue);
     if (added != added_by_queue.end() && transaction.waiting_in_queue(queue) + added->second > waiting_max)
-      return false;
+      return Applied::kQueueFull;
   }
-  return true;
+  return Applied::kDone;
 }
 
 // Owners and request ids of new tasks.
@@ -134,7 +136,7 @@ Applied Group::check() {
     if (verdict != Applied::kDone) return verdict;
   }
   if (!guards_hold()) return Applied::kConflict;
-  return has_capacity(transaction_, group_) ? Applied::kDone : Applied::kQueueFull;
+  return check_capacity(transaction_, group_);
 }
 
 bool Group::guards_hold() {
@@ -272,9 +274,9 @@ class PlainGroups {
     }
     const auto is_taken = [&](const auto& request) { return requests_.contains(request); };
     if (std::ranges::any_of(own, is_taken)) return Applied::kRequestTaken;
-    if (!has_capacity(transaction_, group)) return Applied::kQueueFull;
-    requests_.merge(own);
-    return Applied::kDone;
+    const Applied verdict = check_capacity(transaction_, group);
+    if (verdict == Applied::kDone) requests_.merge(own);
+    return verdict;
   }
 
   Transaction& transaction_;

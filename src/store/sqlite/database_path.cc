@@ -101,7 +101,7 @@ Status check_is_database(const std::string& path) {
   // What cannot be read is told by SQLite, and an empty file is a database to be.
   if (found.empty() || found == kMagic) return {};
   return fail(ErrorCode::kStoreDamaged,
-              fmt::format("{} is no database; name another file, or restore it from a backup", path), "sqlite.open");
+              fmt::format("{} is not a database; name another file, or restore it from a backup", path), "sqlite.open");
 }
 
 }  // namespace

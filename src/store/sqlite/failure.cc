@@ -18,7 +18,7 @@ Meaning meaning_of(const SqliteFailure& failure) {
               "the database is damaged; stop all workers and keep a copy; drover fsck --repair mends indexes, for more "
               "restore a backup (the .recover of sqlite3 may save what is left)"};
     case SQLITE_NOTADB:
-      return {ErrorCode::kStoreDamaged, "the file is no database; name another one, or restore it from a backup"};
+      return {ErrorCode::kStoreDamaged, "the file is not a database; name another one, or restore it from a backup"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorCode::kStoreUnavailable, "the database is locked by another program"};

@@ -114,6 +114,12 @@ TEST(QuotedExcerptTest, QuotesEscapesAndCuts) {
   EXPECT_TRUE(quoted_excerpt(std::string(100, '\x80')).ends_with("\uFFFD\"..."));
 }
 
+TEST(CountedTest, OneIsSingular) {
+  EXPECT_EQ(counted(0, "task"), "0 tasks");
+  EXPECT_EQ(counted(1, "task"), "1 task");
+  EXPECT_EQ(counted(12, "dead letter"), "12 dead letters");
+}
+
 TEST(EditDistanceTest, CountsSingleCharacterChanges) {
   const struct {
     std::string_view a;

@@ -43,12 +43,25 @@ class CompletionTest : public testing::Test {
     std::ofstream(dir_.file(name)) << completion_script(shell, describe_command_line());
     return dir_.file(name);
   }
+  // At colons, which are words of their own.
+  static std::vector<std::string> split_as_bash_does(const std::string& word) {
+    std::vector<std::string> parts{""};
+    for (const char c : word) {
+      if (c == ':' && !parts.back().empty()) parts.emplace_back();
+      parts.back() += c;
+      if (c == ':') parts.emplace_back();
+    }
+    if (parts.size() > 1 && parts.back().empty()) parts.pop_back();
+    return parts;
+  }
   // What bash offers for these words, the last of which is being typed.
   std::vector<std::string> offers(const std::vector<std::string>& words) {
     const std::string script = write(Shell::kBash, "drover.bash");
-    std::string line = fmt::format("source {}; COMP_WORDS=(", script);
-    for (const std::string& word : words) line += fmt::format("'{}' ", word);
-    line += fmt::format("); COMP_CWORD={}; _drover; printf '%s\\n' \"${{COMPREPLY[@]}}\"", words.size() - 1);
+    std::string line = fmt::format("source {}; COMP_LINE='{}'; COMP_WORDS=(", script, fmt::join(words, " "));
+    for (const std::string& word : words) {
+      for (const std::string& part : split_as_bash_does(word)) line += fmt::format("'{}' ", part);
+    }
+    line += ");COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _drover; printf '%s\\n' \"${COMPREPLY[@]}\"";
     std::ofstream(dir_.file("ask.bash")) << line << "\n";
     std::istringstream output(run_shell("bash " + dir_.file("ask.bash")).output);
     std::vector<std::string> found;
@@ -77,11 +90,13 @@ TEST_F(CompletionTest, BashCompletesCommandsFlagsAndValues) {
   EXPECT_EQ(offers({"drover", "work", "--type", "t", "--", "--"}), Words{});
 }
 
-// Stands in for drover: knows two queues and a task.
+// Stands in for drover: knows two queues, a task, two gates and three states.
 std::string with_names(const test::TempDir& dir) {
   const std::string program = dir.file("drover");
   std::ofstream(program) << "#!/bin/sh\n[ \"$1\" = complete ] || exit 1\n"
-                            "case $2 in queue) echo eng; echo ops ;; task) echo 0199-a ;; *) exit 1 ;; esac\n";
+                            "case $2 in queue) echo eng; echo ops ;; task) echo 0199-a ;; "
+                            "gate) echo provider:anthropic; echo provider:openai ;; "
+                            "state) echo failed; echo cancelled; echo completed ;; *) exit 1 ;; esac\n";
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   return program;
 }
@@ -92,6 +107,29 @@ TEST_F(CompletionTest, BashAsksTheStoreForNames) {
   EXPECT_EQ(offers({drover, "queue", "pause", "o"}), (Words{"ops"}));
   EXPECT_EQ(offers({drover, "show", "0"}), (Words{"0199-a"}));
   EXPECT_EQ(offers({drover, "list", "--type", ""}), Words{}) << "a store that does not answer has no names";
+}
+
+// Bash replaces what follows the last colon, and nothing before it.
+TEST_F(CompletionTest, BashGoesOnAfterAColon) {
+  const std::string drover = with_names(dir_);
+  EXPECT_EQ(offers({drover, "gate", "close", "prov"}), (Words{"provider:anthropic", "provider:openai"}));
+  EXPECT_EQ(offers({drover, "gate", "close", "provider:"}), (Words{"anthropic", "openai"}));
+  EXPECT_EQ(offers({drover, "gate", "close", "provider:an"}), (Words{"anthropic"}));
+  EXPECT_EQ(offers({drover, "--store", "redis://h:1", "queue", "pause", "o"}), (Words{"ops"}));
+  EXPECT_EQ(offers({drover, "gate", "close", "provider:anthropic", "--rea"}), (Words{"--reason"}));
+}
+
+TEST_F(CompletionTest, BashGoesOnAfterAComma) {
+  const std::string drover = with_names(dir_);
+  EXPECT_EQ(offers({drover, "list", "--state", "fa"}), (Words{"failed"}));
+  EXPECT_EQ(offers({drover, "list", "--state", "failed,c"}), (Words{"failed,cancelled", "failed,completed"}));
+}
+
+TEST_F(CompletionTest, EveryNamedValueIsCompleted) {
+  for (const char* flag : {"--state", "--class", "--fingerprint"}) {
+    EXPECT_FALSE(store_word_of(flag).empty()) << flag;
+    EXPECT_TRUE(parse_command_line(std::vector<std::string>{"complete", std::string(store_word_of(flag))})) << flag;
+  }
 }
 
 TEST_F(CompletionTest, BashScriptParses) {
@@ -119,6 +157,9 @@ TEST_F(CompletionTest, FishCompletesCommandsAndFlags) {
   EXPECT_TRUE(complete("drover list --color al").output.starts_with("always\t"));
   EXPECT_EQ(complete("drover worker list --idle").output, "");
   EXPECT_TRUE(complete("drover queue pause e").output.starts_with("eng")) << "it asks the store for names";
+  EXPECT_TRUE(complete("drover gate close provider:an").output.starts_with("provider:anthropic"));
+  EXPECT_TRUE(complete("drover list --state fa").output.starts_with("failed"));
+  EXPECT_TRUE(complete("drover list --state failed,ca").output.starts_with("failed,cancelled"));
 }
 
 TEST_F(CompletionTest, EveryCommandAndFlagIsInEveryScript) {

@@ -79,7 +79,7 @@ TEST(DlqGrammar, AVerdictNamesTasksOrAFilter) {
 
 TEST(DlqGrammar, RefusesWhatIsNotClear) {
   const std::vector<std::pair<DlqWords, std::string>> cases{
-      {{"dlq", "retry"}, "name tasks, a filter such as --fingerprint, or --all"},
+      {{"dlq", "retry"}, "say which tasks: ids, a filter, or --all"},
       {{"dlq", "retry", kLetter, "--all"}, "name either tasks or a filter"},
       {{"dlq", "retry", kLetter, "--type", "t"}, "name either tasks or a filter"},
       {{"dlq", "retry", kLetter, "--payload", "1", "--patch", "{}"}, "give one of them"},

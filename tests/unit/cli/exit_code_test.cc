@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "captured_output.h"
+#include "cli/await_task.h"
 #include "cli/context.h"
-#include "cli/watch.h"
 #include "support/printers.h"
 
 namespace drover::cli {
@@ -38,6 +38,8 @@ TEST(FateTest, HasAnExitCode) {
   EXPECT_EQ(exit_code_of_fate(TaskState::kCompleted), 0);
   EXPECT_EQ(exit_code_of_fate(TaskState::kFailed), 10);
   EXPECT_EQ(exit_code_of_fate(TaskState::kCancelled), 11);
+  EXPECT_EQ(exit_code_of_giving_up(WatchEnd::kTimedOut), 124);
+  EXPECT_EQ(exit_code_of_giving_up(WatchEnd::kInterrupted), 130);
 }
 
 }  // namespace

@@ -152,8 +152,9 @@ TEST(ParseTest, List) {
 TEST(ParseTest, VerbsAboutOneTask) {
   EXPECT_EQ(parsed<ShowOptions>({"show", kId, "--runs"}), (ShowOptions{id(), true, Format::kAuto}));
   EXPECT_EQ(parsed<WaitOptions>({"wait", kId, "--timeout", "500ms", "--json"}),
-            (WaitOptions{id(), Millis{500}, Format::kJson}));
-  EXPECT_EQ(parsed<WaitOptions>({"wait", kId, "--timeout", "0s"}), (WaitOptions{id(), Millis{0}, Format::kAuto}));
+            (WaitOptions{id(), {.timeout = Millis{500}}, Format::kJson}));
+  EXPECT_EQ(parsed<WaitOptions>({"wait", kId, "--timeout", "0s"}),
+            (WaitOptions{id(), {.timeout = Millis{0}}, Format::kAuto}));
   EXPECT_EQ(parsed<LogsOptions>({"logs", "-f", kId, "--run", "2"}), (LogsOptions{id(), 2, true, Format::kAuto}));
   EXPECT_EQ(parsed<CancelOptions>({"cancel", kId, "--reason", "wrong branch"}),
             (CancelOptions{id(), "wrong branch", false, Format::kAuto}));
@@ -246,6 +247,42 @@ TEST(ParseTest, CommonOptionsStandBeforeOrAfterTheVerb) {
   EXPECT_EQ(parsed({"config", "show", "--store", "memory:", "--color=never", "--log-level", "debug"}).common, expected);
 }
 
+// Every option of the command and of those below it, with each value.
+void expect_switches_to_take_no_value(const CommandSpec& command, Args path, int& switches) {
+  for (const FlagSpec& flag : command.flags) {
+    for (const std::string& name : {flag.long_name, flag.short_name}) {
+      if (name.empty()) continue;
+      for (const std::string value : {"false", "true", "0", "{}", ""}) {
+        Args arguments = path;
+        arguments.push_back(name + "=" + value);
+        const auto invocation = parse_command_line(arguments);
+        const bool is_refused =
+            !invocation && invocation.error().message == name + " takes no value; leave out =" + value;
+        EXPECT_EQ(is_refused, flag.value.empty()) << testing::PrintToString(arguments);
+      }
+    }
+    if (flag.value.empty()) ++switches;
+  }
+  for (const CommandSpec& child : command.commands) {
+    path.push_back(child.name);
+    expect_switches_to_take_no_value(child, path, switches);
+    path.pop_back();
+  }
+}
+
+TEST(UsageErrorTest, NoSwitchOfAnyVerbTakesAValue) {
+  int switches = 0;
+  expect_switches_to_take_no_value(describe_command_line(), {}, switches);
+  EXPECT_GT(switches, 50);
+}
+
+TEST(UsageErrorTest, ASwitchThatIsAValueIsNotASwitch) {
+  EXPECT_EQ(parsed<DlqVerdictOptions>({"dlq", "delete", "--all", "--reason", "--yes=false"}).reason, "--yes=false");
+  EXPECT_EQ(parsed<WorkOptions>({"work", "--type", "t", "--", "agent", "--json=false"}).argv,
+            (Args{"agent", "--json=false"}));
+  EXPECT_EQ(refused({"dlq", "delete", "--all=false", "--yes"}).command, "drover dlq delete");
+}
+
 TEST(UsageErrorTest, SaysWhatIsWrong) {
   const struct {
     Args arguments;
@@ -261,8 +298,8 @@ TEST(UsageErrorTest, SaysWhatIsWrong) {
       {{"config"}, "say which command: apply, show", "drover config"},
       {{"show"}, "ID is missing", "drover show"},
       {{"show", kId, "more"}, R"(unexpected argument "more")", "drover show"},
-      {{"show", "nonsense"}, R"(ID: "nonsense" is no task id)", "drover show"},
-      {{"enqueue"}, "TYPE: is missing", "drover enqueue"},
+      {{"show", "nonsense"}, R"(ID: "nonsense" is not a task id)", "drover show"},
+      {{"enqueue"}, "TYPE is missing; or give --batch FILE", "drover enqueue"},
       {{"enqueue", "t", "--batch", "-"}, "--batch: ", "drover enqueue"},
       {{"enqueue", "--batch", "-", "--queue", "q"}, "--batch: ", "drover enqueue"},
       {{"enqueue", "no good"}, "TYPE: expected 1 to 128 letters", "drover enqueue"},
@@ -289,6 +326,7 @@ TEST(UsageErrorTest, SaysWhatIsWrong) {
       {{"work", "--type", "a", "b c"}, "--type: ", "drover work"},
       {{"progress", "101"}, "PERCENT: ", "drover progress"},
       {{"completion", "tcsh"}, "bash, zsh, fish", "drover completion"},
+      {{"completion"}, "name a shell: bash, zsh or fish", "drover completion"},
       {{"list", "--", "x"}, "only work", "drover list"},
   };
   for (const auto& row : rows) {

@@ -61,7 +61,7 @@ TEST(BatchTest, ErrorsNameFileAndLine) {
     ErrorCode code;
     std::string_view says;
   } rows[] = {
-      {"{\"type\":\"a\"}\n\n{\"type\":", ErrorCode::kInvalidJson, "f:3: "},
+      {"{\"type\":\"a\"}\n\n{\"type\":", ErrorCode::kInvalidJson, "f:3:9: expected a value"},
       {"{\"type\":\"a\"}\n{\"type\":7}", ErrorCode::kInvalidArgument, "f:2: type"},
       {"{\"type\":\"a\",\"quue\":\"b\"}", ErrorCode::kInvalidArgument, "f:1: "},
       {"[]", ErrorCode::kInvalidArgument, "f:1: "},

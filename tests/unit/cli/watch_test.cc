@@ -26,14 +26,6 @@ class WatchTest : public testing::Test {
   std::unique_ptr<OpenedQueue> opened_ = must(open_queue("memory:"));
 };
 
-TEST_F(WatchTest, SeesWhatIsThereAlready) {
-  const TaskId id = enqueue();
-  must(queue().cancel(id, "no more"));
-  Task task;
-  EXPECT_EQ(must(watch_task(queue(), id, std::nullopt, task)), WatchEnd::kDone);
-  EXPECT_EQ(task.state, TaskState::kCancelled);
-}
-
 TEST_F(WatchTest, LooksAgainAfterEveryChange) {
   const TaskId id = enqueue();
   int looks = 0;
@@ -44,21 +36,6 @@ TEST_F(WatchTest, LooksAgainAfterEveryChange) {
   });
   EXPECT_EQ(must(end), WatchEnd::kDone);
   EXPECT_EQ(looks, 2);
-}
-
-TEST_F(WatchTest, EndsInTime) {
-  const TaskId id = enqueue();
-  Task task;
-  EXPECT_EQ(must(watch_task(queue(), id, Millis{0}, task)), WatchEnd::kTimedOut);
-  EXPECT_EQ(must(watch_task(queue(), id, Millis{5}, task)), WatchEnd::kTimedOut);
-  EXPECT_EQ(task.state, TaskState::kPending);
-}
-
-TEST_F(WatchTest, EndsWithAnError) {
-  Task task;
-  EXPECT_EQ(
-      code_of(watch_task(queue(), TaskId::parse("01920f5e-7a3c-7def-8123-456789abcdef").value(), std::nullopt, task)),
-      ErrorCode::kNotFound);
 }
 
 TEST_F(WatchTest, SaysAtItsTimeThatItCannotSee) {

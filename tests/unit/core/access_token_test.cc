@@ -39,7 +39,7 @@ TEST(AccessToken, ARoleIsAName) {
   Role role{};
   must(read_json(R"("worker")", role));
   EXPECT_EQ(role, Role::kWorker);
-  EXPECT_EQ(read_json(R"("root")", role).error().message, R"("root" is no role)");
+  EXPECT_EQ(read_json(R"("root")", role).error().message, R"(unknown role "root")");
   EXPECT_FALSE(read_json("7", role).has_value());
 }
 

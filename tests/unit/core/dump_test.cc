@@ -132,7 +132,7 @@ TEST(DumpTest, WhatIsWrongIsRefused) {
   EXPECT_EQ(refusal(good, R"("queue":"q")", R"("queue":7)"), "queue is not what it should be");
   EXPECT_EQ(refusal(good, R"("queue":"q")", R"("queue":"q","cow":1)"),
             "there is a member that this version does not know");
-  EXPECT_EQ(refusal(good, R"("[0.10]")", R"("[0.10")"), "checkpoint is no compact JSON");
+  EXPECT_EQ(refusal(good, R"("[0.10]")", R"("[0.10")"), "checkpoint is not compact JSON");
   EXPECT_EQ(refusal(good, R"("priority":3)", R"("priority":10)").substr(0, 8), "priority");
   EXPECT_EQ(refusal(good, R"("state":"failed")", R"("state":"pending")"),
             "a task has finished_at when it has ended, and only then");
@@ -193,20 +193,20 @@ TEST(DumpTest, ThePastOfATaskIsReadAsStrictly) {
   for (const std::string_view entry : {"3", "[3]", R"(["3",1000])", R"([3,"1000"])"}) {
     EXPECT_EQ(refusal(good, "[[3,1000]]", fmt::format("[{}]", entry)), "left_out is not what it should be") << entry;
   }
-  EXPECT_EQ(refusal(good, R"("left_out":[[3,1000]])", R"("left_out":3)"), "left_out is no list");
-  EXPECT_EQ(refusal(good, R"(,"left_out":[[3,1000]])", ""), "left_out is no list");
+  EXPECT_EQ(refusal(good, R"("left_out":[[3,1000]])", R"("left_out":3)"), "left_out is not a list");
+  EXPECT_EQ(refusal(good, R"(,"left_out":[[3,1000]])", ""), "left_out is not a list");
 
   const JsonText bare = to_dump(dump_bare_task());
-  EXPECT_EQ(refusal(bare, R"("runs":[])", R"("runs":{})"), "runs is no list");
-  EXPECT_EQ(refusal(bare, R"("runs":[],)", ""), "runs is no list");
+  EXPECT_EQ(refusal(bare, R"("runs":[])", R"("runs":{})"), "runs is not a list");
+  EXPECT_EQ(refusal(bare, R"("runs":[],)", ""), "runs is not a list");
   EXPECT_EQ(refusal(bare, R"("runs":[])", R"("runs":[1])"), "runs: expected an object");
-  EXPECT_EQ(refusal(bare, R"("log":[])", R"("log":null)"), "log is no list");
+  EXPECT_EQ(refusal(bare, R"("log":[])", R"("log":null)"), "log is not a list");
 }
 
 TEST(DumpTest, OnlyTheFirstProblemIsTold) {
   const JsonText good = to_dump(odd_task());
   EXPECT_EQ(refusal(good, R"("type":"t","queue":"q",)", ""), "type is missing");
-  EXPECT_EQ(refusal(good, R"("tags":["x","y"])", R"("tags":"x")"), "tags is no list");
+  EXPECT_EQ(refusal(good, R"("tags":["x","y"])", R"("tags":"x")"), "tags is not a list");
 }
 
 template <class T>
@@ -238,9 +238,9 @@ TEST(DumpTest, ATaskThatNoStoreCouldHoldIsRefused) {
       {"tag", [](Task& task) { task.tags = {"a b"}; }, kNoName},
       {"request_id", [](Task& task) { task.request_id = "a b"; }, kNoName},
       {"dedupe_key", [](Task& task) { task.dedupe_key = "a b"; }, kNoName},
-      {"gate", [](Task& task) { task.gates = {"a b"}; }, R"("a b" is no gate)"},
+      {"gate", [](Task& task) { task.gates = {"a b"}; }, R"("a b" is not a gate)"},
       {"cost", [](Task& task) { task.cost = 0; }, "cost: "},
-      {"worker_id", [](Task& task) { task.worker_id = "a b"; }, "worker_id is no name"},
+      {"worker_id", [](Task& task) { task.worker_id = "a b"; }, "worker_id is not a name"},
       {"scheduled", [](Task& task) { task.state = TaskState::kScheduled; }, "a scheduled task has run_at"},
       {"running, unstarted",
        [](Task& task) {
@@ -300,13 +300,13 @@ TEST(DumpTest, EventsComeBack) {
 }
 
 TEST(DumpTest, AWrongEventIsRefused) {
-  constexpr std::string_view kNoName = "an event's name, type, queue or owner is no name";
+  constexpr std::string_view kNoName = "an event's name, type, queue or owner is not a name";
   struct Case {
     std::function<void(Event&)> change;
     std::string_view refusal;
   };
   const std::vector<Case> cases{
-      {[](Event& event) { event.data = "{"; }, "data is no compact JSON"},
+      {[](Event& event) { event.data = "{"; }, "data is not compact JSON"},
       {[](Event& event) { event.name = ""; }, kNoName},
       {[](Event& event) { event.name = "a b"; }, kNoName},
       {[](Event& event) { event.type = "a b"; }, kNoName},

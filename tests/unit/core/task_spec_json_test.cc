@@ -106,7 +106,7 @@ TEST(TaskSpecJson, RefusalsNameTheField) {
   EXPECT_EQ(refusal(R"({"type":"eng","payloda":1})"), R"(unknown field "payloda" (did you mean "payload"?))");
   EXPECT_EQ(refusal(R"({"type":"eng","zzzzzzzz":1})"), R"(unknown field "zzzzzzzz")");
   EXPECT_EQ(refusal(R"({"type":"eng","state":"pending"})").find("unknown field"), 0u);
-  EXPECT_EQ(refusal(R"([1])"), "a task is an object, not array");
+  EXPECT_EQ(refusal(R"([1])"), "a task must be an object, not an array");
   EXPECT_EQ(refusal(R"({})").find("type: "), 0u);
   EXPECT_EQ(refusal(R"({"type":5})"), "type: expected a string, not number");
   EXPECT_EQ(refusal(R"({"type":"a b"})"), R"(type: expected 1 to 128 letters, digits or any of _ . : @ -, not "a b")");

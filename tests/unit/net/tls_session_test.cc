@@ -222,6 +222,8 @@ TEST_F(TlsSessionTest, SaysWhichFileIsWrongAndHow) {
             "cannot use the key " + folder_.file("none.key") + ": No such file or directory");
   const std::string empty = file_with("empty", "");
   EXPECT_EQ(refusal(empty, key_), "cannot use the certificate " + empty + ": the file is empty");
+  EXPECT_EQ(refusal(certificate_, certificate_), certificate_ + " is a certificate, not a key");
+  EXPECT_EQ(refusal(key_, key_), key_ + " is a key, not a certificate");
   const std::string junk = file_with("junk", "this is no certificate\n");
   EXPECT_EQ(refusal(junk, key_), "cannot use the certificate " + junk + ": no start line");
   EXPECT_TRUE(refusal(certificate_, junk).starts_with("cannot use the key " + junk)) << refusal(certificate_, junk);

@@ -273,9 +273,27 @@ TEST(Document, BadValuesNameTheirLineAndPath) {
             0u);
 }
 
+TEST(Document, BadYamlIsToldInPlainWords) {
+  constexpr std::string_view kTab = "drover.yaml:2: tab character; indent with spaces";
+  EXPECT_EQ(refusal("types:\n\teng: {}\n"), kTab);
+  EXPECT_EQ(refusal("types:\n  \teng: {}\n"), kTab);
+  EXPECT_EQ(refusal("types:\n  eng: {}\n\tops: {}\n"), "drover.yaml:3: tab character; indent with spaces");
+  EXPECT_EQ(refusal("types: [1, 2\n"), "drover.yaml:2: a [ is not closed");
+  EXPECT_EQ(refusal("types: {eng: {}\n"), "drover.yaml:2: a { is not closed");
+  EXPECT_EQ(refusal("types: ]\n"), "drover.yaml:1: a bracket closes nothing");
+  EXPECT_EQ(refusal("types:\n  a: b: c\n"),
+            "drover.yaml:2: unexpected \":\"; check the indentation, and put text that holds \": \" in quotes");
+  EXPECT_EQ(refusal("types: - eng\n"),
+            "drover.yaml:1: unexpected \"-\"; the items of a list begin on lines of their own");
+  EXPECT_EQ(refusal("types:\n  eng: {}\n ops: {}\n"),
+            "drover.yaml:3: this does not belong to the mapping above; check the indentation");
+  EXPECT_EQ(refusal("store: @x\n"), "drover.yaml:1: text that begins with this character must be in quotes");
+  EXPECT_EQ(refusal("store: \"\\q\"\n"), "drover.yaml:1: not valid YAML: unknown escape character: q");
+}
+
 TEST(Document, BadYamlNamesItsLine) {
-  EXPECT_EQ(refusal("types:\n  eng: [1, 2\nlimits: 3\n").find("drover.yaml:"), 0u);
-  EXPECT_EQ(refusal("a: *nobody\n").find("drover.yaml:1: "), 0u);
+  EXPECT_EQ(refusal("types:\n  eng: [1, 2\nlimits: 3\n"), "drover.yaml:3: a [ is not closed");
+  EXPECT_EQ(refusal("a: *nobody\n").find("drover.yaml:1: text that begins with * refers to an anchor"), 0u);
   EXPECT_EQ(refusal("types: {}\n---\nlimits: {}\n"), "drover.yaml:3: a second document; one is allowed");
   // In this one yaml-cpp finds documents without end.
   EXPECT_FALSE(refusal(R"({"limits":)"

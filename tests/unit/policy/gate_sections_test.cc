@@ -89,11 +89,14 @@ TEST(GateSections, ComplaintsNameLineAndPath) {
             "drover.yaml:1: gates.queue:eng: stands under queues, not under gates");
   EXPECT_EQ(refusal_of("gates: {'owner:o': {permits: 1}}"),
             "drover.yaml:1: gates.owner:o: stands under owners, not under gates");
-  EXPECT_EQ(refusal_of("gates: {'tag:x': {permits: 1}}").find(R"(drover.yaml:1: gates.tag:x: "tag:x" is no gate)"), 0U);
+  EXPECT_EQ(refusal_of("gates: {'tag:x': {permits: 1}}").find(R"(drover.yaml:1: gates.tag:x: "tag:x" is not a gate)"),
+            0U);
   EXPECT_EQ(refusal_of("gates: {all: {weight: 1}}").find("drover.yaml:1: gates.all.weight: unknown field"), 0U);
   EXPECT_EQ(refusal_of("gates: {all: {burst: 1}}"), "drover.yaml:1: gates.all: burst is set, but no rate");
   EXPECT_EQ(refusal_of("types: {t: {breaker: on}}"),
-            "drover.yaml:1: types.t.breaker: expected off, or a mapping with failures, window and open");
+            "drover.yaml:1: types.t.breaker: expected a mapping or `off`, not \"on\"");
+  EXPECT_EQ(refusal_of("types: {t: {breaker: false}}"),
+            "drover.yaml:1: types.t.breaker: expected a mapping or `off`, not false");
   EXPECT_EQ(refusal_of("types: {t: {breaker: {failures: 0}}}").find("drover.yaml:1: types.t.breaker.failures: "), 0U);
   EXPECT_EQ(
       refusal_of("types: {t: {errors: {stalled: {close_gate: true}}}}").find("drover.yaml:1: types.t.errors.stalled"),

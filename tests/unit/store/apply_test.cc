@@ -152,14 +152,14 @@ TEST(StoreApply, CapacityCountsWhatWaitsOfAllAndOfAnOwner) {
   sut.add(1);
   sut.add(2);
   sut.claim(1);  // one runs: it does not wait any more
-  EXPECT_EQ(must(sut.try_add({new_record(3)}, {.waiting_max = 1})), Answers{Applied::kQueueFull});
+  EXPECT_EQ(must(sut.try_add({new_record(3)}, {.waiting_max = 1})), Answers{Applied::kAllFull});
   EXPECT_EQ(must(sut.try_add({new_record(3)}, {.waiting_max = 2})), Answers{Applied::kDone});
-  EXPECT_EQ(must(sut.try_add({new_record(4)}, {.waiting_per_owner_max = 2})), Answers{Applied::kQueueFull});
+  EXPECT_EQ(must(sut.try_add({new_record(4)}, {.waiting_per_owner_max = 2})), Answers{Applied::kOwnerFull});
   TaskRecord other = new_record(4);
   other.task.owner = "bob";
   EXPECT_EQ(must(sut.try_add({other}, {.waiting_per_owner_max = 2})), Answers{Applied::kDone});
   // A group that fits in parts but not whole is refused whole.
-  EXPECT_EQ(must(sut.try_add({new_record(5), new_record(6)}, {.waiting_max = 4})), Answers{Applied::kQueueFull});
+  EXPECT_EQ(must(sut.try_add({new_record(5), new_record(6)}, {.waiting_max = 4})), Answers{Applied::kAllFull});
   EXPECT_EQ(must(sut->read(std::vector{id_of(5)}, Parts::kHead)).at(0), std::nullopt);
 }
 
@@ -171,7 +171,7 @@ TEST(StoreApply, CapacityCountsTheGroupsBeforeItInTheSameCall) {
     group.capacity = Capacity{.waiting_max = 2};
     groups.push_back(std::move(group));
   }
-  EXPECT_EQ(must(sut->apply(groups)), (Answers{Applied::kDone, Applied::kDone, Applied::kQueueFull}));
+  EXPECT_EQ(must(sut->apply(groups)), (Answers{Applied::kDone, Applied::kDone, Applied::kAllFull}));
 }
 
 // A lane lives as long as it holds a task, also one that the same group has only just put there.

@@ -198,7 +198,7 @@ TEST_F(FsckTest, ARepairedStoreWorksOn) {
   sut_.step(id_of(2), trigger::LeaseLost{});
   sut_.add(record(8));
   start(4);
-  EXPECT_EQ(must(sut_.try_add({new_record(9)}, {.waiting_max = 5})), std::vector{Applied::kQueueFull});
+  EXPECT_EQ(must(sut_.try_add({new_record(9)}, {.waiting_max = 5})), std::vector{Applied::kAllFull});
   EXPECT_EQ(findings(FsckMode::kCheck), std::vector<std::string>());
 }
 

@@ -67,7 +67,7 @@ TEST_F(NewTasksTest, AGroupIsAddedAsAWholeOrNotAtAll) {
                    group_of({addition("alice", "4"), addition("alice", "5"), addition("alice", "6")}),
                    group_of({addition("carol", "7"), addition("carol", "8"), addition("bob", "9")}),
                    group_of({addition("bob", "10")})}),
-            (std::vector{Applied::kDone, Applied::kIdTaken, Applied::kQueueFull, Applied::kQueueFull, Applied::kDone}));
+            (std::vector{Applied::kDone, Applied::kIdTaken, Applied::kAllFull, Applied::kAllFull, Applied::kDone}));
   EXPECT_EQ(apply({group_of({addition("dave", "11"), one})}), std::vector{Applied::kIdTaken});
   EXPECT_TRUE(must(engine_->fsck(FsckMode::kCheck)).empty());
   EXPECT_EQ(claimed_prompts(9), (std::vector<std::string>{"alice 1", "bob 2", "bob 10"}));

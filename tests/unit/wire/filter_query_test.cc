@@ -35,7 +35,9 @@ TEST(FilterQuery, SeveralStatesMayStandInOne) {
 
 TEST(FilterQuery, WhatIsNotUnderstoodIsNamed) {
   EXPECT_EQ(filter_of_query({{"stat", "failed"}}, {}).error().message, "unknown parameter \"stat\"");
-  EXPECT_EQ(filter_of_query({{"state", "lost"}}, {}).error().message, "state: \"lost\" is no state");
+  EXPECT_EQ(filter_of_query({{"state", "lost"}}, {}).error().message,
+            "state: unknown state \"lost\"; the states are blocked, scheduled, pending, running, stalled, completed, "
+            "failed, cancelled");
   EXPECT_TRUE(filter_of_query({{"limit", "5"}}, {"limit"}));
 }
 

@@ -1,6 +1,7 @@
 -- Groups of steps under compare-and-set. All checks of a group first, then all its writes. e_apply.lua calls them.
 
-local DONE, CONFLICT, ID_TAKEN, REQUEST_TAKEN, QUEUE_FULL, STILL_LEASED = 0, 1, 2, 3, 4, 5  -- verdicts
+local DONE, CONFLICT, ID_TAKEN, REQUEST_TAKEN, STILL_LEASED = 0, 1, 2, 3, 5  -- verdicts
+local FULL = {queue = 4, owner = 6, all = 7}
 
 -- ---- what step_arguments.cc packs: one flat list, in which groups, gates and steps are known by where they begin
 -- (a table each would cost more than all the rest)
@@ -127,9 +128,9 @@ end
 
 local WAITING = {'|blocked', '|scheduled', '|pending', '|stalled'}
 
--- list: scope, most, more, …, from a place on to another
-function steps.has_room(list, from, till)
-  if till < from then return true end
+-- list: scope, most, more, …, from a place on to another. Answers DONE, or which of them is full.
+function steps.room_for(list, from, till)
+  if till < from then return DONE end
   local fields = {}
   for i = from, till, 3 do
     for _, state in ipairs(WAITING) do fields[#fields + 1] = list[i] .. state end
@@ -141,15 +142,15 @@ function steps.has_room(list, from, till)
       at = at + 1
       waiting = waiting + (stored[fields[at]] or 0)
     end
-    if waiting + list[i + 2] > tonumber(list[i + 1]) then return false end
+    if waiting + list[i + 2] > tonumber(list[i + 1]) then return FULL[string.match(list[i], '^%a+')] end
   end
-  return true
+  return DONE
 end
 
-local function has_capacity(group)
-  if not A[group + CAPACITY] then return true end
+local function check_capacity(group)
+  if not A[group + CAPACITY] then return DONE end
   local room = asked_room(group)
-  return steps.has_room(room, 1, #room)
+  return steps.room_for(room, 1, #room)
 end
 
 -- The ids that a group adds, so that its tasks may depend on each other.
@@ -200,7 +201,7 @@ local function check(group, first_step)
     local newest = call('ZREVRANGE', P .. 'dedupe:' .. A[i], 0, 0)[1] or ''
     if newest ~= A[i + 1] then return CONFLICT end
   end
-  return has_capacity(group) and DONE or QUEUE_FULL
+  return check_capacity(group)
 end
 
 -- ---- writes

@@ -1,7 +1,7 @@
 -- Apply: groups of steps of any kind; and new tasks and ends in the forms in which programs with earlier versions of this
 -- library tell them.
 
-local DONE, CONFLICT, ID_TAKEN, QUEUE_FULL = 0, 1, 2, 4  -- verdicts, as in 5_steps.lua
+local DONE, CONFLICT, ID_TAKEN = 0, 1, 2  -- verdicts, as in 5_steps.lua
 local add_push = steps.add_push
 
 -- ---- new tasks that wait, with nothing beside their record, as programs with version 1.8 tell it (g_adds.lua is of 1.9)
@@ -19,7 +19,8 @@ local function add_tasks(list, group)
   for step = from, till, NEW_SIZE do
     if held[records .. list[step]] then return ID_TAKEN end
   end
-  if not steps.has_room(list, group + 2, from - 2) then return QUEUE_FULL end
+  local room = steps.room_for(list, group + 2, from - 2)
+  if room ~= DONE then return room end
   local seq, place = number_before('task', n), number_before('place', n)
   local n_writes, n_listed, added = #writes, #listed, nil
   for step = from, till, NEW_SIZE do

@@ -1,7 +1,7 @@
 -- Adds: groups of new tasks that wait, with nothing beside their record. The client (new_tasks.cc) makes what is written, but
 -- for the numbers that are given out here, and says once what tasks have in common.
 
-local DONE, ID_TAKEN, QUEUE_FULL = 0, 2, 4  -- verdicts, as in 5_steps.lua
+local DONE, ID_TAKEN = 0, 2  -- verdicts, as in 5_steps.lua
 
 -- of tasks that share a lane, an event (with * for the task) and what their records say behind their size; then of each:
 -- id, body
@@ -56,7 +56,8 @@ local function add_group(args, group, keys)
   for i = group.first, group.last do
     if held[keys[i]] then return ID_TAKEN end
   end
-  if not steps.has_room(args, group.room, group.shared - 2) then return QUEUE_FULL end
+  local room = steps.room_for(args, group.room, group.shared - 2)
+  if room ~= DONE then return room end
   local shared, n = group.shared, group.first - 1
   while n < group.last do shared, n = add_tasks(args, shared, keys, n) end
   return DONE
