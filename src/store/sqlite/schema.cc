@@ -26,8 +26,7 @@ bool is_empty(Connection& db) {
   return db.number("SELECT count(*) FROM sqlite_master") == 0;
 }
 
-int read_version(Connection& db) {
-  if (is_empty(db)) return 0;
+int stored_version(Connection& db) {
   Statement query = db.prepare("SELECT value FROM meta WHERE key = 'schema_version'");
   if (!query.step()) throw SqliteFailure(SQLITE_CORRUPT, "no schema version in table meta");
   const std::string text = query.text();
@@ -37,6 +36,15 @@ int read_version(Connection& db) {
     throw SqliteFailure(SQLITE_CORRUPT, "the schema version is not a number: " + text);
   }
   return version;
+}
+
+int read_version(Connection& db) {
+  return is_empty(db) ? 0 : stored_version(db);
+}
+
+void refuse_newer(int version, int newest) {
+  if (version <= newest) return;
+  throw SqliteFailure(kNewerSchema, fmt::format("it has schema {}, this program knows {}", version, newest));
 }
 
 bool is_of_boot(Connection& db, const std::string& boot) {
@@ -66,11 +74,7 @@ Status prepare_schema(Connection& db, const std::string& path, std::span<const s
                 "sqlite.open");
   }
   const int version = read_version(db);
-  if (version > newest) {
-    return fail(ErrorCode::kSchemaTooNew,
-                fmt::format("{} has schema {}, this program knows {}: use a newer drover", path, version, newest),
-                "sqlite.open");
-  }
+  refuse_newer(version, newest);
   // Readers go on while one writes, and a commit is one append. Databases in memory have a mode of their own.
   db.execute_script("PRAGMA journal_mode = WAL");
   if (version == newest) return {};
@@ -80,6 +84,10 @@ Status prepare_schema(Connection& db, const std::string& path, std::span<const s
              {{"path", path}, {"from", std::to_string(version)}, {"to", std::to_string(newest)}});
   }
   return {};
+}
+
+void check_version(Connection& db) {
+  refuse_newer(stored_version(db), kSchemaVersion);
 }
 
 bool is_current(Connection& db, const Clock& clock) {

@@ -13,6 +13,9 @@ namespace drover::sqlite {
 
 inline constexpr int kSchemaVersion = 1;
 
+// Within a transaction, before anything else is read: throws kNewerSchema if a newer program has moved the schema on.
+void check_version(Connection& db);
+
 // Whether neither of the following has anything to do. Needs no lock.
 [[nodiscard]] bool is_current(Connection& db, const Clock& clock);
 

@@ -202,6 +202,7 @@ class SqliteStore final : public Store {
   [[nodiscard]] Connection& read_connection() { return in_memory() ? write_connection_ : *read_connection_; }
   [[nodiscard]] ConnectionOptions write_connection_options() const;
   [[nodiscard]] Status prepare();
+  [[nodiscard]] Status check_files() { return side_files_ != nullptr ? side_files_->check_files() : Status(); }
   [[nodiscard]] WriterOptions writer_options();
   [[nodiscard]] std::int64_t data_version();
   [[nodiscard]] Result<StoreExtent> look();
@@ -213,11 +214,15 @@ class SqliteStore final : public Store {
   template <class Body>
   [[nodiscard]] auto reading(std::string_view operation, Body&& body)
       -> Result<std::invoke_result_t<Body, Connection&>> {
+    if (side_files_ != nullptr) {
+      if (const Status same = side_files_->known_files(); !same) return std::unexpected(same.error());
+    }
     return guarded(operation, [&] {
       const std::lock_guard lock(read_mutex_);
       Connection& db = read_connection();
       const RollbackGuard end_of_snapshot(db);
       db.run("BEGIN");
+      check_version(db);
       return body(db);
     });
   }
@@ -280,10 +285,11 @@ Status SqliteStore::open() {
       StandingContext{*writer_, *options_.clock, board_.get(), [this] { return is_where_it_was(); },
                       [this](std::span<const TaskId> ids) { return read(ids, Parts::kAll); }});
   if (const auto looked = look(); !looked) return std::unexpected(looked.error());
-  return {};
+  return side_files_ != nullptr ? side_files_->watch_files() : Status();
 }
 
 Result<StoreExtent> SqliteStore::look() {
+  if (const Status same = check_files(); !same) return std::unexpected(same.error());
   const Mark seen = high_water_.seen();
   must_look_ = false;
   auto extent = reading("sqlite.epochs", [](Connection& db) { return read_extent(db); });
@@ -363,7 +369,7 @@ std::int64_t SqliteStore::data_version() {
     return read_connection().number("PRAGMA data_version");
   });
   // A database that cannot be read has changed, too: whoever waits finds out what is wrong with it.
-  return version.value_or(-1);
+  return check_files() ? version.value_or(-1) : -1;
 }
 
 Result<std::vector<std::optional<TaskRecord>>> SqliteStore::read(std::span<const TaskId> ids, Parts parts) {
@@ -394,6 +400,7 @@ Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> group
 Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                                    const std::optional<ReservedSlots>& reserved) {
   CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
+  if (const Status same = check_files(); !same) return std::unexpected(same.error());
   if (!is_where_it_was()) {
     if (const auto looked = look(); !looked) return std::unexpected(looked.error());
     if (const Status there = high_water_.check(); !there) return std::unexpected(there.error());
@@ -469,6 +476,7 @@ Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {
     Connection db(connection_options(options_));
     const RollbackGuard end_of_snapshot(db);
     db.execute_script("PRAGMA temp_store = MEMORY; BEGIN");
+    check_version(db);
     return check_database(db, options_.clock->wall());
   });
 }
