@@ -66,7 +66,7 @@ Status make_folder(const std::filesystem::path& folder) {
 }
 
 Status check_file_system(const std::string& folder) {
-  struct statfs facts{};
+  struct statfs facts {};
   if (::statfs(folder.c_str(), &facts) != 0) return os_error("look at", folder);
   const std::int64_t magic = static_cast<std::uint32_t>(facts.f_type);
   for (const FileSystem& known : kFileSystems) {
@@ -113,6 +113,14 @@ Status prepare_path(const std::string& path) {
   if (Status fit = check_file_system(folder); !fit) return fit;
   if (Status made = make_file(path, folder); !made) return made;
   return check_is_database(path);
+}
+
+// Neither moves with the content: a copy has another inode, and one that got the same number was made later. The device
+// has no part in it, because it may be numbered otherwise after a reboot.
+std::string file_id_of(const std::string& path) {
+  struct statx facts {};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &facts) != 0) return {};
+  return fmt::format("{}-{}.{:09}", facts.stx_ino, facts.stx_btime.tv_sec, facts.stx_btime.tv_nsec);
 }
 
 }  // namespace drover::sqlite

@@ -27,7 +27,7 @@ std::unexpected<Error> is_lost(const std::string& path) {
 }  // namespace
 
 Status OpenFiles::add(std::string path) {
-  struct stat facts{};
+  struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return cannot_look(path);
   files_.push_back({std::move(path), facts.st_dev, facts.st_ino});
   return {};
@@ -36,7 +36,7 @@ Status OpenFiles::add(std::string path) {
 Status OpenFiles::check() {
   for (const File& file : files_) {
     if (lost_.load() != nullptr) break;
-    struct stat facts{};
+    struct stat facts {};
     if (::stat(file.path.c_str(), &facts) == 0) {
       if (facts.st_dev == file.device && facts.st_ino == file.inode) continue;
     } else if (errno != ENOENT && errno != ENOTDIR) {

@@ -82,11 +82,11 @@ class PosixSideFiles final : public SideFiles {
 
   Room room() override {
     Room room;
-    struct statvfs facts{};
+    struct statvfs facts {};
     if (::fstatvfs(bell_.get(), &facts) == 0) {
       room.free_bytes = static_cast<std::int64_t>(facts.f_bavail * facts.f_frsize);
     }
-    struct stat ballast{};
+    struct stat ballast {};
     if (::stat(ballast_path_.c_str(), &ballast) == 0) room.ballast_bytes = std::int64_t{ballast.st_blocks} * 512;
     return room;
   }

@@ -1,5 +1,5 @@
-// SideFiles: what a store on a file needs of the operating system beside SQLite: a lock, a bell, spare room, and whether
-// its files are still the same.
+// SideFiles: what a store on a file needs of the operating system beside SQLite: a lock, a bell, spare room, and
+// whether its files are still the same.
 //
 // The real one (posix_side_files.h) keeps PATH-lock, PATH-bell and PATH-ballast. A simulator that runs several stores
 // on an in-memory VFS on one thread gives its own. Calls of lock() to unlock() never overlap within one store; ring,

@@ -184,7 +184,10 @@ class SqliteStore final : public Store {
 
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
 
+  Status try_write() override;
   Result<StoreState> state() override;
+  StoreMark seen() override { return high_water_.store_mark(); }
+  Result<bool> hear(const StoreMark& told) override;
   Result<StoreState> accept_regression() override;
 
   std::uint64_t changes() override { return watch_->changes(); }
@@ -205,7 +208,7 @@ class SqliteStore final : public Store {
   [[nodiscard]] Status check_files() { return side_files_ != nullptr ? side_files_->check_files() : Status(); }
   [[nodiscard]] WriterOptions writer_options();
   [[nodiscard]] std::int64_t data_version();
-  [[nodiscard]] Result<StoreExtent> look();
+  [[nodiscard]] Result<StoreExtent> look(const std::optional<StoreMark>& told = std::nullopt);
   // Whether it is certain that nothing was lost, as far as is known without a look.
   [[nodiscard]] bool is_where_it_was() { return !must_look_ && !high_water_.loss(); }
   void committed(const CommitMark& mark);
@@ -288,11 +291,12 @@ Status SqliteStore::open() {
   return side_files_ != nullptr ? side_files_->watch_files() : Status();
 }
 
-Result<StoreExtent> SqliteStore::look() {
+Result<StoreExtent> SqliteStore::look(const std::optional<StoreMark>& told) {
   if (const Status same = check_files(); !same) return std::unexpected(same.error());
-  const Mark seen = high_water_.seen();
+  Mark seen = high_water_.seen();
   must_look_ = false;
   auto extent = reading("sqlite.epochs", [](Connection& db) { return read_extent(db); });
+  if (extent && told && reveals_loss(*extent, *told)) seen = told->mark;
   if (extent && find_loss(*extent, seen) && would_be_hidden(*extent, seen)) {
     const Status ended =
         writer_->run({&kRepairFailpoints, [&](Transaction& transaction) { end_lost_epoch(transaction, seen); }});
@@ -311,10 +315,24 @@ void SqliteStore::committed(const CommitMark& mark) {
   if (!high_water_.saw(seen, epoch, mark.last_event)) must_look_ = true;
 }
 
+Status SqliteStore::try_write() {
+  Operation operation{&kFleetFailpoints,
+                      [](Transaction& transaction) { put_probe(transaction.db(), transaction.now()); }};
+  operation.need = Operation::Need::kWhenRoom;
+  operation.notice = Operation::Notice::kSilent;
+  return writer_->run(operation);
+}
+
 Result<StoreState> SqliteStore::state() {
   auto extent = look();
   if (!extent) return std::unexpected(extent.error());
   return StoreState{*std::move(extent), high_water_.loss()};
+}
+
+Result<bool> SqliteStore::hear(const StoreMark& told) {
+  if (high_water_.covers(told.mark)) return false;
+  if (const auto looked = look(told); !looked) return std::unexpected(looked.error());
+  return high_water_.loss().has_value();
 }
 
 Result<StoreState> SqliteStore::accept_regression() {
@@ -332,13 +350,14 @@ Result<StoreState> SqliteStore::accept_regression() {
 // The lock is only taken if there is something to change: short-lived processes open a busy store without waiting.
 Status SqliteStore::prepare() {
   Connection& db = write_connection_;
-  if (is_current(db, *options_.clock)) return {};
+  const Home home{.boot_id = options_.clock->boot_id(), .file_id = options_.file_id};
+  if (is_current(db, home)) return {};
   if (side_files_ != nullptr) {
     if (Status locked = side_files_->lock(options_.lock_wait); !locked) return locked;
   }
   Result<Status> prepared = guarded("sqlite.open", [&] {
     Status status = prepare_schema(db, options_.path);
-    if (status) adopt_boot(db, *options_.clock);
+    if (status) adopt(db, home);
     return status;
   });
   if (side_files_ != nullptr) side_files_->unlock();
@@ -490,6 +509,7 @@ Result<std::unique_ptr<Store>> open_sqlite(SqliteOptions options) {
     if (!side_files) return std::unexpected(side_files.error());
     options.side_files = *std::move(side_files);
     options.mark_path = options.path + "-mark";
+    options.file_id = file_id_of(options.path);
     options.board_path = options.path + "-standing";
   }
   auto opened = guarded("sqlite.open", [&]() -> Result<std::unique_ptr<Store>> {

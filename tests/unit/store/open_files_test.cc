@@ -91,16 +91,14 @@ TEST_P(OpenFiles, PuttingTheFileBackIsNotEnough) {
   EXPECT_EQ(code_of(sut.try_add({new_record(1)})), ErrorCode::kStoreDamaged);
 }
 
-INSTANTIATE_TEST_SUITE_P(Harms, OpenFiles,
-                         ::testing::Values(Harm{"DatabaseDeleted", "", remove}, Harm{"DatabaseRenamed", "", rename_away},
-                                           Harm{"DatabaseReplaced", "", replace_by_copy},
-                                           Harm{"LogDeleted", "-wal", remove}, Harm{"LogRenamed", "-wal", rename_away},
-                                           Harm{"LogReplaced", "-wal", replace_by_copy},
-                                           Harm{"IndexDeleted", "-shm", remove},
-                                           Harm{"IndexReplaced", "-shm", replace_by_copy},
-                                           Harm{"LockDeleted", "-lock", remove},
-                                           Harm{"LockReplaced", "-lock", replace_by_copy}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Harms, OpenFiles,
+    ::testing::Values(Harm{"DatabaseDeleted", "", remove}, Harm{"DatabaseRenamed", "", rename_away},
+                      Harm{"DatabaseReplaced", "", replace_by_copy}, Harm{"LogDeleted", "-wal", remove},
+                      Harm{"LogRenamed", "-wal", rename_away}, Harm{"LogReplaced", "-wal", replace_by_copy},
+                      Harm{"IndexDeleted", "-shm", remove}, Harm{"IndexReplaced", "-shm", replace_by_copy},
+                      Harm{"LockDeleted", "-lock", remove}, Harm{"LockReplaced", "-lock", replace_by_copy}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(OpenFilesOfALink, AreThoseBesideTheDatabaseItself) {
   const TempDir dir;

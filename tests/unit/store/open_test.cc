@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 mode_t mode_of(const fs::path& path) {
-  struct stat facts{};
+  struct stat facts {};
   EXPECT_EQ(::stat(path.c_str(), &facts), 0) << path;
   return facts.st_mode & 0777U;
 }
@@ -146,8 +146,9 @@ TEST(StoreOpen, AProgramThatRunsRefusesItsNextCallOnceANewerOneHasMovedTheSchema
   sut.add(1);
   // What it does not know any more does not get in the way of saying so.
   RawDatabase(dir.file("q.db"))
-      .run("UPDATE meta SET value = '99' WHERE key = 'schema_version'; ALTER TABLE sequence RENAME TO other;"
-           "ALTER TABLE task RENAME COLUMN state TO condition");
+      .run(
+          "UPDATE meta SET value = '99' WHERE key = 'schema_version'; ALTER TABLE sequence RENAME TO other;"
+          "ALTER TABLE task RENAME COLUMN state TO condition");
   const auto refused = sut.try_add({new_record(2)});
   ASSERT_EQ(code_of(refused), ErrorCode::kSchemaTooNew);
   EXPECT_NE(refused.error().message.find("99"), std::string::npos);
