@@ -62,6 +62,12 @@ class Administration {
   // Begins an epoch in which what was lost is accepted. The state afterwards, with the loss as it was before.
   [[nodiscard]] virtual Result<StoreState> accept_regression() = 0;
 
+  // Of a store that is here, for its server (store/store.h): whether a new task could be stored now; how far the store
+  // has been seen to be; what a client has seen of it. A client leaves these to its server.
+  [[nodiscard]] virtual Status try_write() { return {}; }
+  [[nodiscard]] virtual StoreMark seen() { return {}; }
+  [[nodiscard]] virtual Result<bool> hear(const StoreMark& /*told*/) { return false; }
+
   // The clock that decides.
   [[nodiscard]] virtual Result<Time> now() = 0;
   // Writes nothing.

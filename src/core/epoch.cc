@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -11,7 +12,27 @@
 namespace drover {
 namespace {
 
-constexpr Names<4> kCauses{"created", "restarted", "regressed", "accepted"};
+constexpr Names<5> kCauses{"created", "restarted", "regressed", "accepted", "restored"};
+constexpr std::size_t kIdCharsMax = 16;
+
+// Ids become names of files.
+bool is_epoch_id(std::string_view text) {
+  return !text.empty() && text.size() <= kIdCharsMax &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string_view cut(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(':'));
+  text.remove_prefix(std::min(text.size(), word.size() + 1));
+  return word;
+}
+
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole && value >= 0 ? std::optional(value) : std::nullopt;
+}
 
 // The last event that is left of what the seen epoch had, or of what was before it.
 std::int64_t last_kept(const StoreExtent& extent, const Mark& seen) {
@@ -35,6 +56,19 @@ std::string_view name_of(Epoch::Cause cause) {
 
 std::optional<Epoch::Cause> parse_epoch_cause(std::string_view name) {
   return value_in<Epoch::Cause>(kCauses, name);
+}
+
+std::string to_string(const StoreMark& mark) {
+  return fmt::format("{}:{}:{}:{}", mark.store, mark.mark.epoch, mark.mark.number, mark.mark.seq);
+}
+
+std::optional<StoreMark> parse_store_mark(std::string_view text) {
+  const std::string_view store = cut(text);
+  const std::string_view epoch = cut(text);
+  const auto number = parse_count(cut(text));
+  const auto seq = parse_count(text);
+  if (!is_epoch_id(store) || !is_epoch_id(epoch) || !number || *number == 0 || !seq) return std::nullopt;
+  return StoreMark{std::string(store), {*number, std::string(epoch), *seq}};
 }
 
 std::string to_string(const Loss& loss) {
@@ -62,6 +96,12 @@ bool is_accepted(const StoreExtent& extent, const Mark& seen) {
   return std::ranges::any_of(extent.epochs, [&](const Epoch& epoch) {
     return epoch.cause == Epoch::Cause::kAccepted && epoch.number > seen.number;
   });
+}
+
+bool reveals_loss(const StoreExtent& extent, const StoreMark& told) {
+  const bool is_of_it = extent.epochs.front().id == told.store ||
+                        std::ranges::find(extent.epochs, told.mark.epoch, &Epoch::id) != extent.epochs.end();
+  return is_of_it && find_loss(extent, told.mark) && !is_accepted(extent, told.mark);
 }
 
 }  // namespace drover

@@ -19,6 +19,7 @@ struct Epoch {
     kRestarted,  // the server is another run than before
     kRegressed,  // somebody found it behind what had been seen
     kAccepted,   // an operator knows what was lost
+    kRestored,   // the store is another copy of the data than before
   };
 
   std::int64_t number = 0;  // grows from one to the next
@@ -39,6 +40,16 @@ struct Mark {
 
   bool operator==(const Mark&) const = default;
 };
+
+// A mark of a store that others may know, too. As text: "STORE:EPOCH:NUMBER:SEQ".
+struct StoreMark {
+  std::string store;  // its first epoch, which all copies of it have in common
+  Mark mark;
+
+  bool operator==(const StoreMark&) const = default;
+};
+[[nodiscard]] std::string to_string(const StoreMark& mark);
+[[nodiscard]] std::optional<StoreMark> parse_store_mark(std::string_view text);
 
 // Events that were acknowledged and are gone.
 struct Loss {
@@ -72,5 +83,8 @@ inline constexpr std::string_view kRegressionAccepted = "store.regression_accept
 // What is gone of what was seen, and whether an operator has accepted it since.
 [[nodiscard]] std::optional<Loss> find_loss(const StoreExtent& extent, const Mark& seen);
 [[nodiscard]] bool is_accepted(const StoreExtent& extent, const Mark& seen);
+// Whether a mark that somebody else tells of is one of this store (of an epoch that it knows, or has lost), and more
+// than it has, which nobody has accepted.
+[[nodiscard]] bool reveals_loss(const StoreExtent& extent, const StoreMark& told);
 
 }  // namespace drover

@@ -23,6 +23,9 @@ class LocalAdministration final : public Administration {
   }
   Result<StoreState> store_state() override { return store_.state(); }
   Result<StoreState> accept_regression() override { return store_.accept_regression(); }
+  Status try_write() override { return store_.try_write(); }
+  StoreMark seen() override { return store_.seen(); }
+  Result<bool> hear(const StoreMark& told) override { return store_.hear(told); }
   Result<Time> now() override { return store_.now(); }
   Result<FleetLook> look_at_fleet() override;
   Result<DumpPart> dump_head() override;

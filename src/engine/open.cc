@@ -7,6 +7,7 @@
 #include "drover/open.h"
 #include "remote/remote_administration.h"
 #include "remote/remote_queue.h"
+#include "store/mark_keeper.h"
 #include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -46,9 +47,13 @@ bool is_server(std::string_view url) {
 
 Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url, const std::string& token) {
   if (is_server(url)) {
-    auto remote = open_remote({.url = url, .token = token});
+    RemoteOptions options{.url = url, .token = token};
+    if (const std::string folder = default_marks_folder(); !folder.empty()) {
+      options.marks = std::make_shared<FileMarkBook>(folder);
+    }
+    auto remote = open_remote(options);
     if (!remote) return std::unexpected(remote.error());
-    auto administration = open_remote_administration({.url = url, .token = token});
+    auto administration = open_remote_administration(options);
     if (!administration) return std::unexpected(administration.error());
     return std::make_unique<OpenedQueue>(*std::move(remote), *std::move(administration));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "net/url.h"
+#include "wire/introduction.h"
 
 namespace drover::remote {
 namespace {
@@ -65,9 +66,12 @@ Result<HttpResponse> ServerCalls::exchange_with_one(HttpRequest request, Millis 
 Result<HttpResponse> ServerCalls::exchange(const std::string& method, std::string target, std::string body,
                                            Millis timeout, HttpHeaders headers, Effect effect) {
   if (!options_.token.empty()) headers.emplace_back("authorization", "Bearer " + options_.token);
+  const std::optional<StoreMark> seen = seen_.mark();
+  if (seen) headers.emplace_back(kSeenHeader, to_string(*seen));
   auto response = exchange_with_one(
       {.method = method, .target = std::move(target), .body = std::move(body), .headers = std::move(headers)}, timeout);
   if (!response) return response;
+  seen_.take(seen, response->header(kSeenHeader));
   if (response->status >= kFirstBadStatus) return std::unexpected(error_of_problem(*response));
   if (method != "GET" && effect == Effect::kChange) count_change();
   return response;

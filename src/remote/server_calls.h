@@ -14,6 +14,7 @@
 #include "base/json_reader.h"
 #include "net/http_client.h"
 #include "remote/remote_options.h"
+#include "remote/seen_store.h"
 #include "remote/server_url.h"
 #include "wire/read.h"
 #include "wire/write.h"
@@ -163,6 +164,7 @@ class ServerCalls {
   std::vector<std::unique_ptr<Server>> servers_;
   std::atomic<std::size_t> current_{0};
   const RemoteOptions options_;
+  SeenStore seen_{options_.marks};
   const Interrupt leaving_;
   std::atomic<std::uint64_t> changes_{0};
 };

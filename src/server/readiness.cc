@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/log.h"
 #include "net/wake.h"
 
 namespace drover::server {
@@ -14,6 +15,29 @@ namespace {
 constexpr int kOkStatus = 200;
 constexpr int kNotReady = 503;
 constexpr MonoTime kNever{Millis::max()};
+
+struct Reason {
+  ErrorCode code;
+  std::string_view message;
+};
+
+// Without the error's own words, which may name what a stranger should not know.
+Reason reason_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kStoreRegressed:
+      return {error.code, "the store went backwards: what was acknowledged is gone, and claims pause"};
+    case ErrorCode::kStoreDamaged:
+      return {error.code, "the store is damaged, or its files were replaced under the server; the log says more"};
+    case ErrorCode::kSchemaTooNew:
+      return {error.code, "a newer drover uses the store; upgrade the server"};
+    case ErrorCode::kDiskFull:
+      return {error.code, "the disk of the store is full: new tasks are refused"};
+    default:
+      return {ErrorCode::kStoreUnavailable, error.operation == Readiness::kWriteOperation
+                                                ? "the store answers, and cannot be written"
+                                                : "the store does not answer"};
+  }
+}
 
 }  // namespace
 
@@ -35,7 +59,11 @@ void Readiness::start_look() {
 void Readiness::finish_look(const Result<std::vector<Alert>>& alerts) {
   is_looking_ = false;
   looked_at_ = system_clock().mono();
-  error_ = alerts ? std::nullopt : std::optional(alerts.error().code);
+  const std::optional<Error> before =
+      std::exchange(error_, alerts ? std::nullopt : std::optional<Error>(alerts.error()));
+  if (error_ && (!before || before->message != error_->message)) {
+    log_error("server", "not ready", {{"error", to_string(*error_)}});
+  }
   is_stalled_ = alerts && std::ranges::find(*alerts, AlertKind::kIdleWorkers, &Alert::kind) != alerts->end();
   for (const Waiting& waiting : std::exchange(waiting_, {})) waiting.reply(answer(error_));
 }
@@ -45,21 +73,21 @@ MonoTime Readiness::tick(MonoTime now) {
   std::vector<Waiting> over(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(first_left));
   waiting_.erase(waiting_.begin(), first_left);
   for (const Waiting& one : over)
-    one.reply(answer(ErrorCode::kStoreUnavailable));  // the same client may ask again at once
+    one.reply(answer(Error{ErrorCode::kStoreUnavailable, {}, {}}));  // the same client may ask again at once
   return waiting_.empty() ? kNever : waiting_.front().until;
 }
 
-HttpResponse Readiness::answer(std::optional<ErrorCode> error) const {
+HttpResponse Readiness::answer(const std::optional<Error>& error) const {
   std::string reasons;
   const auto add = [&](std::string_view code, std::string_view message) {
     if (!reasons.empty()) reasons += ',';
     reasons += fmt::format(R"({{"code":"{}","message":"{}"}})", code, message);
   };
   if (stopping_) add("stopping", "the server is going down");
-  if (error == ErrorCode::kStoreRegressed) {
-    add("store_regressed", "the store went backwards: what was acknowledged is gone, and claims pause");
-  } else if (error && !stopping_) {
-    add("store_unavailable", "the store does not answer");
+  if (error) {
+    const Reason reason = reason_of(*error);
+    const bool is_for_a_while = reason.code == ErrorCode::kStoreUnavailable;
+    if (!stopping_ || !is_for_a_while) add(error_info(reason.code).name, reason.message);
   }
   if (!error && is_stalled_) {
     add("not_consumed", "tasks wait, nothing holds them back, and workers with free slots do not take them");

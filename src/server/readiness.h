@@ -26,7 +26,11 @@ class Readiness {
   static constexpr Millis kFreshFor{1'000};
   static constexpr Millis kStoreAnswersWithin{3'000};
 
-  // The loop outlives it. `look` tells the alerts that hold; kStoreRegressed if the store has lost something.
+  // The operation of an error that a look gives if the store answers, and takes no new tasks.
+  static constexpr std::string_view kWriteOperation = "readiness.write";
+
+  // The loop outlives it. `look` tells the alerts that hold, or why the store cannot be used: kStoreRegressed if it has
+  // lost something.
   Readiness(EventLoop& loop, Look look) : loop_(loop), look_(std::move(look)) {}
 
   // 200, or 503 with the reasons; at once, or when the store has answered.
@@ -45,14 +49,14 @@ class Readiness {
   void start_look();
   void finish_look(const Result<std::vector<Alert>>& alerts);
   // `error` is the store's, if it has one.
-  [[nodiscard]] HttpResponse answer(std::optional<ErrorCode> error) const;
+  [[nodiscard]] HttpResponse answer(const std::optional<Error>& error) const;
 
   EventLoop& loop_;
   const Look look_;
   std::vector<Waiting> waiting_;  // in the order in which they came
   std::optional<MonoTime> looked_at_;
   bool is_looking_ = false;
-  std::optional<ErrorCode> error_ = ErrorCode::kStoreUnavailable;
+  std::optional<Error> error_ = Error{ErrorCode::kStoreUnavailable, {}, {}};
   bool is_stalled_ = false;
   bool stopping_ = false;
   std::jthread thread_;

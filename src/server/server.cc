@@ -19,8 +19,10 @@
 #include "server/guarded_administration.h"
 #include "server/limits.h"
 #include "server/readiness.h"
+#include "server/rights.h"
 #include "server/router.h"
 #include "server/waiting_room.h"
+#include "wire/introduction.h"
 
 namespace drover::server {
 namespace {
@@ -189,6 +191,9 @@ class HttpApi final : public Server {
     const auto state = administration_.store_state();
     if (!state) return std::unexpected(state.error());
     if (const auto& loss = state->loss) return fail(ErrorCode::kStoreRegressed, to_string(*loss));
+    if (const Status written = administration_.try_write(); !written) {
+      return fail(written.error().code, written.error().message, std::string(Readiness::kWriteOperation));
+    }
     return queue_.alerts();
   }
 
@@ -341,6 +346,7 @@ class HttpApi final : public Server {
       refused.push_back(principal ? std::nullopt : std::optional<Answer>(unauthorised(principal.error())));
       if (!principal) continue;
       if (route.access == Access::kToken) request->principal = *principal;
+      hear(*request);
       Caller& caller = callers.emplace_back(*this, *std::move(principal));
       calls.push_back({.request = request->http,
                        .target = request->target,
@@ -359,7 +365,32 @@ class HttpApi final : public Server {
       answers.push_back(refusal ? *std::move(refusal) : std::move(*next++));
       if (auto* response = std::get_if<HttpResponse>(&answers.back())) add_retry_after(*response);
     }
+    for (std::size_t i = 0; i < requests.size(); ++i) tell_seen(*requests[i], answers[i]);
     return answers;
+  }
+
+  // Those who do the work or run the fleet tell how far they have seen the store to be, and are told: RELIABILITY P11.
+  // The word of others counts for nothing, because it can stop all claims.
+  static bool is_witness(const Request& request) {
+    return request.principal && need(*request.principal, Right::kWork).has_value();
+  }
+
+  void hear(const Request& request) {
+    const auto told = is_witness(request) ? parse_store_mark(request.http.header(kSeenHeader)) : std::nullopt;
+    if (!told) return;
+    const auto reveals = administration_.hear(*told);
+    if (!reveals || !*reveals) return;  // a store that does not answer says so to the call itself
+    log_error("server", "a client has seen more of the store than there is",
+              {{"token", request.principal->token_id}, {"seen", to_string(*told)}});
+  }
+
+  void tell_seen(const Request& request, Answer& answer) {
+    if (!is_witness(request)) return;
+    const StoreMark seen = administration_.seen();
+    if (seen.store.empty() || seen.mark.number == 0) return;
+    auto* handout = std::get_if<Handout>(&answer);
+    auto* response = handout != nullptr ? &handout->response : std::get_if<HttpResponse>(&answer);
+    if (response != nullptr) response->headers.emplace_back(kSeenHeader, to_string(seen));
   }
 
   // Whoever needs no token is a viewer of what nobody owns.

@@ -5,33 +5,12 @@
 #include <tuple>
 
 #include "base/log.h"
-#include "base/try_thread.h"
-#include "drover/time.h"
 
 namespace drover {
-namespace {
 
-constexpr Millis kWriteEvery{1'000};
-
-bool is_further(const Mark& one, const Mark& other) {
-  return std::tie(one.number, one.seq) > std::tie(other.number, other.seq);
-}
-
-}  // namespace
-
-HighWater::HighWater(const std::string& path)
-    : file_(path.empty() ? std::nullopt : std::optional<MarkFile>(path)),
-      seen_(file_ ? file_->read().value_or(Mark()) : Mark()),
-      written_(seen_) {}
-
-HighWater::~HighWater() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-    changed_.notify_all();
-    closed_.notify_all();
-  }
-  if (writer_.joinable()) writer_.join();
+HighWater::HighWater(const std::string& path) {
+  if (!path.empty()) keeper_.emplace(path);
+  if (keeper_) seen_ = keeper_->kept();
 }
 
 Mark HighWater::seen() const {
@@ -41,9 +20,10 @@ Mark HighWater::seen() const {
 
 void HighWater::look(const Mark& seen_before, const StoreExtent& extent) {
   const std::lock_guard lock(mutex_);
-  epoch_ = extent.epochs.back().id;
+  epochs_ = extent.epochs;
   const std::optional<Loss> found = find_loss(extent, seen_before);
   if (!found || is_accepted(extent, seen_before)) {
+    if (loss_ && seen_before != seen_) return;  // asked before that was known
     if (found) log_warn("store", "acknowledged work was lost, and that was accepted", {{"lost", to_string(*found)}});
     loss_.reset();
     return raise(extent.mark());
@@ -53,15 +33,26 @@ void HighWater::look(const Mark& seen_before, const StoreExtent& extent) {
               {{"lost", to_string(*found)}, {"accept", "drover store accept-regression"}});
   }
   loss_ = found;
+  if (!find_loss(extent, seen_)) seen_ = seen_before;  // of somebody else, whose word counts from now on
 }
 
 bool HighWater::saw(const Mark& seen_before, std::string_view epoch, std::int64_t seq) {
   const std::lock_guard lock(mutex_);
-  if (epoch != epoch_) return false;
+  if (epochs_.empty() || epoch != epochs_.back().id) return false;
   if (loss_) return true;
   if (seen_before.epoch == epoch && seq < seen_before.seq) return false;
   if (seen_.epoch == epoch) raise({seen_.number, seen_.epoch, seq});
   return true;
+}
+
+StoreMark HighWater::store_mark() const {
+  const std::lock_guard lock(mutex_);
+  return {epochs_.empty() ? std::string() : epochs_.front().id, seen_};
+}
+
+bool HighWater::covers(const Mark& told) const {
+  const std::lock_guard lock(mutex_);
+  return loss_ || (!epochs_.empty() && !find_loss({epochs_, seen_.seq}, told));
 }
 
 std::optional<Loss> HighWater::loss() const {
@@ -80,36 +71,10 @@ Status HighWater::check() const {
 }
 
 void HighWater::raise(const Mark& mark) {
-  if (!is_further(mark, seen_) && mark.epoch == seen_.epoch) return;
+  const bool is_further = std::tie(mark.number, mark.seq) > std::tie(seen_.number, seen_.seq);
+  if (!is_further && mark.epoch == seen_.epoch) return;
   seen_ = mark;
-  if (!file_) return;
-  if (!writer_.joinable() && !try_thread(writer_, [this] { keep_file(); })) {
-    write_file(seen_);
-    written_ = seen_;
-  }
-  changed_.notify_all();
-}
-
-// At most once in a while, and at the end.
-void HighWater::keep_file() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return closing_ || is_further(seen_, written_); });
-    closed_.wait_for(lock, kWriteEvery, [&] { return closing_; });
-    if (!is_further(seen_, written_)) return;
-    const Mark mark = seen_;
-    lock.unlock();
-    write_file(mark);
-    lock.lock();
-    written_ = mark;
-  }
-}
-
-void HighWater::write_file(const Mark& mark) const {
-  if (!file_) return;
-  if (const Status written = file_->raise(mark); !written) {
-    log_warn("store", "how far the store has been could not be kept", {{"error", to_string(written.error())}});
-  }
+  if (keeper_) keeper_->keep(mark);
 }
 
 }  // namespace drover

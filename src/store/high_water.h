@@ -4,15 +4,14 @@
 // answer, so that only what was seen before the question counts against it.
 #pragma once
 
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "core/epoch.h"
 #include "drover/error.h"
-#include "store/mark_file.h"
+#include "store/mark_keeper.h"
 
 namespace drover {
 
@@ -20,12 +19,14 @@ class HighWater {
  public:
   // With a path, what is seen is kept in that file, and what an earlier process kept there counts as seen.
   explicit HighWater(const std::string& path = {});
-  ~HighWater();
-  HighWater(const HighWater&) = delete;
-  HighWater& operator=(const HighWater&) = delete;
 
   [[nodiscard]] Mark seen() const;
-  // The store as it answered: judges it, and goes on from there if nothing is gone, or that was accepted.
+  // The same with the store's name, which is empty as long as it has not been looked at.
+  [[nodiscard]] StoreMark store_mark() const;
+  // Whether what somebody else has seen says nothing new. False: the store must be looked at.
+  [[nodiscard]] bool covers(const Mark& told) const;
+  // The store as it answered: judges it, and goes on from there if nothing is gone, or that was accepted. `seen_before`
+  // may also be what somebody else has seen.
   void look(const Mark& seen_before, const StoreExtent& extent);
   // The last event of the epoch that was last looked at. False: the store must be looked at.
   [[nodiscard]] bool saw(const Mark& seen_before, std::string_view epoch, std::int64_t seq);
@@ -36,20 +37,13 @@ class HighWater {
 
  private:
   void raise(const Mark& mark);
-  void keep_file();
-  void write_file(const Mark& mark) const;
 
-  const std::optional<MarkFile> file_;
+  std::optional<MarkKeeper> keeper_;
 
   mutable std::mutex mutex_;  // guards what follows
   Mark seen_;
-  std::string epoch_;  // that was last looked at
+  std::vector<Epoch> epochs_;  // as last looked at
   std::optional<Loss> loss_;
-  Mark written_;
-  bool closing_ = false;
-  std::condition_variable changed_;
-  std::condition_variable closed_;  // apart, so that no change wakes one that pauses
-  std::jthread writer_;             // once there is something to write
 };
 
 }  // namespace drover

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
@@ -63,6 +64,15 @@ void make_folder_of(const std::string& path) {
 }
 
 }  // namespace
+
+std::string default_marks_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  // The XDG specification: a path that is not absolute is to be ignored.
+  const auto is_absolute = [](const char* path) { return path != nullptr && *path == '/'; };
+  if (!is_absolute(state) && !is_absolute(home)) return {};
+  return (is_absolute(state) ? state : std::string(home) + "/.local/state") + "/drover/marks";
+}
 
 std::optional<Mark> MarkFile::read() const {
   const UniqueFd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));

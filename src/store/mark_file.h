@@ -9,6 +9,9 @@
 
 namespace drover {
 
+// In the user's state folder; empty if there is none.
+[[nodiscard]] std::string default_marks_folder();
+
 class MarkFile {
  public:
   // Nothing is made before the first write.

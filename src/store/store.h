@@ -254,9 +254,17 @@ class Store {
   // Rows against every index and count, both ways.
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;
 
+  // Whether a new task could be stored now: a write that changes nothing anybody sees.
+  [[nodiscard]] virtual Status try_write() = 0;
+
   // Whether it is still where it has been: docs/internals/store-epochs.md. While it is not, claim answers
   // kStoreRegressed.
   [[nodiscard]] virtual Result<StoreState> state() = 0;
+  // How far this process has seen it to be; without the store's name if it has not looked yet.
+  [[nodiscard]] virtual StoreMark seen() = 0;
+  // What somebody else has seen of it counts as if this process had. True: by that something is known to be gone, and
+  // was not before. A mark of another store says nothing.
+  [[nodiscard]] virtual Result<bool> hear(const StoreMark& told) = 0;
   // Begins an epoch in which what was lost is accepted. The state afterwards, with the loss as it was before.
   [[nodiscard]] virtual Result<StoreState> accept_regression() = 0;
 

@@ -3,12 +3,16 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/role.h"
 #include "drover/time.h"
 
 namespace drover {
+
+// The header in which a client and a server tell each other how far they have seen the store to be (StoreMark).
+inline constexpr std::string_view kSeenHeader = "drover-seen";
 
 struct Introduction {
   std::string version;  // of the server

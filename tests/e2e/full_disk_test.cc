@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "e2e/e2e_test.h"
+#include "e2e/ready.h"
 #include "e2e/small_disk.h"
 
 namespace drover::e2e {
@@ -46,6 +47,21 @@ TEST_F(FullDiskTest, ADiskThatIsTooSmallFromTheStart) {
   expect_refused(sandbox.drover({"enqueue", "work"}), 1, "disk_full");
   disk.empty();
   expect_refused(sandbox.drover({"enqueue", "work"}), 1, "disk_full");  // no room for tasks and ballast
+}
+
+// Where nothing can be written, a server that answers reads is of no use to those who send it clients.
+TEST_F(FullDiskTest, AServerOnAReadOnlyDiskIsNotReady) {
+  const SmallDisk disk(sandbox.file("store"), 256);
+  if (!disk.mounted()) GTEST_SKIP() << "cannot mount a small disk here: " << disk.why_not();
+  ServerProcess server(sandbox);
+  EXPECT_EQ(ready_with(server, 200).status, 200);
+  ASSERT_TRUE(disk.make_read_only());
+  const HttpResponse response = ready_with(server, 503);
+  EXPECT_EQ(response.status, 503);
+  EXPECT_TRUE(contains(response.body, R"("code":"store_unavailable")")) << response.body;
+  EXPECT_TRUE(contains(response.body, "cannot be written")) << response.body;
+  ASSERT_TRUE(disk.make_writable());
+  EXPECT_EQ(ready_with(server, 200).status, 200);
 }
 
 }  // namespace

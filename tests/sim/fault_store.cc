@@ -145,8 +145,14 @@ Result<bool> FaultStore::put_document(DocumentKind kind, const JsonText& text, s
 Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
   return pass(Effect::kReads, [&] { return inner_->fsck(mode); });
 }
+Status FaultStore::try_write() {
+  return pass(Effect::kWrites, [&] { return inner_->try_write(); });
+}
 Result<StoreState> FaultStore::state() {
   return pass(Effect::kReads, [&] { return inner_->state(); });
+}
+Result<bool> FaultStore::hear(const StoreMark& told) {
+  return pass(Effect::kReads, [&] { return inner_->hear(told); });
 }
 Result<StoreState> FaultStore::accept_regression() {
   return pass(Effect::kWrites, [&] { return inner_->accept_regression(); });

@@ -71,7 +71,10 @@ class FaultStore final : public Store {
   Result<bool> put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
                             std::span<const EventDraft> events) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
+  Status try_write() override;
   Result<StoreState> state() override;
+  StoreMark seen() override { return inner_->seen(); }
+  Result<bool> hear(const StoreMark& told) override;
   Result<StoreState> accept_regression() override;
   std::uint64_t changes() override { return gate_.changes_seen(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override;

@@ -251,8 +251,16 @@ Result<std::vector<Finding>> FaultStore::fsck(FsckMode mode) {
   return pass(StoreCall::kFsck, [&] { return inner_.fsck(mode); });
 }
 
+Status FaultStore::try_write() {
+  return pass(StoreCall::kTryWrite, [&] { return inner_.try_write(); });
+}
+
 Result<StoreState> FaultStore::state() {
   return pass(StoreCall::kState, [&] { return inner_.state(); });
+}
+
+Result<bool> FaultStore::hear(const StoreMark& told) {
+  return pass(StoreCall::kHear, [&] { return inner_.hear(told); });
 }
 
 Result<StoreState> FaultStore::accept_regression() {

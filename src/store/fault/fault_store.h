@@ -58,10 +58,12 @@ enum class StoreCall : std::uint8_t {
   kDocument,
   kPutDocument,
   kFsck,
+  kTryWrite,
   kState,
+  kHear,
   kAcceptRegression,
 };
-inline constexpr std::size_t kStoreCallCount = 42;
+inline constexpr std::size_t kStoreCallCount = 44;
 
 struct StoreFault {
   enum class Kind : std::uint8_t {
@@ -140,6 +142,9 @@ class FaultStore final : public Store {
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
   Result<StoreState> state() override;
   Result<StoreState> accept_regression() override;
+  Status try_write() override;
+  StoreMark seen() override { return inner_.seen(); }
+  Result<bool> hear(const StoreMark& told) override;
   std::uint64_t changes() override { return inner_.changes(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override { inner_.wait_for_change(seen, timeout); }
   void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,

@@ -1,7 +1,6 @@
 // Whether Redis is still where it has been. See docs/internals/store-epochs.md.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <memory>
 #include <sstream>
 
@@ -109,6 +108,19 @@ Result<std::vector<std::string>> RedisStore::missing() {
   return missing;
 }
 
+Result<bool> RedisStore::hear(const StoreMark& told) {
+  if (high_water_.covers(told.mark)) return false;
+  const auto now = state();
+  if (!now) return std::unexpected(now.error());
+  if (now->loss || !reveals_loss(now->extent, told)) return now->loss.has_value();
+  const auto reply = ask(ask_epochs("", told.mark, ""));  // ends the epoch in which it was lost
+  if (!reply) return std::unexpected(reply.error());
+  const auto extent = parse_extent(*reply);
+  if (!extent) return std::unexpected(extent.error());
+  high_water_.look(told.mark, *extent);
+  return true;
+}
+
 Result<StoreState> RedisStore::accept_regression() {
   const auto before = state();
   if (!before) return before;
@@ -126,13 +138,8 @@ Result<StoreState> RedisStore::accept_regression() {
 namespace drover {
 
 std::string default_mark_path(const redis::Address& address) {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  // The XDG specification: a path that is not absolute is to be ignored.
-  const auto is_absolute = [](const char* path) { return path != nullptr && *path == '/'; };
-  if (!is_absolute(state) && !is_absolute(home)) return {};
-  const std::string folder = is_absolute(state) ? state : std::string(home) + "/.local/state";
-  return fmt::format("{}/drover/marks/{}", folder, sha256_hex(to_string(address)).substr(0, 32));
+  const std::string folder = default_marks_folder();
+  return folder.empty() ? folder : fmt::format("{}/{}", folder, sha256_hex(to_string(address)).substr(0, 32));
 }
 
 }  // namespace drover

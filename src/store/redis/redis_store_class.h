@@ -120,7 +120,10 @@ class RedisStore final : public Store {
   Result<bool> put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
                             std::span<const EventDraft> events) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
+  Status try_write() override;
   Result<StoreState> state() override;
+  StoreMark seen() override { return high_water_.store_mark(); }
+  Result<bool> hear(const StoreMark& told) override;
   Result<StoreState> accept_regression() override;
 
   std::uint64_t changes() override;

@@ -154,6 +154,12 @@ RedisStore::SharedVerdicts RedisStore::send_groups(std::string_view name,
   return ask_verdicts(function(name).add(groups, packed.list()), sizes);
 }
 
+// No groups at all: Redis asks whether it may write before it runs the function.
+Status RedisStore::try_write() {
+  const auto reply = ask(function("enqueue").add(0, redis::Pack().list()));
+  return reply ? Status() : Status(std::unexpected(reply.error()));
+}
+
 RedisStore::SharedVerdicts RedisStore::send_new(std::span<const redis::NewTasks* const> parcels) {
   Command command = function("add");
   std::vector<std::size_t> sizes;

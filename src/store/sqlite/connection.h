@@ -21,6 +21,9 @@
 
 namespace drover::sqlite {
 
+// A code of our own beside SQLite's: the database is of a newer program.
+inline constexpr int kNewerSchema = SQLITE_SCHEMA | (0xff << 8);
+
 class SqliteFailure : public std::exception {
  public:
   SqliteFailure(int extended_code, std::string text) : code_(extended_code), text_(std::move(text)) {}

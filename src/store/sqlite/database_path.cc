@@ -115,4 +115,12 @@ Status prepare_path(const std::string& path) {
   return check_is_database(path);
 }
 
+// Neither moves with the content: a copy has another inode, and one that got the same number was made later. The device
+// has no part in it, because it may be numbered otherwise after a reboot.
+std::string file_id_of(const std::string& path) {
+  struct statx facts{};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &facts) != 0) return {};
+  return fmt::format("{}-{}.{:09}", facts.stx_ino, facts.stx_btime.tv_sec, facts.stx_btime.tv_nsec);
+}
+
 }  // namespace drover::sqlite

@@ -11,4 +11,7 @@ namespace drover::sqlite {
 // memory of the write-ahead log work between machines.
 [[nodiscard]] Status prepare_path(const std::string& path);
 
+// Tells a file from every copy of it, on this machine and on others. Empty if that cannot be known.
+[[nodiscard]] std::string file_id_of(const std::string& path);
+
 }  // namespace drover::sqlite

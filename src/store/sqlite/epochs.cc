@@ -11,16 +11,27 @@ namespace {
 
 constexpr std::string_view kEpochs = named_sql(embedded::epochs_sql, "epochs");
 constexpr std::string_view kLastEvent = named_sql(embedded::epochs_sql, "last_event");
+constexpr std::string_view kLastEpoch = named_sql(embedded::epochs_sql, "last_epoch");
+constexpr std::string_view kForgetEpochs = named_sql(embedded::epochs_sql, "forget_epochs");
 constexpr std::string_view kBeginEpoch = named_sql(embedded::epochs_sql, "begin_epoch");
 constexpr std::string_view kPutEpochNumber = named_sql(embedded::epochs_sql, "put_epoch_number");
 
+void begin_epoch(Connection& db, std::int64_t number, std::int64_t after, Epoch::Cause cause) {
+  db.run(kBeginEpoch, number, new_epoch_id(system_rng()), after, name_of(cause));
+  db.run(kPutEpochNumber, number);
+  db.run(kForgetEpochs);
+}
+
 void begin_epoch(Transaction& transaction, std::int64_t number, Epoch::Cause cause) {
-  transaction.db().run(kBeginEpoch, number, new_epoch_id(system_rng()), transaction.last_event_seq(), name_of(cause));
-  transaction.db().run(kPutEpochNumber, number);
+  begin_epoch(transaction.db(), number, transaction.last_event_seq(), cause);
   transaction.note_epoch(number);
 }
 
 }  // namespace
+
+void begin_epoch(Connection& db, Epoch::Cause cause) {
+  begin_epoch(db, db.number(kLastEpoch) + 1, db.number(kLastEvent), cause);
+}
 
 bool would_be_hidden(const StoreExtent& extent, const Mark& seen) {
   const Epoch& last = extent.epochs.back();

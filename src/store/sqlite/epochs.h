@@ -7,6 +7,8 @@
 namespace drover::sqlite {
 
 [[nodiscard]] StoreExtent read_extent(Connection& db);
+// Within a transaction: the next epoch, behind all events so far. The oldest are forgotten when there are very many.
+void begin_epoch(Connection& db, Epoch::Cause cause);
 // Of a loss: as many new events would hide it, because no epoch tells yet where what was seen ended.
 [[nodiscard]] bool would_be_hidden(const StoreExtent& extent, const Mark& seen);
 // Ends the epoch in which something was lost, so that as many new events do not hide it.

@@ -12,6 +12,9 @@ struct Meaning {
 
 Meaning meaning_of(const SqliteFailure& failure) {
   if (is_disk_full(failure)) return {ErrorCode::kDiskFull, "the disk is full"};
+  if (failure.code() == kNewerSchema) {
+    return {ErrorCode::kSchemaTooNew, "a newer drover uses this database; stop this program and upgrade it"};
+  }
   switch (failure.primary_code()) {
     case SQLITE_CORRUPT:
       return {ErrorCode::kStoreDamaged,

@@ -11,10 +11,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/log.h"
 #include "base/unique_fd.h"
 #include "store/sqlite/file_lock.h"
+#include "store/sqlite/open_files.h"
 
 namespace drover::sqlite {
 namespace {
@@ -33,6 +35,10 @@ class PosixSideFiles final : public SideFiles {
 
   Status open() {
     if (Status opened = lock_.open(path_ + "-lock"); !opened) return opened;
+    // Before SQLite opens it: if it is still the same afterwards, it is the one that SQLite has.
+    for (const std::string& path : {path_, path_ + "-lock"}) {
+      if (Status there = files_.add(path); !there) return there;
+    }
     bell_ = UniqueFd(::open(bell_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
     if (!bell_.is_open()) return cannot("open", bell_path_);
     stop_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -42,6 +48,19 @@ class PosixSideFiles final : public SideFiles {
 
   Status lock(Millis wait) override { return lock_.lock(wait); }
   void unlock() override { lock_.unlock(); }
+
+  Status watch_files() override {
+    // SQLite puts its files beside the database itself, not beside a link to it.
+    std::error_code error;
+    const std::string database = std::filesystem::canonical(path_, error).string();
+    if (error) return fail(ErrorCode::kStoreUnavailable, fmt::format("cannot find {}: {}", path_, error.message()));
+    for (const std::string& path : {database + "-wal", database + "-shm"}) {
+      if (Status there = files_.add(path); !there) return there;
+    }
+    return files_.check();
+  }
+  Status check_files() override { return files_.check(); }
+  Status known_files() const override { return files_.known(); }
 
   void ring() override {
     ++rings_;
@@ -110,6 +129,7 @@ class PosixSideFiles final : public SideFiles {
   const std::string bell_path_;
   const std::int64_t ballast_bytes_;
   FileLock lock_;
+  OpenFiles files_;
   UniqueFd bell_;
   UniqueFd stop_;
   std::uint64_t rings_ = 0;

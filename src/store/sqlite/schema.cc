@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/epochs.h"
 
 namespace drover::sqlite {
 namespace {
@@ -26,8 +27,7 @@ bool is_empty(Connection& db) {
   return db.number("SELECT count(*) FROM sqlite_master") == 0;
 }
 
-int read_version(Connection& db) {
-  if (is_empty(db)) return 0;
+int stored_version(Connection& db) {
   Statement query = db.prepare("SELECT value FROM meta WHERE key = 'schema_version'");
   if (!query.step()) throw SqliteFailure(SQLITE_CORRUPT, "no schema version in table meta");
   const std::string text = query.text();
@@ -39,8 +39,33 @@ int read_version(Connection& db) {
   return version;
 }
 
-bool is_of_boot(Connection& db, const std::string& boot) {
-  return db.number("SELECT count(*) FROM meta WHERE key = 'boot_id' AND value = ?1", boot) == 1;
+int read_version(Connection& db) {
+  return is_empty(db) ? 0 : stored_version(db);
+}
+
+void refuse_newer(int version, int newest) {
+  if (version <= newest) return;
+  throw SqliteFailure(kNewerSchema, fmt::format("it has schema {}, this program knows {}", version, newest));
+}
+
+std::string meta(Connection& db, std::string_view key) {
+  Statement query = db.prepare("SELECT value FROM meta WHERE key = ?1");
+  return query.bind(key).step() ? query.text() : std::string();
+}
+
+void put_meta(Connection& db, std::string_view key, const std::string& value) {
+  db.run("INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key,
+         value);
+}
+
+bool is_of_file(Connection& db, const Home& home) {
+  return home.file_id.empty() || meta(db, "file_id") == home.file_id;
+}
+
+void end_leases(Connection& db) {
+  db.run("UPDATE task SET lease_until_mono = ?1, lease_renewed_mono = ?1 WHERE lease_until_mono IS NOT NULL", kLongAgo);
+  db.run("DELETE FROM revoked_lease");
+  db.run("UPDATE worker SET last_beat_mono = ?1", kLongAgo);
 }
 
 void migrate(Connection& db, int from, std::span<const std::string_view> migrations) {
@@ -66,11 +91,7 @@ Status prepare_schema(Connection& db, const std::string& path, std::span<const s
                 "sqlite.open");
   }
   const int version = read_version(db);
-  if (version > newest) {
-    return fail(ErrorCode::kSchemaTooNew,
-                fmt::format("{} has schema {}, this program knows {}: use a newer drover", path, version, newest),
-                "sqlite.open");
-  }
+  refuse_newer(version, newest);
   // Readers go on while one writes, and a commit is one append. Databases in memory have a mode of their own.
   db.execute_script("PRAGMA journal_mode = WAL");
   if (version == newest) return {};
@@ -82,20 +103,31 @@ Status prepare_schema(Connection& db, const std::string& path, std::span<const s
   return {};
 }
 
-bool is_current(Connection& db, const Clock& clock) {
-  return db.number("PRAGMA application_id") == kApplicationId && read_version(db) == kSchemaVersion &&
-         is_of_boot(db, clock.boot_id());
+void check_version(Connection& db) {
+  refuse_newer(stored_version(db), kSchemaVersion);
 }
 
-void adopt_boot(Connection& db, const Clock& clock) {
-  const std::string boot = clock.boot_id();
-  if (is_of_boot(db, boot)) return;
+void put_probe(Connection& db, Time now) {
+  put_meta(db, "probed_at", format_time(now));
+}
+
+bool is_current(Connection& db, const Home& home) {
+  return db.number("PRAGMA application_id") == kApplicationId && read_version(db) == kSchemaVersion &&
+         meta(db, "boot_id") == home.boot_id && is_of_file(db, home);
+}
+
+void adopt(Connection& db, const Home& home) {
   const RollbackGuard rollback(db);
   db.execute_script("BEGIN IMMEDIATE");
-  db.run("UPDATE task SET lease_until_mono = ?1, lease_renewed_mono = ?1 WHERE lease_until_mono IS NOT NULL", kLongAgo);
-  db.run("DELETE FROM revoked_lease");
-  db.run("UPDATE worker SET last_beat_mono = ?1", kLongAgo);
-  db.run("UPDATE meta SET value = ?1 WHERE key = 'boot_id'", boot);
+  const bool is_new = meta(db, "boot_id").empty();
+  const bool is_rebooted = meta(db, "boot_id") != home.boot_id;
+  const bool is_restored = !is_of_file(db, home);
+  if (is_rebooted) end_leases(db);
+  if (!is_new && (is_rebooted || is_restored)) {
+    begin_epoch(db, is_restored ? Epoch::Cause::kRestored : Epoch::Cause::kRestarted);
+  }
+  put_meta(db, "boot_id", home.boot_id);
+  if (!home.file_id.empty()) put_meta(db, "file_id", home.file_id);
   db.execute_script("COMMIT");
 }
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/clock.h"
 #include "drover/error.h"
 #include "store/sqlite/connection.h"
 
@@ -13,8 +12,20 @@ namespace drover::sqlite {
 
 inline constexpr int kSchemaVersion = 1;
 
+// Within a transaction, before anything else is read: throws kNewerSchema if a newer program has moved the schema on.
+void check_version(Connection& db);
+
+// Writes when it was last tried whether the database can be written.
+void put_probe(Connection& db, Time now);
+
+// Where a database lives: on one machine from a boot to the next, and in one file.
+struct Home {
+  std::string boot_id;
+  std::string file_id;  // empty if it has none
+};
+
 // Whether neither of the following has anything to do. Needs no lock.
-[[nodiscard]] bool is_current(Connection& db, const Clock& clock);
+[[nodiscard]] bool is_current(Connection& db, const Home& home);
 
 // Under the lock. In one transaction, so that an interrupted upgrade leaves the old schema with all its data.
 [[nodiscard]] Status prepare_schema(Connection& db, const std::string& path);
@@ -23,7 +34,8 @@ inline constexpr int kSchemaVersion = 1;
                                     std::span<const std::string_view> migrations);
 
 // Under the lock. Monotonic times of an earlier boot mean nothing: every lease of it has lapsed and every worker is
-// silent.
-void adopt_boot(Connection& db, const Clock& clock);
+// silent. And what was acknowledged before may be gone, after a power cut or because this is an older copy: whoever had
+// seen more finds out by the epoch that begins (docs/internals/store-epochs.md).
+void adopt(Connection& db, const Home& home);
 
 }  // namespace drover::sqlite

@@ -1,4 +1,5 @@
-// SideFiles: what a store on a file needs of the operating system beside SQLite: a lock, a bell and spare room.
+// SideFiles: what a store on a file needs of the operating system beside SQLite: a lock, a bell, spare room, and
+// whether its files are still the same.
 //
 // The real one (posix_side_files.h) keeps PATH-lock, PATH-bell and PATH-ballast. A simulator that runs several stores
 // on an in-memory VFS on one thread gives its own. Calls of lock() to unlock() never overlap within one store; ring,
@@ -21,6 +22,12 @@ class SideFiles {
   // `wait`.
   [[nodiscard]] virtual Status lock(Millis wait) = 0;
   virtual void unlock() = 0;
+
+  // Once the database is open: its files are watched from now on.
+  [[nodiscard]] virtual Status watch_files() { return {}; }
+  // Whether they are still those that are open (open_files.h); `known_files` without a look. From any thread.
+  [[nodiscard]] virtual Status check_files() { return {}; }
+  [[nodiscard]] virtual Status known_files() const { return {}; }
 
   // Tells every store on the file that something was committed.
   virtual void ring() = 0;

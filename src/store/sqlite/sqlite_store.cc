@@ -197,7 +197,10 @@ class SqliteStore final : public Store {
 
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
 
+  Status try_write() override;
   Result<StoreState> state() override;
+  StoreMark seen() override { return high_water_.store_mark(); }
+  Result<bool> hear(const StoreMark& told) override;
   Result<StoreState> accept_regression() override;
 
   std::uint64_t changes() override { return watch_->changes(); }
@@ -216,9 +219,10 @@ class SqliteStore final : public Store {
   [[nodiscard]] Connection& read_connection() { return in_memory() ? write_connection_ : *read_connection_; }
   [[nodiscard]] ConnectionOptions write_connection_options() const;
   [[nodiscard]] Status prepare();
+  [[nodiscard]] Status check_files() { return side_files_ != nullptr ? side_files_->check_files() : Status(); }
   [[nodiscard]] WriterOptions writer_options();
   [[nodiscard]] std::int64_t data_version();
-  [[nodiscard]] Result<StoreExtent> look();
+  [[nodiscard]] Result<StoreExtent> look(const std::optional<StoreMark>& told = std::nullopt);
   // Whether it is certain that nothing was lost, as far as is known without a look.
   [[nodiscard]] bool is_where_it_was() { return !must_look_ && !high_water_.loss(); }
   void committed(const CommitMark& mark);
@@ -227,11 +231,15 @@ class SqliteStore final : public Store {
   template <class Body>
   [[nodiscard]] auto reading(std::string_view operation, Body&& body)
       -> Result<std::invoke_result_t<Body, Connection&>> {
+    if (side_files_ != nullptr) {
+      if (const Status same = side_files_->known_files(); !same) return std::unexpected(same.error());
+    }
     return guarded(operation, [&] {
       const std::lock_guard lock(read_mutex_);
       Connection& db = read_connection();
       const RollbackGuard end_of_snapshot(db);
       db.run("BEGIN");
+      check_version(db);
       return body(db);
     });
   }
@@ -295,13 +303,15 @@ Status SqliteStore::open() {
       StandingContext{*writer_, *options_.clock, board_.get(), [this] { return is_where_it_was(); },
                       [this](std::span<const TaskId> ids) { return read(ids, Parts::kAll); }});
   if (const auto looked = look(); !looked) return std::unexpected(looked.error());
-  return {};
+  return side_files_ != nullptr ? side_files_->watch_files() : Status();
 }
 
-Result<StoreExtent> SqliteStore::look() {
-  const Mark seen = high_water_.seen();
+Result<StoreExtent> SqliteStore::look(const std::optional<StoreMark>& told) {
+  if (const Status same = check_files(); !same) return std::unexpected(same.error());
+  Mark seen = high_water_.seen();
   must_look_ = false;
   auto extent = reading("sqlite.epochs", [](Connection& db) { return read_extent(db); });
+  if (extent && told && reveals_loss(*extent, *told)) seen = told->mark;
   if (extent && find_loss(*extent, seen) && would_be_hidden(*extent, seen)) {
     const Status ended =
         writer_->run({&kRepairFailpoints, [&](Transaction& transaction) { end_lost_epoch(transaction, seen); }});
@@ -320,10 +330,24 @@ void SqliteStore::committed(const CommitMark& mark) {
   if (!high_water_.saw(seen, epoch, mark.last_event)) must_look_ = true;
 }
 
+Status SqliteStore::try_write() {
+  Operation operation{&kFleetFailpoints,
+                      [](Transaction& transaction) { put_probe(transaction.db(), transaction.now()); }};
+  operation.need = Operation::Need::kWhenRoom;
+  operation.notice = Operation::Notice::kSilent;
+  return writer_->run(operation);
+}
+
 Result<StoreState> SqliteStore::state() {
   auto extent = look();
   if (!extent) return std::unexpected(extent.error());
   return StoreState{*std::move(extent), high_water_.loss()};
+}
+
+Result<bool> SqliteStore::hear(const StoreMark& told) {
+  if (high_water_.covers(told.mark)) return false;
+  if (const auto looked = look(told); !looked) return std::unexpected(looked.error());
+  return high_water_.loss().has_value();
 }
 
 Result<StoreState> SqliteStore::accept_regression() {
@@ -341,13 +365,14 @@ Result<StoreState> SqliteStore::accept_regression() {
 // The lock is only taken if there is something to change: short-lived processes open a busy store without waiting.
 Status SqliteStore::prepare() {
   Connection& db = write_connection_;
-  if (is_current(db, *options_.clock)) return {};
+  const Home home{.boot_id = options_.clock->boot_id(), .file_id = options_.file_id};
+  if (is_current(db, home)) return {};
   if (side_files_ != nullptr) {
     if (Status locked = side_files_->lock(options_.lock_wait); !locked) return locked;
   }
   Result<Status> prepared = guarded("sqlite.open", [&] {
     Status status = prepare_schema(db, options_.path);
-    if (status) adopt_boot(db, *options_.clock);
+    if (status) adopt(db, home);
     return status;
   });
   if (side_files_ != nullptr) side_files_->unlock();
@@ -378,7 +403,7 @@ std::int64_t SqliteStore::data_version() {
     return read_connection().number("PRAGMA data_version");
   });
   // A database that cannot be read has changed, too: whoever waits finds out what is wrong with it.
-  return version.value_or(-1);
+  return check_files() ? version.value_or(-1) : -1;
 }
 
 Result<std::vector<std::optional<TaskRecord>>> SqliteStore::read(std::span<const TaskId> ids, Parts parts) {
@@ -409,6 +434,7 @@ Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> group
 Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                                    const std::optional<ReservedSlots>& reserved) {
   CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
+  if (const Status same = check_files(); !same) return std::unexpected(same.error());
   if (!is_where_it_was()) {
     if (const auto looked = look(); !looked) return std::unexpected(looked.error());
     if (const Status there = high_water_.check(); !there) return std::unexpected(there.error());
@@ -484,6 +510,7 @@ Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {
     Connection db(connection_options(options_));
     const RollbackGuard end_of_snapshot(db);
     db.execute_script("PRAGMA temp_store = MEMORY; BEGIN");
+    check_version(db);
     return check_database(db, options_.clock->wall());
   });
 }
@@ -497,6 +524,7 @@ Result<std::unique_ptr<Store>> open_sqlite(SqliteOptions options) {
     if (!side_files) return std::unexpected(side_files.error());
     options.side_files = *std::move(side_files);
     options.mark_path = options.path + "-mark";
+    options.file_id = file_id_of(options.path);
     options.board_path = options.path + "-standing";
   }
   auto opened = guarded("sqlite.open", [&]() -> Result<std::unique_ptr<Store>> {

@@ -33,6 +33,8 @@ struct SqliteOptions {
   std::unique_ptr<SideFiles> side_files;
   // Where it is kept how far the store has been, and no file if empty; PATH-mark with the real side files.
   std::string mark_path = {};
+  // Which file the database is: a copy of it is another one, also at the same path. Nothing is known of it if empty.
+  std::string file_id = {};
   // Where idle workers leave claims for other processes, and nowhere if empty; PATH-standing with the real side files.
   std::string board_path = {};
   // After a failed fsync nothing that was written before it can be trusted to be on disk, and asking again proves

@@ -5,6 +5,7 @@
 #include "base/failpoint.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/named_sql.h"
+#include "store/sqlite/schema.h"
 
 namespace drover::sqlite {
 namespace {
@@ -93,6 +94,7 @@ Transaction::Transaction(Connection& db, Clock& clock, Meter& meter)
 
 void Transaction::begin() {
   db_.run("BEGIN IMMEDIATE");
+  check_version(db_);
   kept_parts_ = 0;
   stored_counts_.clear();
   Statement query = db_.prepare(kLoadSequences);

@@ -125,6 +125,7 @@ void Writer::lead() {
   const Hold hold(options_);
   if (!hold.status()) return answer_everyone(hold.status());
   if (broken_) return answer_everyone(std::unexpected(*broken_));
+  if (const Status same = check_files(); !same) return answer_everyone(same);
   hold_began_ = options_.clock->mono();
   used_ballast_ = false;
   wrote_ = false;
@@ -139,7 +140,10 @@ void Writer::commit_batch() {
     culprit_ = nullptr;
     try {
       try_commit();
-      return answer_batch({});
+      // What went into a file that nobody else has is not acknowledged.
+      const Status same = check_files();
+      wrote_ = wrote_ && same;
+      return answer_batch(same);
     } catch (const SqliteFailure& failure) {
       if (is_sync_failure(failure)) sync_failed(failure);
       if (!repeat_after(failure)) {
@@ -148,6 +152,10 @@ void Writer::commit_batch() {
       }
     }
   }
+}
+
+Status Writer::check_files() const {
+  return options_.side_files != nullptr ? options_.side_files->check_files() : Status();
 }
 
 // A planted bug: an enqueue is acknowledged although nothing of it is sure to be on disk.
@@ -303,7 +311,7 @@ void Writer::checkpoint_at_close() {
   WriterOptions at_once = options_;
   at_once.lock_wait = Millis(0);
   const Hold hold(at_once);
-  if (hold.status()) checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
+  if (hold.status() && check_files()) checkpoint(SQLITE_CHECKPOINT_TRUNCATE);
 }
 
 Writer::Standing::Standing(Writer& writer, StandingOperation operation)

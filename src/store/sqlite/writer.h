@@ -122,6 +122,7 @@ class Writer {
 
   void lead();
   void commit_batch();
+  [[nodiscard]] Status check_files() const;
   // One transaction over the batch, which grows while there is time.
   void try_commit();
   void plant_ack_before_commit();

@@ -78,5 +78,30 @@ TEST(Acceptance, TellsWhatWasLost) {
   EXPECT_EQ(to_string(Loss{3, 3}), "event 3");
 }
 
+TEST(StoreMark, IsTextAndBack) {
+  const StoreMark mark{"0f", {7, "ab12", 5012}};
+  EXPECT_EQ(to_string(mark), "0f:ab12:7:5012");
+  EXPECT_EQ(parse_store_mark(to_string(mark)), mark);
+}
+
+TEST(StoreMark, WhatIsNoneIsNotTaken) {
+  for (const char* text :
+       {"", ":", "0f", "0f:ab:7", "0f:ab:7:", "0f:ab:0:1", "0f:ab:-1:1", "0f:ab:7:-1", "0f:ab:7:1:2", "../f:ab:7:1",
+        "0F:ab:7:1", ":ab:7:1", "0f::7:1", "0f:ab:7:99999999999999999999", "0123456789abcdef0:ab:7:1", "0f:ab:7:1 "}) {
+    EXPECT_EQ(parse_store_mark(text), std::nullopt) << text;
+  }
+}
+
+TEST(StoreMark, TellsOfALossOfThisStoreOnly) {
+  EXPECT_TRUE(reveals_loss(extent(), {"a", {3, "c", 91}}));
+  EXPECT_FALSE(reveals_loss(extent(), {"a", {3, "c", 90}}));
+  EXPECT_TRUE(reveals_loss(extent(), {"a", {4, "d", 91}})) << "an epoch that is gone with what was in it";
+  EXPECT_TRUE(reveals_loss(extent(), {"e", {2, "b", 75}})) << "an epoch that it knows";
+  EXPECT_FALSE(reveals_loss(extent(), {"e", {4, "d", 91}})) << "another store";
+  StoreExtent accepted = extent();
+  accepted.epochs.push_back({4, "d", 90, kAccepted});
+  EXPECT_FALSE(reveals_loss(accepted, {"a", {3, "c", 91}}));
+}
+
 }  // namespace
 }  // namespace drover::test

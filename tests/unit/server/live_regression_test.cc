@@ -117,5 +117,23 @@ TEST_F(LiveRegression, TheServerIsNotReadyUntilTheLossIsAccepted) {
   EXPECT_EQ(ready_with(200).status, 200);
 }
 
+// Reads go on: only a write tells.
+TEST_F(LiveRegression, TheServerIsNotReadyWhileRedisTakesNoNewTasks) {
+  enqueue();
+  EXPECT_EQ(ready_with(200).status, 200);
+  for (const auto& [refuse, take] :
+       {std::pair{redis::Command("CONFIG", "SET", "maxmemory", "1"), redis::Command("CONFIG", "SET", "maxmemory", "0")},
+        std::pair{redis::Command("REPLICAOF", "127.0.0.1", "1"), redis::Command("REPLICAOF", "NO", "ONE")},
+        std::pair{redis::Command("CONFIG", "SET", "min-replicas-to-write", "1"),
+                  redis::Command("CONFIG", "SET", "min-replicas-to-write", "0")}}) {
+    redis_.run(refuse);
+    const HttpResponse response = ready_with(503);
+    EXPECT_EQ(response.status, 503);
+    EXPECT_NE(response.body.find(R"("code":"store_unavailable")"), std::string::npos) << response.body;
+    redis_.run(take);
+    EXPECT_EQ(ready_with(200).status, 200);
+  }
+}
+
 }  // namespace
 }  // namespace drover::server

@@ -9,6 +9,7 @@
 #include "net/http_client.h"
 #include "remote/server_url.h"
 #include "server/server.h"
+#include "store/fault/fault_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "support/locked_rng.h"
 #include "support/must.h"
@@ -61,6 +62,23 @@ TEST_F(ReadinessTest, IsNotReadyWhenTheStoreFails) {
   EXPECT_EQ(response.body.find("secret"), std::string::npos);
 }
 
+TEST_F(ReadinessTest, SaysWhyTheStoreCannotBeUsed) {
+  const auto body_of = [this](ErrorCode code, std::string_view operation) {
+    Readiness readiness(
+        loop_, [=]() -> Result<std::vector<Alert>> { return fail(code, "/secret/drover.db", std::string(operation)); });
+    const HttpResponse response = answer(readiness);
+    EXPECT_EQ(response.status, 503);
+    EXPECT_EQ(response.body.find("secret"), std::string::npos) << response.body;
+    return response.body;
+  };
+  EXPECT_NE(body_of(ErrorCode::kStoreUnavailable, "").find("does not answer"), std::string::npos);
+  EXPECT_NE(body_of(ErrorCode::kStoreUnavailable, Readiness::kWriteOperation).find("cannot be written"),
+            std::string::npos);
+  EXPECT_NE(body_of(ErrorCode::kStoreDamaged, "").find(R"("code":"store_damaged")"), std::string::npos);
+  EXPECT_NE(body_of(ErrorCode::kSchemaTooNew, "").find(R"("code":"schema_too_new")"), std::string::npos);
+  EXPECT_NE(body_of(ErrorCode::kDiskFull, Readiness::kWriteOperation).find(R"("code":"disk_full")"), std::string::npos);
+}
+
 TEST_F(ReadinessTest, IsNotReadyWhenTheStoreWentBackwards) {
   Readiness readiness(loop_,
                       []() -> Result<std::vector<Alert>> { return fail(ErrorCode::kStoreRegressed, "events 3 to 5"); });
@@ -108,6 +126,29 @@ class StuckDoor final : public Doorkeeper {
   std::promise<void> open;
   std::shared_future<void> opened = open.get_future().share();
 };
+
+TEST(HealthTest, AStoreThatAnswersAndCannotBeWrittenIsNotReady) {
+  test::LockedRng rng(1);
+  const auto store = must(open_sqlite(SqliteOptions{}));
+  FaultStore fault(*store);
+  Engine engine(fault, rng);
+  LocalAdministration administration{fault, engine, rng};
+  StuckDoor door;
+  const auto server = must(Server::start(engine, administration, door, {.listen = {"127.0.0.1:0"}}));
+  HttpClient client(must(parse_server_url(server->addresses().front())).endpoint);
+  const auto ready = [&] {
+    return must(
+        client.exchange({.method = "GET", .target = "/readyz", .headers = {{"host", "localhost"}}}, kReadyBound));
+  };
+  fault.script(StoreCall::kTryWrite, {});
+  const HttpResponse refused = ready();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.body.find("cannot be written"), std::string::npos) << refused.body;
+  const MonoTime end = system_clock().mono() + kReadyBound;
+  while (ready().status != 200 && system_clock().mono() < end) {
+  }
+  EXPECT_EQ(ready().status, 200) << "until a write works again";
+}
 
 TEST(HealthTest, AnswersWhileEveryThreadIsBusy) {
   test::LockedRng rng(1);

@@ -140,6 +140,27 @@ TEST(StoreOpen, ANewerSchemaIsRefusedAndNothingIsChanged) {
   EXPECT_EQ(content_of(path), before);
 }
 
+TEST(StoreOpen, AProgramThatRunsRefusesItsNextCallOnceANewerOneHasMovedTheSchema) {
+  const TempDir dir;
+  StoreUnderTest sut(dir.file("q.db"));
+  sut.add(1);
+  // What it does not know any more does not get in the way of saying so.
+  RawDatabase(dir.file("q.db"))
+      .run(
+          "UPDATE meta SET value = '99' WHERE key = 'schema_version'; ALTER TABLE sequence RENAME TO other;"
+          "ALTER TABLE task RENAME COLUMN state TO condition");
+  const auto refused = sut.try_add({new_record(2)});
+  ASSERT_EQ(code_of(refused), ErrorCode::kSchemaTooNew);
+  EXPECT_NE(refused.error().message.find("99"), std::string::npos);
+  const ClaimRequest request{.worker_id = "w", .serves = {{"build", {}}}, .n = 1};
+  EXPECT_EQ(code_of(sut->claim(request, std::vector{lease_of(1)}, std::nullopt)), ErrorCode::kSchemaTooNew);
+  EXPECT_EQ(code_of(sut->read(std::vector{id_of(1)}, Parts::kAll)), ErrorCode::kSchemaTooNew);
+  EXPECT_EQ(code_of(sut->renew("w", {}, Millis(1'000))), ErrorCode::kSchemaTooNew);
+  EXPECT_EQ(code_of(sut->state()), ErrorCode::kSchemaTooNew);
+  EXPECT_EQ(code_of(sut->fsck(FsckMode::kCheck)), ErrorCode::kSchemaTooNew);
+  EXPECT_EQ(code_of(sut->fsck(FsckMode::kRepair)), ErrorCode::kSchemaTooNew);
+}
+
 TEST(StoreOpen, ADatabaseOfAnotherProgramIsRefusedAndNotTouched) {
   const TempDir dir;
   const std::string path = dir.file("other.db");

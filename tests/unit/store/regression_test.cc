@@ -138,5 +138,84 @@ TEST_F(Regression, WithoutTheMarkNothingIsKnown) {
   EXPECT_EQ(must(claim(sut)).records.size(), 1U);
 }
 
+// As on another machine: nothing is beside the copy.
+TEST_F(Regression, ACopyElsewhereIsFoundOutByWhoeverHadSeenMore) {
+  add(1);
+  copy("q.db", "old.db");
+  StoreMark saw;
+  {
+    StoreUnderTest sut(dir_.file("q.db"));
+    sut.add(2);
+    sut.add(3);
+    saw = sut->seen();
+    EXPECT_EQ(saw.mark.seq, 3);
+  }
+  fs::create_directory(dir_.path() / "elsewhere");
+  copy("old.db", "elsewhere/q.db");
+  StoreUnderTest sut(dir_.file("elsewhere/q.db"));
+  EXPECT_EQ(must(sut->state()).loss, std::nullopt) << "nobody here knows";
+  EXPECT_EQ(must(sut->state()).extent.epochs.back().cause, Epoch::Cause::kRestored);
+  // As many new events hide nothing.
+  for (int number = 4; number < 9; ++number) sut.add(number);
+  EXPECT_EQ(must(sut->hear(saw)), true);
+  EXPECT_EQ(must(sut->state()).loss, (Loss{2, 3}));
+  EXPECT_EQ(code_of(claim(sut)), ErrorCode::kStoreRegressed);
+  EXPECT_EQ(must(sut->hear(saw)), false) << "it is known";
+  must(sut->accept_regression());
+  EXPECT_EQ(must(claim(sut)).records.size(), 1U);
+  EXPECT_EQ(must(sut->hear(saw)), false) << "and accepted";
+}
+
+TEST_F(Regression, OpeningAndRenamingADatabaseBeginsNoEpoch) {
+  add(1);
+  add(2);
+  fs::rename(dir_.file("q.db"), dir_.file("renamed.db"));
+  fs::rename(dir_.file("q.db-wal"), dir_.file("renamed.db-wal"));
+  StoreUnderTest sut(dir_.file("renamed.db"));
+  EXPECT_EQ(must(sut->state()).extent.epochs.size(), 1U);
+}
+
+TEST_F(Regression, ABootBeginsAnEpochBecauseAPowerCutMayHaveLostSomething) {
+  StoreUnderTest sut(dir_.file("q.db"));
+  sut.add(1);
+  sut.clock().reboot();
+  sut.reopen(dir_.file("q.db"));
+  const StoreState state = must(sut->state());
+  ASSERT_EQ(state.extent.epochs.size(), 2U);
+  EXPECT_EQ(state.extent.epochs.back().cause, Epoch::Cause::kRestarted);
+  EXPECT_EQ(state.extent.epochs.back().after, 1);
+}
+
+TEST_F(Regression, TheWordOfOthersCountsForThisStoreOnly) {
+  for (const std::string& path : {std::string(), dir_.file("q.db")}) {
+    SqliteOptions options;
+    options.path = path;
+    options.ballast_bytes = kNoBallast;
+    StoreUnderTest sut(std::move(options));
+    sut.add(1);
+    const StoreMark seen = sut->seen();
+    EXPECT_EQ(must(sut->hear(seen)), false);
+    EXPECT_EQ(must(sut->hear({"0", {9, "1", 100}})), false) << "of another store";
+    EXPECT_EQ(must(sut->state()).loss, std::nullopt);
+    EXPECT_EQ(must(sut->hear({seen.store, {seen.mark.number, seen.mark.epoch, 5}})), true);
+    EXPECT_EQ(must(sut->state()).loss, (Loss{2, 5}));
+    EXPECT_EQ(code_of(claim(sut)), ErrorCode::kStoreRegressed);
+    must(sut->accept_regression());
+    EXPECT_EQ(must(claim(sut)).records.size(), 1U);
+  }
+}
+
+// One epoch a boot, for years.
+TEST_F(Regression, EpochsAreNotKeptForEver) {
+  StoreUnderTest sut(dir_.file("q.db"));
+  sut.add(1);
+  const std::string store = sut->seen().store;
+  for (int i = 0; i < 1'010; ++i) must(sut->accept_regression());
+  const StoreState state = must(sut->state());
+  EXPECT_EQ(state.extent.epochs.size(), 1'001U);
+  EXPECT_EQ(sut->seen().store, store);
+  EXPECT_EQ(must(sut->hear({store, {3, "3", 3}})), false) << "of an epoch that is forgotten";
+}
+
 }  // namespace
 }  // namespace drover::test
