@@ -62,9 +62,7 @@ class KeeperThread {
 class BellThread {
  public:
   BellThread(TaskQueue& queue, const Waker& loop)
-      : queue_(queue),
-        loop_(loop),
-        thread_(worker_thread([this](const std::stop_token& stop) {
+      : queue_(queue), loop_(loop), thread_(worker_thread([this](const std::stop_token& stop) {
           while (!stop.stop_requested()) ring_once(stop);
         })) {}
   void request_stop() { thread_.request_stop(); }
