@@ -8,9 +8,10 @@ namespace {
 void add_work(Verbs& verbs) {
   auto [verb, options] = verbs.add<WorkOptions>("work");
   verb.list("--type", "T", &options->types, read_name, "serve the queue named T, only this type").several();
-  verb.list("--queue", "Q", &options->queues, read_name, "serve all types of this queue").several();
+  verb.list("--queue", "Q", &options->queues, read_name, "serve this queue: all types, or those with a runner profile")
+      .several();
   verb.value("--concurrency", "N", &options->concurrency, integer_between(kConcurrencyBounds),
-             "how many at once; default 1, or the profile's");
+             "how many at once; default 1, or the sum of the profiles'");
   verb.flag("--until-empty", &options->until_empty, true, "end when nothing is left to do");
   verb.value("--lease", "D", &options->lease, read_lease, "how long a silent worker keeps its tasks; default 30s");
   const OptionHandle heartbeat = verb.value("--heartbeat", "D", &options->heartbeat, read_time_limit,

@@ -145,7 +145,8 @@ Status find_programs(const Project& project, const Environment& environment) {
   std::vector<Serve> serves;
   for (const auto& [type, profile] : project.document.local.runners) serves.push_back({type, type});
   const std::string* path = environment.find("PATH");
-  return check_programs(serves, {.for_all = {}, .by_type = project.document.local.runners}, path != nullptr ? *path : "");
+  return check_programs(serves, {.for_all = {}, .by_type = project.document.local.runners},
+                        path != nullptr ? *path : "");
 }
 
 Status add_workers(Workers& workers, const Project& project, const Context& context, Engine& engine) {

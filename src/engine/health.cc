@@ -283,10 +283,9 @@ bool is_silent(const WorkerInfo& worker, Time now) {
 }
 
 bool serves_queue(const WorkerInfo& worker, const std::string& queue, Time now) {
-  return !worker.draining && !is_silent(worker, now) &&
-         std::ranges::any_of(worker.serves, [&](const Serve& serve) {
-           return serve.queue == queue && serve.trouble.empty();
-         });
+  return !worker.draining && !is_silent(worker, now) && std::ranges::any_of(worker.serves, [&](const Serve& serve) {
+    return serve.queue == queue && serve.trouble.empty();
+  });
 }
 
 std::vector<Alert> find_alerts(const HealthSnapshot& snapshot, AlertKind kind) {

@@ -90,9 +90,7 @@ class FileActions {
   FileActions& operator=(const FileActions&) = delete;
 
   void move(const UniqueFd& from, int to) { CHECK(::posix_spawn_file_actions_adddup2(&actions_, from.get(), to) == 0); }
-  void open_null(int fd) {
-    CHECK(::posix_spawn_file_actions_addopen(&actions_, fd, "/dev/null", O_WRONLY, 0) == 0);
-  }
+  void open_null(int fd) { CHECK(::posix_spawn_file_actions_addopen(&actions_, fd, "/dev/null", O_WRONLY, 0) == 0); }
   void close_from(int fd) { CHECK(::posix_spawn_file_actions_addclosefrom_np(&actions_, fd) == 0); }
 
   [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
@@ -134,14 +132,18 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> shim_argv(const AgentCommand& command) {
-  std::vector<std::string> argv{command.shim_program, "shim", std::to_string(command.expires_at.since_origin.count()),
-                                std::to_string(command.lease.count()), std::to_string(first_descriptor_limit()), "--"};
+  std::vector<std::string> argv{command.shim_program,
+                                "shim",
+                                std::to_string(command.expires_at.since_origin.count()),
+                                std::to_string(command.lease.count()),
+                                std::to_string(first_descriptor_limit()),
+                                "--"};
   argv.insert(argv.end(), command.argv.begin(), command.argv.end());
   return argv;
 }
 
-// Shims and helpers that were started and whose end was not seen yet. A start holds the lock, so that a new one is never
-// taken for an orphan.
+// Shims and helpers that were started and whose end was not seen yet. A start holds the lock, so that a new one is
+// never taken for an orphan.
 struct LiveShims {
   std::mutex mutex;
   std::set<pid_t> pids;

@@ -43,8 +43,8 @@ struct ShimProcess {
 // Kills it, and takes its status away.
 void end_helper(pid_t pid);
 
-// A process that runs shims is a sub-reaper and starts no other children but helpers: what else turns up among its children was
-// beneath a shim that was killed.
+// A process that runs shims is a sub-reaper and starts no other children but helpers: what else turns up among its
+// children was beneath a shim that was killed.
 void become_subreaper();
 // Kills such orphans and takes away the dead. Returns how many there were: each may leave another, so ask again until
 // none.

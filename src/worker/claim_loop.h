@@ -9,8 +9,8 @@
 // Settlements and claims may be made on other threads. Then a claim asks for at most half of the slots, so that the
 // queue hands out some tasks while others run: what one waits for, the other does.
 //
-// A claim names only types that can be run and have a slot free, and asks for no more tasks than the fullest of them has
-// room for: which of them the queue hands out first stays its own affair. More room means another claim.
+// A claim names only types that can be run and have a slot free, and asks for no more tasks than the fullest of them
+// has room for: which of them the queue hands out first stays its own affair. More room means another claim.
 //
 // While it waits for work, its claim stands with the queue for all the slots that are free. It is withdrawn before the
 // next claim, so that no slot is asked for twice.

@@ -71,7 +71,8 @@ std::string explain_error(int error_number) {
 int slots_within(int slots_wanted, rlim_t limit, int in_use) {
   const rlim_t taken = static_cast<rlim_t>(in_use) + kDescriptorsSpare;
   if (limit <= taken) return 1;
-  return static_cast<int>(std::clamp<rlim_t>((limit - taken) / kDescriptorsPerSlot, 1, static_cast<rlim_t>(slots_wanted)));
+  return static_cast<int>(
+      std::clamp<rlim_t>((limit - taken) / kDescriptorsPerSlot, 1, static_cast<rlim_t>(slots_wanted)));
 }
 
 DescriptorShare::DescriptorShare(int slots_wanted) : slots_(slots_wanted) {

@@ -39,7 +39,8 @@ std::size_t cut_off_bytes(std::string_view text) {
 
 template <class Chunks>
 void join_or_push(Chunks& chunks, LogStream stream, std::string text) {
-  if (stream != LogStream::kDrover && !chunks.empty() && chunks.back().stream == stream && chunks.back().text.size() < kChunkBytes) {
+  if (stream != LogStream::kDrover && !chunks.empty() && chunks.back().stream == stream &&
+      chunks.back().text.size() < kChunkBytes) {
     chunks.back().text += text;
   } else {
     chunks.push_back({stream, std::move(text)});

@@ -36,8 +36,8 @@ class OutputFile {
   std::string complaint_;
 };
 
-// Output between two flushes, given out as UTF-8. Bounded: of what is too much, the first and the last part stay, each as
-// much as any store keeps of a whole run, and the gap is told.
+// Output between two flushes, given out as UTF-8. Bounded: of what is too much, the first and the last part stay, each
+// as much as any store keeps of a whole run, and the gap is told.
 class LogBuffer {
  public:
   void add(LogStream stream, std::string_view bytes);

@@ -68,7 +68,8 @@ Status ProcessRun::try_start() {
 
   auto shim = start_shim({.shim_program = host_.options.shim_program,
                           .argv = profile_->argv,
-                          .environment = agent_environment(host_.environment, *profile_, task, files_.door_path(), host_.options.worker_id),
+                          .environment = agent_environment(host_.environment, *profile_, task, files_.door_path(),
+                                                           host_.options.worker_id),
                           .expires_at = expires_at_,
                           .lease = host_.options.lease});
   if (!shim) return std::unexpected(shim.error());

@@ -53,8 +53,7 @@ Result<WorkReport> run_worker(TaskQueue& queue, const WorkerConfig& config, cons
                     .result_bytes_max = config.result_bytes_max},
                    [&wake] { wake.wake(); });
   log_info("worker", "working", {{"worker", worker_id}, {"concurrency", std::to_string(share.slots())}});
-  const WorkerInfo info{
-      .id = worker_id, .version = config.version, .serves = serves, .capacity = share.slots()};
+  const WorkerInfo info{.id = worker_id, .version = config.version, .serves = serves, .capacity = share.slots()};
   const auto counts = drive_worker(queue, runs, wake, stop,
                                    {.worker = info,
                                     .type_limits = slots.by_type,
@@ -72,8 +71,8 @@ Result<WorkReport> run_worker(TaskQueue& queue, const WorkerConfig& config, cons
             {"refused", std::to_string(counts->refused)}});
   return WorkReport{worker_id, *counts};
 } catch (const std::system_error& error) {  // no thread to begin with
-  return fail(ErrorCode::kInternal,
-              fmt::format("cannot start a worker: {}", explain_error(error.code().value())), "worker.start");
+  return fail(ErrorCode::kInternal, fmt::format("cannot start a worker: {}", explain_error(error.code().value())),
+              "worker.start");
 }
 
 }  // namespace drover

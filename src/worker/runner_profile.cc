@@ -50,7 +50,8 @@ const RunnerProfile* Runners::find(std::string_view type) const {
 
 std::string_view path_in(const std::vector<std::string>& environment) {
   constexpr std::string_view kPath = "PATH=";
-  const auto found = std::ranges::find_if(environment, [&](const std::string& item) { return item.starts_with(kPath); });
+  const auto found =
+      std::ranges::find_if(environment, [&](const std::string& item) { return item.starts_with(kPath); });
   return found == environment.end() ? std::string_view() : std::string_view(*found).substr(kPath.size());
 }
 
@@ -69,8 +70,12 @@ Status check_programs(const std::vector<Serve>& serves, const Runners& runners, 
   for (const Serve& serve : serves) {
     const RunnerProfile* profile = runners.find(serve.type.value_or(""));
     if (profile == nullptr || finds_program(profile->argv.front(), path)) continue;
-    const std::string fix = profile == runners.find("") ? "" : fmt::format(": install it, or correct local.runners.{}.argv in drover.yaml", serve.type.value_or(""));
-    return fail(ErrorCode::kInvalidArgument, fmt::format("cannot find the program {}; nothing was claimed{}", profile->argv.front(), fix));
+    const std::string fix =
+        profile == runners.find("")
+            ? ""
+            : fmt::format(": install it, or correct local.runners.{}.argv in drover.yaml", serve.type.value_or(""));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("cannot find the program {}; nothing was claimed{}", profile->argv.front(), fix));
   }
   return {};
 }
@@ -109,8 +114,8 @@ std::string worker_mark(const std::string& worker_id) {
 }
 
 std::vector<std::string> agent_environment(const std::vector<std::string>& worker_environment,
-                                           const RunnerProfile& profile, const Task& task,
-                                           const std::string& door_path, const std::string& worker_id) {
+                                           const RunnerProfile& profile, const Task& task, const std::string& door_path,
+                                           const std::string& worker_id) {
   std::vector<std::string> environment;
   for (const std::string& variable : worker_environment) {
     const std::string_view name = std::string_view(variable).substr(0, variable.find('='));

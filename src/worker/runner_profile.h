@@ -48,8 +48,7 @@ struct Slots {
 // TRACEPARENT.
 [[nodiscard]] std::vector<std::string> agent_environment(const std::vector<std::string>& worker_environment,
                                                          const RunnerProfile& profile, const Task& task,
-                                                         const std::string& door_path,
-                                                         const std::string& worker_id);
+                                                         const std::string& door_path, const std::string& worker_id);
 [[nodiscard]] std::vector<std::string> this_process_environment();
 
 }  // namespace drover

@@ -40,13 +40,15 @@ void StartTroubles::note(const Key& key, const std::string& why, MonoTime now) {
   trouble.pause = std::clamp(trouble.pause * 2, pauses.first, pauses.longest);
   trouble.until = now + trouble.pause;
   trouble.is_tried = false;
-  log_warn("worker", key.second ? "cannot run tasks of this type: they are given back, and no more are claimed"
-                                : "cannot run tasks: they are given back, and no more are claimed",
+  log_warn("worker",
+           key.second ? "cannot run tasks of this type: they are given back, and no more are claimed"
+                      : "cannot run tasks: they are given back, and no more are claimed",
            {{"type", key.second.value_or("all")}, {"why", why}, {"tries_again_in", format_duration(trouble.pause)}});
 }
 
 std::vector<StartTroubles::Key> StartTroubles::keys_of(const std::string& type) const {
-  return {{Unable::Kind::kProgram, type}, {Unable::Kind::kProgram, std::nullopt}, {Unable::Kind::kMachine, std::nullopt}};
+  return {
+      {Unable::Kind::kProgram, type}, {Unable::Kind::kProgram, std::nullopt}, {Unable::Kind::kMachine, std::nullopt}};
 }
 
 void StartTroubles::trying(const std::string& type, MonoTime now) {

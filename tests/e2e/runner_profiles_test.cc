@@ -80,7 +80,8 @@ TEST_F(RunnerProfilesTest, AProgramThatGoesMissingIsToldAndTakenUpAgain) {
   const std::string second = sandbox.enqueue({"work"});
   ASSERT_TRUE(events.next("task.released", second));
   const Millis end = mono_now() + kHangs;
-  while (!contains(sandbox.drover({"worker", "list", "--json"}).out, "No such file or directory")) ASSERT_LT(mono_now(), end);
+  while (!contains(sandbox.drover({"worker", "list", "--json"}).out, "No such file or directory"))
+    ASSERT_LT(mono_now(), end);
   EXPECT_TRUE(contains(sandbox.drover({"explain", second}).out, "No such file or directory"));
   EXPECT_EQ(at(sandbox.show(second), "attempts"), "0");
 

@@ -120,15 +120,15 @@ DoctorLines trouble_lines(const std::vector<WorkerInfo>& workers, Time now) {
     if (is_silent(worker, now)) continue;
     for (const Serve& serve : worker.serves) {
       if (serve.trouble.empty()) continue;
-      lines.push_back({.level = DoctorLevel::kFail,
-                       .check = "worker_trouble",
-                       .subject = "worker:" + worker.id,
-                       .detail = fmt::format("takes no tasks of {}: {}",
-                                             serve.type ? "type " + *serve.type : "queue " + serve.queue, serve.trouble),
-                       .fix = "correct that on its machine; the worker tries again by itself"});
+      lines.push_back(
+          {.level = DoctorLevel::kFail,
+           .check = "worker_trouble",
+           .subject = "worker:" + worker.id,
+           .detail = fmt::format("takes no tasks of {}: {}",
+                                 serve.type ? "type " + *serve.type : "queue " + serve.queue, serve.trouble),
+           .fix = "correct that on its machine; the worker tries again by itself"});
     }
   }
-  if (lines.empty()) lines.push_back({.check = "worker_trouble", .detail = "every worker can run what it serves"});
   return lines;
 }
 

@@ -53,5 +53,18 @@ TEST(DoctorVersionTest, TheNewestInUseIsTheMeasure) {
   EXPECT_EQ(silent.at(0).level, DoctorLevel::kOk) << "one that is gone needs no upgrade";
 }
 
+TEST(DoctorTroubleTest, WhatAWorkerCannotRunIsNamed) {
+  const WorkerInfo worker{.id = "a",
+                          .version = "1",
+                          .serves = {{"eng", "build", "cannot run ./build: No such file"}, {"eng", "test"}},
+                          .last_beat_at = kDoctorNow};
+  const DoctorLines lines = trouble_lines({worker}, kDoctorNow);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].level, DoctorLevel::kFail);
+  EXPECT_EQ(lines[0].subject, "worker:a");
+  EXPECT_EQ(lines[0].detail, "takes no tasks of type build: cannot run ./build: No such file");
+  EXPECT_TRUE(trouble_lines({worker}, kDoctorNow + Millis{31'000}).empty()) << "it is gone";
+}
+
 }  // namespace
 }  // namespace drover::cli

@@ -1,6 +1,8 @@
 // A claim asks only for what can be run: types with a slot free, and whose program starts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "support/printers.h"
 #include "unit/worker/fake_queue.h"

@@ -88,7 +88,9 @@ void Child::send(int signal) const {
 
 ProcessRunsOptions RunsFixture::default_options() {
   return {.worker_id = new_worker_id(),
-          .runners = {.for_all = RunnerProfile{{AGENTSIM_BIN}, {}}}, .lease = Millis{60'000}, .grace = Millis{300}};
+          .runners = {.for_all = RunnerProfile{{AGENTSIM_BIN}, {}}},
+          .lease = Millis{60'000},
+          .grace = Millis{300}};
 }
 
 RunsFixture::RunsFixture(ProcessRunsOptions options) {

@@ -21,7 +21,8 @@ TEST(AgentEnvironment, TakesOnlyWhatIsAllowed) {
   Task task = numbered_task(1).task;
   task.run = 4;
   task.attempts = 3;
-  const Environment agent = agent_environment(worker, {{"x"}, {"KEY", "MISSING", "DROVER_URL"}}, task, "/run/door", "w:1:u");
+  const Environment agent =
+      agent_environment(worker, {{"x"}, {"KEY", "MISSING", "DROVER_URL"}}, task, "/run/door", "w:1:u");
   for (const char* expected :
        {"PATH=/bin", "HOME=/h", "LC_ALL=C", "LC_TIME=x", "KEY=k", "TZ=UTC", "DROVER_RUN=4", "DROVER_ATTEMPT=3",
         "DROVER_URL=unix:/run/door", "DROVER_WORKER=w:1:u", "DROVER_TASK_ID=01000000-0000-0000-0000-000000000001"}) {
