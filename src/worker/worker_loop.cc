@@ -7,6 +7,7 @@
 #include <array>
 #include <condition_variable>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -75,6 +76,7 @@ class BellThread {
   void listen(std::uint64_t seen, std::vector<Serve> serves) {
     const std::lock_guard lock(mutex_);
     seen_ = seen;
+    if (serves != serves_) hears_otherwise_.request_stop();
     serves_ = std::move(serves);
     listening_.notify_one();
   }
@@ -89,12 +91,15 @@ class BellThread {
     if (!listening_.wait(lock, stop, [this] { return seen_.has_value(); })) return;
     const std::uint64_t seen = seen_.value_or(0);
     const std::vector<Serve> serves = serves_;
+    hears_otherwise_ = {};
+    const std::stop_token listens = hears_otherwise_.get_token();
+    const std::stop_callback ends(stop, [source = hears_otherwise_]() mutable { source.request_stop(); });
     lock.unlock();
     // One that ends with its queues wants to know of the last end, too, which brings no work.
     if (when_empty_ == WhenEmpty::kFinish) {
       queue_.wait_for_change(seen, kChangeWait);
     } else {
-      queue_.wait_for_work(serves, seen, kBellWait, stop);
+      queue_.wait_for_work(serves, seen, kBellWait, listens);
     }
     if (queue_.changes() == seen) return;
     lock.lock();
@@ -108,6 +113,7 @@ class BellThread {
   std::mutex mutex_;
   std::condition_variable_any listening_;
   std::vector<Serve> serves_;
+  std::stop_source hears_otherwise_;   // ends a wait for other work than is wanted now
   std::optional<std::uint64_t> seen_;  // none: nobody waits for work
   std::jthread thread_;
 };
