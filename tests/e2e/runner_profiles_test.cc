@@ -1,8 +1,13 @@
 // What a worker claims by its profiles: only what it can run, and no more of it than they allow.
+#include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <sstream>
+#include <stdexcept>
 
 #include "e2e/e2e_test.h"
 
@@ -108,6 +113,71 @@ TEST_F(RunnerProfilesTest, WithoutDescriptorsClaimsPauseAndNoTaskIsSpent) {
     EXPECT_EQ(at(task, "attempts"), "1");
   }
   EXPECT_TRUE(contains(worker->errors(), "Too many open files (limit 40)"));
+}
+
+// Everything as a user whom a limit of processes holds, which root is not.
+class ProcessLimitTest : public E2eTest {
+ protected:
+  static constexpr uid_t kNobody = 65'534;
+  static constexpr int kProcesses = 40;  // more than a worker's threads, a shim and an agent need
+
+  ProcessLimitTest() {
+    std::filesystem::copy_file(DROVER_BIN, sandbox.file("drover"));
+    if (::geteuid() != 0) return;
+    give_away(sandbox.folder());
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(sandbox.folder())) give_away(entry.path());
+  }
+  static void give_away(const std::filesystem::path& path) {
+    if (::lchown(path.c_str(), kNobody, kNobody) != 0) throw std::runtime_error("chown " + path.string());
+  }
+  // Threads and processes that the user has already.
+  static int in_use() {
+    const uid_t user = ::geteuid() == 0 ? kNobody : ::geteuid();
+    int count = 0;
+    std::error_code gone;
+    for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+      struct stat info{};
+      if (::stat(process.path().c_str(), &info) != 0 || info.st_uid != user) continue;
+      for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator(process.path() / "task", gone))
+        ++count;
+    }
+    return count;
+  }
+  Command limited(const Arguments& arguments) const {
+    Command command{.argv = {}, .environment = sandbox.environment(), .folder = sandbox.folder(), .input = {}};
+    if (::geteuid() == 0) {
+      command.argv = {"/usr/bin/setpriv", fmt::format("--reuid={}", kNobody), fmt::format("--regid={}", kNobody),
+                      "--clear-groups"};
+    }
+    command.argv.insert(command.argv.end(), {"/usr/bin/env", "prlimit",
+                                             fmt::format("--nproc={}", in_use() + kProcesses), sandbox.file("drover")});
+    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+    return command;
+  }
+  std::string enqueue(const std::string& payload) const {
+    const Outcome outcome =
+        run_to_end(limited({"enqueue", "work", "--payload", payload, "--max-attempts", "1"}), kHangs);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out.substr(0, outcome.out.find('\n'));
+  }
+};
+
+TEST_F(ProcessLimitTest, AWorkerOutlivesAForkBomb) {
+  const std::string bomb = enqueue("\"bomb\"");
+  std::vector<std::string> others;
+  for (int i = 0; i < 10; ++i) others.push_back(enqueue(std::to_string(i)));
+  Process worker(limited(work("work",
+                              {"/bin/sh", "-c",
+                               "read payload; case $payload in *bomb*) i=0; while [ $i -lt 200 ]; do sleep 1 & "
+                               "i=$((i+1)); done; wait;; esac; echo 1"},
+                              {"--concurrency", "4"})));
+  for (const std::string& id : others) {
+    EXPECT_EQ(run_to_end(limited({"wait", id}), kHangs).exit_code, 0) << worker.errors();
+  }
+  EXPECT_NE(run_to_end(limited({"wait", bomb}), kHangs).exit_code, 124);
+  EXPECT_EQ(worker.wait(Millis{0}), std::nullopt) << worker.errors();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(kHangs), (Exit{.code = 0, .signal = {}})) << worker.errors();
 }
 
 }  // namespace
