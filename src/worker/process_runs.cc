@@ -37,7 +37,7 @@ ProcessRuns::~ProcessRuns() {
 void ProcessRuns::start(ClaimedTask claimed, MonoTime expires_at) {
   loop_.post([this, claimed = std::move(claimed), expires_at]() mutable {
     CallThread& calls = *call_threads_[started_++ % call_threads_.size()];
-    const ProcessRun::Host host{queue_, loop_, options_, environment_};
+    const ProcessRun::Host host{queue_, loop_, door_bytes_, options_, environment_};
     runs_.push_back(std::make_shared<ProcessRun>(host, calls, std::move(claimed), expires_at));
     runs_.back()->start(system_clock().mono());
   });

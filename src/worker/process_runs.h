@@ -41,6 +41,7 @@ class ProcessRuns final : public Runs {
   const std::vector<std::string> environment_;
   const std::function<void()> on_ended_;
   EventLoop loop_;
+  ByteBudget door_bytes_{kDoorBytesMax};
   std::vector<std::unique_ptr<CallThread>> call_threads_;
 
   // The loop's thread only.
