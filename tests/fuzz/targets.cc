@@ -6,12 +6,13 @@ namespace drover::fuzz {
 namespace {
 
 constexpr std::array kTargets{
-    Target{"http", feed_http},     Target{"http_response", feed_http_response},
-    Target{"json", feed_json},     Target{"json_schema", feed_json_schema},
-    Target{"task", feed_task},     Target{"filter", feed_filter},
-    Target{"values", feed_values}, Target{"resp", feed_resp},
-    Target{"config", feed_config}, Target{"websocket", feed_websocket},
-    Target{"token", feed_token},   Target{"api", feed_api},
+    Target{"http", feed_http},       Target{"http_response", feed_http_response},
+    Target{"json", feed_json},       Target{"json_schema", feed_json_schema},
+    Target{"task", feed_task},       Target{"filter", feed_filter},
+    Target{"values", feed_values},   Target{"resp", feed_resp},
+    Target{"config", feed_config},   Target{"websocket", feed_websocket},
+    Target{"token", feed_token},     Target{"api", feed_api},
+    Target{"chunked", feed_chunked}, Target{"websocket_control", feed_websocket_control},
 };
 
 }  // namespace
