@@ -8,21 +8,14 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "core/page_limit.h"
 #include "policy/document.h"
 
 namespace drover {
 
 namespace {
 
-constexpr int kPageMax = 1'000;
 constexpr int kRunsShown = 1'000;
-
-Status check_limit(int limit) {
-  if (limit < 1 || limit > kPageMax) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("limit must be between 1 and {}, not {}", kPageMax, limit));
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -69,7 +62,7 @@ Result<std::vector<RunSummary>> Engine::runs(const TaskId& id) {
 }
 
 Result<TaskPage> Engine::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
-  if (auto valid = check_limit(limit); !valid) return std::unexpected(valid.error());
+  if (auto valid = check_page_limit(limit); !valid) return std::unexpected(valid.error());
   auto page = store_.list(filter, limit, cursor, Parts::kAll);
   if (!page) return std::unexpected(page.error());
   TaskPage out;
@@ -80,7 +73,7 @@ Result<TaskPage> Engine::list(const TaskFilter& filter, int limit, const std::op
 }
 
 Result<std::vector<Event>> Engine::events(std::int64_t after, int limit) {
-  if (auto valid = check_limit(limit); !valid) return std::unexpected(valid.error());
+  if (auto valid = check_page_limit(limit); !valid) return std::unexpected(valid.error());
   return store_.events(after, limit);
 }
 
@@ -89,7 +82,7 @@ Result<std::int64_t> Engine::last_event_seq() {
 }
 
 Result<LogPage> Engine::log(const TaskId& id, std::int64_t after, int limit) {
-  if (auto valid = check_limit(limit); !valid) return std::unexpected(valid.error());
+  if (auto valid = check_page_limit(limit); !valid) return std::unexpected(valid.error());
   auto records = store_.read(std::span(&id, 1), Parts::kHead);
   if (!records) return std::unexpected(records.error());
   if (!records->front()) return no_such_task(id);

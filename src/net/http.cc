@@ -19,7 +19,6 @@ namespace drover {
 namespace {
 
 namespace http = boost::beast::http;
-using RequestParser = http::request_parser<http::string_body>;
 using ResponseParser = http::response_parser<http::string_body>;
 using ErrorCodeOf = boost::beast::error_code;
 
@@ -37,26 +36,24 @@ HttpError http_error(const ErrorCodeOf& error) {
   return {400, fmt::format("this is no HTTP/1.1: {}", error.message())};
 }
 
-template <class Parser>
-void set_limits(Parser& parser) {
-  parser.header_limit(kHttpHeaderBytesMax);
-  parser.body_limit(kHttpBodyBytesMax);
-  parser.eager(true);
-}
-
 // What every chunked body ends with. Of an end that it has begun to read Beast takes it for granted, and aborts the
 // process on less.
 constexpr std::string_view kLastChunk = "0\r\n\r\n";
 
+// Of what a parser has not taken: a line that is not whole yet.
+constexpr std::size_t kWaitingMax = 2 * kHttpHeaderBytesMax;
+
 // Feeds as much as the parser takes, and drops it from `bytes`.
-template <class Parser>
-std::expected<void, HttpError> put(Parser& parser, std::string& bytes) {
+std::expected<void, HttpError> put(ResponseParser& parser, std::string& bytes) {
   const bool is_in_chunks = parser.is_header_done() && !parser.is_done() && parser.chunked();
   if (is_in_chunks && bytes.size() < kLastChunk.size()) return {};
   ErrorCodeOf error;
   const std::size_t taken = parser.put(boost::asio::buffer(bytes), error);
   bytes.erase(0, taken);
   if (error && error != http::error::need_more) return std::unexpected(http_error(error));
+  if (!parser.is_done() && bytes.size() > kWaitingMax) {
+    return std::unexpected(HttpError{400, fmt::format("a line has more than {} bytes", kWaitingMax)});
+  }
   return {};
 }
 
@@ -88,71 +85,15 @@ std::string_view HttpResponse::header(std::string_view name) const {
   return find_header(headers, name);
 }
 
-struct HttpRequestReader::Impl {
-  std::unique_ptr<RequestParser> parser;
-  std::string waiting;  // not yet taken by a parser
-  std::optional<HttpError> error;
-  bool said_continue = false;
-
-  void open() {
-    parser = std::make_unique<RequestParser>();
-    set_limits(*parser);
-    said_continue = false;
-  }
-  void parse() {
-    if (error || parser->is_done() || waiting.empty()) return;
-    if (auto done = put(*parser, waiting); !done) error = done.error();
-  }
-};
-
-HttpRequestReader::HttpRequestReader() : impl_(std::make_unique<Impl>()) {
-  impl_->open();
-}
-HttpRequestReader::~HttpRequestReader() = default;
-HttpRequestReader::HttpRequestReader(HttpRequestReader&&) noexcept = default;
-HttpRequestReader& HttpRequestReader::operator=(HttpRequestReader&&) noexcept = default;
-
-void HttpRequestReader::feed(std::string_view bytes) {
-  impl_->waiting.append(bytes);
-  impl_->parse();
-}
-
-std::expected<std::optional<HttpRequest>, HttpError> HttpRequestReader::next() {
-  if (const std::optional<HttpError>& error = impl_->error) return std::unexpected(*error);
-  if (!impl_->parser->is_done()) return std::nullopt;
-  auto message = impl_->parser->release();
-  HttpRequest request{.method = std::string(message.method_string()),
-                      .target = std::string(message.target()),
-                      .body = std::move(message.body()),
-                      .keep_alive = message.keep_alive(),
-                      .headers = headers_of(message)};
-  impl_->open();
-  impl_->parse();
-  return request;
-}
-
-bool HttpRequestReader::wants_continue() {
-  const RequestParser& parser = *impl_->parser;
-  if (impl_->said_continue || !parser.is_header_done() || parser.is_done()) return false;
-  impl_->said_continue = boost::beast::iequals(parser.get()[http::field::expect], "100-continue");
-  return impl_->said_continue;
-}
-
-bool HttpRequestReader::is_within_request() const {
-  return impl_->parser->got_some() && !impl_->parser->is_done();
-}
-
-bool HttpRequestReader::has_header() const {
-  return impl_->parser->is_header_done();
-}
-
 struct HttpResponseReader::Impl {
   ResponseParser parser;
   std::string waiting;
 };
 
 HttpResponseReader::HttpResponseReader() : impl_(std::make_unique<Impl>()) {
-  set_limits(impl_->parser);
+  impl_->parser.header_limit(kHttpHeaderBytesMax);
+  impl_->parser.body_limit(kHttpBodyBytesMax);
+  impl_->parser.eager(true);
 }
 HttpResponseReader::~HttpResponseReader() = default;
 
@@ -193,14 +134,25 @@ std::string format_request(const HttpRequest& request) {
 }
 
 std::string format_response(const HttpResponse& response) {
+  return format_response_head(response, HttpFraming::kLength) + response.body;
+}
+
+std::string format_response_head(const HttpResponse& response, HttpFraming framing) {
   constexpr int kNoContent = 204;
   std::string text = fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
-  if (response.status != kNoContent) {
-    text += fmt::format("Content-Type: {}\r\nContent-Length: {}\r\n", response.content_type, response.body.size());
+  if (response.status != kNoContent)
+    fmt::format_to(std::back_inserter(text), "Content-Type: {}\r\n", response.content_type);
+  if (framing == HttpFraming::kChunks) text += "Transfer-Encoding: chunked\r\n";
+  if (framing == HttpFraming::kLength && response.status != kNoContent) {
+    fmt::format_to(std::back_inserter(text), "Content-Length: {}\r\n", response.body.size());
   }
   append_headers(text, response.headers);
   text += response.keep_alive ? "Connection: keep-alive\r\n\r\n" : "Connection: close\r\n\r\n";
-  return text + response.body;
+  return text;
+}
+
+std::string format_chunk(std::string_view bytes) {
+  return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes);
 }
 
 std::string format_stream_head(int status, const HttpHeaders& headers) {
@@ -223,6 +175,12 @@ HttpResponse problem(int status, const Error& error) {
   out.key("detail").string(error.message);
   out.end_object();
   return {.status = status, .content_type = "application/problem+json", .body = std::move(out).take() + "\n"};
+}
+
+HttpResponse problem(const HttpError& error) {
+  constexpr int kTooLarge = 413;
+  const ErrorCode code = error.status == kTooLarge ? ErrorCode::kPayloadTooLarge : ErrorCode::kInvalidArgument;
+  return problem(error.status, Error{code, error.message, {}});
 }
 
 Error error_of_problem(const HttpResponse& response) {

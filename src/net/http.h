@@ -1,7 +1,9 @@
-// HTTP/1.1 without I/O: bytes in, requests and responses out. Boost.Beast does the parsing, in http.cc only.
+// HTTP/1.1 without I/O: bytes in, requests and responses out. Boost.Beast reads responses, in http.cc only; requests
+// come from anybody, and are read by a stricter reader of our own.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,10 +12,12 @@
 #include <vector>
 
 #include "drover/error.h"
+#include "net/http_error.h"
 
 namespace drover {
 
 inline constexpr std::size_t kHttpHeaderBytesMax = 16 * 1024;
+inline constexpr std::size_t kHttpFieldsMax = 100;  // of a request's header
 inline constexpr std::size_t kHttpBodyBytesMax = 16 * 1024 * 1024;
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;  // names in lower case
@@ -24,7 +28,8 @@ struct HttpRequest {
   std::string body;
   bool keep_alive = true;
   HttpHeaders headers{};
-  std::string peer{};  // the address it came from; set by the server
+  bool takes_chunks = true;  // HTTP/1.0 does not
+  std::string peer{};        // the address it came from; set by the server
 
   // Empty where there is none. The name is in lower case.
   [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -40,16 +45,11 @@ struct HttpResponse {
   [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
-// What went wrong on the wire, as a response would say it.
-struct HttpError {
-  int status = 400;
-  std::string message;
-};
-
-// Cuts a byte stream into requests. Limits: kHttpHeaderBytesMax, kHttpBodyBytesMax.
+// Cuts a byte stream into requests. Limits: kHttpHeaderBytesMax, kHttpFieldsMax, body_bytes_max and those of
+// ChunkReader.
 class HttpRequestReader {
  public:
-  HttpRequestReader();
+  explicit HttpRequestReader(std::size_t body_bytes_max = kHttpBodyBytesMax);
   ~HttpRequestReader();
   HttpRequestReader(HttpRequestReader&&) noexcept;
   HttpRequestReader& operator=(HttpRequestReader&&) noexcept;
@@ -62,6 +62,10 @@ class HttpRequestReader {
   // Whether part of a request is here; whether that has its whole header.
   [[nodiscard]] bool is_within_request() const;
   [[nodiscard]] bool has_header() const;
+  // Bytes in memory: of requests that were not taken yet.
+  [[nodiscard]] std::size_t held() const;
+  // Forgets them; nothing more is read.
+  void clear() noexcept;
 
  private:
   struct Impl;
@@ -86,6 +90,12 @@ class HttpResponseReader {
 
 [[nodiscard]] std::string format_request(const HttpRequest& request);
 [[nodiscard]] std::string format_response(const HttpResponse& response);
+// The same without the body. kChunks: that comes in chunks, for whose size nobody has to wait; kUntilClose: it ends
+// with the connection.
+enum class HttpFraming : std::uint8_t { kLength, kChunks, kUntilClose };
+[[nodiscard]] std::string format_response_head(const HttpResponse& response, HttpFraming framing);
+// One chunk; an empty one ends the body.
+[[nodiscard]] std::string format_chunk(std::string_view bytes);
 // The head of a response whose body goes on until the connection ends, or that turns it into something else.
 [[nodiscard]] std::string format_stream_head(int status, const HttpHeaders& headers);
 inline constexpr std::string_view kHttpContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -93,6 +103,7 @@ inline constexpr std::string_view kHttpContinue = "HTTP/1.1 100 Continue\r\n\r\n
 // RFC 9457 problem details with the stable code.
 [[nodiscard]] HttpResponse problem(const Error& error);
 [[nodiscard]] HttpResponse problem(int status, const Error& error);
+[[nodiscard]] HttpResponse problem(const HttpError& error);
 // The error that a problem response tells of; kInternal for a body that is none.
 [[nodiscard]] Error error_of_problem(const HttpResponse& response);
 

@@ -155,8 +155,9 @@ std::expected<std::optional<WebSocketMessage>, WebSocketError> WebSocketReader::
     if (message && message->has_value()) return message;
     if (!message) error_ = message.error();
   }
-  if (error_) return std::unexpected(*error_);
+  if (closed_ || error_) used_ = input_.size();  // nothing more comes of it
   forget_used();
+  if (error_) return std::unexpected(*error_);
   return std::nullopt;
 }
 

@@ -62,6 +62,10 @@ class WebSocketReader {
   // The next whole message, if there is one; text is UTF-8. Pings, pongs and closes come between the fragments of
   // others, as they were sent. Nothing comes after a close; after an error only the same error.
   [[nodiscard]] std::expected<std::optional<WebSocketMessage>, WebSocketError> next();
+  // Bytes in memory: of a message that is not whole yet, and of what next() was not asked for.
+  [[nodiscard]] std::size_t held() const {
+    return input_.size() - used_ + (unfinished_ ? unfinished_->payload.size() : 0);
+  }
 
  private:
   struct Header;

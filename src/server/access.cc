@@ -16,7 +16,8 @@ constexpr int kMisdirected = 421;
 constexpr int kUnsupportedMedia = 415;
 
 bool is_known(const AccessRules& rules, std::string_view host) {
-  return std::ranges::find(rules.hosts, host_without_port(host)) != rules.hosts.end();
+  const std::string name = host_without_port(host);
+  return !name.empty() && std::ranges::find(rules.hosts, name) != rules.hosts.end();
 }
 
 HttpResponse refusal(int status, ErrorCode code, std::string message) {
@@ -36,9 +37,20 @@ std::string to_lower(std::string_view text) {
   return out;
 }
 
+// Strictly: what one program takes for a port and another for a user's name must not get past the list of hosts.
 std::string host_without_port(std::string_view host) {
-  if (host.starts_with('[')) return to_lower(host.substr(0, host.find(']') + 1));
-  return to_lower(host.substr(0, host.rfind(':')));
+  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::size_t kPortDigitsMax = 5;
+  const bool is_bracketed = host.starts_with('[');
+  const std::size_t end = is_bracketed ? host.find(']') + 1 : std::min(host.find(':'), host.size());
+  const std::string name = to_lower(host.substr(0, end));
+  const std::string_view allowed = is_bracketed ? "0123456789abcdef:.[]" : "0123456789abcdefghijklmnopqrstuvwxyz-._";
+  if (name.empty() || name.find_first_not_of(allowed) != std::string::npos) return {};
+  const std::string_view port = host.substr(end);
+  if (port.empty()) return name;
+  const bool is_port = port.starts_with(':') && port.size() <= kPortDigitsMax + 1 &&
+                       port.find_first_not_of(kDigits, 1) == std::string_view::npos;
+  return is_port ? name : "";
 }
 
 std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const HttpRequest& request) {

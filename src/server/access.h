@@ -19,7 +19,7 @@ struct AccessRules {
 [[nodiscard]] std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const HttpRequest& request);
 // The token of "Authorization: Bearer TOKEN"; empty if there is none.
 [[nodiscard]] std::string_view bearer_token(const HttpRequest& request);
-// The host of "example.org:7711" or "[::1]:7711", in lower case.
+// The host of "example.org:7711" or "[::1]:7711", in lower case; empty if the text is neither.
 [[nodiscard]] std::string host_without_port(std::string_view host);
 
 [[nodiscard]] std::string to_lower(std::string_view text);

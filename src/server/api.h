@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -49,7 +50,14 @@ struct Handout {
   std::vector<Lease> leases;
 };
 
-using Answer = std::variant<HttpResponse, Wait, Watch, Handout>;
+// A body that is read from the store in pieces, as the client takes them.
+struct Pieces {
+  HttpResponse first;
+  // The next piece; empty: that was all. Called on a thread that may wait, one call at a time.
+  std::function<Result<std::string>(GuardedQueue&)> next;
+};
+
+using Answer = std::variant<HttpResponse, Wait, Watch, Handout, Pieces>;
 
 enum class Try : std::uint8_t { kMayWait, kLast };
 
@@ -111,6 +119,7 @@ enum class Access : std::uint8_t {
 
 enum class Place : std::uint8_t {
   kPool,  // a thread that may wait for the queue
+  kFew,   // the same, but few at a time and none while memory is tight: the answer may be large
   kLoop,  // the server's own thread, whatever else it has to do; server.cc answers
 };
 

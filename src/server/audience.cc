@@ -6,7 +6,9 @@
 #include "base/json_reader.h"
 #include "base/log.h"
 #include "core/task_json.h"
+#include "net/websocket_inbox.h"
 #include "server/guarded_queue.h"
+#include "server/list_pieces.h"
 
 namespace drover::server {
 namespace {
@@ -22,9 +24,9 @@ constexpr Millis kHeartbeat{15'000};
 constexpr Millis kGuestMax{10'000};
 constexpr Millis kSlowMax{10'000};
 constexpr Millis kStoreAgain{1'000};
-constexpr int kTasksPage = 200;
 constexpr int kEventsPage = 500;
-constexpr std::size_t kPongsMax = std::size_t{64} << 10U;
+// Nobody has more to say than a token.
+constexpr std::size_t kMessageBytesMax = 4096;
 constexpr MonoTime kNever{Millis::max()};
 
 const std::vector<TaskState> kUnfinished{TaskState::kBlocked, TaskState::kScheduled, TaskState::kPending,
@@ -45,7 +47,7 @@ Result<SnapshotPage> snapshot_page(GuardedQueue& queue, const WatchFilter& filte
   }
   const TaskFilter unfinished{.type = filter.type, .queue = filter.queue, .owner = filter.owner, .states = kUnfinished};
   do {
-    auto listed = queue.list(unfinished, kTasksPage, cursor);
+    auto listed = queue.list(unfinished, kTasksAtOnce, cursor);
     if (!listed) return std::unexpected(listed.error());
     for (const Task& task : listed->tasks) {
       if (!page.tasks.empty()) page.tasks += ',';
@@ -87,7 +89,7 @@ struct Audience::Watcher {
   std::function<void(const WatcherRef&, std::string)> introduce = {};
   Watch watch = {};
   std::string token = {};
-  WebSocketReader socket{WebSocketPeer::kClient};
+  WebSocketInbox socket{kMessageBytesMax};
   Stage stage = Stage::kGuest;
   std::int64_t cursor = 0;                      // everything up to this event was looked at
   std::optional<std::string> list_cursor = {};  // of the snapshot
@@ -101,9 +103,11 @@ struct Audience::Watcher {
   }
 };
 
-Audience::Audience(TaskQueue& queue, Doorkeeper& doorkeeper, Millis tokens_again, Submit submit)
+Audience::Audience(TaskQueue& queue, Doorkeeper& doorkeeper, const ByteBudget& budget, Millis tokens_again,
+                   Submit submit)
     : queue_(queue),
       doorkeeper_(doorkeeper),
+      budget_(budget),
       tokens_again_(tokens_again),
       submit_(std::move(submit)),
       recent_(kRecentEvents, kRecentBytes) {}
@@ -115,9 +119,14 @@ void Audience::begin(const WatcherRef& watcher, const std::string& head) {
   watchers_.push_back(watcher);
   watcher->client->start_stream(head, {.received =
                                            [this, weak](std::string_view bytes) {
-                                             if (const auto here = weak.lock()) receive(here, bytes);
+                                             const auto here = weak.lock();
+                                             return here != nullptr ? receive(here, bytes) : 0;
                                            },
-                                       .drained = [this] { due_at_ = {}; },
+                                       .drained =
+                                           [this, weak] {
+                                             due_at_ = {};
+                                             if (const auto here = weak.lock()) answer_ping(*here);
+                                           },
                                        .closed = {}});
 }
 
@@ -146,11 +155,17 @@ Audience::WatcherRef Audience::greet(const std::shared_ptr<HttpConnection>& clie
   return guest;
 }
 
-void Audience::receive(const WatcherRef& watcher, std::string_view bytes) {
-  using Stage = Watcher::Stage;
-  if (watcher->watch.transport == LiveTransport::kEventStream) return;  // it has nothing to say
+std::size_t Audience::receive(const WatcherRef& watcher, std::string_view bytes) {
+  const bool has_nothing_to_say = watcher->watch.transport == LiveTransport::kEventStream;
+  if (has_nothing_to_say || watcher->stage == Watcher::Stage::kLeaving) return 0;
   watcher->socket.feed(bytes);
-  while (watcher->stage != Stage::kLeaving) {
+  take_messages(watcher);
+  answer_ping(*watcher);
+  return watcher->socket.held();
+}
+
+void Audience::take_messages(const WatcherRef& watcher) {
+  while (watcher->stage != Watcher::Stage::kLeaving) {
     const auto next = watcher->socket.next();
     if (!next) return dismiss(*watcher, next.error().code, next.error().reason);
     if (!*next) return;
@@ -158,21 +173,13 @@ void Audience::receive(const WatcherRef& watcher, std::string_view bytes) {
   }
 }
 
+void Audience::answer_ping(Watcher& watcher) {
+  if (watcher.client->unsent() > 0 || watcher.stage == Watcher::Stage::kLeaving) return;
+  if (const auto pong = watcher.socket.take_pong()) watcher.client->send(*pong);
+}
+
 void Audience::take_message(const WatcherRef& watcher, const WebSocketMessage& message) {
-  switch (message.kind) {
-    case WebSocketKind::kPing:
-      if (watcher->client->unsent() > kPongsMax) {
-        return dismiss(*watcher, CloseCode::kPolicyViolation, "too many pings");
-      }
-      return watcher->client->send(format_frame(WebSocketKind::kPong, message.payload));
-    case WebSocketKind::kPong:
-      return;
-    case WebSocketKind::kClose:
-      return dismiss(*watcher, CloseCode::kNormal, "");
-    case WebSocketKind::kText:
-    case WebSocketKind::kBinary:
-      break;
-  }
+  if (message.kind == WebSocketKind::kClose) return dismiss(*watcher, CloseCode::kNormal, "");
   if (!watcher->introduce) {
     return dismiss(*watcher, CloseCode::kPolicyViolation, "nothing is expected but the token, once");
   }
@@ -243,6 +250,7 @@ MonoTime Audience::step(const WatcherRef& watcher, MonoTime now) {
   }
   const MonoTime ready_at = std::max(who.not_before, who.frame_at + kBetweenFrames);
   if (now < ready_at) return ready_at;
+  if (budget_.is_tight()) return now + kBetweenFrames;
   if (!recent_.has_begun()) return kNever;
   if (now >= who.check_at) {
     check_token(watcher);
@@ -297,14 +305,20 @@ void Audience::start_snapshot(Watcher& watcher) const {
 }
 
 void Audience::submit(const WatcherRef& watcher, Work work) {
-  watcher->is_reading = submit_([watcher, work = std::move(work), this]() -> std::function<void()> {
-    auto then = work();
-    return [this, watcher, then = std::move(then)] {
-      watcher->is_reading = false;
-      watcher->not_before = {};
-      due_at_ = {};
+  const auto ended = [this, watcher] {
+    watcher->is_reading = false;
+    watcher->not_before = {};
+    due_at_ = {};
+  };
+  const auto read = [watcher, ended, work = std::move(work)]() -> std::function<void()> {
+    return [watcher, ended, then = work()] {
+      ended();
       if (watcher->stage != Watcher::Stage::kLeaving && !watcher->client->is_closed()) then();
     };
+  };
+  watcher->is_reading = submit_(read, [watcher, ended] {
+    ended();
+    watcher->not_before = system_clock().mono() + kStoreAgain;
   });
   watcher->not_before = watcher->is_reading ? kNever : system_clock().mono() + kStoreAgain;
 }

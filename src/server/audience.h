@@ -3,7 +3,8 @@
 // A watcher is a cursor over the event log. It starts with a snapshot of the tasks, or where it left off; it reads the
 // past from the store, page by page, until it is near enough to the present for the recent events in memory. A frame
 // goes out when the one before it has left, ten times a second at most: whatever happens in between goes together, and
-// a watcher that falls behind what memory has is sent away, to resume when it can.
+// a watcher that falls behind what memory has is sent away, to resume when it can. While the server's memory is tight
+// no frame is made.
 #pragma once
 
 #include <functional>
@@ -24,13 +25,14 @@ class Audience {
  public:
   // Runs on a thread that may wait; what it returns runs on the loop's thread afterwards.
   using Work = std::function<std::function<void()>()>;
-  // False: there is too much to do, and nothing is done.
-  using Submit = std::function<bool(Work)>;
+  // False: there is too much to do, and nothing is done. `otherwise` runs on the loop's thread if there was no memory
+  // for the work.
+  using Submit = std::function<bool(Work, std::function<void()> otherwise)>;
   struct Watcher;
   using WatcherRef = std::shared_ptr<Watcher>;
 
   // All outlive it.
-  Audience(TaskQueue& queue, Doorkeeper& doorkeeper, Millis tokens_again, Submit submit);
+  Audience(TaskQueue& queue, Doorkeeper& doorkeeper, const ByteBudget& budget, Millis tokens_again, Submit submit);
   ~Audience();
 
   // The token is looked at again now and then, because it may be revoked.
@@ -51,7 +53,11 @@ class Audience {
 
  private:
   void begin(const WatcherRef& watcher, const std::string& head);
-  void receive(const WatcherRef& watcher, std::string_view bytes);
+  // Returns how many bytes of it the watcher holds now.
+  std::size_t receive(const WatcherRef& watcher, std::string_view bytes);
+  void take_messages(const WatcherRef& watcher);
+  // Answers the latest ping, once what was sent before has left: one answer waits at most, however many pings come.
+  static void answer_ping(Watcher& watcher);
   void take_message(const WatcherRef& watcher, const WebSocketMessage& message);
   // What this watcher is due now. Returns when to look at it again.
   MonoTime step(const WatcherRef& watcher, MonoTime now);
@@ -66,6 +72,7 @@ class Audience {
 
   TaskQueue& queue_;
   Doorkeeper& doorkeeper_;
+  const ByteBudget& budget_;
   const Millis tokens_again_;
   const Submit submit_;
   RecentEvents recent_;

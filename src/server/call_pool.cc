@@ -1,7 +1,10 @@
 #include "server/call_pool.h"
 
+#include <new>
+#include <system_error>
 #include <utility>
 
+#include "base/log.h"
 #include "net/wake.h"
 
 namespace drover::server {
@@ -20,10 +23,20 @@ bool CallPool::submit(std::function<void()> call) {
     const std::scoped_lock lock(mutex_);
     if (calls_.size() >= waiting_max_) return false;
     calls_.push_back(std::move(call));
-    if (calls_.size() > idle_ && threads_.size() < threads_max_) threads_.emplace_back([this] { work(); });
+    if (calls_.size() > idle_ && threads_.size() < threads_max_) add_thread();
   }
   has_work_.notify_one();
   return true;
+}
+
+// The others do it where there is no room for one more; the first has to be.
+void CallPool::add_thread() {
+  try {
+    threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    log_warn("server", "cannot start another thread", {{"error", error.what()}});
+    if (threads_.empty()) throw std::bad_alloc();
+  }
 }
 
 void CallPool::work() {

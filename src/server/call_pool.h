@@ -19,10 +19,11 @@ class CallPool {
   CallPool(const CallPool&) = delete;
   CallPool& operator=(const CallPool&) = delete;
 
-  // False when too much waits already; nothing is done then.
+  // False when too much waits already; nothing is done then. A call has to catch what it throws.
   [[nodiscard]] bool submit(std::function<void()> call);
 
  private:
+  void add_thread();
   void work();
 
   const std::size_t threads_max_;

@@ -77,10 +77,10 @@ Answer finish_import(const Call& call) {
 }
 
 constexpr std::array kDumpRoutes{
-    Route{"GET", "/v1/dump/head", head},
-    Route{"GET", "/v1/dump/ids", ids},
-    Route{"POST", "/v1/dump/tasks", tasks},
-    Route{"GET", "/v1/dump/events", events},
+    Route{"GET", "/v1/dump/head", head, Access::kToken, Place::kFew},
+    Route{"GET", "/v1/dump/ids", ids, Access::kToken, Place::kFew},
+    Route{"POST", "/v1/dump/tasks", tasks, Access::kToken, Place::kFew},
+    Route{"GET", "/v1/dump/events", events, Access::kToken, Place::kFew},
     Route{"POST", "/v1/dump/imports", begin_import},
     Route{"PUT", "/v1/dump/imports/{id}", import_piece},
     Route{"POST", "/v1/dump/imports/{id}/finish", finish_import},

@@ -1,19 +1,12 @@
 #include "server/limits.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <iterator>
 
 namespace drover::server {
 namespace {
-
-constexpr std::string_view kLocal = "local";
 
 // Tokens are secrets, and are not kept. Nobody can choose one to meet another: only who knows it may use it at all.
 std::string key_of_token(std::string_view token) {
@@ -21,20 +14,6 @@ std::string key_of_token(std::string_view token) {
 }
 
 }  // namespace
-
-std::string neighbourhood(std::string_view peer) {
-  const std::string text(peer);
-  in_addr v4{};
-  if (::inet_pton(AF_INET, text.c_str(), &v4) == 1) return text.starts_with("127.") ? std::string(kLocal) : text;
-  in6_addr v6{};
-  if (::inet_pton(AF_INET6, text.c_str(), &v6) != 1) return std::string(kLocal);  // a Unix socket
-  if (IN6_IS_ADDR_LOOPBACK(&v6)) return std::string(kLocal);
-  if (IN6_IS_ADDR_V4MAPPED(&v6)) return neighbourhood(text.substr(text.rfind(':') + 1));
-  constexpr std::size_t kNetworkBytes = 8;
-  std::fill(std::begin(v6.s6_addr) + kNetworkBytes, std::end(v6.s6_addr), std::uint8_t{0});
-  std::array<char, INET6_ADDRSTRLEN> network{};
-  return ::inet_ntop(AF_INET6, &v6, network.data(), network.size());
-}
 
 std::optional<Millis> Limiter::refuse(std::string_view peer, std::string_view token, MonoTime now) {
   const std::string place = neighbourhood(peer);
@@ -75,7 +54,7 @@ Limiter::Bucket& Limiter::bucket(const std::string& key, const Allowance& allowa
 }
 
 Allowance Limiter::of_peer(std::string_view place, Allowance allowance) const {
-  if (place != kLocal) return allowance;
+  if (place != kLocalPeers) return allowance;
   return {.per_second = allowance.per_second * limits_.local_factor, .burst = allowance.burst * limits_.local_factor};
 }
 

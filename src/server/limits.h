@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "net/neighbourhood.h"
 
 namespace drover::server {
 
@@ -58,8 +59,5 @@ class Limiter {
   const RequestLimits limits_;
   std::unordered_map<std::string, Bucket> buckets_;
 };
-
-// The address for which failures and requests are counted: a network of 64 bits for IPv6, "local" for this machine.
-[[nodiscard]] std::string neighbourhood(std::string_view peer);
 
 }  // namespace drover::server

@@ -166,6 +166,7 @@ struct Metrics::Impl {
   std::atomic<std::size_t> waiting_calls = 0;
   std::atomic<std::size_t> running_calls = 0;
   std::atomic<std::size_t> watchers = 0;
+  std::atomic<std::size_t> held_bytes = 0;
   std::atomic<std::uint64_t> audit_written = 0;
   std::atomic<std::uint64_t> audit_failures = 0;
   std::atomic<std::uint64_t> audit_dropped = 0;
@@ -189,6 +190,8 @@ struct Metrics::Impl {
                              static_cast<double>(running_calls)));
     families.push_back(
         gauge("drover_http_watchers", "WebSockets and streams of live events.", static_cast<double>(watchers)));
+    families.push_back(gauge("drover_http_held_bytes", "Bytes of requests and answers that are held for clients.",
+                             static_cast<double>(held_bytes)));
   }
 
   // False if the store does not answer.
@@ -241,6 +244,7 @@ void Metrics::set_load(const Load& load) {
   impl_->waiting_calls.store(load.waiting_calls, std::memory_order_relaxed);
   impl_->running_calls.store(load.running_calls, std::memory_order_relaxed);
   impl_->watchers.store(load.watchers, std::memory_order_relaxed);
+  impl_->held_bytes.store(load.held_bytes, std::memory_order_relaxed);
 }
 
 void Metrics::set_audit(const AuditTotals& totals) {

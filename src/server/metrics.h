@@ -21,6 +21,7 @@ struct Load {
   std::size_t waiting_calls = 0;  // long polls
   std::size_t running_calls = 0;  // on a thread, or waiting for one
   std::size_t watchers = 0;       // of live events
+  std::size_t held_bytes = 0;     // for clients
 };
 
 // What became of the records of the audit log, since the server started.

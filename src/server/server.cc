@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <list>
+#include <new>
 #include <thread>
 #include <utility>
 
 #include "base/log.h"
+#include "net/byte_budget.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
 #include "net/wake.h"
@@ -37,6 +40,17 @@ constexpr int kUnavailable = 503;
 constexpr std::size_t kTogetherMax = 256;
 constexpr std::size_t kTogetherBytes = std::size_t{64} << 10U;
 constexpr int kTogetherUnderWay = 2;
+// Calls that may hold much memory while they are answered: at a time, and which of those that bring a body.
+constexpr std::size_t kFewThreads = 4;
+constexpr std::size_t kLargeBodyBytes = std::size_t{1} << 20U;
+// How long they wait while memory is tight, and after how long somebody has to make room for them.
+constexpr Millis kPostponedMax{10'000};
+constexpr Millis kPostponedLong{500};
+constexpr Millis kPostponedAgain{20};
+constexpr Millis kMemoryAgain{10};
+constexpr Millis kBetweenComplaints{10'000};
+// Smaller answers are not counted on their way from the pool.
+constexpr std::size_t kCountedBytes = std::size_t{16} << 10U;
 // For what is being answered when the server ends.
 constexpr Millis kGoodbyeMax{5'000};
 
@@ -52,6 +66,24 @@ struct Request {
   Audience::WatcherRef guest = {};  // whose token came after the upgrade
   std::optional<Principal> principal = {};
 };
+
+// What cannot be done at once because memory is tight.
+struct Postponed {
+  std::function<void()> go;
+  std::function<void()> give_up;
+  MonoTime since{};
+};
+
+bool is_large(const Request& request) {
+  return request.match.route->place == Place::kFew || request.http.body.size() > kLargeBodyBytes;
+}
+
+std::size_t bytes_of(const Answer& answer) {
+  if (const auto* response = std::get_if<HttpResponse>(&answer)) return response->body.size();
+  if (const auto* handout = std::get_if<Handout>(&answer)) return handout->response.body.size();
+  if (const auto* pieces = std::get_if<Pieces>(&answer)) return pieces->first.body.size();
+  return 0;
+}
 
 // What workers say of their runs, many times a minute, is in the event log as far as it matters. The pieces of a dump
 // are many, too: an import is known by its beginning and its end.
@@ -77,16 +109,20 @@ class HttpApi final : public Server {
         administration_(administration),
         doorkeeper_(doorkeeper),
         version_(options.version),
-        http_(
-            loop_,
-            {.connections_max = options.connections_max, .connections_per_peer_max = options.connections_per_peer_max},
-            [this](HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
-              take(std::move(request), client);
-            }),
+        budget_(options.held_bytes_max),
+        http_(loop_,
+              {.connections_max = options.connections_max, .strangers_per_peer_max = options.strangers_per_peer_max},
+              budget_,
+              [this](HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
+                take(std::move(request), client);
+              }),
         tls_(options.tls),
         limiter_(options.limits),
-        audience_(queue, doorkeeper, options.tokens_again,
-                  [this](Audience::Work work) { return submit(std::move(work)); }),
+        audience_(queue, doorkeeper, budget_, options.tokens_again,
+                  [this](Audience::Work work, std::function<void()> otherwise) {
+                    return submit(few_, std::move(work), std::move(otherwise));
+                  }),
+        few_(kFewThreads, kCallsWaitingMax),
         pool_(options.threads_max, kCallsWaitingMax) {
     rules_.hosts = {"localhost", "127.0.0.1", "[::1]", "drover"};
     rules_.hosts.insert(rules_.hosts.end(), options.hosts.begin(), options.hosts.end());
@@ -136,7 +172,7 @@ class HttpApi final : public Server {
  private:
   void run() {
     block_signals_in_this_thread();
-    while (!ending_) turn();
+    while (!ending_) survive([this] { turn(); });
     readiness_.stop();
     http_.stop_listening();
     room_.empty();
@@ -151,13 +187,19 @@ class HttpApi final : public Server {
     metrics_.set_load({.connections = http_.connections(),
                        .waiting_calls = room_.size(),
                        .running_calls = static_cast<std::size_t>(in_flight_),
-                       .watchers = audience_.size()});
+                       .watchers = audience_.size(),
+                       .held_bytes = budget_.held()});
     if (audit_ != nullptr) {
       metrics_.set_audit({.written = audit_->written(), .failures = audit_->failures(), .dropped = audit_->dropped()});
     }
-    const MonoTime next = std::min({http_.tick(now), room_.tick(now), audience_.tick(now), readiness_.tick(now)});
+    const MonoTime next =
+        std::min({http_.tick(now), room_.tick(now), audience_.tick(now), readiness_.tick(now), take_up_postponed(now)});
     loop_.run_once(std::clamp(next - now, Millis{0}, kTickMax));
     send_gathered();
+    if (now >= complain_at_ && lacked_memory_.exchange(false)) {
+      complain_at_ = now + kBetweenComplaints;
+      log_warn("server", "there was no memory for a call: it was refused");
+    }
   }
 
   void take(HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
@@ -229,8 +271,9 @@ class HttpApi final : public Server {
   }
 
   // What a caller's answer says of them.
-  void note(const Request& request, int status) {
+  void note(const Request& request, HttpConnection& client, int status) {
     const Principal* const principal = request.principal ? &*request.principal : nullptr;
+    if (principal != nullptr) client.set_known();
     audit(request.match.route, request.http, request.match.captures, principal, status);
     const std::string_view token = bearer_token(request.http);
     if (token.empty()) return;
@@ -246,14 +289,51 @@ class HttpApi final : public Server {
     const bool goes_together =
         request->match.route->answer_together != nullptr && request->http.body.size() <= kTogetherBytes;
     if (goes_together && gathered_.size() < kCallsWaitingMax) return gathered_.push_back(std::move(request));
-    const bool taken = submit([this, request, attempt]() -> std::function<void()> {
+    if (!is_large(*request)) return make(request, attempt, pool_);
+    when_there_is_room([this, request, attempt] { make(request, attempt, few_); },
+                       [this, request] { give_up(*request); });
+  }
+
+  void make(const std::shared_ptr<Request>& request, Try attempt, CallPool& pool) {
+    const auto work = [this, request, attempt]() -> std::function<void()> {
       const Follower* const follower = following_.load();
       const std::uint64_t pulse = follower != nullptr ? follower->number() : 0;
-      Answer answer = answers_of(std::span(&request, 1), attempt).front();
-      return
-          [this, request, pulse, answer = std::move(answer)]() mutable { deliver(request, std::move(answer), pulse); };
-    });
-    if (!taken) respond(*request, client, overloaded());
+      Answer answer = std::move(answers_of(std::span(&request, 1), attempt).front());
+      const auto charge = count(bytes_of(answer));
+      return [this, request, pulse, charge, answer = std::move(answer)]() mutable {
+        deliver(request, std::move(answer), pulse);
+      };
+    };
+    if (!submit(pool, work, [this, request] { give_up(*request); })) give_up(*request);
+  }
+
+  void give_up(const Request& request) {
+    if (const auto client = request.client.lock()) respond(request, client, overloaded());
+  }
+
+  // Until the connection counts them.
+  std::shared_ptr<const ByteBudget::Charge> count(std::size_t bytes) {
+    return bytes > kCountedBytes ? std::make_shared<const ByteBudget::Charge>(budget_, bytes) : nullptr;
+  }
+
+  void when_there_is_room(std::function<void()> go, std::function<void()> give_up) {
+    if (postponed_.empty() && !budget_.is_tight()) return go();
+    if (postponed_.size() >= kCallsWaitingMax) return give_up();
+    postponed_.push_back({.go = std::move(go), .give_up = std::move(give_up), .since = system_clock().mono()});
+  }
+
+  // Somebody who does not read its answer has to make room for those who wait for theirs.
+  MonoTime take_up_postponed(MonoTime now) {
+    while (!postponed_.empty()) {
+      const Postponed& first = postponed_.front();
+      if (budget_.is_tight() && now - first.since > kPostponedLong) budget_.make_room();
+      const bool is_too_late = now - first.since > kPostponedMax;
+      if (budget_.is_tight() && !is_too_late) return now + kPostponedAgain;
+      const auto then = is_too_late ? first.give_up : first.go;
+      postponed_.pop_front();
+      then();
+    }
+    return MonoTime{Millis::max()};
   }
 
   // What came in during one turn goes to the store together. While some is on its way the next gathers, until it is
@@ -263,13 +343,20 @@ class HttpApi final : public Server {
            gathered_.size() >= requests_under_way_ / 2) {
       const std::size_t count = std::min(gathered_.size(), kTogetherMax);
       std::vector<std::shared_ptr<Request>> requests(gathered_.begin(), gathered_.begin() + count);
-      const bool taken = submit([this, requests]() -> std::function<void()> {
+      const auto ended = [this, count] {
+        --together_under_way_;
+        requests_under_way_ -= count;
+      };
+      const auto work = [this, requests, ended]() -> std::function<void()> {
         auto answers = answers_of(requests, Try::kMayWait);
-        return [this, requests, answers = std::move(answers)]() mutable {
-          --together_under_way_;
-          requests_under_way_ -= requests.size();
+        return [this, requests, ended, answers = std::move(answers)]() mutable {
+          ended();
           for (std::size_t i = 0; i < requests.size(); ++i) deliver(requests[i], std::move(answers[i]), 0);
         };
+      };
+      const bool taken = submit(pool_, work, [this, requests, ended] {
+        ended();
+        for (const auto& request : requests) give_up(*request);
       });
       if (!taken) return;
       ++together_under_way_;
@@ -278,17 +365,43 @@ class HttpApi final : public Server {
     }
   }
 
-  // Has the pool do it; what it returns is done on this thread.
-  bool submit(Audience::Work work) {
-    ++in_flight_;
-    const bool taken = pool_.submit([this, work = std::move(work)] {
-      loop_.post([this, then = work()] {
+  // Has a pool do it; what it returns is done on this thread, or `otherwise` if there was no memory for it.
+  bool submit(CallPool& pool, Audience::Work work, std::function<void()> otherwise) {
+    const auto then = std::make_shared<std::function<void()>>(std::move(otherwise));
+    const bool taken = pool.submit([this, then, work = std::move(work)] {
+      try {
+        *then = work();
+      } catch (const std::bad_alloc&) {
+        lacked_memory_ = true;
+      }
+      tell_loop([this, then] {
         --in_flight_;
-        then();
+        survive(*then);
       });
     });
-    if (!taken) --in_flight_;
+    if (taken) ++in_flight_;
     return taken;
+  }
+
+  // From a pool's thread, which has nothing better to do than to wait until there is memory for it.
+  template <class Work>
+  void tell_loop(const Work& work) {
+    for (;;) {
+      try {
+        return loop_.post(work);
+      } catch (const std::bad_alloc&) {
+        std::this_thread::sleep_for(kMemoryAgain);
+      }
+    }
+  }
+
+  // On this thread. Whatever somebody asks for, others are served.
+  void survive(const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      lacked_memory_ = true;
+    }
   }
 
   // A browser cannot show a token with the request that opens a WebSocket. It says where it comes from instead, which
@@ -314,7 +427,7 @@ class HttpApi final : public Server {
   }
 
   void respond(const Request& request, const std::shared_ptr<HttpConnection>& client, HttpResponse response) {
-    note(request, response.status);
+    note(request, *client, response.status);
     if (request.guest == nullptr) return reply(client, request.match.route, request.began, std::move(response));
     const CloseCode code = response.status == kUnavailable ? CloseCode::kTryAgainLater : CloseCode::kPolicyViolation;
     audience_.dismiss(*request.guest, code, error_of_problem(response).message);
@@ -322,7 +435,7 @@ class HttpApi final : public Server {
 
   void welcome(Request& request, const std::shared_ptr<HttpConnection>& client, Watch watch) {
     follow();
-    note(request, kOk);
+    note(request, *client, kOk);
     std::string token(bearer_token(request.http));
     if (request.guest == nullptr) return audience_.join(std::move(watch), std::move(token), client);
     audience_.join(request.guest, std::move(watch), std::move(token));
@@ -408,6 +521,7 @@ class HttpApi final : public Server {
     if (handout != nullptr) return respond(*request, client, std::move(handout->response));
     if (auto* response = std::get_if<HttpResponse>(&answer)) return respond(*request, client, std::move(*response));
     if (auto* watch = std::get_if<Watch>(&answer)) return welcome(*request, client, std::move(*watch));
+    if (auto* pieces = std::get_if<Pieces>(&answer)) return begin_pieces(request, client, std::move(*pieces));
     Wait wait = std::get<Wait>(std::move(answer));
     if (ending_) return call(request, Try::kLast);
     const MonoTime until = request->began + wait.at_most;
@@ -415,17 +529,58 @@ class HttpApi final : public Server {
     room_.add(std::move(wait), pulse, until, [this, request](Try attempt) { call(request, attempt); });
   }
 
+  void begin_pieces(const std::shared_ptr<Request>& request, const std::shared_ptr<HttpConnection>& client,
+                    Pieces pieces) {
+    note(*request, *client, pieces.first.status);
+    metrics_.count_request(request->match.route, pieces.first.status, system_clock().mono() - request->began);
+    client->respond_in_pieces(std::move(pieces.first), [this, request, next = std::move(pieces.next)] {
+      when_there_is_room([this, request, next] { add_piece(request, next); },
+                         [request] { break_off(*request, "memory is tight"); });
+    });
+  }
+
+  using NextPiece = std::function<Result<std::string>(GuardedQueue&)>;
+
+  void add_piece(const std::shared_ptr<Request>& request, const NextPiece& next) {
+    const auto waiting = request->client.lock();
+    if (waiting == nullptr || waiting->is_closed()) return;
+    const auto read = [this, request, next]() -> std::function<void()> {
+      GuardedQueue queue(queue_, request->principal.value());
+      auto piece = next(queue);
+      const auto charge = count(piece ? piece->size() : 0);
+      return [request, charge, piece = std::move(piece)] {
+        const auto client = request->client.lock();
+        if (client == nullptr) return;
+        if (!piece) return break_off(*request, piece.error().message);
+        piece->empty() ? client->end_pieces() : client->add_piece(*piece);
+      };
+    };
+    const bool taken = submit(few_, read, [request] { break_off(*request, "there is no memory for the rest"); });
+    if (!taken) break_off(*request, "the server has too much to do");
+  }
+
+  // A body that ends without its last chunk is known to be cut.
+  static void break_off(const Request& request, std::string_view why) {
+    const auto client = request.client.lock();
+    if (client == nullptr || client->is_closed()) return;
+    log_warn("server", "an answer is cut off",
+             {{"route", std::string(request.match.route->pattern)}, {"why", std::string(why)}});
+    client->close();
+  }
+
   void give_back(const Handout& handout) {
     if (handout.leases.empty()) return;
     log_info("server", "a worker was gone before it got its tasks: they are given back",
              {{"tasks", std::to_string(handout.leases.size())}});
-    const bool taken = pool_.submit([this, leases = handout.leases] {
+    const auto settle = [this, leases = handout.leases]() -> std::function<void()> {
       std::vector<Settlement> items;
       for (const Lease& lease : leases) items.push_back({.lease = lease, .end = Release{Begun::kNo}});
       for (const auto& settled : queue_.settle(items)) {
         if (!settled) log_warn("server", "a task could not be given back", {{"error", to_string(settled.error())}});
       }
-    });
+      return [] {};
+    };
+    const bool taken = submit(pool_, settle, [] {});
     if (!taken) log_warn("server", "there is too much to do to give tasks back: their leases will run out", {});
   }
 
@@ -433,9 +588,11 @@ class HttpApi final : public Server {
   void follow() {
     if (follower_) return;
     follower_.emplace(queue_, [this](const Pulse& pulse) {
-      loop_.post([this, pulse] {
-        room_.notice(pulse, system_clock().mono());
-        audience_.notice(pulse);
+      tell_loop([this, pulse] {
+        survive([&] {
+          room_.notice(pulse, system_clock().mono());
+          audience_.notice(pulse);
+        });
       });
     });
     following_ = &*follower_;
@@ -472,6 +629,7 @@ class HttpApi final : public Server {
   AccessRules rules_;
   Metrics metrics_;
   std::vector<std::string> addresses_;
+  ByteBudget budget_;  // outlives whatever is still posted to the loop
   EventLoop loop_;
   HttpServer http_;
   const std::optional<TlsFiles> tls_;
@@ -484,9 +642,13 @@ class HttpApi final : public Server {
   std::vector<std::shared_ptr<Request>> gathered_;  // of the one route that is answered together
   int together_under_way_ = 0;
   std::size_t requests_under_way_ = 0;  // in those
+  std::deque<Postponed> postponed_;
+  std::atomic<bool> lacked_memory_ = false;
+  MonoTime complain_at_{};
   std::atomic<bool> ending_ = false;
   std::atomic<MonoTime> turned_at_ = system_clock().mono();
-  CallPool pool_;  // ends before what its calls post to
+  CallPool few_;  // both end before what their calls post to
+  CallPool pool_;
   std::optional<Follower> follower_;
   std::atomic<const Follower*> following_ = nullptr;  // the same, for the pool
   std::jthread thread_;

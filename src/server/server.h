@@ -32,7 +32,9 @@ struct ServerOptions {
   std::optional<std::string> audit_log{};             // a file
   RequestLimits limits{};
   std::size_t connections_max = 4'000;
-  std::size_t connections_per_peer_max = 0;
+  // Connections of one address that have not shown a valid token; the one that came first makes room for another.
+  std::size_t strangers_per_peer_max = 256;
+  std::size_t held_bytes_max = std::size_t{128} << 20U;  // of what clients make the server hold, in all
   std::size_t threads_max = 64;
   std::string version{};        // that callers are told
   Millis tokens_again{30'000};  // how often the token of somebody who watches is looked at

@@ -6,11 +6,13 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "core/page_limit.h"
 #include "core/spec_check.h"
 #include "core/trace.h"
 #include "engine/spec.h"
 #include "server/access.h"
 #include "server/api.h"
+#include "server/list_pieces.h"
 #include "wire/filter_query.h"
 
 namespace drover::server {
@@ -131,7 +133,13 @@ Answer list(const Call& call) {
   const auto limit = call.number("limit", kListLimit, INT_MAX);
   if (!filter) return problem(filter.error());
   if (!limit) return problem(limit.error());
-  return respond(call.queue.list(*filter, static_cast<int>(*limit), call.parameter("cursor")));
+  if (const Status good = check_page_limit(static_cast<int>(*limit)); !good) return problem(good.error());
+  auto pieces = std::make_shared<ListPieces>(*filter, static_cast<int>(*limit), call.parameter("cursor"));
+  auto first = pieces->next(call.queue);
+  if (!first) return problem(first.error());
+  HttpResponse response{.body = *std::move(first)};
+  if (pieces->is_done()) return response;
+  return Pieces{.first = std::move(response), .next = [pieces](GuardedQueue& queue) { return pieces->next(queue); }};
 }
 
 HttpResponse respond_versioned(const Result<Task>& task) {
@@ -248,13 +256,13 @@ Answer remove(const Call& call) {
 
 constexpr std::array kTaskRoutes{
     Route{"POST", "/v1/tasks", enqueue, Access::kToken, Place::kPool, enqueue_together},
-    Route{"GET", "/v1/tasks", list},
-    Route{"GET", "/v1/tasks/{id}", show},
+    Route{"GET", "/v1/tasks", list, Access::kToken, Place::kFew},
+    Route{"GET", "/v1/tasks/{id}", show, Access::kToken, Place::kFew},
     Route{"PATCH", "/v1/tasks/{id}", edit},
     Route{"DELETE", "/v1/tasks/{id}", remove},
     Route{"GET", "/v1/tasks/{id}/wait", wait_for_end},
-    Route{"GET", "/v1/tasks/{id}/runs", runs},
-    Route{"GET", "/v1/tasks/{id}/log", log},
+    Route{"GET", "/v1/tasks/{id}/runs", runs, Access::kToken, Place::kFew},
+    Route{"GET", "/v1/tasks/{id}/log", log, Access::kToken, Place::kFew},
     Route{"GET", "/v1/tasks/{id}/explain", explain},
     Route{"POST", "/v1/tasks/{id}/cancel", cancel},
     Route{"GET", "/v1/tasks/{id}/cancel", preview_cancel},

@@ -24,7 +24,7 @@ std::unexpected<Error> cannot_open(const std::string& path, int error_number) {
 
 }  // namespace
 
-Result<std::unique_ptr<Door>> Door::open(EventLoop& loop, const std::string& path, Handle handle) {
+Result<std::unique_ptr<Door>> Door::open(EventLoop& loop, ByteBudget& budget, const std::string& path, Handle handle) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return cannot_open(path, ENAMETOOLONG);
@@ -37,13 +37,13 @@ Result<std::unique_ptr<Door>> Door::open(EventLoop& loop, const std::string& pat
       ::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0 || ::listen(listener.get(), kBacklog) != 0) {
     return cannot_open(path, errno);
   }
-  return std::unique_ptr<Door>(new Door(loop, path, std::move(listener), std::move(handle)));
+  return std::unique_ptr<Door>(new Door(loop, budget, path, std::move(listener), std::move(handle)));
 }
 
-Door::Door(EventLoop& loop, std::string path, UniqueFd listener, Handle handle)
+Door::Door(EventLoop& loop, ByteBudget& budget, std::string path, UniqueFd listener, Handle handle)
     : path_(std::move(path)),
       handle_(std::move(handle)),
-      server_(loop, kLimits, [this](HttpRequest request, const std::shared_ptr<HttpConnection>& connection) {
+      server_(loop, kLimits, budget, [this](HttpRequest request, const std::shared_ptr<HttpConnection>& connection) {
         handle_(std::move(request), [weak = std::weak_ptr(connection)](HttpResponse response) {
           if (const auto client = weak.lock()) client->respond(std::move(response));
         });

@@ -19,6 +19,9 @@
 
 namespace drover {
 
+// What agents make a worker hold, in all.
+inline constexpr std::size_t kDoorBytesMax = 64 * 1024 * 1024;
+
 // What the door answers. Calls the queue; may take as long as it does.
 [[nodiscard]] HttpResponse answer_door(TaskQueue& queue, const ClaimedTask& claimed, const HttpRequest& request);
 
@@ -29,7 +32,9 @@ class Door {
   using Reply = std::function<void(HttpResponse)>;
   using Handle = std::function<void(HttpRequest, Reply reply)>;
 
-  [[nodiscard]] static Result<std::unique_ptr<Door>> open(EventLoop& loop, const std::string& path, Handle handle);
+  // All doors of a worker share its budget, which outlives them.
+  [[nodiscard]] static Result<std::unique_ptr<Door>> open(EventLoop& loop, ByteBudget& budget, const std::string& path,
+                                                          Handle handle);
   ~Door();
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
@@ -38,7 +43,7 @@ class Door {
   [[nodiscard]] MonoTime tick(MonoTime now) { return server_.tick(now); }
 
  private:
-  Door(EventLoop& loop, std::string path, UniqueFd listener, Handle handle);
+  Door(EventLoop& loop, ByteBudget& budget, std::string path, UniqueFd listener, Handle handle);
 
   std::string path_;
   Handle handle_;

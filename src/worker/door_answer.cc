@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <utility>
 
 #include "base/json.h"
@@ -177,7 +178,11 @@ HttpResponse answer_door(TaskQueue& queue, const ClaimedTask& claimed, const Htt
         kMethodNotAllowed,
         Error{ErrorCode::kInvalidArgument, fmt::format("{} takes {} only", route->target, route->method), {}});
   }
-  return route->answer(Visit{queue, claimed, request});
+  try {
+    return route->answer(Visit{queue, claimed, request});
+  } catch (const std::bad_alloc&) {  // one agent must not end the worker of the others
+    return problem(Error{ErrorCode::kStoreUnavailable, "the worker has no memory for this; try again later", {}});
+  }
 }
 
 }  // namespace drover

@@ -81,9 +81,9 @@ Status ProcessRun::try_start() {
 }
 
 Status ProcessRun::open_door() {
-  auto door = Door::open(host_.loop, files_.door_path(), [this](HttpRequest request, Door::Reply reply) {
-    answer(std::move(request), std::move(reply));
-  });
+  auto door =
+      Door::open(host_.loop, host_.door_bytes, files_.door_path(),
+                 [this](HttpRequest request, Door::Reply reply) { answer(std::move(request), std::move(reply)); });
   if (!door) return std::unexpected(door.error());
   door_ = *std::move(door);
   return {};

@@ -47,6 +47,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   struct Host {
     TaskQueue& queue;
     EventLoop& loop;
+    ByteBudget& door_bytes;
     const ProcessRunsOptions& options;
     const std::vector<std::string>& environment;
     StartTroubles& troubles;

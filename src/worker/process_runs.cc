@@ -41,7 +41,7 @@ ProcessRuns::~ProcessRuns() {
 void ProcessRuns::start(ClaimedTask claimed, MonoTime expires_at) {
   troubles_.trying(claimed.task.type, system_clock().mono());
   loop_.post([this, claimed = std::move(claimed), expires_at]() mutable {
-    const ProcessRun::Host host{queue_, loop_, options_, environment_, troubles_, on_started_, log_calls_, door_calls_};
+    const ProcessRun::Host host{queue_, loop_, door_bytes_, options_, environment_, troubles_, on_started_, log_calls_, door_calls_};
     runs_.push_back(std::make_shared<ProcessRun>(host, std::move(claimed), expires_at));
     runs_.back()->start(system_clock().mono());
   });

@@ -51,6 +51,7 @@ class ProcessRuns final : public Runs {
   // Apart, so that nothing that an agent asks for holds up what it prints, or its end.
   CallPool log_calls_;
   CallPool door_calls_;
+  ByteBudget door_bytes_{kDoorBytesMax};
 
   // The loop's thread only.
   std::vector<std::shared_ptr<ProcessRun>> runs_;

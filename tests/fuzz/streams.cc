@@ -6,8 +6,10 @@
 #include "base/check.h"
 #include "fuzz/targets.h"
 #include "net/http.h"
+#include "net/http_chunks.h"
 #include "net/url.h"
 #include "net/websocket.h"
+#include "net/websocket_inbox.h"
 #include "server/access.h"
 #include "server/router.h"
 #include "store/redis/reply_reader.h"
@@ -74,6 +76,59 @@ std::string read_requests(std::string_view bytes, std::size_t piece) {
     for (const auto& [name, value] : request->headers) story += fmt::format("{}: {}\n", name, value);
     return true;
   });
+}
+
+// A body in chunks, and what is held of it: never more than the body may have, whatever its framing is like.
+std::string read_chunks(std::string_view bytes, std::size_t piece) {
+  constexpr std::size_t kBodyMax = 256;
+  ChunkReader chunks(kBodyMax);
+  HttpRequestReader requests(kBodyMax);
+  requests.feed("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n");
+  const std::size_t head = requests.held();
+  std::string story;
+  while (!bytes.empty() && !chunks.is_done() && story.empty()) {
+    const std::string_view next = bytes.substr(0, piece);
+    requests.feed(next);
+    const auto taken = chunks.feed(next);
+    CHECK(chunks.held() <= kBodyMax);
+    CHECK_MSG(requests.held() <= head + kBodyMax + next.size(), "framing is held");
+    if (!taken) story = fmt::format("{} {}", kError, taken.error().status);
+    CHECK(!taken || *taken == next.size() || chunks.is_done());
+    bytes.remove_prefix(next.size());
+  }
+  const auto request = requests.next();
+  CHECK_MSG(request.has_value() == story.empty(), "the same parser judges otherwise");
+  if (!chunks.is_done()) return story;
+  story = chunks.take();
+  CHECK(request->has_value() && (*request)->body == story);
+  return story;
+}
+
+// A client that sends whatever it likes and reads nothing: of its control frames one at most waits for an answer.
+std::string read_control(std::string_view bytes, std::size_t piece) {
+  constexpr std::size_t kMessageMax = 256;
+  constexpr std::size_t kFrameHeadMax = 14;
+  constexpr std::size_t kPongMax = 125;
+  WebSocketInbox inbox(kMessageMax);
+  std::string story;
+  while (!bytes.empty()) {
+    inbox.feed(bytes.substr(0, piece));
+    bytes.remove_prefix(std::min(piece, bytes.size()));
+    for (;;) {
+      const auto next = inbox.next();
+      CHECK(next || inbox.held() <= kPongMax + kMessageMax);
+      if (!next) return story + std::string(next.error().reason);
+      const std::optional<WebSocketMessage>& message = *next;
+      if (!message) break;
+      CHECK(message->kind != WebSocketKind::kPing && message->kind != WebSocketKind::kPong);
+      story += fmt::format("{} {}:{};", static_cast<int>(message->kind), message->close_code, message->payload);
+    }
+    CHECK_MSG(inbox.held() <= 2 * kMessageMax + kFrameHeadMax + kPongMax, "what was read is held");
+  }
+  const auto pong = inbox.take_pong();
+  CHECK(!pong || pong->size() <= kPongMax + 2);
+  CHECK(!inbox.take_pong());
+  return story + pong.value_or("");
 }
 
 std::string read_messages(WebSocketPeer sender, std::string_view bytes, std::size_t piece) {
@@ -154,6 +209,14 @@ void feed_websocket(std::string_view input) {
     feed_cut(input, [&](std::string_view bytes, std::size_t piece) { return read_messages(sender, bytes, piece); });
   }
   static_cast<void>(websocket_accept(input));
+}
+
+void feed_chunked(std::string_view input) {
+  feed_cut(input, read_chunks);
+}
+
+void feed_websocket_control(std::string_view input) {
+  feed_cut(input, read_control);
 }
 
 void feed_resp(std::string_view input) {

@@ -19,6 +19,8 @@ constexpr std::array kTargets{
     Target{"token", feed_token},
     Target{"api", feed_api},
     Target{"fingerprint", feed_fingerprint},
+    Target{"chunked", feed_chunked},
+    Target{"websocket_control", feed_websocket_control},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ struct Target {
 [[nodiscard]] std::span<const Target> targets();
 
 void feed_api(std::string_view input);
+void feed_chunked(std::string_view input);
 void feed_http(std::string_view input);
 void feed_http_response(std::string_view input);
 void feed_json(std::string_view input);
@@ -25,6 +26,7 @@ void feed_values(std::string_view input);
 void feed_resp(std::string_view input);
 void feed_config(std::string_view input);
 void feed_websocket(std::string_view input);
+void feed_websocket_control(std::string_view input);
 void feed_token(std::string_view input);
 void feed_fingerprint(std::string_view input);
 

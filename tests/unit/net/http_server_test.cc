@@ -69,7 +69,9 @@ class HttpServerTlsTest : public testing::Test {
   HttpConnection::Handle handle_ = [](HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
     client->respond({.body = std::move(request.body)});
   };
-  HttpServer server_{loop_, HttpLimits{}, [this](HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
+  ByteBudget budget_{std::size_t{128} << 20U};
+  HttpServer server_{loop_, HttpLimits{}, budget_,
+                     [this](HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
                        handle_(std::move(request), client);
                      }};
 };
@@ -95,7 +97,11 @@ TEST_F(HttpServerTlsTest, AStreamFlowsBothWaysAndCountsWhatWaits) {
   std::size_t waiting = 0;
   handle_ = [&](const HttpRequest&, const std::shared_ptr<HttpConnection>& client) {
     stream = client;
-    client->start_stream(format_stream_head(200, {}), {.received = [&](std::string_view bytes) { heard += bytes; },
+    client->start_stream(format_stream_head(200, {}), {.received =
+                                                           [&](std::string_view bytes) {
+                                                             heard += bytes;
+                                                             return std::size_t{0};
+                                                           },
                                                        .drained = [&] { drained = true; },
                                                        .closed = {}});
     client->send(std::string(kMuch, 'y'));

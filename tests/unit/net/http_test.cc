@@ -88,6 +88,138 @@ TEST(HttpRequestReader, RefusesNonsenseAndTooMuch) {
   }
 }
 
+// What another program on the way might take for the end of a request, or for its beginning.
+TEST(HttpRequestReader, RefusesWhatCouldBeReadInTwoWays) {
+  constexpr std::string_view kSmuggled = "GET /v1/tasks HTTP/1.1\r\nHost: x\r\n\r\n";
+  struct Row {
+    std::string_view fields;
+    int status;
+  };
+  constexpr Row kRows[] = {
+      {"Transfer-Encoding: xchunked\r\n", 400},
+      {"Transfer-Encoding: gzip\r\n", 400},
+      {"Transfer-Encoding: identity\r\n", 400},
+      {"Transfer-Encoding: \"chunked\"\r\n", 400},
+      {"Transfer-Encoding: chunked, identity\r\n", 400},
+      {"Transfer-Encoding: chunked, chunked\r\n", 400},
+      {"Transfer-Encoding: gzip, chunked\r\n", 400},
+      {"Transfer-Encoding: chunked;q=1\r\n", 400},
+      {"Transfer-Encoding:\r\n", 400},
+      {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", 400},
+      {"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", 400},
+      {"Transfer-Encoding : chunked\r\n", 400},
+      {" Transfer-Encoding: chunked\r\n", 400},
+      {"X: a\r\n Transfer-Encoding: chunked\r\n", 400},
+      {"X: a\r\n\tfolded\r\n", 400},
+      {"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n", 400},
+      {"Content-Length: 3\r\nContent-Length: 3\r\n", 400},
+      {"Content-Length: 3, 3\r\n", 400},
+      {"Content-Length: +3\r\n", 400},
+      {"Content-Length: -3\r\n", 400},
+      {"Content-Length: 0x3\r\n", 400},
+      {"Content-Length: 3 3\r\n", 400},
+      {"Content-Length:\r\n", 400},
+      {"Content-Length: 99999999999999999999999\r\n", 413},
+      {"Content-Length\r\n", 400},
+      {"Content-Length: 3\n", 400},
+      {"X: a\rb\r\n", 400},
+      {"X: a\x01\r\n", 400},
+      {": empty\r\n", 400},
+      {"X(y): z\r\n", 400},
+      {"Host: y\r\nHost: y\r\n", 400},
+      {"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n", 400},
+      {"Content-Encoding: gzip\r\n", 415},
+      {"Content-Encoding: identity\r\n", 415},
+  };
+  for (const Row& row : kRows) {
+    for (const std::size_t step : {std::size_t{4096}, std::size_t{1}}) {
+      const std::string wire = fmt::format("POST / HTTP/1.1\r\n{}\r\n{}", row.fields, kSmuggled);
+      HttpRequestReader reader;
+      for (std::size_t at = 0; at < wire.size(); at += step) reader.feed(std::string_view(wire).substr(at, step));
+      for (int i = 0; i < 2; ++i) {
+        const auto request = reader.next();
+        ASSERT_FALSE(request) << row.fields;
+        EXPECT_EQ(request.error().status, row.status) << row.fields << request.error().message;
+      }
+    }
+  }
+  for (const std::string_view line :
+       {"GET  / HTTP/1.1", "GET / HTTP/1.1 ", " GET / HTTP/1.1", "GET /a b HTTP/1.1", "GET /\tb HTTP/1.1",
+        "GET / HTTP/2.0", "GET / http/1.1", "GET /", "G(T / HTTP/1.1", "", "GET / HTTP/1.1\r"}) {
+    HttpRequestReader reader;
+    reader.feed(fmt::format("{}\r\nHost: x\r\n\r\n", line));
+    EXPECT_FALSE(reader.next()) << line;
+  }
+  HttpRequestReader nul;
+  nul.feed(std::string("GET / HTTP/1.1\r\nX: a") + '\0');
+  EXPECT_FALSE(nul.next()) << "at once";
+  HttpRequestReader old;
+  old.feed("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+  EXPECT_FALSE(old.next());
+}
+
+TEST(HttpRequestReader, TakesFieldsAsTheyMayBeWritten) {
+  HttpRequestReader reader;
+  reader.feed("POST /a?b=c HTTP/1.1\r\nhOsT:x\r\nTransfer-Encoding: \tChunked \r\nEmpty:\r\n\r\n0\r\n\r\n");
+  const auto request = reader.next();
+  ASSERT_TRUE(request && *request);
+  EXPECT_EQ((*request)->header("host"), "x");
+  EXPECT_EQ((*request)->header("empty"), "");
+  reader.feed("GET / HTTP/1.1\r\nConnection: x, Close\r\n\r\n");
+  EXPECT_FALSE(reader.next().value()->keep_alive);
+  reader.feed("GET / HTTP/1.0\r\n\r\n");
+  const auto old = reader.next().value();
+  EXPECT_FALSE(old->keep_alive);
+  EXPECT_FALSE(old->takes_chunks);
+  reader.feed("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  EXPECT_TRUE(reader.next().value()->keep_alive);
+}
+
+// However it is sent, no more is held than a header and the body's limit.
+TEST(HttpRequestReader, HoldsNoMoreThanItsLimits) {
+  constexpr std::size_t kBodyMax = 1'000;
+  constexpr std::size_t kPiece = 4'096;
+  const std::string endless(kPiece, 'a');
+  for (const std::string_view begin :
+       {"", "GET /", "GET / HTTP/1.1\r\nX: ", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nT: "}) {
+    HttpRequestReader reader(kBodyMax);
+    reader.feed(begin);
+    for (int i = 0; i < 1'000; ++i) {
+      reader.feed(endless);
+      ASSERT_LE(reader.held(), kHttpHeaderBytesMax + kBodyMax + kPiece) << begin;
+    }
+    EXPECT_FALSE(reader.next()) << begin;
+  }
+  std::string many = "GET / HTTP/1.1\r\n";
+  for (std::size_t i = 0; i <= kHttpFieldsMax; ++i) many += "a:b\r\n";
+  HttpRequestReader reader;
+  reader.feed(many + "\r\n");
+  const auto refused = reader.next();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, 431);
+}
+
+TEST(HttpResponseReader, HoldsNoMoreThanItsLimits) {
+  HttpResponseReader reader;
+  ASSERT_TRUE(reader.feed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;"));
+  int pieces = 0;
+  while (pieces < 1'000 && reader.feed(std::string(4'096, 'a'))) ++pieces;
+  EXPECT_LT(pieces, 20);
+}
+
+TEST(Problem, OfABodyThatIsTooLargeSaysSo) {
+  HttpRequestReader reader;
+  reader.feed("POST / HTTP/1.1\r\nContent-Length: 40000000\r\n\r\n");
+  const auto refused = reader.next();
+  ASSERT_FALSE(refused);
+  const HttpResponse response = problem(refused.error());
+  EXPECT_EQ(response.status, 413);
+  EXPECT_EQ(error_of_problem(response).code, ErrorCode::kPayloadTooLarge);
+}
+
 TEST(HttpRequestReader, KnowsWhenAClientWaitsForPermission) {
   HttpRequestReader reader;
   reader.feed("POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");

@@ -21,6 +21,12 @@ TEST(Access, OnlyNamesOfThisServerAreTaken) {
   EXPECT_EQ(refused({{"host", "evil.example:7711"}}), 421);
   EXPECT_EQ(refused({{"host", "localhost.evil.example"}}), 421);
   EXPECT_EQ(refused({{"host", ""}}), 421);
+  for (const std::string host : {"localhost:7711@evil.example", "localhost:@evil.example", "evil@localhost",
+                                 "localhost:77x", "localhost:123456", "localhost:1:2", "localhost/", "localhost#",
+                                 "localhost ", "[::1", "[::1]x", "[::1]@x", "[evil]", "localhost,evil"}) {
+    EXPECT_EQ(refused({{"host", host}}), 421) << host;
+    EXPECT_EQ(refused({{"host", "localhost"}, {"origin", "http://" + host}}), 403) << host;
+  }
   EXPECT_EQ(refused({}), 400);
   EXPECT_EQ(refused({{"host", "localhost"}, {"host", "localhost"}}), 400);
 }

@@ -132,6 +132,47 @@ TEST_F(Requests, ABatchIsAsLargeAsTheQueueTakes) {
   EXPECT_EQ(error_of_problem(refused).code, ErrorCode::kLimitExceeded) << refused.body;
 }
 
+// A page is read in pieces, and says the same as one that is not.
+TEST_F(Requests, APageIsWholeHoweverLargeItsTasksAre) {
+  const std::string large = '"' + std::string(100'000, 'x') + '"';
+  for (int i = 0; i < 40; ++i) {
+    must(engine_.enqueue_one({.type = "work", .payload = i % 3 == 0 ? std::optional(large) : std::nullopt}));
+  }
+  std::string query = "/v1/tasks?limit=25";
+  std::optional<std::string> cursor;
+  for (const std::size_t count : {25U, 15U}) {
+    const HttpResponse response = ask("GET", query);
+    ASSERT_EQ(response.status, 200) << response.body;
+    EXPECT_EQ(response.header("transfer-encoding"), "chunked");
+    const TaskPage expected = must(engine_.list({}, 25, cursor));
+    EXPECT_EQ(expected.tasks.size(), count);
+    EXPECT_EQ(response.body, to_json(expected) + "\n");
+    cursor = expected.cursor;
+    if (cursor) query += "&cursor=" + *cursor;
+  }
+  EXPECT_EQ(ask("GET", "/v1/tasks?limit=25&type=nosuch").body, to_json(TaskPage{}) + "\n");
+  EXPECT_EQ(ask("GET", "/v1/tasks?limit=3").header("content-length").empty(), false);
+  for (const std::string limit : {"0", "1001", "100000"}) {
+    const HttpResponse refused = ask("GET", "/v1/tasks?limit=" + limit);
+    EXPECT_EQ(error_of_problem(refused).code, ErrorCode::kInvalidArgument) << limit << refused.body;
+  }
+}
+
+TEST_F(Requests, ABodyThatIsTooLargeIsSaidToBe) {
+  const std::string payload = fmt::format(R"({{"type":"work","payload":"{}"}})", std::string(2'000'000, 'x'));
+  for (const std::string& body : {payload, std::string(40'000'000, ' ')}) {
+    HttpClient client{must(parse_server_url(server_->addresses().front())).endpoint};
+    const HttpResponse refused = must(client.exchange(
+        {.method = "POST",
+         .target = "/v1/tasks",
+         .body = body,
+         .headers = {{"host", "localhost"}, {"authorization", "Bearer admin"}, {"content-type", "application/json"}}},
+        kAnswerMax));
+    EXPECT_EQ(refused.status, 413) << refused.body;
+    EXPECT_EQ(error_of_problem(refused).code, ErrorCode::kPayloadTooLarge) << refused.body;
+  }
+}
+
 TEST_F(Requests, AProblemIsReadableWhateverItTellsOf) {
   for (const std::string target : {"/v1/workers/%FF/drain", "/v1/gates/%FF", "/v1/tasks/%FF/cancel"}) {
     const HttpResponse refused = ask("POST", target, R"({"action":"open"})");

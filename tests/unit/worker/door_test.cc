@@ -131,7 +131,7 @@ TEST(AnswerDoor, PassesOnWhatTheQueueRefuses) {
 // A door that is answered on this thread, with its loop on another.
 class OpenDoor {
  public:
-  explicit OpenDoor(Door::Handle handle) : door_(must(Door::open(loop_, path(), std::move(handle)))) {
+  explicit OpenDoor(Door::Handle handle) : door_(must(Door::open(loop_, budget_, path(), std::move(handle)))) {
     thread_ = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         loop_.run_once(Millis{20});
@@ -149,6 +149,7 @@ class OpenDoor {
  private:
   TempDir dir_;
   EventLoop loop_;
+  ByteBudget budget_{kDoorBytesMax};
   std::unique_ptr<Door> door_;
   std::jthread thread_;
 };

@@ -94,7 +94,8 @@ TEST(PruneRunFiles, LeavesARunThatIsStillGoingOn) {
   const TempDir dir;
   const RunFiles files = make(dir, 1);
   EventLoop loop;
-  const auto door = must(Door::open(loop, files.door_path(), [](const HttpRequest&, const Door::Reply&) {}));
+  ByteBudget budget{kDoorBytesMax};
+  const auto door = must(Door::open(loop, budget, files.door_path(), [](const HttpRequest&, const Door::Reply&) {}));
   fill(files, 10, std::chrono::hours(24 * 365));
   prune_run_files(dir.file("state"), clocks(), {.age_max = Millis{0}, .bytes_max = 0});
   EXPECT_TRUE(fs::exists(files.output_path()));

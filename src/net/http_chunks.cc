@@ -1,0 +1,141 @@
+#include "net/http_chunks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "net/http_syntax.h"
+
+namespace drover {
+namespace {
+
+constexpr int kTooLarge = 413;
+// A byte in a chunk of its own costs five of framing. Whoever sends more than this sends framing, not a body.
+constexpr std::size_t kFramingPerByte = 8;
+constexpr std::size_t kFramingAlways = 32 * 1024;
+
+std::unexpected<HttpError> refuse(std::string_view why) {
+  return std::unexpected(HttpError{.status = 400, .message = fmt::format("chunked body: {}", why)});
+}
+
+int hex_digit(char byte) {
+  if (byte >= '0' && byte <= '9') return byte - '0';
+  if (byte >= 'a' && byte <= 'f') return byte - 'a' + 10;
+  if (byte >= 'A' && byte <= 'F') return byte - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::expected<std::size_t, HttpError> ChunkReader::feed(std::string_view bytes) {
+  std::size_t at = 0;
+  while (at < bytes.size() && !is_done()) {
+    if (place_ == Place::kData) {
+      const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size() - at));
+      take_data(bytes.substr(at, size));
+      at += size;
+      continue;
+    }
+    if (++framing_ > kFramingAlways + kFramingPerByte * body_.size()) return refuse("it is mostly framing");
+    if (auto taken = take_framing(bytes[at]); !taken) return std::unexpected(std::move(taken.error()));
+    ++at;
+  }
+  return at;
+}
+
+void ChunkReader::take_data(std::string_view data) {
+  body_.append(data);
+  left_ -= data.size();
+  if (left_ == 0) place_ = Place::kDataCr;
+}
+
+ChunkReader::Fed ChunkReader::take_framing(char byte) {
+  switch (place_) {
+    case Place::kSize:
+      return take_size(byte);
+    case Place::kExtension:
+      return take_extension(byte);
+    case Place::kSizeLineEnd:
+      return end_size_line(byte);
+    case Place::kDataCr:
+      return expect('\r', byte, Place::kDataLf);
+    case Place::kDataLf:
+      return expect('\n', byte, Place::kSize);
+    case Place::kTrailerName:
+    case Place::kTrailerValue:
+      return take_trailer(byte);
+    case Place::kTrailerLineEnd:
+      in_line_ = 0;
+      return expect('\n', byte, Place::kTrailerName);
+    case Place::kLastLineEnd:
+      return expect('\n', byte, Place::kEnd);
+    case Place::kData:
+    case Place::kEnd:
+      break;
+  }
+  return {};
+}
+
+ChunkReader::Fed ChunkReader::expect(char wanted, char byte, Place next) {
+  if (byte != wanted) return refuse("a line must end in CR LF");
+  place_ = next;
+  return {};
+}
+
+ChunkReader::Fed ChunkReader::take_size(char byte) {
+  if (const int digit = hex_digit(byte); digit >= 0) {
+    if (++in_line_ > kChunkSizeDigitsMax) return refuse("a size of more than 16 digits");
+    size_ = size_ << 4U | static_cast<unsigned>(digit);
+    return {};
+  }
+  if (in_line_ == 0) return refuse("a size is missing");
+  if (byte != ';' && byte != '\r') return refuse("a size must be hexadecimal");
+  in_line_ = 0;
+  place_ = byte == ';' ? Place::kExtension : Place::kSizeLineEnd;
+  return {};
+}
+
+ChunkReader::Fed ChunkReader::take_extension(char byte) {
+  if (byte == '\r') {
+    place_ = Place::kSizeLineEnd;
+    return {};
+  }
+  if (!is_text(byte)) return refuse("a control character in an extension");
+  if (++in_line_ > kChunkExtensionBytesMax) {
+    return refuse(fmt::format("an extension of more than {} bytes", kChunkExtensionBytesMax));
+  }
+  return {};
+}
+
+ChunkReader::Fed ChunkReader::end_size_line(char byte) {
+  if (size_ > body_bytes_max_ - body_.size()) {
+    return std::unexpected(HttpError{kTooLarge, fmt::format("the body has more than {} bytes", body_bytes_max_)});
+  }
+  in_line_ = 0;
+  left_ = std::exchange(size_, 0);
+  return expect('\n', byte, left_ > 0 ? Place::kData : Place::kTrailerName);
+}
+
+// Its fields are checked and dropped: nobody here asks for them.
+ChunkReader::Fed ChunkReader::take_trailer(char byte) {
+  if (++trailer_ > kTrailerBytesMax) return refuse(fmt::format("a trailer of more than {} bytes", kTrailerBytesMax));
+  if (place_ == Place::kTrailerValue) {
+    if (byte == '\r') {
+      place_ = Place::kTrailerLineEnd;
+      return {};
+    }
+    return is_text(byte) ? Fed{} : refuse("a control character in the trailer");
+  }
+  if (byte == '\r' && in_line_ == 0) {
+    place_ = Place::kLastLineEnd;
+    return {};
+  }
+  if (byte == ':' && in_line_ > 0) {
+    place_ = Place::kTrailerValue;
+    return {};
+  }
+  ++in_line_;
+  return is_token(byte) ? Fed{} : refuse("a line of the trailer is not NAME: VALUE");
+}
+
+}  // namespace drover

@@ -1,0 +1,49 @@
+#include "server/list_pieces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/json.h"
+#include "core/task_json.h"
+
+namespace drover::server {
+namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
+
+}  // namespace
+
+Result<std::string> ListPieces::next(GuardedQueue& queue) {
+  std::string piece;
+  if (is_done_) return piece;
+  if (!has_begun_) piece = R"({"tasks":[)";
+  has_begun_ = true;
+  while (!is_done_ && piece.size() < kPieceBytes) {
+    if (const Status added = add_tasks(queue, piece); !added) return std::unexpected(added.error());
+  }
+  return piece;
+}
+
+Status ListPieces::add_tasks(GuardedQueue& queue, std::string& piece) {
+  const int wanted = std::min(left_, at_once_);
+  auto page = queue.list(filter_, wanted, cursor_);
+  if (!page) return std::unexpected(std::move(page.error()));
+  const std::size_t before = piece.size();
+  for (Task& task : page->tasks) {
+    if (std::exchange(has_tasks_, true)) piece += ',';
+    piece += to_json(task);
+    task = {};  // it may be large
+  }
+  left_ -= static_cast<int>(page->tasks.size());
+  cursor_ = std::move(page->cursor);
+  is_done_ = left_ <= 0 || !cursor_;
+  // Large ones are read one by one, small ones together.
+  const bool are_small = piece.size() - before < kPieceBytes;
+  at_once_ = are_small ? std::min(at_once_ * 2, kTasksAtOnce) : std::max(at_once_ / 2, 1);
+  if (is_done_) piece += fmt::format("],\"cursor\":{}}}\n", cursor_ ? json::quote(*cursor_) : "null");
+  return {};
+}
+
+}  // namespace drover::server
