@@ -113,7 +113,7 @@ Result<bool> RedisStore::hear(const StoreMark& told) {
   const auto now = state();
   if (!now) return std::unexpected(now.error());
   if (now->loss || !reveals_loss(now->extent, told)) return now->loss.has_value();
-  const auto reply = ask(ask_epochs("", told.mark, ""));  // ends the epoch in which it was lost
+  const auto reply = ask(ask_epochs(told.mark, ""));  // ends the epoch in which it was lost
   if (!reply) return std::unexpected(reply.error());
   const auto extent = parse_extent(*reply);
   if (!extent) return std::unexpected(extent.error());
