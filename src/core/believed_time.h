@@ -17,7 +17,7 @@ namespace drover {
 
 inline constexpr Millis kSteadyFor{3'600'000};  // or for as long as anything is kept, if that is less
 // Smaller ones are believed. Looks of different processes at one store differ by less.
-inline constexpr Millis kStepMin{3'000};
+inline constexpr Millis kStepMin{5'000};
 
 // By how much the wall clock was set between two looks; 0 if it was not.
 [[nodiscard]] Millis step_between(const StoreClocks& before, const StoreClocks& after);

@@ -62,7 +62,7 @@ Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason
   auto policy = this->policy();
   if (!policy) return std::unexpected(policy.error());
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = store_.now();
+    auto now = time_of_end();
     if (!now) return std::unexpected(now.error());
     RecordView view(store_);
     const auto found = view.find(id, Parts::kHead);

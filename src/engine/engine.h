@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/rng.h"
+#include "core/believed_time.h"
 #include "core/policy.h"
 #include "core/transition.h"
 #include "engine/recent_reads.h"
@@ -91,6 +92,9 @@ class Engine final : public TaskQueue {
   Status write_note(Note note);
   Result<Config> put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version);
   Status align_gates();
+  // The time, for what may end a task.
+  Result<Time> time_of_end();
+  Result<BelievedTime> look_at_clocks(const StoreClocks& clocks);
 
   Store& store_;
   Rng& rng_;
@@ -98,6 +102,8 @@ class Engine final : public TaskQueue {
   std::mutex policy_mutex_;
   std::int64_t policy_version_ = -1;
   std::shared_ptr<const Policy> policy_;
+  std::mutex clocks_mutex_;
+  std::optional<StoreClocks> last_clocks_;
 };
 
 // How often a verb decides anew when others keep changing what it is about.

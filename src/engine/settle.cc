@@ -269,7 +269,7 @@ std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items)
   for (int attempt = 0; attempt < kDecideTriesMax && !open.empty(); ++attempt) {
     auto policy = this->policy();
     if (!policy) return fail_rest(open, policy.error());
-    auto now = store_.now();
+    auto now = time_of_end();
     if (!now) return fail_rest(open, now.error());
     // A second attempt means that something has moved: it goes by what the store says.
     if (attempt > 0) recent_.forget_gates();

@@ -23,7 +23,7 @@ Result<int> Sweepers::sweep(Result<std::vector<TaskRecord>> records, const Decid
   if (records->empty()) return 0;
   auto policy = engine_.policy();
   if (!policy) return std::unexpected(policy.error());
-  auto now = engine_.store_.now();
+  auto now = engine_.time_of_end();
   if (!now) return std::unexpected(now.error());
 
   RecordView view(engine_.store_);
@@ -69,31 +69,6 @@ Result<int> Sweepers::resume_cascades(int limit) {
                [](Cascade& cascade, const TaskRecord& record) { return cascade.resume(record); });
 }
 
-// Of several processes that look at the same time one writes; they all see the same.
-Result<BelievedTime> Sweepers::believed_time(const StoreClocks& clocks, Millis kept_for) {
-  const auto document = engine_.store_.document(DocumentKind::kBelievedTime);
-  if (!document) return std::unexpected(document.error());
-  auto before = parse_believed_time(document->text);
-  if (!before && document->version > 0)
-    log_error("engine", "the time that was believed last cannot be read; nothing is deleted by age for an hour",
-              {{"error", to_string(before.error())}});
-  BelievedTime next;
-  if (before) {
-    next = look(*before, clocks, kept_for);
-    const bool is_news = step_between(before->seen, clocks) != Millis{0} ||
-                         clocks.steady - before->seen.steady >= kHousekeepingEvery / 2 ||
-                         clocks.boot != before->seen.boot;
-    if (!is_news) return next;
-  } else {
-    const auto last_event = engine_.store_.last_event_seq();
-    if (!last_event) return std::unexpected(last_event.error());
-    next = look(first_look(clocks, *last_event == 0 ? FirstLook::kEmpty : FirstLook::kInUse), clocks, kept_for);
-  }
-  const auto written = engine_.store_.put_document(DocumentKind::kBelievedTime, to_json(next), document->version, {});
-  if (!written) return std::unexpected(written.error());
-  return next;
-}
-
 Result<int> Sweepers::expire(const StoreClocks& clocks, int limit) {
   auto policy = engine_.policy();
   if (!policy) return std::unexpected(policy.error());
@@ -102,7 +77,7 @@ Result<int> Sweepers::expire(const StoreClocks& clocks, int limit) {
                       .bytes_max = limits.retention_bytes,
                       .events_max = limits.event_retention_count};
   if (clocks.unsure < kStepMin / 2) {
-    const auto believed = believed_time(clocks, std::max(limits.retention, limits.event_retention));
+    const auto believed = engine_.look_at_clocks(clocks);
     if (!believed) return std::unexpected(believed.error());
     retention.finished_until = end_of_age(*believed, limits.retention);
     retention.events_until = end_of_age(*believed, limits.event_retention);

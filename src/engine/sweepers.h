@@ -3,7 +3,6 @@
 
 #include <functional>
 
-#include "core/believed_time.h"
 #include "engine/engine.h"
 
 namespace drover {
@@ -55,7 +54,6 @@ class Sweepers {
   using Decide = std::function<Status(class Cascade&, const TaskRecord&)>;
   Result<int> sweep(Result<std::vector<TaskRecord>> records, const Decide& decide);
   Status keep_watch(SweepReport& report);
-  Result<BelievedTime> believed_time(const StoreClocks& clocks, Millis kept_for);
   Status keep_house(const StoreClocks& clocks, SweepReport& report);
   Status watch_health_if_due(Time now, SweepReport& report);
 

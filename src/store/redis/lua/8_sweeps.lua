@@ -31,7 +31,7 @@ end
 function functions.lapsed(keys, args)
   begin(keys, args)
   local now = lease_clock.now()
-  lease_clock.save()  -- whoever sweeps keeps it going, so that those who come later know it
+  lease_clock.save()
   if args[2] == '' then return reads.indexed_answers(first_of('leases', now, args[3]), 'head') end
   local silent_since = now - tonumber(args[2])
   local limit = tonumber(args[3])
@@ -78,6 +78,8 @@ end
 -- Answers {1, milliseconds until something is due}, or {0, until the one that sweeps may be gone}.
 function functions.sweep_turn(keys, args)
   begin(keys, args)
+  lease_clock.now()
+  lease_clock.save()  -- whoever sweeps, or is ready to, keeps it going, so that those who come later know it
   local sleeps, silence = tonumber(args[4]), tonumber(args[5])
   local found = call('HMGET', P .. 'seq', 'sweeper', 'sweeper_until')
   local left = (tonumber(found[2] or 0)) - NOW
