@@ -12,7 +12,6 @@ namespace drover {
 
 namespace {
 
-constexpr int kPageMax = 1'000;
 constexpr int kRunsShown = 1'000;
 
 Status check_limit(int limit) {
@@ -57,6 +56,16 @@ Result<Task> Engine::get(const TaskId& id) {
   std::optional<TaskRecord>& record = records->front();
   if (!record) return no_such_task(id);
   return std::move(record->task);
+}
+
+Result<std::vector<std::optional<Task>>> Engine::heads(std::span<const TaskId> ids) {
+  auto records = store_.read(ids, Parts::kHead);
+  if (!records) return std::unexpected(records.error());
+  std::vector<std::optional<Task>> found;
+  for (std::optional<TaskRecord>& record : *records) {
+    found.push_back(record ? std::optional(std::move(record->task)) : std::nullopt);
+  }
+  return found;
 }
 
 Result<std::vector<RunSummary>> Engine::runs(const TaskId& id) {

@@ -45,6 +45,8 @@ class LeaseKeeper {
   [[nodiscard]] bool drain_ordered() const;
   // Tells the store with the next beat that this worker takes no more work.
   void announce_draining();
+  // The queue does not know this worker: the next beat, which is due, registers it.
+  void register_again();
   // The last word to the store; not while a step is under way. Afterwards step does nothing.
   [[nodiscard]] Status unregister(const std::string& reason);
 

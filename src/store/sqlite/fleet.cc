@@ -17,6 +17,7 @@ constexpr std::string_view kDrainWorker = named_sql(embedded::fleet_sql, "drain_
 constexpr std::string_view kRunningByWorker = named_sql(embedded::fleet_sql, "running_by_worker");
 constexpr std::string_view kDocument = named_sql(embedded::fleet_sql, "document");
 constexpr std::string_view kPutDocument = named_sql(embedded::fleet_sql, "put_document");
+constexpr std::string_view kWorker = named_sql(embedded::fleet_sql, "worker");
 constexpr std::string_view kWorkers = named_sql(embedded::fleet_sql, "workers");
 constexpr std::string_view kForgetWorkers = named_sql(embedded::fleet_sql, "forget_workers");
 constexpr std::string_view kConfig = named_sql(embedded::fleet_sql, "config");
@@ -73,6 +74,21 @@ std::map<std::string, int> count_running(Connection& db) {
   return running;
 }
 
+WorkerInfo read_worker_row(Statement& row) {
+  WorkerInfo worker;
+  worker.id = row.text();
+  worker.version = row.text();
+  worker.serves = unpack_serves(row.text());
+  worker.capacity = row.small();
+  worker.registered_at = row.time();
+  worker.last_beat_at = row.time();
+  worker.draining = row.flag();
+  worker.drain_by = row.text();
+  worker.drain_reason = row.text();
+  worker.token_id = row.text();
+  return worker;
+}
+
 void write_weights(Connection& db, const Weights& weights) {
   db.run(kDeleteWeights);
   db.run(kInsertWeight, "*", weights.others);
@@ -83,7 +99,7 @@ void write_weights(Connection& db, const Weights& weights) {
 
 void put_worker(Transaction& transaction, const WorkerInfo& worker) {
   transaction.db().run(kRegisterWorker, worker.id, worker.version, pack_serves(worker.serves), worker.capacity,
-                       transaction.now(), transaction.mono().since_origin, worker.draining);
+                       transaction.now(), transaction.mono().since_origin, worker.draining, worker.token_id);
 }
 
 void delete_worker(Transaction& transaction, const std::string& id, const std::string& reason) {
@@ -103,20 +119,17 @@ std::vector<WorkerInfo> read_workers(Connection& db) {
   const std::map<std::string, int> running = count_running(db);
   std::vector<WorkerInfo> workers;
   while (query.step()) {
-    WorkerInfo worker;
-    worker.id = query.text();
-    worker.version = query.text();
-    worker.serves = unpack_serves(query.text());
-    worker.capacity = query.small();
-    worker.registered_at = query.time();
-    worker.last_beat_at = query.time();
-    worker.draining = query.flag();
-    worker.drain_by = query.text();
-    worker.drain_reason = query.text();
+    WorkerInfo worker = read_worker_row(query);
     if (const auto found = running.find(worker.id); found != running.end()) worker.running = found->second;
     workers.push_back(std::move(worker));
   }
   return workers;
+}
+
+std::optional<WorkerInfo> read_worker(Connection& db, const std::string& id) {
+  Statement query = db.prepare(kWorker);
+  if (!query.bind(id).step()) return std::nullopt;
+  return read_worker_row(query);
 }
 
 std::vector<std::string> delete_silent_workers(Transaction& transaction, Millis silent_for) {

@@ -318,7 +318,8 @@ CREATE TABLE worker (
   last_beat_mono INTEGER NOT NULL,
   draining INTEGER NOT NULL,
   drain_by TEXT NOT NULL DEFAULT '',  -- who told it to drain, and why
-  drain_reason TEXT NOT NULL DEFAULT ''
+  drain_reason TEXT NOT NULL DEFAULT '',
+  token_id TEXT NOT NULL DEFAULT ''  -- with which it registered; empty: it opened the store itself
 ) STRICT, WITHOUT ROWID;
 
 -- Every version of the policy document that was ever applied; the last one counts.

@@ -187,6 +187,7 @@ Result<std::vector<ClaimedTask>> FakeQueue::claim(const ClaimRequest& request) {
   calls.push_back(fmt::format("claim {}", request.n));
   claims.push_back(request);
   if (outage) return std::unexpected(*outage);
+  if (claim_refusal) return std::unexpected(*claim_refusal);
   std::vector<ClaimedTask> claimed;
   while (!ready.empty() && static_cast<int>(claimed.size()) < request.n) {
     claimed.push_back(std::move(ready.front()));

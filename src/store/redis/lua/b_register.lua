@@ -31,6 +31,7 @@ add('lapsed', functions.lapsed, READS)
 add('cascades', functions.cascades, READS)
 add('next_wake', functions.next_wake, READS)
 add('workers', functions.workers, READS)
+add('worker', functions.worker, READS)
 add('config', functions.config, READS)
 add('document', functions.document, READS)
 
