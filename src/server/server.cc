@@ -51,6 +51,7 @@ struct Request {
   MonoTime began{};
   Audience::WatcherRef guest = {};  // whose token came after the upgrade
   std::optional<Principal> principal = {};
+  std::string made = {};  // see Call
 };
 
 // What workers say of their runs, many times a minute, is in the event log as far as it matters. The pieces of a dump
@@ -173,7 +174,7 @@ class HttpApi final : public Server {
   void take(HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
     const MonoTime began = system_clock().mono();
     const auto refuse = [&](const Route* at, HttpResponse response) {
-      audit(at, request, {}, nullptr, response.status);
+      audit(at, request, {}, {}, nullptr, response.status);
       reply(client, at, began, std::move(response));
     };
     if (auto refused = refuse_stranger(rules_, request)) return refuse(nullptr, *std::move(refused));
@@ -219,14 +220,15 @@ class HttpApi final : public Server {
   }
 
   void audit(const Route* route, const HttpRequest& request, std::span<const std::string> captures,
-             const Principal* principal, int status) {
+             std::string_view made, const Principal* principal, int status) {
     if (audit_ == nullptr || !is_audited(route, status)) return;
-    AuditRecord record{.at = system_clock().wall(),
-                       .method = request.method,
-                       .route = std::string(route != nullptr ? route->pattern : ""),
-                       .subject = fmt::format("{}", fmt::join(captures, " ")),
-                       .from = request.peer,
-                       .status = status};
+    AuditRecord record{
+        .at = system_clock().wall(),
+        .method = request.method,
+        .route = std::string(route != nullptr ? route->pattern : ""),
+        .subject = fmt::format("{}{}{}", fmt::join(captures, " "), captures.empty() || made.empty() ? "" : " ", made),
+        .from = request.peer,
+        .status = status};
     if (principal != nullptr) {
       record.token_id = principal->token_id;
       record.role = name_of(principal->role);
@@ -238,7 +240,7 @@ class HttpApi final : public Server {
   // What a caller's answer says of them.
   void note(const Request& request, int status) {
     const Principal* const principal = request.principal ? &*request.principal : nullptr;
-    audit(request.match.route, request.http, request.match.captures, principal, status);
+    audit(request.match.route, request.http, request.match.captures, request.made, principal, status);
     const std::string_view token = bearer_token(request.http);
     if (token.empty()) return;
     const MonoTime now = system_clock().mono();
@@ -361,6 +363,7 @@ class HttpApi final : public Server {
                        .administration = caller.administration,
                        .metrics = metrics_,
                        .version = version_,
+                       .made = request->made,
                        .attempt = attempt});
     }
     std::vector<Answer> answered;
