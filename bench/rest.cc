@@ -41,6 +41,8 @@ std::vector<Figure> work(Ground& ground, const Scale& scale, Backend backend) {
   for (int i = 0; i < count; i += kBulkBatch) must(filling->queue().enqueue(group));
   std::vector<std::unique_ptr<OpenedQueue>> workers;
   for (int i = 0; i < kWorkers; ++i) workers.push_back(must(open_queue(server.url(), server.token())));
+  const ClaimRequest sample = sample_claim(kClaimBatch);
+  must(filling->queue().register_worker({.id = sample.worker_id, .version = "1", .serves = sample.serves}));
   const double seconds = seconds_of([&] {
     std::vector<std::jthread> threads;
     for (const auto& worker : workers) {

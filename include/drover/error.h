@@ -36,6 +36,7 @@ enum class ErrorCode : std::uint8_t {
   kDiskFull,
   kSchemaTooNew,
   kUnknownType,
+  kUnknownWorker,
   kInternal,
 };
 

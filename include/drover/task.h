@@ -225,6 +225,12 @@ struct Event {
 // A parent of a task to be: one that is stored, or another task of the same batch by its ref.
 using ParentRef = std::variant<TaskId, std::string>;
 
+// Which stored tasks a new one may name, as parents or as its spawner.
+enum class ParentScope : std::uint8_t {
+  kAnyOwner,   // for operators, and for programs that open the store themselves
+  kSameOwner,  // for everybody who acts for one owner: another owner's task does not exist
+};
+
 // What a caller says of a task to be. What is unset comes from its type, then from the defaults.
 // Members have initialisers, so that callers may name only what they set without a warning.
 struct TaskSpec {
@@ -266,6 +272,7 @@ struct TaskSpec {
   std::optional<OnParentFailure> on_parent_failure{};
   std::optional<bool> at_most_once{};
   std::optional<JsonText> fallback_result{};
+  ParentScope parent_scope{};  // not in JSON: the caller's rights decide it
 
   bool operator==(const TaskSpec&) const = default;
 };

@@ -48,6 +48,9 @@ struct TaskFilter {
   std::optional<bool> escalated{};
 };
 
+// How many tasks, events or records of a log one call may ask for.
+inline constexpr int kPageMax = 1'000;
+
 struct TaskPage {
   std::vector<Task> tasks;            // newest first
   std::optional<std::string> cursor;  // where the next page starts; absent on the last one
@@ -139,6 +142,9 @@ struct WorkerInfo {
   std::string drain_by{};  // who ordered it to drain, and why; empty: nobody did
   std::string drain_reason{};
   int running = 0;  // leases that it holds; counted by the store
+  // The token with which it registered at a server: no other worker's token may act for it. Empty: it opened the store
+  // itself. The first registration decides.
+  std::string token_id{};
 };
 // Six heartbeats of a worker that was started without options; its leases have run out by then.
 inline constexpr Millis kWorkerSilence{30'000};
@@ -291,6 +297,8 @@ class TaskQueue {
   // Children spawned by a running task through its own door.
   [[nodiscard]] virtual Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) = 0;
   [[nodiscard]] virtual Result<Task> get(const TaskId& id) = 0;
+  // In the order of ids, without bodies; nothing where there is no such task.
+  [[nodiscard]] virtual Result<std::vector<std::optional<Task>>> heads(std::span<const TaskId> ids);
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id) = 0;
   [[nodiscard]] virtual Result<TaskPage> list(const TaskFilter& filter, int limit,
                                               const std::optional<std::string>& cursor) = 0;
@@ -312,6 +320,9 @@ class TaskQueue {
   [[nodiscard]] virtual Status register_worker(const WorkerInfo& worker) = 0;
   [[nodiscard]] virtual Status unregister_worker(const std::string& worker_id, const std::string& reason) = 0;
   [[nodiscard]] virtual Result<std::vector<WorkerInfo>> workers() = 0;
+  // Its registration, if there is one. `running` is not counted.
+  [[nodiscard]] virtual Result<std::optional<WorkerInfo>> worker(const std::string& worker_id);
+  // A server answers kUnknownWorker to one that is not registered: it registers, and claims again.
   [[nodiscard]] virtual Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) = 0;
   // The worker's beat: renews these leases for `lease` from now.
   [[nodiscard]] virtual Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases,

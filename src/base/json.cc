@@ -13,7 +13,7 @@ namespace {
 // next() stays false, every loop here ends, and document() drops what was made so far.
 class Builder {
  public:
-  Builder(std::string_view text, std::size_t depth_max) : scanner_(text, depth_max) {}
+  Builder(std::string_view text, std::size_t depth_max, std::size_t keys_max) : scanner_(text, depth_max, keys_max) {}
 
   Result<Value> document() {
     Value value;
@@ -119,8 +119,8 @@ std::string_view Value::kind_phrase() const {
   return std::visit(Namer{}, data_);
 }
 
-Result<Value> parse(std::string_view text, std::size_t depth_max) {
-  return Builder(text, depth_max).document();
+Result<Value> parse(std::string_view text, std::size_t depth_max, std::size_t keys_max) {
+  return Builder(text, depth_max, keys_max).document();
 }
 
 Result<std::string> compact(std::string_view text) {

@@ -59,9 +59,11 @@ class Value {
   std::variant<Null, bool, Number, std::string, Array, Object> data_ = Null{};
 };
 
-// Strict RFC 8259 in UTF-8: one value, no lone surrogates, no duplicate keys, at most depth_max levels.
+// Strict RFC 8259 in UTF-8: one value, no lone surrogates, no duplicate keys, at most depth_max levels and
+// keys_max keys in one object.
 // Errors are kInvalidJson and name line and column.
-[[nodiscard]] Result<Value> parse(std::string_view text, std::size_t depth_max = kDepthMax);
+[[nodiscard]] Result<Value> parse(std::string_view text, std::size_t depth_max = kDepthMax,
+                                  std::size_t keys_max = kKeysMax);
 
 // Checks as parse does, and takes out white space outside strings; every other byte stays as it was.
 [[nodiscard]] Result<std::string> compact(std::string_view text);

@@ -208,6 +208,9 @@ bool Scanner::value(Token& token) {
 bool Scanner::key(Token& token) {
   if (peek() != '"') return unexpected("a key in double quotes");
   const std::size_t offset = at_;
+  if (keys_.size() - levels_.back().first_key == keys_max_) {
+    return fail_at(offset, fmt::format("more than {} keys in one object", keys_max_));
+  }
   token.kind = TokenKind::kKey;
   if (!string(token)) return false;
   std::string_view text = token.raw.substr(1, token.raw.size() - 2);

@@ -19,6 +19,10 @@ namespace drover::json {
 inline constexpr std::size_t kDepthMax = 64;
 // For documents that hold whole documents of kDepthMax levels.
 inline constexpr std::size_t kEnvelopeDepthMax = kDepthMax + 8;
+// Of one object: each key costs more memory than text.
+inline constexpr std::size_t kKeysMax = 1'000;
+// For documents of our own with a member for each of something.
+inline constexpr std::size_t kAnyKeys = SIZE_MAX;
 
 enum class TokenKind : std::uint8_t {
   kBeginObject,
@@ -44,10 +48,12 @@ struct Token {
 // The text that a key or string token stands for.
 [[nodiscard]] std::string unescape(const Token& token);
 
-// Refers to the text, which must outlive it. Memory: one small record for each key of the objects that are open.
+// Refers to the text, which must outlive it. Memory: one small record for each key of the objects that are open, each
+// of which has at most keys_max.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text, std::size_t depth_max = kDepthMax) : text_(text), depth_max_(depth_max) {}
+  explicit Scanner(std::string_view text, std::size_t depth_max = kDepthMax, std::size_t keys_max = kKeysMax)
+      : text_(text), depth_max_(depth_max), keys_max_(keys_max) {}
 
   // Fetches the next token. False at the end of the document and at the first error.
   [[nodiscard]] bool next(Token& token);
@@ -93,6 +99,7 @@ class Scanner {
 
   std::string_view text_;
   std::size_t depth_max_;
+  std::size_t keys_max_;
   std::size_t at_ = 0;
   Expect expect_ = Expect::kValue;
   // Enough for small documents, so that most need nothing from the heap.

@@ -284,7 +284,8 @@ std::string to_json(const WorkerInfo& worker) {
         .put("last_beat_at", worker.last_beat_at)
         .put("draining", worker.draining)
         .put("drain_by", worker.drain_by)
-        .put("drain_reason", worker.drain_reason);
+        .put("drain_reason", worker.drain_reason)
+        .put("token_id", worker.token_id);
   });
 }
 

@@ -1,4 +1,4 @@
-// The one-item forms of TaskQueue, the same for every implementation.
+// The forms of TaskQueue's verbs that follow from others.
 #include "drover/task_queue.h"
 
 #include <algorithm>
@@ -25,6 +25,23 @@ std::vector<Result<std::vector<Enqueued>>> TaskQueue::enqueue_groups(
   std::vector<Result<std::vector<Enqueued>>> answers;
   std::ranges::transform(groups, std::back_inserter(answers), [this](const auto group) { return enqueue(group); });
   return answers;
+}
+
+Result<std::vector<std::optional<Task>>> TaskQueue::heads(std::span<const TaskId> ids) {
+  std::vector<std::optional<Task>> found;
+  for (const TaskId& id : ids) {
+    auto task = get(id);
+    if (!task && task.error().code != ErrorCode::kNotFound) return std::unexpected(task.error());
+    found.push_back(task ? std::optional(*std::move(task)) : std::nullopt);
+  }
+  return found;
+}
+
+Result<std::optional<WorkerInfo>> TaskQueue::worker(const std::string& worker_id) {
+  auto all = workers();
+  if (!all) return std::unexpected(all.error());
+  const auto found = std::ranges::find(*all, worker_id, &WorkerInfo::id);
+  return found != all->end() ? std::optional(std::move(*found)) : std::nullopt;
 }
 
 Result<TaskState> TaskQueue::complete(const Lease& lease, Completion completion) {

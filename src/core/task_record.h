@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "drover/task.h"
 
@@ -19,6 +20,17 @@ struct KeptAs {
   bool operator==(const KeptAs&) const { return true; }
 };
 
+// A run whose worker had no say in its end: its lease ran out, or a deadline revoked it.
+struct LostRun {
+  int run = 0;
+  LeaseId lease;
+
+  bool operator==(const LostRun&) const = default;
+};
+// "RUN LEASE", as every store keeps it.
+[[nodiscard]] std::string to_text(const LostRun& lost);
+[[nodiscard]] std::optional<LostRun> parse_lost_run(std::string_view text);
+
 struct TaskRecord {
   Task task;
   // Grows with every step. Renewals, progress, checkpoints and log lines leave it alone.
@@ -33,6 +45,7 @@ struct TaskRecord {
   std::optional<TaskId> ended_by;       // the parent whose end ended this task
   bool cascade_due = false;             // it ended, but its dependents were too many for one step: a sweeper goes on
   std::optional<Millis> deadline_span;  // from enqueue, or from an operator's retry, to deadline_at
+  std::optional<LostRun> lost;          // the latest one, until its worker reports a result all the same
   std::string request_hash;             // fingerprint of the request's body, with request_id
   KeptAs kept;
 

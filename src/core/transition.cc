@@ -64,6 +64,12 @@ void close_run(Change& change, std::string_view outcome, RunEnd end) {
   next.task.worker_id.reset();
 }
 
+// Before its end, where its worker has no say: what it reports later is known for what it is.
+void lose_run(Change& change) {
+  TaskRecord& next = change.step.next;
+  next.lost = LostRun{next.task.run, next.lease};
+}
+
 // A run's outcome and the event that tells of it have one name.
 void end_run(Change& change, std::string_view outcome, RunEnd end, JsonText data = "{}") {
   close_run(change, outcome, std::move(end));
@@ -203,6 +209,7 @@ std::optional<TaskError> end_by_stall(const Task& task) {
 
 void stall(Change& change) {
   change.step.guard = Step::Guard::kRevisionAndBeats;
+  lose_run(change);
   if (cancel_was_requested(change)) return end_run_cancelled(change, {});
   Task& task = change.step.next.task;
   if (!planted(PlantedBug::kStallCountsAttempt)) task.attempts -= 1;
@@ -299,7 +306,10 @@ JsonText deadline_data(const Task& task, const ClassRule& rule) {
 void miss_deadline(Change& change) {
   Task& task = change.step.next.task;
   const TaskError error{ErrorClass::kDeadline, "its deadline passed"};
-  if (task.state == TaskState::kRunning) close_run(change, "deadline_passed", {.error = error, .revoked = true});
+  if (task.state == TaskState::kRunning) {
+    lose_run(change);
+    close_run(change, "deadline_passed", {.error = error, .revoked = true});
+  }
   task.fallback = task.fallback_result.has_value();
   if (task.fallback) {
     write_result(change, task.fallback_result);
@@ -475,6 +485,22 @@ Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionCon
   change.step.next = std::move(record);
   kApply[std::to_underlying(rule) - 1U](change);
   return std::move(change.step);
+}
+
+std::optional<Step> refuse_late_result(TaskRecord record, const Settlement& late) {
+  const auto* failure = std::get_if<Failure>(&late.end);
+  const bool is_result = failure != nullptr || std::holds_alternative<Completion>(late.end);
+  if (!is_result || !record.lost || record.lost->lease != late.lease.id) return std::nullopt;
+  json::Writer data;
+  data.begin_object().key("run").number(record.lost->run).key("end").string(failure != nullptr ? "fail" : "complete");
+  if (failure != nullptr) data.key("class").string(name_of(failure->error_class));
+  data.end_object();
+  Step step;
+  step.expected_revision = record.revision;
+  step.next = std::move(record);
+  step.next.lost.reset();
+  step.events.push_back({.name = "task.result_refused", .data = std::move(data).take()});
+  return step;
 }
 
 Step first_step(TaskRecord record, const DecisionContext& context) {

@@ -110,6 +110,10 @@ struct DecisionContext {
 // Pure: same arguments, same answer.
 [[nodiscard]] Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionContext& context);
 
+// What the worker of a lost run reports too late changes nothing; the event log tells of it, once for each lost run.
+// None: the lease is of no such run.
+[[nodiscard]] std::optional<Step> refuse_late_result(TaskRecord record, const Settlement& late);
+
 // The first step of a new task: blocked, scheduled or pending by its parents and run_at. `record` has every other field
 // set; unmet_parents counts the parents that are not done.
 [[nodiscard]] Step first_step(TaskRecord record, const DecisionContext& context);

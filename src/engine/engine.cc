@@ -54,6 +54,16 @@ Result<Task> Engine::get(const TaskId& id) {
   return std::move(record->task);
 }
 
+Result<std::vector<std::optional<Task>>> Engine::heads(std::span<const TaskId> ids) {
+  auto records = store_.read(ids, Parts::kHead);
+  if (!records) return std::unexpected(records.error());
+  std::vector<std::optional<Task>> found;
+  for (std::optional<TaskRecord>& record : *records) {
+    found.push_back(record ? std::optional(std::move(record->task)) : std::nullopt);
+  }
+  return found;
+}
+
 Result<std::vector<RunSummary>> Engine::runs(const TaskId& id) {
   auto records = store_.read(std::span(&id, 1), Parts::kHead);
   if (!records) return std::unexpected(records.error());

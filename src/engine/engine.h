@@ -25,6 +25,7 @@ class Engine final : public TaskQueue {
   std::vector<Result<std::vector<Enqueued>>> enqueue_groups(std::span<const std::span<const TaskSpec>> groups) override;
   Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override;
   Result<Task> get(const TaskId& id) override;
+  Result<std::vector<std::optional<Task>>> heads(std::span<const TaskId> ids) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
   Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
@@ -39,6 +40,7 @@ class Engine final : public TaskQueue {
   Status register_worker(const WorkerInfo& worker) override;
   Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
   Result<std::vector<WorkerInfo>> workers() override;
+  Result<std::optional<WorkerInfo>> worker(const std::string& worker_id) override;
   Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override;
   Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override;
   Status progress(const Lease& lease, const Progress& progress) override;
@@ -83,6 +85,8 @@ class Engine final : public TaskQueue {
   friend class Sweepers;
   class LeftClaim;
 
+  // Tells the event log of a result that comes too late, if it is one; the answer to the item.
+  Result<TaskState> refuse_late(const Settlement& item, const Error& stale);
   Status decide_end(const TaskId& id, const Trigger& trigger);
   [[nodiscard]] std::vector<LeaseId> new_lease_ids(int n);
   Result<Claimed> claim_records(const ClaimRequest& request, const Policy& policy);

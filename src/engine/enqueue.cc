@@ -37,9 +37,11 @@ class Enqueue {
   Result<Enqueued> add_item(const TaskSpec& spec, const BatchItem& item);
   Result<std::optional<TaskRecord>> replayed(const TaskRecord& record);
   Result<std::optional<TaskRecord>> find_request(const std::string& owner, const std::string& request_id);
-  Result<TaskRecord> current(const TaskId& id, std::string_view role);
-  Status join_parents(TaskRecord& record, const BatchItem& item, std::optional<TaskId>& ended);
-  Status join_spawner(TaskRecord& record);
+  // With an owner, only that owner's tasks exist.
+  Result<TaskRecord> current(const TaskId& id, std::string_view role, const std::string* only_of);
+  Status join_parents(TaskRecord& record, const BatchItem& item, const std::string* only_of,
+                      std::optional<TaskId>& ended);
+  Status join_spawner(TaskRecord& record, const std::string* only_of);
   Status count_on(TaskRecord parent, int TaskRecord::* counter, std::int64_t limit, std::string_view what);
 
   Store& store_;
@@ -73,7 +75,7 @@ StepGroup Enqueue::take() {
 }
 
 Status Enqueue::check_spawner(const Lease& lease) {
-  auto spawner = current(lease.task, "the spawning task");
+  auto spawner = current(lease.task, "the spawning task", nullptr);
   if (!spawner) return std::unexpected(spawner.error());
   if (spawner->task.state != TaskState::kRunning || spawner->lease != lease.id) {
     return fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended", lease.task.to_string()));
@@ -109,12 +111,13 @@ Result<std::optional<TaskRecord>> Enqueue::replayed(const TaskRecord& record) {
 }
 
 // The record as this group would leave it.
-Result<TaskRecord> Enqueue::current(const TaskId& id, std::string_view role) {
-  if (const TaskRecord* decided = cascade_.decided(id)) return *decided;
-  auto found = view_.find(id, Parts::kHead);
+Result<TaskRecord> Enqueue::current(const TaskId& id, std::string_view role, const std::string* only_of) {
+  const TaskRecord* decided = cascade_.decided(id);
+  auto found = decided != nullptr ? Result<std::optional<TaskRecord>>(*decided) : view_.find(id, Parts::kHead);
   if (!found) return std::unexpected(found.error());
   std::optional<TaskRecord>& record = *found;
-  if (!record) return fail(ErrorCode::kUnknownParent, fmt::format("{} {} does not exist", role, id.to_string()));
+  const bool exists = record && (only_of == nullptr || record->task.owner == *only_of);
+  if (!exists) return fail(ErrorCode::kUnknownParent, fmt::format("{} {} does not exist", role, id.to_string()));
   return *std::move(record);
 }
 
@@ -132,11 +135,12 @@ Status Enqueue::count_on(TaskRecord parent, int TaskRecord::* counter, std::int6
   return {};
 }
 
-Status Enqueue::join_parents(TaskRecord& record, const BatchItem& item, std::optional<TaskId>& ended) {
+Status Enqueue::join_parents(TaskRecord& record, const BatchItem& item, const std::string* only_of,
+                             std::optional<TaskId>& ended) {
   std::vector<TaskId> parents = item.outer;
   for (const std::size_t index : item.inner) parents.push_back(ids_by_index_[index]);
   for (const TaskId& id : parents) {
-    auto parent = current(id, "parent");
+    auto parent = current(id, "parent", only_of);
     if (!parent) return std::unexpected(parent.error());
     const TaskState state = parent->task.state;
     if (!parent_is_done(state, record.task.on_parent_failure)) {
@@ -151,9 +155,9 @@ Status Enqueue::join_parents(TaskRecord& record, const BatchItem& item, std::opt
   return {};
 }
 
-Status Enqueue::join_spawner(TaskRecord& record) {
+Status Enqueue::join_spawner(TaskRecord& record, const std::string* only_of) {
   if (!record.task.parent_id) return {};
-  auto spawner = current(*record.task.parent_id, "the spawning task");
+  auto spawner = current(*record.task.parent_id, "the spawning task", only_of);
   if (!spawner) return std::unexpected(spawner.error());
   if (spawner->task.cancel_requested_at || spawner->task.state == TaskState::kCancelled) {
     return fail(ErrorCode::kWrongState,
@@ -194,9 +198,10 @@ Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) 
   if (const auto& request_id = record.task.request_id) {
     requests_.emplace(std::pair(record.task.owner, *request_id), item.id);
   }
+  const std::string* only_of = spec.parent_scope == ParentScope::kSameOwner ? &record.task.owner : nullptr;
   std::optional<TaskId> ended;
-  if (auto joined = join_parents(record, item, ended); !joined) return std::unexpected(joined.error());
-  if (auto joined = join_spawner(record); !joined) return std::unexpected(joined.error());
+  if (auto joined = join_parents(record, item, only_of, ended); !joined) return std::unexpected(joined.error());
+  if (auto joined = join_spawner(record, only_of); !joined) return std::unexpected(joined.error());
   begin_first_step(step, {now_, 0, nullptr});
   cascade_.add(std::move(step));
   if (ended) {
@@ -407,7 +412,9 @@ Result<std::vector<Enqueued>> Engine::spawn(const Lease& spawner, std::span<cons
   std::vector<TaskSpec> children(group.begin(), group.end());
   for (TaskSpec& child : children) {
     child.parent_id = spawner.task;
-    child.owner = parent->task.owner;  // an agent speaks for its own owner only
+    // An agent speaks for its own owner only, whoever enqueued its task.
+    child.owner = parent->task.owner;
+    child.parent_scope = ParentScope::kSameOwner;
   }
   return enqueue_group(store_, rng_, **policy, &spawner, children);
 }

@@ -151,7 +151,7 @@ JsonText to_json(const HealthMemory& memory) {
 }
 
 Result<HealthMemory> parse_health_memory(std::string_view document) {
-  const auto value = json::parse(document);
+  const auto value = json::parse(document, json::kDepthMax, json::kAnyKeys);  // a member for each queue
   if (!value) return unreadable();
   HealthMemory memory;
   if (document == "{}") return memory;

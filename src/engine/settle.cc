@@ -257,6 +257,23 @@ class Settle {
 
 }  // namespace
 
+// A worker that cannot be told apart from a broken one may say it many times: the event comes once.
+Result<TaskState> Engine::refuse_late(const Settlement& item, const Error& stale) {
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    auto read = store_.read(std::span(&item.lease.task, 1), Parts::kHead);
+    if (!read) return std::unexpected(read.error());
+    std::optional<TaskRecord>& record = read->front();
+    auto step = record ? refuse_late_result(*std::move(record), item) : std::nullopt;
+    if (!step) return std::unexpected(stale);
+    StepGroup group;
+    group.steps.push_back(*std::move(step));
+    const auto applied = store_.apply(std::span(&group, 1));
+    if (!applied) return std::unexpected(applied.error());
+    if (applied->front() == Applied::kDone) return std::unexpected(stale);
+  }
+  return too_much_contention("settle");
+}
+
 std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items) {
   std::vector<Result<TaskState>> answers(items.size(), too_much_contention("settle"));
   const auto fail_rest = [&](std::span<const std::size_t> rest, const Error& error) {
@@ -291,6 +308,11 @@ std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items)
         fail_rest(settled, too_much_contention("settle").error());
         open.insert(open.end(), settled.begin(), settled.end());
       }
+    }
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!answers[i] && answers[i].error().code == ErrorCode::kStaleLease) {
+      answers[i] = refuse_late(items[i], answers[i].error());
     }
   }
   return answers;

@@ -63,4 +63,9 @@ Result<std::vector<WorkerInfo>> Engine::workers() {
   return store_.workers();
 }
 
+Result<std::optional<WorkerInfo>> Engine::worker(const std::string& worker_id) {
+  if (auto valid = check_worker_id(worker_id); !valid) return std::unexpected(valid.error());
+  return store_.worker(worker_id);
+}
+
 }  // namespace drover

@@ -69,6 +69,7 @@ struct Call {
   Administration& administration;         // the same
   Metrics& metrics;
   std::string_view version;  // of the server
+  std::string& made;         // what the call made, as the audit log names it
   Try attempt = Try::kMayWait;
 
   // The query's parameters; one that is not among `known` is an error.

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "base/text.h"
 
 namespace drover::server {
 namespace {
@@ -15,35 +18,78 @@ std::unexpected<Error> no_such(const TaskId& id) {
   return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
 }
 
+std::unexpected<Error> unknown_worker(const std::string& id) {
+  return drover::fail(
+      ErrorCode::kUnknownWorker,
+      fmt::format("no worker {} is registered; register it first: POST /v1/workers", quoted_excerpt(id)));
+}
+
+std::vector<TaskId> tasks_of(std::span<const Lease> leases) {
+  std::vector<TaskId> ids;
+  std::ranges::transform(leases, std::back_inserter(ids), &Lease::task);
+  return ids;
+}
+
+// The items that are not hidden.
+template <class T>
+std::vector<T> without(std::span<const T> items, const std::vector<bool>& hidden) {
+  std::vector<T> shown;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!hidden[i]) shown.push_back(items[i]);
+  }
+  return shown;
+}
+
+// The answers to these, with another one in the place of each hidden item.
+template <class T>
+std::vector<T> with_hidden(std::vector<T> answers, const std::vector<bool>& hidden, const T& other) {
+  std::vector<T> all;
+  for (auto next = answers.begin(); const bool is_hidden : hidden) {
+    all.push_back(is_hidden ? other : std::move(*next++));
+  }
+  return all;
+}
+
+bool is_own_gate(const std::string& gate, const std::string& owner) {
+  return gate == "owner:" + owner;
+}
+
+// Who holds a gate, why, and how much of it is in use is told only of the owner's own; the others are shared.
+void hide_others(GateStatus& gate, const std::string& owner) {
+  if (is_own_gate(gate.name, owner)) return;
+  for (Hold& hold : gate.holds) hold.why = hold.by = "";
+  gate.in_use.reset();
+  gate.waiting_lanes = 0;
+}
+
+// What an owner may know of what holds a task back.
+Explanation for_owner(Explanation explained, const std::string& owner) {
+  for (GateStatus& gate : explained.refusing) hide_others(gate, owner);
+  const bool is_shared = explained.gate && !is_own_gate(*explained.gate, owner);
+  if (explained.reason == Explanation::Reason::kStoreRegressed) {
+    explained.text = "nothing is claimed: the store went backwards, and an operator has to decide how to go on";
+  } else if (is_shared) {
+    explained.text = fmt::format("{} holds it back: a limit shared with others", *explained.gate);
+    if (explained.at) explained.text += fmt::format(", until {}", format_time(*explained.at));
+  }
+  return explained;
+}
+
 }  // namespace
 
 Status GuardedQueue::need(Right right, const TaskId& id) {
   if (Status allowed = need(right); !allowed) return allowed;
   if (!principal_.owner) return {};
-  const auto task = queue_.get(id);
-  if (!task) return std::unexpected(task.error());
-  if (task->owner != *principal_.owner) return no_such(id);
+  const auto found = queue_.heads(std::span(&id, 1));
+  if (!found) return std::unexpected(found.error());
+  const std::optional<Task>& task = found->front();
+  if (!task || task->owner != *principal_.owner) return no_such(id);
   return {};
 }
 
 bool GuardedQueue::may_see(const Principal& principal, const Event& event) {
   if (principal.role == Role::kWorker) return false;
   return !principal.owner || (!event.task.is_nil() && event.owner == *principal.owner);
-}
-
-Status GuardedQueue::check_parents(const TaskSpec& spec) const {
-  const auto check = [this](const TaskId& id) -> Status {
-    const auto parent = queue_.get(id);
-    if (parent && parent->owner == *principal_.owner) return {};
-    if (!parent && parent.error().code != ErrorCode::kNotFound) return std::unexpected(parent.error());
-    return drover::fail(ErrorCode::kUnknownParent, fmt::format("there is no task {}", id.to_string()));
-  };
-  for (const ParentRef& parent : spec.depends_on) {
-    const TaskId* id = std::get_if<TaskId>(&parent);
-    if (id == nullptr) continue;
-    if (Status known = check(*id); !known) return known;
-  }
-  return spec.parent_id ? check(*spec.parent_id) : Status{};
 }
 
 Result<std::vector<TaskSpec>> GuardedQueue::own(std::span<const TaskSpec> group) const {
@@ -55,7 +101,7 @@ Result<std::vector<TaskSpec>> GuardedQueue::own(std::span<const TaskSpec> group)
       return drover::fail(ErrorCode::kForbidden, "a token of the role producer enqueues for its own owner only");
     }
     spec.owner = principal_.owner;
-    if (const Status known = check_parents(spec); !known) return std::unexpected(known.error());
+    spec.parent_scope = ParentScope::kSameOwner;
   }
   return owned;
 }
@@ -82,11 +128,11 @@ std::vector<Result<std::vector<Enqueued>>> GuardedQueue::enqueue_together(std::s
 }
 
 Result<std::vector<Enqueued>> GuardedQueue::spawn(const Lease& spawner, std::span<const TaskSpec> group) {
-  if (const Status allowed = need(Right::kWork); !allowed) return std::unexpected(allowed.error());
+  if (const Status allowed = need_work(spawner.task); !allowed) return std::unexpected(allowed.error());
   return queue_.spawn(spawner, group);
 }
 
-// A worker may look again at what it was given: at tasks of its queues that run.
+// A worker may look again at what it was given: at tasks that run on workers which its token registered.
 Result<Task> GuardedQueue::get(const TaskId& id) {
   const bool works = principal_.role == Role::kWorker;
   if (const Status allowed = need(works ? Right::kWork : Right::kRead); !allowed) {
@@ -95,9 +141,11 @@ Result<Task> GuardedQueue::get(const TaskId& id) {
   auto task = queue_.get(id);
   if (!task) return task;
   if (principal_.owner && task->owner != *principal_.owner) return no_such(id);
-  const Serve serve{.queue = task->queue, .type = std::nullopt};
-  if (works && (task->state != TaskState::kRunning || !check_serves(std::span(&serve, 1)))) return no_such(id);
-  return task;
+  if (!works) return task;
+  if (task->state != TaskState::kRunning || !serves(task->queue)) return no_such(id);
+  const auto holder = find_worker(task->worker_id.value_or(""));
+  if (!holder) return std::unexpected(holder.error());
+  return *holder == Registered::kForCaller ? std::move(task) : no_such(id);
 }
 
 Result<std::vector<RunSummary>> GuardedQueue::runs(const TaskId& id) {
@@ -170,35 +218,69 @@ Result<LogPage> GuardedQueue::log(const TaskId& id, std::int64_t after, int limi
   return queue_.log(id, after, limit);
 }
 
+bool GuardedQueue::serves(const std::string& queue) const {
+  return principal_.queues.empty() || std::ranges::find(principal_.queues, queue) != principal_.queues.end();
+}
+
 Status GuardedQueue::check_serves(std::span<const Serve> serves) const {
-  if (principal_.queues.empty()) return {};
   for (const Serve& serve : serves) {
-    if (std::ranges::find(principal_.queues, serve.queue) != principal_.queues.end()) continue;
+    if (this->serves(serve.queue)) continue;
     return drover::fail(ErrorCode::kForbidden, fmt::format("this token does not serve the queue {}", serve.queue));
   }
   return {};
 }
 
+Result<std::vector<bool>> GuardedQueue::hidden(std::span<const TaskId> ids) const {
+  std::vector<bool> hidden(ids.size(), false);
+  if (principal_.queues.empty()) return hidden;
+  const auto tasks = queue_.heads(ids);
+  if (!tasks) return std::unexpected(tasks.error());
+  for (std::size_t i = 0; i < ids.size(); ++i) hidden[i] = !(*tasks)[i] || !serves((*tasks)[i]->queue);
+  return hidden;
+}
+
+Status GuardedQueue::need_work(const TaskId& id) const {
+  if (Status allowed = need(Right::kWork); !allowed) return allowed;
+  const auto hidden = this->hidden(std::span(&id, 1));
+  if (!hidden) return std::unexpected(hidden.error());
+  return hidden->front() ? Status(no_such(id)) : Status();
+}
+
+// A worker's token acts for the workers that it registered; operators act for all.
+Result<GuardedQueue::Registered> GuardedQueue::find_worker(const std::string& worker_id) const {
+  const auto found = queue_.worker(worker_id);
+  if (!found) return std::unexpected(found.error());
+  const std::optional<WorkerInfo>& worker = *found;
+  if (!worker) return Registered::kNot;
+  const bool acts_for_all = principal_.role != Role::kWorker;
+  return acts_for_all || worker->token_id == principal_.token_id ? Registered::kForCaller : Registered::kByOther;
+}
+
+Status GuardedQueue::need_worker(const std::string& worker_id) const {
+  if (Status allowed = need(Right::kWork); !allowed) return allowed;
+  const auto registered = find_worker(worker_id);
+  if (!registered) return std::unexpected(registered.error());
+  return *registered == Registered::kForCaller ? Status() : unknown_worker(worker_id);
+}
+
 Status GuardedQueue::register_worker(const WorkerInfo& worker) {
   if (Status allowed = need(Right::kWork); !allowed) return allowed;
   if (Status allowed = check_serves(worker.serves); !allowed) return allowed;
-  if (Status allowed = check_worker(worker.id); !allowed) return allowed;
-  return queue_.register_worker(worker);
+  const auto registered = find_worker(worker.id);
+  if (!registered) return std::unexpected(registered.error());
+  if (*registered == Registered::kByOther) {
+    return drover::fail(ErrorCode::kForbidden,
+                        fmt::format("worker {} was registered with another token; choose another id", worker.id));
+  }
+  WorkerInfo with_token = worker;
+  with_token.token_id = principal_.token_id;
+  return queue_.register_worker(with_token);
 }
 
 Status GuardedQueue::unregister_worker(const std::string& worker_id, const std::string& reason) {
-  if (Status allowed = need(Right::kWork); !allowed) return allowed;
-  if (Status allowed = check_worker(worker_id); !allowed) return allowed;
+  const bool acts_for_all = principal_.role != Role::kWorker;
+  if (Status allowed = acts_for_all ? need(Right::kWork) : need_worker(worker_id); !allowed) return allowed;
   return queue_.unregister_worker(worker_id, reason);
-}
-
-// Of one that serves other queues than the caller may: its record is not the caller's to change.
-Status GuardedQueue::check_worker(const std::string& worker_id) const {
-  if (principal_.queues.empty()) return {};
-  const auto workers = queue_.workers();
-  if (!workers) return std::unexpected(workers.error());
-  const auto found = std::ranges::find(*workers, worker_id, &WorkerInfo::id);
-  return found == workers->end() ? Status() : check_serves(found->serves);
 }
 
 Result<std::vector<WorkerInfo>> GuardedQueue::workers() {
@@ -207,36 +289,54 @@ Result<std::vector<WorkerInfo>> GuardedQueue::workers() {
 }
 
 Result<std::vector<ClaimedTask>> GuardedQueue::claim(const ClaimRequest& request) {
-  if (const Status allowed = need(Right::kWork); !allowed) return std::unexpected(allowed.error());
+  if (const Status allowed = need_worker(request.worker_id); !allowed) return std::unexpected(allowed.error());
   if (const Status allowed = check_serves(request.serves); !allowed) return std::unexpected(allowed.error());
   return queue_.claim(request);
 }
 
+// One that is not registered any more keeps its leases, and registers again.
 Result<Beat> GuardedQueue::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
   if (const Status allowed = need(Right::kWork); !allowed) return std::unexpected(allowed.error());
-  return queue_.renew(worker_id, leases, lease);
+  const auto registered = find_worker(worker_id);
+  if (!registered) return std::unexpected(registered.error());
+  if (*registered == Registered::kByOther) return unknown_worker(worker_id);
+  const auto hidden = this->hidden(tasks_of(leases));
+  if (!hidden) return std::unexpected(hidden.error());
+  auto beat = queue_.renew(worker_id, without(leases, *hidden), lease);
+  if (beat) beat->leases = with_hidden(std::move(beat->leases), *hidden, LeaseState::kLost);
+  return beat;
 }
 
 Status GuardedQueue::progress(const Lease& lease, const Progress& progress) {
-  if (Status allowed = need(Right::kWork); !allowed) return allowed;
+  if (Status allowed = need_work(lease.task); !allowed) return allowed;
   return queue_.progress(lease, progress);
 }
 
 Status GuardedQueue::append_log(const Lease& lease, std::span<const LogChunk> chunks) {
-  if (Status allowed = need(Right::kWork); !allowed) return allowed;
+  if (Status allowed = need_work(lease.task); !allowed) return allowed;
   return queue_.append_log(lease, chunks);
 }
 
 Status GuardedQueue::checkpoint(const Lease& lease, const JsonText& value) {
-  if (Status allowed = need(Right::kWork); !allowed) return allowed;
+  if (Status allowed = need_work(lease.task); !allowed) return allowed;
   return queue_.checkpoint(lease, value);
 }
 
 std::vector<Result<TaskState>> GuardedQueue::settle(std::span<const Settlement> items) {
-  if (const Status allowed = need(Right::kWork); !allowed) {
-    return {items.size(), Result<TaskState>(std::unexpected(allowed.error()))};
+  const auto refuse_all = [&](const Error& error) {
+    return std::vector<Result<TaskState>>(items.size(), std::unexpected(error));
+  };
+  if (const Status allowed = need(Right::kWork); !allowed) return refuse_all(allowed.error());
+  std::vector<TaskId> ids;
+  for (const Settlement& item : items) ids.push_back(item.lease.task);
+  const auto hidden = this->hidden(ids);
+  if (!hidden) return refuse_all(hidden.error());
+  if (std::ranges::find(*hidden, true) == hidden->end()) return queue_.settle(items);
+  auto answers = with_hidden(queue_.settle(without(items, *hidden)), *hidden, Result<TaskState>(TaskState::kPending));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if ((*hidden)[i]) answers[i] = no_such(ids[i]);
   }
-  return queue_.settle(items);
+  return answers;
 }
 
 Result<Backlog> GuardedQueue::backlog(std::span<const Serve> serves) {
@@ -323,7 +423,9 @@ Result<std::vector<Alert>> GuardedQueue::alerts() {
 
 Result<Explanation> GuardedQueue::explain(const TaskId& id) {
   if (const Status allowed = need(Right::kRead, id); !allowed) return std::unexpected(allowed.error());
-  return queue_.explain(id);
+  auto explained = queue_.explain(id);
+  if (!explained || !principal_.owner) return explained;
+  return for_owner(*std::move(explained), *principal_.owner);
 }
 
 Result<Config> GuardedQueue::config() {

@@ -81,11 +81,19 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] Status need(Right right) const { return server::need(principal_, right); }
   // The right, and that the caller may know of the task.
   [[nodiscard]] Status need(Right right, const TaskId& id);
-  [[nodiscard]] Status check_parents(const TaskSpec& spec) const;
   // The group on the caller's account, if that is allowed.
   [[nodiscard]] Result<std::vector<TaskSpec>> own(std::span<const TaskSpec> group) const;
+  [[nodiscard]] bool serves(const std::string& queue) const;
   [[nodiscard]] Status check_serves(std::span<const Serve> serves) const;
-  [[nodiscard]] Status check_worker(const std::string& worker_id) const;
+  // Which of them are not there for the caller: outside the queues of its token, whatever lease it shows.
+  [[nodiscard]] Result<std::vector<bool>> hidden(std::span<const TaskId> ids) const;
+  // The right to work, and that the task is there for the caller.
+  [[nodiscard]] Status need_work(const TaskId& id) const;
+  // Whose the registration is, if there is one.
+  enum class Registered : std::uint8_t { kNot, kByOther, kForCaller };
+  [[nodiscard]] Result<Registered> find_worker(const std::string& worker_id) const;
+  // The right to work, and that the worker is registered and the caller's.
+  [[nodiscard]] Status need_worker(const std::string& worker_id) const;
 
   TaskQueue& queue_;
   const Principal& principal_;

@@ -1,6 +1,5 @@
 // What happens: events page by page, as a stream, and as a number to wait for.
 #include <array>
-#include <climits>
 
 #include "server/access.h"
 #include "server/api.h"
@@ -16,7 +15,7 @@ constexpr int kUpgradeRequired = 426;
 Answer events_page(const Call& call) {
   if (const Status known = call.only({"after", "limit"}); !known) return problem(known.error());
   const auto after = call.number("after", 0, INT64_MAX);
-  const auto limit = call.number("limit", kEventLimit, INT_MAX);
+  const auto limit = call.number("limit", kEventLimit, kPageMax);
   if (!after) return problem(after.error());
   if (!limit) return problem(limit.error());
   const auto page = call.queue.events_page(*after, static_cast<int>(*limit));

@@ -65,6 +65,7 @@ struct Request {
   MonoTime began{};
   Audience::WatcherRef guest = {};  // whose token came after the upgrade
   std::optional<Principal> principal = {};
+  std::string made = {};  // see Call
 };
 
 // What cannot be done at once because memory is tight.
@@ -205,7 +206,7 @@ class HttpApi final : public Server {
   void take(HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
     const MonoTime began = system_clock().mono();
     const auto refuse = [&](const Route* at, HttpResponse response) {
-      audit(at, request, {}, nullptr, response.status);
+      audit(at, request, {}, {}, nullptr, response.status);
       reply(client, at, began, std::move(response));
     };
     if (auto refused = refuse_stranger(rules_, request)) return refuse(nullptr, *std::move(refused));
@@ -254,14 +255,15 @@ class HttpApi final : public Server {
   }
 
   void audit(const Route* route, const HttpRequest& request, std::span<const std::string> captures,
-             const Principal* principal, int status) {
+             std::string_view made, const Principal* principal, int status) {
     if (audit_ == nullptr || !is_audited(route, status)) return;
-    AuditRecord record{.at = system_clock().wall(),
-                       .method = request.method,
-                       .route = std::string(route != nullptr ? route->pattern : ""),
-                       .subject = fmt::format("{}", fmt::join(captures, " ")),
-                       .from = request.peer,
-                       .status = status};
+    AuditRecord record{
+        .at = system_clock().wall(),
+        .method = request.method,
+        .route = std::string(route != nullptr ? route->pattern : ""),
+        .subject = fmt::format("{}{}{}", fmt::join(captures, " "), captures.empty() || made.empty() ? "" : " ", made),
+        .from = request.peer,
+        .status = status};
     if (principal != nullptr) {
       record.token_id = principal->token_id;
       record.role = name_of(principal->role);
@@ -274,7 +276,7 @@ class HttpApi final : public Server {
   void note(const Request& request, HttpConnection& client, int status) {
     const Principal* const principal = request.principal ? &*request.principal : nullptr;
     if (principal != nullptr) client.set_known();
-    audit(request.match.route, request.http, request.match.captures, principal, status);
+    audit(request.match.route, request.http, request.match.captures, request.made, principal, status);
     const std::string_view token = bearer_token(request.http);
     if (token.empty()) return;
     const MonoTime now = system_clock().mono();
@@ -468,6 +470,7 @@ class HttpApi final : public Server {
                        .administration = caller.administration,
                        .metrics = metrics_,
                        .version = version_,
+                       .made = request->made,
                        .attempt = attempt});
     }
     std::vector<Answer> answered;

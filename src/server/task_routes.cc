@@ -1,7 +1,6 @@
 // /v1/tasks: what producers and those who look at tasks do.
 #include <algorithm>
 #include <array>
-#include <climits>
 
 #include "base/json.h"
 #include "base/sha256.h"
@@ -90,8 +89,10 @@ Result<Batch> read_batch(const Call& call) {
   return batch;
 }
 
-HttpResponse answer_enqueued(const Batch& batch, const Result<std::vector<Enqueued>>& enqueued) {
+HttpResponse answer_enqueued(const Call& call, const Batch& batch, const Result<std::vector<Enqueued>>& enqueued) {
   if (!enqueued) return problem(enqueued.error());
+  call.made = enqueued->front().id.to_string();
+  if (enqueued->size() > 1) call.made += fmt::format(" and {} more", enqueued->size() - 1);
   const bool made_any = std::ranges::find(*enqueued, false, &Enqueued::deduplicated) != enqueued->end();
   const int status = made_any ? kCreated : kOk;
   if (batch.is_batch) return json_response(list_json("tasks", *enqueued), status);
@@ -108,8 +109,10 @@ std::vector<Answer> enqueue_together(std::span<const Call> calls) {
   }
   const auto enqueued = GuardedQueue::enqueue_together(groups);
   std::vector<Answer> answers;
-  for (auto next = enqueued.begin(); const auto& batch : batches) {
-    answers.emplace_back(batch ? answer_enqueued(*batch, *next++) : problem(batch.error()));
+  auto next = enqueued.begin();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const Result<Batch>& batch = batches[i];
+    answers.emplace_back(batch ? answer_enqueued(calls[i], *batch, *next++) : problem(batch.error()));
   }
   return answers;
 }
@@ -125,12 +128,12 @@ Answer spawn(const Call& call) {
   if (!lease) return problem(Error{ErrorCode::kInvalidArgument, "Drover-Lease: expected the lease of the task", {}});
   const auto batch = read_batch(call);
   if (!batch) return problem(batch.error());
-  return answer_enqueued(*batch, call.queue.spawn({.task = *id, .id = *lease}, batch->group));
+  return answer_enqueued(call, *batch, call.queue.spawn({.task = *id, .id = *lease}, batch->group));
 }
 
 Answer list(const Call& call) {
   const auto filter = filter_of_query(call.target.query, {"limit", "cursor"});
-  const auto limit = call.number("limit", kListLimit, INT_MAX);
+  const auto limit = call.number("limit", kListLimit, kPageMax);
   if (!filter) return problem(filter.error());
   if (!limit) return problem(limit.error());
   if (const Status good = check_page_limit(static_cast<int>(*limit)); !good) return problem(good.error());
@@ -202,7 +205,7 @@ Answer runs(const Call& call) {
 Answer log(const Call& call) {
   const auto id = call.task_id();
   const auto after = call.number("after", 0, INT64_MAX);
-  const auto limit = call.number("limit", kLogLimit, INT_MAX);
+  const auto limit = call.number("limit", kLogLimit, kPageMax);
   if (!id) return problem(id.error());
   if (!after) return problem(after.error());
   if (!limit) return problem(limit.error());

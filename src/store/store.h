@@ -233,6 +233,8 @@ class Store {
   // False if there is no such worker.
   [[nodiscard]] virtual Result<bool> drain_worker(const DrainOrder& order) = 0;
   [[nodiscard]] virtual Result<std::vector<WorkerInfo>> workers() = 0;
+  // `running` is not counted.
+  [[nodiscard]] virtual Result<std::optional<WorkerInfo>> worker(const std::string& worker_id) = 0;
   // Forgets workers silent for that long that hold no lease; each is an event. Returns their ids.
   [[nodiscard]] virtual Result<std::vector<std::string>> forget_workers(Millis silent_for) = 0;
 

@@ -316,6 +316,11 @@ void ClaimLoop::withdraw_claim(MonoTime now) {
 
 void ClaimLoop::take_refusal(const Error& error, MonoTime now) {
   log_warn("worker", "the queue gives no work", {{"error", to_string(error)}});
+  if (error.code == ErrorCode::kUnknownWorker) {
+    keeper_.register_again();
+    back_off(now);
+    return;
+  }
   // What nobody may take until a person has decided is not waited for by one that is to end.
   const bool is_hopeless = error.code == ErrorCode::kStoreRegressed && options_.when_empty == WhenEmpty::kFinish;
   if (error_info(error.code).retryable == Retryable::kYes && !is_hopeless) {

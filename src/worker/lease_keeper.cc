@@ -84,6 +84,12 @@ void LeaseKeeper::announce_serves(std::vector<Serve> serves) {
   must_register_ = true;
 }
 
+void LeaseKeeper::register_again() {
+  const std::scoped_lock lock(mutex_);
+  must_register_ = true;
+  next_beat_ = MonoTime{};
+}
+
 Status LeaseKeeper::unregister(const std::string& reason) {
   {
     const std::scoped_lock lock(mutex_);

@@ -47,6 +47,8 @@ class LeaseKeeper {
   void announce_draining();
   // The same of what it serves, and of what it cannot run.
   void announce_serves(std::vector<Serve> serves);
+  // The queue does not know this worker: the next beat, which is due, registers it.
+  void register_again();
   // The last word to the store; not while a step is under way. Afterwards step does nothing.
   [[nodiscard]] Status unregister(const std::string& reason);
 

@@ -89,6 +89,8 @@ async function attempt(port, request) {
   if (answer.status >= 500 && answer.headers['content-type'] !== 'application/json') violations.push('the server failed');
   for (const violation of violations) note(violation, request, answer);
   if (violations.length === 0) learn(answer);
+  // Only who is registered gets work.
+  if (answer.status === 204 && request.method === 'POST' && request.target === '/v1/workers') keep('workers', JSON.parse(request.body).id);
 }
 
 function started(server) {
@@ -109,6 +111,10 @@ try {
   const port = await started(server);
   const began = Date.now();
   const maker = new RequestMaker(contract, known);
+  for (const id of [...known.workers]) {
+    await attempt(port, {method: 'POST', target: '/v1/workers', body: JSON.stringify({id, version: '1', serves: [{queue: 'work'}]}),
+      headers: {authorization: `Bearer ${known.tokens.worker}`, 'content-type': 'application/json'}});
+  }
   const result = await fc.check(fc.asyncProperty(maker.requests(), (request) => attempt(port, request)),
     {numRuns: Number(count), seed: Number(seed), endOnFailure: true});
   if (result.failed) console.error(`api: ${JSON.stringify(result.counterexample)}: ${result.errorInstance}`);

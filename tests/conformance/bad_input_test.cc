@@ -43,6 +43,22 @@ TEST_P(BadInput, Numbers) {
   expect_refused({.type = "work", .max_defers = -1}, ErrorCode::kInvalidArgument, "max_defers");
 }
 
+TEST_P(BadInput, ObjectsWithTooManyKeys) {
+  std::string payload = "{";
+  for (int i = 0; i <= 1'000; ++i) payload += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":1";
+  payload += "}";
+  expect_refused({.type = "work", .payload = payload}, ErrorCode::kInvalidJson, "1000 keys");
+  expect_refused({.type = "work", .payload = "[{\"a\":" + payload + "}]"}, ErrorCode::kInvalidJson, "1000 keys");
+}
+
+// More than a page may have.
+TEST_P(BadInput, Pages) {
+  for (const int limit : {-1, 0, 1'001}) {
+    EXPECT_EQ(code_of(queue().list({}, limit, std::nullopt)), ErrorCode::kInvalidArgument) << limit;
+    EXPECT_EQ(code_of(queue().events(0, limit)), ErrorCode::kInvalidArgument) << limit;
+  }
+}
+
 TEST_P(BadInput, Durations) {
   expect_refused({.type = "work", .delay = -1ms}, ErrorCode::kInvalidArgument, "delay");
   expect_refused({.type = "work", .delay = Millis::max()}, ErrorCode::kInvalidArgument, "delay");

@@ -41,6 +41,36 @@ TEST_P(Children, RunOnTheirSpawnersAccount) {
   EXPECT_EQ(get(ids[1].id).owner, "team-a");
 }
 
+// A run is as its owner's producer: whatever belongs to others does not exist.
+TEST_P(Children, MayNotNameWhatBelongsToOthers) {
+  const TaskId theirs = enqueue({.type = "theirs", .owner = "ann"});
+  const Lease spawner = start_new({.type = "work", .owner = "bob"});
+  const auto refused = [&](const TaskSpec& child) { return queue().spawn(spawner, std::vector<TaskSpec>{child}); };
+  const TaskId unknown = TaskId::parse("0193300d-2b6b-7c4f-8a1e-00ff10ab5c9d").value();
+  const World before = world();
+  const auto foreign = refused({.type = "child", .depends_on = {theirs}});
+  const auto missing = refused({.type = "child", .depends_on = {unknown}});
+  ASSERT_EQ(code_of(foreign), ErrorCode::kUnknownParent);
+  ASSERT_EQ(code_of(missing), ErrorCode::kUnknownParent);
+  std::string expected = missing.error().message;
+  expected.replace(expected.find(unknown.to_string()), unknown.to_string().size(), theirs.to_string());
+  EXPECT_EQ(foreign.error().message, expected) << "the answer tells one from the other";
+  EXPECT_EQ(code_of(queue().spawn(spawner, std::vector<TaskSpec>{{.ref = "a", .type = "child"},
+                                                                 {.type = "child", .depends_on = {"a", theirs}}})),
+            ErrorCode::kUnknownParent);
+  EXPECT_EQ(world(), before) << "her task has no dependents more";
+  EXPECT_EQ(must(refused({.type = "child", .depends_on = {spawner.task}})).front().state, TaskState::kBlocked);
+}
+
+// The spawner is the one of the lease, whatever the child says.
+TEST_P(Children, AreNotGivenToAnotherSpawner) {
+  const TaskId theirs = enqueue({.type = "theirs", .owner = "ann"});
+  const Lease spawner = start_new({.type = "work", .owner = "bob"});
+  const auto made = must(queue().spawn(spawner, std::vector<TaskSpec>{{.type = "child", .parent_id = theirs}}));
+  EXPECT_EQ(get(made.front().id).parent_id, spawner.task);
+  EXPECT_TRUE(all_tasks({.parent_id = theirs}).empty());
+}
+
 TEST_P(Children, MayDependOnEachOther) {
   const Lease spawner = start_work();
   const auto ids = must(queue().spawn(

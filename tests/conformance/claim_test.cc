@@ -11,7 +11,7 @@ CONFORMANCE_SUITE(Claim);
 TEST_P(Claim, StartsARun) {
   const TaskId id = enqueue({.type = "work", .payload = R"({"n":1})", .prompt = "go"});
   advance(5s);
-  const auto claimed = must(queue().claim({.worker_id = "host:7:x", .serves = {{.queue = "work"}}, .n = 1}));
+  const auto claimed = claim({.worker_id = "host:7:x", .serves = {{.queue = "work"}}, .n = 1});
   ASSERT_EQ(claimed.size(), 1U);
   const Task& task = claimed[0].task;
   EXPECT_EQ(task.id, id);
@@ -158,6 +158,7 @@ TEST_P(Claim, ABadRequestIsRefused) {
   bad[5].lease = -1s;
   bad[6].serves.front().queue = "no queue";
   bad[7].serves.front().type = "";
+  must(queue().register_worker({.id = "host:1:a", .version = "1", .serves = good.serves}));
   for (const ClaimRequest& request : bad) EXPECT_EQ(code_of(queue().claim(request)), ErrorCode::kInvalidArgument);
   EXPECT_EQ(world(), before);
 }

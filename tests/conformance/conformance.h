@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "conformance/queue_fixture.h"
+#include "support/claim_registered.h"
 #include "support/must.h"
 #include "support/printers.h"
 
@@ -91,6 +92,9 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   [[nodiscard]] std::string gate_story();
 
   // Workers.
+  [[nodiscard]] std::vector<ClaimedTask> claim(const ClaimRequest& request) {
+    return must(claim_registered(queue(), request));
+  }
   [[nodiscard]] std::vector<ClaimedTask> claim(const std::vector<Serve>& serves, int n, Millis lease = kLease);
   // At most n of the queue "work".
   [[nodiscard]] std::vector<ClaimedTask> claim(int n) { return claim({{.queue = "work"}}, n); }

@@ -10,12 +10,12 @@ class QueueLimits : public ConformanceTest {
   std::vector<int> claim_for(int capacity, std::vector<int> running) {
     const int n = capacity - static_cast<int>(running.size());
     std::vector<int> priorities;
-    for (const ClaimedTask& task : must(queue().claim({.worker_id = "host:1:a",
-                                                       .serves = {{.queue = "work"}},
-                                                       .n = n,
-                                                       .lease = kLease,
-                                                       .capacity = capacity,
-                                                       .running_priorities = std::move(running)}))) {
+    for (const ClaimedTask& task : claim({.worker_id = "host:1:a",
+                                          .serves = {{.queue = "work"}},
+                                          .n = n,
+                                          .lease = kLease,
+                                          .capacity = capacity,
+                                          .running_priorities = std::move(running)})) {
       priorities.push_back(task.task.priority);
     }
     return priorities;

@@ -27,7 +27,7 @@ TEST_P(SettleRetry, EndsThatMoveEachOthersTasksKeepWhatOthersWrote) {
   const TaskId root = enqueue_work();
   const TaskId blocked = must(queue().enqueue_one({.type = "later", .depends_on = {root}})).id;
   const TaskId child = must(queue().enqueue_one({.type = "work", .parent_id = blocked})).id;
-  const auto claimed = must(queue().claim({.worker_id = "w", .serves = {{"work", {}}}, .n = 2}));
+  const auto claimed = claim({.worker_id = "w", .serves = {{"work", {}}}, .n = 2});
   ASSERT_EQ(claimed.size(), 2U);
   const auto lease_of = [&](const TaskId& id) { return claimed[claimed[0].task.id == id ? 0 : 1].lease; };
   const TaskId dependent = must(queue().enqueue_one({.type = "later", .depends_on = {child}})).id;

@@ -16,7 +16,7 @@ class WaitingWorker : public ConformanceTest {
   class Waiting {
    public:
     Waiting(TaskQueue& queue, ClaimRequest request) : queue_(queue), request_(std::move(request)) {
-      EXPECT_TRUE(must(queue_.claim(request_)).empty());
+      EXPECT_TRUE(must(claim_registered(queue_, request_)).empty());
       left_ = must(queue_.leave_claim(request_, [] {}));
     }
     // Something changed: what there is for it.
@@ -25,7 +25,7 @@ class WaitingWorker : public ConformanceTest {
         Taken<ClaimedTask> taken = must(std::exchange(left_, nullptr)->withdraw());
         if (!taken.tasks.empty()) return std::move(taken.tasks);
       }
-      return must(queue_.claim(request_));
+      return must(claim_registered(queue_, request_));
     }
 
    private:
@@ -59,7 +59,7 @@ TEST_P(WaitingWorker, GetsWhatIsEnqueuedAndItsStoryIsThatOfAnyTask) {
 TEST_P(WaitingWorker, AskingInVainIsNoChange) {
   start_work();
   const std::uint64_t seen = queue().changes();
-  EXPECT_TRUE(must(queue().claim(request(1))).empty());
+  EXPECT_TRUE(claim(request(1)).empty());
   EXPECT_EQ(must(queue().backlog(request(1).serves)).running, 1);
   EXPECT_EQ(queue().changes(), seen);
   enqueue_work();

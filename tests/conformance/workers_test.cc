@@ -23,9 +23,7 @@ class Workers : public ConformanceTest {
     return lines;
   }
   Lease start_as(const std::string& worker_id, Millis lease) {
-    return must(queue().claim({.worker_id = worker_id, .serves = {{.queue = "work"}}, .n = 1, .lease = lease}))
-        .at(0)
-        .lease;
+    return claim({.worker_id = worker_id, .serves = {{.queue = "work"}}, .n = 1, .lease = lease}).at(0).lease;
   }
 };
 ON_EVERY_STORE(Workers);
@@ -206,6 +204,30 @@ TEST_P(Workers, TheBacklogOfOneType) {
   EXPECT_EQ(must(queue().backlog(std::vector<Serve>{{.queue = "q", .type = "mine"}})).waiting, 1);
   EXPECT_EQ(must(queue().backlog(std::vector<Serve>{{.queue = "q"}})).waiting, 2);
   EXPECT_EQ(must(queue().backlog(std::vector<Serve>{{.queue = "nobody"}})).waiting, 0);
+}
+
+TEST_P(Workers, OneIsFoundByItsId) {
+  must(queue().register_worker(worker("host:1:a")));
+  must(queue().register_worker(worker("host:2:b")));
+  const auto found = must(queue().worker("host:2:b"));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->id, "host:2:b");
+  EXPECT_EQ(found->serves, worker("").serves);
+  EXPECT_EQ(found->registered_at, now());
+  EXPECT_FALSE(must(queue().worker("host:3:c")).has_value());
+}
+
+TEST_P(Workers, TheTokenOfTheFirstRegistrationStays) {
+  WorkerInfo info = worker("host:1:a");
+  info.token_id = "first";
+  must(store().register_worker(info));
+  info.token_id = "second";
+  must(store().register_worker(info));
+  EXPECT_EQ(must(queue().workers()).at(0).token_id, "first");
+  EXPECT_EQ(must(queue().worker("host:1:a")).value_or(WorkerInfo{}).token_id, "first");
+  must(queue().unregister_worker("host:1:a", "shutdown"));
+  must(store().register_worker(info));
+  EXPECT_EQ(must(queue().worker("host:1:a")).value_or(WorkerInfo{}).token_id, "second");
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ TEST_F(AuditTest, ChangesAndRefusalsAreKeptAndNothingElse) {
   ASSERT_EQ(all.size(), 4U);
   EXPECT_EQ(at(all[0], "method") + " " + at(all[0], "route"), "POST /v1/tasks");
   EXPECT_EQ(at(all[0], "status"), "201");
+  EXPECT_EQ(at(all[0], "subject"), id);
   EXPECT_EQ(at(all[0], "role"), "admin");
   EXPECT_EQ(at(all[0], "token_id"), admin.substr(4, 8));
   EXPECT_EQ(at(all[0], "from"), "127.0.0.1");

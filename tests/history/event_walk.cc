@@ -51,6 +51,7 @@ constexpr std::array kRules = std::to_array<EventRule>({
     {"task.retried", any_of(kFailed, kCancelled), kWaiting, Opens::kGeneration},
     {"task.revived", any_of(kFailed, kCancelled), kWaiting, Opens::kGeneration},
     {"task.follow_up_refused", any_of(kCompleted, kFailed), any_of(kCompleted, kFailed)},
+    {"task.result_refused", kUnfinished | kEnds, kUnfinished | kEnds},
     {"task.escalated", any_of(kFailed), any_of(kFailed)},
     {"task.deleted", kEnds, kEnds},
 });

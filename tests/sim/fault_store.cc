@@ -121,6 +121,9 @@ Result<bool> FaultStore::drain_worker(const DrainOrder& order) {
 Result<std::vector<WorkerInfo>> FaultStore::workers() {
   return pass(Effect::kReads, [&] { return inner_->workers(); });
 }
+Result<std::optional<WorkerInfo>> FaultStore::worker(const std::string& worker_id) {
+  return pass(Effect::kReads, [&] { return inner_->worker(worker_id); });
+}
 Result<std::vector<std::string>> FaultStore::forget_workers(Millis silent_for) {
   return pass(Effect::kWrites, [&] { return inner_->forget_workers(silent_for); });
 }

@@ -62,6 +62,7 @@ class FaultStore final : public Store {
   Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
   Result<bool> drain_worker(const DrainOrder& order) override;
   Result<std::vector<WorkerInfo>> workers() override;
+  Result<std::optional<WorkerInfo>> worker(const std::string& worker_id) override;
   Result<std::vector<std::string>> forget_workers(Millis silent_for) override;
   Result<Config> config() override;
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,

@@ -86,6 +86,7 @@ const std::map<std::string, Life::Rule, std::less<>>& Life::rules() {
       {"task.retried", &Life::on_retried},
       {"task.revived", &Life::on_revived},
       {"task.escalated", &Life::on_escalated},
+      {"task.result_refused", &Life::on_result_refused},
       {"task.updated", &Life::on_updated},
       {"task.deleted", &Life::on_deleted},
   };
@@ -358,6 +359,16 @@ std::optional<Wrong> Life::on_escalated(const Event& event) {
   if (state_ != TaskState::kFailed) return refuse(event, "P12 events", "only a dead letter is escalated");
   escalated_to_ = text_in(event, "to");
   return std::nullopt;
+}
+
+// The run ended without its worker's word, and is told of once.
+std::optional<Wrong> Life::on_result_refused(const Event& event) {
+  const int run = static_cast<int>(number_in(event, "run").value_or(0));
+  const std::string* end = end_of_run(run);
+  if (end == nullptr || *end == "completed" || *end == "retrying" || *end == "deferred" || *end == "released")
+    return refuse(event, "P5 late results", "the run was not lost");
+  if (!refused_runs_.insert(run).second) return refuse(event, "P5 late results", "it was told before");
+  return event.state == state_ ? std::nullopt : refuse(event, "P5 late results", "it changed the state");
 }
 
 std::optional<Wrong> Life::on_updated(const Event& event) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "core/task_record.h"
@@ -68,6 +69,7 @@ class Life {
   std::optional<Wrong> on_retried(const Event& event);
   std::optional<Wrong> on_revived(const Event& event);
   std::optional<Wrong> on_escalated(const Event& event);
+  std::optional<Wrong> on_result_refused(const Event& event);
   std::optional<Wrong> on_updated(const Event& event);
   std::optional<Wrong> on_deleted(const Event& event);
 
@@ -106,6 +108,7 @@ class Life {
   bool counters_open_ = false;  // the events alone do not tell the counters: the row does, within bounds
   bool times_open_ = false;     // the same of run_at, deadline_at and finished_at
   std::map<int, std::string> closed_runs_;
+  std::set<int> refused_runs_;  // whose late results were told of
   std::optional<std::string> escalated_to_;
   std::optional<TaskRecord> ended_;  // the row's head as it was first seen after the end
   std::optional<std::optional<JsonText>> ended_result_;

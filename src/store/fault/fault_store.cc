@@ -221,6 +221,10 @@ Result<std::vector<WorkerInfo>> FaultStore::workers() {
   return pass(StoreCall::kWorkers, [&] { return inner_.workers(); });
 }
 
+Result<std::optional<WorkerInfo>> FaultStore::worker(const std::string& worker_id) {
+  return pass(StoreCall::kWorkers, [&] { return inner_.worker(worker_id); });
+}
+
 Result<std::vector<std::string>> FaultStore::forget_workers(Millis silent_for) {
   return pass(StoreCall::kForgetWorkers, [&] { return inner_.forget_workers(silent_for); });
 }

@@ -110,6 +110,7 @@ void put_moving(RestWriter& out, const TaskRecord& record) {
     out.put("escalated_at", task.escalation->at);
   }
   out.put_if_set("ended_by", record.ended_by);
+  if (record.lost) out.put("lost_run", to_text(*record.lost));
 }
 
 std::string size_text(const std::optional<std::string>& part) {
@@ -301,6 +302,7 @@ void read_rest(RecordReader& in, TaskRecord& record) {
     in.number("escalated_at", escalation.at);
   }
   in.parsed("ended_by", record.ended_by, TaskId::parse);
+  in.parsed("lost_run", record.lost, parse_lost_run);
 }
 
 Result<TaskRecord> read_head(std::string_view id, std::string_view text) {

@@ -28,8 +28,8 @@ Status RedisStore::register_worker(const WorkerInfo& worker) {
     info.end_array();
   }
   info.end_array().end_object();
-  const auto reply =
-      ask(function("register_worker").add(worker.id, std::move(info).take(), worker.draining ? "1" : "0"));
+  const auto reply = ask(
+      function("register_worker").add(worker.id, std::move(info).take(), worker.draining ? "1" : "0", worker.token_id));
   if (!reply) return std::unexpected(reply.error());
   return {};
 }
@@ -72,8 +72,7 @@ static Status read_worker_info(std::string_view json, WorkerInfo& worker) {
   return {};
 }
 
-Result<std::vector<WorkerInfo>> RedisStore::workers() {
-  const auto reply = ask(function("workers"));
+static Result<std::vector<WorkerInfo>> read_workers(const Result<Reply>& reply) {
   if (!reply) return std::unexpected(reply.error());
   const auto now = this->now();
   if (!now) return std::unexpected(now.error());
@@ -97,6 +96,7 @@ Result<std::vector<WorkerInfo>> RedisStore::workers() {
       if (name == "silent_ms") silent = Millis(value.as_integer().value_or(0));
       if (name == "draining") worker.draining = value.as_integer().value_or(0) != 0;
       if (name == "drain_by") worker.drain_by = std::string(value.as_text().value_or(""));
+      if (name == "token_id") worker.token_id = std::string(value.as_text().value_or(""));
       if (name == "drain_reason") worker.drain_reason = std::string(value.as_text().value_or(""));
       if (name != "info") continue;
       if (auto status = read_worker_info(value.as_text().value_or("{}"), worker); !status) {
@@ -110,6 +110,16 @@ Result<std::vector<WorkerInfo>> RedisStore::workers() {
     return std::tie(a.registered_at, a.id) < std::tie(b.registered_at, b.id);
   });
   return workers;
+}
+
+Result<std::vector<WorkerInfo>> RedisStore::workers() {
+  return read_workers(ask(function("workers")));
+}
+
+Result<std::optional<WorkerInfo>> RedisStore::worker(const std::string& worker_id) {
+  auto found = read_workers(ask(function("worker").add(worker_id)));
+  if (!found) return std::unexpected(found.error());
+  return found->empty() ? std::nullopt : std::optional(std::move(found->front()));
 }
 
 Result<std::vector<std::string>> RedisStore::forget_workers(Millis silent_for) {

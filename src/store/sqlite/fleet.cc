@@ -17,6 +17,7 @@ constexpr std::string_view kDrainWorker = named_sql(embedded::fleet_sql, "drain_
 constexpr std::string_view kRunningByWorker = named_sql(embedded::fleet_sql, "running_by_worker");
 constexpr std::string_view kDocument = named_sql(embedded::fleet_sql, "document");
 constexpr std::string_view kPutDocument = named_sql(embedded::fleet_sql, "put_document");
+constexpr std::string_view kWorker = named_sql(embedded::fleet_sql, "worker");
 constexpr std::string_view kWorkers = named_sql(embedded::fleet_sql, "workers");
 constexpr std::string_view kForgetWorkers = named_sql(embedded::fleet_sql, "forget_workers");
 constexpr std::string_view kConfig = named_sql(embedded::fleet_sql, "config");
@@ -75,6 +76,24 @@ std::map<std::string, int> count_running(Connection& db) {
   return running;
 }
 
+WorkerInfo read_worker_row(Statement& row, const Clock& clock) {
+  WorkerInfo worker;
+  worker.id = row.text();
+  worker.version = row.text();
+  worker.serves = unpack_serves(row.text());
+  worker.capacity = row.small();
+  worker.registered_at = row.time();
+  worker.last_beat_at = row.time();
+  const MonoTime last_beat{Millis(row.integer())};
+  if (last_beat >= MonoTime{})
+    worker.last_beat_at = last_heard(worker.last_beat_at, clock.mono() - last_beat, clock.wall());
+  worker.draining = row.flag();
+  worker.drain_by = row.text();
+  worker.drain_reason = row.text();
+  worker.token_id = row.text();
+  return worker;
+}
+
 void write_weights(Connection& db, const Weights& weights) {
   db.run(kDeleteWeights);
   db.run(kInsertWeight, "*", weights.others);
@@ -85,7 +104,7 @@ void write_weights(Connection& db, const Weights& weights) {
 
 void put_worker(Transaction& transaction, const WorkerInfo& worker) {
   transaction.db().run(kRegisterWorker, worker.id, worker.version, pack_serves(worker.serves), worker.capacity,
-                       transaction.now(), transaction.mono().since_origin, worker.draining);
+                       transaction.now(), transaction.mono().since_origin, worker.draining, worker.token_id);
 }
 
 void delete_worker(Transaction& transaction, const std::string& id, const std::string& reason) {
@@ -105,23 +124,17 @@ std::vector<WorkerInfo> read_workers(Connection& db, const Clock& clock) {
   const std::map<std::string, int> running = count_running(db);
   std::vector<WorkerInfo> workers;
   while (query.step()) {
-    WorkerInfo worker;
-    worker.id = query.text();
-    worker.version = query.text();
-    worker.serves = unpack_serves(query.text());
-    worker.capacity = query.small();
-    worker.registered_at = query.time();
-    worker.last_beat_at = query.time();
-    const MonoTime last_beat{Millis(query.integer())};
-    if (last_beat >= MonoTime{})
-      worker.last_beat_at = last_heard(worker.last_beat_at, clock.mono() - last_beat, clock.wall());
-    worker.draining = query.flag();
-    worker.drain_by = query.text();
-    worker.drain_reason = query.text();
+    WorkerInfo worker = read_worker_row(query, clock);
     if (const auto found = running.find(worker.id); found != running.end()) worker.running = found->second;
     workers.push_back(std::move(worker));
   }
   return workers;
+}
+
+std::optional<WorkerInfo> read_worker(Connection& db, const std::string& id, const Clock& clock) {
+  Statement query = db.prepare(kWorker);
+  if (!query.bind(id).step()) return std::nullopt;
+  return read_worker_row(query, clock);
 }
 
 std::vector<std::string> delete_silent_workers(Transaction& transaction, Millis silent_for) {

@@ -14,6 +14,7 @@ void delete_worker(Transaction& transaction, const std::string& id, const std::s
 // False if there is no such worker.
 [[nodiscard]] bool order_drain(Transaction& transaction, const DrainOrder& order);
 [[nodiscard]] std::vector<WorkerInfo> read_workers(Connection& db, const Clock& clock);
+[[nodiscard]] std::optional<WorkerInfo> read_worker(Connection& db, const std::string& id, const Clock& clock);
 [[nodiscard]] std::vector<std::string> delete_silent_workers(Transaction& transaction, Millis silent_for);
 
 [[nodiscard]] Config read_config(Connection& db);

@@ -1,10 +1,10 @@
 -- Workers, the policy document and the engine's documents. See fleet.cc.
 
 -- name: register_worker
--- Inputs: id, version, serves, capacity, wall time, monotonic time, draining. Writes: worker. Again: the time of the first
--- registration stays, and so does an order to drain.
-INSERT INTO worker (id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)
+-- Inputs: id, version, serves, capacity, wall time, monotonic time, draining, token id. Writes: worker. Again: the time and the
+-- token of the first registration stay, and so does an order to drain.
+INSERT INTO worker (id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, token_id)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8)
   ON CONFLICT (id) DO UPDATE SET version = excluded.version, serves = excluded.serves, capacity = excluded.capacity,
     last_beat_at = excluded.last_beat_at, last_beat_mono = excluded.last_beat_mono, draining = draining | excluded.draining;
 
@@ -17,8 +17,13 @@ DELETE FROM worker WHERE id = ?1;
 UPDATE worker SET draining = 1, drain_by = ?2, drain_reason = ?3 WHERE id = ?1;
 
 -- name: workers
-SELECT id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, drain_by, drain_reason
+SELECT id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, drain_by, drain_reason, token_id
 FROM worker ORDER BY registered_at, id;
+
+-- name: worker
+-- Inputs: id. Result: as workers, of that one.
+SELECT id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, drain_by, drain_reason, token_id
+FROM worker WHERE id = ?1;
 
 -- name: running_by_worker
 -- Result: worker id, and how many tasks it runs, of those that run any.

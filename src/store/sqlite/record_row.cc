@@ -83,6 +83,12 @@ std::optional<Escalation> read_escalation(Statement& row) {
   return Escalation{.to = text("to"), .by = text("by"), .why = text("why"), .at = *at};
 }
 
+std::optional<LostRun> read_lost(Statement& row) {
+  const std::optional<std::string> packed = row.maybe_text();
+  if (!packed) return std::nullopt;
+  return named(parse_lost_run(*packed), "lost run", *packed);
+}
+
 void read_fixed(Statement& row, TaskRecord& record) {
   Task& task = record.task;
   static_cast<void>(row.integer());  // seq
@@ -140,6 +146,7 @@ void read_moving(Statement& row, TaskRecord& record) {
   record.cascade_due = row.maybe_time().has_value();
   record.place = row.integer();
   task.escalation = read_escalation(row);
+  record.lost = read_lost(row);
 }
 
 void read_texts(Statement& row, Task& task) {

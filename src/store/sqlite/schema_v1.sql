@@ -69,7 +69,8 @@ CREATE TABLE task (
   -- Of any size.
   last_run TEXT,                -- the run that ended last, packed; earlier ones are in table run
   result TEXT,
-  escalation TEXT               -- JSON: to, by, why, at; null: nobody has it
+  escalation TEXT,              -- JSON: to, by, why, at; null: nobody has it
+  lost_run TEXT                 -- "RUN LEASE" of the latest run whose lease was lost, until its worker reports a result; null: none
 ) STRICT;
 
 CREATE INDEX task_ready ON task (lane, place) WHERE lane IS NOT NULL;
@@ -140,7 +141,7 @@ CREATE VIEW head AS
     state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
     progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message,
     exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, cascade_at, place,
-    escalation
+    escalation, lost_run
   FROM task JOIN body ON body.seq = task.seq;
 
 CREATE VIEW record AS
@@ -149,7 +150,7 @@ CREATE VIEW record AS
     state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
     progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message,
     exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, cascade_at, place,
-    escalation, payload, prompt, system_prompt, model, agent_id, source, traceparent, fallback_result, tags, depends_on, checkpoint, result,
+    escalation, lost_run, payload, prompt, system_prompt, model, agent_id, source, traceparent, fallback_result, tags, depends_on, checkpoint, result,
     held_bytes, last_run, lane
   FROM task JOIN body ON body.seq = task.seq LEFT JOIN checkpoint ON checkpoint.seq = task.seq;
 
@@ -318,7 +319,8 @@ CREATE TABLE worker (
   last_beat_mono INTEGER NOT NULL,
   draining INTEGER NOT NULL,
   drain_by TEXT NOT NULL DEFAULT '',  -- who told it to drain, and why
-  drain_reason TEXT NOT NULL DEFAULT ''
+  drain_reason TEXT NOT NULL DEFAULT '',
+  token_id TEXT NOT NULL DEFAULT ''  -- with which it registered; empty: it opened the store itself
 ) STRICT, WITHOUT ROWID;
 
 -- Every version of the policy document that was ever applied; the last one counts.

@@ -168,6 +168,9 @@ class SqliteStore final : public Store {
   Result<std::vector<WorkerInfo>> workers() override {
     return reading("sqlite.workers", [&](Connection& db) { return read_workers(db, *options_.clock); });
   }
+  Result<std::optional<WorkerInfo>> worker(const std::string& worker_id) override {
+    return reading("sqlite.worker", [&](Connection& db) { return read_worker(db, worker_id, *options_.clock); });
+  }
   Result<std::vector<std::string>> forget_workers(Millis silent_for) override {
     return writing<std::vector<std::string>>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
       return delete_silent_workers(transaction, silent_for);

@@ -135,7 +135,7 @@ bool is_as_new(const Step& step) {
   const Task& task = record.task;
   const bool has_run = task.run != 0 || task.attempts != 0 || task.stalls != 0 || task.defers != 0 ||
                        task.generation != 1 || task.started_at || task.worker_id || task.progress ||
-                       !record.lease.is_none() || record.lease_beats != 0;
+                       !record.lease.is_none() || record.lease_beats != 0 || record.lost;
   const bool has_ended = task.finished_at || task.error || task.exit_code || task.fallback ||
                          task.cancel_requested_at || task.cancel_reason || task.escalation || record.ended_by ||
                          record.cascade_due || replaces_result(step);
@@ -176,14 +176,18 @@ void insert_alike(Connection& db, std::span<const NewTask> rows) {
            task.max_defers, task.idle_timeout, task.cost, join_gates(task.gates));
 }
 
+std::optional<std::string> lost_text(const TaskRecord& record) {
+  return record.lost ? std::optional(to_text(*record.lost)) : std::nullopt;
+}
+
 void write_rest(Connection& db, const NewTask& row) {
   const Step& step = *row.step;
   Statement update = db.prepare(kUpdateTask);
   bind_moving(update, step.next, 1, row.held_bytes);
   bind_indexed(update, step.next, row.place, row.lane);
   update
-      .bind(pack_escalation(step.next.task.escalation), nullptr, replaces_result(step), step.next.task.result, false,
-            row.seq)
+      .bind(pack_escalation(step.next.task.escalation), lost_text(step.next), nullptr, replaces_result(step),
+            step.next.task.result, false, row.seq)
       .run();
 }
 
@@ -203,7 +207,7 @@ void write_row(Transaction& transaction, const Stored& stored, const Step& step,
   bind_moving(update, step.next, revision, held_bytes);
   bind_indexed(update, step.next, place, lane);
   update
-      .bind(pack_escalation(task.escalation), run, replaces_result(step), task.result,
+      .bind(pack_escalation(task.escalation), lost_text(step.next), run, replaces_result(step), task.result,
             task.state == TaskState::kRunning, stored.seq)
       .run();
 }

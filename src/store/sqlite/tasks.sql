@@ -87,20 +87,20 @@ SELECT
 FROM new_task(?1);
 
 -- name: update_task
--- Inputs: the columns that steps move; the escalation; the packed run that ended (null: none did); whether the result is replaced, and by
--- what; whether the lease stays as it is; seq. Writes: task. What renewals and notes write meanwhile (the lease's times and
+-- Inputs: the columns that steps move; the escalation; the lost run; the packed run that ended (null: none did); whether the
+-- result is replaced, and by what; whether the lease stays as it is; seq. Writes: task. What renewals and notes write meanwhile (the lease's times and
 -- beats, progress) is kept while the lease stays. Starting a run is start_task.
 UPDATE task SET
   state = ?1, priority = ?2, run_at = ?3, started_at = ?4, finished_at = ?5, deadline_at = ?6, run = ?7, attempts = ?8,
   stalls = ?9, defers = ?10, generation = ?11, timeout_ms = ?12,
-  progress_percent = iif(?40, progress_percent, ?13), progress_message = iif(?40, progress_message, ?14),
+  progress_percent = iif(?41, progress_percent, ?13), progress_message = iif(?41, progress_message, ?14),
   worker_id = ?15, cancel_requested_at = ?16, cancel_reason = ?17, fallback = ?18, error_class = ?19, error_message = ?20,
-  exit_code = ?21, revision = ?22, lease = ?23, lease_beats = iif(?40, lease_beats, ?24), unmet_parents = ?25,
+  exit_code = ?21, revision = ?22, lease = ?23, lease_beats = iif(?41, lease_beats, ?24), unmet_parents = ?25,
   dependents = ?26, children = ?27, ended_by = ?28, held_bytes = ?29,
   place = ?30, lane = ?31, due_at = ?32, late_at = ?33, cascade_at = ?34, listed_state = ?35,
-  escalation = ?36, last_run = coalesce(?37, last_run), result = iif(?38, ?39, result),
-  lease_until_mono = iif(?40, lease_until_mono, NULL), lease_renewed_mono = iif(?40, lease_renewed_mono, NULL)
-WHERE seq = ?41;
+  escalation = ?36, lost_run = ?37, last_run = coalesce(?38, last_run), result = iif(?39, ?40, result),
+  lease_until_mono = iif(?41, lease_until_mono, NULL), lease_renewed_mono = iif(?41, lease_renewed_mono, NULL)
+WHERE seq = ?42;
 
 -- name: end_task
 -- Inputs: as update_task up to held_bytes, then the packed run, whether the result is replaced, by what, seq. Writes: task.

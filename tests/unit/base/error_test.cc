@@ -42,6 +42,7 @@ constexpr Row kPromised[] = {
     {ErrorCode::kDiskFull, "disk_full", 1, 507, Retryable::kYes},
     {ErrorCode::kSchemaTooNew, "schema_too_new", 1, 503, Retryable::kNo},
     {ErrorCode::kUnknownType, "unknown_type", 1, 422, Retryable::kNo},
+    {ErrorCode::kUnknownWorker, "unknown_worker", 5, 404, Retryable::kNo},
     {ErrorCode::kInternal, "internal", 1, 500, Retryable::kNo},
 };
 

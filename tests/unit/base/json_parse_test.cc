@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "base/json.h"
 
@@ -11,6 +13,12 @@ using namespace std::string_literals;
 
 std::string nested(std::size_t levels) {
   return std::string(levels, '[') + std::string(levels, ']');
+}
+
+template <class T>
+std::pair<ErrorCode, std::string> code_and_text(const Result<T>& result) {
+  return result ? std::pair(ErrorCode::kInternal, std::string())
+                : std::pair(result.error().code, result.error().message);
 }
 
 TEST(JsonParseTest, AcceptsWhatTheGrammarAllows) {
@@ -270,6 +278,21 @@ TEST(JsonParseTest, ObjectsKeepTheirOrderAndNumbersTheirText) {
   const auto value = parse(R"({"z": 1e400, "a": -0, "m": {"y": 0.10, "b": 123456789012345678901234567890}})");
   ASSERT_TRUE(value.has_value());
   EXPECT_EQ(dump(*value), R"({"z":1e400,"a":-0,"m":{"y":0.10,"b":123456789012345678901234567890}})");
+}
+
+TEST(JsonParseTest, AnObjectHasAThousandKeysAtMost) {
+  const auto object = [](int keys) {
+    std::string text = "{";
+    for (int i = 0; i < keys; ++i) text += fmt::format("{}\"{}\":{{}}", i > 0 ? "," : "", i);
+    return text + "}";
+  };
+  EXPECT_TRUE(parse(object(1'000)).has_value());
+  EXPECT_TRUE(parse("[" + object(1'000) + "," + object(1'000) + "]").has_value()) << "each of them";
+  EXPECT_TRUE(parse(object(2'000), kDepthMax, kAnyKeys).has_value());
+  for (const auto& refused : {code_and_text(parse(object(1'001))), code_and_text(compact("[" + object(1'001) + "]"))}) {
+    EXPECT_EQ(refused.first, ErrorCode::kInvalidJson);
+    EXPECT_NE(refused.second.find("more than 1000 keys in one object"), std::string::npos) << refused.second;
+  }
 }
 
 TEST(JsonParseTest, DeepNestingIsAnErrorNotACrash) {

@@ -196,12 +196,13 @@ TEST(WorkerJson, Golden) {
                           .last_beat_at = kCreated + Millis{1},
                           .draining = true,
                           .drain_by = "ada@box",
-                          .drain_reason = "upgrade"};
+                          .drain_reason = "upgrade",
+                          .token_id = "4fQ1mZ8x"};
   EXPECT_EQ(
       to_json(worker),
       R"({"id":"h:1:u","version":"0.1.0","serves":[{"queue":"q","type":null,"trouble":""},{"queue":"eng","type":"eng","trouble":""}],)"
       R"("capacity":4,"running":0,"registered_at":"2027-01-15T08:00:00.000Z",)"
-      R"("last_beat_at":"2027-01-15T08:00:00.001Z","draining":true,"drain_by":"ada@box","drain_reason":"upgrade"})");
+      R"("last_beat_at":"2027-01-15T08:00:00.001Z","draining":true,"drain_by":"ada@box","drain_reason":"upgrade","token_id":"4fQ1mZ8x"})");
 }
 
 TEST(LogJson, Golden) {

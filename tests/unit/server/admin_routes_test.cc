@@ -1,14 +1,15 @@
 // What an administrator does over HTTP, with the tokens of a real store at the door.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <fstream>
 #include <sstream>
 
 #include "engine/engine.h"
 #include "engine/local_administration.h"
 #include "remote/remote_administration.h"
+#include "remote/remote_queue.h"
 #include "server/server.h"
 #include "server/token_keeper.h"
 #include "store/sqlite/sqlite_store.h"
@@ -123,6 +124,22 @@ TEST_F(AdminRoutes, TheStoreIsShownAndALossAccepted) {
   const StoreState accepted = must(remote->accept_regression());
   EXPECT_EQ(accepted.extent.epochs.size(), here.extent.epochs.size() + 1);
   EXPECT_EQ(accepted.extent.epochs.back().cause, Epoch::Cause::kAccepted);
+}
+
+TEST_F(AdminRoutes, AnEnqueueIsAuditedWithItsTasks) {
+  const auto queue = must(open_remote({.url = server_->addresses().front(), .token = admin_}));
+  const auto one = must(queue->enqueue_one({.type = "work"}));
+  const auto many = must(queue->enqueue(std::vector<TaskSpec>(3, TaskSpec{.type = "work"})));
+  must(queue->register_worker({.id = "w", .version = "1", .serves = {{.queue = "work"}}}));
+  const auto claimed = must(queue->claim({.worker_id = "w", .serves = {{.queue = "work"}}}));
+  const auto child = must(queue->spawn(claimed.front().lease, std::vector<TaskSpec>{{.type = "child"}}));
+  const std::string log = audited();
+  const auto names = [&](const std::string& subject) {
+    EXPECT_NE(log.find(fmt::format(R"("subject":"{}")", subject)), std::string::npos) << subject << " in " << log;
+  };
+  names(one.id.to_string());
+  names(many.front().id.to_string() + " and 2 more");
+  names(claimed.front().task.id.to_string() + " " + child.front().id.to_string());
 }
 
 TEST_F(AdminRoutes, WhoMadeATokenIsAuditedAndItsTextIsNot) {

@@ -41,6 +41,7 @@ TEST(Handout, TasksForAWorkerThatIsGoneAreGivenBackAtOnce) {
   const auto server = must(Server::start(engine, administration, door, {.listen = {"127.0.0.1:0"}}));
   const Endpoint endpoint = must(parse_server_url(server->addresses().front())).endpoint;
   const TaskId id = must(engine.enqueue_one({.type = "work"})).id;
+  must(engine.register_worker({.id = "w", .version = "1", .serves = {{.queue = "work"}}, .token_id = "test"}));
   const Patience patience = Patience::of(kWhile);
 
   std::unique_ptr<Socket> worker = must(connect_socket(endpoint, patience));

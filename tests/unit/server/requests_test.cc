@@ -53,16 +53,19 @@ TEST_F(Requests, AnIdempotencyKeyNamesTheTask) {
   EXPECT_EQ(must(engine_.list({}, 10, {})).tasks.size(), 1U);
 }
 
-TEST_F(Requests, AWorkersTokenDoesNotTouchTheWorkersOfOtherQueues) {
-  must(engine_.register_worker({.id = "theirs", .serves = {{.queue = "other"}}}));
+TEST_F(Requests, AWorkersTokenDoesNotTouchTheWorkersOfOthers) {
+  must(engine_.register_worker({.id = "theirs", .serves = {{.queue = "work"}}, .token_id = "another"}));
   const HttpHeaders worker{{"authorization", "Bearer worker"}, {"host", "localhost"}};
   const auto as_worker = [&](const std::string& method, const std::string& target, const std::string& body) {
     return must(client_.exchange({.method = method, .target = target, .body = body, .headers = worker}, kAnswerMax));
   };
-  EXPECT_EQ(as_worker("DELETE", "/v1/workers/theirs", "").status, 403);
+  EXPECT_EQ(as_worker("DELETE", "/v1/workers/theirs", "").status, 404);
+  EXPECT_EQ(as_worker("DELETE", "/v1/workers/nobody", "").status, 404);
+  EXPECT_EQ(as_worker("POST", "/v1/workers/theirs/heartbeat", R"({"leases":[]})").status, 404);
+  EXPECT_EQ(as_worker("POST", "/v1/workers/theirs/claim", R"({"serves":[{"queue":"work"}]})").status, 404);
   EXPECT_EQ(as_worker("POST", "/v1/workers", to_json(WorkerInfo{.id = "theirs", .serves = {{.queue = "work"}}})).status,
             403);
-  EXPECT_EQ(must(engine_.workers()).front().serves.front().queue, "other");
+  EXPECT_EQ(must(engine_.workers()).front().token_id, "another");
   EXPECT_EQ(as_worker("POST", "/v1/workers", to_json(WorkerInfo{.id = "mine", .serves = {{.queue = "work"}}})).status,
             204);
   EXPECT_EQ(as_worker("DELETE", "/v1/workers/mine", "").status, 204);

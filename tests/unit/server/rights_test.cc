@@ -39,6 +39,7 @@ const std::set<std::string> kProducers{"producer", "operator", "admin"};
 const std::set<std::string> kWorkers{"worker", "operator", "admin"};
 const std::set<std::string> kOperators{"operator", "admin"};
 const std::set<std::string> kPolicyReaders{"producer", "worker", "operator", "admin"};
+const std::string kRegistration = R"({"id":"w","version":"1","serves":[{"queue":"work"}]})";
 constexpr std::string_view kLease = R"("lease_id":"00000000000000000000000000000001")";
 
 const std::map<std::string, Expected>& expected_rights() {
@@ -65,7 +66,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"POST /v1/tasks/{id}/log", {kWorkers, false, fmt::format(R"({{{},"chunks":[{{"text":"x"}}]}})", kLease)}},
       {"POST /v1/tasks/{id}/checkpoint", {kWorkers, false, fmt::format(R"({{{},"value":1}})", kLease)}},
       {"POST /v1/settlements", {kWorkers, false, R"({"items":[]})"}},
-      {"POST /v1/workers", {kWorkers, false, R"({"id":"w","version":"1","serves":[{"queue":"work"}]})"}},
+      {"POST /v1/workers", {kWorkers, false, kRegistration}},
       {"GET /v1/workers", {kOperators}},
       {"DELETE /v1/workers/{id}", {kWorkers}},
       {"POST /v1/workers/{id}/claim", {kWorkers, false, R"({"serves":[{"queue":"work"}]})"}},
@@ -254,9 +255,151 @@ TEST_F(Rights, AProducerEnqueuesForItsOwnerOnly) {
 }
 
 TEST_F(Rights, AWorkerServesItsQueuesOnly) {
+  ASSERT_EQ(ask("POST", "/v1/workers", "worker", kRegistration).status, 204);
   EXPECT_EQ(ask("POST", "/v1/workers/w/claim", "worker", R"({"serves":[{"queue":"other"}]})").status, 403);
   EXPECT_EQ(ask("POST", "/v1/workers/w/claim", "worker", R"({"serves":[{"queue":"work"}]})").status, 200);
   EXPECT_EQ(ask("GET", "/v1/tasks/" + annas_.to_string(), "worker").status, 200);  // it runs now
+}
+
+TEST_F(Rights, AWorkerRegistersBeforeItClaims) {
+  for (const std::string who : {"worker", "operator", "admin"}) {
+    const HttpResponse refused = ask("POST", "/v1/workers/w/claim", who, R"({"serves":[{"queue":"work"}]})");
+    EXPECT_EQ(refused.status, 404) << who;
+    EXPECT_EQ(error_of_problem(refused).code, ErrorCode::kUnknownWorker) << who;
+    EXPECT_NE(refused.body.find("POST /v1/workers"), std::string::npos) << "it says what to do";
+  }
+  EXPECT_EQ(must(engine_.get(annas_)).state, TaskState::kPending);
+}
+
+// Which of the tasks that a worker's token can name are there for it, whatever it does: none outside its queues, even
+// with a lease that it should not know; of those in its queues it reads only what its own workers hold.
+class WorkersView : public Rights {
+ protected:
+  struct Running {
+    TaskId id;
+    Lease lease;
+  };
+  Running run(const std::string& queue, const std::string& token) {
+    must(engine_.register_worker(
+        {.id = "of-" + token, .version = "1", .serves = {{.queue = queue}}, .token_id = token}));
+    const TaskId id = must(engine_.enqueue_one({.type = queue, .owner = "anna", .payload = R"("secret")"})).id;
+    const auto claimed = must(engine_.claim({.worker_id = "of-" + token, .serves = {{.queue = queue}}, .n = 100}));
+    const auto found = std::ranges::find(claimed, id, [](const ClaimedTask& task) { return task.task.id; });
+    return {id, found->lease};
+  }
+  // What a worker's token is answered of the task, without its id.
+  std::string answer(const Route& route, const TaskId& id, const LeaseId& lease) {
+    const std::string name = fmt::format("{} {}", route.method, route.pattern);
+    std::string target(route.pattern);
+    target.replace(target.find("{id}"), 4, id.to_string());
+    if (target.ends_with("/wait")) target += "?timeout=0s";
+    std::string body = expected_rights().at(name).body;
+    if (const auto at = body.find(kLease); at != std::string::npos) {
+      body.replace(at, kLease.size(), fmt::format(R"("lease_id":"{}")", lease.to_string()));
+    }
+    HttpHeaders headers{{"host", "localhost"}, {"authorization", "Bearer worker"}, {"drover-lease", lease.to_string()}};
+    const HttpResponse response = must(client_.exchange(
+        {.method = std::string(route.method), .target = target, .body = body, .headers = std::move(headers)}, kLong));
+    std::string text = fmt::format("{} {}", response.status, response.body);
+    for (auto at = text.find(id.to_string()); at != std::string::npos; at = text.find(id.to_string())) {
+      text.replace(at, id.to_string().size(), "ID");
+    }
+    return text;
+  }
+  static std::vector<const Route*> routes_of_workers() {
+    std::vector<const Route*> found;
+    for (const Route& route : routes()) {
+      const bool reads = route.method == "GET" && (route.pattern.ends_with("{id}") || route.pattern.ends_with("/wait"));
+      const bool works =
+          expected_rights().at(fmt::format("{} {}", route.method, route.pattern)).roles.contains("worker");
+      if (route.pattern.starts_with("/v1/tasks/{id}") && (reads || works)) found.push_back(&route);
+    }
+    return found;
+  }
+};
+
+TEST_F(WorkersView, WhatIsOutsideItsQueuesIsNotThere) {
+  const TaskId nothing = TaskId::parse("0197b7d4-5c61-7cd5-8000-0123456789ab").value();
+  const TaskId waiting = must(engine_.enqueue_one({.type = "elsewhere", .owner = "anna"})).id;
+  const Running running = run("other", "another");
+  const Running ended = run("other2", "another2");
+  must(engine_.complete(ended.lease, {.result = R"("secret")"}));
+  ASSERT_GE(routes_of_workers().size(), 10U);
+  for (const Route* route : routes_of_workers()) {
+    const std::string unknown = answer(*route, nothing, running.lease.id);
+    EXPECT_TRUE(unknown.starts_with("404 ")) << route->pattern << unknown;
+    EXPECT_EQ(answer(*route, waiting, running.lease.id), unknown) << route->pattern;
+    EXPECT_EQ(answer(*route, running.id, running.lease.id), unknown) << route->pattern << " with the live lease";
+    EXPECT_EQ(answer(*route, ended.id, ended.lease.id), unknown) << route->pattern;
+  }
+  const std::string lease =
+      fmt::format(R"("task_id":"{}","lease_id":"{}")", running.id.to_string(), running.lease.id.to_string());
+  EXPECT_NE(ask("POST", "/v1/settlements", "worker", fmt::format(R"({{"items":[{{{},"end":"complete"}}]}})", lease))
+                .body.find(R"("code":"not_found")"),
+            std::string::npos);
+  ASSERT_EQ(ask("POST", "/v1/workers", "worker", kRegistration).status, 204);
+  EXPECT_EQ(ask("POST", "/v1/workers/w/heartbeat", "worker", fmt::format(R"({{"leases":[{{{}}}]}})", lease)).body,
+            "{\"leases\":[\"lost\"],\"drain\":false}\n");
+  EXPECT_EQ(must(engine_.get(running.id)).state, TaskState::kRunning);
+}
+
+TEST_F(WorkersView, OfItsQueuesItReadsOnlyWhatItsOwnWorkersHold) {
+  const Running theirs = run("work", "another");
+  const Running own = run("work", "worker");
+  for (const std::string end : {"", "/wait?timeout=0s"}) {
+    const HttpResponse foreign = ask("GET", "/v1/tasks/" + theirs.id.to_string() + end, "worker");
+    EXPECT_EQ(foreign.status, 404) << end;
+    EXPECT_EQ(foreign.body.find("secret"), std::string::npos) << end;
+    EXPECT_EQ(ask("GET", "/v1/tasks/" + own.id.to_string() + end, "worker").status, 200) << end;
+  }
+  EXPECT_EQ(must(engine_.complete(own.lease, {})), TaskState::kCompleted);
+  EXPECT_EQ(ask("GET", "/v1/tasks/" + own.id.to_string(), "worker").status, 404) << "it does not hold it any more";
+}
+
+TEST_F(WorkersView, ARunNamesNothingOfOtherOwners) {
+  must(engine_.register_worker({.id = "w", .version = "1", .serves = {{.queue = "mine"}}}));
+  must(engine_.enqueue_one({.type = "mine", .owner = "ben"}));
+  const auto claimed = must(engine_.claim({.worker_id = "w", .serves = {{.queue = "mine"}}}));
+  const std::string target = fmt::format("/v1/tasks/{}/children", claimed.front().task.id.to_string());
+  for (const std::string who : {"operator", "admin"}) {
+    const auto child_of = [&](const std::string& parent) {
+      return must(client_.exchange({.method = "POST",
+                                    .target = target,
+                                    .body = fmt::format(R"({{"type":"child","depends_on":["{}"]}})", parent),
+                                    .headers = {{"host", "localhost"},
+                                                {"authorization", "Bearer " + who},
+                                                {"drover-lease", claimed.front().lease.id.to_string()}}},
+                                   kLong));
+    };
+    const HttpResponse foreign = child_of(annas_.to_string());
+    EXPECT_EQ(foreign.status, 422) << who << ": the run is ben's, whoever speaks for its worker";
+    EXPECT_EQ(error_of_problem(foreign).code, ErrorCode::kUnknownParent);
+    EXPECT_EQ(child_of(claimed.front().task.id.to_string()).status, 201) << who;
+  }
+}
+
+TEST_F(Rights, OperatorsMayNameTasksOfSeveralOwners) {
+  const std::string body = fmt::format(R"({{"type":"work","owner":"ben","depends_on":["{}"]}})", annas_.to_string());
+  EXPECT_EQ(ask("POST", "/v1/tasks", "operator", body).status, 201);
+}
+
+TEST_F(Rights, AnExplanationTellsNothingOfThoseWhoShareAGate) {
+  must(engine_.set_gate({.gate = "type:work", .what = GateOrder::Limit{0}, .why = "hush", .by = "eve@host"}));
+  must(engine_.set_gate({.gate = "all", .what = GateOrder::Close{}, .why = "the secret incident", .by = "eve@host"}));
+  must(engine_.set_gate({.gate = "owner:anna", .what = GateOrder::Close{}, .why = "you owe us", .by = "eve@host"}));
+  const std::string target = fmt::format("/v1/tasks/{}/explain", annas_.to_string());
+  const std::string told = ask("GET", target, "operator").body;
+  for (const std::string part : {"the secret incident", "hush", "you owe us"}) {
+    EXPECT_NE(told.find(part), std::string::npos) << told;
+  }
+  for (const std::string who : {"viewer:anna", "producer:anna"}) {
+    const std::string own = ask("GET", target, who).body;
+    for (const std::string part : {"the secret incident", "hush", R"("in_use":0)"}) {
+      EXPECT_EQ(own.find(part), std::string::npos) << own;
+    }
+    EXPECT_NE(own.find("a limit shared with others"), std::string::npos) << own;
+    EXPECT_NE(own.find("you owe us"), std::string::npos) << "of its own gate: " << own;
+  }
 }
 
 }  // namespace

@@ -307,6 +307,14 @@ TEST_F(ClaimLoopTest, AClaimThatIsRefusedForGoodEndsTheWorker) {
   EXPECT_TRUE(loop.finished());
 }
 
+TEST_F(ClaimLoopTest, AWorkerThatTheQueueHasForgottenRegistersAgain) {
+  queue.claim_refusal = Error{ErrorCode::kUnknownWorker, "register first", {}};
+  settle_down();
+  EXPECT_FALSE(loop.failure().has_value());
+  keeper.step(now);
+  EXPECT_EQ(queue.registered.size(), 2U) << "with the next look of the keeper";
+}
+
 TEST_F(ClaimLoopTest, AnOutageAtClaimIsWaitedFor) {
   queue.outage = kOutage;
   EXPECT_EQ(settle_down(), Millis{100});

@@ -188,6 +188,7 @@ Result<std::vector<ClaimedTask>> FakeQueue::claim(const ClaimRequest& request) {
   calls.push_back(fmt::format("claim {}", request.n));
   claims.push_back(request);
   if (outage) return std::unexpected(*outage);
+  if (claim_refusal) return std::unexpected(*claim_refusal);
   std::vector<ClaimedTask> claimed;
   const auto is_served = [&](const ClaimedTask& task) {
     return std::ranges::any_of(request.serves,

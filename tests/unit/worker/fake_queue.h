@@ -35,6 +35,7 @@ class FakeQueue final : public TaskQueue {
   std::mutex mutex;
   std::deque<ClaimedTask> ready;
   std::optional<Error> outage;                        // every worker verb answers this
+  std::optional<Error> claim_refusal;                 // what a claim answers
   std::map<std::string, LeaseState> lease_states;     // by lease id; kHeld if not named
   bool drain_ordered = false;                         // what renew answers
   std::map<std::string, std::deque<Error>> refusals;  // by lease id: what settle answers first

@@ -1,10 +1,11 @@
 -- Workers, the policy document, the engine's documents, pools.
 
--- args: now, id, JSON of what it is, draining
+-- args: now, id, JSON of what it is, draining, token id. The token of the first registration stays.
 function functions.register_worker(keys, args)
   begin(keys, args)
   local key = P .. 'worker:' .. args[2]
   call('HSETNX', key, 'registered_at', whole(NOW))
+  call('HSETNX', key, 'token_id', args[5])
   call('HSET', key, 'last_beat_at', whole(NOW), 'info', args[3])
   if args[4] == '1' then call('HSET', key, 'draining', '1') else call('HSETNX', key, 'draining', '0') end
   call('ZADD', P .. 'workers', whole(lease_clock.now()), args[2])
@@ -56,6 +57,14 @@ function functions.workers(keys, args)
     found[#found + 1] = {id, running[id] or 0, fields}
   end
   return found
+end
+
+-- args: now, id. Answers as workers does, without counting; nothing if there is none.
+function functions.worker(keys, args)
+  begin(keys, args)
+  local fields = call('HGETALL', P .. 'worker:' .. args[2])
+  if #fields == 0 then return {} end
+  return {{args[2], 0, fields}}
 end
 
 -- args: now, silent for, what stands before and behind the id in an event. Those that hold a lease stay.
