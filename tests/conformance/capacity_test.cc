@@ -12,7 +12,9 @@ class CapacityLimit : public ConformanceTest {
     const auto refused = queue().enqueue(group);
     ASSERT_EQ(code_of(refused), ErrorCode::kQueueFull);
     EXPECT_TRUE(refused.error().message.contains(limit)) << refused.error().message;
-    if (!limit.empty()) EXPECT_EQ(std::ranges::count(refused.error().message, '('), 1) << refused.error().message;
+    if (!limit.empty()) {
+      EXPECT_EQ(std::ranges::count(refused.error().message, '('), 1) << refused.error().message;
+    }
     EXPECT_EQ(world(), before);
   }
   void expect_full(const TaskSpec& spec = {.type = "work"}) { expect_too_many({spec}); }

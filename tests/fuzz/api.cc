@@ -108,6 +108,7 @@ bool answer(Scene& scene, const HttpRequest& request) {
   if (!principal) return false;
   server::GuardedQueue queue(scene.engine, *principal);
   server::GuardedAdministration administration(scene.administration, *principal);
+  std::string made;
   const server::Answer given = route->answer({.request = request,
                                               .target = *target,
                                               .captures = captures,
@@ -115,6 +116,7 @@ bool answer(Scene& scene, const HttpRequest& request) {
                                               .administration = administration,
                                               .metrics = scene.metrics,
                                               .version = "1",
+                                              .made = made,
                                               .attempt = server::Try::kMayWait});
   if (const auto* response = std::get_if<HttpResponse>(&given)) return check(request, *response);
   if (const auto* handout = std::get_if<server::Handout>(&given)) return check(request, handout->response);

@@ -50,8 +50,7 @@ void SimRuns::start(ClaimedTask claimed, MonoTime expires_at) {
   runs_[claimed.lease.id.to_string()] = agent->run;
   if (now >= agent->expires_at - worker_.lease() / 10) {
     // The shim's time to kill it has come before it could start.
-    ended_.push_back(
-        settlement(*agent, {.how = NotStarted{"its lease has run out"}, .stopped = StopCause::kLeaseLost}));
+    ended_.push_back(settlement(*agent, {.how = NotStarted{}, .stopped = StopCause::kLeaseLost}));
     worker_.wake_loop();
     return;
   }

@@ -4,8 +4,6 @@
 
 namespace drover {
 
-static_assert(static_cast<std::size_t>(StoreCall::kAcceptRegression) + 1 == kStoreCallCount);
-
 void FaultStore::script(StoreCall call, StoreFault fault, int times, int skip) {
   CHECK(fault.kind != StoreFault::Kind::kConflict || call == StoreCall::kApply);
   const std::lock_guard lock(mutex_);

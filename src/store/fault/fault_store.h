@@ -63,7 +63,7 @@ enum class StoreCall : std::uint8_t {
   kHear,
   kAcceptRegression,
 };
-inline constexpr std::size_t kStoreCallCount = 44;
+inline constexpr std::size_t kStoreCallCount = static_cast<std::size_t>(StoreCall::kAcceptRegression) + 1;
 
 struct StoreFault {
   enum class Kind : std::uint8_t {

@@ -101,10 +101,18 @@ class RedisWrongTypeTest : public test::EngineOnRedis {
   // As it was before: what is gone for good is said, by a code of its own.
   void expect_repaired(const std::string& kind) {
     std::set<std::string> left = fsck(FsckMode::kCheck);
-    if (kind == "config") EXPECT_EQ(left.erase("policy_missing"), 1U);
-    if (kind == "access_tokens") EXPECT_EQ(left.erase("access_tokens_missing"), 1U);
-    if (kind == "gate_records") EXPECT_EQ(left.erase("limits_wrong"), 1U) << "limits stay, though nobody knows whose";
-    if (kind == "b:") EXPECT_EQ(left.erase("body_missing"), 1U);
+    if (kind == "config") {
+      EXPECT_EQ(left.erase("policy_missing"), 1U);
+    }
+    if (kind == "access_tokens") {
+      EXPECT_EQ(left.erase("access_tokens_missing"), 1U);
+    }
+    if (kind == "gate_records") {
+      EXPECT_EQ(left.erase("limits_wrong"), 1U) << "limits stay, though nobody knows whose";
+    }
+    if (kind == "b:") {
+      EXPECT_EQ(left.erase("body_missing"), 1U);
+    }
     if (kind == "epochs") must(store_->accept_regression());
     EXPECT_EQ(left, std::set<std::string>{}) << kind;
     EXPECT_EQ(work(), std::set<ErrorCode>{}) << kind;
