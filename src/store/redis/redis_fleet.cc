@@ -72,9 +72,8 @@ static Status read_worker_info(std::string_view json, WorkerInfo& worker) {
   return {};
 }
 
-static Result<std::vector<WorkerInfo>> read_workers(const Result<Reply>& reply) {
+static Result<std::vector<WorkerInfo>> read_workers(const Result<Reply>& reply, const Result<Time>& now) {
   if (!reply) return std::unexpected(reply.error());
-  const auto now = this->now();
   if (!now) return std::unexpected(now.error());
   const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());
@@ -113,11 +112,11 @@ static Result<std::vector<WorkerInfo>> read_workers(const Result<Reply>& reply) 
 }
 
 Result<std::vector<WorkerInfo>> RedisStore::workers() {
-  return read_workers(ask(function("workers")));
+  return read_workers(ask(function("workers")), now());
 }
 
 Result<std::optional<WorkerInfo>> RedisStore::worker(const std::string& worker_id) {
-  auto found = read_workers(ask(function("worker").add(worker_id)));
+  auto found = read_workers(ask(function("worker").add(worker_id)), now());
   if (!found) return std::unexpected(found.error());
   return found->empty() ? std::nullopt : std::optional(std::move(found->front()));
 }
