@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Harm{"LogRenamed", "-wal", rename_away}, Harm{"LogReplaced", "-wal", replace_by_copy},
                       Harm{"IndexDeleted", "-shm", remove}, Harm{"IndexReplaced", "-shm", replace_by_copy},
                       Harm{"LockDeleted", "-lock", remove}, Harm{"LockReplaced", "-lock", replace_by_copy}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& harm) { return std::string(harm.param.name); });
 
 TEST(OpenFilesOfALink, AreThoseBesideTheDatabaseItself) {
   const TempDir dir;
