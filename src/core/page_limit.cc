@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "drover/task_queue.h"
+
 namespace drover {
 
 Status check_page_limit(int limit) {

@@ -5,8 +5,7 @@
 
 namespace drover {
 
-inline constexpr int kPageMax = 1'000;
-
+// kInvalidArgument unless it is between 1 and kPageMax.
 [[nodiscard]] Status check_page_limit(int limit);
 
 }  // namespace drover
