@@ -38,7 +38,7 @@ end
 -- ---- types
 
 local TYPES = {hash = 'seq counts gates gate_records in_use rate_at lanes cursor turns pool_visits pool_lines config ' ..
-                      'health access_tokens vt: worker: log_totals:',
+                      'health access_tokens believed_time vt: worker: log_totals:',
                zset = 'scheduled leases revoked finished deadlines cascades wake waited workers line: group: oldest: waits: pool: ' ..
                       'children: dependents: tag: dedupe: dedupe_open:',
                stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: sweep_tokens epochs',
