@@ -18,8 +18,8 @@ namespace {
 
 constexpr Millis kLookEvery{50};  // for changes that others made
 // The one that sweeps tells of itself at least every kSweeperRestMax; the others wait for kSweeperSilenceMax.
-constexpr Millis kSweeperRestMax{3'000};
-constexpr Millis kSweeperSilenceMax{5'000};
+constexpr Millis kSweeperRestMax{4'000};
+constexpr Millis kSweeperSilenceMax{6'000};
 // Redis looks only every 100 ms whether a waiting call has waited long enough: what is nearer than that is waited for
 // here, in naps between which it is asked again.
 constexpr Millis kBlockLeaves{150};
