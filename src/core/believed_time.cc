@@ -34,10 +34,11 @@ BelievedTime first_look(const StoreClocks& clocks, FirstLook kind) {
 BelievedTime look(BelievedTime before, const StoreClocks& clocks, Millis kept_for) {
   const Millis step = step_between(before.seen, clocks);
   const Millis passed = steady_between(before.seen, clocks);
+  const Time earliest = before.seen.wall + step;  // that the clock may have shown since it was set back
   BelievedTime next = std::move(before);
   if (step != Millis{0} || !is_same_boot(next.seen, clocks)) next.steady_since = next.doubted_since = clocks.steady;
   next.seen = clocks;
-  if (step < Millis{0}) next.set_back_to = std::min(clocks.wall, next.set_back_to.value_or(clocks.wall));
+  if (step < Millis{0}) next.set_back_to = std::min(earliest, next.set_back_to.value_or(earliest));
   if (clocks.steady - next.doubted_since >= kept_for) next.set_back_to.reset();
   const bool is_steady = clocks.steady - next.steady_since >= std::min(kSteadyFor, kept_for);
   if (is_steady || planted(PlantedBug::kRetentionBelievesSteps)) {
@@ -50,7 +51,7 @@ BelievedTime look(BelievedTime before, const StoreClocks& clocks, Millis kept_fo
 
 Time end_of_age(const BelievedTime& believed, Millis age) {
   if (!believed.now) return Time::min();
-  return std::min(*believed.now - age, believed.set_back_to.value_or(Time::max()));
+  return std::min(*believed.now - age, believed.set_back_to.value_or(Time::max()) - Millis{1});
 }
 
 // Milliseconds and not our usual text, which has no years beyond 9999: a clock may show any.

@@ -152,7 +152,6 @@ const Millis kSteps[] = {10s, 1h, 24h * 8, 24h * 3650};
 
 TEST_P(Retaining, NothingGoesEarlyWhenSomebodySetsTheClock) {
   const TaskId id = finished();
-  const std::int64_t last_event = must(queue().last_event_seq());
   for (const Millis step : kSteps) {
     for (const Millis by : {step, -step, -step, step}) {
       set_clock(by);
@@ -162,7 +161,7 @@ TEST_P(Retaining, NothingGoesEarlyWhenSomebodySetsTheClock) {
       EXPECT_TRUE(exists(id)) << by.count();
     }
   }
-  EXPECT_EQ(must(queue().last_event_seq()), last_event);
+  EXPECT_EQ(story(id), "enqueued claimed completed");
   EXPECT_EQ(must(queue().events(0, 1)).at(0).seq, 1);
   pass(24h * 7);
   EXPECT_FALSE(exists(id)) << "it goes in time, though not early";
@@ -184,6 +183,7 @@ TEST_P(Retaining, WhatEndedWhileTheClockWasBehindStaysAsLongAsOthers) {
 TEST_P(Retaining, AClockThatRunsSteadilyIsBelievedAfterAnHour) {
   const TaskId id = finished();
   set_clock(24h * 8);
+  sweep();
   pass(59min);
   EXPECT_TRUE(exists(id));
   pass(2min);

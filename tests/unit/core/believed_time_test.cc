@@ -126,7 +126,7 @@ TEST_F(BelievedTimeTest, WhatEndedAfterTheClockWasSetBackStaysUntilItIsOldForCer
   pass(3s);
   step(-1s);
   step(-1h);
-  EXPECT_EQ(end_of_age(believed_, 0ms), set_back_to + 3s - 1s - 1h);
+  EXPECT_EQ(end_of_age(believed_, 0ms), set_back_to + 3s - 1s - 1h - 1ms);
   step(24h * 3650 + 1h + 1s);
   pass(kKept - 1ms);
   EXPECT_LE(end_of_age(believed_, kKept), set_back_to);
