@@ -55,7 +55,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   // Answers the request that was handed over, once.
   void respond(HttpResponse response);
   // Answers it with a body that comes in pieces, of which the response has the first. `more` is called when there is
-  // room for another: then add_piece() is, or end_pieces(), now or later.
+  // room for another: then add_piece() is, or end_pieces(), now or later. It may be called as a copy.
   void respond_in_pieces(HttpResponse response, std::function<void()> more);
   void add_piece(std::string_view bytes);
   void end_pieces();

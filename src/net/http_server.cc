@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -36,6 +37,11 @@ std::string peer_of(const sockaddr_storage& address) {
     return std::string(kUnixPeer);
   }
   return ::inet_ntop(address.ss_family, place, text.data(), text.size()) != nullptr ? text.data() : "unknown";
+}
+
+bool somebody_waits(const UniqueFd& listener) {
+  pollfd waiting{.fd = listener.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&waiting, 1, 0) > 0;
 }
 
 bool is_no_stranger(const std::shared_ptr<HttpConnection>& connection) {
@@ -74,7 +80,10 @@ bool HttpServer::is_answering() const {
 // Those for whom there is no place wait in the listener's backlog.
 void HttpServer::accept_all(Listener& listener) {
   for (int i = 0; i < kAcceptedAtATime; ++i) {
-    if (connections_.size() >= limits_.connections_max && !turn_out_stranger()) return pause();
+    if (connections_.size() >= limits_.connections_max) {
+      if (!somebody_waits(listener.socket)) return;
+      if (!turn_out_stranger()) return pause();
+    }
     try {
       if (!accept_one(listener)) return;
     } catch (const std::bad_alloc&) {
