@@ -44,9 +44,6 @@ class SmallDisk {
   [[nodiscard]] bool make_read_only() const {
     return ::mount(nullptr, folder_.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0;
   }
-  [[nodiscard]] bool make_writable() const {
-    return ::mount(nullptr, folder_.c_str(), nullptr, MS_REMOUNT, nullptr) == 0;
-  }
   void empty() const { std::filesystem::remove(folder_ + "/filler"); }
 
  private:

@@ -64,6 +64,7 @@ TEST_F(SeenHeader, TheWordOfOthersCountsForNothing) {
 TEST_F(SeenHeader, AWorkerThatSawMoreIsRefusedItsVeryCall) {
   must(engine_.enqueue_one({.type = "work"}));
   const auto worker = must(open_remote({.url = server_->addresses().front(), .token = "worker"}));
+  must(worker->register_worker({.id = "host:1:a", .version = "1", .serves = {{.queue = "work"}}}));
   const ClaimRequest request{.worker_id = "host:1:a", .serves = {{.queue = "work"}}, .n = 1};
   EXPECT_EQ(must(worker->claim(request)).size(), 1U);
   must(engine_.enqueue_one({.type = "work"}));

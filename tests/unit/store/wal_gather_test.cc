@@ -6,6 +6,7 @@
 #include <string>
 
 #include "store/sqlite/connection.h"
+#include "support/printers.h"
 #include "unit/store/store_fixture.h"
 
 namespace drover::test {
@@ -17,12 +18,14 @@ using sqlite::WalGather;
 
 int log_writes = 0;
 bool disk_is_full = false;
+bool disk_is_read_only = false;
 bool overwrites_safely = true;
 sqlite3_io_methods log_methods;
 const sqlite3_io_methods* real_methods = nullptr;
 
 int write_log(sqlite3_file* file, const void* data, int amount, sqlite3_int64 offset) {
   ++log_writes;
+  if (disk_is_read_only) return SQLITE_IOERR_WRITE;
   return disk_is_full ? SQLITE_FULL : real_methods->xWrite(file, data, amount, offset);
 }
 
@@ -42,7 +45,7 @@ int open_watched(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int fla
   return code;
 }
 
-// SQLite's own VFS, but that it counts what is written to the log, and may find the disk full.
+// SQLite's own VFS, but that it counts what is written to the log, and may find the disk full or read-only.
 class WatchedVfs {
  public:
   WatchedVfs() : vfs_(*sqlite3_vfs_find(nullptr)) {
@@ -52,6 +55,7 @@ class WatchedVfs {
     EXPECT_EQ(sqlite3_vfs_register(&vfs_, 0), SQLITE_OK);
     log_writes = 0;
     disk_is_full = false;
+    disk_is_read_only = false;
     overwrites_safely = true;
   }
   ~WatchedVfs() { sqlite3_vfs_unregister(&vfs_); }
@@ -195,6 +199,23 @@ TEST(WalGather, GathersNothingWhereACommitFillsUpItsSector) {
 
 TEST(WalGather, NeedsAVfsBehindIt) {
   EXPECT_THROW(WalGather("no such thing"), SqliteFailure);
+}
+
+TEST(StoreOnAReadOnlyDisk, SaysThatItCannotBeWrittenUntilItCan) {
+  const WatchedVfs vfs;
+  const TempDir dir;
+  SqliteOptions options;
+  options.path = dir.file("q.db");
+  options.vfs = "watched";
+  options.ballast_bytes = kNoBallast;
+  StoreUnderTest sut(std::move(options));
+  must(sut->try_write());
+  disk_is_read_only = true;
+  EXPECT_EQ(code_of(sut->try_write()), ErrorCode::kStoreUnavailable);
+  EXPECT_TRUE(sut->state()) << "reads go on";
+  disk_is_read_only = false;
+  must(sut->try_write());
+  EXPECT_EQ(must(sut->events(0, 10)).size(), 0U) << "nobody sees it";
 }
 
 }  // namespace
