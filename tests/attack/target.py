@@ -174,14 +174,15 @@ def ask_as_witness(port, token, tls):
 
 def watch(port, token, tls, pipe):
     """Asks ten times a second until it is told to stop; then tells the worst answer and what went wrong."""
-    worst_s, refusals = 0.0, []
-    while not pipe.poll(0.1):
+    worst_s, refusals, is_over = 0.0, [], False
+    while not is_over:
         begun = time.monotonic()
         try:
             ask_as_witness(port, token, tls)
         except (OSError, RuntimeError, http.client.HTTPException) as problem:
             refusals.append(str(problem) or type(problem).__name__)
         worst_s = max(worst_s, time.monotonic() - begun)
+        is_over = pipe.poll(0.1)
     pipe.send((worst_s, refusals))
 
 
