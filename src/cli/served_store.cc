@@ -1,5 +1,6 @@
 #include "cli/served_store.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -19,6 +20,18 @@ std::size_t connections_within_file_limit(std::size_t wanted) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
   const auto files = static_cast<std::size_t>(limit.rlim_cur);
   return std::min(wanted, std::max(files, 2 * kOtherFiles) - kOtherFiles);
+}
+
+// What was held for clients a moment ago must not stay with the process. By default the allocator learns from large
+// requests to keep them, and each thread keeps its own.
+void give_large_memory_back() {
+#ifdef __GLIBC__
+  constexpr int kLargeBytes = 128 * 1024;
+  constexpr int kArenas = 4;
+  ::mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  ::mallopt(M_TRIM_THRESHOLD, kLargeBytes);
+  ::mallopt(M_ARENA_MAX, kArenas);
+#endif
 }
 
 server::ServerOptions server_options_of(const ServeOptions& options, const Environment& environment) {
@@ -62,6 +75,7 @@ Result<ServerToBe> ServerToBe::prepare(const ServeOptions& options, const Enviro
 
 ServedStore::ServedStore(OpenedQueue& opened, TokenBook& tokens, ServerToBe server, const Environment& environment)
     : keeper_(tokens), manager_(environment) {
+  give_large_memory_back();
   // Otherwise a closed terminal ends the process, as it ends any program.
   if (server.options_.tls || manager_.is_there()) hangups_.emplace();
   server_ = server::Server::start(opened.queue(), opened.administration(), keeper_, server.options_,

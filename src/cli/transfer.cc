@@ -1,6 +1,7 @@
 // drover export and import: a whole store as a file, and back into an empty one.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -58,43 +59,46 @@ class ProgressLine {
   MonoTime shown_at_{};
 };
 
-// Lines into a file that has its name only when it is whole, or to stdout.
+// Lines into a file that has its name only when it is whole, or to stdout. A device or a pipe is written to, never replaced.
 class DumpWriter {
  public:
   explicit DumpWriter(std::string name) : name_(std::move(name)) {}
   ~DumpWriter() {
-    if (!to_stdout() && !done_ && fd_.get() >= 0) ::unlink(part().c_str());
+    if (is_draft() && fd_.get() >= 0) ::unlink(written_.c_str());
   }
   DumpWriter(const DumpWriter&) = delete;
   DumpWriter& operator=(const DumpWriter&) = delete;
 
   [[nodiscard]] Status open() {
     if (to_stdout()) return {};
-    fd_ = UniqueFd(::open(part().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    return fd_.get() >= 0 ? Status() : Status(cannot("write", part(), errno));
+    struct stat target {};
+    const bool is_there = ::stat(name_.c_str(), &target) == 0;
+    if (!is_there || S_ISREG(target.st_mode)) written_ = name_ + ".part";
+    fd_ = UniqueFd(::open(written_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    return fd_.get() >= 0 ? Status() : Status(cannot("write", written_, errno));
   }
   [[nodiscard]] Status put(std::string_view text) {
     buffer_.append(text);
     return buffer_.size() >= kBufferBytes ? flush() : Status();
   }
   [[nodiscard]] Status close() {
-    if (auto flushed = flush(); !flushed || to_stdout()) return flushed;
-    if (::fsync(fd_.get()) != 0) return cannot("write", part(), errno);
-    if (::rename(part().c_str(), name_.c_str()) != 0) return cannot("write", name_, errno);
-    done_ = true;
+    if (auto flushed = flush(); !flushed || !is_draft()) return flushed;
+    if (::fsync(fd_.get()) != 0) return cannot("write", written_, errno);
+    if (::rename(written_.c_str(), name_.c_str()) != 0) return cannot("write", name_, errno);
+    written_ = name_;
     return {};
   }
 
  private:
   [[nodiscard]] bool to_stdout() const { return name_ == "-"; }
-  [[nodiscard]] std::string part() const { return name_ + ".part"; }
+  [[nodiscard]] bool is_draft() const { return written_ != name_; }
   Status flush() {
     const int fd = to_stdout() ? STDOUT_FILENO : fd_.get();
     std::string_view rest = buffer_;
     while (!rest.empty()) {
       const ssize_t count = ::write(fd, rest.data(), rest.size());
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return cannot("write", to_stdout() ? "stdout" : part(), errno);
+      if (count < 0) return cannot("write", to_stdout() ? "stdout" : written_, errno);
       rest.remove_prefix(static_cast<std::size_t>(count));
     }
     buffer_.clear();
@@ -102,9 +106,9 @@ class DumpWriter {
   }
 
   const std::string name_;
+  std::string written_ = name_;
   UniqueFd fd_;
   std::string buffer_;
-  bool done_ = false;
 };
 
 class DumpReader {

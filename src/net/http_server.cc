@@ -44,6 +44,11 @@ bool somebody_waits(const UniqueFd& listener) {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
+// One who waits for our answer is left alone: it may be about to be known.
+bool says_nothing(const std::shared_ptr<HttpConnection>& connection) {
+  return !connection->awaits_answer();
+}
+
 bool is_no_stranger(const std::shared_ptr<HttpConnection>& connection) {
   return connection->is_known() || connection->is_closed();
 }
@@ -125,17 +130,20 @@ void HttpServer::admit(UniqueFd socket, Transport transport, std::string peer) {
   if (!is_local_file) {
     Connections& strangers = strangers_[neighbourhood(connection->peer())];
     const std::size_t max = limits_.strangers_per_peer_max;
-    if (max != 0 && strangers.size() >= max) turn_out_stranger(strangers);
+    if (max != 0 && strangers.size() >= max) {
+      std::erase_if(strangers, is_no_stranger);
+      if (std::ranges::count_if(strangers, says_nothing) >= static_cast<std::ptrdiff_t>(max))
+        turn_out_stranger(strangers);
+    }
     strangers.push_back(connection);
   }
   connections_.push_back(connection);
   connection->open();
 }
 
-// One who waits for our answer is left alone: it may be about to be known.
 bool HttpServer::turn_out_stranger(Connections& strangers) {
   std::erase_if(strangers, is_no_stranger);
-  const auto oldest = std::ranges::find_if(strangers, [](const auto& one) { return !one->awaits_answer(); });
+  const auto oldest = std::ranges::find_if(strangers, says_nothing);
   if (oldest == strangers.end()) return false;
   const std::shared_ptr<HttpConnection> one = *oldest;
   strangers.erase(oldest);

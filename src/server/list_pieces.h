@@ -26,7 +26,7 @@ class ListPieces {
 
   TaskFilter filter_;
   int left_;
-  int at_once_ = 4;
+  int at_once_ = 1;
   std::optional<std::string> cursor_;
   bool has_begun_ = false;
   bool has_tasks_ = false;
