@@ -108,7 +108,7 @@ void forget_ended(TokenDocument& document, Time now, Time long_ago) {
   }
   std::ranges::sort(ended, std::greater());
   for (std::size_t i = 0; i < ended.size(); ++i) {
-    if (i >= kTokensMax || ended[i].first <= long_ago) document.tokens.erase(ended[i].second);
+    if (i >= kTokensMax || ended[i].first < long_ago) document.tokens.erase(ended[i].second);
   }
 }
 

@@ -47,6 +47,12 @@ class TokenBookTest : public testing::TestWithParam<std::string> {
     EXPECT_FALSE(created.has_value());
     return created ? ErrorCode::kInternal : created.error().code;
   }
+  // As sweepers do once a minute.
+  void believe_the_clock() {
+    const BelievedTime believed = first_look(must(store_->clocks()), FirstLook::kEmpty);
+    const StoredDocument before = must(store_->document(DocumentKind::kBelievedTime));
+    must(store_->put_document(DocumentKind::kBelievedTime, to_json(believed), before.version, {}));
+  }
   Result<Principal> find(std::string_view text) { return find_principal(must(book_.read()), text, clock_.wall()); }
   std::vector<std::string> event_names() {
     std::vector<std::string> names;
@@ -102,15 +108,6 @@ TEST_P(TokenBookTest, NoneIsForgottenBecauseSomebodySetTheClock) {
   must(book_.create({.role = Role::kAdmin}));
   clock_.jump_wall(-std::chrono::days(3650));
   EXPECT_TRUE(must(book_.read()).tokens.contains(id));
-}
-
-TEST_P(TokenBookTest, OneThatEndedLongAgoIsForgotten) {
-  const std::string id = must(book_.create({.role = Role::kAdmin, .expires_in = std::chrono::days(1)})).info.id;
-  clock_.advance(std::chrono::days(32));
-  const BelievedTime believed = first_look(must(store_->clocks()), FirstLook::kEmpty);
-  must(store_->put_document(DocumentKind::kBelievedTime, to_json(believed), 0, {}));
-  must(book_.create({.role = Role::kAdmin}));
-  EXPECT_FALSE(must(book_.read()).tokens.contains(id));
 }
 
 TEST_P(TokenBookTest, ATokenIsKnownUntilItIsRevoked) {
@@ -194,12 +191,15 @@ TEST_P(TokenBookTest, ATokenExpiresAndIsForgottenAfterAMonth) {
   clock_.advance(1h);
   EXPECT_FALSE(find(brief.text).has_value());
   clock_.advance(days(30) - 1h);
+  believe_the_clock();
   must(book_.create({.role = Role::kAdmin}));
   EXPECT_EQ(must(book_.list()).size(), 3U);
   clock_.advance(Millis{1});
+  believe_the_clock();
   must(book_.create({.role = Role::kAdmin}));
   EXPECT_EQ(book_.revoke(revoked.info.id, "ada").error().code, ErrorCode::kNotFound);
   clock_.advance(1h);
+  believe_the_clock();
   must(book_.create({.role = Role::kAdmin}));
   EXPECT_EQ(book_.revoke(brief.info.id, "ada").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(must(book_.list()).size(), 3U);
