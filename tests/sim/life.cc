@@ -490,12 +490,14 @@ std::optional<Wrong> Life::compare_end(const TaskRecord& row) {
     ended_ = std::move(now);
     return std::nullopt;
   }
-  // Others may still come to depend on it, and somebody may get it; nothing else may change.
+  // Others may still come to depend on it, somebody may get it, and a lost run may report too late; nothing else may
+  // change.
   now.revision = ended_->revision;
   now.dependents = ended_->dependents;
   now.children = ended_->children;
   now.cascade_due = ended_->cascade_due;
   now.ended_by = ended_->ended_by;
+  now.lost = ended_->lost;
   now.task.escalation = ended_->task.escalation;
   if (now == *ended_) return std::nullopt;
   return Wrong{"P5 immutable", fmt::format("task {} changed after its end:\n{}\n{}", row.task.id.to_string(),
