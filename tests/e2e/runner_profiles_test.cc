@@ -52,7 +52,7 @@ TEST_F(RunnerProfilesTest, AProfilesConcurrencyLimitsItsTypeOnly) {
   }
   const Outcome outcome = sandbox.drover(serve_shared({"--until-empty"}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_TRUE(contains(outcome.err, "concurrency=4")) << "the sum of the profiles";
+  EXPECT_TRUE(contains(outcome.err, R"("concurrency":"4")")) << "the sum of the profiles";
   for (const std::string& id : ids) EXPECT_EQ(sandbox.state_of(id), "completed");
 }
 
