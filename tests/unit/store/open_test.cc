@@ -177,7 +177,7 @@ TEST(StoreOpen, AFileThatIsNoDatabaseIsRefusedAndNotTouched) {
   write_file(path, text);
   const auto refused = open_at(path);
   ASSERT_EQ(code_of(refused), ErrorCode::kStoreDamaged);
-  EXPECT_NE(refused.error().message.find("no database"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("not a database"), std::string::npos);
   EXPECT_EQ(content_of(path), text);
 }
 

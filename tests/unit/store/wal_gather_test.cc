@@ -211,6 +211,7 @@ TEST(StoreOnAReadOnlyDisk, SaysThatItCannotBeWrittenUntilItCan) {
   StoreUnderTest sut(std::move(options));
   must(sut->try_write());
   disk_is_read_only = true;
+  sut.clock().advance(Millis(1'000));
   EXPECT_EQ(code_of(sut->try_write()), ErrorCode::kStoreUnavailable);
   EXPECT_TRUE(sut->state()) << "reads go on";
   disk_is_read_only = false;
