@@ -47,7 +47,7 @@ struct ClaimLoopOptions {
   std::map<std::string, int, std::less<>> type_limits = {};
   Millis lease{30'000};
   Millis drain{30'000};    // how long running work may go on after drain()
-  Millis poll_max{3'000};  // a net under TaskQueue::changes(): claims at least this often
+  Millis poll_max{5'000};  // a net under TaskQueue::changes(): claims at least this often
   WhenEmpty when_empty = WhenEmpty::kWait;
   std::function<void()> wake = [] {};  // a call or a standing claim was answered: step, please; from any thread
   // None: it is made at once.
