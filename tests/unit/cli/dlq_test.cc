@@ -80,8 +80,8 @@ TEST(DlqGrammar, AVerdictNamesTasksOrAFilter) {
 TEST(DlqGrammar, RefusesWhatIsNotClear) {
   const std::vector<std::pair<DlqWords, std::string>> cases{
       {{"dlq", "retry"}, "say which tasks: ids, a filter, or --all"},
-      {{"dlq", "retry", kLetter, "--all"}, "name either tasks or a filter"},
-      {{"dlq", "retry", kLetter, "--type", "t"}, "name either tasks or a filter"},
+      {{"dlq", "retry", kLetter, "--all"}, "ids or a filter, not both"},
+      {{"dlq", "retry", kLetter, "--type", "t"}, "ids or a filter, not both"},
       {{"dlq", "retry", kLetter, "--payload", "1", "--patch", "{}"}, "give one of them"},
       {{"dlq", "retry", kLetter, "--patch", "{"}, "--patch"},
       {{"dlq", "wait", kLetter}, "give one of them"},

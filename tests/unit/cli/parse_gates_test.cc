@@ -84,7 +84,7 @@ TEST(ParseGates, Queue) {
 TEST(ParseGates, Explain) {
   const std::string id = "01920f5e-7a3c-7def-8123-456789abcdef";
   EXPECT_EQ(parsed_as<ExplainOptions>({"explain", id, "--json"}).id, TaskId::parse(id));
-  EXPECT_NE(refusal({"explain", "x"}).find("no task id"), std::string::npos);
+  EXPECT_NE(refusal({"explain", "x"}).find("is not a task id"), std::string::npos);
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ TEST_F(Rights, NumbersAreOfTheCallersOwnTasksOnly) {
     EXPECT_NE(body.find("work"), std::string::npos) << path;
   }
   EXPECT_EQ(ask("GET", "/v1/queues", "producer:anna").body,
-            R"({"queues":[{"name":"work","waiting":1,"running":0,"scheduled":0,"blocked":0,"gate":null}]})"
+            R"({"queues":[{"name":"work","waiting":1,"running":0,"scheduled":0,"blocked":0,"gate":null,"held":[]}]})"
             "\n");
   EXPECT_EQ(ask("GET", "/v1/stats?owner=ben", "viewer:anna").status, 403);
   EXPECT_NE(ask("GET", "/v1/stats?owner=ben", "operator").body.find("bens"), std::string::npos);
