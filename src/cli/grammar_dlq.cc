@@ -53,8 +53,8 @@ void add_dlq_list(Verbs& dlq) {
   add_filter(verb, &options->filter);
   verb.flag("--tasks", &options->tasks, true, "one by one, newest first, instead of by kind");
   verb.value("--limit", "N", &options->limit, integer_between({1, 1'000'000}),
-             fmt::format("of --tasks: at most so many; default {}", kListLimitDefault));
-  verb.value("--cursor", "C", &options->cursor, read_text, "of --tasks: go on where the list before this one ended");
+             fmt::format("with --tasks: show at most N; default {}", kListLimitDefault));
+  verb.value("--cursor", "C", &options->cursor, read_text, "with --tasks: go on where the list before this one ended");
   verb.formats(&options->format, "print a JSON array of kinds, or of tasks");
 }
 

@@ -13,13 +13,13 @@ void add_events(Verbs& verbs) {
     return read_integer(text, {0, std::numeric_limits<std::int64_t>::max()});
   };
   verb.value("--after", "SEQ", &options->after, read_seq, "events after this one; 0: from the first");
-  verb.value("--limit", "N", &options->limit, integer_between({1, 1'000'000'000}), "at most so many");
+  verb.value("--limit", "N", &options->limit, integer_between({1, 1'000'000'000}), "show at most N");
   verb.json(&options->format, "print one JSON object a line");
 }
 
 void add_fsck(Verbs& verbs) {
   auto [verb, options] = verbs.add<FsckOptions>("fsck");
-  verb.flag("--repair", &options->mode, FsckMode::kRepair, "mend what can be mended");
+  verb.flag("--repair", &options->mode, FsckMode::kRepair, "repair what can be repaired");
   verb.json(&options->format, "print a JSON array of findings");
 }
 
@@ -38,7 +38,7 @@ void add_transfer(Verbs& verbs) {
 }
 
 void add_reason(Verb& verb, GateSetOptions* options) {
-  verb.value("--reason", "R", &options->reason, read_text, "why; shown to whoever asks");
+  verb.value("--reason", "R", &options->reason, read_text, "why; shown to anyone who asks");
   verb.json(&options->format, "print the gate as JSON");
 }
 
@@ -137,7 +137,7 @@ void add_worker(Verbs& verbs) {
   auto [drain, options] = worker.add<WorkerDrainOptions>("drain");
   drain.value("WORKER", "", &options->id, read_name, "its id");
   drain.flag("--all", &options->all, true, "every worker that is registered");
-  drain.value("--reason", "R", &options->reason, read_text, "why; shown to whoever asks");
+  drain.value("--reason", "R", &options->reason, read_text, "why; shown to anyone who asks");
   drain.flag("--wait", &options->wait, true, "wait until they are gone");
   drain.json(&options->format, R"(print {"draining"})");
   drain.check([options = options]() -> Status {

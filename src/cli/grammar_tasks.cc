@@ -101,7 +101,7 @@ void add_list(Verbs& verbs) {
   verb.value("--class", "C", &filter->error_class, read_error_class, "only with this class of error");
   verb.value("--fingerprint", "F", &filter->fingerprint, read_fingerprint, "only with errors of this kind");
   verb.value("--limit", "N", &options->limit, integer_between({1, 1'000'000}),
-             fmt::format("at most so many; default {}", kListLimitDefault));
+             fmt::format("show at most N; default {}", kListLimitDefault));
   verb.value("--cursor", "C", &options->cursor, read_text, "go on where the list before this one ended");
   verb.flag("-q,--quiet", &options->format, Format::kName, "ids only, as -o name");
   verb.formats(&options->format, "print a JSON array of tasks");

@@ -109,7 +109,7 @@ Examples:
   drover edit 01920f5e-7a3c-7def-8123-456789abcdef --delay 0s
   drover edit 01920f5e-7a3c-7def-8123-456789abcdef --payload @other.json --tag urgent --tag billing)"},
     {"retry", "Run a failed or cancelled task again",
-     R"(Its counters start anew; its earlier runs stay on record.
+     R"(Its counters start again from zero; its earlier runs stay on record.
 
 Examples:
   drover retry 01920f5e-7a3c-7def-8123-456789abcdef)"},
@@ -214,7 +214,7 @@ Examples:
 Examples:
   drover gate close all --reason 'provider is down'
   drover gate close provider:anthropic --for 15m)"},
-    {"gate limit", "Let so many tasks of a gate run at once",
+    {"gate limit", "Limit how many tasks of a gate run at once",
      R"(Counts beside the limit of the policy: the smaller one holds.
 
 Examples:
@@ -237,7 +237,7 @@ Examples:
 Examples:
   drover top
   drover top --once)"},
-    {"doctor", "Look for what is wrong, and say how to mend it",
+    {"doctor", "Look for what is wrong, and say how to fix it",
      R"(Each line is ok, warn or fail, what was looked at, what was found, and what to type. Exit 1 if something fails.
 
 Piped, it prints tab-separated lines: level, check, subject, detail, fix.
@@ -279,7 +279,7 @@ Examples:
   drover token create --role producer --owner team-a
   drover token list)"},
     {"token create", "Make a token and print it, once",
-     R"(The token alone goes to stdout. Only its SHA-256 is stored: whoever loses a token revokes it and makes another.
+     R"(The token alone goes to stdout. Only its SHA-256 is stored: if you lose a token, revoke it and create another.
 
 Examples:
   drover token create --role producer --owner team-a --note 'nightly build'

@@ -121,7 +121,7 @@ Alert breaker_alert(const GateRecord& gate) {
           .severity = Severity::kCritical,
           .subject = gate.name,
           .detail = hold != nullptr ? hold->why : "",
-          .fix = fmt::format("drover list --type {} --state failed; mend the cause, then: drover gate open {}", type,
+          .fix = fmt::format("drover list --type {} --state failed; fix the cause, then: drover gate open {}", type,
                              gate.name)};
 }
 

@@ -265,7 +265,7 @@ void find_alerting_failures(const HealthSnapshot& snapshot, Alerts& found) {
                      .severity = Severity::kCritical,
                      .subject = "task:" + id,
                      .detail = fmt::format("{}: {}", name_of(task.error->error_class), task.error->message),
-                     .fix = fmt::format("drover logs {0}; mend the cause, then: drover retry {0}", id)});
+                     .fix = fmt::format("drover logs {0}; fix the cause, then: drover retry {0}", id)});
   }
 }
 

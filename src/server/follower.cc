@@ -52,7 +52,7 @@ bool Follower::catch_up() {
     auto news = cursor.next(queue_, kPageEvents);
     if (!news) return false;
     if (const auto& gap = news->went_back) {
-      log_warn("server", "the store went backwards; whoever follows its events is told",
+      log_warn("server", "the store went backwards; clients that follow its events are told",
                {{"events_read", std::to_string(gap->after)}, {"events_kept", std::to_string(gap->seq)}});
       after = gap->seq;
       announce_gap(after);

@@ -39,7 +39,7 @@ Paint paint_of(DoctorLevel level) {
 std::string fix_of_opening(const Error& error) {
   if (error.code == ErrorCode::kSchemaTooNew) return "install the newer drover that others use on this store";
   if (error.code == ErrorCode::kStoreDamaged) return "drover fsck --repair; if that does not help, restore a backup";
-  return "mend what fails above, or name another store: --store URL";
+  return "fix what fails above, or name another store: --store URL";
 }
 
 // Opens the store if that is possible; why it is not is a line.
@@ -120,7 +120,7 @@ std::string lines_text(const DoctorLines& lines, const Look& look) {
 }  // namespace
 
 DoctorLine not_checked(std::string check, const Error& error, std::string fix) {
-  if (error.code == ErrorCode::kStoreUnavailable) fix = "it cannot be reached: mend that first, then look again";
+  if (error.code == ErrorCode::kStoreUnavailable) fix = "it cannot be reached: fix that first, then run drover doctor again";
   if (error.code != ErrorCode::kForbidden) {
     return {.level = DoctorLevel::kFail, .check = std::move(check), .detail = error.message, .fix = std::move(fix)};
   }

@@ -34,7 +34,7 @@ DoctorLine transport_line(const ServerPlace& place) {
     return line;
   }
   line.level = DoctorLevel::kWarn;
-  line.detail = "plain HTTP to another machine: whoever is in between reads the token";
+  line.detail = "plain HTTP to another machine: anyone in between can read the token";
   line.fix = "there: drover serve --tls-cert FILE --tls-key FILE; here: --store https://HOST:PORT";
   return line;
 }
