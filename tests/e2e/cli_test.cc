@@ -1,4 +1,6 @@
 // Every verb: what it prints for programs, and with which code it ends.
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "e2e/e2e_test.h"
@@ -391,6 +393,21 @@ TEST_F(CliTest, CompletionsAreScripts) {
 
 TEST_F(CliTest, ProgressNeedsATask) {
   expect_refused(sandbox.drover({"progress", "10"}), 1, "invalid_argument");
+}
+
+TEST_F(CliTest, AnExportWritesIntoAPipeAndDoesNotReplaceIt) {
+  const std::string id = sandbox.enqueue({"greet"});
+  const std::string pipe = sandbox.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const Outcome read = run_to_end({.argv = {"/bin/sh", "-c", DROVER_BIN " export pipe & cat pipe; wait $!"},
+                                   .environment = sandbox.environment(),
+                                   .folder = sandbox.folder(),
+                                   .input = {}},
+                                  kHangs);
+  EXPECT_EQ(read.exit_code, 0) << read.err;
+  EXPECT_TRUE(contains(read.out, id)) << read.out;
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_FALSE(std::filesystem::exists(pipe + ".part"));
 }
 
 TEST_F(CliTest, TheStoreIsFoundWhereItIsSaid) {
