@@ -86,7 +86,8 @@ void HttpConnection::guarded(Work work) {
 
 void HttpConnection::count() {
   if (is_closed() || phase_ == Phase::kLeaving) return held_.set(0);
-  held_.set(reader_.held() + request_bytes_ + out_.size() + stream_holds_ + (tls_ ? kTlsSessionBytes : 0));
+  held_.set(reader_.held() + request_bytes_ + (out_.empty() ? 0 : out_.capacity()) + stream_holds_ +
+            (tls_ ? kTlsSessionBytes : 0));
 }
 
 // Others need the room. A request that is coming in is refused with a word.
@@ -323,6 +324,9 @@ void HttpConnection::close_when_sent() {
 }
 
 void HttpConnection::put(std::string_view bytes) {
+  // What has left makes room, and what is large gets no more than it needs: a string would take twice as much.
+  if (sent_ > 0) out_.erase(0, std::exchange(sent_, 0));
+  if (bytes.size() > kReadBytes) out_.reserve(out_.size() + bytes.size());
   if (!tls_) {
     out_.append(bytes);
     return;

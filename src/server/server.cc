@@ -41,7 +41,7 @@ constexpr std::size_t kTogetherMax = 256;
 constexpr std::size_t kTogetherBytes = std::size_t{64} << 10U;
 constexpr int kTogetherUnderWay = 2;
 // Calls that may hold much memory while they are answered: at a time, and which of those that bring a body.
-constexpr std::size_t kFewThreads = 4;
+constexpr std::size_t kFewThreads = 2;
 constexpr std::size_t kLargeBodyBytes = std::size_t{1} << 20U;
 // How long they wait while memory is tight, and after how long somebody has to make room for them.
 constexpr Millis kPostponedMax{10'000};
