@@ -553,10 +553,10 @@ TEST_F(ClaimingTest, WaitsWhileAClaimIsOnItsWay) {
   step_often(busy);
   answer();
   step_often(busy);
-  now = now + Millis{3'000};  // time to look again
+  now = now + ClaimLoopOptions{}.poll_max;  // time to look again
   step_often(busy);
   ASSERT_EQ(under_way.size(), 1U);
-  now = now + Millis{3'000};
+  now = now + ClaimLoopOptions{}.poll_max;
   EXPECT_GT(busy.step(now), Millis{0});
 }
 
