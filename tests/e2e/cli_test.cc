@@ -324,7 +324,7 @@ TEST_F(CliTest, WorkersAreListed) {
   const json::Value& info = workers.as_array()->front();
   EXPECT_TRUE(contains(at(info, "id"), ":" + std::to_string(worker->pid()) + ":"));
   EXPECT_EQ(at(info, "capacity"), "3");
-  EXPECT_EQ(at(info, "serves"), R"([{"queue":"greet","type":"greet"}])");
+  EXPECT_EQ(at(info, "serves"), R"([{"queue":"greet","type":"greet","trouble":""}])");
 }
 
 TEST_F(CliTest, AWorkerTellsWhatItDid) {

@@ -209,7 +209,7 @@ TEST(LogJson, Golden) {
   LogRecord record{.seq = 5, .run = 2, .at = kCreated, .stream = LogStream::kErr, .text = "a\n\xff"};
   EXPECT_EQ(to_json(record),
             "{\"seq\":5,\"run\":2,\"at\":\"2027-01-15T08:00:00.000Z\",\"stream\":\"stderr\","
-            "\"text\":\"a\\n\xEF\xBF\xBD\"}");
+            "\"text\":\"a\\n\xEF\xBF\xBD\",\"left_out_before\":0}");
   record.stream = LogStream::kOut;
   EXPECT_NE(to_json(record).find(R"("stream":"stdout")"), std::string::npos);
   record.stream = LogStream::kDrover;

@@ -154,7 +154,7 @@ TEST_F(Requests, APageIsWholeHoweverLargeItsTasksAre) {
     if (cursor) query += "&cursor=" + *cursor;
   }
   EXPECT_EQ(ask("GET", "/v1/tasks?limit=25&type=nosuch").body, to_json(TaskPage{}) + "\n");
-  EXPECT_EQ(ask("GET", "/v1/tasks?limit=3").header("content-length").empty(), false);
+  EXPECT_EQ(ask("GET", "/v1/tasks?limit=1").header("content-length").empty(), false);
   for (const std::string limit : {"0", "1001", "100000"}) {
     const HttpResponse refused = ask("GET", "/v1/tasks?limit=" + limit);
     EXPECT_EQ(error_of_problem(refused).code, ErrorCode::kInvalidArgument) << limit << refused.body;
