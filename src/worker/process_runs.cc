@@ -22,7 +22,7 @@ ProcessRuns::ProcessRuns(TaskQueue& queue, ProcessRunsOptions options, std::func
       environment_(this_process_environment()),
       on_ended_(std::move(on_ended)),
       on_started_([this](const std::string& type) {
-        if (troubles_.started(type)) on_ended_();
+        if (troubles_.started(type, system_clock().mono())) on_ended_();
       }),
       undertaker_(options_.shim_program, worker_mark(options_.worker_id)),
       log_calls_(kCallThreadsMax),
@@ -41,7 +41,8 @@ ProcessRuns::~ProcessRuns() {
 void ProcessRuns::start(ClaimedTask claimed, MonoTime expires_at) {
   troubles_.trying(claimed.task.type, system_clock().mono());
   loop_.post([this, claimed = std::move(claimed), expires_at]() mutable {
-    const ProcessRun::Host host{queue_, loop_, door_bytes_, options_, environment_, troubles_, on_started_, log_calls_, door_calls_};
+    const ProcessRun::Host host{queue_,    loop_,       door_bytes_, options_,   environment_,
+                                troubles_, on_started_, log_calls_,  door_calls_};
     runs_.push_back(std::make_shared<ProcessRun>(host, std::move(claimed), expires_at));
     runs_.back()->start(system_clock().mono());
   });
@@ -85,9 +86,8 @@ void ProcessRuns::tick() {
 }
 
 std::vector<Unable> ProcessRuns::unable() {
-  troubles_.look_for_programs(system_clock().mono(),
-                              [this](const std::optional<std::string>& type) { return has_program(type); });
-  return troubles_.current();
+  return troubles_.look(system_clock().mono(),
+                        [this](const std::optional<std::string>& type) { return has_program(type); });
 }
 
 bool ProcessRuns::has_program(const std::optional<std::string>& type) const {

@@ -15,6 +15,8 @@ struct Pauses {
 // A program waits for somebody to install it; what is used up comes back when other processes end.
 constexpr Pauses kProgramPauses{Millis{5'000}, Millis{60'000}};
 constexpr Pauses kMachinePauses{Millis{250}, Millis{10'000}};
+// After a machine's limits were reached, and not again for this long, all is as before.
+constexpr Millis kProbation{5'000};
 // How long the start of a program may take before another is tried.
 constexpr Millis kTrialMax{5'000};
 
@@ -39,6 +41,7 @@ void StartTroubles::note(const Key& key, const std::string& why, MonoTime now) {
   trouble.why = why;
   trouble.pause = std::clamp(trouble.pause * 2, pauses.first, pauses.longest);
   trouble.until = now + trouble.pause;
+  trouble.failed_at = now;
   trouble.is_tried = false;
   log_warn("worker",
            key.second ? "cannot run tasks of this type: they are given back, and no more are claimed"
@@ -61,28 +64,39 @@ void StartTroubles::trying(const std::string& type, MonoTime now) {
   }
 }
 
-bool StartTroubles::started(const std::string& type) {
+// Only a start that was a trial tells something: others may have begun before the trouble did.
+bool StartTroubles::started(const std::string& type, MonoTime now) {
   const std::scoped_lock lock(mutex_);
-  std::size_t ended = 0;
-  for (const Key& key : keys_of(type)) ended += troubles_.erase(key);
-  if (ended > 0) log_info("worker", "programs start again", {{"type", type}});
-  return ended > 0;
-}
-
-void StartTroubles::look_for_programs(MonoTime now,
-                                      const std::function<bool(const std::optional<std::string>& type)>& is_there) {
-  const std::scoped_lock lock(mutex_);
-  for (auto& [key, trouble] : troubles_) {
-    if (key.first != Unable::Kind::kProgram || now < trouble.until || is_there(key.second)) continue;
-    trouble.pause = std::min(trouble.pause * 2, kProgramPauses.longest);
-    trouble.until = now + trouble.pause;
+  bool has_changed = false;
+  for (const Key& key : keys_of(type)) {
+    const auto found = troubles_.find(key);
+    if (found == troubles_.end() || !found->second.is_tried) continue;
+    has_changed = true;
+    Trouble& trouble = found->second;
+    trouble.is_tried = false;
+    trouble.pause = Millis{0};
+    trouble.until = now;
+    if (key.first == Unable::Kind::kMachine && now - trouble.failed_at < kProbation) continue;
+    troubles_.erase(found);
+    log_info("worker", "programs start again", {{"type", type}});
   }
+  return has_changed;
 }
 
-std::vector<Unable> StartTroubles::current() const {
+std::vector<Unable> StartTroubles::look(MonoTime now, const IsThere& is_there) {
   const std::scoped_lock lock(mutex_);
+  std::erase_if(troubles_, [&](const auto& item) {
+    const auto& [key, trouble] = item;
+    return trouble.pause == Millis{0} && now - trouble.failed_at >= kProbation;
+  });
   std::vector<Unable> unable;
-  for (const auto& [key, trouble] : troubles_) unable.push_back({key.first, key.second, trouble.why, trouble.until});
+  for (auto& [key, trouble] : troubles_) {
+    if (key.first == Unable::Kind::kProgram && now >= trouble.until && !is_there(key.second)) {
+      trouble.pause = std::min(trouble.pause * 2, kProgramPauses.longest);
+      trouble.until = now + trouble.pause;
+    }
+    unable.push_back({key.first, key.second, trouble.why, trouble.until});
+  }
   return unable;
 }
 

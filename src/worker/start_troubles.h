@@ -1,6 +1,7 @@
 // StartTroubles: what keeps a worker from starting programs. That is its machine's fault, never a task's: such a run is
-// given back uncounted, and the worker takes no more of what it cannot run. After a pause it tries one task; a program
-// that starts ends the trouble, another failure makes the next pause longer.
+// given back uncounted, and the worker takes no more of what it cannot run. After a pause it tries one task; another
+// failure makes the next pause longer. A program that starts ends the trouble with it. Where the machine's limits were
+// reached it goes on task by task for a while, so that it finds out how many there is room for.
 //
 // Safe to call from any thread.
 #pragma once
@@ -26,19 +27,20 @@ class StartTroubles {
   void cannot_start(const std::string& why, MonoTime now);
   // A task of that type is about to start: until it is known how that went, no other is tried.
   void trying(const std::string& type, MonoTime now);
-  // A program of that type runs. True if that ended a trouble.
-  [[nodiscard]] bool started(const std::string& type);
+  // A program of that type runs. True if more may be tried than before.
+  [[nodiscard]] bool started(const std::string& type, MonoTime now);
 
-  // Prolongs the pauses of programs that are still missing, so that no task is spent on them.
-  void look_for_programs(MonoTime now, const std::function<bool(const std::optional<std::string>& type)>& is_there);
-  [[nodiscard]] std::vector<Unable> current() const;
+  using IsThere = std::function<bool(const std::optional<std::string>& type)>;
+  // Programs that are still missing stay in trouble, so that no task is spent on them.
+  [[nodiscard]] std::vector<Unable> look(MonoTime now, const IsThere& is_there);
 
  private:
   struct Trouble {
     std::string why;
     Millis pause{0};
     MonoTime until{};
-    bool is_tried = false;  // somebody finds out whether it is over
+    MonoTime failed_at{};
+    bool is_tried = false;  // a start is under way that tells whether it is over
   };
   using Key = std::pair<Unable::Kind, std::optional<std::string>>;
 

@@ -107,7 +107,7 @@ TEST_F(RunnerProfilesTest, WithoutDescriptorsClaimsPauseAndNoTaskIsSpent) {
   for (int i = 0; i < 60; ++i) batch += "{\"type\":\"work\"}\n";
   std::istringstream ids(sandbox.must({"enqueue", "--batch", "-"}, batch));
   for (std::string id; std::getline(ids, id);) {
-    EXPECT_EQ(sandbox.drover({"wait", id}).exit_code, 0);
+    ASSERT_EQ(sandbox.drover({"wait", id}).exit_code, 0) << worker->errors();
     const json::Value task = sandbox.show(id);
     EXPECT_EQ(at(task, "state"), "completed");
     EXPECT_EQ(at(task, "attempts"), "1");
@@ -136,7 +136,7 @@ class ProcessLimitTest : public E2eTest {
     int count = 0;
     std::error_code gone;
     for (const auto& process : std::filesystem::directory_iterator("/proc")) {
-      struct stat info{};
+      struct stat info {};
       if (::stat(process.path().c_str(), &info) != 0 || info.st_uid != user) continue;
       for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator(process.path() / "task", gone))
         ++count;

@@ -9,13 +9,17 @@ namespace {
 
 class StartTroublesTest : public testing::Test {
  protected:
-  MonoTime until() const {
-    const std::vector<Unable> unable = troubles.current();
+  std::vector<Unable> current() {
+    return troubles.look(now, [this](const auto&) { return is_there; });
+  }
+  MonoTime until() {
+    const std::vector<Unable> unable = current();
     EXPECT_EQ(unable.size(), 1U);
     return unable.empty() ? MonoTime{} : unable[0].until;
   }
 
   MonoTime now{Millis{1'000'000}};
+  bool is_there = true;
   StartTroubles troubles;
 };
 
@@ -34,28 +38,40 @@ TEST_F(StartTroublesTest, PausesGrowUntilSomethingStarts) {
     EXPECT_GT(until(), now) << "one at a time";
     expected *= 2;
   }
-  EXPECT_TRUE(troubles.started("a"));
-  EXPECT_TRUE(troubles.current().empty());
-  EXPECT_FALSE(troubles.started("a"));
+  EXPECT_TRUE(troubles.started("a", now));
+  EXPECT_EQ(until(), now) << "one after the other for a while";
+  troubles.trying("a", now);
   troubles.cannot_start("again", now);
+  EXPECT_EQ(until(), now + Millis{250}) << "what started in between makes the pauses short again";
+  now = until();
+  troubles.trying("a", now);
+  EXPECT_TRUE(troubles.started("a", now));
+  now = now + Millis{5'000};
+  EXPECT_TRUE(current().empty()) << "no more trouble";
+  EXPECT_FALSE(troubles.started("a", now));
+}
+
+TEST_F(StartTroublesTest, AStartFromBeforeTheTroubleEndsNothing) {
+  troubles.cannot_start("too many open files", now);
+  EXPECT_FALSE(troubles.started("a", now));
   EXPECT_EQ(until(), now + Millis{250});
 }
 
 TEST_F(StartTroublesTest, AMissingProgramConcernsItsTypeAndIsLookedForBeforeATaskIsTried) {
   troubles.cannot_run("a", "cannot run ./a", now);
-  EXPECT_EQ(troubles.current()[0].type, "a");
+  EXPECT_EQ(current()[0].type, "a");
   EXPECT_EQ(until(), now + Millis{5'000});
-  EXPECT_FALSE(troubles.started("b")) << "another type's program says nothing about it";
   now = until();
-  bool is_there = false;
-  const auto look = [&] { troubles.look_for_programs(now, [&](const auto&) { return is_there; }); };
-  look();
+  is_there = false;
   EXPECT_EQ(until(), now + Millis{10'000}) << "still missing";
-  now = until();
+  now = now + Millis{10'000};
   is_there = true;
-  look();
   EXPECT_EQ(until(), now) << "may be tried";
-  EXPECT_TRUE(troubles.started("a"));
+  troubles.trying("b", now);
+  EXPECT_FALSE(troubles.started("b", now)) << "another type's program says nothing about it";
+  troubles.trying("a", now);
+  EXPECT_TRUE(troubles.started("a", now));
+  EXPECT_TRUE(current().empty());
 }
 
 TEST(MachineLimits, SlotsFitIntoTheDescriptors) {
