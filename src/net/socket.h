@@ -30,7 +30,8 @@ struct Endpoint {
   std::string url;      // how people name the place; no password
 };
 
-// Ends waits from any thread. Stays raised until cleared.
+// Ends waits from any thread. Stays raised until cleared. One that is made while the process has no descriptor left is
+// never raised: waits then end when their time has passed.
 class Interrupt {
  public:
   Interrupt();
