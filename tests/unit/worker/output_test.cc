@@ -114,16 +114,6 @@ TEST(LogBuffer, EveryByteIsThereOrCountedHoweverOftenItIsPutBack) {
   EXPECT_EQ(accounted, written);
 }
 
-TEST(LogRemark, OnlyItsOwnFormCounts) {
-  EXPECT_EQ(output_bytes(LogStream::kDrover, left_out_remark(123'456)), 123'456);
-  const std::string remark = left_out_remark(9);
-  EXPECT_EQ(output_bytes(LogStream::kOut, remark), static_cast<std::int64_t>(remark.size())) << "an agent's own line";
-  for (const std::string text :
-       {"[x bytes of output left out here]\n", "[-1 bytes of output left out here]\n", "[]", ""}) {
-    EXPECT_EQ(output_bytes(LogStream::kDrover, text), static_cast<std::int64_t>(text.size())) << text;
-  }
-}
-
 TEST(OutputFile, IsMadeWithTheFirstByteAndStopsAtItsLimit) {
   const TempDir dir;
   OutputFile file(dir.file("out"), 10);
