@@ -81,6 +81,11 @@ class PowerCut {
   // `name` of the step, and how the disk would be.
   std::function<void(const std::string& name, const PowerDisk& disk)> on_cut;
 
+  // The first look at the clocks is a commit of its own, which the first end of a task would make otherwise.
+  void look_at_clocks() {
+    run([this] { must(Sweepers(*engine_).expire(must(store_->clocks()), 0)); });
+  }
+
   // One verb, which commits once.
   void run(const std::function<void()>& verb) {
     operations_ = 0;
@@ -190,6 +195,7 @@ class Story {
   explicit Story(PowerCut& cut) : cut_(cut) {}
 
   void tell() {
+    cut_.look_at_clocks();
     cut_.run(
         [&] { must(engine().register_worker({.id = "host:1:w", .version = "1", .serves = serves(), .capacity = 4})); });
     enqueue();
@@ -270,7 +276,9 @@ class Story {
   void expire() {
     cut_.clock().advance(24h * 8);
     Sweepers sweepers(engine());
-    cut_.run([&] { EXPECT_GT(must(sweepers.expire(100)), 0); });
+    const StoreClocks clocks = must(cut_.store().clocks());
+    cut_.run([&] { must(sweepers.expire(clocks, 0)); });  // looks at the clocks
+    cut_.run([&] { EXPECT_GT(must(sweepers.expire(clocks, 100)), 0); });
   }
 
   PowerCut& cut_;
@@ -328,6 +336,7 @@ TEST(PowerCut, OnADiskThatLiesTheLossesAreSeen) {
 TEST(PowerCut, ASettlementSentAgainCountsOnce) {
   PowerCut cut(7, SqliteOptions::Synchronous::kFull);
   cut.set_disk_operation_stride(1);
+  cut.look_at_clocks();
   TaskId id;
   Lease lease;
   cut.run([&] { id = must(cut.engine().enqueue_one({.type = "work"})).id; });
