@@ -1,4 +1,4 @@
-// drover doctor: looks for what is wrong, and says how to mend it.
+// drover doctor: looks for what is wrong, and says how to fix it.
 #include <fmt/format.h>
 
 #include <algorithm>

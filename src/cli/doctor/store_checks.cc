@@ -13,7 +13,7 @@ namespace {
 constexpr Millis kClockWarn{5'000};
 constexpr Millis kClockFail{60'000};
 
-constexpr const char* kFix = "drover fsck; if it cannot be mended, restore a backup";
+constexpr const char* kFix = "drover fsck --repair; if that does not help, restore a backup";
 
 void add_answer(TaskQueue& queue, DoctorLines& lines) {
   const MonoTime before = system_clock().mono();
