@@ -36,17 +36,14 @@ HttpError http_error(const ErrorCodeOf& error) {
   return {400, fmt::format("this is no HTTP/1.1: {}", error.message())};
 }
 
-// What every chunked body ends with. Of an end that it has begun to read Beast takes it for granted, and aborts the
-// process on less.
-constexpr std::string_view kLastChunk = "0\r\n\r\n";
-
 // Of what a parser has not taken: a line that is not whole yet.
 constexpr std::size_t kWaitingMax = 2 * kHttpHeaderBytesMax;
 
 // Feeds as much as the parser takes, and drops it from `bytes`.
 std::expected<void, HttpError> put(ResponseParser& parser, std::string& bytes) {
   const bool is_in_chunks = parser.is_header_done() && !parser.is_done() && parser.chunked();
-  if (is_in_chunks && bytes.size() < kLastChunk.size()) return {};
+  // Of an end that it has begun to read Beast takes the whole for granted, and aborts the process on less.
+  if (is_in_chunks && bytes.size() < kHttpLastChunk.size()) return {};
   ErrorCodeOf error;
   const std::size_t taken = parser.put(boost::asio::buffer(bytes), error);
   bytes.erase(0, taken);
@@ -151,8 +148,8 @@ std::string format_response_head(const HttpResponse& response, HttpFraming frami
   return text;
 }
 
-std::string format_chunk(std::string_view bytes) {
-  return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes);
+std::string format_chunk_head(std::size_t bytes) {
+  return fmt::format("{:x}\r\n", bytes);
 }
 
 std::string format_stream_head(int status, const HttpHeaders& headers) {

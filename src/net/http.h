@@ -94,8 +94,9 @@ class HttpResponseReader {
 // with the connection.
 enum class HttpFraming : std::uint8_t { kLength, kChunks, kUntilClose };
 [[nodiscard]] std::string format_response_head(const HttpResponse& response, HttpFraming framing);
-// One chunk; an empty one ends the body.
-[[nodiscard]] std::string format_chunk(std::string_view bytes);
+// What comes before the bytes of a chunk; CR LF comes after them.
+[[nodiscard]] std::string format_chunk_head(std::size_t bytes);
+inline constexpr std::string_view kHttpLastChunk = "0\r\n\r\n";
 // The head of a response whose body goes on until the connection ends, or that turns it into something else.
 [[nodiscard]] std::string format_stream_head(int status, const HttpHeaders& headers);
 inline constexpr std::string_view kHttpContinue = "HTTP/1.1 100 Continue\r\n\r\n";

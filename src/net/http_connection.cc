@@ -293,7 +293,7 @@ void HttpConnection::end_pieces() {
   guarded([&] {
     more_ = {};
     wants_more_ = false;
-    if (takes_chunks_) put(format_chunk({}));
+    if (takes_chunks_) put(kHttpLastChunk);
     write();
   });
 }
@@ -342,8 +342,10 @@ void HttpConnection::put(std::string_view bytes) {
 }
 
 void HttpConnection::put_piece(std::string_view bytes) {
-  if (!takes_chunks_) return put(bytes);
-  if (!bytes.empty()) put(format_chunk(bytes));
+  if (!takes_chunks_ || bytes.empty()) return put(bytes);
+  put(format_chunk_head(bytes.size()));
+  put(bytes);
+  put("\r\n");
 }
 
 HttpConnection::Flushed HttpConnection::flush() {

@@ -21,6 +21,8 @@ namespace {
 
 // At a time, so that those who came before get to say something before others come.
 constexpr int kAcceptedAtATime = 32;
+// The system would hold megabytes of what each client does not read.
+constexpr int kSystemHolds = 128 * 1024;
 constexpr std::string_view kUnixPeer = "unix";
 constexpr MonoTime kNever{Millis::max()};
 // All connections are looked at, so not at every turn of the loop. Their limits are seconds.
@@ -115,6 +117,7 @@ bool HttpServer::accept_one(Listener& listener) {
     const int on = 1;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSystemHolds, sizeof kSystemHolds);
   admit(std::move(socket), listener.transport, peer_of(address));
   return true;
 }
