@@ -125,6 +125,12 @@ class ProcessLimitTest : public E2eTest {
     std::filesystem::copy_file(DROVER_BIN, sandbox.file("drover"));
     if (::geteuid() != 0) return;
     give_away(sandbox.folder());
+    constexpr std::string_view kUnix = "redis+unix://";
+    if (const std::string& url = sandbox.store_url(); url.starts_with(kUnix)) {
+      const std::filesystem::path socket(url.substr(kUnix.size(), url.find('?') - kUnix.size()));
+      give_away(socket);
+      give_away(socket.parent_path());
+    }
     for (const auto& entry : std::filesystem::recursive_directory_iterator(sandbox.folder())) give_away(entry.path());
   }
   static void give_away(const std::filesystem::path& path) {
