@@ -124,7 +124,7 @@ Answer watch_socket(const Call& call) {
 }
 
 constexpr std::array kLiveRoutes{
-    Route{"GET", "/v1/events", events, Access::kToken, Place::kFew},
+    Route{"GET", "/v1/events", events},
     Route{"GET", "/v1/events/last", last_event},
     Route{"GET", "/v1/changes", changes},
     Route{"GET", kSocketPattern, watch_socket},
