@@ -25,16 +25,19 @@ std::optional<Millis> RedisStore::lease_time() const {
   return Millis(ahead) + clock().mono().since_origin;
 }
 
-// It was as late as that before `here`. What was known keeps its worth, so that no slow answer sets us back.
-void RedisStore::heard_lease_time(Millis lease_time, MonoTime here) {
-  const std::int64_t ahead = (lease_time - here.since_origin).count();
+// If it is later than we said, what we knew keeps its worth, so that no slow answer sets us back. If Redis does not
+// believe us, it is no later than it says.
+void RedisStore::heard_lease_time(Millis lease_time, std::optional<Millis> said, MonoTime sent, MonoTime heard) {
+  const bool believed = !said || lease_time >= *said;
+  const std::int64_t ahead = (lease_time - (believed ? heard : sent).since_origin).count();
   std::int64_t known = lease_time_ahead_ms_.load();
-  while (known < ahead && !lease_time_ahead_ms_.compare_exchange_weak(known, ahead)) {
+  while ((believed ? known < ahead : known > ahead) && !lease_time_ahead_ms_.compare_exchange_weak(known, ahead)) {
   }
 }
 
 Result<StoreClocks> RedisStore::ask_clocks() {
   const MonoTime before = clock().mono();
+  const std::optional<Millis> said = lease_time();
   const auto reply = ask(function("clocks"));
   if (!reply) return std::unexpected(reply.error());
   const MonoTime after = clock().mono();
@@ -43,7 +46,7 @@ Result<StoreClocks> RedisStore::ask_clocks() {
   const auto wall = (*parts)[0].as_integer();
   const auto lease_time = (*parts)[1].as_integer();
   if (!wall || !lease_time) return std::unexpected(!wall ? wall.error() : lease_time.error());
-  heard_lease_time(Millis(*lease_time), after);
+  heard_lease_time(Millis(*lease_time), said, before, after);
   step_watch_.look(Time(Millis(*wall)), before, after);
   return StoreClocks{.wall = Time(Millis(*wall)), .steady = Millis(*lease_time), .boot = "", .unsure = after - before};
 }

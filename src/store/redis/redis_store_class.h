@@ -191,7 +191,8 @@ class RedisStore final : public Store {
   [[nodiscard]] Clock& clock() const { return options_.test_clock != nullptr ? *options_.test_clock : system_clock(); }
   // How late it is at least in lease time; nothing before Redis has said it once. See lua/1_clock.lua.
   [[nodiscard]] std::optional<Millis> lease_time() const;
-  void heard_lease_time(Millis lease_time, MonoTime here);
+  // Redis was told `said`, if anything, not before `sent`, and answered before `heard`.
+  void heard_lease_time(Millis lease_time, std::optional<Millis> said, MonoTime sent, MonoTime heard);
   [[nodiscard]] Result<StoreClocks> ask_clocks();
   [[nodiscard]] Result<Config> ask_config();
   void committed();

@@ -228,7 +228,7 @@ local function read_numbers()
   local found = call('HMGET', P .. 'seq', 'task', 'place', 'event', 'stamp', 'sweep_at', 'library', 'lease_now')
   if found[6] and found[6] ~= VERSION then refuse_newer(found[6]) end
   numbers = {task = tonumber(found[1] or 0), place = tonumber(found[2] or 0), event = tonumber(found[3] or 0), stamp = found[4],
-             sweep_at = tonumber(found[5] or 0), lease_now = tonumber(found[7] or nil)}
+             sweep_at = tonumber(found[5] or 0), lease_now = found[7]}
 end
 
 -- A sweeper has to look at that time.

@@ -300,10 +300,10 @@ function functions.claim(keys, args)
   local work = {pool = args[2], worker = args[3], lease = tonumber(args[4]), n = tonumber(args[5]),
                 reserved_rank = tonumber(args[6]), others_left = tonumber(args[7]), leases = {}, answer = {0, 0}, until_ = {},
                 aside = {}, taken = 0, visits = 0}
-  work.ends_at = whole(lease_clock.now() + work.lease)
+  work.ends_at = whole(lease_clock.latest() + work.lease)
   work.event_data = '|{"worker_id":"' .. work.worker .. '"}'
   work.of_worker = ' ' .. work.worker .. ' '
-  work.renewed = ' ' .. whole(lease_clock.now())
+  work.renewed = ' ' .. whole(lease_clock.latest())
   work.first_run = work.renewed .. ' 0 ~ running 1 1 ' .. NOW_TEXT .. ' '
   local lines = lanes.line_of_pool(work.pool)
   if not lines then return redis.error_reply('NOPOOL ' .. work.pool) end

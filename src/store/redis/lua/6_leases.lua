@@ -4,14 +4,14 @@
 -- the worker was told to drain.
 function functions.renew(keys, args)
   begin(keys, args)
-  local lease_now = whole(lease_clock.now())
+  local lease_now = whole(lease_clock.latest())
   local worker = P .. 'worker:' .. args[2]
   local draining = call('HGET', worker, 'draining')
   if draining then
     call('HSET', worker, 'last_beat_at', whole(NOW))
     call('ZADD', P .. 'workers', lease_now, args[2])
   end
-  local until_ = whole(lease_clock.now() + tonumber(args[3]))
+  local until_ = whole(lease_clock.latest() + tonumber(args[3]))
   local ids, leases, answers = {}, {}, {}
   for i = 4, #args, 2 do ids[#ids + 1] = args[i] end
   fetch_records(ids)

@@ -8,7 +8,7 @@ function functions.register_worker(keys, args)
   call('HSETNX', key, 'token_id', args[5])
   call('HSET', key, 'last_beat_at', whole(NOW), 'info', args[3])
   if args[4] == '1' then call('HSET', key, 'draining', '1') else call('HSETNX', key, 'draining', '0') end
-  call('ZADD', P .. 'workers', whole(lease_clock.now()), args[2])
+  call('ZADD', P .. 'workers', whole(lease_clock.latest()), args[2])
   lease_clock.save()
   return 1
 end

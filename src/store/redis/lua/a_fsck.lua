@@ -170,7 +170,7 @@ end
 -- When what is not known any more shall be looked at. A lease whose end is lost may be its worker's for as long as leases
 -- usually are: no other run may start before.
 local function score_of_lost(key)
-  return key == 'leases' and whole(lease_clock.now() + 30000) or NOW_TEXT
+  return key == 'leases' and whole(lease_clock.latest() + 30000) or NOW_TEXT
 end
 
 local function compare_zset(key, wanted)
