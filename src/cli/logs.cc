@@ -34,7 +34,8 @@ class LogPrinter {
     after_ = record.seq;
     if (options_.run && record.run != *options_.run) return;
     if (options_.format == Format::kJson) return context_.out.line(to_json(record));
-    if (record.left_out_before > 0) context_.say(fmt::format("… {} left out …", counted(record.left_out_before, "byte")));
+    if (record.left_out_before > 0)
+      context_.say(fmt::format("… {} left out …", counted(record.left_out_before, "byte")));
     const bool terminal = context_.out.look().terminal;
     if (terminal && run_ != 0 && record.run != run_) context_.say(fmt::format("run {}", record.run));
     run_ = record.run;

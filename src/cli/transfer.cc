@@ -59,7 +59,8 @@ class ProgressLine {
   MonoTime shown_at_{};
 };
 
-// Lines into a file that has its name only when it is whole, or to stdout. A device or a pipe is written to, never replaced.
+// Lines into a file that has its name only when it is whole, or to stdout. A device or a pipe is written to, never
+// replaced.
 class DumpWriter {
  public:
   explicit DumpWriter(std::string name) : name_(std::move(name)) {}
@@ -71,7 +72,7 @@ class DumpWriter {
 
   [[nodiscard]] Status open() {
     if (to_stdout()) return {};
-    struct stat target {};
+    struct stat target{};
     const bool is_there = ::stat(name_.c_str(), &target) == 0;
     if (!is_there || S_ISREG(target.st_mode)) written_ = name_ + ".part";
     fd_ = UniqueFd(::open(written_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));

@@ -64,10 +64,7 @@ class KeeperThread {
 class BellThread {
  public:
   BellThread(TaskQueue& queue, WhenEmpty when_empty, const Waker& loop)
-      : queue_(queue),
-        when_empty_(when_empty),
-        loop_(loop),
-        thread_(worker_thread([this](const std::stop_token& stop) {
+      : queue_(queue), when_empty_(when_empty), loop_(loop), thread_(worker_thread([this](const std::stop_token& stop) {
           while (!stop.stop_requested()) ring_once(stop);
         })) {}
   void request_stop() { thread_.request_stop(); }

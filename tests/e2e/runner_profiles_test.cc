@@ -142,7 +142,7 @@ class ProcessLimitTest : public E2eTest {
     int count = 0;
     std::error_code gone;
     for (const auto& process : std::filesystem::directory_iterator("/proc")) {
-      struct stat info {};
+      struct stat info{};
       if (::stat(process.path().c_str(), &info) != 0 || info.st_uid != user) continue;
       for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator(process.path() / "task", gone))
         ++count;

@@ -115,6 +115,7 @@ TEST_F(ServeAttackTest, PingsOfAGuestWhoReadsNothing) {
   guest.say(
       "GET /v1/ws HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nUpgrade: websocket\r\n"
       "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+  ASSERT_TRUE(guest.hear(kHangs).starts_with("HTTP/1.1 101 "));
   const std::string ping = format_frame(WebSocketKind::kPing, std::string(125, 'p'), WebSocketMask{1, 2, 3, 4});
   std::string pings;
   for (int i = 0; i < 1'000; ++i) pings += ping;

@@ -120,7 +120,8 @@ std::string lines_text(const DoctorLines& lines, const Look& look) {
 }  // namespace
 
 DoctorLine not_checked(std::string check, const Error& error, std::string fix) {
-  if (error.code == ErrorCode::kStoreUnavailable) fix = "it cannot be reached: fix that first, then run drover doctor again";
+  if (error.code == ErrorCode::kStoreUnavailable)
+    fix = "it cannot be reached: fix that first, then run drover doctor again";
   if (error.code != ErrorCode::kForbidden) {
     return {.level = DoctorLevel::kFail, .check = std::move(check), .detail = error.message, .fix = std::move(fix)};
   }
