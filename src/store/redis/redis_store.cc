@@ -17,9 +17,10 @@ namespace drover::redis {
 namespace {
 
 constexpr Millis kLookEvery{50};  // for changes that others made
-// The one that sweeps tells of itself at least every kSweeperRestMax; the others wait for kSweeperSilenceMax.
+// The one that sweeps comes back when something is due, and at least every kSweeperRestMax. If it is later than that by
+// kSweeperLateMax, another one takes its place.
 constexpr Millis kSweeperRestMax{4'000};
-constexpr Millis kSweeperSilenceMax{6'000};
+constexpr Millis kSweeperLateMax{500};
 // Redis looks only every 100 ms whether a waiting call has waited long enough: what is nearer than that is waited for
 // here, in naps between which it is asked again.
 constexpr Millis kBlockLeaves{150};
@@ -242,7 +243,7 @@ Result<SweepTurn> RedisStore::take_sweep_turn() {
   const bool was_woken = std::exchange(sweeper_woken_, false);
   const auto reply =
       ask(function("sweep_turn")
-              .add(sweeper_id_, was_woken ? "1" : "0", kSweeperRestMax.count(), kSweeperSilenceMax.count()));
+              .add(sweeper_id_, was_woken ? "1" : "0", kSweeperRestMax.count(), kSweeperLateMax.count()));
   if (!reply) return std::unexpected(reply.error());
   const auto parts = reply->as_array_of(2);
   if (!parts) return std::unexpected(parts.error());

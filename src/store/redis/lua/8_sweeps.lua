@@ -73,20 +73,20 @@ function functions.next_wake(keys, args)
 end
 
 -- One process sweeps for all. It says how long it will sleep: whatever is due sooner wakes a process that listens, and that
--- one sweeps from then on. If nothing is heard of it for a while, the next one that asks takes its place.
--- args: now, who asks, 1 if it was woken, how long it sleeps at most, how long nothing may be heard of it
+-- one sweeps from then on. If it is late, the next one that asks takes its place.
+-- args: now, who asks, 1 if it was woken, how long it sleeps at most, how late it may be
 -- Answers {1, milliseconds until something is due}, or {0, until the one that sweeps may be gone}.
 function functions.sweep_turn(keys, args)
   begin(keys, args)
   lease_clock.now()
   lease_clock.save()  -- whoever sweeps, or is ready to, keeps it going, so that those who come later know it
-  local sleeps, silence = tonumber(args[4]), tonumber(args[5])
+  local sleeps, late = tonumber(args[4]), tonumber(args[5])
   local found = call('HMGET', P .. 'seq', 'sweeper', 'sweeper_until')
   local left = (tonumber(found[2] or 0)) - NOW
-  local is_others = found[1] and found[1] ~= args[2] and left > 0 and left <= silence
+  local is_others = found[1] and found[1] ~= args[2] and left > 0 and left <= sleeps + late
   if is_others and args[3] ~= '1' then return {0, left} end
   local rest = math.min(math.max(0, next_due() or sleeps), sleeps)
-  call('HSET', P .. 'seq', 'sweeper', args[2], 'sweeper_until', whole(NOW + silence), 'sweep_at', whole(NOW + rest))
+  call('HSET', P .. 'seq', 'sweeper', args[2], 'sweeper_until', whole(NOW + rest + late), 'sweep_at', whole(NOW + rest))
   call('DEL', P .. 'sweep_tokens')
   epoch.check()
   return {1, rest}
