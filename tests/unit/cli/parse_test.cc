@@ -247,12 +247,12 @@ TEST(ParseTest, CommonOptionsStandBeforeOrAfterTheVerb) {
   EXPECT_EQ(parsed({"config", "show", "--store", "memory:", "--color=never", "--log-level", "debug"}).common, expected);
 }
 
-// Every option of the command and of those below it, with each value.
+// Every option of the command and of those below it, with a value and with an empty one.
 void expect_switches_to_take_no_value(const CommandSpec& command, Args path, int& switches) {
   for (const FlagSpec& flag : command.flags) {
     for (const std::string& name : {flag.long_name, flag.short_name}) {
       if (name.empty()) continue;
-      for (const std::string value : {"false", "true", "0", "{}", ""}) {
+      for (const std::string value : {"false", ""}) {
         Args arguments = path;
         arguments.push_back(name + "=" + value);
         const auto invocation = parse_command_line(arguments);
