@@ -99,6 +99,10 @@ TEST_F(RedisFaultsTest, FlushedRedisStopsClaimsUntilThatIsAccepted) {
   const Outcome shown = sandbox.drover({"store", "show"});
   EXPECT_EQ(shown.exit_code, 1);
   EXPECT_TRUE(contains(shown.err, "acknowledged and gone: events 1 to 3")) << shown.err;
+  // It was idle, and notices with its next beat or look for work.
+  const Millis end = mono_now() + kHangs;
+  while (mono_now() < end && !worker->errors().contains("store_regressed") && !worker->wait(Millis{20})) {
+  }
   sandbox.must({"store", "accept-regression"});
   EXPECT_EQ(sandbox.drover({"wait", second, "--timeout", "20s"}).exit_code, 0);
   worker->signal(SIGTERM);

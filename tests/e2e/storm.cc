@@ -203,10 +203,24 @@ class Storm {
     killed_trees_.clear();
   }
 
+  // Its undertaker lives as long as the worker itself.
+  static std::vector<pid_t> runs_of(pid_t worker) {
+    std::vector<pid_t> pids = descendants_of(worker);
+    std::erase_if(pids, [](pid_t pid) {
+      std::ifstream arguments(fmt::format("/proc/{}/cmdline", pid));
+      std::string program;
+      std::string role;
+      std::getline(arguments, program, '\0');
+      std::getline(arguments, role, '\0');
+      return role == "undertaker";
+    });
+    return pids;
+  }
+
   void freeze_one() {
     Worker& victim = workers_[rng_.below(workers_.size())];
     if (victim.wake_at) return;
-    victim.tree.emplace(descendants_of(victim.process->pid()));
+    victim.tree.emplace(runs_of(victim.process->pid()));
     victim.process->signal(SIGSTOP);
     victim.wake_at = mono_now() + plan_.lease + plan_.tick;
     ++figures_.freezes;
