@@ -241,9 +241,8 @@ void RedisStore::wait_for_work(std::span<const Serve> serves, std::uint64_t seen
 
 Result<SweepTurn> RedisStore::take_sweep_turn() {
   const bool was_woken = std::exchange(sweeper_woken_, false);
-  const auto reply =
-      ask(function("sweep_turn")
-              .add(sweeper_id_, was_woken ? "1" : "0", kSweeperRestMax.count(), kSweeperLateMax.count()));
+  const auto reply = ask(
+      function("sweep_turn").add(sweeper_id_, was_woken ? "1" : "0", kSweeperRestMax.count(), kSweeperLateMax.count()));
   if (!reply) return std::unexpected(reply.error());
   const auto parts = reply->as_array_of(2);
   if (!parts) return std::unexpected(parts.error());
