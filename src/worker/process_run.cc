@@ -11,6 +11,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "worker/machine_limits.h"
+#include "worker/runners/exec.h"
 
 namespace drover {
 namespace {
@@ -39,10 +40,7 @@ MonoTime after(MonoTime since, Millis limit) {
 }  // namespace
 
 ProcessRun::ProcessRun(Host host, ClaimedTask claimed, MonoTime expires_at)
-    : host_(host),
-      claimed_(std::make_shared<const ClaimedTask>(std::move(claimed))),
-      expires_at_(expires_at),
-      out_(host.options.result_bytes_max) {}
+    : host_(host), claimed_(std::make_shared<const ClaimedTask>(std::move(claimed))), expires_at_(expires_at) {}
 
 void ProcessRun::start(MonoTime now) {
   started_at_ = active_at_ = now;
@@ -50,11 +48,11 @@ void ProcessRun::start(MonoTime now) {
   profile_ = host_.options.runners.find(type);
   if (profile_ == nullptr || profile_->argv.empty()) {
     host_.troubles.cannot_run(type, "this worker has no runner for it", now);
-    return begin_flushing({.how = NotStarted{}, .stopped = {}});
+    return begin_flushing(Release{Begun::kNo});
   }
   if (const Status started = try_start(); !started) {
     host_.troubles.cannot_start(started.error().message, now);
-    begin_flushing({.how = NotStarted{}, .stopped = {}});
+    begin_flushing(Release{Begun::kNo});
   }
 }
 
@@ -66,16 +64,33 @@ Status ProcessRun::try_start() {
   file_ = OutputFile(files_.output_path(), host_.options.output_file_bytes_max);
   if (auto opened = open_door(); !opened) return opened;
 
+  plan_ = make_exec_plan({.claimed = *claimed_,
+                          .profile = *profile_,
+                          .files = files_,
+                          .worker_environment = host_.environment,
+                          .worker_id = host_.options.worker_id,
+                          .result_bytes_max = host_.options.result_bytes_max});
+  auto first = plan_->begin();
+  if (!first) return std::unexpected(first.error());
+  return start_step(*std::move(first));
+}
+
+Status ProcessRun::start_step(Step step) {
+  program_ = step.argv.front();
   auto shim = start_shim({.shim_program = host_.options.shim_program,
-                          .argv = profile_->argv,
-                          .environment = agent_environment(host_.environment, *profile_, task, files_.door_path(),
-                                                           host_.options.worker_id),
+                          .argv = std::move(step.argv),
+                          .environment = std::move(step.environment),
+                          .folder = std::move(step.folder),
                           .expires_at = expires_at_,
                           .lease = host_.options.lease});
   if (!shim) return std::unexpected(shim.error());
   shim_ = *std::move(shim);
   failpoint("worker.after_spawn");
-  input_ = task.payload ? *task.payload : task.prompt.value_or("");
+  report_ = {};
+  status_lines_ = {};
+  input_ = std::move(step.input);
+  input_written_ = 0;
+  phase_ = Phase::kRunning;
   watch_shim();
   return {};
 }
@@ -205,8 +220,7 @@ void ProcessRun::read_output(LogStream stream) {
 
 void ProcessRun::take_output(LogStream stream, std::string_view bytes) {
   active_at_ = system_clock().mono();
-  if (stream == LogStream::kOut) out_.feed(bytes);
-  if (stream == LogStream::kErr) err_.feed(bytes);
+  plan_->take(stream, bytes);
   file_.write(bytes);
   log_.add(stream, bytes);
   if (std::string complaint = file_.take_complaint(); !complaint.empty()) {
@@ -294,7 +308,7 @@ void ProcessRun::take_report(const ShimReport& report) {
 }
 
 void ProcessRun::spawn_failed(int error_number) {
-  const std::string why = fmt::format("cannot run {}: {}", profile_->argv.front(), explain_error(error_number));
+  const std::string why = fmt::format("cannot run {}: {}", program_, explain_error(error_number));
   const MonoTime now = system_clock().mono();
   if (is_used_up(error_number)) return host_.troubles.cannot_start(why, now);
   const Runners& runners = host_.options.runners;
@@ -309,7 +323,7 @@ void ProcessRun::shim_ready() {
 void ProcessRun::shim_gone() {
   shim_watch_.reset();
   drain_pipes();
-  if (!std::holds_alternative<std::monostate>(report_)) return begin_flushing(process_end());
+  if (!std::holds_alternative<std::monostate>(report_)) return step_ended(process_end());
   // Killed from outside: what it watched over is ours now.
   phase_ = Phase::kSweeping;
   const MonoTime now = system_clock().mono();
@@ -332,7 +346,7 @@ void ProcessRun::sweep(MonoTime now) {
               {{"task", lease().task.to_string()}, {"left", std::to_string(left)}});
   }
   drain_pipes();
-  begin_flushing(process_end());
+  step_ended(process_end());
 }
 
 ProcessEnd ProcessRun::process_end() const {
@@ -355,10 +369,22 @@ std::optional<StopCause> ProcessRun::cause(EndedBy by) const {
   return std::nullopt;
 }
 
-void ProcessRun::begin_flushing(ProcessEnd end) {
+void ProcessRun::step_ended(const ProcessEnd& end) {
+  close_pipes();
+  auto next = plan_->after(end);
+  auto* step = std::get_if<Step>(&next);
+  if (step == nullptr) return begin_flushing(std::get<End>(std::move(next)));
+  if (stop_cause_) return begin_flushing(stopped_outcome(*stop_cause_, end, claimed_->task));
+  const Status started = start_step(*std::move(step));
+  if (started) return;
+  host_.troubles.cannot_start(started.error().message, system_clock().mono());
+  begin_flushing(Failure{.error_class = ErrorClass::kSpawnFailed, .message = started.error().message});
+}
+
+void ProcessRun::begin_flushing(End end) {
   phase_ = Phase::kFlushing;
   flush_until_ = system_clock().mono() + kLastWordsMax;
-  end_ = exec_outcome(end, {claimed_->task, out_, err_});
+  end_ = std::move(end);
   close_pipes();
   door_.reset();
   door_tick_ = kNever;

@@ -1,10 +1,13 @@
-// One run of a task as a process: its shim, its input and output, its door, its timeouts.
+// One run of a task: the processes that its plan asks for, one after another, each with its shim, its input and output;
+// and the run's door, log and timeouts.
 //
 // Everything here happens on the thread of one event loop; calls to the queue are made on other threads and their
 // answers come back to the loop. A run stores its log with one call at a time, and answers its door with one at a time,
 // in order. Its phases:
 //
 //   kRunning ──shim gone──▶ kSweeping ──nothing left──▶ kFlushing ──log stored──▶ kOver
+//       ▲                                    │
+//       └────────────next step───────────────┘
 #pragma once
 
 #include <cstdint>
@@ -22,8 +25,8 @@
 #include "worker/door.h"
 #include "worker/output.h"
 #include "worker/run_files.h"
+#include "worker/run_plan.h"
 #include "worker/runner_profile.h"
-#include "worker/runners/exec.h"
 #include "worker/runs.h"
 #include "worker/shim_protocol.h"
 #include "worker/start_troubles.h"
@@ -77,6 +80,8 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
 
   Status try_start();
   Status open_door();
+  Status start_step(Step step);
+  void step_ended(const ProcessEnd& end);
   void watch_shim();
   void write_input();
   void close_input();
@@ -90,7 +95,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void drain_pipes();
   void close_pipes();
   void sweep(MonoTime now);
-  void begin_flushing(ProcessEnd end);
+  void begin_flushing(End end);
   [[nodiscard]] ProcessEnd process_end() const;
   [[nodiscard]] std::optional<StopCause> cause(EndedBy by) const;
 
@@ -107,11 +112,13 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   Host host_;
   std::shared_ptr<const ClaimedTask> claimed_;
   const RunnerProfile* profile_ = nullptr;
+  std::unique_ptr<RunPlan> plan_;
+  std::string program_;  // of the running step
 
   Phase phase_ = Phase::kRunning;
   std::optional<StopCause> stop_cause_;
   Report report_;
-  decltype(Settlement::end) end_;
+  End end_;
 
   MonoTime expires_at_;
   MonoTime started_at_{};
@@ -134,8 +141,6 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   std::string input_;
   std::size_t input_written_ = 0;
   LineReader status_lines_;
-  ResultCapture out_;
-  LastLine err_;
   LogBuffer log_;
   bool log_in_flight_ = false;
   MonoTime flush_until_{};  // at the end of the run

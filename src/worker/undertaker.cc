@@ -23,7 +23,7 @@ constexpr Millis kGiveUpAfter{10'000};
 constexpr Millis kPass{20};
 // Something may fork while /proc is read: nothing is left if it was not seen twice.
 constexpr int kEmptyPasses = 2;
-constexpr int kExitUsage = 2;
+constexpr int kExitMisused = 2;
 
 void wait_for_end_of_input() {
   std::array<char, 16> ignored;
@@ -36,7 +36,7 @@ void wait_for_end_of_input() {
 }  // namespace
 
 int undertaker_main(int argc, char** argv) {
-  if (argc != 3) return kExitUsage;
+  if (argc != 3) return kExitMisused;
   ::prctl(PR_SET_NAME, "drover-undertak");
   sigset_t all;
   sigfillset(&all);

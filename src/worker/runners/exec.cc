@@ -2,62 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "base/json.h"
-#include "base/text.h"
 
 namespace drover {
 namespace {
-
-using End = decltype(Settlement::end);
-
-constexpr std::size_t kErrorLineBytesMax = 1'000;
-constexpr std::string_view kBlanks = " \t\r\v\f";
-
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(kBlanks) == std::string_view::npos;
-}
-
-std::optional<int> exit_code_of(const ProcessEnd& end) {
-  const auto* exited = std::get_if<Exited>(&end.how);
-  return exited != nullptr ? std::optional(exited->code) : std::nullopt;
-}
-
-std::string signal_name(int signal) {
-  const char* name = ::sigabbrev_np(signal);
-  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
-}
-
-End timed_out(std::string message, const ProcessEnd& end) {
-  return Failure{.error_class = ErrorClass::kTimeout, .message = std::move(message), .exit_code = exit_code_of(end)};
-}
-
-// Given back unharmed, unless running again is what must not happen.
-End given_back(const ProcessEnd& end, const Task& task, std::string_view why) {
-  const bool started = !std::holds_alternative<NotStarted>(end.how);
-  if (!started) return Release{Begun::kNo};
-  if (!task.at_most_once) return Release{};
-  return Failure{.error_class = ErrorClass::kLost,
-                 .message = fmt::format("{}, and it may run at most once", why),
-                 .exit_code = exit_code_of(end)};
-}
-
-End stopped_outcome(StopCause cause, const ProcessEnd& end, const Task& task) {
-  switch (cause) {
-    case StopCause::kCancelled:
-      return CancelConfirmed{exit_code_of(end)};
-    case StopCause::kLeaseLost:
-      return given_back(end, task, "it was stopped because its lease could not be kept");
-    case StopCause::kShutdown:
-      return given_back(end, task, "it was stopped because its worker shut down");
-    case StopCause::kTimeout:
-      return timed_out(fmt::format("ran longer than {}", format_duration(task.timeout)), end);
-    case StopCause::kIdleTimeout:
-      return timed_out(fmt::format("no output and no progress for {}", format_duration(task.idle_timeout)), end);
-  }
-  return Release{};
-}
 
 ErrorClass class_of_exit(int code) {
   switch (code) {
@@ -72,11 +20,6 @@ ErrorClass class_of_exit(int code) {
   }
 }
 
-std::string with_last_words(std::string message, const LastLine& err) {
-  const std::string words = err.text();
-  return words.empty() ? message : fmt::format("{}: {}", message, words);
-}
-
 End completed(const ExecFacts& facts) {
   auto result = facts.out.result();
   if (!result)
@@ -84,20 +27,32 @@ End completed(const ExecFacts& facts) {
   return Completion{.result = *std::move(result), .exit_code = 0};
 }
 
-End own_outcome(const ProcessEnd& end, const ExecFacts& facts) {
-  if (const auto* exited = std::get_if<Exited>(&end.how)) {
-    if (exited->code == 0) return completed(facts);
-    return Failure{.error_class = class_of_exit(exited->code),
-                   .message = with_last_words(fmt::format("exit code {}", exited->code), facts.err),
-                   .exit_code = exited->code};
+class ExecPlan final : public RunPlan {
+ public:
+  explicit ExecPlan(const RunSetting& setting) : setting_(setting), out_(setting.result_bytes_max) {}
+
+  Result<Step> begin() override {
+    const Task& task = setting_.claimed.task;
+    return Step{.argv = setting_.profile.argv,
+                .environment = agent_environment(setting_.worker_environment, setting_.profile, task,
+                                                 setting_.files.door_path(), setting_.worker_id),
+                .input = task.payload ? *task.payload : task.prompt.value_or("")};
   }
-  if (const auto* killed = std::get_if<KilledBySignal>(&end.how)) {
-    return Failure{.error_class = ErrorClass::kKilled,
-                   .message = with_last_words(fmt::format("killed by {}", signal_name(killed->signal)), facts.err)};
+
+  void take(LogStream stream, std::string_view bytes) override {
+    if (stream == LogStream::kOut) out_.feed(bytes);
+    if (stream == LogStream::kErr) err_.feed(bytes);
   }
-  if (std::holds_alternative<NotStarted>(end.how)) return Release{Begun::kNo};
-  return Failure{.error_class = ErrorClass::kKilled, .message = "the process that supervises it was killed"};
-}
+
+  std::variant<Step, End> after(const ProcessEnd& end) override {
+    return exec_outcome(end, {setting_.claimed.task, out_, err_});
+  }
+
+ private:
+  RunSetting setting_;
+  ResultCapture out_;
+  LastLine err_;
+};
 
 }  // namespace
 
@@ -147,25 +102,17 @@ Result<JsonText> ResultCapture::result() const {
                           bytes_, bytes_max_));
 }
 
-void LastLine::feed(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t newline = bytes.find('\n');
-    const std::string_view part = bytes.substr(0, newline);
-    line_.append(part.substr(0, kErrorLineBytesMax - line_.size()));
-    if (newline == std::string_view::npos) return;
-    if (!is_blank(line_)) last_.swap(line_);
-    line_.clear();
-    bytes.remove_prefix(newline + 1);
-  }
-}
-
-std::string LastLine::text() const {
-  return to_utf8(is_blank(line_) ? last_ : line_);
-}
-
 End exec_outcome(const ProcessEnd& end, const ExecFacts& facts) {
-  if (end.stopped) return stopped_outcome(*end.stopped, end, facts.task);
-  return own_outcome(end, facts);
+  if (auto interrupted = outcome_of_interruption(end, facts.task, facts.err.text())) return *std::move(interrupted);
+  const int code = exit_code_of(end).value_or(0);
+  if (code == 0) return completed(facts);
+  return Failure{.error_class = class_of_exit(code),
+                 .message = with_last_words(fmt::format("exit code {}", code), facts.err.text()),
+                 .exit_code = code};
+}
+
+std::unique_ptr<RunPlan> make_exec_plan(const RunSetting& setting) {
+  return std::make_unique<ExecPlan>(setting);
 }
 
 }  // namespace drover

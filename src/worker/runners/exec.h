@@ -5,13 +5,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <variant>
 
-#include "drover/task_queue.h"
+#include "worker/process_end.h"
+#include "worker/run_plan.h"
 
 namespace drover {
 
@@ -40,36 +39,6 @@ class ResultCapture {
   bool last_line_is_cut_ = false;
 };
 
-// The last non-empty line of a stream, cut to what an error wants to say.
-class LastLine {
- public:
-  void feed(std::string_view bytes);
-  [[nodiscard]] std::string text() const;  // UTF-8
-
- private:
-  std::string line_;
-  std::string last_;
-};
-
-// Why the worker ended a run before it ended itself.
-enum class StopCause : std::uint8_t { kCancelled, kLeaseLost, kShutdown, kTimeout, kIdleTimeout };
-
-struct Exited {
-  int code = 0;
-};
-struct KilledBySignal {
-  int signal = 0;
-};
-// The worker could not start it, which is never the task's fault.
-struct NotStarted {};
-// The shim ended without a word: somebody killed it.
-struct SupervisorLost {};
-
-struct ProcessEnd {
-  std::variant<Exited, KilledBySignal, NotStarted, SupervisorLost> how;
-  std::optional<StopCause> stopped;  // set when the end came after it was asked for
-};
-
 // What it ran under and what it said.
 struct ExecFacts {
   const Task& task;
@@ -77,6 +46,9 @@ struct ExecFacts {
   const LastLine& err;
 };
 
-[[nodiscard]] decltype(Settlement::end) exec_outcome(const ProcessEnd& end, const ExecFacts& facts);
+[[nodiscard]] End exec_outcome(const ProcessEnd& end, const ExecFacts& facts);
+
+// One step: the profile's argv, with the payload or the prompt as its input.
+[[nodiscard]] std::unique_ptr<RunPlan> make_exec_plan(const RunSetting& setting);
 
 }  // namespace drover

@@ -1,0 +1,58 @@
+// How a process of a run ended, who ended it, and what that means when it was not the process itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "drover/task_queue.h"
+
+namespace drover {
+
+using End = decltype(Settlement::end);
+
+// Why the worker ended a run before it ended itself.
+enum class StopCause : std::uint8_t { kCancelled, kLeaseLost, kShutdown, kTimeout, kIdleTimeout };
+
+struct Exited {
+  int code = 0;
+};
+struct KilledBySignal {
+  int signal = 0;
+};
+// The worker could not start it, which is never the task's fault.
+struct NotStarted {};
+// The shim ended without a word: somebody killed it.
+struct SupervisorLost {};
+
+struct ProcessEnd {
+  std::variant<Exited, KilledBySignal, NotStarted, SupervisorLost> how;
+  std::optional<StopCause> stopped;  // set when the end came after it was asked for
+};
+
+// What follows when the process did not come to an end of its own: it was stopped, killed, or never started. Nothing if
+// it exited by itself. `last_words` is what it said last on stderr.
+[[nodiscard]] std::optional<End> outcome_of_interruption(const ProcessEnd& end, const Task& task,
+                                                         std::string_view last_words);
+// What follows when the worker stopped it.
+[[nodiscard]] End stopped_outcome(StopCause cause, const ProcessEnd& end, const Task& task);
+[[nodiscard]] std::optional<int> exit_code_of(const ProcessEnd& end);
+// "exit code 3: no such file", or without the words.
+[[nodiscard]] std::string with_last_words(std::string message, std::string_view last_words);
+
+[[nodiscard]] bool is_blank(std::string_view line);
+
+// The last non-empty line of a stream, cut to what an error wants to say.
+class LastLine {
+ public:
+  void feed(std::string_view bytes);
+  [[nodiscard]] std::string text() const;  // UTF-8
+
+ private:
+  std::string line_;
+  std::string last_;
+};
+
+}  // namespace drover

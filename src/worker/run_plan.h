@@ -1,0 +1,49 @@
+// How a task is run: a plan says which process comes first, which comes next, and what it all means for the task. Each
+// step is one process under its own shim; the run's lease, door, log and timeouts are the same for all of them. A
+// runner is one file in runners/.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "drover/task_queue.h"
+#include "worker/process_end.h"
+#include "worker/run_files.h"
+#include "worker/runner_profile.h"
+
+namespace drover {
+
+struct Step {
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;  // NAME=VALUE, all of it
+  std::string folder{};                  // where it runs; empty: where the worker does
+  std::string input{};                   // what it reads from stdin
+};
+
+// All functions are called on the thread of the runs' event loop: none of them waits for anything.
+class RunPlan {
+ public:
+  virtual ~RunPlan() = default;
+
+  // An error is for the worker to solve: the task goes back, as if it had never started.
+  [[nodiscard]] virtual Result<Step> begin() = 0;
+  // What the running step prints.
+  virtual void take(LogStream stream, std::string_view bytes) = 0;
+  // Asked once, when a step and all that it started are gone. A step that was stopped ends the run.
+  [[nodiscard]] virtual std::variant<Step, End> after(const ProcessEnd& end) = 0;
+};
+
+// What a plan is made of; all of it outlives the plan.
+struct RunSetting {
+  const ClaimedTask& claimed;
+  const RunnerProfile& profile;
+  const RunFiles& files;
+  const std::vector<std::string>& worker_environment;
+  const std::string& worker_id;
+  std::size_t result_bytes_max = 0;
+};
+
+}  // namespace drover
