@@ -63,7 +63,7 @@ End stopped_outcome(StopCause cause, const ProcessEnd& end, const Task& task) {
 
 std::optional<End> outcome_of_interruption(const ProcessEnd& end, const Task& task, std::string_view last_words) {
   if (end.stopped) return stopped_outcome(*end.stopped, end, task);
-  if (std::holds_alternative<Exited>(end.how)) return std::nullopt;
+  if (end.had_settled || std::holds_alternative<Exited>(end.how)) return std::nullopt;
   if (const auto* killed = std::get_if<KilledBySignal>(&end.how)) {
     return Failure{.error_class = ErrorClass::kKilled,
                    .message = with_last_words(fmt::format("killed by {}", signal_name(killed->signal)), last_words)};

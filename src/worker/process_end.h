@@ -29,11 +29,12 @@ struct SupervisorLost {};
 
 struct ProcessEnd {
   std::variant<Exited, KilledBySignal, NotStarted, SupervisorLost> how;
-  std::optional<StopCause> stopped;  // set when the end came after it was asked for
+  std::optional<StopCause> stopped{};  // set when the end came after it was asked for
+  bool had_settled = false;            // it was ended after its last word, since it did not go: no interruption
 };
 
 // What follows when the process did not come to an end of its own: it was stopped, killed, or never started. Nothing if
-// it exited by itself. `last_words` is what it said last on stderr.
+// it exited by itself, or had said its last word. `last_words` is what it said last on stderr.
 [[nodiscard]] std::optional<End> outcome_of_interruption(const ProcessEnd& end, const Task& task,
                                                          std::string_view last_words);
 // What follows when the worker stopped it.

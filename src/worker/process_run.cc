@@ -23,6 +23,8 @@ constexpr Millis kFlushEvery{250};
 constexpr Millis kLastWordsMax{5'000};
 // The task may be another worker's already: no time for the full grace.
 constexpr Millis kLeaseLostGrace{1'000};
+// What has said its last word gets this long to go by itself.
+constexpr Millis kSettledGrace{5'000};
 // A shim that has not ended so long after its grace is stuck: it is killed, and its tree is swept from here. All is to
 // be gone within a second.
 constexpr Millis kShimOverdue{600};
@@ -64,6 +66,7 @@ Status ProcessRun::try_start() {
   file_ = OutputFile(files_.output_path(), host_.options.output_file_bytes_max);
   if (auto opened = open_door(); !opened) return opened;
 
+  secrets_ = Secrets(profile_->env, host_.environment);
   plan_ = make_exec_plan({.claimed = *claimed_,
                           .profile = *profile_,
                           .files = files_,
@@ -90,6 +93,9 @@ Status ProcessRun::start_step(Step step) {
   status_lines_ = {};
   input_ = std::move(step.input);
   input_written_ = 0;
+  interrupt_first_ = step.interrupt_first;
+  is_settling_ = false;
+  settle_at_ = terminate_at_ = shim_overdue_at_ = kNever;
   phase_ = Phase::kRunning;
   watch_shim();
   return {};
@@ -136,8 +142,15 @@ void ProcessRun::stop(StopReason reason, MonoTime now) {
 void ProcessRun::ask_to_stop(StopCause cause, Millis grace, MonoTime now) {
   if (phase_ != Phase::kRunning) return;
   if (!stop_cause_) stop_cause_ = cause;
+  end_step(grace, now);
+}
+
+void ProcessRun::end_step(Millis grace, MonoTime now) {
+  const bool is_first = shim_overdue_at_ == kNever;
   shim_overdue_at_ = std::min(shim_overdue_at_, now + grace + kShimOverdue);
-  send(StopWithin{grace});
+  if (!interrupt_first_ || !is_first || grace == Millis{0}) return send(StopWithin{grace});
+  terminate_at_ = now + grace / 2;
+  send(Interrupt{});
 }
 
 void ProcessRun::abandon() {
@@ -172,6 +185,15 @@ void ProcessRun::check_timeouts(MonoTime now) {
   if (!stop_cause_ && now >= after(active_at_, task.idle_timeout)) {
     ask_to_stop(StopCause::kIdleTimeout, host_.options.grace, now);
   }
+  if (now >= settle_at_) {
+    settle_at_ = kNever;
+    is_settling_ = true;
+    end_step(host_.options.grace, now);
+  }
+  if (now >= terminate_at_) {
+    terminate_at_ = kNever;
+    send(StopWithin{shim_overdue_at_ - now - kShimOverdue});
+  }
   if (now >= shim_overdue_at_) {
     log_error("worker", "a shim does not end, killing it", {{"task", task.id.to_string()}});
     shim_overdue_at_ = kNever;
@@ -183,7 +205,7 @@ MonoTime ProcessRun::next_tick() const {
   MonoTime next = std::min(flush_at_, door_tick_);
   if (phase_ == Phase::kSweeping) next = std::min(next, sweep_at_);
   if (phase_ != Phase::kRunning) return next;
-  next = std::min(next, shim_overdue_at_);
+  next = std::min({next, shim_overdue_at_, terminate_at_, settle_at_});
   if (stop_cause_) return next;
   return std::min({next, after(started_at_, claimed_->task.timeout), after(active_at_, claimed_->task.idle_timeout)});
 }
@@ -212,21 +234,36 @@ void ProcessRun::read_output(LogStream stream) {
   std::array<char, kReadBytes> buffer;
   const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (size > 0) return take_output(stream, {buffer.data(), static_cast<std::size_t>(size)});
+  if (size > 0) {
+    SecretStream& hiding = stream == LogStream::kOut ? out_bytes_ : err_bytes_;
+    return take_output(stream, hiding.feed(secrets_, {buffer.data(), static_cast<std::size_t>(size)}));
+  }
   (stream == LogStream::kOut ? out_watch_ : err_watch_).reset();
   fd.reset();
   if (!shim_.out.is_open() && !shim_.err.is_open()) send(OutputClosed{});
 }
 
 void ProcessRun::take_output(LogStream stream, std::string_view bytes) {
-  active_at_ = system_clock().mono();
-  plan_->take(stream, bytes);
+  if (bytes.empty()) return;
+  const MonoTime now = system_clock().mono();
+  const Heard heard = plan_->take(stream, bytes);
+  if (heard.is_sign_of_life) active_at_ = now;
+  if (!plan_->has_settled()) {
+    settle_at_ = kNever;
+  } else if (settle_at_ == kNever && !is_settling_) {
+    settle_at_ = now + kSettledGrace;
+  }
   file_.write(bytes);
-  log_.add(stream, bytes);
+  for (const LogChunk& chunk : heard.log) log_.add(chunk.stream, chunk.text);
   if (std::string complaint = file_.take_complaint(); !complaint.empty()) {
     log_.add_remark("[the full output is not kept: " + complaint + "]");
   }
-  if (flush_at_ == kNever) flush_at_ = active_at_ + kFlushEvery;
+  if (flush_at_ == kNever) flush_at_ = now + kFlushEvery;
+}
+
+void ProcessRun::finish_output() {
+  take_output(LogStream::kOut, out_bytes_.finish(secrets_));
+  take_output(LogStream::kErr, err_bytes_.finish(secrets_));
 }
 
 void ProcessRun::flush_log() {
@@ -260,6 +297,7 @@ void ProcessRun::log_stored(const Status& status, std::vector<LogChunk> chunks) 
 
 void ProcessRun::answer(HttpRequest request, Door::Reply reply) {
   active_at_ = system_clock().mono();
+  request.body = secrets_.hide(request.body);
   asked_.push_back({std::move(request), std::move(reply)});
   answer_next();
 }
@@ -350,11 +388,14 @@ void ProcessRun::sweep(MonoTime now) {
 }
 
 ProcessEnd ProcessRun::process_end() const {
-  if (std::holds_alternative<SpawnFailed>(report_)) return {NotStarted{}, {}};
-  if (const auto* exited = std::get_if<AgentExited>(&report_)) return {Exited{exited->code}, cause(exited->by)};
-  if (const auto* killed = std::get_if<AgentKilled>(&report_))
-    return {KilledBySignal{killed->signal}, cause(killed->by)};
-  return {SupervisorLost{}, stop_cause_};
+  if (std::holds_alternative<SpawnFailed>(report_)) return {.how = NotStarted{}};
+  if (const auto* exited = std::get_if<AgentExited>(&report_)) {
+    return {.how = Exited{exited->code}, .stopped = cause(exited->by), .had_settled = is_settling_};
+  }
+  if (const auto* killed = std::get_if<AgentKilled>(&report_)) {
+    return {.how = KilledBySignal{killed->signal}, .stopped = cause(killed->by), .had_settled = is_settling_};
+  }
+  return {.how = SupervisorLost{}, .stopped = stop_cause_};
 }
 
 std::optional<StopCause> ProcessRun::cause(EndedBy by) const {
@@ -370,6 +411,7 @@ std::optional<StopCause> ProcessRun::cause(EndedBy by) const {
 }
 
 void ProcessRun::step_ended(const ProcessEnd& end) {
+  finish_output();
   close_pipes();
   auto next = plan_->after(end);
   auto* step = std::get_if<Step>(&next);

@@ -28,6 +28,7 @@
 #include "worker/run_plan.h"
 #include "worker/runner_profile.h"
 #include "worker/runs.h"
+#include "worker/secrets.h"
 #include "worker/shim_protocol.h"
 #include "worker/start_troubles.h"
 
@@ -87,6 +88,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void close_input();
   void read_output(LogStream stream);
   void take_output(LogStream stream, std::string_view bytes);
+  void finish_output();
   void read_status();
   void take_report(const ShimReport& report);
   void spawn_failed(int error_number);
@@ -100,6 +102,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   [[nodiscard]] std::optional<StopCause> cause(EndedBy by) const;
 
   void ask_to_stop(StopCause cause, Millis grace, MonoTime now);
+  void end_step(Millis grace, MonoTime now);
   void send(const ShimOrder& order);
   void check_timeouts(MonoTime now);
   void answer(HttpRequest request, Door::Reply reply);
@@ -114,6 +117,8 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   const RunnerProfile* profile_ = nullptr;
   std::unique_ptr<RunPlan> plan_;
   std::string program_;  // of the running step
+  bool interrupt_first_ = false;
+  bool is_settling_ = false;  // it is being ended after its last word
 
   Phase phase_ = Phase::kRunning;
   std::optional<StopCause> stop_cause_;
@@ -122,7 +127,9 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
 
   MonoTime expires_at_;
   MonoTime started_at_{};
-  MonoTime active_at_{};  // latest sign of life
+  MonoTime active_at_{};                  // latest sign of life
+  MonoTime settle_at_{Millis::max()};     // a step that has said its last word is ended
+  MonoTime terminate_at_{Millis::max()};  // an interrupted step is told again, without a choice
   MonoTime shim_overdue_at_{Millis::max()};
   MonoTime sweep_at_{};
   MonoTime sweep_until_{};
@@ -141,6 +148,9 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   std::string input_;
   std::size_t input_written_ = 0;
   LineReader status_lines_;
+  Secrets secrets_;
+  SecretStream out_bytes_;
+  SecretStream err_bytes_;
   LogBuffer log_;
   bool log_in_flight_ = false;
   MonoTime flush_until_{};  // at the end of the run

@@ -21,6 +21,13 @@ struct Step {
   std::vector<std::string> environment;  // NAME=VALUE, all of it
   std::string folder{};                  // where it runs; empty: where the worker does
   std::string input{};                   // what it reads from stdin
+  bool interrupt_first = false;          // it takes an INT for a reason to end well; others get TERM at once
+};
+
+// What a piece of output is to the run.
+struct Heard {
+  std::vector<LogChunk> log;     // what is stored of it; all of it is in the run's own file anyway
+  bool is_sign_of_life = false;  // the idle timeout starts anew
 };
 
 // All functions are called on the thread of the runs' event loop: none of them waits for anything.
@@ -31,7 +38,9 @@ class RunPlan {
   // An error is for the worker to solve: the task goes back, as if it had never started.
   [[nodiscard]] virtual Result<Step> begin() = 0;
   // What the running step prints.
-  virtual void take(LogStream stream, std::string_view bytes) = 0;
+  [[nodiscard]] virtual Heard take(LogStream stream, std::string_view bytes) = 0;
+  // Whether the running step has said its last word: it gets a little time to go, then it is ended.
+  [[nodiscard]] virtual bool has_settled() const { return false; }
   // Asked once, when a step and all that it started are gone. A step that was stopped ends the run.
   [[nodiscard]] virtual std::variant<Step, End> after(const ProcessEnd& end) = 0;
 };

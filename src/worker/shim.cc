@@ -214,6 +214,10 @@ class Shim {
   void obey(const ShimOrder& order) {
     if (const auto* lease = std::get_if<LeaseUntil>(&order)) expires_at_ = lease->expires_at;
     if (std::holds_alternative<OutputClosed>(order)) output_closed_ = true;
+    if (std::holds_alternative<Interrupt>(order) && phase_ == Phase::kRunning && !agent_is_gone_) {
+      ended_by_ = EndedBy::kStop;
+      ::killpg(agent_, SIGINT);
+    }
     if (const auto* asked = std::get_if<StopWithin>(&order)) {
       const MonoTime kill_at = system_clock().mono() + asked->grace;
       if (phase_ == Phase::kRunning) {

@@ -25,16 +25,20 @@ struct StopWithin {
   Millis grace{0};
   bool operator==(const StopWithin&) const = default;
 };
+// INT to the agent, as a person at a terminal would: some say goodbye then. A stop follows.
+struct Interrupt {
+  bool operator==(const Interrupt&) const = default;
+};
 // The agent's output is at its end: nothing that it left behind still writes there.
 struct OutputClosed {
   bool operator==(const OutputClosed&) const = default;
 };
-using ShimOrder = std::variant<LeaseUntil, StopWithin, OutputClosed>;
+using ShimOrder = std::variant<LeaseUntil, Interrupt, StopWithin, OutputClosed>;
 
 // Shim to worker. The shim's exit says that the whole tree is gone.
 enum class EndedBy : std::uint8_t {
   kItself,
-  kStop,   // after our TERM or KILL
+  kStop,   // after our INT, TERM or KILL
   kFence,  // after the shim's own, because the lease ran short
 };
 struct AgentStarted {

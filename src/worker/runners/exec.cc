@@ -39,9 +39,10 @@ class ExecPlan final : public RunPlan {
                 .input = task.payload ? *task.payload : task.prompt.value_or("")};
   }
 
-  void take(LogStream stream, std::string_view bytes) override {
+  Heard take(LogStream stream, std::string_view bytes) override {
     if (stream == LogStream::kOut) out_.feed(bytes);
     if (stream == LogStream::kErr) err_.feed(bytes);
+    return {.log = {{stream, std::string(bytes)}}, .is_sign_of_life = true};
   }
 
   std::variant<Step, End> after(const ProcessEnd& end) override {
