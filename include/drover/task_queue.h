@@ -12,6 +12,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "drover/error.h"
@@ -229,7 +230,15 @@ struct Settlement {
   std::variant<Completion, Failure, Release, CancelConfirmed> end;
 };
 
-enum class LogStream : std::uint8_t { kOut, kErr, kDrover };
+enum class LogStream : std::uint8_t {
+  kOut,
+  kErr,
+  kDrover,      // what Drover itself has to say of the run
+  kTranscript,  // what an agent did: lines of JSON, each with a kind
+};
+inline constexpr int kLogStreamCount = 4;
+[[nodiscard]] std::string_view name_of(LogStream stream);  // "stdout", "stderr", "drover", "transcript"
+[[nodiscard]] std::optional<LogStream> parse_log_stream(std::string_view name);
 
 struct LogChunk {
   LogStream stream = LogStream::kOut;

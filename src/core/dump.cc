@@ -124,7 +124,7 @@ bool read(const Value& value, RetryPolicy& policy) {
 }
 bool read(const Value& value, LogStream& stream) {
   const auto number = value.as_int();
-  if (!number || *number < 0 || *number > static_cast<int>(LogStream::kDrover)) return false;
+  if (!number || *number < 0 || *number >= kLogStreamCount) return false;
   stream = static_cast<LogStream>(*number);
   return true;
 }

@@ -11,7 +11,6 @@ namespace {
 
 using json::Writer;
 
-constexpr Names<3> kStreamNames{"stdout", "stderr", "drover"};
 
 // A JSON value that is written as it stands.
 struct Raw {
@@ -310,7 +309,7 @@ std::string to_json(const LogRecord& record) {
     object.put("seq", record.seq)
         .put("run", record.run)
         .put("at", record.at)
-        .put("stream", name_in(kStreamNames, record.stream))
+        .put("stream", name_of(record.stream))
         .put("text", record.text)
         .put("left_out_before", record.left_out_before);
   });

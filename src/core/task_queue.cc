@@ -1,6 +1,8 @@
 // The forms of TaskQueue's verbs that follow from others.
 #include "drover/task_queue.h"
 
+#include "core/names.h"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -10,6 +12,19 @@
 #include "core/task_json.h"
 
 namespace drover {
+namespace {
+
+constexpr Names<kLogStreamCount> kStreamNames{"stdout", "stderr", "drover", "transcript"};
+
+}  // namespace
+
+std::string_view name_of(LogStream stream) {
+  return name_in(kStreamNames, stream);
+}
+
+std::optional<LogStream> parse_log_stream(std::string_view name) {
+  return value_in<LogStream>(kStreamNames, name);
+}
 
 std::string version_of(const Task& task) {
   constexpr std::size_t kDigits = 16;

@@ -92,12 +92,7 @@ Status read_json(std::string_view json, ErrorClass& out) {
 }
 
 Status read_json(std::string_view json, LogStream& out) {
-  return read_name(json, out, "stream (stdout, stderr, drover)", [](std::string_view name) -> std::optional<LogStream> {
-    for (const LogStream stream : {LogStream::kOut, LogStream::kErr, LogStream::kDrover}) {
-      if (name_of(stream) == name) return stream;
-    }
-    return std::nullopt;
-  });
+  return read_name(json, out, "stream (stdout, stderr, drover, transcript)", parse_log_stream);
 }
 
 Status read_json(std::string_view json, Progress& out) {

@@ -11,7 +11,6 @@ namespace {
 
 using json::Writer;
 
-constexpr Names<3> kStreamNames{"stdout", "stderr", "drover"};
 constexpr Names<3> kLeaseStateNames{"held", "cancel_requested", "lost"};
 
 // Members of an object of which only those that are set are written.
@@ -111,9 +110,6 @@ void put_end(Members& members, const CancelConfirmed& end) {
 
 }  // namespace
 
-std::string_view name_of(LogStream stream) {
-  return name_in(kStreamNames, stream);
-}
 std::string_view name_of(LeaseState state) {
   return name_in(kLeaseStateNames, state);
 }

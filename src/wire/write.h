@@ -15,7 +15,6 @@
 
 namespace drover {
 
-[[nodiscard]] std::string_view name_of(LogStream stream);
 [[nodiscard]] std::string_view name_of(LeaseState state);
 
 // As parse_task_spec reads it.

@@ -56,7 +56,7 @@ class LogBuffer {
   // All of it in order, with a remark where something is left out.
   [[nodiscard]] std::vector<LogChunk> take_raw();
 
-  std::array<std::string, 3> cut_off_;  // per stream, the beginning of a character whose rest has not come
+  std::array<std::string, 4> cut_off_;  // per stream, the beginning of a character whose rest has not come
   std::vector<LogChunk> head_;
   std::deque<LogChunk> tail_;
   std::size_t head_bytes_ = 0;

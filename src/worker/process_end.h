@@ -30,6 +30,7 @@ struct SupervisorLost {};
 struct ProcessEnd {
   std::variant<Exited, KilledBySignal, NotStarted, SupervisorLost> how;
   std::optional<StopCause> stopped{};  // set when the end came after it was asked for
+  bool ran_too_long = false;           // it was ended because its step's own time was over
   bool had_settled = false;            // it was ended after its last word, since it did not go: no interruption
 };
 

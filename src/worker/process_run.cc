@@ -19,6 +19,7 @@ namespace {
 constexpr MonoTime kNever{Millis::max()};
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr Millis kFlushEvery{250};
+constexpr Millis kDoingEvery{2'000};
 // How long the rest of the log is tried at the end of a run, while the store does not answer.
 constexpr Millis kLastWordsMax{5'000};
 // The task may be another worker's already: no time for the full grace.
@@ -75,7 +76,11 @@ Status ProcessRun::try_start() {
                           .result_bytes_max = host_.options.result_bytes_max});
   auto first = plan_->begin();
   if (!first) return std::unexpected(first.error());
-  return start_step(*std::move(first));
+  if (auto* end = std::get_if<End>(&*first)) {
+    begin_flushing(std::move(*end));
+    return {};
+  }
+  return start_step(std::get<Step>(*std::move(first)));
 }
 
 Status ProcessRun::start_step(Step step) {
@@ -94,7 +99,8 @@ Status ProcessRun::start_step(Step step) {
   input_ = std::move(step.input);
   input_written_ = 0;
   interrupt_first_ = step.interrupt_first;
-  is_settling_ = false;
+  is_settling_ = is_overdue_ = false;
+  step_until_ = after(system_clock().mono(), step.timeout);
   settle_at_ = terminate_at_ = shim_overdue_at_ = kNever;
   phase_ = Phase::kRunning;
   watch_shim();
@@ -185,9 +191,9 @@ void ProcessRun::check_timeouts(MonoTime now) {
   if (!stop_cause_ && now >= after(active_at_, task.idle_timeout)) {
     ask_to_stop(StopCause::kIdleTimeout, host_.options.grace, now);
   }
-  if (now >= settle_at_) {
-    settle_at_ = kNever;
-    is_settling_ = true;
+  if (now >= std::min(settle_at_, step_until_)) {
+    (now >= settle_at_ ? is_settling_ : is_overdue_) = true;
+    settle_at_ = step_until_ = kNever;
     end_step(host_.options.grace, now);
   }
   if (now >= terminate_at_) {
@@ -205,7 +211,7 @@ MonoTime ProcessRun::next_tick() const {
   MonoTime next = std::min(flush_at_, door_tick_);
   if (phase_ == Phase::kSweeping) next = std::min(next, sweep_at_);
   if (phase_ != Phase::kRunning) return next;
-  next = std::min({next, shim_overdue_at_, terminate_at_, settle_at_});
+  next = std::min({next, shim_overdue_at_, terminate_at_, settle_at_, step_until_});
   if (stop_cause_) return next;
   return std::min({next, after(started_at_, claimed_->task.timeout), after(active_at_, claimed_->task.idle_timeout)});
 }
@@ -246,14 +252,18 @@ void ProcessRun::read_output(LogStream stream) {
 void ProcessRun::take_output(LogStream stream, std::string_view bytes) {
   if (bytes.empty()) return;
   const MonoTime now = system_clock().mono();
-  const Heard heard = plan_->take(stream, bytes);
+  file_.write(bytes);
+  heard(plan_->take(stream, bytes), now);
+}
+
+void ProcessRun::heard(const Heard& heard, MonoTime now) {
   if (heard.is_sign_of_life) active_at_ = now;
   if (!plan_->has_settled()) {
     settle_at_ = kNever;
-  } else if (settle_at_ == kNever && !is_settling_) {
+  } else if (settle_at_ == kNever && !is_settling_ && !is_overdue_) {
     settle_at_ = now + kSettledGrace;
   }
-  file_.write(bytes);
+  if (heard.doing && *heard.doing != told_doing_) doing_ = heard.doing;
   for (const LogChunk& chunk : heard.log) log_.add(chunk.stream, chunk.text);
   if (std::string complaint = file_.take_complaint(); !complaint.empty()) {
     log_.add_remark("[the full output is not kept: " + complaint + "]");
@@ -264,20 +274,34 @@ void ProcessRun::take_output(LogStream stream, std::string_view bytes) {
 void ProcessRun::finish_output() {
   take_output(LogStream::kOut, out_bytes_.finish(secrets_));
   take_output(LogStream::kErr, err_bytes_.finish(secrets_));
+  heard(plan_->finish(), system_clock().mono());
 }
 
 void ProcessRun::flush_log() {
   flush_at_ = kNever;
-  if (log_in_flight_ || log_.is_empty()) return;
+  if (log_in_flight_ || (log_.is_empty() && !doing_)) return;
   log_in_flight_ = true;
   auto call = [weak = weak_from_this(), &queue = host_.queue, &loop = host_.loop, claimed = claimed_,
-               chunks = log_.take()]() mutable {
-    Status status = queue.append_log(claimed->lease, chunks);
+               doing = take_doing(), chunks = log_.take()]() mutable {
+    Status status = chunks.empty() ? Status{} : queue.append_log(claimed->lease, chunks);
+    // What it is at now will soon be something else: one that is lost is not sent again.
+    if (const Status told = doing ? queue.progress(claimed->lease, {.percent = 0, .message = *doing}) : Status{}; !told) {
+      log_debug("worker", "progress not stored",
+                {{"task", claimed->task.id.to_string()}, {"error", to_string(told.error())}});
+    }
     loop.post([weak, status = std::move(status), chunks = std::move(chunks)]() mutable {
       if (const auto self = weak.lock()) self->log_stored(status, std::move(chunks));
     });
   };
   host_.log_calls.post(std::move(call));
+}
+
+std::optional<std::string> ProcessRun::take_doing() {
+  const MonoTime now = system_clock().mono();
+  if (!doing_ || now < doing_due_) return std::nullopt;
+  doing_due_ = now + kDoingEvery;
+  told_doing_ = *doing_;
+  return std::exchange(doing_, std::nullopt);
 }
 
 void ProcessRun::log_stored(const Status& status, std::vector<LogChunk> chunks) {
@@ -289,7 +313,7 @@ void ProcessRun::log_stored(const Status& status, std::vector<LogChunk> chunks) 
     if (may_help) log_.put_back(std::move(chunks));
     if (phase_ == Phase::kFlushing && (!may_help || now >= flush_until_)) log_ = {};
   }
-  if (!log_.is_empty()) {
+  if (!log_.is_empty() || doing_) {
     flush_at_ = status && phase_ == Phase::kFlushing ? now : now + kFlushEvery;
   }
   end_if_flushed();
@@ -390,10 +414,16 @@ void ProcessRun::sweep(MonoTime now) {
 ProcessEnd ProcessRun::process_end() const {
   if (std::holds_alternative<SpawnFailed>(report_)) return {.how = NotStarted{}};
   if (const auto* exited = std::get_if<AgentExited>(&report_)) {
-    return {.how = Exited{exited->code}, .stopped = cause(exited->by), .had_settled = is_settling_};
+    return {.how = Exited{exited->code},
+            .stopped = cause(exited->by),
+            .ran_too_long = is_overdue_,
+            .had_settled = is_settling_};
   }
   if (const auto* killed = std::get_if<AgentKilled>(&report_)) {
-    return {.how = KilledBySignal{killed->signal}, .stopped = cause(killed->by), .had_settled = is_settling_};
+    return {.how = KilledBySignal{killed->signal},
+            .stopped = cause(killed->by),
+            .ran_too_long = is_overdue_,
+            .had_settled = is_settling_};
   }
   return {.how = SupervisorLost{}, .stopped = stop_cause_};
 }
@@ -433,6 +463,7 @@ void ProcessRun::begin_flushing(End end) {
   if (file_.is_empty()) files_.remove_if_empty();
   asked_.clear();  // nobody is left who asked
   log_.finish();
+  doing_.reset();
   flush_log();
   end_if_flushed();
 }

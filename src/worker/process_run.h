@@ -88,6 +88,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void close_input();
   void read_output(LogStream stream);
   void take_output(LogStream stream, std::string_view bytes);
+  void heard(const Heard& heard, MonoTime now);
   void finish_output();
   void read_status();
   void take_report(const ShimReport& report);
@@ -108,6 +109,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void answer(HttpRequest request, Door::Reply reply);
   void answer_next();
   void flush_log();
+  [[nodiscard]] std::optional<std::string> take_doing();
   void log_stored(const Status& status, std::vector<LogChunk> chunks);
   void end_if_flushed();
   [[nodiscard]] MonoTime next_tick() const;
@@ -119,6 +121,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   std::string program_;  // of the running step
   bool interrupt_first_ = false;
   bool is_settling_ = false;  // it is being ended after its last word
+  bool is_overdue_ = false;   // or because its own time is over
 
   Phase phase_ = Phase::kRunning;
   std::optional<StopCause> stop_cause_;
@@ -128,6 +131,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   MonoTime expires_at_;
   MonoTime started_at_{};
   MonoTime active_at_{};                  // latest sign of life
+  MonoTime step_until_{Millis::max()};
   MonoTime settle_at_{Millis::max()};     // a step that has said its last word is ended
   MonoTime terminate_at_{Millis::max()};  // an interrupted step is told again, without a choice
   MonoTime shim_overdue_at_{Millis::max()};
@@ -153,6 +157,9 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   SecretStream err_bytes_;
   LogBuffer log_;
   bool log_in_flight_ = false;
+  std::optional<std::string> doing_;  // what it is at, while that is not told
+  std::string told_doing_;
+  MonoTime doing_due_{};
   MonoTime flush_until_{};  // at the end of the run
   MonoTime flush_at_{Millis::max()};
 

@@ -1,5 +1,6 @@
 #include "worker/run_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -136,6 +137,19 @@ Result<RunFiles> RunFiles::make(const std::string& state_dir, const TaskId& task
   if (!door) return std::unexpected(door.error());
   files.door_path_ = *std::move(door);
   return files;
+}
+
+Result<std::string> RunFiles::write(std::string_view name, std::string_view text) const {
+  std::string path = fmt::format("{}/{}", folder_, name);
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.is_open()) return cannot("write", path, errno);
+  while (!text.empty()) {
+    const ssize_t size = ::write(file.get(), text.data(), text.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return cannot("write", path, errno);
+    text.remove_prefix(static_cast<std::size_t>(size));
+  }
+  return path;
 }
 
 void RunFiles::remove_if_empty() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/store_clocks.h"
 #include "drover/error.h"
@@ -20,6 +21,8 @@ class RunFiles {
   [[nodiscard]] std::string output_path() const { return folder_ + "/output.log"; }
   // Short enough for a socket, wherever the state directory is. Nobody listens there yet.
   [[nodiscard]] const std::string& door_path() const { return door_path_; }
+  // A 0600 file of that name with that text, for a process of the run to read. Its path.
+  [[nodiscard]] Result<std::string> write(std::string_view name, std::string_view text) const;
   // Takes the folder away if there is one and nothing is left in it.
   void remove_if_empty() const;
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,14 +22,18 @@ struct Step {
   std::vector<std::string> environment;  // NAME=VALUE, all of it
   std::string folder{};                  // where it runs; empty: where the worker does
   std::string input{};                   // what it reads from stdin
+  Millis timeout{0};                     // beside the run's own; zero: none
   bool interrupt_first = false;          // it takes an INT for a reason to end well; others get TERM at once
 };
 
 // What a piece of output is to the run.
 struct Heard {
-  std::vector<LogChunk> log;     // what is stored of it; all of it is in the run's own file anyway
+  std::optional<std::string> doing{};  // what it is at, in a few words; unset: as before
+  std::vector<LogChunk> log{};   // what is stored of it; all of it is in the run's own file anyway
   bool is_sign_of_life = false;  // the idle timeout starts anew
 };
+
+using Next = std::variant<Step, End>;
 
 // All functions are called on the thread of the runs' event loop: none of them waits for anything.
 class RunPlan {
@@ -36,13 +41,15 @@ class RunPlan {
   virtual ~RunPlan() = default;
 
   // An error is for the worker to solve: the task goes back, as if it had never started.
-  [[nodiscard]] virtual Result<Step> begin() = 0;
+  [[nodiscard]] virtual Result<Next> begin() = 0;
   // What the running step prints.
   [[nodiscard]] virtual Heard take(LogStream stream, std::string_view bytes) = 0;
   // Whether the running step has said its last word: it gets a little time to go, then it is ended.
   [[nodiscard]] virtual bool has_settled() const { return false; }
+  // The running step prints no more.
+  [[nodiscard]] virtual Heard finish() { return {}; }
   // Asked once, when a step and all that it started are gone. A step that was stopped ends the run.
-  [[nodiscard]] virtual std::variant<Step, End> after(const ProcessEnd& end) = 0;
+  [[nodiscard]] virtual Next after(const ProcessEnd& end) = 0;
 };
 
 // What a plan is made of; all of it outlives the plan.

@@ -192,7 +192,7 @@ CREATE TABLE log (
   number INTEGER NOT NULL,  -- of the piece within the task; holes where pieces were left out
   run INTEGER NOT NULL,
   at INTEGER NOT NULL,
-  stream INTEGER NOT NULL,  -- 0 out, 1 err, 2 drover
+  stream INTEGER NOT NULL,  -- 0 out, 1 err, 2 drover, 3 transcript
   text TEXT NOT NULL
 ) STRICT;
 

@@ -31,7 +31,7 @@ class ExecPlan final : public RunPlan {
  public:
   explicit ExecPlan(const RunSetting& setting) : setting_(setting), out_(setting.result_bytes_max) {}
 
-  Result<Step> begin() override {
+  Result<Next> begin() override {
     const Task& task = setting_.claimed.task;
     return Step{.argv = setting_.profile.argv,
                 .environment = agent_environment(setting_.worker_environment, setting_.profile, task,
@@ -45,7 +45,7 @@ class ExecPlan final : public RunPlan {
     return {.log = {{stream, std::string(bytes)}}, .is_sign_of_life = true};
   }
 
-  std::variant<Step, End> after(const ProcessEnd& end) override {
+  Next after(const ProcessEnd& end) override {
     return exec_outcome(end, {setting_.claimed.task, out_, err_});
   }
 
