@@ -1,0 +1,80 @@
+"""What a model does, in words that no provider owns: a scenario is a list of steps, one for each request of a turn.
+
+A step is a dict; all keys are optional:
+
+    text        what the model says
+    command     the shell command that it asks for; a step without one ends the turn
+    background  the agent should not wait for the command (Claude Code only)
+    tokens      {input, cached, cache_write, output, reasoning}; see Tokens
+    error       the request fails: a key of dialects.ERRORS
+    retry_after, reset_in   seconds, for an error that says when to come back
+    hang        "silent": no byte of an answer; "midway": the answer stops in the middle, and the connection stays open
+    disconnect  the connection breaks in the middle of the answer
+    times       fail so often, over all requests to this mock, then go on with the steps that follow
+
+A script file is a JSON object {"NAME": [step, ...], ...}; its scenarios are added to those below.
+"""
+
+import dataclasses
+import json
+
+
+@dataclasses.dataclass(frozen=True)
+class Tokens:
+    """As a provider bills them: input is what no cache had, output includes reasoning."""
+    input: int = 1000
+    cached: int = 5000
+    cache_write: int = 0
+    output: int = 50
+    reasoning: int = 0
+
+
+DONE = {"text": "All done.", "tokens": {"input": 1000, "cached": 5000, "output": 50, "reasoning": 10}}
+
+
+def says(text, command, **more):
+    return {"text": text, "command": command, "tokens": {"input": 1200, "cached": 4000, "output": 200, "reasoning": 20}, **more}
+
+
+SCENARIOS = {
+    "ok": [DONE],
+    "tools": [says("I will look.", "echo hello"), DONE],
+    "three_requests": [
+        {"text": "Step one.", "command": "echo one",
+         "tokens": {"input": 1100, "cached": 0, "cache_write": 2000, "output": 210, "reasoning": 30}},
+        {"text": "Step two.", "command": "echo two", "tokens": {"input": 307, "cached": 3100, "output": 120, "reasoning": 0}},
+        {"text": "All done.", "tokens": {"input": 413, "cached": 3407, "output": 53, "reasoning": 7}},
+    ],
+    "slow_tool": [says("This takes a while.", "sleep 20; echo slept"), DONE],
+    "background": [says("In the background.", "sleep 3; echo bgdone", background=True), DONE],
+    "429": [{"error": "rate_limit", "retry_after": 2}],
+    "429_once": [{"error": "rate_limit", "retry_after": 1, "times": 1}, DONE],
+    "429_later": [says("First this.", "echo hello"), {"error": "rate_limit", "retry_after": 2}],
+    "limit": [{"error": "limit", "reset_in": 3600}],
+    "quota": [{"error": "quota"}],
+    "529": [{"error": "overloaded"}],
+    "401": [{"error": "unauthorised"}],
+    "400": [{"error": "invalid"}],
+    "too_long": [{"error": "too_long"}],
+    "500": [{"error": "internal"}],
+    "hang": [{"hang": "silent"}],
+    "stall": [{"text": "Let me think about", "hang": "midway"}],
+    "disconnect": [{"text": "Let me think about", "disconnect": True}],
+    "disconnect_once": [{"text": "Let me think about", "disconnect": True, "times": 1}, DONE],
+}
+
+KEYS = {"text", "command", "background", "tokens", "error", "retry_after", "reset_in", "hang", "disconnect", "times"}
+
+
+def load(path):
+    """The scenarios of a script file, checked, so that a slip of the pen fails at the start."""
+    with open(path, encoding="utf-8") as file:
+        added = json.load(file)
+    for name, steps in added.items():
+        if not steps:
+            raise ValueError(f"{path}: scenario {name} has no steps")
+        for step in steps:
+            if unknown := set(step) - KEYS:
+                raise ValueError(f"{path}: scenario {name}: unknown keys {sorted(unknown)}; there are {sorted(KEYS)}")
+            Tokens(**step.get("tokens", {}))
+    return added
