@@ -45,7 +45,7 @@ SCENARIOS = {
         {"text": "Step two.", "command": "echo two", "tokens": {"input": 307, "cached": 3100, "output": 120, "reasoning": 0}},
         {"text": "All done.", "tokens": {"input": 413, "cached": 3407, "output": 53, "reasoning": 7}},
     ],
-    "slow_tool": [says("This takes a while.", "sleep 20; echo slept"), DONE],
+    "slow_tool": [says("This takes a while.", "echo started > started; sleep 20; echo slept"), DONE],
     "background": [says("In the background.", "sleep 3; echo bgdone", background=True), DONE],
     "429": [{"error": "rate_limit", "retry_after": 2}],
     "429_once": [{"error": "rate_limit", "retry_after": 1, "times": 1}, DONE],

@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+"""Runs the real agent CLIs through scripted cases, and compares what each does with expected.txt: try.py BIN [--cli NAME] [--case NAME]
+
+BIN is the folder that install.sh prints. One CLI runs at a time, in folders of its own, against a mock provider on loopback. A line
+for each run says whether it did as expected, how it ended, how many requests it made, what it was billed, and how long it took.
+Exits with 1 if one did not. --capture FOLDER keeps stdout, stderr and exit code of each run as fixtures; --learn prints lines for
+expected.txt instead of comparing.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from clis import CLIS, Outcome, Place, events
+from mock_provider import Mock, Server
+
+HERE = pathlib.Path(__file__).resolve().parent
+RUN_SECONDS_MAX = 60
+MISSING = "22222222-2222-4222-8222-222222222222"
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    scenario: str
+    after: str = ""         # the case whose session it resumes
+    session: str = ""       # a session id of its own to use; "fresh" stands for a new one
+    resumed: bool = False
+    elsewhere: bool = False   # in another folder than the session's
+    signal: int = 0         # sent to the process group at `when`
+    when: str = ""          # "request": the first request has arrived; "tool": its command runs
+    only: tuple = ()        # the CLIs that have it; all if empty
+    env: tuple = ()         # (name, value) beside the CLI's own; None takes it away
+
+
+INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
+CASES = {
+    "ok": Case("ok"),
+    "tools": Case("tools"),
+    "three_requests": Case("three_requests"),
+    "three_requests_resumed": Case("three_requests", after="three_requests", resumed=True),
+    "resumed_elsewhere": Case("ok", after="three_requests", resumed=True, elsewhere=True),
+    "resume_missing": Case("ok", session=MISSING, resumed=True),
+    "session_reused": Case("ok", after="ok", only=("claude", "gemini")),
+    "background": Case("background", only=("claude",)),
+    "429": Case("429"),
+    "429_once": Case("429_once"),
+    "429_later": Case("429_later"),
+    "limit": Case("limit"),
+    "limit_of_subscription": Case("limit", only=("claude",), env=(("ANTHROPIC_API_KEY", None),
+                                                                  ("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-mock"))),
+    "quota": Case("quota"),
+    "529": Case("529"),
+    "401": Case("401"),
+    "400": Case("400"),
+    "too_long": Case("too_long"),
+    "500": Case("500"),
+    "disconnect": Case("disconnect"),
+    "hang_int": Case("hang", signal=INT, when="request"),
+    "hang_term": Case("hang", signal=TERM, when="request"),
+    "stall_term": Case("stall", signal=TERM, when="request"),
+    "tool_int": Case("slow_tool", signal=INT, when="tool"),
+    "tool_term": Case("slow_tool", signal=TERM, when="tool"),
+    "tool_kill": Case("slow_tool", signal=KILL, when="tool"),
+    "killed_resumed": Case("ok", after="tool_kill", resumed=True),
+    "interrupted_resumed": Case("ok", after="tool_int", resumed=True),
+    "terminated_resumed": Case("ok", after="tool_term", resumed=True),
+}
+
+
+@dataclasses.dataclass
+class Ran:
+    exit: int
+    stdout: str
+    stderr: str
+    seconds: float
+    outcome: Outcome
+    billed: list        # the mock's ledger of this run
+    used: dict          # what the output says that this run used
+    filed: dict         # what the CLI's own file says that this run used
+    timed_out: bool = False
+    requested: str = ""  # the session id that was asked for
+
+
+class Bench:
+    """One CLI, its folders, and the mock that it talks to."""
+
+    def __init__(self, cli, binaries, root):
+        self.cli, self.binaries, self.place = cli, binaries, Place(root)
+        self.ledger = root / "ledger.jsonl"
+        self.ledger.touch()
+        self.place.home.mkdir()
+        self.place.work.mkdir()
+        self.ran = {}
+        self.said, self.filed = {}, {}      # session -> its total usage so far, by its output and by its file
+
+    def __enter__(self):
+        self.server = Server(Mock(ledger=self.ledger))
+        self.server.__enter__()
+        self.cli.prepare(self.place, self.server.url)
+        return self
+
+    def __exit__(self, *_):
+        self.server.__exit__()
+
+    def requests(self, start):
+        return [json.loads(line) for line in self.ledger.read_text(encoding="utf-8").splitlines()[start:]]
+
+    def work_folder(self, name, case):
+        folder = self.place.work
+        if case.elsewhere:
+            folder = self.place.root / "elsewhere"
+        folder.mkdir(exist_ok=True)
+        (folder / "started").unlink(missing_ok=True)
+        return folder
+
+    def session(self, name, case):
+        if case.after:
+            before = self.ran[case.after]
+            return before.outcome.session or before.requested
+        if case.session:
+            return case.session
+        number = list(CASES).index(name) + 1
+        return f"11111111-1111-4111-8111-{number:012}" if self.cli.session_of_our_own else ""
+
+    def run(self, name, case):
+        work, session, start = self.work_folder(name, case), self.session(name, case), len(self.requests(0))
+        environment = {"PATH": f"{self.binaries}:/usr/bin:/bin", "HOME": str(self.place.home), "TERM": "xterm-256color", "LANG": "C.UTF-8",
+                       **self.cli.env(self.place, self.server.url), **dict(case.env)}
+        environment = {name: value for name, value in environment.items() if value is not None}
+        begun = time.monotonic()
+        with open(self.place.root / "out", "w+b") as out, open(self.place.root / "err", "w+b") as err:
+            process = subprocess.Popen(self.cli.argv(self.place, work, session, case.resumed), cwd=work, env=environment,
+                                       stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True)
+            try:
+                process.stdin.write(f"Please do it. mock:{case.scenario}\n".encode())
+                process.stdin.close()
+                timed_out = not self.attend(process, case, work, start, begun + RUN_SECONDS_MAX)
+            finally:
+                end_group(process)
+            seconds = time.monotonic() - begun
+            out.seek(0)
+            err.seek(0)
+            stdout, stderr = out.read().decode(errors="replace"), err.read().decode(errors="replace")
+        outcome = self.cli.read(stdout)
+        used = since(self.said, outcome.session, outcome.usage) if self.cli.cumulative else outcome.usage
+        filed = since(self.filed, outcome.session, self.read_own_file(outcome.session))
+        self.ran[name] = Ran(process.returncode, stdout, stderr, seconds, outcome, self.requests(start), used, filed, timed_out, session)
+        return self.ran[name]
+
+    def read_own_file(self, session):
+        file = session and self.cli.own_file(self.place, session)
+        return self.cli.read_own_file(list(events(file.read_text(encoding="utf-8")))) if file else {}
+
+    def attend(self, process, case, work, start, until):
+        """Sends the case's signal at its time. False if the process was still there in the end."""
+        pending = case.signal
+        while time.monotonic() < until:
+            if pending and (self.requests(start) if case.when == "request" else (work / "started").exists()):
+                time.sleep(0.5)  # the CLI is given the time to print what it has
+                os.killpg(process.pid, pending)
+                pending = 0
+            try:
+                process.wait(0.05)
+                return True
+            except subprocess.TimeoutExpired:
+                pass
+        return False
+
+
+def since(totals, session, total):
+    """What came to a session's total since it was last looked at."""
+    if not total:
+        return {}
+    before, totals[session] = totals.get(session, {}), total
+    return {key: value - before.get(key, 0) for key, value in total.items()}
+
+
+def end_group(process):
+    """Ends all that the run left behind in its process group."""
+    try:
+        os.killpg(process.pid, KILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def billed(cli, lines):
+    total = {key: 0 for key in cli.known_usage}
+    for line in lines:
+        total = {key: round(total[key] + line[key], 9) for key in total}
+    return total
+
+
+def usage_verdict(said, truth):
+    """exact, none (nothing was said), or wrong: compared with the ledger."""
+    if not said:
+        return "none"
+    return "exact" if all(round(value, 9) == truth[key] for key, value in said.items() if key in truth) else "wrong"
+
+
+def ended(ran):
+    if ran.timed_out:
+        return "timeout"
+    return str(ran.exit) if ran.exit >= 0 else f"signal:{-ran.exit}"
+
+
+def observed(bench, name):
+    """The columns of expected.txt between the case and the pattern."""
+    ran, truth = bench.ran[name], billed(bench.cli, bench.ran[name].billed)
+    return [ended(ran), ran.outcome.ended, str(ran.outcome.results), str(len(ran.billed)), usage_verdict(ran.used, truth),
+            usage_verdict(ran.filed, truth)]
+
+
+def expectations():
+    """(cli, case) -> (columns, pattern)"""
+    table = {}
+    for line in (HERE / "expected.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            cli, case, *columns, pattern = line.split(None, 8)
+            table[cli, case] = columns, pattern
+    return table
+
+
+def differences(expected, found, ran):
+    names = ("exit", "final event", "final events", "requests", "usage", "usage by its file")
+    columns, pattern = expected
+    wrong = [f"{name} {have}, expected {want}" for name, want, have in zip(names, columns, found) if not re.fullmatch(want, have)]
+    if not re.search(pattern, ran.outcome.message + "\n" + ran.stderr):
+        wrong.append(f"no /{pattern}/ in its message or stderr: {(ran.outcome.message or ran.stderr)[-300:]!r}")
+    return wrong
+
+
+def scrubbed(text, bench):
+    text = text.replace(str(bench.place.root), "/home/user").replace(str(pathlib.Path(bench.binaries).parent.parent), "/opt/agents")
+    text = text.replace(str(bench.place.root).replace("/", "-"), "-home-user")
+    text = re.sub(r"/tmp/gemini-client-error[\w.:-]*", "/tmp/gemini-client-error.json", text)
+    return text.replace(bench.server.url, "http://127.0.0.1:8080")
+
+
+def capture(folder, bench, name, ran):
+    stem = folder / f"{bench.cli.name}-{name.replace('_', '-')}"
+    code = ran.exit if ran.exit >= 0 else 128 - ran.exit
+    stem.with_name(stem.name + ".stdout.jsonl").write_text(scrubbed(ran.stdout, bench), encoding="utf-8")
+    stem.with_name(stem.name + ".stderr").write_text(scrubbed(ran.stderr, bench), encoding="utf-8")
+    stem.with_name(stem.name + ".exit").write_text(f"EXIT={code}\n", encoding="utf-8")
+    stem.with_name(stem.name + ".billed").write_text("".join(json.dumps(line) + "\n" for line in ran.billed), encoding="utf-8")
+
+
+def wanted(cli, only_cases):
+    """The cases of a CLI, with those that they build on."""
+    names = [name for name, case in CASES.items() if not case.only or cli.name in case.only]
+    if only_cases:
+        needed = set(only_cases) | {CASES[name].after for name in only_cases if name in names}
+        names = [name for name in names if name in needed]
+    return names
+
+
+def try_cli(cli, given, expected):
+    root = pathlib.Path(tempfile.mkdtemp(prefix=f"drover-{cli.name}-"))
+    failed = 0
+    try:
+        with Bench(cli, given.binaries, root) as bench:
+            for name in wanted(cli, given.case):
+                case = CASES[name]
+                ran = bench.run(name, case)
+                found = observed(bench, name)
+                if given.capture:
+                    capture(given.capture, bench, name, ran)
+                if given.learn:
+                    print(f"{cli.name:9} {name:22} {found[0]:9} {found[1]:8} {found[2]:2} {found[3]:3} {found[4]:6} {found[5]:6} "
+                          f"{(ran.outcome.message or ran.stderr.strip()[-150:])[:150]!r}   # {ran.seconds:.1f} s", flush=True)
+                    continue
+                wrong = differences(expected[cli.name, name], found, ran)
+                failed += bool(wrong)
+                print(f"{'FAIL' if wrong else 'ok  '}  {cli.name:9} {name:22} {' '.join(found):32} {ran.seconds:5.1f} s", flush=True)
+                for one in wrong:
+                    print(f"        {one}", flush=True)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("binaries", help="the folder of the CLIs' programs")
+    parser.add_argument("--cli", action="append", choices=CLIS, help="default: all")
+    parser.add_argument("--case", action="append", choices=CASES, help="default: all")
+    parser.add_argument("--capture", type=pathlib.Path, help="a folder for what the CLIs print")
+    parser.add_argument("--learn", action="store_true")
+    given = parser.parse_args()
+    expected = {} if given.learn else expectations()
+    failed = sum(try_cli(CLIS[name], given, expected) for name in given.cli or CLIS)
+    print(f"{failed} runs were not as expected" if failed else "every run was as expected")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
