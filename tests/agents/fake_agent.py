@@ -120,7 +120,7 @@ class Agent:
         subprocess.Popen(["/bin/sh", "-c", command], start_new_session=True)
 
     def verb_background(self, command):
-        self.voice.background(lambda: subprocess.run(["/bin/sh", "-c", command], check=False), self.verb_success)
+        self.voice.background(lambda: subprocess.run(["/bin/sh", "-c", command], check=False))
 
     def verb_throttled(self, _):
         self.voice.throttled()

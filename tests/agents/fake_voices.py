@@ -7,8 +7,7 @@ import pathlib
 import sys
 import time
 
-from mock_provider import cost_usd
-from scenarios import Tokens
+from scenarios import Tokens, cost_usd
 
 
 @dataclasses.dataclass
@@ -123,7 +122,7 @@ class Voice:
     def throttled(self):
         raise SystemExit(f"fake agent: {self.preset} has no such remark")
 
-    def background(self, command, success):
+    def background(self, command):
         raise SystemExit(f"fake agent: {self.preset} has no background commands")
 
 
@@ -218,10 +217,10 @@ class Claude(Voice):
         self.say(type="system", subtype="api_retry", attempt=1, max_retries=2, retry_delay_ms=1000, error_status=429,
                  error="rate_limit")
 
-    def background(self, command, success):
+    def background(self, command):
         self.say(type="system", subtype="background_tasks_changed", tasks=[{"task_id": "b1", "task_type": "local_bash"}])
         self.reply("It runs in the background.")
-        success("")
+        self.success(self.last)
         command()
         self.say(type="system", subtype="task_notification", task_id="b1", status="completed", summary="completed (exit code 0)")
         self.say(type="system", subtype="background_tasks_changed", tasks=[])

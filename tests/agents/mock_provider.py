@@ -7,7 +7,7 @@ prompt names with a word `mock:NAME`, else to --scenario; the step is the number
 agents can share one mock, and a resumed session starts at the first step again.
 
 The ledger is what a provider would bill, a JSON line for each request: request, dialect, model, scenario, step, status, tokens as
-in Drover's usage, cost_usd by PRICES, and by what to tell runs apart: session, key (the API key) and the head of the prompt. Each
+in Drover's usage, cost_usd by scenarios.PRICES, and by what to tell runs apart: session, key (the API key) and the head of the prompt. Each
 line is written before the answer begins. The mock ends with SIGTERM, SIGINT, or after --seconds.
 """
 
@@ -25,23 +25,6 @@ import time
 
 import scenarios
 from dialects import dialect_of
-
-# USD per million tokens: input, cached, cache_write, output. Claude Code and opencode price these models alike.
-PRICES = {
-    "claude-opus-5-5": (4, 0.2, 5, 20),
-    "gpt-5": (1.25, 0.125, 1.25, 10),
-    "gemini-2.5-pro": (1.25, 0.125, 1.25, 10),
-    "mock-model": (3, 0.3, 3.75, 15),
-}
-
-
-def cost_usd(model, tokens):
-    """None when the model is not in PRICES."""
-    if model not in PRICES:
-        return None
-    counts = (tokens.input, tokens.cached, tokens.cache_write, tokens.output)
-    return round(sum(count * price for count, price in zip(counts, PRICES[model])) / 1e6, 9)
-
 
 class Mock:
     """Scenarios, the ledger, and how often a step with `times` has failed. Handlers of many threads share it."""
@@ -182,7 +165,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             **{f"{kind}_tokens": getattr(tokens, field) if billed else 0 for kind, field in (
                 ("input", "input"), ("cached_input", "cached"), ("cache_write", "cache_write"), ("output", "output"),
                 ("reasoning", "reasoning"))},
-            "cost_usd": cost_usd(asked.model, tokens) if billed else 0, "session": asked.session, "key": key_of(self.headers),
+            "cost_usd": scenarios.cost_usd(asked.model, tokens) if billed else 0, "session": asked.session, "key": key_of(self.headers),
             "prompt": asked.prompt[:80], "tools": len(asked.tools)})
         if failure:
             status, headers, error = failure
@@ -215,7 +198,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         if self.path.split("?")[0].endswith("/models"):
-            models = [{"id": name, "object": "model", "type": "model", "display_name": name} for name in PRICES]
+            models = [{"id": name, "object": "model", "type": "model", "display_name": name} for name in scenarios.PRICES]
             self.answer(200, {}, {"object": "list", "data": models, "models": []})
         else:
             self.answer(404, {}, {"error": {"message": f"the mock has no {self.path}"}})

@@ -29,6 +29,23 @@ class Tokens:
     reasoning: int = 0
 
 
+# USD per million tokens: input, cached, cache_write, output. Claude Code and opencode price these models alike.
+PRICES = {
+    "claude-opus-5-5": (4, 0.2, 5, 20),
+    "gpt-5": (1.25, 0.125, 1.25, 10),
+    "gemini-2.5-pro": (1.25, 0.125, 1.25, 10),
+    "mock-model": (3, 0.3, 3.75, 15),
+}
+
+
+def cost_usd(model, tokens):
+    """None when the model is not in PRICES."""
+    if model not in PRICES:
+        return None
+    counts = (tokens.input, tokens.cached, tokens.cache_write, tokens.output)
+    return round(sum(count * price for count, price in zip(counts, PRICES[model])) / 1e6, 9)
+
+
 DONE = {"text": "All done.", "tokens": {"input": 1000, "cached": 5000, "output": 50, "reasoning": 10}}
 
 

@@ -24,7 +24,7 @@ from clis import CLIS, Outcome, Place, events
 from mock_provider import Mock, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUN_SECONDS_MAX = 60
+RUN_SECONDS_MAX = 60    # some CLIs try again for minutes, silently: a run that takes longer is ended, and counts as "timeout"
 MISSING = "22222222-2222-4222-8222-222222222222"
 
 
@@ -129,7 +129,7 @@ class Bench:
         if case.session:
             return case.session
         number = list(CASES).index(name) + 1
-        return f"11111111-1111-4111-8111-{number:012}" if self.cli.session_of_our_own else ""
+        return f"{number:08}-1111-4111-8111-111111111111" if self.cli.session_of_our_own else ""
 
     def run(self, name, case):
         work, session, start = self.work_folder(name, case), self.session(name, case), len(self.requests(0))
@@ -242,6 +242,7 @@ def differences(expected, found, ran):
 def scrubbed(text, bench):
     text = text.replace(str(bench.place.root), "/home/user").replace(str(pathlib.Path(bench.binaries).parent.parent), "/opt/agents")
     text = text.replace(str(bench.place.root).replace("/", "-"), "-home-user")
+    text = re.sub(r"/tmp/cc-socks/\d+", "/tmp/cc-socks/1", text)
     text = re.sub(r"/tmp/gemini-client-error[\w.:-]*", "/tmp/gemini-client-error.json", text)
     return text.replace(bench.server.url, "http://127.0.0.1:8080")
 
