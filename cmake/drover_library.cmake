@@ -24,6 +24,17 @@ function(drover_library name)
   drover_use_precompiled(${name})
 endfunction()
 
+# Moves symbols and debug information of a release into NAME.debug beside it, where debuggers look for them.
+function(drover_split_debug name)
+  if(DROVER_SPLIT_DEBUG)
+    set(program $<TARGET_FILE:${name}>)
+    add_custom_command(TARGET ${name} POST_BUILD
+      COMMAND ${CMAKE_OBJCOPY} --only-keep-debug ${program} ${program}.debug
+      COMMAND ${CMAKE_OBJCOPY} --strip-all --add-gnu-debuglink=${program}.debug ${program}
+      VERBATIM)
+  endif()
+endfunction()
+
 # drover_executable(NAME SOURCES... LINK TARGETS...)
 #
 # Nothing when there are no sources yet: callers ask `if(TARGET name)`.

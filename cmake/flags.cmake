@@ -30,6 +30,7 @@ add_compile_definitions(_GLIBCXX_ASSERTIONS)
 add_link_options(-pie -Wl,-z,relro,-z,now)
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT DROVER_SANITIZE)
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+  set(DROVER_SPLIT_DEBUG ON)
 endif()
 
 if(DROVER_SANITIZE)

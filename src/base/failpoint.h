@@ -1,18 +1,46 @@
-// Named steps at which a test may let the process die or the power fail.
+// Steps at which a test may let the process die or the power fail.
 //
-// failpoint("enqueue.before_commit") costs one relaxed load when nothing is armed. Two ways to arm:
-// the environment, DROVER_FAILPOINT="NAME[:N]", which ends the process with SIGKILL at the N-th passage (1 by default);
-// or a handler set by a test in the same process (it may throw).
+// A program does nothing at them (base/no_test_hooks.cc); a test program links tests/hooks, which has their names and
+// calls the test's handler. The handler may throw.
 #pragma once
 
-#include <functional>
-#include <string_view>
+#include <cstdint>
 
 namespace drover {
 
-void failpoint(std::string_view name);
+enum class Failpoint : std::uint8_t {
+  kEnqueueBegin,
+  kEnqueueBeforeCommit,
+  kEnqueueAfterCommit,
+  kSettleBegin,
+  kSettleBeforeCommit,
+  kSettleAfterCommit,
+  kClaimBegin,
+  kClaimBeforeCommit,
+  kClaimAfterCommit,
+  kRenewBegin,
+  kRenewBeforeCommit,
+  kRenewAfterCommit,
+  kNoteBegin,
+  kNoteBeforeCommit,
+  kNoteAfterCommit,
+  kExpireBegin,
+  kExpireBeforeCommit,
+  kExpireAfterCommit,
+  kFleetBegin,
+  kFleetBeforeCommit,
+  kFleetAfterCommit,
+  kRepairBegin,
+  kRepairBeforeCommit,
+  kRepairAfterCommit,
+  kWorkerAfterClaim,
+  kWorkerAfterSpawn,
+  kWorkerBeforeSettle,
+  kWorkerAfterSettle,
+};
 
-// Replaces the handler; an empty function disarms. Not thread-safe: set it before threads start.
-void set_failpoint_handler(std::function<void(std::string_view)> handler);
+inline constexpr int kFailpointCount = static_cast<int>(Failpoint::kWorkerAfterSettle) + 1;
+
+void failpoint(Failpoint step);
 
 }  // namespace drover

@@ -122,9 +122,9 @@ void ClaimLoop::settle() {
   settling_->ends.assign(std::move_iterator(ended_.begin()), std::move_iterator(ended_.begin() + count));
   ended_.erase(ended_.begin(), ended_.begin() + count);
   make_call(options_.make_settlement, [&queue = queue_, settling = settling_] {
-    failpoint("worker.before_settle");
+    failpoint(Failpoint::kWorkerBeforeSettle);
     settling->answers = queue.settle(settling->ends);
-    failpoint("worker.after_settle");
+    failpoint(Failpoint::kWorkerAfterSettle);
     settling->is_answered = true;
   });
 }
@@ -257,7 +257,7 @@ void ClaimLoop::claim(MonoTime now) {
   seen_changes_ = queue_.changes();
   make_call(options_.make_claim, [&queue = queue_, claiming = claiming_] {
     claiming->answer = queue.claim(claiming->request);
-    if (claiming->answer) failpoint("worker.after_claim");
+    if (claiming->answer) failpoint(Failpoint::kWorkerAfterClaim);
     claiming->is_answered = true;
   });
   if (claiming_->is_answered) take_claimed(now);
@@ -306,7 +306,7 @@ void ClaimLoop::withdraw_claim(MonoTime now) {
     return;
   }
   if (taken->tasks.empty()) return;
-  failpoint("worker.after_claim");
+  failpoint(Failpoint::kWorkerAfterClaim);
   CHECK(std::cmp_less_equal(taken->tasks.size(), slots()));
   const MonoTime expires_at = now + taken->lease_left;
   if (phase_ != Phase::kWorking) return give_back(taken->tasks, expires_at);

@@ -93,7 +93,7 @@ Status ProcessRun::start_step(Step step) {
                           .lease = host_.options.lease});
   if (!shim) return std::unexpected(shim.error());
   shim_ = *std::move(shim);
-  failpoint("worker.after_spawn");
+  failpoint(Failpoint::kWorkerAfterSpawn);
   report_ = {};
   status_lines_ = {};
   input_ = std::move(step.input);

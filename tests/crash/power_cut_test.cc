@@ -11,10 +11,10 @@
 #include <functional>
 #include <map>
 
-#include "base/failpoint.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "engine/sweepers.h"
+#include "hooks/test_hooks.h"
 #include "sim/power_disk.h"
 #include "sim/power_vfs.h"
 #include "sim/quiet_side_files.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/planted_bug.h"
+#include "hooks/test_hooks.h"
 #include "sim/simulate.h"
 
 namespace drover::sim {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/planted_bug.h"
+#include "hooks/test_hooks.h"
 #include "sim/plan.h"
 #include "sim/world.h"
 

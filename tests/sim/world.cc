@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/failpoint.h"
 #include "base/log.h"
+#include "hooks/test_hooks.h"
 #include "sim/quiet_side_files.h"
 #include "sim/sim_server.h"
 #include "sim/sim_worker.h"

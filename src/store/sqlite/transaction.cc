@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/failpoint.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/schema.h"
@@ -153,7 +152,7 @@ void Transaction::undo_part() {
   }
 }
 
-void Transaction::commit_apart(const FailpointNames& failpoints) {
+void Transaction::commit_apart(const OperationFailpoints& failpoints) {
   keep_part();
   failpoint(failpoints.before_commit);
   commit();

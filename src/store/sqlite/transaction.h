@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "core/step.h"
 #include "store/sqlite/connection.h"
 #include "store/sqlite/event_page.h"
@@ -74,10 +75,10 @@ struct KnownLane {
 };
 
 // The steps of an operation at which a test may let the process die.
-struct FailpointNames {
-  std::string_view begin;
-  std::string_view before_commit;
-  std::string_view after_commit;
+struct OperationFailpoints {
+  Failpoint begin;
+  Failpoint before_commit;
+  Failpoint after_commit;
 };
 
 class Transaction {
@@ -94,7 +95,7 @@ class Transaction {
   void keep_part();
   void undo_part();
   // For planted bugs only: commits what the part has written so far, and goes on in a transaction of its own.
-  void commit_apart(const FailpointNames& failpoints);
+  void commit_apart(const OperationFailpoints& failpoints);
 
   [[nodiscard]] Connection& db() { return db_; }
   // When the part began.

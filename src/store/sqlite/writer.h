@@ -31,7 +31,7 @@ struct Operation {
   enum class Notice : std::uint8_t { kRing, kSilent };     // whether other processes are woken by its commit
   enum class Company : std::uint8_t { kShared, kAlone };   // kAlone has a transaction of its own
 
-  const FailpointNames* failpoints = nullptr;
+  const OperationFailpoints* failpoints = nullptr;
   // May run more than once, each time from the start, when a transaction has to be repeated.
   std::function<void(Transaction&)> body;
   Turn turn = Turn::kInOrder;
@@ -50,14 +50,22 @@ struct StandingOperation {
   std::function<void()> on_put_back = [] {};
 };
 
-inline constexpr FailpointNames kEnqueueFailpoints{"enqueue.begin", "enqueue.before_commit", "enqueue.after_commit"};
-inline constexpr FailpointNames kSettleFailpoints{"settle.begin", "settle.before_commit", "settle.after_commit"};
-inline constexpr FailpointNames kClaimFailpoints{"claim.begin", "claim.before_commit", "claim.after_commit"};
-inline constexpr FailpointNames kRenewFailpoints{"renew.begin", "renew.before_commit", "renew.after_commit"};
-inline constexpr FailpointNames kNoteFailpoints{"note.begin", "note.before_commit", "note.after_commit"};
-inline constexpr FailpointNames kExpireFailpoints{"expire.begin", "expire.before_commit", "expire.after_commit"};
-inline constexpr FailpointNames kFleetFailpoints{"fleet.begin", "fleet.before_commit", "fleet.after_commit"};
-inline constexpr FailpointNames kRepairFailpoints{"repair.begin", "repair.before_commit", "repair.after_commit"};
+inline constexpr OperationFailpoints kEnqueueFailpoints{Failpoint::kEnqueueBegin, Failpoint::kEnqueueBeforeCommit,
+                                                        Failpoint::kEnqueueAfterCommit};
+inline constexpr OperationFailpoints kSettleFailpoints{Failpoint::kSettleBegin, Failpoint::kSettleBeforeCommit,
+                                                       Failpoint::kSettleAfterCommit};
+inline constexpr OperationFailpoints kClaimFailpoints{Failpoint::kClaimBegin, Failpoint::kClaimBeforeCommit,
+                                                      Failpoint::kClaimAfterCommit};
+inline constexpr OperationFailpoints kRenewFailpoints{Failpoint::kRenewBegin, Failpoint::kRenewBeforeCommit,
+                                                      Failpoint::kRenewAfterCommit};
+inline constexpr OperationFailpoints kNoteFailpoints{Failpoint::kNoteBegin, Failpoint::kNoteBeforeCommit,
+                                                     Failpoint::kNoteAfterCommit};
+inline constexpr OperationFailpoints kExpireFailpoints{Failpoint::kExpireBegin, Failpoint::kExpireBeforeCommit,
+                                                       Failpoint::kExpireAfterCommit};
+inline constexpr OperationFailpoints kFleetFailpoints{Failpoint::kFleetBegin, Failpoint::kFleetBeforeCommit,
+                                                      Failpoint::kFleetAfterCommit};
+inline constexpr OperationFailpoints kRepairFailpoints{Failpoint::kRepairBegin, Failpoint::kRepairBeforeCommit,
+                                                       Failpoint::kRepairAfterCommit};
 
 // Where a commit left the store.
 struct CommitMark {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/planted_bug.h"
 #include "core/transition.h"
+#include "hooks/test_hooks.h"
 
 namespace drover::testing {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/failpoint.h"
+#include "hooks/test_hooks.h"
 
 namespace drover::test {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "base/failpoint.h"
+#include "hooks/test_hooks.h"
 #include "support/printers.h"
 #include "unit/store/store_fixture.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "base/failpoint.h"
+#include "hooks/test_hooks.h"
 #include "support/printers.h"
 #include "unit/store/store_fixture.h"
 

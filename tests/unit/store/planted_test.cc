@@ -1,8 +1,7 @@
 // The bugs that can be planted in the store do what their names say; without them the same story goes well.
 #include <gtest/gtest.h>
 
-#include "base/failpoint.h"
-#include "base/planted_bug.h"
+#include "hooks/test_hooks.h"
 #include "support/printers.h"
 #include "unit/store/store_fixture.h"
 

@@ -1,7 +1,7 @@
 // A claim that is left with the store: the commit of a task carries its start.
 #include <gtest/gtest.h>
 
-#include "base/failpoint.h"
+#include "hooks/test_hooks.h"
 #include "support/printers.h"
 #include "unit/store/store_fixture.h"
 
