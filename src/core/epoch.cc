@@ -14,6 +14,8 @@ namespace {
 
 constexpr Names<5> kCauses{"created", "restarted", "regressed", "accepted", "restored"};
 constexpr std::size_t kIdCharsMax = 16;
+constexpr std::size_t kEpochsMax = 1'001;                   // that a store keeps: the first one and the latest thousand
+constexpr std::int64_t kNumberMax = 1'000'000'000'000'000;  // exact in Lua, with room to count on
 
 // Ids become names of files.
 bool is_epoch_id(std::string_view text) {
@@ -40,8 +42,6 @@ std::int64_t last_kept(const StoreExtent& extent, const Mark& seen) {
   auto next = std::ranges::find(epochs, seen.epoch, &Epoch::id);
   if (next != epochs.end()) {
     ++next;
-  } else if (seen.number < epochs.front().number && epochs.front().cause != Epoch::Cause::kCreated) {
-    return extent.seq;  // so old that it is not listed any more
   } else {
     next = std::ranges::find_if(epochs, [&](const Epoch& epoch) { return epoch.number >= seen.number; });
   }
@@ -102,6 +102,32 @@ bool reveals_loss(const StoreExtent& extent, const StoreMark& told) {
   const bool is_of_it = extent.epochs.front().id == told.store ||
                         std::ranges::find(extent.epochs, told.mark.epoch, &Epoch::id) != extent.epochs.end();
   return is_of_it && find_loss(extent, told.mark) && !is_accepted(extent, told.mark);
+}
+
+std::vector<Epoch> join_epochs(const StoreExtent& dumped, std::span<const Epoch> own) {
+  std::vector<Epoch> joined = dumped.epochs;
+  for (Epoch epoch : own) {
+    const bool is_dumped = std::ranges::find(dumped.epochs, epoch.id, &Epoch::id) != dumped.epochs.end();
+    if (is_dumped) continue;  // the store took a dump of itself
+    epoch.number = std::max(epoch.number, joined.back().number + 1);
+    epoch.after += dumped.seq;
+    joined.push_back(std::move(epoch));
+  }
+  return joined;
+}
+
+Status check_extent(const StoreExtent& extent) {
+  const auto refuse = [](const char* why) { return fail(ErrorCode::kInvalidArgument, why); };
+  if (extent.epochs.empty() || extent.epochs.size() > kEpochsMax) return refuse("a store has 1 to 1001 epochs");
+  std::int64_t number = 0;
+  for (const Epoch& epoch : extent.epochs) {
+    if (!is_epoch_id(epoch.id)) return refuse("the id of an epoch is 1 to 16 hexadecimal digits");
+    if (epoch.number <= number || epoch.number > kNumberMax) return refuse("the numbers of epochs grow");
+    if (epoch.after < 0 || epoch.after > kNumberMax) return refuse("an epoch begins after an event");
+    number = epoch.number;
+  }
+  if (extent.seq < 0 || extent.seq > kNumberMax) return refuse("last_event is the number of an event");
+  return {};
 }
 
 }  // namespace drover

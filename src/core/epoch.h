@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/error.h"
 #include "drover/task.h"
 
 namespace drover {
@@ -19,7 +20,7 @@ struct Epoch {
     kRestarted,  // the server is another run than before
     kRegressed,  // somebody found it behind what had been seen
     kAccepted,   // an operator knows what was lost
-    kRestored,   // the store is another copy of the data than before
+    kRestored,   // the store is another copy of the data than before, or took a dump
   };
 
   std::int64_t number = 0;  // grows from one to the next
@@ -86,5 +87,12 @@ inline constexpr std::string_view kRegressionAccepted = "store.regression_accept
 // Whether a mark that somebody else tells of is one of this store (of an epoch that it knows, or has lost), and more
 // than it has, which nobody has accepted.
 [[nodiscard]] bool reveals_loss(const StoreExtent& extent, const StoreMark& told);
+
+// The epochs of a store that took a dump: the dump's, whose first one names the store, then the store's own. Those
+// begin behind the last event of the dump, whatever that number is in this store: marks of the dumped store count in
+// its own numbers.
+[[nodiscard]] std::vector<Epoch> join_epochs(const StoreExtent& dumped, std::span<const Epoch> own);
+// kInvalidArgument: no store could have such epochs.
+[[nodiscard]] Status check_extent(const StoreExtent& extent);
 
 }  // namespace drover

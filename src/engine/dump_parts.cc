@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "core/gate.h"
 #include "core/gate_json.h"
+#include "wire/write.h"
 
 namespace drover {
 namespace {
@@ -13,10 +14,12 @@ constexpr int kPage = 500;
 constexpr int kRunsMax = 1'000'000;
 constexpr std::size_t kPartBytes = 1U << 20;
 
-std::string header(Time now) {
+std::string header(Time now, const StoreExtent& extent) {
   json::Writer out;
   out.begin_object().key("format").string(kDumpFormat).key("version").number(kDumpVersion);
-  out.key("at").string(format_time(now)).end_object();
+  out.key("at").string(format_time(now)).key("last_event").number(extent.seq).key("epochs").begin_array();
+  for (const Epoch& epoch : extent.epochs) out.raw(to_json(epoch));
+  out.end_array().end_object();
   return std::move(out).take();
 }
 
@@ -76,11 +79,13 @@ std::string dump_line(std::string_view kind, std::string_view value) {
 Result<DumpPart> dump_head(Store& store) {
   const auto now = store.now();
   if (!now) return std::unexpected(now.error());
+  const auto state = store.state();
+  if (!state) return std::unexpected(state.error());
   const auto config = store.config();
   if (!config) return std::unexpected(config.error());
   const auto gates = store.gates();
   if (!gates) return std::unexpected(gates.error());
-  DumpPart part{.text = dump_line("header", header(*now))};
+  DumpPart part{.text = dump_line("header", header(*now, state->extent))};
   if (config->version > 0) part.text += dump_line("policy", config->document);
   for (const GateState& gate : *gates) {
     if (is_default(gate.record)) continue;

@@ -6,10 +6,12 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "base/text.h"
 #include "engine/dump_parts.h"
 #include "engine/gate_status.h"
 #include "policy/document.h"
+#include "wire/read.h"
 
 namespace drover {
 namespace {
@@ -211,15 +213,15 @@ Status DumpImport::take_value(const std::string& kind, const std::string& text) 
 }
 
 Status DumpImport::take_header(const std::string& text) {
-  const auto value = json::parse(text);
-  const json::Value* format = value ? value->find("format") : nullptr;
-  const json::Value* version = value ? value->find("version") : nullptr;
-  if (format == nullptr || format->as_string() == nullptr || *format->as_string() != kDumpFormat) {
-    return bad_dump("this is not a dump: its format is another");
-  }
-  if (version == nullptr || version->as_int() != kDumpVersion) {
-    return bad_dump(fmt::format("this version reads dumps of version {}", kDumpVersion));
-  }
+  json::Reader in(text);
+  std::string format;
+  int version = 0;
+  in.get("format", format).get("version", version);
+  if (format != kDumpFormat) return bad_dump("this is not a dump: its format is another");
+  if (version != kDumpVersion) return bad_dump(fmt::format("this version reads dumps of version {}", kDumpVersion));
+  in.need("last_event", dumped_.seq).need("epochs", dumped_.epochs);
+  if (Status read = in.finish(); !read) return read;
+  if (Status sound = check_extent(dumped_); !sound) return sound;
   return close_gate();
 }
 
@@ -264,6 +266,7 @@ Status DumpImport::take_event(const std::string& text) {
   event->seq += events_before_;
   if (event->seq <= last_event_) return bad_dump("events stand in the order of their numbers");
   last_event_ = event->seq;
+  dumped_.seq = std::max(dumped_.seq, event->seq - events_before_);
   events_.push_back(*std::move(event));
   ++counts_.events;
   return events_.size() >= kBatchEvents || bytes_ >= kBatchBytes ? flush() : Status();
@@ -315,6 +318,15 @@ Status DumpImport::put_policy() {
   return *stored ? Status() : Status(changed_by_others());
 }
 
+// Whoever saw more of the dumped store than the dump has finds out: docs/internals/store-epochs.md.
+Status DumpImport::put_epochs() {
+  const auto state = store_.state();
+  if (!state) return std::unexpected(state.error());
+  const auto restored = store_.restore_epochs(join_epochs(dumped_, state->extent.epochs));
+  if (!restored) return std::unexpected(restored.error());
+  return *restored ? Status() : Status(changed_by_others());
+}
+
 // The last step: from here on the store is whole.
 Status DumpImport::open_gate() {
   const std::string name(kAllGate);
@@ -336,6 +348,7 @@ Result<DumpCounts> DumpImport::finish() {
   Status status = flush();
   if (status) status = mend();
   if (status) status = put_policy();
+  if (status) status = put_epochs();
   if (status) status = open_gate();
   if (!status) return std::unexpected(status.error());
   if (const auto taken_back = engine_.requeue_stalled(Millis{0}); !taken_back)

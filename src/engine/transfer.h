@@ -57,6 +57,7 @@ class DumpImport {
   Status flush();
   Status mend();
   Status put_policy();
+  Status put_epochs();
   Status close_gate();
   Status open_gate();
 
@@ -66,6 +67,7 @@ class DumpImport {
   std::int64_t line_number_ = 0;
   DumpCounts counts_;
   bool ended_ = false;
+  StoreExtent dumped_;  // of the store that was dumped, as far as the dump reaches
   std::optional<JsonText> policy_;
   std::vector<GateRecord> gates_;
   std::unordered_set<TaskId> ids_;  // of all tasks so far

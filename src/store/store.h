@@ -247,6 +247,9 @@ class Store {
   // Writes what a dump has, behind what is there: tasks get the next numbers in their order, events keep theirs, which
   // are larger than any before. No rule is asked, and nothing that follows from the tasks is right until fsck(kRepair).
   [[nodiscard]] virtual Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) = 0;
+  // These, the last of which is the current one, take the place of all epochs; then one begins: kRestored. False: the
+  // current one is another.
+  [[nodiscard]] virtual Result<bool> restore_epochs(std::span<const Epoch> epochs) = 0;
   [[nodiscard]] virtual Result<StoredDocument> document(DocumentKind kind) = 0;
   // With events of no task. False: based_on_version is not the stored one any more.
   [[nodiscard]] virtual Result<bool> put_document(DocumentKind kind, const JsonText& text,

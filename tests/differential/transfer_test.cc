@@ -60,6 +60,11 @@ Status import_into(Side& side, const Lines& lines) {
   return finished ? Status() : Status(std::unexpected(finished.error()));
 }
 
+StoreMark seen_of(Side& side) {
+  must(side.store->state());  // looks
+  return side.store->seen();
+}
+
 class TransferTest : public testing::Test {
  protected:
   std::unique_ptr<Side> on_memory() { return std::make_unique<Side>(open_memory(clock_), ++seed_); }
@@ -207,6 +212,41 @@ TEST_F(TransferTest, WhatRanIsTakenBack) {
   }
 }
 
+// A client of the dumped store moves on to the one that took the dump.
+TEST_F(TransferTest, WhoeverSawMoreThanTheDumpHasFindsOut) {
+  for (const bool to_redis : {false, true}) {
+    const auto from = to_redis ? on_memory() : on_redis();
+    must(from->engine.enqueue_one({.type = "work"}));
+    const Lines dump = dump_of(*from);
+    const StoreMark at_the_dump = seen_of(*from);
+    must(from->engine.enqueue_one({.type = "work"}));
+    const StoreMark later = seen_of(*from);
+
+    const auto into = to_redis ? on_redis() : on_memory();
+    LocalAdministration administration(*into->store, into->engine, into->rng);
+    must(administration.create_token({.role = Role::kAdmin, .note = "", .by = "ann"}));
+    ASSERT_EQ(must(into->store->last_event_seq()), 1);
+    must(import_into(*into, dump));
+    const StoreState state = must(into->store->state());
+    EXPECT_EQ(state.loss, std::nullopt) << "the store itself has lost nothing";
+    EXPECT_EQ(state.extent.epochs.back().cause, Epoch::Cause::kRestored);
+    EXPECT_EQ(seen_of(*into).store, later.store) << "it is the same store, by its name";
+    EXPECT_EQ(must(into->store->hear(at_the_dump)), false);
+    EXPECT_EQ(claim(*into, 1).size(), 1u);
+    EXPECT_EQ(must(into->store->hear(later)), true);
+    EXPECT_EQ(must(into->store->state()).loss, (Loss{2, 2}));
+  }
+}
+
+TEST_F(TransferTest, AnEpochThatBeganMeanwhileEndsTheImport) {
+  for (const auto& into : {on_memory(), on_redis()}) {
+    const std::vector<Epoch> before = must(into->store->state()).extent.epochs;
+    must(into->store->accept_regression());
+    EXPECT_EQ(must(into->store->restore_epochs(before)), false);
+    EXPECT_EQ(must(into->store->state()).extent.epochs.size(), 2u);
+  }
+}
+
 TEST_F(TransferTest, OnlyAnEmptyStoreTakesADump) {
   const auto from = on_memory();
   const Lines dump = dump_of(*from);
@@ -262,6 +302,10 @@ TEST_F(TransferTest, BadLinesAreNamed) {
   EXPECT_EQ(refusal(0, good[1]), "line 1: this is not a dump: its header is missing");
   EXPECT_EQ(refusal(0, R"({"header":{"format":"drover dump","version":2}})"),
             "line 1: this version reads dumps of version 1");
+  EXPECT_EQ(refusal(0, R"({"header":{"format":"drover dump","version":1,"last_event":0}})"),
+            "line 1: epochs is missing");
+  EXPECT_EQ(refusal(0, R"({"header":{"format":"drover dump","version":1,"last_event":0,"epochs":[]}})"),
+            "line 1: a store has 1 to 1001 epochs");
   EXPECT_EQ(refusal(1, R"({"cow":1})"), "line 2: unknown kind \"cow\"");
   EXPECT_TRUE(refusal(1, "{").starts_with("line 2: "));
   EXPECT_TRUE(refusal(1, R"({"task":{"record":{"id":"x"}}})").starts_with("line 2: "));

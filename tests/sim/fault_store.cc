@@ -137,6 +137,9 @@ Result<bool> FaultStore::put_config(const JsonText& document, std::int64_t based
 Status FaultStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events) {
   return pass(Effect::kWrites, [&] { return inner_->restore(tasks, events); });
 }
+Result<bool> FaultStore::restore_epochs(std::span<const Epoch> epochs) {
+  return pass(Effect::kWrites, [&] { return inner_->restore_epochs(epochs); });
+}
 
 Result<StoredDocument> FaultStore::document(DocumentKind kind) {
   return pass(Effect::kReads, [&] { return inner_->document(kind); });

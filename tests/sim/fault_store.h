@@ -68,6 +68,7 @@ class FaultStore final : public Store {
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
+  Result<bool> restore_epochs(std::span<const Epoch> epochs) override;
   Result<StoredDocument> document(DocumentKind kind) override;
   Result<bool> put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
                             std::span<const EventDraft> events) override;

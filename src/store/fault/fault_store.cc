@@ -240,6 +240,10 @@ Status FaultStore::restore(std::span<const DumpedTask> tasks, std::span<const Ev
   return pass(StoreCall::kRestore, [&] { return inner_.restore(tasks, events); });
 }
 
+Result<bool> FaultStore::restore_epochs(std::span<const Epoch> epochs) {
+  return pass(StoreCall::kRestoreEpochs, [&] { return inner_.restore_epochs(epochs); });
+}
+
 Result<StoredDocument> FaultStore::document(DocumentKind kind) {
   return pass(StoreCall::kDocument, [&] { return inner_.document(kind); });
 }

@@ -133,6 +133,17 @@ Result<StoreState> RedisStore::accept_regression() {
   return StoreState{*std::move(extent), before->loss};
 }
 
+Result<bool> RedisStore::restore_epochs(std::span<const Epoch> epochs) {
+  Command command = function("restore_epochs").add(epochs.back().id, epochs.back().number);
+  for (const Epoch& epoch : epochs) {
+    command.add(fmt::format("{} {} {} {} unknown", epoch.number, epoch.id, epoch.after, name_of(epoch.cause)));
+  }
+  const auto done = ask_number(command);
+  if (!done) return std::unexpected(done.error());
+  committed();
+  return *done != 0;
+}
+
 }  // namespace drover::redis
 
 namespace drover {

@@ -12,12 +12,13 @@ namespace {
 constexpr std::string_view kEpochs = named_sql(embedded::epochs_sql, "epochs");
 constexpr std::string_view kLastEvent = named_sql(embedded::epochs_sql, "last_event");
 constexpr std::string_view kLastEpoch = named_sql(embedded::epochs_sql, "last_epoch");
+constexpr std::string_view kDropEpochs = named_sql(embedded::epochs_sql, "drop_epochs");
 constexpr std::string_view kForgetEpochs = named_sql(embedded::epochs_sql, "forget_epochs");
-constexpr std::string_view kBeginEpoch = named_sql(embedded::epochs_sql, "begin_epoch");
+constexpr std::string_view kPutEpoch = named_sql(embedded::epochs_sql, "put_epoch");
 constexpr std::string_view kPutEpochNumber = named_sql(embedded::epochs_sql, "put_epoch_number");
 
 void begin_epoch(Connection& db, std::int64_t number, std::int64_t after, Epoch::Cause cause) {
-  db.run(kBeginEpoch, number, new_epoch_id(system_rng()), after, name_of(cause));
+  db.run(kPutEpoch, number, new_epoch_id(system_rng()), after, name_of(cause));
   db.run(kPutEpochNumber, number);
   db.run(kForgetEpochs);
 }
@@ -64,6 +65,15 @@ void accept_loss(Transaction& transaction, const Mark& seen, const std::optional
   const std::int64_t last = read_extent(transaction.db()).epochs.back().number;
   begin_epoch(transaction, std::max(last, seen.number) + 1, Epoch::Cause::kAccepted);
   transaction.add_event(Task(), kRegressionAccepted, acceptance_data(loss));
+}
+
+bool restore_epochs(Transaction& transaction, std::span<const Epoch> epochs) {
+  Connection& db = transaction.db();
+  if (read_extent(db).epochs.back().id != epochs.back().id) return false;
+  db.run(kDropEpochs);
+  for (const Epoch& epoch : epochs) db.run(kPutEpoch, epoch.number, epoch.id, epoch.after, name_of(epoch.cause));
+  begin_epoch(transaction, epochs.back().number + 1, Epoch::Cause::kRestored);
+  return true;
 }
 
 }  // namespace drover::sqlite

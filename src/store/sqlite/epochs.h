@@ -15,5 +15,7 @@ void begin_epoch(Connection& db, Epoch::Cause cause);
 void end_lost_epoch(Transaction& transaction, const Mark& seen);
 // Begins an accepted epoch whose number is larger than every other's and than `seen`. Tells of it in an event.
 void accept_loss(Transaction& transaction, const Mark& seen, const std::optional<Loss>& loss);
+// See Store::restore_epochs.
+[[nodiscard]] bool restore_epochs(Transaction& transaction, std::span<const Epoch> epochs);
 
 }  // namespace drover::sqlite

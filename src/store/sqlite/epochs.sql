@@ -12,9 +12,13 @@ SELECT event FROM sequence;
 -- Result: the number of the current epoch.
 SELECT epoch FROM sequence;
 
--- name: begin_epoch
+-- name: put_epoch
 -- Inputs: number, id, the last event before it, cause. Writes: epoch.
 INSERT INTO epoch (number, id, after, cause) VALUES (?1, ?2, ?3, ?4);
+
+-- name: drop_epochs
+-- Writes: epoch.
+DELETE FROM epoch;
 
 -- name: forget_epochs
 -- Keeps the first one, which names the store, and the latest thousand. Writes: epoch.

@@ -188,6 +188,7 @@ class SqliteStore final : public Store {
   }
 
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
+  Result<bool> restore_epochs(std::span<const Epoch> epochs) override;
   Result<StoredDocument> document(DocumentKind kind) override {
     return reading("sqlite.document", [&](Connection& db) { return read_document(db, kind); });
   }
@@ -497,6 +498,11 @@ Status SqliteStore::restore(std::span<const DumpedTask> tasks, std::span<const E
     return true;
   });
   return written ? Status() : Status(std::unexpected(written.error()));
+}
+
+Result<bool> SqliteStore::restore_epochs(std::span<const Epoch> epochs) {
+  return writing<bool>({&kRepairFailpoints, {}},
+                       [&](Transaction& transaction) { return sqlite::restore_epochs(transaction, epochs); });
 }
 
 Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {

@@ -43,16 +43,70 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"NothingHadHappenedInTheReplacedOne", {3, "x", 60}, {}}),
     [](const auto& one) { return std::string(one.param.name); });
 
-TEST(FindLossOfOld, AnEpochThatIsNotListedAnyMoreIsJudgedByTheNumberAlone) {
+TEST(FindLossOfOld, AnEpochThatIsNotListedAnyMoreEndedWhereTheNextOneBegins) {
   StoreExtent late = extent();
-  late.epochs.erase(late.epochs.begin());
-  EXPECT_FALSE(find_loss(late, {1, "a", 90}));
-  EXPECT_TRUE(find_loss(late, {1, "a", 91}));
+  late.epochs.erase(late.epochs.begin() + 1);
+  EXPECT_FALSE(find_loss(late, {2, "b", 60}));
+  EXPECT_TRUE(find_loss(late, {2, "b", 61}));
 }
 
 TEST(FindLossOfOld, AStoreThatBeganAnewHasNothingOfIt) {
   const StoreExtent anew{.epochs = {{4, "n", 0, kCreated}, {5, "o", 7, kRestarted}}, .seq = 90};
   EXPECT_EQ(to_string(find_loss(anew, {3, "c", 60}).value_or(Loss{})), "events 1 to 60");
+}
+
+// ---- a dump of the store of extent(), in a store that had epochs of its own and two events
+
+std::vector<Epoch> own_epochs() {
+  return {{1, "d", 0, kCreated}, {9, "e", 1, kRegressed}};
+}
+
+StoreExtent joined_extent() {
+  StoreExtent joined{.epochs = join_epochs(extent(), own_epochs()), .seq = 92};
+  joined.epochs.push_back({joined.epochs.back().number + 1, "f", joined.seq, kRestored});
+  return joined;
+}
+
+TEST(JoinedEpochs, AreTheDumpsThenTheStoresOwn) {
+  EXPECT_EQ(joined_extent().epochs, (std::vector<Epoch>{{1, "a", 0, kCreated},
+                                                        {2, "b", 30, kRestarted},
+                                                        {3, "c", 60, kRestarted},
+                                                        {4, "d", 90, kCreated},
+                                                        {9, "e", 91, kRegressed},
+                                                        {10, "f", 92, kRestored}}));
+}
+
+TEST(JoinedEpochs, TellWhoSawMoreThanTheDumpHas) {
+  EXPECT_TRUE(reveals_loss(joined_extent(), {"a", {3, "c", 91}})) << "events of the store before do not hide it";
+  EXPECT_FALSE(reveals_loss(joined_extent(), {"a", {3, "c", 90}}));
+  EXPECT_TRUE(reveals_loss(joined_extent(), {"a", {4, "x", 95}})) << "an epoch after the dump";
+}
+
+TEST(JoinedEpochs, HaveNothingLostOfTheStoreThatTookTheDump) {
+  EXPECT_FALSE(find_loss(joined_extent(), {1, "d", 1}));
+  EXPECT_FALSE(find_loss(joined_extent(), {9, "e", 92})) << "as seen just before the end of the import";
+}
+
+TEST(JoinedEpochs, ADumpOfTheStoreItselfAddsNone) {
+  EXPECT_EQ(join_epochs(extent(), extent().epochs), extent().epochs);
+}
+
+TEST(SoundExtent, IsOneThatAStoreCouldHave) {
+  EXPECT_TRUE(check_extent(extent()));
+  const auto is_refused = [](auto change) {
+    StoreExtent changed = extent();
+    change(changed);
+    return !check_extent(changed);
+  };
+  EXPECT_TRUE(is_refused([](StoreExtent& one) { one.epochs.clear(); }));
+  EXPECT_TRUE(is_refused([](StoreExtent& one) { one.epochs.resize(1'002); }));
+  EXPECT_TRUE(is_refused([](StoreExtent& one) { one.epochs[0].id = "../x"; }));
+  EXPECT_TRUE(is_refused([](StoreExtent& one) { one.epochs[1].number = 1; }));
+  EXPECT_TRUE(is_refused([](StoreExtent& one) { one.epochs[2].number = std::int64_t{1} << 62; }));
+  EXPECT_TRUE(is_refused([](StoreExtent& one) { one.epochs[2].after = -1; }));
+  EXPECT_TRUE(is_refused([](StoreExtent& one) { one.epochs[2].after = std::int64_t{1} << 62; }));
+  EXPECT_TRUE(is_refused([](StoreExtent& one) { one.seq = -1; }));
+  EXPECT_TRUE(is_refused([](StoreExtent& one) { one.seq = std::int64_t{1} << 62; }));
 }
 
 TEST(Accepted, IsWhatHasALaterAcceptedEpoch) {
@@ -65,7 +119,7 @@ TEST(Accepted, IsWhatHasALaterAcceptedEpoch) {
 }
 
 TEST(EpochCause, HasAName) {
-  for (const Epoch::Cause cause : {kCreated, kRestarted, kRegressed, kAccepted}) {
+  for (const Epoch::Cause cause : {kCreated, kRestarted, kRegressed, kAccepted, kRestored}) {
     EXPECT_EQ(parse_epoch_cause(name_of(cause)), cause);
   }
   EXPECT_EQ(parse_epoch_cause("x"), std::nullopt);

@@ -191,6 +191,17 @@ TEST_F(RedisRegression, WhatIsLostIsKnownAlsoWhenOthersCameFirst) {
   EXPECT_EQ(must(stranger.claim()).size(), 1U);
 }
 
+// One epoch a restart, for years. The first one names the store, so it stays.
+TEST_F(RedisRegression, EpochsAreNotKeptForEver) {
+  Process process(server_);
+  process.enqueue();
+  const std::string store = process.store().seen().store;
+  for (int i = 0; i < 1'010; ++i) must(process.store().accept_regression());
+  EXPECT_EQ(process.state().extent.epochs.size(), 1'001U);
+  EXPECT_EQ(process.store().seen().store, store);
+  EXPECT_EQ(must(process.store().hear({store, {3, "3", 3}})), false) << "of an epoch that is forgotten";
+}
+
 // ---- a primary that was a replica for a while, and runs on: A, B, and A again
 
 enum class Connected : std::uint8_t { kAllTheTime, kAnew };

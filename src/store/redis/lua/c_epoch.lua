@@ -1,6 +1,6 @@
 -- Epochs: docs/internals/store-epochs.md. The list holds 'number id after cause server', oldest first.
 
-local KEPT = 1000
+local KEPT = 1000  -- beside the first one, which names the store
 local CHECK_EVERY = 10  -- milliseconds: shorter than any failover, and long enough to cost nothing
 local checked = {}  -- prefix -> when it was last seen that its epoch names this server
 
@@ -21,7 +21,11 @@ local function begin_epoch(number, after, cause, server)
   local time = call('TIME')
   local id = string.sub(redis.sha1hex(server .. ' ' .. time[1] .. ' ' .. time[2] .. ' ' .. tostring({}) .. ' ' .. whole(number)), 1, 16)
   call('RPUSH', P .. 'epochs', whole(number) .. ' ' .. id .. ' ' .. after .. ' ' .. cause .. ' ' .. server)
-  call('LTRIM', P .. 'epochs', -KEPT, -1)
+  if call('LLEN', P .. 'epochs') > KEPT + 1 then
+    local first = call('LPOP', P .. 'epochs')
+    call('LTRIM', P .. 'epochs', -KEPT, -1)
+    call('LPUSH', P .. 'epochs', first)
+  end
   call('HSET', P .. 'seq', 'epoch', id)
 end
 
@@ -68,4 +72,16 @@ function functions.epochs(keys, args)
     seq = call('HGET', P .. 'seq', 'event')
   end
   return {seq, unpack(call('LRANGE', P .. 'epochs', 0, -1))}
+end
+
+-- args: now, id and number of the last of them, then the epochs: they take the place of the list, unless its last one is
+-- another; then an epoch begins. Answers 1 if they did.
+function functions.restore_epochs(keys, args)
+  begin(keys, args)
+  local last = last_epoch()
+  if not last or last.id ~= args[2] then return 0 end
+  call('DEL', P .. 'epochs')
+  for i = 4, #args do call('RPUSH', P .. 'epochs', args[i]) end
+  begin_epoch(tonumber(args[3]) + 1, call('HGET', P .. 'seq', 'event') or '0', 'restored', this_server())
+  return 1
 end
