@@ -50,6 +50,8 @@ enum class ErrorClass : std::uint8_t {
   kKilled,
   kSpawnFailed,
   kResultTooLarge,
+  kVerifyFailed,    // the agent was done, but the command that checks its work failed
+  kMaxTurns,        // the agent used up its turns
   kStalled,         // lost its lease more often than max_stalls allows
   kLost,            // at_most_once, and its lease was lost
   kDeadline,        // its deadline passed
@@ -57,7 +59,7 @@ enum class ErrorClass : std::uint8_t {
   kInvalidPayload,  // its payload breaks its type's schema, which has changed since it was taken
   kUnknownType,     // the policy knows no such type any more, and takes no others
 };
-inline constexpr int kErrorClassCount = 20;
+inline constexpr int kErrorClassCount = 22;
 
 [[nodiscard]] std::string_view name_of(ErrorClass error_class);
 [[nodiscard]] std::optional<ErrorClass> parse_error_class(std::string_view name);

@@ -33,6 +33,9 @@ constexpr ClassTable make_default_table() {
   set(ErrorClass::kSpawnFailed, kRetryRule);
   // The same run would say the same again.
   set(ErrorClass::kResultTooLarge, kFailRule);
+  // The agent tries again, and is told what failed.
+  set(ErrorClass::kVerifyFailed, kRetryRule);
+  set(ErrorClass::kMaxTurns, kFailRule);
   // Verdicts of the rules themselves: final.
   set(ErrorClass::kStalled, kFailRule);
   set(ErrorClass::kLost, kFailRule);

@@ -311,7 +311,7 @@ class Driver {
       case 2:
       case 3: {
         Failure failure;
-        failure.error_class = static_cast<ErrorClass>(below(14));
+        failure.error_class = static_cast<ErrorClass>(below(std::to_underlying(ErrorClass::kStalled)));
         failure.message = "no | luck";
         if (one_in(2)) failure.retry_after = Millis(below(30'000));
         item.end = failure;

@@ -24,6 +24,7 @@ constexpr std::array<Row, kErrorClassCount> kExpected{{
     {"overloaded", Action::kDefer},      {"oom", Action::kFail, 1, true},
     {"context_too_long", Action::kFail}, {"killed", Action::kRetry},
     {"spawn_failed", Action::kRetry},    {"result_too_large", Action::kFail},
+    {"verify_failed", Action::kRetry},   {"max_turns", Action::kFail},
     {"stalled", Action::kFail},          {"lost", Action::kFail},
     {"deadline", Action::kFail},         {"parent_failed", Action::kFail},
     {"invalid_payload", Action::kFail},  {"unknown_type", Action::kFail},
