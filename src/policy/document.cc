@@ -176,7 +176,32 @@ Result<std::vector<std::string>> env_of(const ConfigNode& node) {
   return names;
 }
 
+Result<const agents::Preset*> preset_of(const ConfigNode& node) {
+  const auto name = node.text();
+  if (!name) return std::unexpected(name.error());
+  auto preset = agents::preset_named(*name);
+  return preset ? preset : node.error(preset.error());
+}
+
+constexpr auto kVerifyFields = std::to_array<ConfigField<Verify>>({
+    {"argv", [](Verify& v, const ConfigNode& n) { return put(argv_of(n), v.argv); }},
+    {"timeout", [](Verify& v, const ConfigNode& n) { return put(n.time_limit(), v.timeout); }},
+});
+
+Result<Verify> verify_of(const ConfigNode& node) {
+  Verify verify;
+  if (auto status = read_fields(node, kVerifyFields, verify); !status) return std::unexpected(status.error());
+  if (verify.argv.empty()) return node.error("argv is missing");
+  return verify;
+}
+
 constexpr auto kRunnerFields = std::to_array<ConfigField<RunnerProfile>>({
+    {"preset", [](RunnerProfile& r, const ConfigNode& n) { return put(preset_of(n), r.preset); }},
+    {"permissions",
+     [](RunnerProfile& r, const ConfigNode& n) {
+       return put(one_of(n, agents::parse_permissions, "bypass, edits or read_only"), r.permissions);
+     }},
+    {"verify", [](RunnerProfile& r, const ConfigNode& n) { return put(verify_of(n), r.verify); }},
     {"argv", [](RunnerProfile& r, const ConfigNode& n) { return put(argv_of(n), r.argv); }},
     {"env", [](RunnerProfile& r, const ConfigNode& n) { return put(env_of(n), r.env); }},
     {"concurrency",
@@ -188,7 +213,9 @@ Status read_runners(LocalSettings& local, const ConfigNode& node) {
     if (const auto status = check_name(type); !status) return value.error(status.error());
     RunnerProfile& profile = local.runners[type];
     if (auto status = read_fields(value, kRunnerFields, profile); !status) return status;
-    if (profile.argv.empty()) return value.error("argv is missing");
+    if (profile.argv.empty() && profile.preset != nullptr) profile.argv.emplace_back(profile.preset->program);
+    if (profile.argv.empty()) return value.error("name a preset or a command: preset or argv is missing");
+    if (profile.preset == nullptr && profile.verify) return value.error("verify needs a preset: a command checks itself");
     return {};
   });
 }

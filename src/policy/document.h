@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "core/policy.h"
-#include "core/runner_profile.h"
+#include "agents/runner_profile.h"
 #include "drover/error.h"
 #include "drover/task_queue.h"
 

@@ -11,6 +11,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "worker/machine_limits.h"
+#include "worker/runners/agent.h"
 #include "worker/runners/exec.h"
 
 namespace drover {
@@ -38,6 +39,11 @@ constexpr int kDrainReadsMax = 64;
 
 MonoTime after(MonoTime since, Millis limit) {
   return limit > Millis{0} ? since + limit : kNever;
+}
+
+std::unique_ptr<RunPlan> make_plan(const RunSetting& setting) {
+  const agents::Preset* preset = setting.profile.preset;
+  return preset != nullptr ? make_agent_plan(*preset, setting) : make_exec_plan(setting);
 }
 
 }  // namespace
@@ -68,7 +74,7 @@ Status ProcessRun::try_start() {
   if (auto opened = open_door(); !opened) return opened;
 
   secrets_ = Secrets(profile_->env, host_.environment);
-  plan_ = make_exec_plan({.claimed = *claimed_,
+  plan_ = make_plan({.claimed = *claimed_,
                           .profile = *profile_,
                           .files = files_,
                           .worker_environment = host_.environment,

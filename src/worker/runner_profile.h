@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/runner_profile.h"
+#include "agents/runner_profile.h"
 #include "drover/task_queue.h"
 
 namespace drover {
