@@ -1,6 +1,7 @@
 // /v1/tasks: what producers and those who look at tasks do.
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/json.h"
 #include "base/sha256.h"
@@ -8,6 +9,7 @@
 #include "core/page_limit.h"
 #include "core/spec_check.h"
 #include "core/trace.h"
+#include "core/transcript.h"
 #include "engine/spec.h"
 #include "server/access.h"
 #include "server/api.h"
@@ -212,6 +214,28 @@ Answer log(const Call& call) {
   return respond(call.queue.log(*id, *after, static_cast<int>(*limit)));
 }
 
+// Pages go by records of the log: one may have no line of the transcript.
+Answer transcript(const Call& call) {
+  const auto id = call.task_id();
+  const auto after = call.number("after", 0, INT64_MAX);
+  if (!id) return problem(id.error());
+  if (!after) return problem(after.error());
+  const auto page = call.queue.log(*id, *after, kPageMax);
+  if (!page) return problem(page.error());
+  TranscriptLines joined;
+  std::vector<TranscriptLine> lines;
+  for (const LogRecord& record : page->records) std::ranges::move(joined.feed(record), std::back_inserter(lines));
+  // A record in which another line begins is for the next page, unless that line is larger than a page.
+  const bool has_more = page->records.size() == static_cast<std::size_t>(kPageMax);
+  std::int64_t next = std::max(*after, joined.complete_until());
+  if (has_more && next == *after) next = page->records.back().seq;
+  std::erase_if(lines, [&](const TranscriptLine& line) { return line.seq > next; });
+  std::string body = list_json("lines", lines);
+  body.pop_back();
+  return json_response(fmt::format(R"({},"next":{},"has_more":{},"left_out_bytes":{}}})", body, next, has_more,
+                                   page->left_out_bytes));
+}
+
 Answer explain(const Call& call) {
   const auto id = call.task_id();
   return respond(id ? call.queue.explain(*id) : std::unexpected(id.error()));
@@ -266,6 +290,7 @@ constexpr std::array kTaskRoutes{
     Route{"GET", "/v1/tasks/{id}/wait", wait_for_end},
     Route{"GET", "/v1/tasks/{id}/runs", runs, Access::kToken, Place::kFew},
     Route{"GET", "/v1/tasks/{id}/log", log, Access::kToken, Place::kFew},
+    Route{"GET", "/v1/tasks/{id}/transcript", transcript, Access::kToken, Place::kFew},
     Route{"GET", "/v1/tasks/{id}/explain", explain},
     Route{"POST", "/v1/tasks/{id}/cancel", cancel},
     Route{"GET", "/v1/tasks/{id}/cancel", preview_cancel},

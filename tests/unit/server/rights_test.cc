@@ -52,6 +52,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/tasks/{id}/wait", {kReaders, true}},
       {"GET /v1/tasks/{id}/runs", {kReaders, true}},
       {"GET /v1/tasks/{id}/log", {kReaders, true}},
+      {"GET /v1/tasks/{id}/transcript", {kReaders, true}},
       {"GET /v1/tasks/{id}/explain", {kReaders, true}},
       {"POST /v1/tasks/{id}/cancel", {kProducers, true}},
       {"GET /v1/tasks/{id}/cancel", {kProducers, true}},
