@@ -39,7 +39,7 @@ def usage(given, cached, written, output, reasoning, cost=None):
 
 
 def added(first, second):
-    return {key: round(first.get(key, 0) + value, 9) for key, value in second.items()}
+    return {key: round(first.get(key, 0) + second.get(key, 0), 9) for key in first | second}
 
 
 def events(stdout):

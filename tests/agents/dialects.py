@@ -8,6 +8,7 @@ import json
 import re
 import time
 
+from scenarios import Tokens
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
@@ -129,9 +130,19 @@ def tool_named(asked, *known):
 class Dialect:
     errors = ""
 
-    def billed(self, tokens):
+    says_input_first = False    # whether a stream begins with what the request costs
+
+    def counted(self, tokens):
         """The tokens of a step as this API counts them."""
         return tokens
+
+    def billed(self, step, counted):
+        """An answer that fails or breaks off is billed as far as the client was told."""
+        if not {"error", "hang", "disconnect"} & set(step):
+            return counted
+        if self.says_input_first and "text" in step:
+            return dataclasses.replace(counted, output=0, reasoning=0)
+        return Tokens(0, 0, 0, 0, 0)
 
     def error(self, step, numbers):
         status, error = ERRORS[step["error"]][self.errors]
@@ -146,13 +157,14 @@ class Dialect:
 class WithoutCacheWrites(Dialect):
     """An API that bills what it writes to its cache as plain input."""
 
-    def billed(self, tokens):
+    def counted(self, tokens):
         return dataclasses.replace(tokens, input=tokens.input + tokens.cache_write, cache_write=0)
 
 
 class Anthropic(Dialect):
     """POST /v1/messages: Claude Code, and opencode with its provider anthropic."""
     errors = "anthropic"
+    says_input_first = True
 
     def read(self, path, headers, body):
         messages = []

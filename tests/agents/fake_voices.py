@@ -347,7 +347,7 @@ class Gemini(Voice):
 class Opencode(Voice):
     preset, version, model = "opencode", "1.18.33", "mock-model"
     session_pattern = r'"sessionID":"([^"]+)"'
-    signals = {"INT": "ignore", "TERM": 143}
+    signals = {"INT": "die", "TERM": "die"}
     words = ("run",)
     flags = frozenset(("--auto",))
     options = {"--dir": "folder", "-m": "model", "-s": "resume", "--format": "", "--title": ""}

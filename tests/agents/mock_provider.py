@@ -75,6 +75,12 @@ class Mock:
             (pathlib.Path(self.requests) / f"{number:04}.json").write_text(json.dumps(kept, indent=1), encoding="utf-8")
 
 
+def bill(model, tokens):
+    """What a ledger's line says of the tokens, in the words of Drover's usage."""
+    return {"input_tokens": tokens.input, "cached_input_tokens": tokens.cached, "cache_write_tokens": tokens.cache_write,
+            "output_tokens": tokens.output, "reasoning_tokens": tokens.reasoning, "cost_usd": scenarios.cost_usd(model, tokens)}
+
+
 def key_of(headers):
     bearer = (headers.get("authorization") or "").removeprefix("Bearer ")
     return headers.get("x-api-key") or headers.get("x-goog-api-key") or bearer
@@ -153,26 +159,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.mock.keep_request(number, self.path, self.headers, body)
         asked = dialect.read(path, self.headers, body)
         name, index, step = self.mock.choose(asked)
-        tokens = dialect.billed(scenarios.Tokens(**step.get("tokens", {})))
-        billed = not {"error", "hang", "disconnect"} & set(step)
+        tokens = dialect.counted(scenarios.Tokens(**step.get("tokens", {})))
         failure = None
         if "error" in step:
-            retry_after = step.get("retry_after", 1)
-            failure = dialect.error(step, {"retry_after": retry_after, "reset": int(time.time()) + step.get("reset_in", 3600)})
-        self.mock.book({
-            "request": number, "dialect": type(dialect).__name__.lower(), "model": asked.model, "scenario": name, "step": index,
-            "status": failure[0] if failure else next((kind for kind in ("hang", "disconnect") if kind in step), 200),
-            **{f"{kind}_tokens": getattr(tokens, field) if billed else 0 for kind, field in (
-                ("input", "input"), ("cached_input", "cached"), ("cache_write", "cache_write"), ("output", "output"),
-                ("reasoning", "reasoning"))},
-            "cost_usd": scenarios.cost_usd(asked.model, tokens) if billed else 0, "session": asked.session, "key": key_of(self.headers),
-            "prompt": asked.prompt[:80], "tools": len(asked.tools)})
+            reset = int(time.time()) + step.get("reset_in", 3600)
+            failure = dialect.error(step, {"retry_after": step.get("retry_after", 1), "reset": reset})
+        status = failure[0] if failure else next((kind for kind in ("hang", "disconnect") if kind in step), 200)
+        self.mock.book({"request": number, "dialect": type(dialect).__name__.lower(), "model": asked.model, "scenario": name,
+                        "step": index, "status": status, **bill(asked.model, dialect.billed(step, tokens)),
+                        "session": asked.session, "key": key_of(self.headers), "prompt": asked.prompt[:80]})
         if failure:
             status, headers, error = failure
             self.stream(error) if isinstance(error, list) else self.answer(status, headers, error)
         elif step.get("hang") == "silent":
             self.wait_for_client()
-        elif "hang" in step or "disconnect" in step:
+        elif status != 200:
             self.stream_half(dialect.stream(asked, step, tokens, number), step)
         elif asked.stream:
             self.stream(dialect.stream(asked, step, tokens, number))

@@ -68,6 +68,7 @@ SCENARIOS = {
     "429_once": [{"error": "rate_limit", "retry_after": 1, "times": 1}, DONE],
     "429_later": [says("First this.", "echo hello"), {"error": "rate_limit", "retry_after": 2}],
     "limit": [{"error": "limit", "reset_in": 3600}],
+    "limit_in_days": [{"error": "limit", "reset_in": 3 * 86400}],
     "quota": [{"error": "quota"}],
     "529": [{"error": "overloaded"}],
     "401": [{"error": "unauthorised"}],

@@ -191,7 +191,7 @@ class FakeTest(Temporary):
     def test_signals_end_it_as_they_end_the_cli(self):
         table = {("claude", "INT"): (0, "error"), ("claude", "TERM"): (143, "none"), ("codex", "INT"): (1, "none"),
                  ("codex", "TERM"): (-15, "none"), ("gemini", "INT"): (0, "none"), ("gemini", "TERM"): (0, "none"),
-                 ("opencode", "TERM"): (143, "none"), ("letta", "INT"): (-2, "none"), ("letta", "TERM"): (-15, "none")}
+                 ("opencode", "INT"): (-2, "none"), ("opencode", "TERM"): (-15, "none"), ("letta", "INT"): (-2, "none"), ("letta", "TERM"): (-15, "none")}
         for (name, kind), expected in table.items():
             with self.subTest(f"{name} {kind}"):
                 process, prompt = self.start(name, "do: say Started.\ndo: hang")

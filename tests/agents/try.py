@@ -18,13 +18,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from clis import CLIS, Outcome, Place, events
 from mock_provider import Mock, Server
 
 HERE = pathlib.Path(__file__).resolve().parent
-RUN_SECONDS_MAX = 60    # some CLIs try again for minutes, silently: a run that takes longer is ended, and counts as "timeout"
+MARKER = "prompt-marker-7d1f"
 MISSING = "22222222-2222-4222-8222-222222222222"
 
 
@@ -39,11 +40,15 @@ class Case:
     when: str = ""          # "request": the first request has arrived; "tool": its command runs
     only: tuple = ()        # the CLIs that have it; all if empty
     env: tuple = ()         # (name, value) beside the CLI's own; None takes it away
+    padding: int = 0        # bytes to add to the prompt
 
 
 INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
+SUBSCRIPTION = (("ANTHROPIC_API_KEY", None), ("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-mock"))
 CASES = {
     "ok": Case("ok"),
+    "prompt_200_kb": Case("ok", padding=200_000),
+    "prompt_1_mb": Case("ok", padding=1_000_000),
     "tools": Case("tools"),
     "three_requests": Case("three_requests"),
     "three_requests_resumed": Case("three_requests", after="three_requests", resumed=True),
@@ -55,8 +60,8 @@ CASES = {
     "429_once": Case("429_once"),
     "429_later": Case("429_later"),
     "limit": Case("limit"),
-    "limit_of_subscription": Case("limit", only=("claude",), env=(("ANTHROPIC_API_KEY", None),
-                                                                  ("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-mock"))),
+    "limit_of_subscription": Case("limit", only=("claude",), env=SUBSCRIPTION),
+    "limit_in_days": Case("limit_in_days", only=("claude", "codex"), env=SUBSCRIPTION),
     "quota": Case("quota"),
     "529": Case("529"),
     "401": Case("401"),
@@ -86,15 +91,16 @@ class Ran:
     billed: list        # the mock's ledger of this run
     used: dict          # what the output says that this run used
     filed: dict         # what the CLI's own file says that this run used
-    timed_out: bool = False
-    requested: str = ""  # the session id that was asked for
+    timed_out: bool
+    requested: str      # the session id that was asked for
+    leaked: set         # names of processes that had the prompt in their arguments or environment
 
 
 class Bench:
     """One CLI, its folders, and the mock that it talks to."""
 
-    def __init__(self, cli, binaries, root):
-        self.cli, self.binaries, self.place = cli, binaries, Place(root)
+    def __init__(self, cli, binaries, root, seconds_max):
+        self.cli, self.binaries, self.place, self.seconds_max = cli, binaries, Place(root), seconds_max
         self.ledger = root / "ledger.jsonl"
         self.ledger.touch()
         self.place.home.mkdir()
@@ -141,9 +147,9 @@ class Bench:
             process = subprocess.Popen(self.cli.argv(self.place, work, session, case.resumed), cwd=work, env=environment,
                                        stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True)
             try:
-                process.stdin.write(f"Please do it. mock:{case.scenario}\n".encode())
-                process.stdin.close()
-                timed_out = not self.attend(process, case, work, start, begun + RUN_SECONDS_MAX)
+                feed(process, f"{MARKER} Please do it. mock:{case.scenario}\n{'0123456 ' * (case.padding // 8)}")
+                leaked = set()
+                timed_out = not self.attend(process, case, work, start, begun + self.seconds_max, leaked)
             finally:
                 end_group(process)
             seconds = time.monotonic() - begun
@@ -153,17 +159,19 @@ class Bench:
         outcome = self.cli.read(stdout)
         used = since(self.said, outcome.session, outcome.usage) if self.cli.cumulative else outcome.usage
         filed = since(self.filed, outcome.session, self.read_own_file(outcome.session))
-        self.ran[name] = Ran(process.returncode, stdout, stderr, seconds, outcome, self.requests(start), used, filed, timed_out, session)
+        self.ran[name] = Ran(process.returncode, stdout, stderr, seconds, outcome, self.requests(start), used, filed, timed_out, session,
+                             leaked)
         return self.ran[name]
 
     def read_own_file(self, session):
         file = session and self.cli.own_file(self.place, session)
         return self.cli.read_own_file(list(events(file.read_text(encoding="utf-8")))) if file else {}
 
-    def attend(self, process, case, work, start, until):
-        """Sends the case's signal at its time. False if the process was still there in the end."""
+    def attend(self, process, case, work, start, until, leaked):
+        """Sends the case's signal at its time, and looks for the prompt. False if the process was still there in the end."""
         pending = case.signal
         while time.monotonic() < until:
+            leaked |= showing_the_prompt(process.pid)
             if pending and (self.requests(start) if case.when == "request" else (work / "started").exists()):
                 time.sleep(0.5)  # the CLI is given the time to print what it has
                 os.killpg(process.pid, pending)
@@ -184,6 +192,31 @@ def since(totals, session, total):
     return {key: value - before.get(key, 0) for key, value in total.items()}
 
 
+def feed(process, prompt):
+    """The prompt, then the end of stdin, from a thread: a CLI may take its time to read, or end before it has read all of it."""
+    def write():
+        try:
+            process.stdin.write(prompt.encode())
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
+
+    threading.Thread(target=write, daemon=True).start()
+
+
+def showing_the_prompt(session):
+    """The names of the session's processes that have the prompt where everybody on the machine can read it."""
+    found = set()
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            name, _, rest = (entry / "stat").read_text().rpartition(")")
+            if int(rest.split()[3]) == session and any(MARKER.encode() in (entry / file).read_bytes() for file in ("cmdline", "environ")):
+                found.add(name.partition("(")[2])
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            pass
+    return found
+
+
 def end_group(process):
     """Ends all that the run left behind in its process group."""
     try:
@@ -201,10 +234,11 @@ def billed(cli, lines):
 
 
 def usage_verdict(said, truth):
-    """exact, none (nothing was said), or wrong: compared with the ledger."""
+    """exact, none (nothing was said), or wrong: compared with the ledger. Only what is said of the cost is compared."""
     if not said:
         return "none"
-    return "exact" if all(round(value, 9) == truth[key] for key, value in said.items() if key in truth) else "wrong"
+    exact = all(round(said.get(key, 0), 9) == value for key, value in truth.items() if key != "cost_usd" or key in said)
+    return "exact" if exact else "wrong"
 
 
 def ended(ran):
@@ -234,6 +268,8 @@ def differences(expected, found, ran):
     names = ("exit", "final event", "final events", "requests", "usage", "usage by its file")
     columns, pattern = expected
     wrong = [f"{name} {have}, expected {want}" for name, want, have in zip(names, columns, found) if not re.fullmatch(want, have)]
+    if ran.leaked:
+        wrong.append(f"the prompt was in the arguments or the environment of {sorted(ran.leaked)}")
     if not re.search(pattern, ran.outcome.message + "\n" + ran.stderr):
         wrong.append(f"no /{pattern}/ in its message or stderr: {(ran.outcome.message or ran.stderr)[-300:]!r}")
     return wrong
@@ -269,16 +305,16 @@ def try_cli(cli, given, expected):
     root = pathlib.Path(tempfile.mkdtemp(prefix=f"drover-{cli.name}-"))
     failed = 0
     try:
-        with Bench(cli, given.binaries, root) as bench:
+        with Bench(cli, given.binaries, root, given.seconds) as bench:
             for name in wanted(cli, given.case):
                 case = CASES[name]
                 ran = bench.run(name, case)
                 found = observed(bench, name)
-                if given.capture:
+                if given.capture and not case.padding:
                     capture(given.capture, bench, name, ran)
                 if given.learn:
                     print(f"{cli.name:9} {name:22} {found[0]:9} {found[1]:8} {found[2]:2} {found[3]:3} {found[4]:6} {found[5]:6} "
-                          f"{(ran.outcome.message or ran.stderr.strip()[-150:])[:150]!r}   # {ran.seconds:.1f} s", flush=True)
+                          f"{(ran.outcome.message or ran.stderr.strip()[-150:])[:150]!r}   # {ran.seconds:.1f} s {ran.leaked or ''}", flush=True)
                     continue
                 wrong = differences(expected[cli.name, name], found, ran)
                 failed += bool(wrong)
@@ -296,6 +332,7 @@ def main():
     parser.add_argument("--cli", action="append", choices=CLIS, help="default: all")
     parser.add_argument("--case", action="append", choices=CASES, help="default: all")
     parser.add_argument("--capture", type=pathlib.Path, help="a folder for what the CLIs print")
+    parser.add_argument("--seconds", type=float, default=60, help="for one run; after that it is ended, and is a \"timeout\" (default 60)")
     parser.add_argument("--learn", action="store_true")
     given = parser.parse_args()
     expected = {} if given.learn else expectations()
