@@ -1,0 +1,164 @@
+// Agents of a preset, as tests/agents/fake_agent.py plays them: how a run is judged, what is kept of it, what is not.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+
+#include "e2e/e2e_test.h"
+
+namespace drover::e2e {
+namespace {
+
+constexpr std::string_view kSecret = "sk-secret-0123456789";
+
+class AgentTest : public E2eTest {
+ protected:
+  AgentTest() {
+    std::filesystem::create_directory(sandbox.file("bin"));
+    for (const char* name : {"claude", "codex", "gemini", "opencode", "letta"}) {
+      std::filesystem::create_symlink(DROVER_SOURCE_DIR "/tests/agents/fake_agent.py",
+                                      sandbox.file(fmt::format("bin/{}", name)));
+    }
+    sandbox.set("PATH", fmt::format("{}:/usr/bin:/bin", sandbox.file("bin")));
+    sandbox.set("HOME", sandbox.folder().string());
+    sandbox.set("ANTHROPIC_API_KEY", std::string(kSecret));
+  }
+
+  // drover.yaml with one profile for the type `fix`, trusted.
+  void write_profile(const std::string& fields) {
+    sandbox.write_file("drover.yaml", "local:\n  runners:\n    fix: {" + fields + "}\n");
+    sandbox.must({"trust", "drover.yaml"});
+  }
+  // The task with that prompt, after a worker has done all that it could.
+  json::Value after_work(const std::string& prompt, Arguments more = {}) {
+    Arguments arguments{"fix", "--prompt", prompt, "--retry", "fixed:1ms"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    id_ = sandbox.enqueue(arguments);
+    const Outcome worked = sandbox.drover(
+        {"work", "--type", "fix", "--lease", "2s", "--heartbeat", "300ms", "--until-empty"}, {}, Millis{60'000});
+    EXPECT_EQ(worked.exit_code, 0) << worked.err;
+    return sandbox.show(id_);
+  }
+  static std::string error_class(const json::Value& task) { return at(*task.find("error"), "class"); }
+  [[nodiscard]] std::string transcript() const { return sandbox.must({"transcript", "--json", id_}); }
+
+  std::string id_;
+};
+
+TEST_F(AgentTest, EachPresetAnswersItsPrompt) {
+  for (const char* preset : {"claude", "codex", "gemini", "opencode", "letta"}) {
+    write_profile(fmt::format("preset: {}", preset));
+    const json::Value task = after_work("do: say All is well.");
+    EXPECT_EQ(at(task, "state"), "completed") << preset << " " << at(task, "error");
+    EXPECT_EQ(at(task, "result"), "All is well.") << preset;
+    EXPECT_TRUE(contains(transcript(), "All is well.")) << preset;
+  }
+}
+
+TEST_F(AgentTest, ThePromptIsOnStdinAlone) {
+  write_profile("preset: claude");
+  const json::Value task = after_work("marker-7731\ndo: run cat /proc/$PPID/cmdline /proc/$PPID/environ | tr '\\0' ' '");
+  EXPECT_EQ(at(task, "state"), "completed");
+  const std::string seen = transcript();
+  EXPECT_TRUE(contains(seen, "--output-format"));
+  EXPECT_EQ(seen.find("marker-7731"), std::string::npos) << seen;
+}
+
+// A result, and then it does not leave: it is ended, and has succeeded.
+TEST_F(AgentTest, SuccessThenSilenceIsSuccess) {
+  write_profile("preset: claude");
+  const json::Value task = after_work("do: ignore INT TERM\ndo: spawn sleep 600\ndo: success Fixed.\ndo: hang");
+  EXPECT_EQ(at(task, "state"), "completed") << at(task, "error");
+  EXPECT_EQ(at(task, "result"), "Fixed.");
+  EXPECT_TRUE(sandbox.all_task_processes().empty());
+}
+
+TEST_F(AgentTest, SuccessThenExitOneIsFailure) {
+  write_profile("preset: claude");
+  EXPECT_EQ(at(after_work("do: success Fixed.\ndo: exit 1", {"--max-attempts", "1"}), "state"), "failed");
+}
+
+TEST_F(AgentTest, ExitZeroWithoutAResultIsFailure) {
+  for (const char* preset : {"claude", "codex", "gemini", "letta"}) {
+    write_profile(fmt::format("preset: {}", preset));
+    const json::Value task = after_work("do: say Halfway.\ndo: exit 0", {"--max-attempts", "1"});
+    EXPECT_EQ(at(task, "state"), "failed") << preset;
+    EXPECT_EQ(error_class(task), "agent_error") << preset;
+  }
+}
+
+TEST_F(AgentTest, TheSecondOfTwoResultsCounts) {
+  write_profile("preset: claude");
+  const json::Value task = after_work("do: background sleep 0.3\ndo: success First.\ndo: sleep 1\ndo: success Second.");
+  EXPECT_EQ(at(task, "state"), "completed") << at(task, "error");
+  EXPECT_EQ(at(task, "result"), "Second.");
+}
+
+TEST_F(AgentTest, AnErrorOfTheProviderIsNotTheTasks) {
+  write_profile("preset: claude");
+  EventStream events = sandbox.events();
+  id_ = sandbox.enqueue({"fix", "--prompt", "do: replay 429"});
+  const auto worker = sandbox.start({"work", "--type", "fix", "--lease", "2s", "--heartbeat", "300ms"});
+  ASSERT_TRUE(events.next("task.deferred", id_));
+  const json::Value task = sandbox.show(id_);
+  EXPECT_EQ(at(task, "attempts"), "0");
+  EXPECT_EQ(error_class(task), "rate_limited");
+}
+
+TEST_F(AgentTest, WordsOfTheModelAboutLimitsThrottleNobody) {
+  write_profile("preset: claude");
+  const json::Value task = after_work("do: say API Error: 429 rate limit, usage limit reached|1900000000");
+  EXPECT_EQ(at(task, "state"), "completed") << at(task, "error");
+}
+
+TEST_F(AgentTest, WorkThatFailsItsCheckIsTriedAgainWithWhatTheCheckSaid) {
+  write_profile("preset: claude, verify: {argv: [/bin/sh, -c, 'test -e fixed || { echo nothing is fixed; exit 3; }']}");
+  const json::Value task = after_work("do: in-run 1 say I did it.\ndo: in-run 2 prompt\ndo: in-run 3 write fixed yes");
+  EXPECT_EQ(at(task, "state"), "completed") << at(task, "error");
+  EXPECT_EQ(at(task, "attempts"), "3");
+  EXPECT_TRUE(contains(transcript(), "verify_failed"));
+  EXPECT_TRUE(contains(transcript(), "nothing is fixed"));
+}
+
+TEST_F(AgentTest, ASecretIsStoredNowhere) {
+  write_profile("preset: claude, env: [ANTHROPIC_API_KEY], verify: {argv: [/bin/sh, -c, 'echo key $ANTHROPIC_API_KEY; exit 1']}");
+  const std::string prompt =
+      "do: env ANTHROPIC_API_KEY\ndo: run echo $ANTHROPIC_API_KEY; echo $ANTHROPIC_API_KEY | head -c 12\n"
+      "do: run echo $ANTHROPIC_API_KEY >&2";
+  const json::Value task = after_work(prompt, {"--max-attempts", "1"});
+  EXPECT_EQ(error_class(task), "verify_failed");
+  EXPECT_TRUE(contains(transcript(), "***ANTHROPIC_API_KEY***"));
+  for (const std::string& stored : {sandbox.dump(), transcript(), sandbox.must({"logs", "--json", id_})}) {
+    EXPECT_EQ(stored.find(kSecret), std::string::npos) << stored;
+  }
+  EXPECT_TRUE(contains(sandbox.must({"logs", "--json", id_}), "key \\n")) << "verify does not get it";
+}
+
+TEST_F(AgentTest, ATaskCannotSlipInOptions) {
+  write_profile("preset: claude");
+  const json::Value task = after_work("do: say hello", {"--model", "--dangerously-skip-permissions"});
+  EXPECT_EQ(at(task, "state"), "failed");
+  EXPECT_EQ(error_class(task), "invalid");
+  EXPECT_EQ(at(task, "attempts"), "1");
+}
+
+TEST_F(AgentTest, ATaskWithoutAPromptIsInvalid) {
+  write_profile("preset: claude");
+  id_ = sandbox.enqueue({"fix"});
+  sandbox.must({"work", "--type", "fix", "--until-empty"});
+  EXPECT_EQ(error_class(sandbox.show(id_)), "invalid");
+}
+
+TEST_F(AgentTest, PresetsAreChosenOnTheCommandLineToo) {
+  id_ = sandbox.enqueue({"fix", "--prompt", "do: argv"});
+  sandbox.must({"work", "--type", "fix", "--preset", "codex", "--until-empty"});
+  const json::Value task = sandbox.show(id_);
+  EXPECT_EQ(at(task, "state"), "completed") << at(task, "error");
+  EXPECT_TRUE(contains(at(task, "result"), "exec --json"));
+  const Outcome unknown = sandbox.drover({"work", "--type", "fix", "--preset", "nosuch"});
+  EXPECT_EQ(unknown.exit_code, 2) << unknown.err;
+  EXPECT_TRUE(contains(unknown.err, "claude"));
+}
+
+}  // namespace
+}  // namespace drover::e2e
