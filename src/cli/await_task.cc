@@ -12,6 +12,11 @@ constexpr Millis kSayEvery{1'000};
 
 }  // namespace
 
+void define_wait_limits(Verb& verb, const std::string& timeout, WaitLimits* limits) {
+  verb.value(timeout, "D", &limits->timeout, parse_duration, "stop waiting after this; exit 124");
+  verb.flag("-q,--quiet", &limits->quiet, true, "do not say what it waits for");
+}
+
 WaitingReport::WaitingReport(TaskQueue& queue, const TaskId& id, Context& context, const Clock& clock)
     : queue_(queue), id_(id), context_(context), clock_(clock), next_(clock.mono() + kSayEvery) {}
 

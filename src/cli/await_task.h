@@ -6,10 +6,21 @@
 
 #include "base/clock.h"
 #include "cli/context.h"
+#include "cli/verb.h"
 #include "cli/watch.h"
 #include "drover/task_queue.h"
 
 namespace drover::cli {
+
+struct WaitLimits {
+  std::optional<Millis> timeout;  // unset: as long as it takes
+  bool quiet = false;             // does not say what it waits for
+
+  bool operator==(const WaitLimits&) const = default;
+};
+
+// `timeout` is what the verb calls that option.
+void define_wait_limits(Verb& verb, const std::string& timeout, WaitLimits* limits);
 
 // Says on stderr why a task has not ended: once it has been waited for a second, and when the reason is another one.
 class WaitingReport {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cli/parse.h"
-#include "cli/verbs.h"
 
 namespace drover::cli {
 namespace {
@@ -42,7 +41,7 @@ int run_command_line(int argc, char** argv) {
   if (!invocation) return report(invocation.error());
   configure_log(invocation->common.log_level.value_or(LogLevel::kError), LogFormat::kAuto);
   Context context = make_context(invocation->common);
-  const int exit_code = std::visit([&](const auto& options) { return run(options, context); }, invocation->command);
+  const int exit_code = invocation->run(context);
   const auto written = context.out.result();
   return written ? exit_code : context.fail(written.error());
 }

@@ -8,6 +8,7 @@
 
 #include "cli/context.h"
 #include "cli/table.h"
+#include "drover/task_queue.h"
 
 namespace drover::cli {
 

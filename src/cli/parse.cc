@@ -7,22 +7,35 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/grammar.h"
-#include "cli/help_texts.h"
+#include "cli/verbs/verbs.h"
 
 namespace drover::cli {
 namespace {
 
 constexpr std::string_view kCommonGroup = "Common options";
+constexpr std::string_view kSummary = "A durable task queue for fleets of AI agents.";
+constexpr std::string_view kFooter =
+    R"(Examples:
+  drover enqueue greet --payload '{"name": "Ada"}'
+  drover work --type greet --until-empty -- cat
+  drover list
+
+Exit codes:
+  0 ok  1 error  2 usage  4 not authorised  5 not found  6 conflict  7 store unreachable
+  10 task failed  11 task cancelled  124 wait timed out
+
+Durations are written 500ms, 30s, 5m, 2h, 7d or 1h30m. Data goes to stdout, messages to stderr.
+`drover help COMMAND` tells more about one.)";
 
 // Adds the same options to drover itself and to every verb, so that they may stand before or after it.
 void add_common(CLI::App& app, CommonOptions* common) {
-  Verb verb(&app, nullptr);
+  Verb::Definition of_all;
+  Verb verb(&app, &of_all);
   verb.value("--store", "URL", &common->store, read_text,
              "sqlite:PATH, memory:, redis://HOST or http://HOST; else DROVER_STORE, drover.yaml, .drover/ or your "
              "state folder");
   verb.value("--token-file", "FILE", &common->token_file, read_text, "shows a server who you are; else DROVER_TOKEN");
-  verb.value("--color", "auto|always|never", &common->color, read_color, "colours on a terminal");
+  verb.choice("--color", "auto|always|never", &common->color, "colours on a terminal");
   verb.value("--log-level", "debug|info|warn|error|off", &common->log_level, read_log_level,
              "what Drover's own log tells");
   app.get_help_ptr()->description("show this help");
@@ -31,38 +44,36 @@ void add_common(CLI::App& app, CommonOptions* common) {
 
 // ---- the grammar
 
-// What was defined of drover itself or of a family: the verbs below it.
+// The verbs below drover itself, or below a family.
 class VerbsBelow final : public Verbs {
  public:
   VerbsBelow(CLI::App& parent, CommonOptions* common, std::map<const CLI::App*, Verb::Definition>* definitions)
       : parent_(parent), common_(common), definitions_(definitions) {}
 
-  // What follows stands under this heading in help.
-  VerbsBelow& under(std::string heading) {
-    heading_ = std::move(heading);
+  // The verbs that follow are under this heading in help.
+  VerbsBelow& under(std::string_view heading) {
+    heading_ = heading;
     return *this;
   }
 
-  Verbs& family(const std::string& name) override {
-    CLI::App& family = add_app(name);
+  Verbs& family(const VerbText& text) override {
+    CLI::App& family = add_app(text);
     family.require_subcommand(0, 1);
     families_.push_back(std::make_unique<VerbsBelow>(family, common_, definitions_));
     return *families_.back();
   }
 
  private:
-  Verb add_verb(const std::string& name, std::function<Command()> make) override {
-    CLI::App& app = add_app(name);
+  Verb add_verb(const VerbText& text, std::function<int(Context&)> run) override {
+    CLI::App& app = add_app(text);
     Verb::Definition& definition = (*definitions_)[&app];
-    definition.make = std::move(make);
+    definition.run = std::move(run);
     return {&app, &definition};
   }
 
-  CLI::App& add_app(const std::string& name) {
-    const bool is_top = parent_.get_parent() == nullptr;
-    const VerbText& text = verb_text(is_top ? name : parent_.get_name() + " " + name);
-    CLI::App* app = parent_.add_subcommand(name, std::string(text.summary));
-    app->group(heading_)->footer(std::string(text.footer))->allow_extras();
+  CLI::App& add_app(const VerbText& text) {
+    CLI::App* app = parent_.add_subcommand(text.name, text.summary);
+    app->group(heading_)->footer(text.footer)->allow_extras();
     add_common(*app, common_);
     return *app;
   }
@@ -95,15 +106,11 @@ class Grammar {
   VerbsBelow verbs_;
 };
 
-Grammar::Grammar()
-    : root_("A durable task queue for fleets of AI agents.", "drover"), verbs_(root_, &common_, &definitions_) {
-  root_.require_subcommand(0, 1)->allow_extras()->footer(std::string(verb_text("").footer));
+Grammar::Grammar() : root_(std::string(kSummary), "drover"), verbs_(root_, &common_, &definitions_) {
+  root_.require_subcommand(0, 1)->allow_extras()->footer(std::string(kFooter));
   add_common(root_, &common_);
   root_.add_flag("--version", version_, "show the version")->group(std::string(kCommonGroup));
-  add_running_verbs(verbs_.under("Running"));
-  add_task_verbs(verbs_.under("Tasks"));
-  add_operating_verbs(verbs_.under("Operating"));
-  add_other_verbs(verbs_.under("Other"));
+  for (const auto& [heading, add] : kVerbs) add(verbs_.under(heading));
 }
 
 // ---- parsing
@@ -227,9 +234,22 @@ std::optional<UsageError> Grammar::complaint_about_extras() const {
   }
 }
 
+int print_version(Context& context) {
+  context.out.line("drover " DROVER_VERSION);
+  return kExitOk;
+}
+
+// As `drover help COMMAND` says it.
+std::expected<Invocation, UsageError> help_about(std::vector<std::string> path, const CommonOptions& common) {
+  path.insert(path.begin(), "help");
+  auto help = Grammar().parse(path);
+  if (help) help->common = common;
+  return help;
+}
+
 std::expected<Invocation, UsageError> Grammar::finish() {
   const CLI::App* verb = chosen();
-  if (version_) return Invocation{common_, VersionOptions{}};
+  if (version_) return Invocation{.common = common_, .command = "--version", .run = print_version};
   const auto found = definitions_.find(verb);
   if (found == definitions_.end()) {
     return std::unexpected(
@@ -243,7 +263,10 @@ std::expected<Invocation, UsageError> Grammar::finish() {
   }
   if (!after_dashes_.empty())
     return std::unexpected(UsageError{"--: only work takes a command after it", display_path(*verb)});
-  return Invocation{common_, definition.make()};
+  return Invocation{.common = common_,
+                    .command = fmt::format("{}", fmt::join(path_below_root(*verb), " ")),
+                    .run = definition.run,
+                    .options = definition.targets};
 }
 
 std::expected<Invocation, UsageError> Grammar::parse(std::span<const std::string> arguments) {
@@ -263,7 +286,7 @@ std::expected<Invocation, UsageError> Grammar::parse(std::span<const std::string
     if (auto complaint = complaint_about_extras()) return std::unexpected(*std::move(complaint));
     return finish();
   } catch (const CLI::CallForHelp&) {
-    return Invocation{common_, HelpOptions{path_below_root(*chosen())}};
+    return help_about(path_below_root(*chosen()), common_);
   } catch (const CLI::ParseError& error) {
     // A misspelt word explains a missing one.
     if (auto complaint = complaint_about_extras()) return std::unexpected(*std::move(complaint));
@@ -303,7 +326,7 @@ CommandSpec Grammar::describe(const CLI::App& app) const {
 
 }  // namespace
 
-// ---- grammar.h
+// ---- verb.h
 
 OptionHandle OptionHandle::required() {
   option_->required();
@@ -358,7 +381,7 @@ std::function<Result<int>(std::string_view)> integer_between(Bounds bounds) {
 // ---- parse.h
 
 std::expected<Invocation, UsageError> parse_command_line(std::span<const std::string> arguments) {
-  if (arguments.empty()) return Invocation{{}, HelpOptions{}};
+  if (arguments.empty()) return help_about({}, {});
   return Grammar().parse(arguments);
 }
 

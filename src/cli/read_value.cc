@@ -26,16 +26,6 @@ Result<T> choose(std::string_view text, std::optional<T> found, std::span<const 
                           near.empty() ? "" : fmt::format("; did you mean {}?", near)));
 }
 
-// `names` in the order of the enumerators.
-template <class Enum>
-Result<Enum> choose_by_place(std::string_view text, std::span<const std::string_view> names) {
-  std::optional<Enum> found;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (text == names[i]) found = static_cast<Enum>(i);
-  }
-  return choose(text, found, names);
-}
-
 Result<Millis> read_duration(std::string_view text, Status (*check)(Millis)) {
   auto duration = parse_duration(text);
   if (!duration) return duration;
@@ -50,6 +40,11 @@ Result<TaskState> read_state(std::string_view text) {
 }
 
 }  // namespace
+
+Result<std::size_t> read_word(std::string_view text, std::span<const std::string_view> words) {
+  const auto found = std::ranges::find(words, text);
+  return choose(text, found == words.end() ? std::nullopt : std::optional<std::size_t>(found - words.begin()), words);
+}
 
 Result<std::int64_t> read_integer(std::string_view text, Bounds bounds) {
   std::int64_t value = 0;
@@ -176,40 +171,12 @@ Result<std::string> read_token_id(std::string_view text) {
 
 Result<Format> read_format(std::string_view text) {
   static constexpr std::string_view kNames[] = {"auto", "json", "ndjson", "wide", "name"};
-  return choose_by_place<Format>(text, kNames);
-}
-
-Result<HelpFormat> read_help_format(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"text", "man", "markdown"};
-  return choose_by_place<HelpFormat>(text, kNames);
-}
-
-Result<StoreWord> read_store_word(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"task",   "type",  "queue", "owner", "tag",        "gate",
-                                                "worker", "token", "state", "class", "fingerprint"};
-  return choose_by_place<StoreWord>(text, kNames);
+  return read_enumerator<Format>(text, kNames);
 }
 
 Result<LogLevel> read_log_level(std::string_view text) {
   static constexpr std::string_view kNames[] = {"debug", "info", "warn", "error", "off"};
   return choose(text, parse_log_level(text), kNames);
-}
-
-Result<ColorChoice> read_color(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"auto", "always", "never"};
-  return choose_by_place<ColorChoice>(text, kNames);
-}
-
-Result<Shell> read_shell(std::string_view text) {
-  static constexpr std::string_view kNames[] = {"bash", "zsh", "fish"};
-  return choose_by_place<Shell>(text, kNames);
-}
-
-Result<Millis> read_interval(std::string_view text) {
-  constexpr Millis kFastest{250};
-  auto interval = read_time_limit(text);
-  if (interval && *interval < kFastest) return fail(ErrorCode::kInvalidArgument, "250ms is the shortest");
-  return interval;
 }
 
 }  // namespace drover::cli

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "cli/options.h"
+#include "core/role.h"
 #include "core/spec_check.h"
 #include "drover/task.h"
 
@@ -39,13 +41,15 @@ namespace drover::cli {
 // The id of a token; of a whole token the id within it.
 [[nodiscard]] Result<std::string> read_token_id(std::string_view text);
 [[nodiscard]] Result<Format> read_format(std::string_view text);
-[[nodiscard]] Result<HelpFormat> read_help_format(std::string_view text);
-[[nodiscard]] Result<StoreWord> read_store_word(std::string_view text);
 [[nodiscard]] Result<LogLevel> read_log_level(std::string_view text);
-[[nodiscard]] Result<ColorChoice> read_color(std::string_view text);
-[[nodiscard]] Result<Shell> read_shell(std::string_view text);
-
-// Not faster than a screen is worth drawing.
-[[nodiscard]] Result<Millis> read_interval(std::string_view text);
+// The place of the text among these words.
+[[nodiscard]] Result<std::size_t> read_word(std::string_view text, std::span<const std::string_view> words);
+// One of these words, which are in the order of the enumerators.
+template <class Enum>
+[[nodiscard]] Result<Enum> read_enumerator(std::string_view text, std::span<const std::string_view> words) {
+  const auto place = read_word(text, words);
+  if (!place) return std::unexpected(place.error());
+  return static_cast<Enum>(*place);
+}
 
 }  // namespace drover::cli

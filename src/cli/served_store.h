@@ -10,6 +10,7 @@
 
 #include "cli/context.h"
 #include "cli/service_manager.h"
+#include "cli/verb.h"
 #include "cli/watch.h"
 #include "engine/open.h"
 #include "engine/tokens.h"
@@ -17,6 +18,19 @@
 #include "server/token_keeper.h"
 
 namespace drover::cli {
+
+struct ServeOptions {
+  std::vector<std::string> listen;
+  std::vector<std::string> hosts;
+  std::optional<std::string> tls_certificate;  // a file; both or none
+  std::optional<std::string> tls_key;
+  bool insecure = false;                 // listen for other machines without TLS
+  std::optional<std::string> audit_log;  // a file
+  std::optional<int> rate;               // requests a second, of one token
+};
+
+// For every verb that has a server in it.
+void define_server(Verb& verb, ServeOptions& options);
 
 // A server before there is a store: it has its address, --listen, else DROVER_LISTEN, else 127.0.0.1:7711, but answers
 // nobody. All that can go wrong without an effect goes wrong here.

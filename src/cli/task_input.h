@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/environment.h"
-#include "cli/options.h"
+#include "cli/task_flags.h"
 #include "drover/task.h"
 
 namespace drover::cli {

@@ -25,6 +25,9 @@ struct DoctorLine {
 
 using DoctorLines = std::vector<DoctorLine>;
 
+// For every answer of a server or of Redis.
+inline constexpr Millis kServerPatience{5'000};
+
 // Each group of checks adds its lines. The store's files, or its server, before it is opened.
 void check_store_place(const std::string& url, DoctorLines& lines);
 void check_database_files(const std::string& path, DoctorLines& lines);

@@ -20,7 +20,6 @@ namespace {
 constexpr std::int64_t kMiB = 1 << 20;
 constexpr std::int64_t kDiskFullBelow = 64 * kMiB;  // as much as the ballast that settles what runs
 constexpr std::int64_t kDiskLowBelow = 512 * kMiB;
-constexpr Millis kServerPatience{5'000};
 constexpr ::mode_t kNotOwner = 077;
 constexpr ::mode_t kOthersWrite = 022;
 

@@ -11,8 +11,6 @@
 namespace drover::cli {
 namespace {
 
-constexpr Millis kServerPatience{5'000};
-
 bool is_this_machine(std::string_view host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }

@@ -11,18 +11,17 @@ namespace drover::cli {
 namespace {
 
 using DlqWords = std::vector<std::string>;
+using MaybeWord = std::optional<std::string>;
 using test::must;
-using DlqWhat = DlqVerdictOptions::What;
 
 constexpr Time kReadAt{Millis{1'800'000'000'000}};
 const std::string kLetter = "01920f5e-7a3c-7def-8123-456789abcdef";
 const std::string kKind = "3f2a9c41d07b";
 
-template <class Options>
-Options dlq_parsed(const DlqWords& words) {
+Invocation dlq_parsed(const DlqWords& words) {
   auto invocation = parse_command_line(words);
   if (!invocation) throw std::runtime_error(invocation.error().message);
-  return std::get<Options>(invocation->command);
+  return *std::move(invocation);
 }
 
 std::string dlq_complaint(const DlqWords& words) {
@@ -31,50 +30,51 @@ std::string dlq_complaint(const DlqWords& words) {
 }
 
 TEST(DlqGrammar, ListTakesAFilter) {
-  const auto options = dlq_parsed<DlqListOptions>({"dlq",     "list",     "--fingerprint",
-                                                   kKind,     "--class",  "timeout",
-                                                   "--type",  "t",        "--queue",
-                                                   "q",       "--owner",  "o",
-                                                   "--tag",   "x",        "--escalated",
-                                                   "no",      "--before", "2026-11-16T00:00:00Z",
-                                                   "--tasks", "--limit",  "5",
-                                                   "--json"});
-  EXPECT_EQ(options.filter.fingerprint, kKind);
-  EXPECT_EQ(options.filter.error_class, ErrorClass::kTimeout);
-  EXPECT_EQ(options.filter.type, "t");
-  EXPECT_EQ(options.filter.queue, "q");
-  EXPECT_EQ(options.filter.owner, "o");
-  EXPECT_EQ(options.filter.tag, "x");
-  EXPECT_EQ(options.filter.escalated, false);
-  EXPECT_EQ(options.filter.finished_before, must(parse_time("2026-11-16T00:00:00Z")));
-  EXPECT_EQ(options.filter.states, std::vector{TaskState::kFailed});
-  EXPECT_TRUE(options.tasks);
-  EXPECT_EQ(options.limit, 5);
-  EXPECT_EQ(options.format, Format::kJson);
+  const Invocation list = dlq_parsed({"dlq",     "list",     "--fingerprint",
+                                      kKind,     "--class",  "timeout",
+                                      "--type",  "t",        "--queue",
+                                      "q",       "--owner",  "o",
+                                      "--tag",   "x",        "--escalated",
+                                      "no",      "--before", "2026-11-16T00:00:00Z",
+                                      "--tasks", "--limit",  "5",
+                                      "--json"});
+  EXPECT_EQ(list.command, "dlq list");
+  EXPECT_EQ(list.value<MaybeWord>("--fingerprint"), kKind);
+  EXPECT_EQ(list.value<std::optional<ErrorClass>>("--class"), ErrorClass::kTimeout);
+  EXPECT_EQ(list.value<MaybeWord>("--type"), "t");
+  EXPECT_EQ(list.value<MaybeWord>("--queue"), "q");
+  EXPECT_EQ(list.value<MaybeWord>("--owner"), "o");
+  EXPECT_EQ(list.value<MaybeWord>("--tag"), "x");
+  EXPECT_EQ(list.value<std::optional<bool>>("--escalated"), false);
+  EXPECT_EQ(list.value<std::optional<Time>>("--before"), must(parse_time("2026-11-16T00:00:00Z")));
+  EXPECT_TRUE(list.value<bool>("--tasks"));
+  EXPECT_EQ(list.value<int>("--limit"), 5);
+  EXPECT_EQ(list.value<Format>("--json"), Format::kJson);
 }
 
 TEST(DlqGrammar, ShowTakesATaskOrAKind) {
-  EXPECT_EQ(dlq_parsed<DlqShowOptions>({"dlq", "show", kKind}).what, (std::variant<TaskId, std::string>(kKind)));
-  EXPECT_EQ(dlq_parsed<DlqShowOptions>({"dlq", "show", kLetter}).what,
-            (std::variant<TaskId, std::string>(TaskId::parse(kLetter).value())));
+  using TaskOrKind = std::variant<TaskId, std::string>;
+  EXPECT_EQ(dlq_parsed({"dlq", "show", kKind}).value<TaskOrKind>("ID|FINGERPRINT"), TaskOrKind(kKind));
+  EXPECT_EQ(dlq_parsed({"dlq", "show", kLetter}).value<TaskOrKind>("ID|FINGERPRINT"),
+            TaskOrKind(TaskId::parse(kLetter).value()));
   EXPECT_NE(dlq_complaint({"dlq", "show", "x"}).find("neither a task id nor a fingerprint"), std::string::npos);
 }
 
 TEST(DlqGrammar, AVerdictNamesTasksOrAFilter) {
-  const auto retry = dlq_parsed<DlqVerdictOptions>({"dlq", "retry", kLetter, kLetter, "--patch", R"({"a": 1})"});
-  EXPECT_EQ(retry.what, DlqWhat::kRetry);
-  EXPECT_EQ(retry.ids.size(), 2U);
-  EXPECT_EQ(retry.patch, R"({"a":1})");
-  const auto all = dlq_parsed<DlqVerdictOptions>({"dlq", "delete", "--all", "-y", "--dry-run", "--reason", "noise"});
-  EXPECT_EQ(all.what, DlqWhat::kDelete);
-  EXPECT_TRUE(all.all && all.yes && all.dry_run);
-  EXPECT_EQ(all.reason, "noise");
-  const auto wait = dlq_parsed<DlqVerdictOptions>({"dlq", "wait", "--class", "overloaded", "--for", "6h"});
-  EXPECT_EQ(wait.what, DlqWhat::kWait);
-  EXPECT_EQ(wait.wait_for, Millis{6 * 3'600'000});
-  const auto escalate = dlq_parsed<DlqVerdictOptions>({"dlq", "escalate", kLetter, "--to", "ada"});
-  EXPECT_EQ(escalate.what, DlqWhat::kEscalate);
-  EXPECT_EQ(escalate.to, "ada");
+  const Invocation retry = dlq_parsed({"dlq", "retry", kLetter, kLetter, "--patch", R"({"a": 1})"});
+  EXPECT_EQ(retry.command, "dlq retry");
+  EXPECT_EQ(retry.value<std::vector<TaskId>>("ID").size(), 2U);
+  EXPECT_EQ(retry.value<std::optional<JsonText>>("--patch"), R"({"a":1})");
+  const Invocation all = dlq_parsed({"dlq", "delete", "--all", "-y", "--dry-run", "--reason", "noise"});
+  EXPECT_EQ(all.command, "dlq delete");
+  EXPECT_TRUE(all.value<bool>("--all") && all.value<bool>("--yes") && all.value<bool>("--dry-run"));
+  EXPECT_EQ(all.value<std::string>("--reason"), "noise");
+  const Invocation wait = dlq_parsed({"dlq", "wait", "--class", "overloaded", "--for", "6h"});
+  EXPECT_EQ(wait.command, "dlq wait");
+  EXPECT_EQ(wait.value<std::optional<Millis>>("--for"), Millis{6 * 3'600'000});
+  const Invocation escalate = dlq_parsed({"dlq", "escalate", kLetter, "--to", "ada"});
+  EXPECT_EQ(escalate.command, "dlq escalate");
+  EXPECT_EQ(escalate.value<std::string>("--to"), "ada");
 }
 
 TEST(DlqGrammar, RefusesWhatIsNotClear) {

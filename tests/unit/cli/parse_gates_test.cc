@@ -9,14 +9,13 @@ namespace drover::cli {
 namespace {
 
 using Args = std::vector<std::string>;
-using What = GateSetOptions::What;
+using MaybeText = std::optional<std::string>;
 using test::must;
 
-template <class Options>
-Options parsed_as(const Args& arguments) {
+Invocation accepted(const Args& arguments) {
   auto invocation = parse_command_line(arguments);
   if (!invocation) throw std::runtime_error(invocation.error().message);
-  return std::get<Options>(invocation->command);
+  return *std::move(invocation);
 }
 
 std::string refusal(const Args& arguments) {
@@ -25,15 +24,13 @@ std::string refusal(const Args& arguments) {
 }
 
 TEST(ParseGates, EnqueueTakesDedupeLocksAndCost) {
-  const TaskSpec spec =
-      parsed_as<EnqueueOptions>({"enqueue", "t", "--dedupe-key", "k", "--dedupe", "drop", "--dedupe-window", "10m",
-                                 "--lock", "a", "--lock", "b", "--cost", "7"})
-          .task.spec;
-  EXPECT_EQ(spec.dedupe_key, "k");
-  EXPECT_EQ(spec.dedupe, DedupeMode::kDrop);
-  EXPECT_EQ(spec.dedupe_window, Millis{600'000});
-  EXPECT_EQ(spec.locks, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(spec.cost, 7);
+  const Invocation enqueue = accepted({"enqueue", "t", "--dedupe-key", "k", "--dedupe", "drop", "--dedupe-window",
+                                       "10m", "--lock", "a", "--lock", "b", "--cost", "7"});
+  EXPECT_EQ(enqueue.value<MaybeText>("--dedupe-key"), "k");
+  EXPECT_EQ(enqueue.value<std::optional<DedupeMode>>("--dedupe"), DedupeMode::kDrop);
+  EXPECT_EQ(enqueue.value<std::optional<Millis>>("--dedupe-window"), Millis{600'000});
+  EXPECT_EQ(enqueue.value<std::vector<std::string>>("--lock"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(enqueue.value<std::optional<std::int64_t>>("--cost"), 7);
 }
 
 TEST(ParseGates, EnqueueRefusesWhatMakesNoSense) {
@@ -44,19 +41,24 @@ TEST(ParseGates, EnqueueRefusesWhatMakesNoSense) {
 }
 
 TEST(ParseGates, Gate) {
-  EXPECT_EQ(parsed_as<GateListOptions>({"gate", "list", "--json"}).format, Format::kJson);
-  EXPECT_EQ(parsed_as<GateSetOptions>({"gate", "open", "all"}), (GateSetOptions{.gate = "all", .what = What::kOpen}));
-  EXPECT_EQ(parsed_as<GateSetOptions>({"gate", "close", "type:t", "--for", "5m", "--reason", "r", "--json"}),
-            (GateSetOptions{.gate = "type:t",
-                            .what = What::kClose,
-                            .close_for = Millis{300'000},
-                            .reason = "r",
-                            .format = Format::kJson}));
-  EXPECT_EQ(parsed_as<GateSetOptions>({"gate", "close", "all", "--until", "2026-11-15T19:50:37Z"}).close_until,
+  EXPECT_EQ(accepted({"gate", "list", "--json"}).value<Format>("--json"), Format::kJson);
+  const Invocation open = accepted({"gate", "open", "all"});
+  EXPECT_EQ(open.command, "gate open");
+  EXPECT_EQ(open.value<std::string>("GATE"), "all");
+  const Invocation close = accepted({"gate", "close", "type:t", "--for", "5m", "--reason", "r", "--json"});
+  EXPECT_EQ(close.command, "gate close");
+  EXPECT_EQ(close.value<std::string>("GATE"), "type:t");
+  EXPECT_EQ(close.value<std::optional<Millis>>("--for"), Millis{300'000});
+  EXPECT_EQ(close.value<std::optional<Time>>("--until"), std::nullopt);
+  EXPECT_EQ(close.value<std::string>("--reason"), "r");
+  EXPECT_EQ(close.value<Format>("--json"), Format::kJson);
+  EXPECT_EQ(accepted({"gate", "close", "all", "--until", "2026-11-15T19:50:37Z"}).value<std::optional<Time>>("--until"),
             must(parse_time("2026-11-15T19:50:37Z")));
-  EXPECT_EQ(parsed_as<GateSetOptions>({"gate", "limit", "lock:k", "3"}),
-            (GateSetOptions{.gate = "lock:k", .what = What::kLimit, .permits = 3}));
-  EXPECT_EQ(parsed_as<GateSetOptions>({"gate", "limit", "lock:k", "none"}).permits, std::nullopt);
+  const Invocation limit = accepted({"gate", "limit", "lock:k", "3"});
+  EXPECT_EQ(limit.command, "gate limit");
+  EXPECT_EQ(limit.value<std::string>("GATE"), "lock:k");
+  EXPECT_EQ(limit.value<std::optional<int>>("PERMITS"), 3);
+  EXPECT_EQ(accepted({"gate", "limit", "lock:k", "none"}).value<std::optional<int>>("PERMITS"), std::nullopt);
 }
 
 TEST(ParseGates, GateRefusesWhatMakesNoSense) {
@@ -71,11 +73,14 @@ TEST(ParseGates, GateRefusesWhatMakesNoSense) {
 }
 
 TEST(ParseGates, Queue) {
-  EXPECT_EQ(parsed_as<QueueListOptions>({"queue", "list"}).format, Format::kAuto);
-  EXPECT_EQ(parsed_as<GateSetOptions>({"queue", "pause", "eng", "--reason", "r"}),
-            (GateSetOptions{.gate = "queue:eng", .what = What::kClose, .reason = "r"}));
-  EXPECT_EQ(parsed_as<GateSetOptions>({"queue", "resume", "eng"}),
-            (GateSetOptions{.gate = "queue:eng", .what = What::kOpen}));
+  EXPECT_EQ(accepted({"queue", "list"}).value<Format>("--json"), Format::kAuto);
+  const Invocation pause = accepted({"queue", "pause", "eng", "--reason", "r"});
+  EXPECT_EQ(pause.command, "queue pause");
+  EXPECT_EQ(pause.value<std::string>("QUEUE"), "queue:eng");
+  EXPECT_EQ(pause.value<std::string>("--reason"), "r");
+  const Invocation resume = accepted({"queue", "resume", "eng"});
+  EXPECT_EQ(resume.command, "queue resume");
+  EXPECT_EQ(resume.value<std::string>("QUEUE"), "queue:eng");
   EXPECT_NE(refusal({"queue", "pause", "a b"}).find("QUEUE"), std::string::npos);
   EXPECT_EQ(refusal({"queue", "pause", "q", "--for", "5m", "--until", "2026-11-15T19:50:37Z"}),
             "--for and --until: give one of them");
@@ -83,7 +88,7 @@ TEST(ParseGates, Queue) {
 
 TEST(ParseGates, Explain) {
   const std::string id = "01920f5e-7a3c-7def-8123-456789abcdef";
-  EXPECT_EQ(parsed_as<ExplainOptions>({"explain", id, "--json"}).id, TaskId::parse(id));
+  EXPECT_EQ(accepted({"explain", id, "--json"}).value<TaskId>("ID"), TaskId::parse(id));
   EXPECT_NE(refusal({"explain", "x"}).find("is not a task id"), std::string::npos);
 }
 

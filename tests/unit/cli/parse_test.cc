@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/completion_script.h"
 #include "support/must.h"
 #include "support/printers.h"
 
@@ -27,217 +28,252 @@ Invocation parsed(const Args& arguments) {
   return *std::move(invocation);
 }
 
-template <class Options>
-Options parsed(const Args& arguments) {
-  return std::get<Options>(parsed(arguments).command);
-}
-
 UsageError refused(const Args& arguments) {
   const auto invocation = parse_command_line(arguments);
   if (invocation) throw std::runtime_error("was accepted");
   return invocation.error();
 }
 
+// The value of one option, when nothing else is of interest.
+template <class T>
+T value_of(const std::string& name, const Args& arguments) {
+  return parsed(arguments).value<T>(name);
+}
+
+using Text = std::string;
+using MaybeText = std::optional<std::string>;
+using Texts = std::vector<std::string>;
+
 TEST(ParseTest, EnqueueTakesEveryFlag) {
-  const auto options = parsed<EnqueueOptions>({"enqueue",
-                                               "review",
-                                               "--payload",
-                                               R"({"a":1})",
-                                               "--prompt",
-                                               "- look",
-                                               "--queue",
-                                               "eng",
-                                               "--owner",
-                                               "ada",
-                                               "--priority",
-                                               "high",
-                                               "--delay",
-                                               "90s",
-                                               "--after",
-                                               kId,
-                                               "--after",
-                                               kOtherId,
-                                               "--request-id",
-                                               "r-1",
-                                               "--tag",
-                                               "x",
-                                               "--tag",
-                                               "y",
-                                               "--max-attempts",
-                                               "5",
-                                               "--retry",
-                                               "list:1s,5s",
-                                               "--timeout",
-                                               "5m",
-                                               "--idle-timeout",
-                                               "30s",
-                                               "--deadline",
-                                               "2h",
-                                               "--fallback",
-                                               "null",
-                                               "--on-parent-failure",
-                                               "run",
-                                               "--at-most-once",
-                                               "--wait",
-                                               "--json"});
-  TaskSpec spec;
-  spec.type = "review";
-  spec.prompt = "- look";
-  spec.queue = "eng";
-  spec.owner = "ada";
-  spec.priority = 2;
-  spec.delay = Millis{90'000};
-  spec.depends_on = {id(), id(kOtherId)};
-  spec.request_id = "r-1";
-  spec.tags = {"x", "y"};
-  spec.max_attempts = 5;
-  spec.retry = must(parse_retry_policy("list:1s,5s"));
-  spec.timeout = Millis{300'000};
-  spec.idle_timeout = Millis{30'000};
-  spec.deadline = Millis{7'200'000};
-  spec.on_parent_failure = OnParentFailure::kRun;
-  spec.at_most_once = true;
-  const EnqueueOptions expected{
-      .task = {spec, R"({"a":1})", "null"}, .batch = {}, .wait = true, .format = Format::kJson};
-  EXPECT_EQ(options, expected);
+  const Invocation enqueue = parsed({"enqueue",
+                                     "review",
+                                     "--payload",
+                                     R"({"a":1})",
+                                     "--prompt",
+                                     "- look",
+                                     "--queue",
+                                     "eng",
+                                     "--owner",
+                                     "ada",
+                                     "--priority",
+                                     "high",
+                                     "--delay",
+                                     "90s",
+                                     "--after",
+                                     kId,
+                                     "--after",
+                                     kOtherId,
+                                     "--request-id",
+                                     "r-1",
+                                     "--tag",
+                                     "x",
+                                     "--tag",
+                                     "y",
+                                     "--max-attempts",
+                                     "5",
+                                     "--retry",
+                                     "list:1s,5s",
+                                     "--timeout",
+                                     "5m",
+                                     "--idle-timeout",
+                                     "30s",
+                                     "--deadline",
+                                     "2h",
+                                     "--fallback",
+                                     "null",
+                                     "--on-parent-failure",
+                                     "run",
+                                     "--at-most-once",
+                                     "--wait",
+                                     "--json"});
+  EXPECT_EQ(enqueue.command, "enqueue");
+  EXPECT_EQ(enqueue.value<Text>("TYPE"), "review");
+  EXPECT_EQ(enqueue.value<MaybeText>("--payload"), R"({"a":1})");
+  EXPECT_EQ(enqueue.value<MaybeText>("--prompt"), "- look");
+  EXPECT_EQ(enqueue.value<MaybeText>("--queue"), "eng");
+  EXPECT_EQ(enqueue.value<MaybeText>("--owner"), "ada");
+  EXPECT_EQ(enqueue.value<std::optional<int>>("--priority"), 2);
+  EXPECT_EQ(enqueue.value<std::optional<Millis>>("--delay"), Millis{90'000});
+  EXPECT_EQ(enqueue.value<std::vector<ParentRef>>("--after"), (std::vector<ParentRef>{id(), id(kOtherId)}));
+  EXPECT_EQ(enqueue.value<MaybeText>("--request-id"), "r-1");
+  EXPECT_EQ(enqueue.value<Texts>("--tag"), (Texts{"x", "y"}));
+  EXPECT_EQ(enqueue.value<std::optional<int>>("--max-attempts"), 5);
+  EXPECT_EQ(enqueue.value<std::optional<RetryPolicy>>("--retry"), must(parse_retry_policy("list:1s,5s")));
+  EXPECT_EQ(enqueue.value<std::optional<Millis>>("--timeout"), Millis{300'000});
+  EXPECT_EQ(enqueue.value<std::optional<Millis>>("--idle-timeout"), Millis{30'000});
+  EXPECT_EQ(enqueue.value<std::optional<Millis>>("--deadline"), Millis{7'200'000});
+  EXPECT_EQ(enqueue.value<MaybeText>("--fallback"), "null");
+  EXPECT_EQ(enqueue.value<std::optional<OnParentFailure>>("--on-parent-failure"), OnParentFailure::kRun);
+  EXPECT_EQ(enqueue.value<std::optional<bool>>("--at-most-once"), true);
+  EXPECT_TRUE(enqueue.value<bool>("--wait"));
+  EXPECT_EQ(enqueue.value<MaybeText>("--batch"), std::nullopt);
+  EXPECT_EQ(enqueue.value<std::optional<Millis>>("--wait-timeout"), std::nullopt);
+  EXPECT_EQ(enqueue.value<Format>("--json"), Format::kJson);
 }
 
 TEST(ParseTest, ValuesKeepTheirText) {
   for (const std::string value : {R"([1,2])", R"({"a":[]})", "-5", "-", "@file", "--queue", "", "a=b", R"("x y")"}) {
-    EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "t", "--payload", value}).task.payload, value);
-    EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "t", "--payload=" + value, "--tag", "x"}).task.payload, value);
+    EXPECT_EQ(value_of<MaybeText>("--payload", {"enqueue", "t", "--payload", value}), value);
+    EXPECT_EQ(value_of<MaybeText>("--payload", {"enqueue", "t", "--payload=" + value, "--tag", "x"}), value);
   }
   // A repeated flag takes one value, and leaves the type alone.
-  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "--tag", "x", "t"}).task.spec.type, "t");
+  EXPECT_EQ(value_of<Text>("TYPE", {"enqueue", "--tag", "x", "t"}), "t");
   // A type may be called like a verb.
-  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "list"}).task.spec.type, "list");
+  EXPECT_EQ(value_of<Text>("TYPE", {"enqueue", "list"}), "list");
 }
 
 TEST(ParseTest, EnqueueTakesABatchInstead) {
-  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "--batch", "-"}).batch, "-");
-  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "--batch", "tasks.ndjson", "--wait"}).batch, "tasks.ndjson");
+  EXPECT_EQ(value_of<MaybeText>("--batch", {"enqueue", "--batch", "-"}), "-");
+  EXPECT_EQ(value_of<MaybeText>("--batch", {"enqueue", "--batch", "tasks.ndjson", "--wait"}), "tasks.ndjson");
 }
 
 TEST(ParseTest, EnqueueAtATime) {
-  EXPECT_EQ(parsed<EnqueueOptions>({"enqueue", "t", "--at", "2026-11-15T19:50:37Z"}).task.spec.run_at,
+  EXPECT_EQ(value_of<std::optional<Time>>("--at", {"enqueue", "t", "--at", "2026-11-15T19:50:37Z"}),
             must(parse_time("2026-11-15T19:50:37Z")));
 }
 
 TEST(ParseTest, Run) {
-  const auto options = parsed<RunOptions>({"run", "t", "--payload", "1", "--json"});
-  EXPECT_EQ(options.task.spec.type, "t");
-  EXPECT_EQ(options.task.payload, "1");
-  EXPECT_EQ(options.format, Format::kJson);
+  const Invocation run = parsed({"run", "t", "--payload", "1", "--json"});
+  EXPECT_EQ(run.command, "run");
+  EXPECT_EQ(run.value<Text>("TYPE"), "t");
+  EXPECT_EQ(run.value<MaybeText>("--payload"), "1");
+  EXPECT_EQ(run.value<Format>("--json"), Format::kJson);
 }
 
 TEST(ParseTest, List) {
-  const auto options =
-      parsed<ListOptions>({"list", "--type", "t", "--queue", "q", "--owner", "o", "--state", "running,failed", "--tag",
-                           "x", "--parent", kId, "--limit", "7", "--cursor", "c", "--json"});
-  EXPECT_EQ(options.filter.type, "t");
-  EXPECT_EQ(options.filter.queue, "q");
-  EXPECT_EQ(options.filter.owner, "o");
-  EXPECT_EQ(options.filter.states, (std::vector{TaskState::kRunning, TaskState::kFailed}));
-  EXPECT_EQ(options.filter.tag, "x");
-  EXPECT_EQ(options.filter.parent_id, id());
-  EXPECT_EQ(options.limit, 7);
-  EXPECT_EQ(options.cursor, "c");
-  EXPECT_EQ(options.format, Format::kJson);
-  EXPECT_EQ(parsed<ListOptions>({"list", "-q"}).format, Format::kName);
-  EXPECT_EQ(parsed<ListOptions>({"list", "-o", "wide"}).format, Format::kWide);
-  EXPECT_EQ(parsed<ListOptions>({"list", "--output=ndjson"}).format, Format::kNdjson);
-  EXPECT_EQ(parsed<ListOptions>({"list"}).limit, kListLimitDefault);
+  const Invocation list = parsed({"list", "--type", "t", "--queue", "q", "--owner", "o", "--state", "running,failed",
+                                  "--tag", "x", "--parent", kId, "--limit", "7", "--cursor", "c", "--json"});
+  EXPECT_EQ(list.command, "list");
+  EXPECT_EQ(list.value<MaybeText>("--type"), "t");
+  EXPECT_EQ(list.value<MaybeText>("--queue"), "q");
+  EXPECT_EQ(list.value<MaybeText>("--owner"), "o");
+  EXPECT_EQ(list.value<std::vector<TaskState>>("--state"), (std::vector{TaskState::kRunning, TaskState::kFailed}));
+  EXPECT_EQ(list.value<MaybeText>("--tag"), "x");
+  EXPECT_EQ(list.value<std::optional<TaskId>>("--parent"), id());
+  EXPECT_EQ(list.value<int>("--limit"), 7);
+  EXPECT_EQ(list.value<MaybeText>("--cursor"), "c");
+  EXPECT_EQ(list.value<Format>("--json"), Format::kJson);
+  EXPECT_EQ(value_of<Format>("--json", {"list", "-q"}), Format::kName);
+  EXPECT_EQ(value_of<Format>("--json", {"list", "-o", "wide"}), Format::kWide);
+  EXPECT_EQ(value_of<Format>("--json", {"list", "--output=ndjson"}), Format::kNdjson);
+  EXPECT_EQ(value_of<int>("--limit", {"list"}), kListLimitDefault);
 }
 
 TEST(ParseTest, VerbsAboutOneTask) {
-  EXPECT_EQ(parsed<ShowOptions>({"show", kId, "--runs"}), (ShowOptions{id(), true, Format::kAuto}));
-  EXPECT_EQ(parsed<WaitOptions>({"wait", kId, "--timeout", "500ms", "--json"}),
-            (WaitOptions{id(), {.timeout = Millis{500}}, Format::kJson}));
-  EXPECT_EQ(parsed<WaitOptions>({"wait", kId, "--timeout", "0s"}),
-            (WaitOptions{id(), {.timeout = Millis{0}}, Format::kAuto}));
-  EXPECT_EQ(parsed<LogsOptions>({"logs", "-f", kId, "--run", "2"}), (LogsOptions{id(), 2, true, Format::kAuto}));
-  EXPECT_EQ(parsed<CancelOptions>({"cancel", kId, "--reason", "wrong branch"}),
-            (CancelOptions{id(), "wrong branch", false, Format::kAuto}));
-  EXPECT_EQ(parsed<CancelOptions>({"cancel", kId, "--dry-run"}), (CancelOptions{id(), "", true, Format::kAuto}));
-  EXPECT_EQ(parsed<RetryOptions>({"retry", kId}), (RetryOptions{id(), "", Format::kAuto}));
+  const Invocation show = parsed({"show", kId, "--runs"});
+  EXPECT_EQ(show.value<TaskId>("ID"), id());
+  EXPECT_TRUE(show.value<bool>("--runs"));
+  EXPECT_EQ(show.value<Format>("--json"), Format::kAuto);
+  const Invocation wait = parsed({"wait", kId, "--timeout", "500ms", "--json"});
+  EXPECT_EQ(wait.value<TaskId>("ID"), id());
+  EXPECT_EQ(wait.value<std::optional<Millis>>("--timeout"), Millis{500});
+  EXPECT_FALSE(wait.value<bool>("--quiet"));
+  EXPECT_EQ(wait.value<Format>("--json"), Format::kJson);
+  EXPECT_EQ(value_of<std::optional<Millis>>("--timeout", {"wait", kId, "--timeout", "0s"}), Millis{0});
+  const Invocation logs = parsed({"logs", "-f", kId, "--run", "2"});
+  EXPECT_EQ(logs.value<TaskId>("ID"), id());
+  EXPECT_EQ(logs.value<std::optional<int>>("--run"), 2);
+  EXPECT_TRUE(logs.value<bool>("--follow"));
+  EXPECT_EQ(logs.value<Format>("--json"), Format::kAuto);
+  const Invocation cancel = parsed({"cancel", kId, "--reason", "wrong branch"});
+  EXPECT_EQ(cancel.value<TaskId>("ID"), id());
+  EXPECT_EQ(cancel.value<Text>("--reason"), "wrong branch");
+  EXPECT_FALSE(cancel.value<bool>("--dry-run"));
+  EXPECT_TRUE(value_of<bool>("--dry-run", {"cancel", kId, "--dry-run"}));
+  EXPECT_EQ(value_of<TaskId>("ID", {"retry", kId}), id());
+  EXPECT_EQ(value_of<Text>("--reason", {"retry", kId}), "");
 }
 
 TEST(ParseTest, Edit) {
-  const auto edit = parsed<EditOptions>(
+  const Invocation edit = parsed(
       {"edit", kId, "--priority", "high", "--delay", "30s", "--payload", "[1]", "--tag", "a", "--tag", "b", "--json"});
-  EXPECT_EQ(edit.id, id());
-  EXPECT_EQ(edit.order.priority, 2);
-  EXPECT_EQ(edit.order.delay, Millis{30'000});
-  EXPECT_EQ(edit.payload, "[1]");
-  EXPECT_EQ(edit.tags, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(edit.format, Format::kJson);
-  EXPECT_TRUE(parsed<EditOptions>({"edit", kId, "--at", "2030-01-01T00:00:00Z"}).order.run_at);
+  EXPECT_EQ(edit.value<TaskId>("ID"), id());
+  EXPECT_EQ(edit.value<std::optional<int>>("--priority"), 2);
+  EXPECT_EQ(edit.value<std::optional<Millis>>("--delay"), Millis{30'000});
+  EXPECT_EQ(edit.value<MaybeText>("--payload"), "[1]");
+  EXPECT_EQ(edit.value<Texts>("--tag"), (Texts{"a", "b"}));
+  EXPECT_EQ(edit.value<Format>("--json"), Format::kJson);
+  EXPECT_TRUE(value_of<std::optional<Time>>("--at", {"edit", kId, "--at", "2030-01-01T00:00:00Z"}));
   EXPECT_NE(refused({"edit", kId}).message.find("say what is to change"), std::string::npos);
   EXPECT_NE(refused({"edit", kId, "--delay", "1s", "--at", "2030-01-01T00:00:00Z"}).message.find("give one of them"),
             std::string::npos);
 }
 
 TEST(ParseTest, Types) {
-  EXPECT_EQ(parsed<TypeListOptions>({"type", "list", "-o", "name"}), (TypeListOptions{Format::kName}));
-  EXPECT_EQ(parsed<TypeShowOptions>({"type", "show", "review", "--json"}), (TypeShowOptions{"review", Format::kJson}));
+  EXPECT_EQ(value_of<Format>("--output", {"type", "list", "-o", "name"}), Format::kName);
+  const Invocation show = parsed({"type", "show", "review", "--json"});
+  EXPECT_EQ(show.command, "type show");
+  EXPECT_EQ(show.value<Text>("TYPE"), "review");
+  EXPECT_EQ(show.value<Format>("--json"), Format::kJson);
 }
 
 TEST(ParseTest, Events) {
-  EXPECT_EQ(parsed<EventsOptions>({"events", "-f", "--after", "0", "--limit", "3", "--json"}),
-            (EventsOptions{0, 3, true, Format::kJson}));
-  EXPECT_EQ(parsed<EventsOptions>({"events"}), EventsOptions{});
+  const Invocation events = parsed({"events", "-f", "--after", "0", "--limit", "3", "--json"});
+  EXPECT_EQ(events.value<std::optional<std::int64_t>>("--after"), 0);
+  EXPECT_EQ(events.value<std::optional<int>>("--limit"), 3);
+  EXPECT_TRUE(events.value<bool>("--follow"));
+  EXPECT_EQ(events.value<Format>("--json"), Format::kJson);
+  const Invocation all = parsed({"events"});
+  EXPECT_EQ(all.value<std::optional<std::int64_t>>("--after"), std::nullopt);
+  EXPECT_EQ(all.value<std::optional<int>>("--limit"), std::nullopt);
+  EXPECT_FALSE(all.value<bool>("--follow"));
+  EXPECT_EQ(all.value<Format>("--json"), Format::kAuto);
 }
 
 TEST(ParseTest, Work) {
-  WorkOptions expected;
-  expected.types = {"a", "b"};
-  expected.concurrency = 4;
-  expected.until_empty = true;
-  expected.lease = Millis{3'000};
-  expected.heartbeat = Millis{500};
-  expected.argv = {"sh", "-c", "echo --json"};
-  EXPECT_EQ(parsed<WorkOptions>({"work", "--type", "a", "b", "--concurrency", "4", "--until-empty", "--lease", "3s",
-                                 "--", "sh", "-c", "echo --json"}),
-            expected);
-  EXPECT_EQ(parsed<WorkOptions>({"work", "--type", "a", "--type", "b", "--concurrency", "4", "--until-empty", "--lease",
-                                 "3s", "--heartbeat", "500ms", "--", "sh", "-c", "echo --json"}),
-            expected);
-  EXPECT_EQ(parsed<WorkOptions>({"work", "--queue", "q"}).heartbeat, Millis{5'000});
+  for (const Args& arguments : {Args{"work", "--type", "a", "b", "--concurrency", "4", "--until-empty", "--lease", "3s",
+                                     "--", "sh", "-c", "echo --json"},
+                                Args{"work", "--type", "a", "--type", "b", "--concurrency", "4", "--until-empty",
+                                     "--lease", "3s", "--heartbeat", "500ms", "--", "sh", "-c", "echo --json"}}) {
+    const Invocation work = parsed(arguments);
+    EXPECT_EQ(work.value<Texts>("--type"), (Texts{"a", "b"}));
+    EXPECT_EQ(work.value<Texts>("--queue"), Texts{});
+    EXPECT_EQ(work.value<std::optional<int>>("--concurrency"), 4);
+    EXPECT_TRUE(work.value<bool>("--until-empty"));
+    EXPECT_EQ(work.value<Millis>("--lease"), Millis{3'000});
+    EXPECT_EQ(work.value<Millis>("--heartbeat"), Millis{500});
+    EXPECT_EQ(work.value<Texts>("--"), (Texts{"sh", "-c", "echo --json"}));
+  }
+  EXPECT_EQ(value_of<Millis>("--heartbeat", {"work", "--queue", "q"}), Millis{5'000});
 }
 
 TEST(ParseTest, AHostIsANameWithoutAPort) {
-  EXPECT_EQ(parsed<ServeOptions>({"serve", "--host", "Queue.Example.com", "--host", "[::1]"}).hosts,
-            (Args{"queue.example.com", "[::1]"}));
+  EXPECT_EQ(value_of<Texts>("--host", {"serve", "--host", "Queue.Example.com", "--host", "[::1]"}),
+            (Texts{"queue.example.com", "[::1]"}));
   for (const char* bad : {"bad host", "", "a:7711", "http://a", "a/b", "[::1"}) {
     EXPECT_TRUE(refused({"serve", "--host", bad}).message.contains("--host")) << bad;
   }
 }
 
 TEST(ParseTest, OtherVerbs) {
-  EXPECT_EQ(parsed<UpOptions>({"up"}), UpOptions{});
-  EXPECT_EQ(parsed<UpOptions>({"up", "--listen", "127.0.0.1:8080"}),
-            (UpOptions{.serve = {.listen = {"127.0.0.1:8080"}}}));
-  EXPECT_EQ(parsed<ProgressOptions>({"progress", "40", "half way"}), (ProgressOptions{40, "half way"}));
-  EXPECT_EQ(parsed<FsckOptions>({"fsck", "--repair"}), (FsckOptions{FsckMode::kRepair, Format::kAuto}));
-  EXPECT_EQ(parsed<ConfigApplyOptions>({"config", "apply", "f.yaml"}),
-            (ConfigApplyOptions{"f.yaml", false, Format::kAuto}));
-  EXPECT_TRUE(parsed<ConfigApplyOptions>({"config", "apply", "-", "--dry-run"}).dry_run);
-  EXPECT_EQ(parsed<ConfigShowOptions>({"config", "show", "--json"}), (ConfigShowOptions{Format::kJson}));
-  EXPECT_EQ(parsed<TrustOptions>({"trust"}), (TrustOptions{"drover.yaml", Format::kAuto}));
-  EXPECT_EQ(parsed<TrustOptions>({"trust", "x.yaml"}), (TrustOptions{"x.yaml", Format::kAuto}));
-  EXPECT_EQ(parsed<WorkerListOptions>({"worker", "list"}), WorkerListOptions{});
-  EXPECT_EQ(parsed<CompletionOptions>({"completion", "fish"}), (CompletionOptions{Shell::kFish}));
-  EXPECT_EQ(parsed<VersionOptions>({"--version"}), VersionOptions{});
+  EXPECT_EQ(value_of<Texts>("--listen", {"up"}), Texts{});
+  EXPECT_FALSE(value_of<bool>("--insecure", {"up"}));
+  EXPECT_EQ(value_of<Texts>("--listen", {"up", "--listen", "127.0.0.1:8080"}), Texts{"127.0.0.1:8080"});
+  EXPECT_EQ(value_of<int>("PERCENT", {"progress", "40", "half way"}), 40);
+  EXPECT_EQ(value_of<Text>("MESSAGE", {"progress", "40", "half way"}), "half way");
+  EXPECT_EQ(value_of<FsckMode>("--repair", {"fsck", "--repair"}), FsckMode::kRepair);
+  EXPECT_EQ(value_of<Text>("FILE", {"config", "apply", "f.yaml"}), "f.yaml");
+  EXPECT_FALSE(value_of<bool>("--dry-run", {"config", "apply", "f.yaml"}));
+  EXPECT_TRUE(value_of<bool>("--dry-run", {"config", "apply", "-", "--dry-run"}));
+  EXPECT_EQ(value_of<Format>("--json", {"config", "show", "--json"}), Format::kJson);
+  EXPECT_EQ(value_of<Text>("FILE", {"trust"}), "drover.yaml");
+  EXPECT_EQ(value_of<Text>("FILE", {"trust", "x.yaml"}), "x.yaml");
+  EXPECT_EQ(value_of<Format>("--json", {"worker", "list"}), Format::kAuto);
+  EXPECT_EQ(value_of<Shell>("bash|zsh|fish", {"completion", "fish"}), Shell::kFish);
+  EXPECT_EQ(parsed({"--version"}).command, "--version");
 }
 
 TEST(ParseTest, Help) {
-  EXPECT_EQ(parsed<HelpOptions>({}), HelpOptions{});
-  EXPECT_EQ(parsed<HelpOptions>({"--help"}), HelpOptions{});
-  EXPECT_EQ(parsed<HelpOptions>({"help"}), HelpOptions{});
-  EXPECT_EQ(parsed<HelpOptions>({"help", "config", "apply"}), (HelpOptions{{"config", "apply"}}));
-  EXPECT_EQ(parsed<HelpOptions>({"config", "apply", "-h"}), (HelpOptions{{"config", "apply"}}));
+  for (const Args& arguments : {Args{}, Args{"--help"}, Args{"help"}}) {
+    EXPECT_EQ(parsed(arguments).command, "help");
+    EXPECT_EQ(value_of<Texts>("COMMAND", arguments), Texts{});
+  }
+  EXPECT_EQ(value_of<Texts>("COMMAND", {"help", "config", "apply"}), (Texts{"config", "apply"}));
+  EXPECT_EQ(value_of<Texts>("COMMAND", {"config", "apply", "-h"}), (Texts{"config", "apply"}));
   // Help is given although what is required is missing.
-  EXPECT_EQ(parsed<HelpOptions>({"show", "--help"}), (HelpOptions{{"show"}}));
+  EXPECT_EQ(value_of<Texts>("COMMAND", {"show", "--help"}), Texts{"show"});
+  // Common options hold for help, too.
+  EXPECT_EQ(parsed({"--color", "never", "show", "--help"}).common.color, ColorChoice::kNever);
 }
 
 TEST(ParseTest, CommonOptionsStandBeforeOrAfterTheVerb) {
@@ -277,9 +313,9 @@ TEST(UsageErrorTest, NoSwitchOfAnyVerbTakesAValue) {
 }
 
 TEST(UsageErrorTest, ASwitchThatIsAValueIsNotASwitch) {
-  EXPECT_EQ(parsed<DlqVerdictOptions>({"dlq", "delete", "--all", "--reason", "--yes=false"}).reason, "--yes=false");
-  EXPECT_EQ(parsed<WorkOptions>({"work", "--type", "t", "--", "agent", "--json=false"}).argv,
-            (Args{"agent", "--json=false"}));
+  EXPECT_EQ(value_of<Text>("--reason", {"dlq", "delete", "--all", "--reason", "--yes=false"}), "--yes=false");
+  EXPECT_EQ(value_of<Texts>("--", {"work", "--type", "t", "--", "agent", "--json=false"}),
+            (Texts{"agent", "--json=false"}));
   EXPECT_EQ(refused({"dlq", "delete", "--all=false", "--yes"}).command, "drover dlq delete");
 }
 

@@ -9,11 +9,10 @@ namespace {
 
 using TokenWords = std::vector<std::string>;
 
-template <class Options>
-Options token_parsed(const TokenWords& words) {
+Invocation token_parsed(const TokenWords& words) {
   auto invocation = parse_command_line(words);
   if (!invocation) throw std::runtime_error(invocation.error().message);
-  return std::get<Options>(invocation->command);
+  return *std::move(invocation);
 }
 
 bool is_refused_with(const TokenWords& words, std::string_view part) {
@@ -22,14 +21,14 @@ bool is_refused_with(const TokenWords& words, std::string_view part) {
 }
 
 TEST(ParseToken, Create) {
-  EXPECT_EQ(token_parsed<TokenCreateOptions>({"token", "create", "--role", "worker", "--queue", "eng", "--queue", "ops",
-                                              "--expires", "30d", "--note", "a b", "--json"}),
-            (TokenCreateOptions{.role = Role::kWorker,
-                                .owner = std::nullopt,
-                                .queues = {"eng", "ops"},
-                                .expires = std::chrono::days(30),
-                                .note = "a b",
-                                .format = Format::kJson}));
+  const Invocation create = token_parsed({"token", "create", "--role", "worker", "--queue", "eng", "--queue", "ops",
+                                          "--expires", "30d", "--note", "a b", "--json"});
+  EXPECT_EQ(create.value<Role>("--role"), Role::kWorker);
+  EXPECT_EQ(create.value<std::optional<std::string>>("--owner"), std::nullopt);
+  EXPECT_EQ(create.value<TokenWords>("--queue"), (TokenWords{"eng", "ops"}));
+  EXPECT_EQ(create.value<std::optional<Millis>>("--expires"), std::chrono::days(30));
+  EXPECT_EQ(create.value<std::string>("--note"), "a b");
+  EXPECT_EQ(create.value<Format>("--json"), Format::kJson);
   EXPECT_TRUE(is_refused_with({"token", "create"}, "--role is missing"));
   EXPECT_TRUE(is_refused_with({"token", "create", "--role", "admn"}, "did you mean admin?"));
   EXPECT_TRUE(is_refused_with({"token", "create", "--role", "viewer", "--owner", "a b"}, "--owner"));
@@ -37,8 +36,8 @@ TEST(ParseToken, Create) {
 }
 
 TEST(ParseToken, RevokeTakesAnIdOrAWholeToken) {
-  EXPECT_EQ(token_parsed<TokenRevokeOptions>({"token", "revoke", "4fQ1mZ8x"}).id, "4fQ1mZ8x");
-  EXPECT_EQ(token_parsed<TokenRevokeOptions>({"token", "revoke", "drv_4fQ1mZ8x_" + std::string(43, 'A')}).id,
+  EXPECT_EQ(token_parsed({"token", "revoke", "4fQ1mZ8x"}).value<std::string>("TOKEN"), "4fQ1mZ8x");
+  EXPECT_EQ(token_parsed({"token", "revoke", "drv_4fQ1mZ8x_" + std::string(43, 'A')}).value<std::string>("TOKEN"),
             "4fQ1mZ8x");
   EXPECT_TRUE(is_refused_with({"token", "revoke"}, "TOKEN is missing"));
 }

@@ -1,0 +1,52 @@
+#include "cli/task_flags.h"
+
+namespace drover::cli {
+namespace {
+
+Status check_task(const TaskArguments& task) {
+  if (task.spec.dedupe_window && task.spec.dedupe != DedupeMode::kDrop)
+    return complaint("--dedupe-window", "only --dedupe drop has a window");
+  if (task.spec.delay && task.spec.run_at) return complaint("--delay and --at", "give one of them");
+  return {};
+}
+
+}  // namespace
+
+void define_task(Verb& verb, TaskArguments* task) {
+  TaskSpec* spec = &task->spec;
+  verb.value("--payload", "JSON|@FILE|-", &task->payload, read_text, "what the task gets: JSON, a file or stdin");
+  verb.value("--prompt", "TEXT", &spec->prompt, read_text, "what the agent is asked");
+  verb.value("--queue", "Q", &spec->queue, read_name, "where it waits; default: the type's, or its name");
+  verb.value("--owner", "O", &spec->owner, read_name, "on whose account it runs");
+  verb.value("--priority", "P", &spec->priority, parse_priority, "0 (first) to 9, or critical, high, normal, low");
+  verb.value("--delay", "D", &spec->delay, parse_duration, "start no earlier than this from now: 500ms, 30s, 2h");
+  verb.value("--at", "T", &spec->run_at, parse_time, "start no earlier than this time (RFC 3339)");
+  const auto read_parent = [](std::string_view text) -> Result<ParentRef> { return read_task_id(text); };
+  verb.list("--after", "ID", &spec->depends_on, read_parent, "start when this task has completed");
+  verb.value("--on-parent-failure", "cancel|fail|run", &spec->on_parent_failure, read_on_parent_failure,
+             "what happens if it does not complete");
+  verb.value("--request-id", "R", &spec->request_id, read_name, "the same request again gives the same task");
+  verb.value("--dedupe-key", "K", &spec->dedupe_key, read_name,
+             "do not make it twice: what is the same has the same key");
+  verb.value("--dedupe", "single_flight|drop|merge|replace|keep_latest", &spec->dedupe, read_dedupe_mode,
+             "what to do if it is there already; the key is its type and payload unless given");
+  verb.value("--dedupe-window", "D", &spec->dedupe_window, read_time_limit,
+             "how long --dedupe drop remembers; default 5m");
+  verb.list("--lock", "K", &spec->locks, read_name, "only one task at a time holds it");
+  verb.value(
+      "--cost", "N", &spec->cost, [](std::string_view text) { return read_integer(text, kCostBounds); },
+      "units of the rates that it passes; default 1");
+  verb.list("--tag", "T", &spec->tags, read_name, "a label to find it by");
+  verb.value("--max-attempts", "N", &spec->max_attempts, integer_between(kMaxAttemptsBounds),
+             "counted runs before it fails");
+  verb.value("--retry", "KIND:ARGS", &spec->retry, parse_retry_policy,
+             "exponential:1s,2,300s, linear:60ms, fixed:1s or list:1s,5s,30s");
+  verb.value("--timeout", "D", &spec->timeout, read_time_limit, "how long one run may take");
+  verb.value("--idle-timeout", "D", &spec->idle_timeout, read_time_limit, "how long a run may be silent");
+  verb.value("--deadline", "D", &spec->deadline, read_time_limit, "when it must have ended, all runs together");
+  verb.value("--fallback", "JSON", &task->fallback, read_text, "its result if the deadline passes");
+  verb.flag("--at-most-once", &spec->at_most_once, true, "never run it twice, even if a worker dies");
+  verb.check([task] { return check_task(*task); });
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,91 @@
+// drover cancel: a task and what depends on it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "cli/listing.h"
+#include "cli/project.h"
+#include "cli/task_view.h"
+#include "cli/verb.h"
+#include "core/task_json.h"
+
+namespace drover::cli {
+namespace {
+
+struct CancelOptions {
+  TaskId id;
+  std::string reason;
+  bool dry_run = false;  // say what would end, and change nothing
+  Format format = Format::kAuto;
+};
+
+void define(Verb& verb, CancelOptions& options) {
+  verb.task_id(&options.id);
+  verb.value("--reason", "R", &options.reason, read_text, "why; kept with the task");
+  verb.flag("--dry-run", &options.dry_run, true, "say which tasks would end, and change nothing");
+  verb.json(&options.format, R"(print {"id", "state", "cancelled", "requested"}; of a dry run, a JSON array of tasks)");
+}
+
+std::string outcome_json(const TaskId& id, const CancelOutcome& outcome) {
+  json::Writer writer;
+  writer.begin_object().key("id").string(id.to_string()).key("state").string(name_of(outcome.state));
+  writer.key("cancelled").number(outcome.cancelled).key("requested").number(outcome.requested).end_object();
+  return std::move(writer).take();
+}
+
+Table effects_table(const std::vector<CancelEffect>& effects) {
+  Table table({{"ID"}, {"TYPE", Fit::kElastic}, {"STATE"}, {"WOULD BE"}});
+  for (const CancelEffect& effect : effects) {
+    const std::string from(effect.from ? name_of(*effect.from) : "(new)");
+    table.add({effect.id.to_string(), effect.type, from, Cell(std::string(name_of(effect.to)), paint_of(effect.to))});
+  }
+  return table;
+}
+
+int show_dry_run(TaskQueue& queue, const CancelOptions& options, Context& context) {
+  const auto effects = queue.preview_cancel(options.id);
+  if (!effects) return context.fail(effects.error());
+  print(Listing<CancelEffect>{.items = *effects,
+                              .nothing = "nothing would end",
+                              .name = [](const CancelEffect& effect) { return effect.id.to_string(); },
+                              .table = [&] { return effects_table(*effects); }},
+        options.format, context);
+  const auto stopped = std::ranges::count(*effects, TaskState::kRunning, &CancelEffect::from);
+  const auto cancelled = std::ranges::count(*effects, TaskState::kCancelled, &CancelEffect::to);
+  context.say(fmt::format("nothing was changed: {} would be cancelled, {} of them after a request to stop", cancelled,
+                          stopped));
+  return kExitOk;
+}
+
+int run(const CancelOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  if (options.dry_run) return show_dry_run((*opened)->queue(), options, context);
+  const auto outcome = (*opened)->queue().cancel(options.id, options.reason);
+  if (!outcome) return context.fail(outcome.error());
+  if (options.format == Format::kJson) {
+    context.out.line(outcome_json(options.id, *outcome));
+    return kExitOk;
+  }
+  context.say(fmt::format("{} cancelled, {} asked to stop", outcome->cancelled, outcome->requested));
+  context.out.line(name_of(outcome->state));
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_cancel(Verbs& verbs) {
+  verbs.add<CancelOptions>(
+      {.name = "cancel",
+       .summary = "Cancel a task and what depends on it",
+       .footer =
+           R"(A running task is cancelled when its processes are dead: TERM, ten seconds of grace, KILL.
+
+Examples:
+  drover cancel 01920f5e-7a3c-7def-8123-456789abcdef --dry-run
+  drover cancel 01920f5e-7a3c-7def-8123-456789abcdef --reason 'wrong branch')"},
+      define, run);
+}
+
+}  // namespace drover::cli

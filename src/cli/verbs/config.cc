@@ -1,0 +1,172 @@
+// drover config: the policy in the store.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/json.h"
+#include "cli/document_diff.h"
+#include "cli/files.h"
+#include "cli/project.h"
+#include "cli/verb.h"
+
+namespace drover::cli {
+namespace {
+
+struct ConfigApplyOptions {
+  std::string file;      // - for stdin
+  bool dry_run = false;  // say what would change, and change nothing
+  Format format = Format::kAuto;
+};
+
+struct ConfigShowOptions {
+  Format format = Format::kAuto;
+};
+
+void define(Verb& verb, ConfigApplyOptions& options) {
+  verb.value("FILE", "", &options.file, read_text, "a drover.yaml, YAML or JSON; - is stdin").required();
+  verb.flag("--dry-run", &options.dry_run, true, "say what would change, and change nothing");
+  verb.json(&options.format, R"(print {"version", "changed", "differences"}; of a dry run also "would_change")");
+}
+
+void define(Verb& verb, ConfigShowOptions& options) {
+  verb.json(&options.format, R"(print {"version", "document"})");
+}
+
+constexpr ReadLimit kDocumentLimit{4 << 20, ErrorCode::kInvalidConfig};
+
+Result<Document> read_document(const std::string& file) {
+  const auto text = read_input(file, kDocumentLimit);
+  if (!text) return std::unexpected(text.error());
+  // More often a command that failed than somebody who wants no policy.
+  if (std::ranges::all_of(*text, [](unsigned char c) { return std::isspace(c) != 0; })) {
+    return drover::fail(ErrorCode::kInvalidConfig,
+                        fmt::format("{} is empty; to remove the policy, apply {{}}", file == "-" ? "stdin" : file));
+  }
+  return parse_document(*text, file == "-" ? "stdin" : file);
+}
+
+// What an apply did, or of a dry run would do.
+struct Change {
+  std::int64_t version;  // in force afterwards
+  bool is_other;         // the document is not the one that was in force
+  std::vector<Difference> differences;
+};
+
+Result<std::vector<Difference>> differences_of(const JsonText& before, const JsonText& after) {
+  const auto old_document = json::parse(before);
+  if (!old_document) return std::unexpected(old_document.error());
+  const auto new_document = json::parse(after);
+  if (!new_document) return std::unexpected(new_document.error());
+  return differences(*old_document, *new_document);
+}
+
+// "+ types.b.queue: "q"" for what came, "-" for what went, "~" for what changed.
+void print_lines(const std::vector<Difference>& differences, Output& out) {
+  for (const Difference& one : differences) {
+    if (one.before.empty()) {
+      out.line(painted(fmt::format("+ {}: {}", one.path, one.after), Paint::kGreen, out.look()));
+    } else if (one.after.empty()) {
+      out.line(painted(fmt::format("- {}: {}", one.path, one.before), Paint::kRed, out.look()));
+    } else {
+      out.line(painted(fmt::format("~ {}: {} -> {}", one.path, one.before, one.after), Paint::kYellow, out.look()));
+    }
+  }
+}
+
+void print_json(const Change& change, bool dry_run, Output& out) {
+  json::Writer writer;
+  writer.begin_object().key("version").number(change.version).key("changed").boolean(change.is_other && !dry_run);
+  if (dry_run) writer.key("would_change").boolean(change.is_other);
+  writer.key("differences").begin_array();
+  for (const Difference& one : change.differences) {
+    writer.begin_object().key("path").string(one.path);
+    writer.key("before").raw(one.before.empty() ? "null" : one.before);
+    writer.key("after").raw(one.after.empty() ? "null" : one.after).end_object();
+  }
+  writer.end_array().end_object();
+  out.line(std::move(writer).take());
+}
+
+// The differences are what a dry run is asked for; of an apply they are news beside it.
+void print(const Change& change, const ConfigApplyOptions& options, Context& context) {
+  if (options.format == Format::kJson) return print_json(change, options.dry_run, context.out);
+  print_lines(change.differences, options.dry_run ? context.out : context.err);
+  if (!change.is_other) {
+    context.say(fmt::format("nothing to change: this is version {}", change.version));
+  } else if (options.dry_run) {
+    context.say(fmt::format("nothing was changed: the policy is version {}", change.version));
+  } else {
+    context.say(fmt::format("the policy is now version {}", change.version));
+  }
+}
+
+int run(const ConfigApplyOptions& options, Context& context) {
+  const auto document = read_document(options.file);
+  if (!document) return context.fail(document.error());
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  TaskQueue& queue = (*opened)->queue();
+  const auto config = queue.config();
+  if (!config) return context.fail(config.error());
+  auto found = differences_of(config->document, document->shared);
+  if (!found) return context.fail(found.error());
+  Change change{.version = config->version,
+                .is_other = config->version == 0 || config->document != document->shared,
+                .differences = *std::move(found)};
+  if (change.is_other && !options.dry_run) {
+    const auto applied = queue.apply_config(document->shared, config->version);
+    if (!applied) return context.fail(applied.error());
+    change.version = applied->version;
+  }
+  print(change, options, context);
+  return kExitOk;
+}
+
+// As YAML, of which JSON is a part, so that it can be applied again.
+int run(const ConfigShowOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto config = (*opened)->queue().config();
+  if (!config) return context.fail(config.error());
+  if (options.format == Format::kJson) {
+    json::Writer writer;
+    writer.begin_object().key("version").number(config->version).key("document").raw(config->document).end_object();
+    context.out.line(std::move(writer).take());
+    return kExitOk;
+  }
+  const auto document = json::parse(config->document);
+  context.out.write(
+      fmt::format("# version {}\n{}\n", config->version, document ? json::dump_pretty(*document) : config->document));
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_config(Verbs& verbs) {
+  Verbs& config = verbs.family({.name = "config",
+                                .summary = "The policy that every process of the fleet obeys",
+                                .footer =
+                                    R"(Examples:
+  drover config show
+  drover config apply drover.yaml)"});
+  config.add<ConfigApplyOptions>(
+      {.name = "apply",
+       .summary = "Store everything but `local` of a drover.yaml as the policy",
+       .footer =
+           R"(Says what changes: + what comes, - what goes, ~ what becomes something else. Checks everything first; what is wrong is named
+with its line.
+
+Examples:
+  drover config apply drover.yaml --dry-run
+  drover config apply drover.yaml)"},
+      define, run);
+  config.add<ConfigShowOptions>({.name = "show",
+                                 .summary = "Show the policy in force",
+                                 .footer =
+                                     R"(Examples:
+  drover config show > policy.yaml && drover config apply policy.yaml)"},
+                                define, run);
+}
+
+}  // namespace drover::cli

@@ -1,0 +1,85 @@
+// drover list: tasks by filter, newest first.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "cli/listing.h"
+#include "cli/project.h"
+#include "cli/task_view.h"
+#include "cli/verb.h"
+#include "core/task_json.h"
+
+namespace drover::cli {
+
+namespace {
+
+struct ListOptions {
+  TaskFilter filter;
+  int limit = kListLimitDefault;
+  std::optional<std::string> cursor;
+  Format format = Format::kAuto;
+};
+
+void define(Verb& verb, ListOptions& options) {
+  TaskFilter& filter = options.filter;
+  verb.value("--type", "T", &filter.type, read_name, "only this type");
+  verb.value("--queue", "Q", &filter.queue, read_name, "only this queue");
+  verb.value("--owner", "O", &filter.owner, read_name, "only this owner");
+  verb.value("--state", "S,S", &filter.states, read_states,
+             "only these states: blocked scheduled pending running stalled completed failed cancelled");
+  verb.value("--tag", "T", &filter.tag, read_name, "only with this tag");
+  verb.value("--parent", "ID", &filter.parent_id, read_task_id, "only what this task spawned");
+  verb.value("--class", "C", &filter.error_class, read_error_class, "only with this class of error");
+  verb.value("--fingerprint", "F", &filter.fingerprint, read_fingerprint, "only with errors of this kind");
+  verb.value("--limit", "N", &options.limit, integer_between({1, 1'000'000}),
+             fmt::format("show at most N; default {}", kListLimitDefault));
+  verb.value("--cursor", "C", &options.cursor, read_text, "go on where the list before this one ended");
+  verb.flag("-q,--quiet", &options.format, Format::kName, "ids only, as -o name");
+  verb.formats(&options.format, "print a JSON array of tasks");
+}
+
+// The gates that may hold some of these tasks back; none if nothing waits, or if this token may not see gates.
+Result<std::vector<GateStatus>> gates_before(TaskQueue& queue, std::span<const Task> tasks) {
+  if (std::ranges::none_of(tasks, [](const Task& task) { return is_claimable(task.state); })) {
+    return std::vector<GateStatus>();
+  }
+  auto gates = queue.gates();
+  if (!gates && gates.error().code == ErrorCode::kForbidden) return std::vector<GateStatus>();
+  return gates;
+}
+
+int run(const ListOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto listed = list_up_to((*opened)->queue(), options.filter, options.limit, options.cursor);
+  if (!listed) return context.fail(listed.error());
+  const TaskPage& page = *listed;
+  const auto gates = gates_before((*opened)->queue(), page.tasks);
+  if (!gates) return context.fail(gates.error());
+  print(Listing<Task>{.items = page.tasks,
+                      .nothing = "no tasks",
+                      .name = [](const Task& task) { return task.id.to_string(); },
+                      .table = [&] { return task_table(page.tasks, system_clock().wall(), *gates); }},
+        options.format, context);
+  if (page.cursor) context.say(fmt::format("there are more: --cursor {} goes on, --limit N shows more", *page.cursor));
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_list(Verbs& verbs) {
+  verbs.add<ListOptions>(
+      {.name = "list",
+       .summary = "List tasks, newest first",
+       .footer =
+           R"(Piped, it prints tab-separated lines: id, type, queue, owner, state, priority, attempts, max_attempts, created_at, note.
+
+Examples:
+  drover list --state running,stalled
+  drover list --tag nightly --json | jq '.[].id'
+  drover list --class timeout)"},
+      define, run);
+}
+
+}  // namespace drover::cli

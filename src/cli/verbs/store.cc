@@ -1,0 +1,94 @@
+// drover store: whether the store is still where it has been, and going on from where it is.
+#include <fmt/format.h>
+
+#include "cli/project.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "wire/write.h"
+
+namespace drover::cli {
+namespace {
+
+struct StoreOptions {
+  enum class What : std::uint8_t { kShow, kAcceptRegression };
+
+  What what = What::kShow;
+  Format format = Format::kAuto;
+};
+
+void define(Verb& verb, StoreOptions& options) {
+  verb.json(&options.format, R"(print {"last_event", "lost", "epochs"})");
+}
+
+void define_acceptance(Verb& verb, StoreOptions& options) {
+  options.what = StoreOptions::What::kAcceptRegression;
+  define(verb, options);
+}
+
+Table epoch_table(const std::vector<Epoch>& epochs) {
+  Table table({{"EPOCH"}, {"ID"}, {"AFTER EVENT"}, {"CAUSE", Fit::kRest}});
+  for (const Epoch& epoch : epochs) {
+    table.add({Cell(std::to_string(epoch.number)), Cell(epoch.id), Cell(std::to_string(epoch.after)),
+               Cell(std::string(name_of(epoch.cause)))});
+  }
+  return table;
+}
+
+std::string sentence(StoreOptions::What what, const StoreState& state) {
+  if (what == StoreOptions::What::kAcceptRegression) {
+    return state.loss ? fmt::format("lost: {}. That is accepted now, and work goes on", to_string(*state.loss))
+                      : "nothing is known to be lost; a new epoch has begun";
+  }
+  return state.loss ? fmt::format(
+                          "acknowledged and gone: {}. Nothing is claimed until drover store "
+                          "accept-regression",
+                          to_string(*state.loss))
+                    : fmt::format("nothing is known to be lost; the last event is {}", state.extent.seq);
+}
+
+int run(const StoreOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  Administration& store = (*opened)->administration();
+  const bool shows = options.what == StoreOptions::What::kShow;
+  const auto state = shows ? store.store_state() : store.accept_regression();
+  if (!state) return context.fail(state.error());
+  if (options.format == Format::kJson) {
+    context.out.line(to_json(*state));
+  } else {
+    context.out.write(epoch_table(state->extent.epochs).render(context.out.look()));
+  }
+  context.say(sentence(options.what, *state));
+  return shows && state->loss ? kExitError : kExitOk;
+}
+
+}  // namespace
+
+void add_store(Verbs& verbs) {
+  Verbs& store = verbs.family({.name = "store",
+                               .summary = "See whether the store lost anything, and go on after a loss",
+                               .footer =
+                                   R"(Examples:
+  drover store show)"});
+  store.add<StoreOptions>(
+      {.name = "show",
+       .summary = "Show the store's epochs, and what is gone that was acknowledged",
+       .footer =
+           R"(What was acknowledged is known from this machine's side: see `drover.db-mark`, or `marks/` in your state
+folder for Redis. Exits with 1 if something is gone.
+
+Examples:
+  drover store show)"},
+      define, run);
+  store.add<StoreOptions>(
+      {.name = "accept-regression",
+       .summary = "Accept that acknowledged work was lost: claims go on",
+       .footer =
+           R"(Workers of a store that went backwards claim nothing until this was said. Begins a new epoch.
+
+Examples:
+  drover store accept-regression)"},
+      define_acceptance, run);
+}
+
+}  // namespace drover::cli

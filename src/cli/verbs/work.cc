@@ -1,0 +1,127 @@
+// drover work: one worker, and the sweepers that any process may run.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/files.h"
+#include "cli/project.h"
+#include "cli/verb.h"
+#include "cli/watch.h"
+#include "worker/lease_keeper.h"
+#include "worker/run_worker.h"
+
+namespace drover::cli {
+namespace {
+
+struct WorkOptions {
+  std::vector<std::string> types;
+  std::vector<std::string> queues;
+  std::optional<int> concurrency;
+  bool until_empty = false;
+  Millis lease{30'000};
+  Millis heartbeat{5'000};
+  std::vector<std::string> argv;  // what stands after --; empty: the runner profiles of drover.yaml
+};
+
+void define(Verb& verb, WorkOptions& options) {
+  verb.list("--type", "T", &options.types, read_name, "serve the queue named T, only this type").several();
+  verb.list("--queue", "Q", &options.queues, read_name, "serve this queue: all types, or those with a runner profile")
+      .several();
+  verb.value("--concurrency", "N", &options.concurrency, integer_between(kConcurrencyBounds),
+             "how many at once; default 1, or the sum of the profiles'");
+  verb.flag("--until-empty", &options.until_empty, true, "end when nothing is left to do");
+  verb.value("--lease", "D", &options.lease, read_lease, "how long a silent worker keeps its tasks; default 30s");
+  const OptionHandle heartbeat = verb.value("--heartbeat", "D", &options.heartbeat, read_time_limit,
+                                            "how often leases are renewed; default 5s, or a sixth of a shorter lease");
+  verb.takes_command(&options.argv);
+  verb.check([heartbeat, &options]() -> Status {
+    if (options.types.empty() && options.queues.empty()) return complaint("--type or --queue", "say what to serve");
+    if (!heartbeat.given()) options.heartbeat = std::min(options.heartbeat, options.lease / 6);
+    if (const Status valid = check_heartbeat(options.lease, options.heartbeat); !valid)
+      return complaint("--heartbeat", valid.error().message);
+    return {};
+  });
+}
+
+// The profiles of the project, if the user allowed them.
+Result<Runners> runners_of_project(const Context& context, const std::optional<Project>& project) {
+  if (!project) {
+    return drover::fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("nothing to run: give a command after --, or a runner profile in {}", kProjectFile));
+  }
+  const auto trusted = is_trusted(*project, context.environment);
+  if (!trusted) return std::unexpected(trusted.error());
+  if (!*trusted) return drover::fail(ErrorCode::kForbidden, not_trusted_message(*project));
+  return Runners{.by_type = project->document.local.runners};
+}
+
+Result<Runners> runners_of(const WorkOptions& options, const Context& context, const std::optional<Project>& project) {
+  if (options.argv.empty()) return runners_of_project(context, project);
+  return Runners{.for_all = RunnerProfile{.argv = options.argv}};
+}
+
+// A type is served in the queue of its name, and in the one that the policy gives it.
+std::vector<Serve> serves_of(const WorkOptions& options, const Policy& policy) {
+  std::vector<Serve> serves;
+  for (const std::string& type : options.types) {
+    serves.push_back({type, type});
+    const std::string queue = policy.queue_of(type);
+    if (queue != type) serves.push_back({queue, type});
+  }
+  for (const std::string& queue : options.queues) serves.push_back({queue, std::nullopt});
+  return serves;
+}
+
+Result<WorkerConfig> config_of(const WorkOptions& options, const Context& context,
+                               const std::optional<Project>& project, TaskQueue& queue) {
+  auto runners = runners_of(options, context, project);
+  if (!runners) return std::unexpected(runners.error());
+  const auto state = state_folder(context.environment);
+  if (!state) return std::unexpected(state.error());
+  const auto policy = policy_of(queue);
+  if (!policy) return std::unexpected(policy.error());
+  return WorkerConfig{.serves = serves_of(options, *policy),
+                      .runners = *std::move(runners),
+                      .state_dir = state->string(),
+                      .version = DROVER_VERSION,
+                      .concurrency = options.concurrency,
+                      .lease = options.lease,
+                      .heartbeat = options.heartbeat,
+                      .when_empty = options.until_empty ? WhenEmpty::kFinish : WhenEmpty::kWait,
+                      .result_bytes_max = static_cast<std::size_t>(policy->limits.result_bytes)};
+}
+
+int run(const WorkOptions& options, Context& context) {
+  const auto project = find_project(context);
+  if (!project) return context.fail(project.error());
+  configure_log(log_level_of(context, *project, LogLevel::kInfo), LogFormat::kAuto);
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto config = config_of(options, context, *project, (*opened)->queue());
+  if (!config) return context.fail(config.error());
+  StopSignal stop;
+  const Interrupts interrupts({&stop});
+  const UpkeepThread upkeep(**opened);
+  const auto report = run_worker((*opened)->queue(), *config, stop);
+  return report ? kExitOk : context.fail(report.error());
+}
+
+}  // namespace
+
+void add_work(Verbs& verbs) {
+  verbs.add<WorkOptions>(
+      {.name = "work",
+       .summary = "Claim tasks and run them",
+       .footer =
+           R"(What stands after -- is run for every task: payload (or prompt) on stdin; the result is the last line of stdout if it is
+JSON, else all of it. Exit code 0 is success, 65 invalid, 77 not authorised, 75 try later, anything else an error.
+Without it, the runner profiles of a trusted drover.yaml say what runs.
+
+Examples:
+  drover work --type greet -- ./greet.sh
+  drover work --queue eng --concurrency 4 --until-empty -- claude -p)"},
+      define, run);
+}
+
+}  // namespace drover::cli
