@@ -1,6 +1,7 @@
-// Threads that a process can do without for a while: under a limit of processes the machine may refuse one.
+// Threads that a process can do without for a while: under a limit of processes or memory the machine may refuse one.
 #pragma once
 
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +17,8 @@ template <class Thread, class Body>
     return true;
   } catch (const std::system_error& error) {
     log_debug("process", "cannot start a thread", {{"error", error.what()}});
+    return false;
+  } catch (const std::bad_alloc&) {
     return false;
   }
 }

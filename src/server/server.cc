@@ -12,12 +12,12 @@
 
 #include "base/log.h"
 #include "net/byte_budget.h"
+#include "net/call_pool.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
 #include "net/wake.h"
 #include "server/access.h"
 #include "server/audience.h"
-#include "server/call_pool.h"
 #include "server/follower.h"
 #include "server/guarded_administration.h"
 #include "server/limits.h"

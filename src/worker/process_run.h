@@ -19,9 +19,9 @@
 #include <variant>
 #include <vector>
 
+#include "net/call_pool.h"
 #include "net/event_loop.h"
 #include "worker/agent_process.h"
-#include "worker/call_pool.h"
 #include "worker/door.h"
 #include "worker/output.h"
 #include "worker/run_files.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "worker/call_pool.h"
+#include "net/call_pool.h"
 #include "worker/process_run.h"
 #include "worker/runs.h"
 #include "worker/undertaker.h"

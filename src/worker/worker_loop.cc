@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "base/text.h"
-#include "worker/call_thread.h"
+#include "net/call_pool.h"
 #include "worker/lease_keeper.h"
 
 namespace drover {
@@ -166,11 +166,11 @@ Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& 
   }
   ClaimLoopOptions loop_options = claim_options(options, wake);
   std::optional<ClaimLoop> loop;
-  std::optional<CallThread> settler;
-  std::optional<CallThread> claimer;
+  std::optional<CallPool> settler;
+  std::optional<CallPool> claimer;
   if (options.calls == WorkerCalls::kSideBySide) {
-    settler.emplace();
-    claimer.emplace();
+    settler.emplace(1);
+    claimer.emplace(1);
     loop_options.make_settlement = [&settler](std::function<void()> call) { settler->post(std::move(call)); };
     loop_options.make_claim = [&](std::function<void()> call) {
       // With nothing to do meanwhile the way to another thread and back would only take time.

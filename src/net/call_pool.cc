@@ -1,13 +1,19 @@
-#include "server/call_pool.h"
+#include "net/call_pool.h"
 
-#include <new>
-#include <system_error>
 #include <utility>
 
-#include "base/log.h"
+#include "base/check.h"
+#include "base/try_thread.h"
 #include "net/wake.h"
 
-namespace drover::server {
+namespace drover {
+
+// The first thread is there from the start, so that calls are made whatever the machine refuses later.
+CallPool::CallPool(std::size_t threads_max, std::size_t waiting_max)
+    : threads_max_(threads_max), waiting_max_(waiting_max) {
+  threads_.reserve(threads_max);
+  threads_.emplace_back([this] { run(); });
+}
 
 CallPool::~CallPool() {
   {
@@ -15,7 +21,7 @@ CallPool::~CallPool() {
     ending_ = true;
   }
   has_work_.notify_all();
-  threads_.clear();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 bool CallPool::submit(std::function<void()> call) {
@@ -29,24 +35,23 @@ bool CallPool::submit(std::function<void()> call) {
   return true;
 }
 
-// The others do it where there is no room for one more; the first has to be.
-void CallPool::add_thread() {
-  try {
-    threads_.emplace_back([this] { work(); });
-  } catch (const std::system_error& error) {
-    log_warn("server", "cannot start another thread", {{"error", error.what()}});
-    if (threads_.empty()) throw std::bad_alloc();
-  }
+void CallPool::post(std::function<void()> call) {
+  CHECK(submit(std::move(call)));
 }
 
-void CallPool::work() {
+void CallPool::add_thread() {
+  std::thread thread;
+  if (try_thread(thread, [this] { run(); })) threads_.push_back(std::move(thread));
+}
+
+void CallPool::run() {
   block_signals_in_this_thread();
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
     has_work_.wait(lock, [this] { return ending_ || !calls_.empty(); });
     --idle_;
-    if (calls_.empty()) return;
+    if (ending_) return;
     const std::function<void()> call = std::move(calls_.front());
     calls_.pop_front();
     lock.unlock();
@@ -55,4 +60,4 @@ void CallPool::work() {
   }
 }
 
-}  // namespace drover::server
+}  // namespace drover
