@@ -311,6 +311,11 @@ class TaskQueue {
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id) = 0;
   [[nodiscard]] virtual Result<TaskPage> list(const TaskFilter& filter, int limit,
                                               const std::optional<std::string>& cursor) = 0;
+  // As list(), for callers that need no bodies: whether the tasks have them is not said.
+  [[nodiscard]] virtual Result<TaskPage> list_heads(const TaskFilter& filter, int limit,
+                                                    const std::optional<std::string>& cursor) {
+    return list(filter, limit, cursor);
+  }
   [[nodiscard]] virtual Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) = 0;
   // What cancel() would lead to by the time when everything that runs has stopped, the task itself first. Changes
   // nothing. Of more than 10,000 tasks some may be missing.

@@ -72,8 +72,17 @@ Result<std::vector<RunSummary>> Engine::runs(const TaskId& id) {
 }
 
 Result<TaskPage> Engine::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+  return list_parts(filter, limit, cursor, Parts::kAll);
+}
+
+Result<TaskPage> Engine::list_heads(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+  return list_parts(filter, limit, cursor, Parts::kHead);
+}
+
+Result<TaskPage> Engine::list_parts(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                                    Parts parts) {
   if (auto valid = check_page_limit(limit); !valid) return std::unexpected(valid.error());
-  auto page = store_.list(filter, limit, cursor, Parts::kAll);
+  auto page = store_.list(filter, limit, cursor, parts);
   if (!page) return std::unexpected(page.error());
   TaskPage out;
   out.cursor = std::move(page->cursor);

@@ -28,6 +28,7 @@ class Engine final : public TaskQueue {
   Result<std::vector<std::optional<Task>>> heads(std::span<const TaskId> ids) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<TaskPage> list_heads(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
   Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
   Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override;
   Result<Task> edit(const TaskId& id, const EditOrder& order) override;
@@ -94,6 +95,8 @@ class Engine final : public TaskQueue {
   bool fail_refused(std::vector<TaskRecord>& records, const Policy& policy);
   std::vector<ClaimedTask> handed_out(std::vector<TaskRecord> records);
   Status write_note(Note note);
+  Result<TaskPage> list_parts(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
+                              Parts parts);
   Result<Config> put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version);
   Status align_gates();
   // The time, for what may end a task.

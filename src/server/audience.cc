@@ -8,7 +8,6 @@
 #include "core/task_json.h"
 #include "net/websocket_inbox.h"
 #include "server/guarded_queue.h"
-#include "server/list_pieces.h"
 
 namespace drover::server {
 namespace {
@@ -25,6 +24,7 @@ constexpr Millis kGuestMax{10'000};
 constexpr Millis kSlowMax{10'000};
 constexpr Millis kStoreAgain{1'000};
 constexpr int kEventsPage = 500;
+constexpr int kSnapshotTasksAtOnce = 250;
 // Nobody has more to say than a token.
 constexpr std::size_t kMessageBytesMax = 4096;
 constexpr MonoTime kNever{Millis::max()};
@@ -47,7 +47,7 @@ Result<SnapshotPage> snapshot_page(GuardedQueue& queue, const WatchFilter& filte
   }
   const TaskFilter unfinished{.type = filter.type, .queue = filter.queue, .owner = filter.owner, .states = kUnfinished};
   do {
-    auto listed = queue.list(unfinished, kTasksAtOnce, cursor);
+    auto listed = queue.list_heads(unfinished, kSnapshotTasksAtOnce, cursor);
     if (!listed) return std::unexpected(listed.error());
     for (const Task& task : listed->tasks) {
       if (!page.tasks.empty()) page.tasks += ',';

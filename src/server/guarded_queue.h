@@ -38,6 +38,7 @@ class GuardedQueue final : public TaskQueue {
   Result<Task> get(const TaskId& id) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<TaskPage> list_heads(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
   Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
   Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override;
   using TaskQueue::retry;
@@ -83,6 +84,8 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] Status need(Right right, const TaskId& id);
   // The group on the caller's account, if that is allowed.
   [[nodiscard]] Result<std::vector<TaskSpec>> own(std::span<const TaskSpec> group) const;
+  // The filter for what the caller may read; nothing: there is nothing of that for the caller.
+  [[nodiscard]] Result<std::optional<TaskFilter>> own(const TaskFilter& filter) const;
   [[nodiscard]] bool serves(const std::string& queue) const;
   [[nodiscard]] Status check_serves(std::span<const Serve> serves) const;
   // Which of them are not there for the caller: outside the queues of its token, whatever lease it shows.

@@ -11,6 +11,8 @@
 namespace drover::server {
 namespace {
 
+// Tasks that are read at once, at most.
+constexpr int kTasksAtOnce = 8;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
 
 }  // namespace

@@ -9,9 +9,6 @@
 
 namespace drover::server {
 
-// Tasks that are read at once, at most.
-inline constexpr int kTasksAtOnce = 8;
-
 class ListPieces {
  public:
   ListPieces(TaskFilter filter, int limit, std::optional<std::string> cursor)

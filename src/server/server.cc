@@ -40,6 +40,8 @@ constexpr int kUnavailable = 503;
 constexpr std::size_t kTogetherMax = 256;
 constexpr std::size_t kTogetherBytes = std::size_t{64} << 10U;
 constexpr int kTogetherUnderWay = 2;
+// What is read for those who watch, at a time. Nobody who asks for something waits behind it.
+constexpr std::size_t kAudienceThreads = 2;
 // Calls that may hold much memory while they are answered: at a time, and which of those that bring a body.
 constexpr std::size_t kFewThreads = 2;
 constexpr std::size_t kLargeBodyBytes = std::size_t{1} << 20U;
@@ -121,8 +123,9 @@ class HttpApi final : public Server {
         limiter_(options.limits),
         audience_(queue, doorkeeper, budget_, options.tokens_again,
                   [this](Audience::Work work, std::function<void()> otherwise) {
-                    return submit(few_, std::move(work), std::move(otherwise));
+                    return submit(audience_pool_, std::move(work), std::move(otherwise));
                   }),
+        audience_pool_(kAudienceThreads, options.connections_max),
         few_(kFewThreads, kCallsWaitingMax),
         pool_(options.threads_max, kCallsWaitingMax) {
     rules_.hosts = {"localhost", "127.0.0.1", "[::1]", "drover"};
@@ -650,7 +653,8 @@ class HttpApi final : public Server {
   MonoTime complain_at_{};
   std::atomic<bool> ending_ = false;
   std::atomic<MonoTime> turned_at_ = system_clock().mono();
-  CallPool few_;  // both end before what their calls post to
+  CallPool audience_pool_;  // all of them end before what their calls post to
+  CallPool few_;
   CallPool pool_;
   std::optional<Follower> follower_;
   std::atomic<const Follower*> following_ = nullptr;  // the same, for the pool
