@@ -1,6 +1,5 @@
 #include "support/fault_proxy.h"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -13,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/loopback.h"
+
 namespace drover::test {
 namespace {
 
@@ -22,33 +23,6 @@ constexpr int kNever = -1;
 
 [[noreturn]] void throw_errno(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
-}
-
-sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_port = htons(port);
-  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return place;
-}
-
-UniqueFd listen_on_loopback(std::uint16_t& port) {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in place = loopback(0);
-  socklen_t size = sizeof place;
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&place), size) != 0) throw_errno("bind");
-  if (::listen(fd.get(), SOMAXCONN) != 0) throw_errno("listen");
-  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&place), &size) != 0) throw_errno("getsockname");
-  port = ntohs(place.sin_port);
-  return fd;
-}
-
-// Nothing when there is no server.
-UniqueFd connect_to_loopback(std::uint16_t port) {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const sockaddr_in place = loopback(port);
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0) return UniqueFd();
-  return fd;
 }
 
 // A peer that does not read, as a frozen server, counts as gone after this.

@@ -23,6 +23,7 @@
 
 #include "base/rng.h"
 #include "store/redis/connection.h"
+#include "support/loopback.h"
 #include "support/must.h"
 #include "support/test_certificate.h"
 
@@ -49,10 +50,7 @@ std::uint16_t first_ephemeral_port() {
 
 bool is_free(std::uint16_t port) {
   const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  place.sin_port = htons(port);
-  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in place = loopback(port);
   return ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0;
 }
 

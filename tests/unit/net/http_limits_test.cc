@@ -1,13 +1,13 @@
 // What clients of an HTTP server may make it hold, and for how long.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <vector>
 
 #include "net/http_server.h"
+#include "support/loopback.h"
 
 namespace drover::test {
 namespace {
@@ -18,14 +18,8 @@ constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
 class Peer {
  public:
-  explicit Peer(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int small = 4'096;  // of what it does not read
-    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    place.sin_port = htons(static_cast<std::uint16_t>(port));
-    EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place), 0);
+  explicit Peer(std::uint16_t port) : socket_(connect_to_loopback(port, Receives::kLittle)) {
+    EXPECT_TRUE(socket_.is_open());
   }
   // As much as there is room for.
   std::size_t say(std::string_view text) const {
@@ -53,18 +47,7 @@ class Peer {
 
 class HttpLimitsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof place;
-    ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&place), size), 0);
-    ASSERT_EQ(::listen(listener.get(), 64), 0);
-    ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&place), &size), 0);
-    port_ = ntohs(place.sin_port);
-    server_.listen_on(std::move(listener));
-  }
+  HttpLimitsTest() { server_.listen_on(listen_on_loopback(port_)); }
   // Until that is so, or nothing helps.
   template <class Done>
   bool turn_until(Done done) {
@@ -89,7 +72,7 @@ class HttpLimitsTest : public testing::Test {
     });
   }
 
-  int port_ = 0;
+  std::uint16_t port_ = 0;
   EventLoop loop_;
   ByteBudget budget_{kBudget};
   HttpConnection::Handle handle_ = [](const HttpRequest& request, const std::shared_ptr<HttpConnection>& client) {

@@ -1,17 +1,14 @@
 // HTTP over TLS, as the event loop carries it.
 #include "net/http_server.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <atomic>
 #include <latch>
 #include <thread>
 
 #include "net/http_client.h"
+#include "support/loopback.h"
 #include "support/must.h"
 #include "support/temp_dir.h"
 #include "support/test_certificate.h"
@@ -27,20 +24,13 @@ class HttpServerTlsTest : public testing::Test {
   void SetUp() override {
     write_test_certificate("127.0.0.1", folder_.file("crt"), folder_.file("key"));
     server_.use_certificate(must(TlsContext::load(folder_.file("crt"), folder_.file("key"))));
-    UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof place;
-    ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&place), size), 0);
-    ASSERT_EQ(::listen(listener.get(), 8), 0);
-    ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&place), &size), 0);
+    std::uint16_t port = 0;
+    server_.listen_on(listen_on_loopback(port), HttpServer::Transport::kTls);
     endpoint_ = {.transport = Endpoint::Transport::kTls,
                  .host = "127.0.0.1",
-                 .port = ntohs(place.sin_port),
+                 .port = port,
                  .ca_file = folder_.file("crt"),
                  .peer = "the server"};
-    server_.listen_on(std::move(listener), HttpServer::Transport::kTls);
   }
 
   // Runs the loop here while `client` runs on a thread of its own.
