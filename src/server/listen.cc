@@ -17,7 +17,8 @@
 namespace drover::server {
 namespace {
 
-constexpr int kBacklog = 1024;
+// As many as the system allows: a client that finds no place there tries again only after a second.
+constexpr int kBacklog = SOMAXCONN;
 constexpr std::string_view kUnixScheme = "unix:";
 
 std::unexpected<Error> cannot_listen(const std::string& address, std::string_view why) {
