@@ -13,7 +13,7 @@ import time
 
 import edges
 import rights
-from target import Server, Witness
+from target import Server, Witness, own_network
 
 CONNECTIONS = 10_000
 
@@ -68,6 +68,7 @@ def main():
     options.add_argument("--store", choices=["sqlite", "redis"], action="append")
     options.add_argument("--only", default="", help="attacks whose name has this text")
     chosen = options.parse_args()
+    own_network([sys.executable, *sys.argv])
     raise_descriptor_limit()
     failed = tried = 0
     for store in chosen.store or ["sqlite", "redis"]:

@@ -3,11 +3,14 @@
 Each takes the server and the witness, and returns what was let through that should not have been.
 """
 
+import contextlib
 import os
 import ssl
 import time
 
-from sockets import close_all, connect, connect_many, frame, hold, is_connected, open_websocket, push, read_all, start_connect, upgrade_request
+from sockets import (connect, connect_many, exchange, frame, hold, is_connected, open_many, open_websocket, push, say_on_all, start_connect,
+                     upgrade_request)
+from target import OTHER_ADDRESSES
 
 FLOOD_S = 3
 
@@ -21,13 +24,9 @@ def head(server, method="GET", path="/healthz", *fields, token=None):
 
 def flood(server, witness, opening, chunk, connections=16, seconds=FLOOD_S):
     """Opens a request and goes on for ever."""
-    all_of_them = connect_many(server, connections)
-    try:
-        for connection in all_of_them:
-            connection.sendall(opening)
+    with connect_many(server, connections) as all_of_them:
+        say_on_all(all_of_them, opening)
         push(all_of_them, chunk, seconds, witness)
-    finally:
-        close_all(all_of_them)
     return []
 
 
@@ -55,14 +54,7 @@ def pipelined_and_unread(server, witness):
 
 def answers(server, request):
     """The statuses that a request led to, and whether the connection was closed."""
-    connection = connect(server)
-    try:
-        connection.sendall(request)
-        got, closed = read_all(connection, 2)
-    except OSError:
-        return [], True
-    finally:
-        connection.close()
+    got, closed = exchange(connect(server), request, 2)
     statuses = [int(line.split()[1]) for line in got.split(b"\r\n") if line.startswith(b"HTTP/1.1 ")]
     return statuses, closed
 
@@ -164,19 +156,18 @@ def huge_bodies_of_a_token(server, witness):
 
 # ---- WebSocket
 
-def pings(server, witness, token, connections):
-    sockets = []
-    try:
-        for _ in range(connections):
-            try:
-                sockets.append(open_websocket(server, token, receive_bytes=4096))
-            except (OSError, RuntimeError):
-                break
-        sent, still_open = push(sockets, frame(9, b"p" * 125) * 512, FLOOD_S, witness)
+def flood_websockets(witness, count, open_one, chunk):
+    with open_many(count, open_one) as sockets:
+        sent, still_open = push(sockets, chunk, FLOOD_S, witness)
         witness.note = f"{len(sockets)} connections, {still_open} of them open at the end, {sent >> 20} MB sent"
-    finally:
-        close_all(sockets)
     return []
+
+
+PINGS = frame(9, b"p" * 125) * 512
+
+
+def pings(server, witness, token, connections):
+    return flood_websockets(witness, connections, lambda: open_websocket(server, token, receive_bytes=4096), PINGS)
 
 
 def pings_unsigned(server, witness):
@@ -191,35 +182,21 @@ def pings_signed_in(server, witness):
     return pings(server, witness, "bob_viewer", 64)
 
 
+def open_and_say(server, first, **options):
+    connection = open_websocket(server, **options)
+    connection.sendall(first)
+    return connection
+
+
 def pings_after_a_first_message(server, witness):
     """Signed in as a page does it."""
-    sockets = []
-    try:
-        for _ in range(32):
-            try:
-                sockets.append(open_websocket(server, receive_bytes=4096))
-                sockets[-1].sendall(frame(1, b'{"token":"%s"}' % server.tokens["bob_viewer"].encode()))
-            except (OSError, RuntimeError):
-                break
-        push(sockets, frame(9, b"p" * 125) * 512, FLOOD_S, witness)
-    finally:
-        close_all(sockets)
-    return []
+    token = frame(1, b'{"token":"%s"}' % server.tokens["bob_viewer"].encode())
+    return flood_websockets(witness, 32, lambda: open_and_say(server, token, receive_bytes=4096), PINGS)
 
 
 def endless_fragments(server, witness):
-    sockets = []
-    try:
-        for _ in range(32):
-            try:
-                sockets.append(open_websocket(server))
-                sockets[-1].sendall(frame(1, b"{", fin=False))
-            except (OSError, RuntimeError):
-                break
-        push(sockets, frame(0, b" " * 65000, fin=False), FLOOD_S, witness)
-    finally:
-        close_all(sockets)
-    return []
+    beginning = frame(1, b"{", fin=False)
+    return flood_websockets(witness, 32, lambda: open_and_say(server, beginning), frame(0, b" " * 65000, fin=False))
 
 
 def bad_frames(server, witness):
@@ -251,13 +228,7 @@ def bad_frames(server, witness):
         except (OSError, RuntimeError) as problem:
             through.append(f"{name}: {problem}")
             continue
-        try:
-            connection.sendall(bytes_sent)
-            got, closed = read_all(connection, 3)
-        except OSError:
-            got, closed = b"", True
-        finally:
-            connection.close()
+        got, closed = exchange(connection, bytes_sent)
         if not closed or (got and got[0] & 0x0F != 8):
             through.append(f"{name}: {got[:40]!r}, {'closed' if closed else 'still open'}")
     return through
@@ -270,17 +241,9 @@ def tls_garbage(server, witness):
     for bytes_sent in [os.urandom(4096), b"GET / HTTP/1.1\r\n\r\n" * 50, b"\x16\x03\x01\xff\xff" + b"a" * 70000,
                        b"\x16\x03\x01\x00\x00" * 2000, b"\x15\x03\x03\x00\x02\x02\x28", b"\x17\x03\x03\x40\x00" + b"x" * 16384,
                        b"\x80\x2e\x01\x03\x01" + b"\0" * 64]:
-        connection = connect(server)
-        try:
-            connection.sendall(bytes_sent)
-            got, closed = read_all(connection, 3)
-        except OSError:
-            got, closed = b"", True
-        finally:
-            connection.close()
+        got, _ = exchange(connect(server), bytes_sent)  # a silent peer may be waited for, as long as a handshake may take
         if b"HTTP/1.1 200" in got:
             through.append(f"{bytes_sent[:16]!r} was answered")
-        del closed  # a silent peer may be waited for, as long as a handshake may take
     return through
 
 
@@ -293,33 +256,24 @@ def tls_endless_hello(server, witness):
 def tls_pings(server, witness):
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    sockets = []
-    try:
-        for _ in range(16):
-            raw = context.wrap_socket(connect(server))
-            sockets.append(raw)
-            raw.sendall(upgrade_request(server).replace(b"Origin: http:", b"Origin: https:"))
-            raw.recv(4096)
+
+    def open_one():
+        raw = context.wrap_socket(connect(server))
+        raw.sendall(upgrade_request(server).replace(b"Origin: http:", b"Origin: https:"))
+        raw.recv(4096)
+        raw.settimeout(0.05)
+        return raw
+
+    with open_many(16, open_one) as sockets:
         end = time.monotonic() + FLOOD_S
-        for raw in sockets:
-            raw.settimeout(0.05)
         while time.monotonic() < end and not witness.is_lost():
-            for raw in sockets:
-                try:
-                    raw.sendall(frame(9, b"p" * 125) * 64)
-                except (OSError, ssl.SSLError):
-                    continue
-    except (OSError, ssl.SSLError):
-        pass
-    finally:
-        close_all(sockets)
+            say_on_all(sockets, frame(9, b"p" * 125) * 64)
     return []
 
 
 def tls_silent(server, witness):
-    sockets = connect_many(server, 2000, source="127.0.0.3")
-    hold(FLOOD_S, witness)
-    close_all(sockets)
+    with connect_many(server, 2000, source="127.0.0.3"):
+        hold(FLOOD_S, witness)
     return []
 
 
@@ -372,116 +326,72 @@ def unread_lists(server, witness):
     """300 connections ask for a list of 9 MB and do not read it. With a good token."""
     batch = [{"type": "big", "owner": "bob", "payload": "x" * 200_000} for _ in range(45)]
     server.ask_json("POST", "/v1/tasks", "bob", {"tasks": batch}, timeout=60)
-    sockets = connect_many(server, 300, receive_bytes=4096)
-    try:
-        request = head(server, "GET", "/v1/tasks?limit=1000&type=big", token="bob")
-        for connection in sockets:
-            try:
-                connection.sendall(request)
-            except OSError:
-                continue
+    with connect_many(server, 300, receive_bytes=4096) as sockets:
+        say_on_all(sockets, head(server, "GET", "/v1/tasks?limit=1000&type=big", token="bob"))
         hold(8, witness)
-    finally:
-        close_all(sockets)
     return []
 
 
 def unread_streams(server, witness):
     """200 streams of events that nobody reads, while much happens. With a good token."""
-    sockets = connect_many(server, 200, receive_bytes=4096)
-    try:
-        for connection in sockets:
-            try:
-                connection.sendall(head(server, "GET", "/v1/events?snapshot=true", "Accept: text/event-stream", token="bob"))
-            except OSError:
-                continue
+    with connect_many(server, 200, receive_bytes=4096) as sockets:
+        say_on_all(sockets, head(server, "GET", "/v1/events?snapshot=true", "Accept: text/event-stream", token="bob"))
         end = time.monotonic() + 6
         while time.monotonic() < end and not witness.is_lost():
             server.ask("POST", "/v1/tasks", "bob", {"tasks": [{"type": "n", "tags": ["x" * 50]} for _ in range(500)]}, timeout=30)
-    finally:
-        close_all(sockets)
     return []
 
 
 def unread_openapi(server, witness):
-    sockets = connect_many(server, 500, receive_bytes=4096)
-    try:
-        for connection in sockets:
-            try:
-                connection.sendall(head(server, "GET", "/openapi.json") * 20)
-            except OSError:
-                continue
+    with connect_many(server, 500, receive_bytes=4096) as sockets:
+        say_on_all(sockets, head(server, "GET", "/openapi.json") * 20)
         hold(5, witness)
-    finally:
-        close_all(sockets)
     return []
 
 
-def silent(server, witness, count, spread, seconds):
-    sockets = [start_connect(server, f"127.0.{2 + i % spread}.2") for i in range(count)]
-    hold(seconds, witness)
-    witness.note = f"{sum(is_connected(one) for one in sockets)} of {count} still connected at the end"
-    close_all(sockets)
+def silent(server, witness, count, addresses, seconds):
+    turns = iter(range(count))
+    with open_many(count, lambda: start_connect(server, addresses[next(turns) % len(addresses)])) as sockets:
+        hold(seconds, witness)
+        kept = sum(is_connected(one) for one in sockets)
+        witness.note = f"{kept} of {count} from {len(addresses)} addresses still connected at the end"
     return []
 
 
 def silent_of_one_address(server, witness):
-    return silent(server, witness, 4000, 1, 6)
+    return silent(server, witness, 4000, ["127.0.0.2"], 6)
 
 
 def ten_thousand_connections(server, witness):
-    return silent(server, witness, 10_000, 50, 6)
+    return silent(server, witness, 10_000, OTHER_ADDRESSES, 6)
+
+
+def letter_by_letter(server, witness, count, source, opening, letters):
+    """A letter a second of each."""
+    with connect_many(server, count, source=source, timeout=1) as sockets:
+        say_on_all(sockets, opening)
+        for letter in letters:
+            for connection in sockets:
+                with contextlib.suppress(OSError):
+                    connection.send(bytes([letter]))
+            hold(1, witness)
+    return []
 
 
 def slow_heads(server, witness):
-    """2,000 connections that say a letter a second."""
-    sockets = connect_many(server, 2000, source="127.0.0.4", timeout=1)
-    try:
-        for letter in b"GET /v":
-            for connection in sockets:
-                try:
-                    connection.send(bytes([letter]))
-                except OSError:
-                    continue
-            hold(1, witness)
-    finally:
-        close_all(sockets)
-    return []
+    return letter_by_letter(server, witness, 2000, "127.0.0.4", b"", b"GET /v")
 
 
 def slow_bodies(server, witness):
-    sockets = connect_many(server, 1000, source="127.0.0.5", timeout=1)
-    try:
-        opening = head(server, "POST", "/v1/tasks", "Content-Type: application/json", "Content-Length: 1000000", token="bob")
-        for connection in sockets:
-            try:
-                connection.sendall(opening)
-            except OSError:
-                continue
-        for _ in range(5):
-            for connection in sockets:
-                try:
-                    connection.send(b" ")
-                except OSError:
-                    continue
-            hold(1, witness)
-    finally:
-        close_all(sockets)
-    return []
+    opening = head(server, "POST", "/v1/tasks", "Content-Type: application/json", "Content-Length: 1000000", token="bob")
+    return letter_by_letter(server, witness, 1000, "127.0.0.5", opening, b"     ")
 
 
 def long_polls(server, witness):
-    """2,000 claims and waits that last. With a good token."""
-    sockets = connect_many(server, 1000, source="127.0.0.6", timeout=1)
-    try:
-        for connection in sockets:
-            try:
-                connection.sendall(head(server, "GET", "/v1/changes?timeout=30s", token="bob"))
-            except OSError:
-                continue
+    """1,000 waits that last. With a good token."""
+    with connect_many(server, 1000, source="127.0.0.6", timeout=1) as sockets:
+        say_on_all(sockets, head(server, "GET", "/v1/changes?timeout=30s", token="bob"))
         hold(5, witness)
-    finally:
-        close_all(sockets)
     return []
 
 

@@ -1,6 +1,7 @@
 """Raw sockets: many at once, that send without reading."""
 
 import base64
+import contextlib
 import os
 import socket
 import struct
@@ -35,23 +36,31 @@ def is_connected(raw):
         return False
 
 
-def connect_many(server, count, **options):
-    """As many as the server takes."""
+@contextlib.contextmanager
+def open_many(count, open_one):
+    """As many as the server takes. All are closed in the end."""
     connections = []
-    for _ in range(count):
-        try:
-            connections.append(connect(server, **options))
-        except OSError:
-            break
-    return connections
-
-
-def close_all(connections):
-    for connection in connections:
-        try:
+    try:
+        for _ in range(count):
+            try:
+                connections.append(open_one())
+            except (OSError, RuntimeError):
+                break
+        yield connections
+    finally:
+        for connection in connections:
             connection.close()
-        except OSError:
-            pass
+
+
+def connect_many(server, count, **options):
+    return open_many(count, lambda: connect(server, **options))
+
+
+def say_on_all(connections, text):
+    """Whoever was turned out says nothing."""
+    for connection in connections:
+        with contextlib.suppress(OSError):
+            connection.sendall(text)
 
 
 def push(connections, chunk, seconds, witness, bytes_max=4 << 30):
@@ -101,6 +110,17 @@ def read_all(connection, seconds=3.0, bytes_max=1 << 20):
             return got, True
         got += more
     return got, False
+
+
+def exchange(connection, text, seconds=3.0):
+    """Says it and reads until the peer closes. The bytes, and whether it closed."""
+    try:
+        connection.sendall(text)
+        return read_all(connection, seconds)
+    except OSError:
+        return b"", True
+    finally:
+        connection.close()
 
 
 # ---- WebSocket

@@ -18,6 +18,23 @@ ANSWER_MAX_S = 1.0
 GIVE_UP_MB = 700  # an attack that has won stops here, so that the machine survives it
 
 
+# Of a network of which this machine is every address, where there is one: see own_network().
+OTHER_NETWORK = "198.51.100"
+IN_OWN_NETWORK = "DROVER_ATTACK_NETWORK" in os.environ
+OTHER_ADDRESSES = [f"{OTHER_NETWORK}.{1 + i}" if IN_OWN_NETWORK else f"127.0.{2 + i}.2" for i in range(50)]
+
+
+def own_network(arguments):
+    """Starts over in a network namespace that has other addresses than those of loopback, which count as one for a server."""
+    if IN_OWN_NETWORK:
+        return
+    enter = ["unshare", "--map-root-user", "--net", "sh", "-ec",
+             f'ip link set lo up; ip route add local {OTHER_NETWORK}.0/24 dev lo; exec "$0" "$@"']
+    if shutil.which("ip") and subprocess.run([*enter, "true"], capture_output=True, check=False).returncode == 0:
+        os.execvpe(enter[0], [*enter, *arguments], dict(os.environ, DROVER_ATTACK_NETWORK="1"))
+    print("attack: no network namespace can be made: all attackers are one address", flush=True)
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
