@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "drover/error.h"
-#include "drover/task.h"
+#include "drover/task_queue.h"
 
 namespace drover {
 
@@ -72,9 +72,8 @@ struct StoreExtent {
 // What a process knows of the store that it has open.
 struct StoreState {
   StoreExtent extent;
-  std::optional<Loss> loss;  // as far as this process knows
-  // Documents and events that were stored and are gone, "CODE: what", as far as a quick look tells; fsck looks at all.
-  std::vector<std::string> missing = {};
+  std::optional<Loss> loss;           // as far as this process knows
+  std::vector<Finding> missing = {};  // core/inventory.h
 };
 
 // The event that tells of an acceptance, and its data: which events were lost.

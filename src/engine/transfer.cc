@@ -162,7 +162,7 @@ Status DumpImport::begin() {
   const auto others = has_events_of_others(store_);
   if (!others) return std::unexpected(others.error());
   if (!gates->empty() || config->version != 0 || *others || !tasks->records.empty()) return not_empty(*gates);
-  events_before_ = last_event_ = last_written_event_ = *last_event;
+  last_event_ = last_written_event_ = *last_event;
   return {};
 }
 
@@ -263,10 +263,12 @@ Status DumpImport::take_task(const std::string& text) {
 Status DumpImport::take_event(const std::string& text) {
   auto event = event_from_dump(text);
   if (!event) return std::unexpected(event.error());
-  event->seq += events_before_;
+  // Behind those of the store, without a gap; in an empty store they keep their numbers.
+  if (counts_.events == 0 && last_event_ > 0) event_offset_ = last_event_ + 1 - event->seq;
+  dumped_.seq = std::max(dumped_.seq, event->seq);
+  event->seq += event_offset_;
   if (event->seq <= last_event_) return bad_dump("events stand in the order of their numbers");
   last_event_ = event->seq;
-  dumped_.seq = std::max(dumped_.seq, event->seq - events_before_);
   events_.push_back(*std::move(event));
   ++counts_.events;
   return events_.size() >= kBatchEvents || bytes_ >= kBatchBytes ? flush() : Status();

@@ -73,8 +73,8 @@ class DumpImport {
   std::unordered_set<TaskId> ids_;  // of all tasks so far
   std::vector<DumpedTask> tasks_;
   std::vector<Event> events_;
-  std::size_t bytes_ = 0;           // of what waits to be written
-  std::int64_t events_before_ = 0;  // that the store had
+  std::size_t bytes_ = 0;          // of what waits to be written
+  std::int64_t event_offset_ = 0;  // of the numbers here to those in the dump
   std::int64_t last_event_ = 0;
   std::int64_t last_written_event_ = 0;
 };

@@ -25,6 +25,7 @@ Status read_json(std::string_view json, Loss& out) {
 Status read_json(std::string_view json, StoreState& out) {
   json::Reader in(json);
   in.need("last_event", out.extent.seq).get("lost", out.loss).need("epochs", out.extent.epochs);
+  in.need("missing", out.missing);
   return in.finish();
 }
 

@@ -278,6 +278,7 @@ std::string to_json(const StoreState& state) {
   Members members;
   members.number("last_event", std::optional(state.extent.seq));
   members.json("lost", state.loss ? to_json(*state.loss) : "null").items("epochs", state.extent.epochs);
+  members.items("missing", state.missing);
   return members.take();
 }
 

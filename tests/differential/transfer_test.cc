@@ -224,7 +224,7 @@ TEST_F(TransferTest, WhoeverSawMoreThanTheDumpHasFindsOut) {
 
     const auto into = to_redis ? on_redis() : on_memory();
     LocalAdministration administration(*into->store, into->engine, into->rng);
-    must(administration.create_token({.role = Role::kAdmin, .note = "", .by = "ann"}));
+    must(administration.create_token({.role = Role::kAdmin, .by = "ann"}));
     ASSERT_EQ(must(into->store->last_event_seq()), 1);
     must(import_into(*into, dump));
     const StoreState state = must(into->store->state());
@@ -235,6 +235,24 @@ TEST_F(TransferTest, WhoeverSawMoreThanTheDumpHasFindsOut) {
     EXPECT_EQ(claim(*into, 1).size(), 1u);
     EXPECT_EQ(must(into->store->hear(later)), true);
     EXPECT_EQ(must(into->store->state()).loss, (Loss{2, 2}));
+  }
+}
+
+// Retention had taken the first events of the dumped store.
+TEST_F(TransferTest, EventsKeepTheirNumbersOrFollowThoseOfTheStore) {
+  const auto from = on_memory();
+  for (int i = 0; i < 3; ++i) must(from->engine.enqueue_one({.type = "work"}));
+  must(from->store->expire({.events_max = 1}, 100));
+  const Lines dump = dump_of(*from);
+  for (const bool has_token : {false, true}) {
+    for (const auto& into : {on_memory(), on_redis()}) {
+      LocalAdministration administration(*into->store, into->engine, into->rng);
+      if (has_token) must(administration.create_token({.role = Role::kAdmin, .by = "ann"}));
+      must(import_into(*into, dump));
+      EXPECT_EQ(must(into->store->last_event_seq()), has_token ? 2 : 3);
+      EXPECT_EQ(must(into->store->fsck(FsckMode::kCheck)).size(), 0u);
+      EXPECT_EQ(must(into->store->hear({seen_of(*from).store, seen_of(*from).mark})), false) << "nothing is gone";
+    }
   }
 }
 

@@ -46,10 +46,10 @@ void add_clock(OpenedQueue& opened, DoctorLines& lines) {
 void add_losses(Administration& store, DoctorLines& lines) {
   const auto state = store.store_state();
   if (!state) return lines.push_back(not_checked("losses", state.error(), kFix));
-  for (const std::string& missing : state->missing) {
+  for (const Finding& missing : state->missing) {
     lines.push_back({.level = DoctorLevel::kFail,
                      .check = "losses",
-                     .detail = missing,
+                     .detail = fmt::format("{}: {}", missing.code, missing.detail),
                      .fix = "drover fsck; restore what is gone from a backup, or go on without it"});
   }
   const std::optional<Loss>& loss = state->loss;

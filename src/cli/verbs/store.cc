@@ -17,7 +17,7 @@ struct StoreOptions {
 };
 
 void define(Verb& verb, StoreOptions& options) {
-  verb.json(&options.format, R"(print {"last_event", "lost", "epochs"})");
+  verb.json(&options.format, R"(print {"last_event", "lost", "epochs", "missing"})");
 }
 
 void define_acceptance(Verb& verb, StoreOptions& options) {

@@ -90,22 +90,9 @@ Result<StoreState> RedisStore::state() {
   auto extent = parse_extent(*reply);
   if (!extent) return std::unexpected(extent.error());
   high_water_.look(seen, *extent);
-  auto missing = this->missing();
+  auto missing = this->missing(FsckMode::kCheck);
   if (!missing) return std::unexpected(missing.error());
   return StoreState{*std::move(extent), high_water_.loss(), *std::move(missing)};
-}
-
-Result<std::vector<std::string>> RedisStore::missing() {
-  const auto reply = ask(function("missing"));
-  const auto items = reply ? reply->as_array() : std::unexpected(reply.error());
-  if (!items) return std::unexpected(items.error());
-  std::vector<std::string> missing;
-  for (const Reply& item : *items) {
-    const auto parts = item.as_array_of(2);
-    if (!parts) return std::unexpected(parts.error());
-    missing.push_back(fmt::format("{}: {}", (*parts)[0].as_text().value_or(""), (*parts)[1].as_text().value_or("")));
-  }
-  return missing;
 }
 
 Result<bool> RedisStore::hear(const StoreMark& told) {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "core/gate.h"
+#include "core/inventory.h"
 #include "core/transition.h"
 #include "store/redis/event_review.h"
 #include "store/redis/record_text.h"
@@ -45,12 +46,27 @@ Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
   findings->insert(findings->end(), of_tasks->begin(), of_tasks->end());
   const auto stops = [](const Finding& finding) { return finding.code == "wrong_type" && !finding.repaired; };
   if (std::ranges::none_of(*of_tasks, stops)) {
+    const auto gone = missing(mode);
+    if (!gone) return gone;
+    findings->insert(findings->end(), gone->begin(), gone->end());
     const auto of_events = check_events();
     if (!of_events) return of_events;
     findings->insert(findings->end(), of_events->begin(), of_events->end());
   }
   if (mode == FsckMode::kRepair) committed();
   return findings;
+}
+
+Result<std::vector<Finding>> RedisStore::missing(FsckMode mode) {
+  const auto reply = ask(function("inventory").add(word_of(mode)));
+  const auto parts = reply ? reply->as_array_of(7) : std::unexpected(reply.error());
+  if (!parts) return std::unexpected(parts.error());
+  const auto number = [&](std::size_t i) { return (*parts)[i].as_integer().value_or(0); };
+  return find_missing({.policy = {number(0), number(1) != 0},
+                       .access_tokens = {number(2), number(3) != 0},
+                       .first_event = number(4),
+                       .last_event = number(5),
+                       .first_event_there = number(6) == 0 ? std::nullopt : std::optional(number(6))});
 }
 
 // However long that takes: it has a connection of its own and waits for it. A call that breaks off has nothing

@@ -205,7 +205,8 @@ class RedisStore final : public Store {
   [[nodiscard]] Status look(Connection& connection, const Patience& patience);
   [[nodiscard]] BatchWatch::Verdict judge(const Mark& before, const Reply& answer);
   [[nodiscard]] Status check_extent();
-  [[nodiscard]] Result<std::vector<std::string>> missing();
+  // Of events that are gone, a repair tells for the last time.
+  [[nodiscard]] Result<std::vector<Finding>> missing(FsckMode mode);
 
   const RedisOptions options_;
   const std::string library_;

@@ -21,6 +21,8 @@ constexpr std::string_view kWorker = named_sql(embedded::fleet_sql, "worker");
 constexpr std::string_view kWorkers = named_sql(embedded::fleet_sql, "workers");
 constexpr std::string_view kForgetWorkers = named_sql(embedded::fleet_sql, "forget_workers");
 constexpr std::string_view kConfig = named_sql(embedded::fleet_sql, "config");
+constexpr std::string_view kNotePolicy = named_sql(embedded::fleet_sql, "note_policy");
+constexpr std::string_view kNoteAccessTokens = named_sql(embedded::fleet_sql, "note_access_tokens");
 constexpr std::string_view kDeleteWeights = named_sql(embedded::fleet_sql, "delete_weights");
 constexpr std::string_view kInsertWeight = named_sql(embedded::fleet_sql, "insert_weight");
 constexpr std::string_view kPutConfig = named_sql(embedded::fleet_sql, "put_config");
@@ -148,7 +150,7 @@ std::vector<std::string> delete_silent_workers(Transaction& transaction, Millis 
 
 Config read_config(Connection& db) {
   Statement query = db.prepare(kConfig);
-  if (!query.step()) return {};
+  if (!query.step()) throw SqliteFailure(SQLITE_CORRUPT, "table sequence is empty");
   const std::int64_t version = query.integer();
   return {version, query.text()};
 }
@@ -162,6 +164,7 @@ bool write_config(Transaction& transaction, const JsonText& document, std::int64
   for (const GateStep& gate : gates) write_gate(transaction, gate);
   write_weights(transaction.db(), weights);
   transaction.db().run(kPutConfig, based_on_version + 1, document, transaction.now());
+  transaction.db().run(kNotePolicy, based_on_version + 1);
   return true;
 }
 
@@ -177,6 +180,7 @@ bool write_document(Transaction& transaction, DocumentKind kind, const JsonText&
                     std::span<const EventDraft> events) {
   if (read_document(transaction.db(), kind).version != based_on_version) return false;
   transaction.db().run(kPutDocument, name_of(kind), based_on_version + 1, text);
+  if (kind == DocumentKind::kAccessTokens) transaction.db().run(kNoteAccessTokens, based_on_version + 1);
   for (const EventDraft& event : events) add_event(transaction, event);
   return true;
 }

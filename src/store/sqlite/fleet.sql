@@ -36,7 +36,16 @@ DELETE FROM worker WHERE last_beat_mono <= ?1
 RETURNING id;
 
 -- name: config
-SELECT version, document FROM config ORDER BY version DESC LIMIT 1;
+-- Also of a policy that is gone: the next one gets the next number.
+SELECT policy, coalesce(document, '{}') FROM sequence LEFT JOIN config ON version = policy;
+
+-- name: note_policy
+-- Inputs: version. Writes: sequence.
+UPDATE sequence SET policy = ?1;
+
+-- name: note_access_tokens
+-- Inputs: version. Writes: sequence.
+UPDATE sequence SET access_tokens = ?1;
 
 -- name: put_config
 -- Inputs: version, document, wall time. Writes: config.

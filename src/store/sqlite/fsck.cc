@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "core/inventory.h"
 #include "core/transition.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/event_page.h"
@@ -23,6 +24,8 @@ constexpr std::size_t kFindingsMax = 100;
 
 constexpr std::string_view kViews = named_sql(embedded::fsck_sql, "views");
 constexpr std::string_view kEventPages = named_sql(embedded::fsck_sql, "event_pages");
+constexpr std::string_view kInventory = named_sql(embedded::fsck_sql, "inventory");
+constexpr std::string_view kPutFirstEvent = named_sql(embedded::retention_sql, "put_first_event");
 constexpr std::string_view kPutLastEvent = named_sql(embedded::fsck_sql, "put_last_event");
 
 struct Check {
@@ -117,7 +120,6 @@ const std::array kChecks{
     Check{"line_wrong", named_sql(embedded::fsck_sql, "find_line"), named_sql(embedded::fsck_sql, "repair_line")},
     Check{"gate_wait_wrong", named_sql(embedded::fsck_sql, "find_gate_wait"),
           named_sql(embedded::fsck_sql, "repair_gate_wait")},
-    Check{"policy_missing", named_sql(embedded::fsck_sql, "find_policy")},
     Check{"weights_missing", named_sql(embedded::fsck_sql, "find_weights")},
     Check{"held_bytes_wrong", named_sql(embedded::fsck_sql, "find_held_bytes"),
           named_sql(embedded::fsck_sql, "repair_held_bytes")},
@@ -251,6 +253,28 @@ std::vector<Finding> mend_gates(Transaction& transaction) {
   return findings;
 }
 
+Inventory read_inventory(Connection& db) {
+  Statement query = db.prepare(kInventory);
+  if (!query.step()) throw SqliteFailure(SQLITE_CORRUPT, "table sequence is empty");
+  Inventory inventory;
+  for (Inventory::Document* document : {&inventory.policy, &inventory.access_tokens}) {
+    document->version = query.integer();
+    document->is_there = query.integer() != 0;
+  }
+  inventory.first_event = query.integer();
+  inventory.last_event = query.integer();
+  inventory.first_event_there = query.maybe_integer();
+  return inventory;
+}
+
+// Nothing tells what they held. Of events that are gone a repair tells for the last time.
+std::vector<Finding> give_up_missing(Transaction& transaction) {
+  transaction.write_events();
+  const Inventory inventory = read_inventory(transaction.db());
+  transaction.db().run(kPutFirstEvent, inventory.first_event_there.value_or(transaction.last_event_seq() + 1));
+  return find_missing(inventory);
+}
+
 std::vector<Finding> mend(Transaction& transaction, const Check& check) {
   Connection& db = transaction.db();
   std::vector<Finding> findings = find(db, check);
@@ -269,6 +293,10 @@ std::vector<Finding> mend(Transaction& transaction, const Check& check) {
 
 }  // namespace
 
+std::vector<Finding> missing_in(Connection& db) {
+  return find_missing(read_inventory(db));
+}
+
 std::vector<Finding> check_database(Connection& db, Time now) {
   db.execute_script(kViews);
   std::vector<Finding> findings;
@@ -277,6 +305,7 @@ std::vector<Finding> check_database(Connection& db, Time now) {
   collect(findings, [&] { return find_unreadable_events(db); });
   for (const Check& check : kChecks) collect(findings, [&] { return find(db, check); });
   collect(findings, [&] { return find_gates(db, now); });
+  collect(findings, [&] { return missing_in(db); });
   return findings;
 }
 
@@ -288,6 +317,7 @@ std::vector<Finding> repair_database(Transaction& transaction) {
   collect(findings, [&] { return find_unreadable_events(transaction.db()); });
   for (const Check& check : kChecks) collect(findings, [&] { return mend(transaction, check); });
   collect(findings, [&] { return mend_gates(transaction); });
+  collect(findings, [&] { return give_up_missing(transaction); });
   return findings;
 }
 

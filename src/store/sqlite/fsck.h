@@ -8,6 +8,8 @@
 
 namespace drover::sqlite {
 
+// See core/inventory.h.
+[[nodiscard]] std::vector<Finding> missing_in(Connection& db);
 // Makes temporary views on the connection, and writes nothing else.
 [[nodiscard]] std::vector<Finding> check_database(Connection& db, Time now);
 // Also puts right what follows from the task rows. Alone in its transaction.

@@ -319,10 +319,13 @@ WHERE (wake_at IS NOT NULL OR cursor <> '') AND NOT EXISTS (SELECT 1 FROM lane W
 UPDATE gate SET wake_at = NULL, cursor = ''
 WHERE (wake_at IS NOT NULL OR cursor <> '') AND NOT EXISTS (SELECT 1 FROM lane WHERE parked_at = gate.name);
 
--- name: find_policy
--- Every policy sets the weight of others.
-SELECT NULL, 'the policy is gone; apply it again: drover config apply FILE'
-WHERE EXISTS (SELECT 1 FROM weight WHERE owner = '*') AND NOT EXISTS (SELECT 1 FROM config);
+-- name: inventory
+-- Result: version of the policy and whether it is there, the same of the access tokens, the first event that retention has
+-- left, the last event, the first one that is there.
+SELECT policy, EXISTS (SELECT 1 FROM config WHERE version = policy), access_tokens,
+  EXISTS (SELECT 1 FROM document WHERE name = 'access_tokens'), first_event, event,
+  (SELECT first FROM event_page ORDER BY last LIMIT 1)
+FROM sequence;
 
 -- name: find_weights
 -- The engine writes them again, with the policy. A policy without weights needs none.

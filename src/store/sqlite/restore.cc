@@ -17,6 +17,7 @@ constexpr std::string_view kInsertPiece = named_sql(embedded::task_log_sql, "ins
 constexpr std::string_view kPutTotal = named_sql(embedded::task_log_sql, "put_total");
 constexpr std::string_view kPutLastRun = named_sql(embedded::restore_sql, "put_last_run");
 constexpr std::string_view kInsertCheckpoint = named_sql(embedded::restore_sql, "insert_checkpoint");
+constexpr std::string_view kBeginEvents = named_sql(embedded::restore_sql, "begin_events");
 constexpr std::string_view kInsertEvents = named_sql(embedded::restore_sql, "insert_events");
 
 // Parents that retention took are no rows any more.
@@ -76,6 +77,7 @@ void restore_tasks(Transaction& transaction, std::span<const DumpedTask> tasks) 
 }
 
 void restore_events(Transaction& transaction, std::span<const Event> events) {
+  if (!events.empty()) transaction.db().run(kBeginEvents, events.front().seq);
   EventPage page;
   std::int64_t first = 0;
   std::int64_t last = 0;

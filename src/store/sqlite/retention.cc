@@ -17,6 +17,7 @@ constexpr std::string_view kForgetShares = named_sql(embedded::lanes_sql, "forge
 constexpr std::string_view kForgetUnusedGates = named_sql(embedded::gates_sql, "forget_unused");
 constexpr std::string_view kOldestEvents = named_sql(embedded::retention_sql, "oldest_events");
 constexpr std::string_view kDeleteEvents = named_sql(embedded::retention_sql, "delete_events");
+constexpr std::string_view kPutFirstEvent = named_sql(embedded::retention_sql, "put_first_event");
 constexpr std::string_view kShortenEvents = named_sql(embedded::retention_sql, "shorten_events");
 constexpr std::array kDeletions{
     named_sql(embedded::retention_sql, "delete_task"),
@@ -80,6 +81,7 @@ void shorten(Connection& db, const Page& page, std::span<const Event> stay) {
   EventPage lines;
   for (const Event& event : stay) lines.add(event);
   db.run(kShortenEvents, page.last, stay.front().seq, lines.lines());
+  db.run(kPutFirstEvent, stay.front().seq);
 }
 
 void expire_events(Transaction& transaction, const Retention& retention, int limit) {
@@ -93,6 +95,7 @@ void expire_events(Transaction& transaction, const Retention& retention, int lim
     if (first == page.events.begin()) return;
     if (first != page.events.end()) return shorten(transaction.db(), page, {first, page.events.end()});
     transaction.db().run(kDeleteEvents, page.last);
+    transaction.db().run(kPutFirstEvent, page.last + 1);
     gone += static_cast<int>(page.events.size());
   }
 }

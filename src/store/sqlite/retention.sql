@@ -40,6 +40,10 @@ SELECT first, last, lines FROM event_page ORDER BY last LIMIT 1;
 -- Inputs: last seq of a page. Writes: event_page.
 DELETE FROM event_page WHERE last = ?1;
 
+-- name: put_first_event
+-- Inputs: the first seq that stays. Writes: sequence.
+UPDATE sequence SET first_event = ?1;
+
 -- name: shorten_events
 -- Inputs: last seq of a page, the first that stays, lines. Writes: event_page.
 UPDATE event_page SET first = ?2, lines = ?3 WHERE last = ?1;

@@ -19,10 +19,14 @@ CREATE TABLE sequence (
   place INTEGER NOT NULL,
   turn INTEGER NOT NULL,  -- of lines, see line_state
   gate INTEGER NOT NULL,  -- revisions of gates
-  epoch INTEGER NOT NULL  -- the number of the current one
+  epoch INTEGER NOT NULL,  -- the number of the current one
+  policy INTEGER NOT NULL,  -- versions in config
+  access_tokens INTEGER NOT NULL,  -- versions of that document
+  first_event INTEGER NOT NULL  -- the first one that retention has left
 ) STRICT;
 
-INSERT INTO sequence (only, task, event, place, turn, gate, epoch) VALUES (1, 0, 0, 0, 0, 0, 1);
+INSERT INTO sequence (only, task, event, place, turn, gate, epoch, policy, access_tokens, first_event)
+VALUES (1, 0, 0, 0, 0, 0, 1, 0, 0, 1);
 
 -- What moves: written by every step. Rows of task and body are the truth; everything else can be rebuilt from them.
 CREATE TABLE task (

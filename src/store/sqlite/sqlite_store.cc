@@ -345,7 +345,9 @@ Status SqliteStore::try_write() {
 Result<StoreState> SqliteStore::state() {
   auto extent = look();
   if (!extent) return std::unexpected(extent.error());
-  return StoreState{*std::move(extent), high_water_.loss()};
+  auto missing = reading("sqlite.missing", [](Connection& db) { return missing_in(db); });
+  if (!missing) return std::unexpected(missing.error());
+  return StoreState{*std::move(extent), high_water_.loss(), *std::move(missing)};
 }
 
 Result<bool> SqliteStore::hear(const StoreMark& told) {

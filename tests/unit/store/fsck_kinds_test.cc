@@ -36,7 +36,6 @@ Kinds redis_kinds() {
   for (const char* file : {"9_findings.lua", "a_fsck_record.lua", "a_fsck.lua", "a_fsck_logs.lua"}) {
     kinds.merge(kinds_in(text_of(std::string("/src/store/redis/lua/") + file), R"re(found\('([a-z_]+)')re"));
   }
-  kinds.merge(kinds_in(text_of("/src/store/redis/lua/9_findings.lua"), R"re('([a-z_]+_missing)')re"));
   kinds.merge(kinds_in(text_of("/src/store/redis/event_review.cc"), R"re(find\("([a-z_]+)")re"));
   kinds.insert({"dependents_count_wrong", "children_count_wrong"});  // check_family puts their names together
   return kinds;
@@ -63,9 +62,9 @@ const std::map<std::string, std::string> kOfSqliteAlone{
     {"database_damaged", ""},  // pages
 };
 // Indexes that are constraints of SQLite's own; what gates enforce, which SQLite keeps only in their records; keys of a
-// wrong type; what is put apart until a repair; keys of which the store counts the versions apart.
-const Kinds kOfRedisAlone{"request_wrong", "task_list_wrong", "limits_wrong",          "wrong_type",    "quarantined",
-                          "index_wrong",   "orphan",          "access_tokens_missing", "events_missing"};
+// wrong type; what is put apart until a repair.
+const Kinds kOfRedisAlone{"request_wrong", "task_list_wrong", "limits_wrong", "wrong_type",
+                          "quarantined",   "index_wrong",     "orphan"};
 
 TEST(FsckKinds, AreTheSameForTheSameThings) {
   Kinds of_both_by_sqlite;

@@ -170,19 +170,19 @@ TEST_F(RedisWrongTypeTest, APolicyThatIsGoneIsSaidUntilOneIsApplied) {
   server_.run(redis::Command("DEL", "{ade}:config"));
   EXPECT_EQ(fsck(FsckMode::kCheck), std::set<std::string>{"policy_missing"});
   ASSERT_EQ(must(store_->state()).missing.size(), 1U);
-  EXPECT_TRUE(must(store_->state()).missing[0].starts_with("policy_missing: "));
+  EXPECT_EQ(must(store_->state()).missing[0].code, "policy_missing");
   const Config gone = must(engine_->config());
   EXPECT_EQ(gone.version, 1);
   EXPECT_EQ(must(engine_->apply_config("{}", gone.version)).version, 2);
   EXPECT_EQ(fsck(FsckMode::kCheck), std::set<std::string>{});
-  EXPECT_EQ(must(store_->state()).missing, std::vector<std::string>{});
+  EXPECT_EQ(must(store_->state()).missing.size(), 0U);
 }
 
 TEST_F(RedisWrongTypeTest, EventsThatAreGoneAreSaid) {
   const std::int64_t last = must(store_->last_event_seq());
   server_.run(redis::Command("DEL", "{ade}:events"));
-  EXPECT_EQ(must(store_->state()).missing,
-            std::vector{"events_missing: events 1 to " + std::to_string(last) + " are gone"});
+  ASSERT_EQ(must(store_->state()).missing.size(), 1U);
+  EXPECT_EQ(must(store_->state()).missing[0].detail, "events 1 to " + std::to_string(last) + " are gone");
   enqueue(1);  // those that follow hide nothing
   EXPECT_EQ(fsck(FsckMode::kCheck), std::set<std::string>{"events_missing"});
   EXPECT_EQ(fsck(FsckMode::kRepair), std::set<std::string>{"events_missing"});

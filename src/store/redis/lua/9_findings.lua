@@ -58,41 +58,30 @@ function findings.drop_wrong_type(key, stored, right, mending)
   if aside then call('RENAME', P .. key, P .. aside) else call('DEL', P .. key) end
 end
 
--- ---- what was written, by its number in `seq`, and is gone
+-- ---- what was written, by its number in `seq`, and whether it is there
 
-local DOCUMENTS = {
-  {'config', 'policy_missing', 'the policy is gone (version %s); apply it again: drover config apply FILE'},
-  {'access_tokens', 'access_tokens_missing', 'the access tokens are gone (version %s); create new ones: drover token create'},
-}
-
-local function document_is_there(key)
+-- The last version of a document; 0 if there never was one. Whether it is there.
+local function document_facts(key)
   local version = call('HGET', P .. key, 'version')
-  return version and call('HEXISTS', P .. key, key == 'config' and 'document:' .. version or 'document') == 1
+  local is_there = version and call('HEXISTS', P .. key, key == 'config' and 'document:' .. version or 'document') or 0
+  return call('HGET', P .. 'seq', key) or '0', is_there
 end
 
--- The number of the first event that is left; nil if there is none.
-local function first_event_left()
+-- The number of the first event that is there; nil if there is none.
+local function first_event_there()
   local entry = call('XRANGE', P .. 'events', '-', '+', 'COUNT', 1)[1]
   return entry and number_of(entry) - event.number_in(entry) + 1
 end
 
--- Answers {code, detail}…, and the first event that is left if others before it are gone.
-function findings.missing()
-  local missing = {}
-  for _, document in ipairs(DOCUMENTS) do
-    local key, code, text = unpack(document)
-    local version = call('HGET', P .. 'seq', key)
-    if version and not document_is_there(key) then missing[#missing + 1] = {code, string.format(text, version)} end
-  end
-  local numbered = call('HMGET', P .. 'seq', 'event', 'first_event')
-  local last, first = tonumber(numbered[1] or 0), tonumber(numbered[2] or 1)
-  local left = first_event_left() or last + 1
-  if left <= first then return missing end
-  missing[#missing + 1] = {'events_missing', 'events ' .. whole(first) .. ' to ' .. whole(left - 1) .. ' are gone'}
-  return missing, left
-end
-
-function functions.missing(keys, args)
+-- args: now, 'check' or 'repair'. Answers what core/inventory.h judges: version of the policy and whether it is there, the
+-- same of the access tokens, the first event that retention has left, the last event, the first that is there or 0. A repair
+-- takes it that what is there is all.
+function functions.inventory(keys, args)
   begin(keys, args)
-  return (findings.missing())
+  local policy, has_policy = document_facts('config')
+  local tokens, has_tokens = document_facts('access_tokens')
+  local numbered = call('HMGET', P .. 'seq', 'event', 'first_event')
+  local last, there = numbered[1] or '0', first_event_there()
+  if args[2] == 'repair' then call('HSET', P .. 'seq', 'first_event', whole(there or tonumber(last) + 1)) end
+  return {policy, has_policy, tokens, has_tokens, numbered[2] or '1', last, there or 0}
 end

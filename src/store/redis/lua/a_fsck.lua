@@ -715,13 +715,6 @@ local function check_wakes(image)
   end
 end
 
--- Nothing tells what they held. Of events that are gone a repair tells for the last time.
-local function check_missing()
-  local missing, first_left = findings.missing()
-  for _, one in ipairs(missing) do found(one[1], one[2], false) end
-  if mending and first_left then call('HSET', P .. 'seq', 'first_event', whole(first_left)) end
-end
-
 -- args: now, 'check' or 'repair', what gates must enforce (see check_limits). Answers {code, detail, repaired, tasks that the caller has to mend by the rules}…
 function functions.fsck(keys, args)
   begin(keys, args)
@@ -740,7 +733,6 @@ function functions.fsck(keys, args)
   check_relations(image)
   check_requests(image)
   check_numbers(image)
-  check_missing()
   check_task_list(image)
   check_orphans(image)
   check_counts()

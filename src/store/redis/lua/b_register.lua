@@ -35,7 +35,6 @@ add('workers', functions.workers, READS)
 add('worker', functions.worker, READS)
 add('config', functions.config, READS)
 add('document', functions.document, READS)
-add('missing', functions.missing, READS)
 
 add('add', functions.add, {})  -- as the next
 add('enqueue', functions.apply, {})  -- groups that add tasks: refused whole when memory is short
@@ -60,5 +59,6 @@ add('make_pool', functions.make_pool, {})
 add('restore', functions.restore, {})
 add('restore_epochs', functions.restore_epochs, {})
 add('fsck', functions.fsck, ALWAYS)
+add('inventory', functions.inventory, ALWAYS)
 add('fsck_logs', functions.fsck_logs, ALWAYS)
 add('epochs', functions.epochs, ALWAYS)
