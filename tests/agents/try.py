@@ -10,21 +10,22 @@ expected.txt instead of comparing.
 import argparse
 import dataclasses
 import json
-import os
 import pathlib
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from clis import CLIS, Outcome, Place, events
 from mock_provider import Mock, Server
+from running import Running
 
 HERE = pathlib.Path(__file__).resolve().parent
+START_SECONDS_MAX = 300
+RUN_SECONDS_MAX = 240
+SILENT_SECONDS = 60     # after so long a CLI that is expected to try again in silence counts as one that does
 MARKER = "prompt-marker-7d1f"
 MISSING = "22222222-2222-4222-8222-222222222222"
 
@@ -99,8 +100,8 @@ class Ran:
 class Bench:
     """One CLI, its folders, and the mock that it talks to."""
 
-    def __init__(self, cli, binaries, root, seconds_max):
-        self.cli, self.binaries, self.place, self.seconds_max = cli, binaries, Place(root), seconds_max
+    def __init__(self, cli, binaries, root):
+        self.cli, self.binaries, self.place = cli, binaries, Place(root)
         self.ledger = root / "ledger.jsonl"
         self.ledger.touch()
         self.place.home.mkdir()
@@ -120,7 +121,7 @@ class Bench:
     def requests(self, start):
         return [json.loads(line) for line in self.ledger.read_text(encoding="utf-8").splitlines()[start:]]
 
-    def work_folder(self, name, case):
+    def work_folder(self, case):
         folder = self.place.work
         if case.elsewhere:
             folder = self.place.root / "elsewhere"
@@ -137,50 +138,47 @@ class Bench:
         number = list(CASES).index(name) + 1
         return f"{number:08}-1111-4111-8111-111111111111" if self.cli.session_of_our_own else ""
 
-    def run(self, name, case):
-        work, session, start = self.work_folder(name, case), self.session(name, case), len(self.requests(0))
-        environment = {"PATH": f"{self.binaries}:/usr/bin:/bin", "HOME": str(self.place.home), "TERM": "xterm-256color", "LANG": "C.UTF-8",
-                       **self.cli.env(self.place, self.server.url), **dict(case.env)}
-        environment = {name: value for name, value in environment.items() if value is not None}
-        begun = time.monotonic()
-        with open(self.place.root / "out", "w+b") as out, open(self.place.root / "err", "w+b") as err:
-            process = subprocess.Popen(self.cli.argv(self.place, work, session, case.resumed), cwd=work, env=environment,
-                                       stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True)
-            try:
-                feed(process, f"{MARKER} Please do it. mock:{case.scenario}\n{'0123456 ' * (case.padding // 8)}")
-                leaked = set()
-                timed_out = not self.attend(process, case, work, start, begun + self.seconds_max, leaked)
-            finally:
-                end_group(process)
-            seconds = time.monotonic() - begun
-            out.seek(0)
-            err.seek(0)
-            stdout, stderr = out.read().decode(errors="replace"), err.read().decode(errors="replace")
+    def run(self, name, case, seconds_max):
+        work, session, start = self.work_folder(case), self.session(name, case), len(self.requests(0))
+        environment = {"PATH": f"{self.binaries}:/usr/bin:/bin", "HOME": str(self.place.home), "TERM": "xterm-256color",
+                       "LANG": "C.UTF-8", **self.cli.env(self.place, self.server.url), **dict(case.env)}
+        environment = {variable: value for variable, value in environment.items() if value is not None}
+        prompt = f"{MARKER} Please do it. mock:{case.scenario}\n{'0123456 ' * (case.padding // 8)}"
+        running, leaked = Running(self.cli.argv(self.place, work, session, case.resumed), work, environment, prompt), set()
+        try:
+            timed_out = not self.attend(running, case, work, start, seconds_max, leaked)
+            seconds = time.monotonic() - running.begun
+        finally:
+            running.stop()
+        stdout, stderr = running.text("stdout"), running.text("stderr")
         outcome = self.cli.read(stdout)
         used = since(self.said, outcome.session, outcome.usage) if self.cli.cumulative else outcome.usage
         filed = since(self.filed, outcome.session, self.read_own_file(outcome.session))
-        self.ran[name] = Ran(process.returncode, stdout, stderr, seconds, outcome, self.requests(start), used, filed, timed_out, session,
-                             leaked)
+        self.ran[name] = Ran(running.process.returncode, stdout, stderr, seconds, outcome, self.requests(start), used, filed, timed_out,
+                             session, leaked)
         return self.ran[name]
 
     def read_own_file(self, session):
         file = session and self.cli.own_file(self.place, session)
         return self.cli.read_own_file(list(events(file.read_text(encoding="utf-8")))) if file else {}
 
-    def attend(self, process, case, work, start, until, leaked):
-        """Sends the case's signal at its time, and looks for the prompt. False if the process was still there in the end."""
-        pending = case.signal
+    def attend(self, running, case, work, start, seconds_max, leaked):
+        """Sends the case's signal at its time, and looks for the prompt. False if the process was still there in the end.
+
+        The time runs from the first request: how long a CLI takes to start says more about the machine."""
+        pending, until = case.signal, running.begun + START_SECONDS_MAX
         while time.monotonic() < until:
-            leaked |= showing_the_prompt(process.pid)
-            if pending and (self.requests(start) if case.when == "request" else (work / "started").exists()):
-                time.sleep(0.5)  # the CLI is given the time to print what it has
-                os.killpg(process.pid, pending)
+            leaked |= running.showing(MARKER.encode())
+            requested = self.requests(start)
+            if requested:
+                until = min(until, time.monotonic() + seconds_max)
+                seconds_max = START_SECONDS_MAX  # from now on until stays
+            due = requested if case.when == "request" else (work / "started").exists()
+            if pending and due and running.quiet_s() > 0.3:
+                running.signal(pending)
                 pending = 0
-            try:
-                process.wait(0.05)
+            if running.ended_within(0.05):
                 return True
-            except subprocess.TimeoutExpired:
-                pass
         return False
 
 
@@ -190,40 +188,6 @@ def since(totals, session, total):
         return {}
     before, totals[session] = totals.get(session, {}), total
     return {key: value - before.get(key, 0) for key, value in total.items()}
-
-
-def feed(process, prompt):
-    """The prompt, then the end of stdin, from a thread: a CLI may take its time to read, or end before it has read all of it."""
-    def write():
-        try:
-            process.stdin.write(prompt.encode())
-            process.stdin.close()
-        except BrokenPipeError:
-            pass
-
-    threading.Thread(target=write, daemon=True).start()
-
-
-def showing_the_prompt(session):
-    """The names of the session's processes that have the prompt where everybody on the machine can read it."""
-    found = set()
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            name, _, rest = (entry / "stat").read_text().rpartition(")")
-            if int(rest.split()[3]) == session and any(MARKER.encode() in (entry / file).read_bytes() for file in ("cmdline", "environ")):
-                found.add(name.partition("(")[2])
-        except (FileNotFoundError, ProcessLookupError, PermissionError):
-            pass
-    return found
-
-
-def end_group(process):
-    """Ends all that the run left behind in its process group."""
-    try:
-        os.killpg(process.pid, KILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
 
 
 def billed(cli, lines):
@@ -305,10 +269,11 @@ def try_cli(cli, given, expected):
     root = pathlib.Path(tempfile.mkdtemp(prefix=f"drover-{cli.name}-"))
     failed = 0
     try:
-        with Bench(cli, given.binaries, root, given.seconds) as bench:
+        with Bench(cli, given.binaries, root) as bench:
             for name in wanted(cli, given.case):
                 case = CASES[name]
-                ran = bench.run(name, case)
+                silent = not given.learn and expected[cli.name, name][0][0] == "timeout"
+                ran = bench.run(name, case, SILENT_SECONDS if silent else RUN_SECONDS_MAX)
                 found = observed(bench, name)
                 if given.capture and not case.padding:
                     capture(given.capture, bench, name, ran)
@@ -332,10 +297,10 @@ def main():
     parser.add_argument("--cli", action="append", choices=CLIS, help="default: all")
     parser.add_argument("--case", action="append", choices=CASES, help="default: all")
     parser.add_argument("--capture", type=pathlib.Path, help="a folder for what the CLIs print")
-    parser.add_argument("--seconds", type=float, default=60, help="for one run; after that it is ended, and is a \"timeout\" (default 60)")
     parser.add_argument("--learn", action="store_true")
     given = parser.parse_args()
     expected = {} if given.learn else expectations()
+    signal.signal(TERM, lambda *_: sys.exit(1))  # so that the run under way is ended, too
     failed = sum(try_cli(CLIS[name], given, expected) for name in given.cli or CLIS)
     print(f"{failed} runs were not as expected" if failed else "every run was as expected")
     return 1 if failed else 0
