@@ -62,7 +62,8 @@ def end(code):
 def die(name):
     number = signal.Signals[f"SIG{name}"]
     sys.stdout.flush()
-    signal.signal(number, signal.SIG_DFL) if number != signal.SIGKILL else None
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     signal.pause()
 
@@ -184,8 +185,7 @@ def on_signals(voice):
             die(signal.Signals(number).name[3:])
         if action == "bill":
             voice.interrupted()
-        if action != "ignore":
-            end(0 if action == "bill" else action)
+        end(0 if action == "bill" else action)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, act)

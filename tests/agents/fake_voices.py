@@ -35,7 +35,7 @@ def stamp():
 
 class Voice:
     preset = version = model = session_pattern = ""
-    signals = {}                # INT, TERM: an exit code, "die", "ignore", or "bill": a last event with the usage, then exit 0
+    signals = {}                # INT, TERM: an exit code, "die", or "bill": a last event with the usage, then exit 0
     words = ()                  # arguments that stand alone
     flags = frozenset()         # options without a value
     options = {}                # option with a value -> the field of Asked that it fills, or ""

@@ -3,6 +3,7 @@
 
 import http.client
 import json
+import importlib
 import os
 import pathlib
 import signal
@@ -17,6 +18,7 @@ from clis import CLIS, Place, events
 from mock_provider import Mock, Server
 from scenarios import Tokens, cost_usd
 
+trial = importlib.import_module("try")  # its name is a word of the language
 HERE = pathlib.Path(__file__).resolve().parent
 BOUND_S = 30
 
@@ -120,6 +122,33 @@ class MockTest(Temporary):
         self.assertRegex(process.stdout.readline(), r"^http://127\.0\.0\.1:\d+\n$")
         process.terminate()
         self.assertEqual(process.wait(BOUND_S), 0)
+
+
+class TableTest(unittest.TestCase):
+    """What is written down of the real CLIs agrees with what they printed."""
+
+    def setUp(self):
+        self.expected = trial.expectations()
+
+    def test_every_case_has_one_expectation(self):
+        self.assertEqual(set(self.expected), {(cli.name, name) for cli in CLIS.values() for name in trial.cases_of(cli)})
+
+    def test_the_captured_outputs_are_as_expected(self):
+        captured = sorted((HERE.parent / "fixtures" / "agents").glob("*.billed"))
+        self.assertGreater(len(captured), 100)
+        for file in captured:
+            name, _, case = file.stem.partition("-")
+            (_, event, results, requests, stdout, _), _ = self.expected[name, case.replace("-", "_")]
+            with self.subTest(file.stem):
+                self.check(CLIS[name], file, (event, results, requests), stdout)
+
+    def check(self, cli, file, ends, stdout):
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        found = cli.read(file.with_suffix(".stdout.jsonl").read_text())
+        for want, have in zip(ends, (found.ended, str(found.results), str(len(lines)))):
+            self.assertRegex(have, f"^({want})$")
+        if not (cli.cumulative and "resumed" in file.stem):  # else one would have to know the session's total before
+            self.assertRegex(trial.usage_verdict(found.usage, trial.billed(cli, lines)), f"^({stdout})$")
 
 
 def ended(process):

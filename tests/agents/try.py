@@ -256,9 +256,13 @@ def capture(folder, bench, name, ran):
     stem.with_name(stem.name + ".billed").write_text("".join(json.dumps(line) + "\n" for line in ran.billed), encoding="utf-8")
 
 
+def cases_of(cli):
+    return [name for name, case in CASES.items() if not case.only or cli.name in case.only]
+
+
 def wanted(cli, only_cases):
     """The cases of a CLI, with those that they build on."""
-    names = [name for name, case in CASES.items() if not case.only or cli.name in case.only]
+    names = cases_of(cli)
     if only_cases:
         needed = set(only_cases) | {CASES[name].after for name in only_cases if name in names}
         names = [name for name in names if name in needed]
