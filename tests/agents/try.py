@@ -177,7 +177,7 @@ class Bench:
             if pending and due and running.quiet_s() > 0.3:
                 running.signal(pending)
                 pending = 0
-            if running.ended_within(0.05):
+            if running.ended_within(0.2):
                 return True
         return False
 
