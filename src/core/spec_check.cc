@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "base/text.h"
+#include "core/task_fields.h"
 
 namespace drover {
 namespace {
@@ -84,43 +86,39 @@ auto within(Bounds bounds) {
   return [bounds](std::int64_t value) { return check_bounds(value, bounds); };
 }
 
-void check_names(Checker& check, const TaskSpec& spec) {
-  check.take("type", check_name(spec.type));
+// ---- what a caller says of a field, by its kind and type
+
+template <class Field, class T>
+Status check_value(Field field, const T& value) {
+  if constexpr (field.kIs.kind == FieldKind::kName) return check_name(value);
+  if constexpr (field.kIs.kind == FieldKind::kLabel) return check_label(value);
+  if constexpr (field.kIs.kind == FieldKind::kText) return check_text(value);
+  if constexpr (field.kIs.bounds.max > 0) return check_bounds(value, field.kIs.bounds);
+  if constexpr (field.template is<&Task::tags>()) return check_tags(value);
+  if constexpr (field.template is<&Task::depends_on>()) return check_parents(value);
+  if constexpr (std::is_same_v<T, Millis>) return check_time_limit(value);
+  if constexpr (std::is_same_v<T, RetryPolicy>) return check_retry_policy(value);
+  return {};
+}
+template <class Field, class T>
+Status check_value(Field field, const std::optional<T>& value) {
+  return value ? check_value(field, *value) : Status();
+}
+
+void check_fields(Checker& check, const TaskSpec& spec) {
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIsAsked) check.take(without_unit(field.name()), check_value(field, field.asked(spec)));
+  });
+}
+
+// What a caller may say, but does not stand in the task itself.
+void check_asked_only(Checker& check, const TaskSpec& spec) {
   check.optional("ref", spec.ref, check_name);
-  check.optional("queue", spec.queue, check_name);
-  check.optional("owner", spec.owner, check_name);
-  check.optional("request_id", spec.request_id, check_name);
-  check.optional("dedupe_key", spec.dedupe_key, check_name);
-  check.take("tags", check_tags(spec.tags));
   check.take("locks", check_locks(spec.locks));
-  check.take("depends_on", check_parents(spec.depends_on));
-}
-
-void check_texts(Checker& check, const TaskSpec& spec) {
-  check.optional("prompt", spec.prompt, check_text);
-  check.optional("system_prompt", spec.system_prompt, check_text);
-  check.optional("model", spec.model, check_label);
-  check.optional("agent_id", spec.agent_id, check_label);
-  check.optional("source", spec.source, check_label);
-  check.optional("traceparent", spec.traceparent, check_label);
-}
-
-void check_numbers(Checker& check, const TaskSpec& spec) {
-  check.optional("priority", spec.priority, within(kPriorityBounds));
-  check.optional("max_attempts", spec.max_attempts, within(kMaxAttemptsBounds));
-  check.optional("max_stalls", spec.max_stalls, within(kMaxStallsBounds));
-  check.optional("max_defers", spec.max_defers, within(kMaxDefersBounds));
-  check.optional("cost", spec.cost, within(kCostBounds));
-  check.optional("retry", spec.retry, check_retry_policy);
-}
-
-void check_times(Checker& check, const TaskSpec& spec) {
   check.optional("delay", spec.delay, check_delay);
   check.take("delay", check_not_both(spec.delay, spec.run_at, "run_at"));
   check.optional("deadline", spec.deadline, check_time_limit);
   check.take("deadline", check_not_both(spec.deadline, spec.deadline_at, "deadline_at"));
-  check.optional("timeout", spec.timeout, check_time_limit);
-  check.optional("idle_timeout", spec.idle_timeout, check_time_limit);
   check.optional("dedupe_window", spec.dedupe_window, check_time_limit);
   check.take("dedupe_window", check_window_has_use(spec));
 }
@@ -162,10 +160,8 @@ std::unexpected<Error> at_field(std::string_view field, Error error) {
 
 Status check_spec(const TaskSpec& spec) {
   Checker check;
-  check_names(check, spec);
-  check_texts(check, spec);
-  check_numbers(check, spec);
-  check_times(check, spec);
+  check_fields(check, spec);
+  check_asked_only(check, spec);
   return std::move(check).verdict();
 }
 

@@ -5,6 +5,7 @@
 #include "core/fingerprint.h"
 #include "core/lane.h"
 #include "core/names.h"
+#include "core/task_fields.h"
 
 namespace drover {
 namespace {
@@ -50,6 +51,22 @@ void write(Writer& out, const TaskId& id) {
 }
 void write(Writer& out, Raw value) {
   out.raw(value.text);
+}
+void write(Writer& out, TaskState state) {
+  out.string(name_of(state));
+}
+void write(Writer& out, OnParentFailure policy) {
+  out.string(name_of(policy));
+}
+void write(Writer& out, DedupeMode mode) {
+  out.string(name_of(mode));
+}
+void write(Writer& out, const RetryPolicy& policy) {
+  out.string(to_string(policy));
+}
+void write(Writer& out, const ParentRef& parent) {
+  const TaskId* id = std::get_if<TaskId>(&parent);
+  out.string(id != nullptr ? id->to_string() : "@" + std::get<std::string>(parent));
 }
 
 void write(Writer& out, const TaskError& error);
@@ -108,78 +125,53 @@ void write(Writer& out, const Serve& serve) {
   Object(out).put("queue", serve.queue).put("type", serve.type).put("trouble", serve.trouble);
 }
 
-void put_request(Object& object, const Task& task) {
-  object.put("id", task.id)
-      .put("type", task.type)
-      .put("queue", task.queue)
-      .put("owner", task.owner)
-      .put("state", name_of(task.state))
-      .put("priority", task.priority)
-      .put("payload", Raw{task.payload})
-      .put("prompt", task.prompt)
-      .put("system_prompt", task.system_prompt)
-      .put("model", task.model)
-      .put("agent_id", task.agent_id)
-      .put("source", task.source)
-      .put("tags", task.tags)
-      .put("parent_id", task.parent_id)
-      .put("depends_on", task.depends_on)
-      .put("request_id", task.request_id)
-      .put("dedupe_key", task.dedupe_key)
-      .put("locks", locks_of(task));
-}
-
-void put_life(Object& object, const Task& task) {
-  object.put("run_at", task.run_at)
-      .put("created_at", task.created_at)
-      .put("started_at", task.started_at)
-      .put("finished_at", task.finished_at)
-      .put("run", task.run)
-      .put("attempts", task.attempts)
-      .put("max_attempts", task.max_attempts)
-      .put("stalls", task.stalls)
-      .put("defers", task.defers)
-      .put("retry", to_string(task.retry))
-      .put("timeout_ms", task.timeout)
-      .put("idle_timeout_ms", task.idle_timeout)
-      .put("deadline_at", task.deadline_at)
-      .put("max_stalls", task.max_stalls)
-      .put("max_defers", task.max_defers)
-      .put("on_parent_failure", name_of(task.on_parent_failure))
-      .put("at_most_once", task.at_most_once)
-      .put("fallback_result", Raw{task.fallback_result})
-      .put("checkpoint", Raw{task.checkpoint})
-      .put("generation", task.generation)
-      .put("dedupe", task.dedupe ? std::optional(name_of(*task.dedupe)) : std::nullopt)
-      .put("gates", gates_of(task))
-      .put("cost", task.cost);
+// As everybody sees it; with what follows from other fields.
+template <class Field>
+void put_field(Object& object, Field field, const Task& task) {
+  if constexpr (field.kIs.kind == FieldKind::kJson) {
+    object.put(field.name(), Raw{field.of(task)});
+  } else if constexpr (field.template is<&Task::gates>()) {
+    object.put(field.name(), gates_of(task));
+  } else {
+    object.put(field.name(), field.of(task));
+  }
+  if constexpr (field.template is<&Task::dedupe_key>()) object.put("locks", locks_of(task));
+  if constexpr (field.template is<&Task::escalation>()) object.put("usage", Nothing{});
 }
 
 // "Unset is null" leaves no other way to say that a value is there and is null. Rare, so it is said only then.
-void put_null_values(Object& object, const Task& task) {
-  std::vector<std::string> names;
-  const auto look = [&](std::string_view name, const std::optional<JsonText>& value) {
-    if (value == "null") names.emplace_back(name);
-  };
-  look("payload", task.payload);
-  look("fallback_result", task.fallback_result);
-  look("checkpoint", task.checkpoint);
-  look("result", task.result);
-  if (!names.empty()) object.put("null_values", names);
-}
+class NullValues {
+ public:
+  void look(std::string_view name, const std::optional<JsonText>& value) {
+    if (value == "null") names_.emplace_back(name);
+  }
+  void put(Object& object) const {
+    if (!names_.empty()) object.put("null_values", names_);
+  }
 
-void put_outcome(Object& object, const Task& task) {
-  object.put("progress", task.progress)
-      .put("worker_id", task.worker_id)
-      .put("cancel_requested_at", task.cancel_requested_at)
-      .put("result", Raw{task.result})
-      .put("fallback", task.fallback)
-      .put("error", task.error)
-      .put("exit_code", task.exit_code)
-      .put("escalation", task.escalation)
-      .put("usage", Nothing{})
-      .put("cancel_reason", task.cancel_reason)
-      .put("traceparent", task.traceparent);
+ private:
+  std::vector<std::string> names_;
+};
+
+// What a caller leaves unset is left out.
+template <class T>
+void put_given(Object& object, std::string_view name, const T& value) {
+  object.put(name, value);
+}
+template <class T>
+void put_given(Object& object, std::string_view name, const std::optional<T>& value) {
+  if (value) object.put(name, *value);
+}
+template <class T>
+void put_given(Object& object, std::string_view name, const std::vector<T>& items) {
+  if (!items.empty()) object.put(name, items);
+}
+void put_given_json(Object& object, std::string_view name, const std::optional<JsonText>& value) {
+  static const JsonText no_json = " ";  // no text is no JSON, as its reader will say
+  if (value) object.put(name, Raw{value->empty() ? no_json : *value});
+}
+void put_given_duration(Object& object, std::string_view name, const std::optional<Millis>& duration) {
+  if (duration) object.put(name, format_duration(*duration));
 }
 
 // A document whose one object `fill` writes.
@@ -197,10 +189,32 @@ std::string document(Fill fill) {
 
 std::string to_json(const Task& task) {
   return document([&](Object& object) {
-    put_request(object, task);
-    put_life(object, task);
-    put_outcome(object, task);
-    put_null_values(object, task);
+    NullValues nulls;
+    visit_task_fields([&](auto field) {
+      if constexpr (field.kIsPublic) put_field(object, field, task);
+      if constexpr (field.kIs.kind == FieldKind::kJson) nulls.look(field.name(), field.of(task));
+    });
+    nulls.put(object);
+  });
+}
+
+std::string to_json(const TaskSpec& spec) {
+  return document([&](Object& object) {
+    NullValues nulls;
+    visit_task_fields([&](auto field) {
+      if constexpr (field.kIsAsked && field.kIs.kind == FieldKind::kJson) {
+        put_given_json(object, field.name(), field.asked(spec));
+        nulls.look(field.name(), field.asked(spec));
+      } else if constexpr (field.kIsAsked) {
+        put_given(object, field.name(), field.asked(spec));
+      }
+    });
+    put_given(object, "ref", spec.ref);
+    put_given(object, "dedupe_window_ms", spec.dedupe_window);
+    put_given(object, "locks", spec.locks);
+    put_given_duration(object, "delay", spec.delay);
+    put_given_duration(object, "deadline", spec.deadline);
+    nulls.put(object);
   });
 }
 

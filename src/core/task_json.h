@@ -21,6 +21,8 @@ namespace drover {
 [[nodiscard]] std::string to_json(const ErrorGroup& group);
 [[nodiscard]] std::string to_json(const LogRecord& record);
 
+// As parse_task_spec reads it; what is unset is left out.
+[[nodiscard]] std::string to_json(const TaskSpec& spec);
 // A task object as in a batch line or a request body. Unknown fields, wrong types and bad values are kInvalidArgument
 // and name the field. `payload` and `fallback_result` keep the text that stands in `text`. Accepts both
 // "delay"/"deadline"/"timeout"/"idle_timeout" as durations ("30s") and the task shape's own names ("run_at",

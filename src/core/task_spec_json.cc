@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "base/json_scanner.h"
 #include "base/text.h"
 #include "core/spec_check.h"
+#include "core/task_fields.h"
 #include "core/task_json.h"
 
 namespace drover {
@@ -122,78 +125,133 @@ Status put_duration(Result<Millis> read, std::optional<Millis>& target) {
   return put(std::move(read), target);
 }
 
+// ---- the fields: each type's own way to be read
+
+template <class T>
+using Of = std::type_identity<T>;
+
+Result<std::string> read_as(Of<std::string>, const Value& value, Bounds /*bounds*/) {
+  return text_of(value);
+}
+Result<bool> read_as(Of<bool>, const Value& value, Bounds /*bounds*/) {
+  return boolean_of(value);
+}
+Result<int> read_as(Of<int>, const Value& value, Bounds bounds) {
+  return count_of(value, bounds);
+}
+Result<std::int64_t> read_as(Of<std::int64_t>, const Value& value, Bounds /*bounds*/) {
+  return whole_number_of(value);
+}
+Result<Time> read_as(Of<Time>, const Value& value, Bounds /*bounds*/) {
+  return parsed(value, parse_time);
+}
+Result<TaskId> read_as(Of<TaskId>, const Value& value, Bounds /*bounds*/) {
+  return parsed(value, task_id_of);
+}
+Result<RetryPolicy> read_as(Of<RetryPolicy>, const Value& value, Bounds /*bounds*/) {
+  return parsed(value, parse_retry_policy);
+}
+Result<OnParentFailure> read_as(Of<OnParentFailure>, const Value& value, Bounds /*bounds*/) {
+  return parsed(value, on_parent_failure_of);
+}
+Result<DedupeMode> read_as(Of<DedupeMode>, const Value& value, Bounds /*bounds*/) {
+  return parsed(value, dedupe_of);
+}
+Result<std::vector<std::string>> read_as(Of<std::vector<std::string>>, const Value& value, Bounds /*bounds*/) {
+  return list_of<std::string>(value, as_it_is);
+}
+Result<std::vector<ParentRef>> read_as(Of<std::vector<ParentRef>>, const Value& value, Bounds /*bounds*/) {
+  return list_of<ParentRef>(value, parent_of);
+}
+
+template <class T>
+struct Bare {
+  using Type = T;
+};
+template <class T>
+struct Bare<std::optional<T>> {
+  using Type = T;
+};
+template <class Field>
+using Asked = Bare<std::remove_cvref_t<decltype(Field::asked(std::declval<TaskSpec&>()))>>::Type;
+
+template <class Field>
+Status read_field(TaskSpec& spec, const Value& value) {
+  auto& target = Field::asked(spec);
+  if constexpr (Field::kIs.kind == FieldKind::kJson) {
+    return put(Result<JsonText>(json::dump(value)), target);
+  } else if constexpr (Field::template is<&Task::priority>()) {
+    return put(priority_of(value), target);
+  } else if constexpr (std::is_same_v<Asked<Field>, Millis>) {
+    return put_duration(millis_of(value), target);
+  } else {
+    return put(read_as(Of<Asked<Field>>(), value, Field::kIs.bounds), target);
+  }
+}
+template <class Field>
+Status read_duration(TaskSpec& spec, const Value& value) {
+  return put_duration(parsed(value, parse_duration), Field::asked(spec));
+}
+
 // The members that are the value null, which is otherwise "unset".
 Status put_null_values(TaskSpec& spec, const Value& value) {
   const auto names = list_of<std::string>(value, as_it_is);
   if (!names) return std::unexpected(names.error());
   for (const std::string& name : *names) {
-    if (name == "payload") {
-      spec.payload = "null";
-    } else if (name == "fallback_result") {
-      spec.fallback_result = "null";
-    } else {
-      return fail(ErrorCode::kInvalidArgument, "expected payload or fallback_result, not " + quoted_excerpt(name));
-    }
+    bool known = false;
+    std::string expected;
+    visit_task_fields([&](auto field) {
+      if constexpr (field.kIsAsked && field.kIs.kind == FieldKind::kJson) {
+        expected.append(expected.empty() ? "" : " or ").append(field.name());
+        if (name != field.name()) return;
+        field.asked(spec) = "null";
+        known = true;
+      }
+    });
+    if (known) continue;
+    return fail(ErrorCode::kInvalidArgument, fmt::format("expected {}, not {}", expected, quoted_excerpt(name)));
   }
   return {};
 }
 
-// ---- the fields
-
-struct Field {
+struct Member {
   std::string_view name;
   Status (*read)(TaskSpec&, const Value&);
 };
 
-constexpr auto kFields = std::to_array<Field>({
-    {"id", [](TaskSpec& s, const Value& v) { return put(parsed(v, task_id_of), s.id); }},
+// What a caller may say of a task, but does not stand in the task itself.
+constexpr auto kAskedOnly = std::to_array<Member>({
     {"ref", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.ref); }},
-    {"type", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.type); }},
-    {"queue", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.queue); }},
-    {"owner", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.owner); }},
-    {"priority", [](TaskSpec& s, const Value& v) { return put(priority_of(v), s.priority); }},
-    {"payload", [](TaskSpec& s, const Value& v) { return put(Result<JsonText>(json::dump(v)), s.payload); }},
-    {"prompt", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.prompt); }},
-    {"system_prompt", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.system_prompt); }},
-    {"model", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.model); }},
-    {"agent_id", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.agent_id); }},
-    {"source", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.source); }},
-    {"traceparent", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.traceparent); }},
-    {"tags", [](TaskSpec& s, const Value& v) { return put(list_of<std::string>(v, as_it_is), s.tags); }},
-    {"parent_id", [](TaskSpec& s, const Value& v) { return put(parsed(v, task_id_of), s.parent_id); }},
-    {"depends_on", [](TaskSpec& s, const Value& v) { return put(list_of<ParentRef>(v, parent_of), s.depends_on); }},
-    {"request_id", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.request_id); }},
-    {"dedupe_key", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.dedupe_key); }},
-    {"dedupe", [](TaskSpec& s, const Value& v) { return put(parsed(v, dedupe_of), s.dedupe); }},
     {"dedupe_window",
      [](TaskSpec& s, const Value& v) { return put_duration(parsed(v, parse_duration), s.dedupe_window); }},
     {"dedupe_window_ms", [](TaskSpec& s, const Value& v) { return put_duration(millis_of(v), s.dedupe_window); }},
     {"locks", [](TaskSpec& s, const Value& v) { return put(list_of<std::string>(v, as_it_is), s.locks); }},
-    {"cost", [](TaskSpec& s, const Value& v) { return put(whole_number_of(v), s.cost); }},
     {"delay", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_duration), s.delay); }},
-    {"run_at", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_time), s.run_at); }},
     {"deadline", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_duration), s.deadline); }},
-    {"deadline_at", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_time), s.deadline_at); }},
-    {"max_attempts", [](TaskSpec& s, const Value& v) { return put(count_of(v, kMaxAttemptsBounds), s.max_attempts); }},
-    {"max_stalls", [](TaskSpec& s, const Value& v) { return put(count_of(v, kMaxStallsBounds), s.max_stalls); }},
-    {"max_defers", [](TaskSpec& s, const Value& v) { return put(count_of(v, kMaxDefersBounds), s.max_defers); }},
-    {"retry", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_retry_policy), s.retry); }},
-    {"timeout", [](TaskSpec& s, const Value& v) { return put_duration(parsed(v, parse_duration), s.timeout); }},
-    {"timeout_ms", [](TaskSpec& s, const Value& v) { return put_duration(millis_of(v), s.timeout); }},
-    {"idle_timeout",
-     [](TaskSpec& s, const Value& v) { return put_duration(parsed(v, parse_duration), s.idle_timeout); }},
-    {"idle_timeout_ms", [](TaskSpec& s, const Value& v) { return put_duration(millis_of(v), s.idle_timeout); }},
-    {"on_parent_failure",
-     [](TaskSpec& s, const Value& v) { return put(parsed(v, on_parent_failure_of), s.on_parent_failure); }},
-    {"at_most_once", [](TaskSpec& s, const Value& v) { return put(boolean_of(v), s.at_most_once); }},
-    {"fallback_result",
-     [](TaskSpec& s, const Value& v) { return put(Result<JsonText>(json::dump(v)), s.fallback_result); }},
     {"null_values", put_null_values},
 });
 
+// A field in milliseconds may be given as a duration, too: "timeout_ms" or "timeout".
+const std::vector<Member>& members() {
+  static const std::vector<Member> all = [] {
+    std::vector<Member> found(kAskedOnly.begin(), kAskedOnly.end());
+    visit_task_fields([&](auto field) {
+      using Field = decltype(field);
+      if constexpr (field.kIsAsked) {
+        found.push_back({field.name(), read_field<Field>});
+        if constexpr (std::is_same_v<Asked<Field>, Millis>) {
+          found.push_back({without_unit(field.name()), read_duration<Field>});
+        }
+      }
+    });
+    return found;
+  }();
+  return all;
+}
+
 std::unexpected<Error> unknown_field(std::string_view name) {
-  std::array<std::string_view, kFields.size()> known;
-  std::ranges::transform(kFields, known.begin(), &Field::name);
+  std::vector<std::string_view> known;
+  std::ranges::transform(members(), std::back_inserter(known), &Member::name);
   const std::string_view near = closest_word(name, known);
   std::string message = "unknown field " + quoted_excerpt(name);
   if (!near.empty()) message += fmt::format(" (did you mean \"{}\"?)", near);
@@ -202,11 +260,11 @@ std::unexpected<Error> unknown_field(std::string_view name) {
 
 Status read_member(TaskSpec& spec, const Value::Member& member) {
   const auto& [name, value] = member;
-  const auto field = std::ranges::find(kFields, name, &Field::name);
-  if (field == kFields.end()) return unknown_field(name);
+  const auto found = std::ranges::find(members(), name, &Member::name);
+  if (found == members().end()) return unknown_field(name);
   // As in the task's own shape: null is unset.
   if (value.is_null()) return {};
-  auto status = field->read(spec, value);
+  auto status = found->read(spec, value);
   if (!status) return at_field(name, std::move(status.error()));
   return {};
 }
@@ -252,12 +310,12 @@ Result<TaskSpec> parse_task_spec(std::string_view text) {
   auto spec = parse_task_spec(*value);
   if (!spec) return spec;
   // A parsed value keeps numbers and order, but not how a string was escaped.
-  const auto keep_text = [&](std::string_view name, std::optional<JsonText>& target) {
-    const Value* given = value->find(name);
-    if (given != nullptr && !given->is_null()) target = member_text(text, name);
-  };
-  keep_text("payload", spec->payload);
-  keep_text("fallback_result", spec->fallback_result);
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIsAsked && field.kIs.kind == FieldKind::kJson) {
+      const Value* given = value->find(field.name());
+      if (given != nullptr && !given->is_null()) field.asked(*spec) = member_text(text, field.name());
+    }
+  });
   return spec;
 }
 

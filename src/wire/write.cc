@@ -80,16 +80,6 @@ class Members {
   Writer out_;
 };
 
-void put_parents(Members& members, const std::vector<ParentRef>& parents) {
-  if (parents.empty()) return;
-  members.out().key("depends_on").begin_array();
-  for (const ParentRef& parent : parents) {
-    const TaskId* id = std::get_if<TaskId>(&parent);
-    members.out().string(id != nullptr ? id->to_string() : "@" + std::get<std::string>(parent));
-  }
-  members.out().end_array();
-}
-
 void put_end(Members& members, const Completion& end) {
   members.text("end", "complete").json("result", end.result).number("exit_code", end.exit_code);
 }
@@ -112,30 +102,6 @@ void put_end(Members& members, const CancelConfirmed& end) {
 
 std::string_view name_of(LeaseState state) {
   return name_in(kLeaseStateNames, state);
-}
-
-std::string to_json(const TaskSpec& spec) {
-  Members members;
-  members.id("id", spec.id).text("ref", spec.ref).text("type", spec.type).text("queue", spec.queue);
-  members.text("owner", spec.owner).number("priority", spec.priority).json("payload", spec.payload);
-  members.text("prompt", spec.prompt).text("system_prompt", spec.system_prompt).text("model", spec.model);
-  members.text("agent_id", spec.agent_id).text("source", spec.source).text("traceparent", spec.traceparent);
-  members.texts("tags", spec.tags).id("parent_id", spec.parent_id).text("request_id", spec.request_id);
-  put_parents(members, spec.depends_on);
-  members.text("dedupe_key", spec.dedupe_key).name("dedupe", spec.dedupe);
-  members.millis("dedupe_window_ms", spec.dedupe_window).texts("locks", spec.locks).number("cost", spec.cost);
-  members.duration("delay", spec.delay).time("run_at", spec.run_at).duration("deadline", spec.deadline);
-  members.time("deadline_at", spec.deadline_at).number("max_attempts", spec.max_attempts);
-  members.number("max_stalls", spec.max_stalls).number("max_defers", spec.max_defers);
-  members.text("retry", spec.retry ? std::optional(to_string(*spec.retry)) : std::nullopt);
-  members.millis("timeout_ms", spec.timeout).millis("idle_timeout_ms", spec.idle_timeout);
-  members.name("on_parent_failure", spec.on_parent_failure).boolean("at_most_once", spec.at_most_once);
-  members.json("fallback_result", spec.fallback_result);
-  std::vector<std::string> nulls;
-  if (spec.payload == "null") nulls.emplace_back("payload");
-  if (spec.fallback_result == "null") nulls.emplace_back("fallback_result");
-  members.texts("null_values", nulls);
-  return members.take();
 }
 
 std::string to_json(const CancelOutcome& outcome) {

@@ -17,8 +17,6 @@ namespace drover {
 
 [[nodiscard]] std::string_view name_of(LeaseState state);
 
-// As parse_task_spec reads it.
-[[nodiscard]] std::string to_json(const TaskSpec& spec);
 [[nodiscard]] std::string to_json(const CancelOutcome& outcome);
 [[nodiscard]] std::string to_json(const Backlog& backlog);
 [[nodiscard]] std::string to_json(const Finding& finding);

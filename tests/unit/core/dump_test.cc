@@ -6,6 +6,8 @@
 
 #include <functional>
 
+#include "support/other_value.h"
+
 namespace drover {
 namespace {
 
@@ -137,6 +139,28 @@ TEST(DumpTest, WhatIsWrongIsRefused) {
   EXPECT_EQ(refusal(good, R"("state":"failed")", R"("state":"pending")"),
             "a task has finished_at when it has ended, and only then");
   EXPECT_EQ(refusal(good, R"("outcome":"failed",)", ""), "runs: outcome is missing");
+}
+
+TEST(DumpTest, EveryFieldComesBack) {
+  visit_task_fields([](auto field) {
+    // A state has to fit what else is said; JSON has to be JSON.
+    if constexpr (field.kIs.dumped && !field.template is<&Task::state, &Task::finished_at>()) {
+      DumpedTask task = dump_bare_task();
+      test::make_other(field, task.record);
+      const auto read = task_from_dump(to_dump(task));
+      ASSERT_TRUE(read.has_value()) << field.name() << ": " << read.error().message;
+      EXPECT_EQ(read->record, task.record) << field.name();
+    }
+  });
+}
+
+TEST(DumpTest, AnExitCodeBelowZeroAndADeadlineThatHadPassedComeBack) {
+  DumpedTask task = odd_task();
+  task.record.task.exit_code = -1;
+  task.record.deadline_span = Millis{-5};
+  const auto read = task_from_dump(to_dump(task));
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->record, task.record);
 }
 
 TEST(DumpTest, ABareTaskComesBackWhole) {

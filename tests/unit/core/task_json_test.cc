@@ -8,7 +8,7 @@ namespace {
 using namespace drover::testing;
 
 // The field list of the design, in its order.
-constexpr std::string_view kTaskFields[] = {"id",
+constexpr std::string_view kDesignKeys[] = {"id",
                                             "type",
                                             "queue",
                                             "owner",
@@ -97,8 +97,8 @@ TEST(TaskJson, HasTheFieldsOfTheDesignInTheirOrder) {
     const auto value = json::parse(to_json(task));
     ASSERT_TRUE(value);
     const json::Value::Object& members = *value->as_object();
-    ASSERT_EQ(members.size(), std::size(kTaskFields));
-    for (std::size_t i = 0; i < members.size(); ++i) EXPECT_EQ(members[i].first, kTaskFields[i]);
+    ASSERT_EQ(members.size(), std::size(kDesignKeys));
+    for (std::size_t i = 0; i < members.size(); ++i) EXPECT_EQ(members[i].first, kDesignKeys[i]);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "records.h"
 
+#include <fmt/format.h>
+
 #include "core/spec_check.h"
 #include "core/task_json.h"
 
@@ -72,6 +74,14 @@ TEST(TaskSpecJson, ReadsEveryField) {
   expected.at_most_once = true;
   expected.fallback_result = "[null]";
   EXPECT_EQ(spec, expected);
+  EXPECT_EQ(must_parse(to_json(spec)), expected);
+}
+
+TEST(TaskSpecJson, WritesWhatIsSetAndNothingElse) {
+  EXPECT_EQ(to_json(TaskSpec{.type = "t"}), R"({"type":"t"})");
+  const TaskSpec nulls{.type = "t", .payload = "null", .run_at = Time(Millis{1}), .fallback_result = "null"};
+  EXPECT_EQ(must_parse(to_json(nulls)), nulls);
+  EXPECT_FALSE(json::parse(to_json(TaskSpec{.type = "t", .payload = ""})).has_value());
 }
 
 TEST(TaskSpecJson, ReadsTheNamesOfTheTasksOwnShape) {
