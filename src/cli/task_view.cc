@@ -11,6 +11,7 @@
 #include "cli/gate_view.h"
 #include "core/fingerprint.h"
 #include "core/lane.h"
+#include "core/task_fields.h"
 
 namespace drover::cli {
 namespace {
@@ -195,16 +196,27 @@ void add_error(Page& page, const Task& task, std::span<const RunSummary> runs) {
   page.add("last error", which + error_text(*task.error), Paint::kYellow);
 }
 
+// "system_prompt" as people read it.
+std::string in_words(std::string_view name) {
+  std::string words(name);
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+template <FieldKind kind>
+void add_texts(Page& page, const Task& task) {
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIs.kind == kind) page.add_optional(in_words(field.name()), field.of(task));
+  });
+}
+
 void add_outcome(Page& page, const Task& task, std::span<const RunSummary> runs, Time now) {
   if (task.progress) page.add("progress", fmt::format("{}% {}", task.progress->percent, task.progress->message));
   page.add_time("cancel asked", task.cancel_requested_at, now);
   page.add_optional("cancel reason", task.cancel_reason);
   add_error(page, task, runs);
-  page.add_optional("model", task.model);
-  page.add_optional("agent", task.agent_id);
-  page.add_optional("source", task.source);
-  page.add_optional("prompt", task.prompt);
-  page.add_optional("system prompt", task.system_prompt);
+  add_texts<FieldKind::kLabel>(page, task);
+  add_texts<FieldKind::kText>(page, task);
   page.add_json("payload", task.payload);
   page.add_json("checkpoint", task.checkpoint);
   page.add_json(task.fallback ? "fallback" : "result", task.result);

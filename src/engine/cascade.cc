@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/planted_bug.h"
+#include "core/task_fields.h"
 #include "engine/follow_up.h"
 
 namespace drover {
@@ -23,16 +24,9 @@ bool parent_is_done(TaskState parent, OnParentFailure policy) {
 }
 
 void copy_body(const Task& from, Task& to) {
-  to.payload = from.payload;
-  to.tags = from.tags;
-  to.depends_on = from.depends_on;
-  to.fallback_result = from.fallback_result;
-  to.prompt = from.prompt;
-  to.system_prompt = from.system_prompt;
-  to.model = from.model;
-  to.agent_id = from.agent_id;
-  to.source = from.source;
-  to.traceparent = from.traceparent;
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIs.kept == FieldKept::kBody) field.of(to) = field.of(from);
+  });
 }
 
 Result<const TaskRecord*> RecordView::find_head(const TaskId& id) {

@@ -1,7 +1,8 @@
 #include "engine/recent_reads.h"
 
-#include <array>
 #include <utility>
+
+#include "core/task_fields.h"
 
 namespace drover {
 namespace {
@@ -9,22 +10,18 @@ namespace {
 constexpr std::size_t kClaimedMax = 10'000;
 constexpr std::size_t kRestingMax = 10'000;
 
-constexpr auto kTexts = std::to_array<std::optional<std::string> Task::*>(
-    {&Task::payload, &Task::prompt, &Task::system_prompt, &Task::model, &Task::agent_id, &Task::source,
-     &Task::traceparent, &Task::fallback_result, &Task::checkpoint, &Task::result});
-
-void swap_texts(Task& a, Task& b) {
-  for (const auto text : kTexts) std::swap(a.*text, b.*text);
-  std::swap(a.tags, b.tags);
-  std::swap(a.depends_on, b.depends_on);
+void swap_bodies(Task& a, Task& b) {
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIs.is_large()) std::swap(field.of(a), field.of(b));
+  });
 }
 
 // Without the body, which may be large: it is put aside while the rest is copied.
 TaskRecord head_of(TaskRecord& record) {
   Task aside;
-  swap_texts(record.task, aside);
+  swap_bodies(record.task, aside);
   TaskRecord head = record;
-  swap_texts(record.task, aside);
+  swap_bodies(record.task, aside);
   return head;
 }
 

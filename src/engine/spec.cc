@@ -10,6 +10,8 @@
 #include "core/dedupe.h"
 #include "core/lane.h"
 #include "core/spec_check.h"
+#include "core/task_fields.h"
+#include "core/task_json.h"
 
 namespace drover {
 
@@ -22,12 +24,15 @@ std::unexpected<Error> too_large(std::string_view field, std::size_t bytes, std:
 
 // What a limit of the policy says of sizes; the rest of a spec is core's to check.
 Status check_sizes(const TaskSpec& spec, const Limits& limits) {
-  const auto bytes_max = static_cast<std::size_t>(limits.payload_bytes);
-  for (const auto& [field, value] : {std::pair{"prompt", &spec.prompt}, {"system_prompt", &spec.system_prompt}}) {
-    if (!*value || (*value)->size() <= bytes_max) continue;
-    return too_large(field, (*value)->size(), limits.payload_bytes);
-  }
-  return {};
+  Status status;
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIsAsked && field.kIs.kind == FieldKind::kText) {
+      const std::optional<std::string>& text = field.asked(spec);
+      if (!status || !text || text->size() <= static_cast<std::size_t>(limits.payload_bytes)) return;
+      status = too_large(field.name(), text->size(), limits.payload_bytes);
+    }
+  });
+  return status;
 }
 
 Result<std::optional<JsonText>> checked_json(std::string_view field, const std::optional<JsonText>& value,
@@ -74,14 +79,37 @@ void choose_dedupe(Task& task, const TaskSpec& spec) {
   task.dedupe_key = spec.dedupe_key ? *spec.dedupe_key : default_dedupe_key(task.type, task.payload);
 }
 
-// The spec's own word, else its type's, else the default that stands in Task.
-template <class T>
-void choose(T& field, const std::optional<T>& from_spec, const std::optional<T>& from_type) {
-  if (from_spec) {
-    field = *from_spec;
-  } else if (from_type) {
-    field = *from_type;
-  }
+// What a type says, unless it leaves that to the default in Task.
+void take_defaults(Task& task, const TypePolicy& type) {
+  const auto take = [](auto& field, const auto& value) {
+    if (value) field = *value;
+  };
+  take(task.priority, type.priority);
+  take(task.max_attempts, type.max_attempts);
+  take(task.max_stalls, type.max_stalls);
+  take(task.max_defers, type.max_defers);
+  take(task.retry, type.retry);
+  take(task.timeout, type.timeout);
+  take(task.idle_timeout, type.idle_timeout);
+  take(task.on_parent_failure, type.on_parent_failure);
+  take(task.at_most_once, type.at_most_once);
+}
+
+template <class T, class Asked>
+void take_asked(T& field, const Asked& asked) {
+  field = asked;
+}
+template <class T, class Asked>
+void take_asked(T& field, const std::optional<Asked>& asked) {
+  if (asked) field = *asked;
+}
+
+// What the spec says as it stands. Its parents are the caller's to look up, and its JSON is checked.
+void take_asked(Task& task, const TaskSpec& spec) {
+  visit_task_fields([&](auto field) {
+    constexpr bool kIsCopied = field.kIs.kind != FieldKind::kJson && !field.template is<&Task::depends_on>();
+    if constexpr (field.kIsAsked && kIsCopied) take_asked(field.of(task), field.asked(spec));
+  });
 }
 
 }  // namespace
@@ -108,37 +136,18 @@ Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& polic
 
   const TypePolicy& type = policy.type(spec.type);
   Task& task = record.task;
-  task.id = spec.id.value_or(id);
-  task.type = spec.type;
-  task.queue = spec.queue.value_or(policy.queue_of(spec.type));
-  task.owner = spec.owner.value_or(std::string(kDefaultOwner));
-  choose(task.priority, spec.priority, type.priority);
-  task.payload = std::move(*payload);
-  task.prompt = spec.prompt;
-  task.system_prompt = spec.system_prompt;
-  task.model = spec.model;
-  task.agent_id = spec.agent_id;
-  task.source = spec.source;
-  task.traceparent = spec.traceparent;
-  task.fallback_result = std::move(*fallback);
-  task.tags = spec.tags;
-  task.parent_id = spec.parent_id;
-  task.request_id = spec.request_id;
+  task.id = id;
+  task.queue = policy.queue_of(spec.type);
+  task.owner = kDefaultOwner;
   task.created_at = now;
-  if (spec.run_at) task.run_at = spec.run_at;
+  take_defaults(task, type);
+  take_asked(task, spec);
+  task.payload = std::move(*payload);
+  task.fallback_result = std::move(*fallback);
   if (spec.delay) task.run_at = now + *spec.delay;
   task.deadline_at = deadline_of(spec, type, now);
   if (task.deadline_at) record.deadline_span = *task.deadline_at - now;
-  choose(task.max_attempts, spec.max_attempts, type.max_attempts);
-  choose(task.max_stalls, spec.max_stalls, type.max_stalls);
-  choose(task.max_defers, spec.max_defers, type.max_defers);
-  choose(task.retry, spec.retry, type.retry);
-  choose(task.timeout, spec.timeout, type.timeout);
-  choose(task.idle_timeout, spec.idle_timeout, type.idle_timeout);
-  choose(task.on_parent_failure, spec.on_parent_failure, type.on_parent_failure);
-  choose(task.at_most_once, spec.at_most_once, type.at_most_once);
   task.gates = gates_from(spec, type);
-  task.cost = spec.cost.value_or(1);
   if (auto valid = check_cost(task, policy); !valid) return std::unexpected(valid.error());
   choose_dedupe(task, spec);
   if (spec.request_id) record.request_hash = request_fingerprint(spec);
@@ -188,55 +197,17 @@ Status check_stored(const Task& task, const Policy& policy) {
 }
 
 std::string request_fingerprint(const TaskSpec& spec) {
-  json::Writer out;
-  const auto text = [&](const std::optional<std::string>& value) { value ? out.string(*value) : out.null(); };
-  const auto json_text = [&](const std::optional<JsonText>& value) {
-    if (!value) return static_cast<void>(out.null());
-    const auto compact = json::compact(*value);
-    out.string(compact ? *compact : *value);
-  };
-  const auto number = [&](const auto& value) { value ? out.number(*value) : out.null(); };
-  const auto span = [&](const std::optional<Millis>& value) { value ? out.number(value->count()) : out.null(); };
-  const auto time = [&](const std::optional<Time>& value) {
-    value ? out.number(value->time_since_epoch().count()) : out.null();
-  };
-
-  out.begin_array();
-  out.string(spec.type);
-  for (const auto* value :
-       {&spec.queue, &spec.owner, &spec.prompt, &spec.system_prompt, &spec.model, &spec.agent_id, &spec.source})
-    text(*value);
-  out.null();  // the traceparent stood here; whoever asks again may do so within another trace
-  json_text(spec.payload);
-  json_text(spec.fallback_result);
-  for (const auto* value : {&spec.priority, &spec.max_attempts, &spec.max_stalls, &spec.max_defers}) number(*value);
-  for (const auto* value : {&spec.delay, &spec.deadline, &spec.timeout, &spec.idle_timeout, &spec.dedupe_window})
-    span(*value);
-  number(spec.cost);
-  text(spec.dedupe_key);
-  text(spec.dedupe ? std::optional(std::string(name_of(*spec.dedupe))) : std::nullopt);
-  out.begin_array();
-  for (const std::string& lock : spec.locks) out.string(lock);
-  out.end_array();
-  time(spec.run_at);
-  time(spec.deadline_at);
-  text(spec.retry ? std::optional(to_string(*spec.retry)) : std::nullopt);
-  text(spec.on_parent_failure ? std::optional(std::string(name_of(*spec.on_parent_failure))) : std::nullopt);
-  spec.at_most_once ? out.boolean(*spec.at_most_once) : out.null();
-  text(spec.id ? std::optional(spec.id->to_string()) : std::nullopt);
-  text(spec.parent_id ? std::optional(spec.parent_id->to_string()) : std::nullopt);
-  out.begin_array();
-  for (const std::string& tag : spec.tags) out.string(tag);
-  out.end_array();
-  out.begin_array();
-  for (const ParentRef& parent : spec.depends_on) {
-    const auto* id = std::get_if<TaskId>(&parent);
-    out.string(id != nullptr ? id->to_string() : "@" + std::get<std::string>(parent));
-  }
-  out.end_array();
-  if (!spec.request_digest.empty()) out.string(spec.request_digest);
-  out.end_array();
-  return sha256_hex(std::move(out).take());
+  TaskSpec request = spec;
+  request.ref.reset();
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIsAsked && !field.kIs.same) field.asked(request).reset();
+    if constexpr (field.kIsAsked && field.kIs.kind == FieldKind::kJson) {
+      std::optional<JsonText>& json = field.asked(request);
+      if (!json) return;
+      if (auto compact = json::compact(*json)) json = *std::move(compact);
+    }
+  });
+  return sha256_hex(to_json(request) + request.request_digest);
 }
 
 }  // namespace drover

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "core/spec_check.h"
+#include "core/task_fields.h"
 
 namespace drover {
 namespace {
@@ -17,9 +18,13 @@ Status check_json(std::string_view field, const std::optional<JsonText>& value) 
 }
 
 Status check_item(const TaskSpec& spec) {
-  if (Status good = check_spec(spec); !good) return good;
-  if (Status good = check_json("payload", spec.payload); !good) return good;
-  return check_json("fallback_result", spec.fallback_result);
+  Status good = check_spec(spec);
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIsAsked && field.kIs.kind == FieldKind::kJson) {
+      if (good) good = check_json(field.name(), field.asked(spec));
+    }
+  });
+  return good;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/json_reader.h"
 #include "core/names.h"
+#include "core/task_fields.h"
 #include "wire/read.h"
 #include "wire/read_names.h"
 #include "wire/write.h"
@@ -18,38 +19,22 @@ bool goes_without_saying(const std::string& gate) {
   return gate == "all" || gate.starts_with("queue:") || gate.starts_with("type:") || gate.starts_with("owner:");
 }
 
-void read_request(Reader& in, Task& out) {
-  in.need("id", out.id).need("type", out.type).need("queue", out.queue).need("owner", out.owner);
-  in.need("state", out.state).need("priority", out.priority).get_text("payload", out.payload);
-  in.get("prompt", out.prompt).get("system_prompt", out.system_prompt).get("model", out.model);
-  in.get("agent_id", out.agent_id).get("source", out.source).get("tags", out.tags).get("parent_id", out.parent_id);
-  in.get("depends_on", out.depends_on).get("request_id", out.request_id).get("dedupe_key", out.dedupe_key);
+// Every task has these, even one of which little is shown.
+template <class Field>
+constexpr bool is_needed(Field field) {
+  return field.template is<&Task::id, &Task::type, &Task::queue, &Task::owner, &Task::state, &Task::priority,
+                           &Task::created_at>();
 }
 
-void read_life(Reader& in, Task& out) {
-  in.get("run_at", out.run_at).need("created_at", out.created_at).get("started_at", out.started_at);
-  in.get("finished_at", out.finished_at).get("run", out.run).get("attempts", out.attempts);
-  in.get("max_attempts", out.max_attempts).get("stalls", out.stalls).get("defers", out.defers);
-  in.get("retry", out.retry).get("timeout_ms", out.timeout).get("idle_timeout_ms", out.idle_timeout);
-  in.get("deadline_at", out.deadline_at).get("max_stalls", out.max_stalls).get("max_defers", out.max_defers);
-  in.get("on_parent_failure", out.on_parent_failure).get("at_most_once", out.at_most_once);
-  in.get_text("fallback_result", out.fallback_result).get_text("checkpoint", out.checkpoint);
-  in.get("generation", out.generation).get("dedupe", out.dedupe).get("gates", out.gates).get("cost", out.cost);
-  std::erase_if(out.gates, goes_without_saying);
-}
-
-void read_outcome(Reader& in, Task& out) {
-  in.get("progress", out.progress).get("worker_id", out.worker_id);
-  in.get("cancel_requested_at", out.cancel_requested_at).get_text("result", out.result);
-  in.get("fallback", out.fallback).get("error", out.error).get("exit_code", out.exit_code);
-  in.get("escalation", out.escalation).get("cancel_reason", out.cancel_reason).get("traceparent", out.traceparent);
-}
-
-void set_null(Task& out, std::string_view name) {
-  if (name == "payload") out.payload = "null";
-  if (name == "fallback_result") out.fallback_result = "null";
-  if (name == "checkpoint") out.checkpoint = "null";
-  if (name == "result") out.result = "null";
+template <class Field>
+void read_field(Reader& in, Field field, Task& out) {
+  if constexpr (field.kIs.kind == FieldKind::kJson) {
+    in.get_text(field.name(), field.of(out));
+  } else if constexpr (is_needed(field)) {
+    in.need(field.name(), field.of(out));
+  } else {
+    in.get(field.name(), field.of(out));
+  }
 }
 
 }  // namespace
@@ -105,10 +90,13 @@ Status read_json(std::string_view json, Task& out) {
   Reader in(json);
   std::vector<std::string> nulls;
   in.get("null_values", nulls);
-  for (const std::string& name : nulls) set_null(out, name);
-  read_request(in, out);
-  read_life(in, out);
-  read_outcome(in, out);
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIsPublic) read_field(in, field, out);
+    if constexpr (field.kIs.kind == FieldKind::kJson) {
+      if (std::ranges::find(nulls, field.name()) != nulls.end()) field.of(out) = "null";
+    }
+  });
+  std::erase_if(out.gates, goes_without_saying);
   return in.finish();
 }
 

@@ -1,5 +1,6 @@
 // Enqueue: what is stored, what is filled in, what is answered.
 #include "conformance/conformance.h"
+#include "core/task_fields.h"
 
 namespace drover::test {
 namespace {
@@ -137,6 +138,24 @@ TEST_P(Enqueue, KeepsEveryFieldThatIsGiven) {
   EXPECT_EQ(task.on_parent_failure, OnParentFailure::kRun);
   EXPECT_TRUE(task.at_most_once);
   EXPECT_EQ(task.fallback_result, R"(["none"])");
+}
+
+template <class Field>
+constexpr bool is_text(Field field) {
+  return field.kIs.kind == FieldKind::kText || field.kIs.kind == FieldKind::kLabel;
+}
+
+TEST_P(Enqueue, KeepsEveryTextThatIsGiven) {
+  TaskSpec spec{.type = "work"};
+  visit_task_fields([&](auto field) {
+    if constexpr (is_text(field)) field.asked(spec) = std::string(field.name());
+  });
+  const Task task = get(enqueue(spec));
+  visit_task_fields([&](auto field) {
+    if constexpr (is_text(field)) {
+      EXPECT_EQ(field.of(task), std::string(field.name()));
+    }
+  });
 }
 
 TEST_P(Enqueue, EveryRetryKindIsKept) {

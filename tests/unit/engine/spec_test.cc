@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/task_fields.h"
 #include "support/must.h"
 
 namespace drover::test {
@@ -73,6 +74,16 @@ TEST(SpecTest, EveryFieldChangesTheFingerprint) {
   std::set<std::string> fingerprints;
   for (const TaskSpec& spec : variants) fingerprints.insert(request_fingerprint(spec));
   EXPECT_EQ(fingerprints.size(), variants.size());
+}
+
+TEST(SpecTest, EveryTextIsPartOfTheFingerprintUnlessTheListSaysOtherwise) {
+  visit_task_fields([](auto field) {
+    if constexpr (field.kIs.kind == FieldKind::kText || field.kIs.kind == FieldKind::kLabel) {
+      TaskSpec other = base();
+      field.asked(other) = "other";
+      EXPECT_EQ(request_fingerprint(other) != request_fingerprint(base()), field.kIs.same) << field.name();
+    }
+  });
 }
 
 TEST(SpecTest, TheSameRequestWithinAnotherTraceIsTheSame) {
