@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/lane.h"
+#include "core/task_fields.h"
 #include "store/redis/record_text.h"
 #include "store/redis/run_text.h"
 #include "store/redis/step_arguments.h"
@@ -14,13 +15,23 @@ namespace {
 
 constexpr std::size_t kInnerResultBytesMax = 512;  // a larger one has a key of its own
 
+// Whether the new record is all that the end of a run writes of its task.
 bool ends_plainly(const Step& step) {
   const Task& task = step.next.task;
   const std::size_t result_bytes = task.result ? task.result->size() : 0;
-  return !step.next.kept.head.empty() && step.expected_revision > 0 && step.guard == Step::Guard::kRevision &&
-         step.payload == Step::PayloadWrite::kKeep && step.fate == Step::Fate::kStays && is_terminal(task.state) &&
-         step.run_end && !step.run_end->revoked && !step.next.cascade_due && !task.deadline_at && !task.dedupe_key &&
-         !task.progress && result_bytes <= kInnerResultBytesMax && step.events.size() == 1;
+  const bool only_ends = step.guard == Step::Guard::kRevision && step.payload == Step::PayloadWrite::kKeep &&
+                         step.tags == Step::TagsWrite::kKeep && step.fate == Step::Fate::kStays &&
+                         step.events.size() == 1;
+  return !step.next.kept.head.empty() && step.expected_revision > 0 && is_terminal(task.state) && step.run_end &&
+         !step.run_end->revoked && result_bytes <= kInnerResultBytesMax && only_ends &&
+         is_bare_beside(step.next, [](auto field) {
+           return is_left_at_end(field) ||
+                  field.template is<&Task::state, &Task::finished_at, &Task::stalls, &Task::defers, &Task::generation,
+                                    &Task::worker_id, &Task::cancel_requested_at, &Task::result, &Task::fallback,
+                                    &Task::error, &Task::exit_code, &Task::escalation, &Task::cancel_reason,
+                                    &TaskRecord::ended_by, &TaskRecord::revision, &TaskRecord::lease,
+                                    &TaskRecord::lease_beats, &TaskRecord::lost>();
+         });
 }
 
 bool only_checks(const GateStep& gate) {

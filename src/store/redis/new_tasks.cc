@@ -6,21 +6,20 @@
 #include <map>
 
 #include "core/lane.h"
+#include "core/task_fields.h"
 #include "store/redis/record_text.h"
 #include "store/redis/step_arguments.h"
 
 namespace drover::redis {
 namespace {
 
-bool has_relations(const Task& task) {
-  return task.dedupe_key || task.deadline_at || task.request_id || task.parent_id || !task.tags.empty() ||
-         !task.depends_on.empty();
-}
-
+// Whether its record, its body and its place in a lane are all there is to a new task.
 bool is_plain(const Step& step) {
-  const Task& task = step.next.task;
-  return step.expected_revision == 0 && task.state == TaskState::kPending && step.next.place == 0 &&
-         !step.next.cascade_due && !task.result && !task.progress && !has_relations(task) && step.events.size() == 1;
+  return step.expected_revision == 0 && step.next.task.state == TaskState::kPending && step.events.size() == 1 &&
+         is_bare_beside(step.next, [](auto field) {
+           return field.kIs.plain || field.template is<&Task::id, &Task::type, &Task::queue, &Task::owner, &Task::state,
+                                                       &Task::priority, &Task::gates, &Task::cost, &Task::run_at>();
+         });
 }
 
 bool is_plain(const StepGroup& group) {

@@ -8,16 +8,34 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "core/compact_json.h"
 #include "core/lane.h"
+#include "core/task_fields.h"
 
 namespace drover::redis {
 namespace {
 
 constexpr std::string_view kNone = "~";  // no name holds it
 
-const Task& usual() {
-  static const Task task;
-  return task;
+// Which fields stand in the words of the first line or in its lane, where the functions look for them.
+template <class Field>
+constexpr bool is_word(Field field) {
+  return field
+      .template is<&Task::id, &Task::type, &Task::queue, &Task::owner, &Task::priority, &Task::cost, &Task::gates,
+                   &Task::state, &Task::run, &Task::attempts, &Task::started_at, &Task::worker_id, &Task::generation,
+                   &Task::deadline_at, &Task::cancel_requested_at, &TaskRecord::revision, &TaskRecord::place,
+                   &TaskRecord::lease, &TaskRecord::lease_beats, &TaskRecord::cascade_due>();
+}
+// Progress has a key of its own; every other field of a head stands in the JSON behind the words, unless it is at its
+// default.
+template <class Field>
+constexpr bool is_in_rest(Field field) {
+  return !field.kIs.is_large() && !is_word(field) && !field.template is<&Task::progress>();
+}
+// The body's texts, but for the JSON ones, which stand before them as they are.
+template <class Field>
+constexpr bool is_body_text(Field field) {
+  return field.kIs.kind == FieldKind::kText || field.kIs.kind == FieldKind::kLabel;
 }
 
 // ---- writing
@@ -33,84 +51,24 @@ void put_word(std::string& out, std::optional<Time> time) {
   put_word(out, kNone);
 }
 
-// Members of the record's rest, each left out when it is at its default.
-class RestWriter {
- public:
-  RestWriter() { out_.begin_object(); }
-
-  void put(std::string_view name, std::int64_t value) { out_.key(name).number(value); }
-  void put(std::string_view name, int value) { put(name, std::int64_t{value}); }
-  void put(std::string_view name, Time value) { put(name, value.time_since_epoch().count()); }
-  void put(std::string_view name, Millis value) { put(name, value.count()); }
-  void put(std::string_view name, std::string_view value) { out_.key(name).string(value); }
-  void put(std::string_view name, const TaskId& value) { put(name, std::string_view(value.to_string())); }
-  template <class T>
-  void put_unless(std::string_view name, const T& value, const T& usual) {
-    if (value != usual) put(name, value);
-  }
-  template <class T>
-  void put_if_set(std::string_view name, const std::optional<T>& value) {
-    if (value) put(name, *value);
-  }
-  void put_flag(std::string_view name, bool value) {
-    if (value) put(name, 1);
-  }
-  [[nodiscard]] std::string take() && { return std::move(out_.end_object()).take(); }
-
- private:
-  json::Writer out_;
-};
-
-void put_fixed(RestWriter& out, const TaskRecord& record) {
-  const Task& task = record.task;
-  out.put("created", task.created_at);
-  out.put_if_set("parent_id", task.parent_id);
-  out.put_if_set("request_id", task.request_id);
-  if (!record.request_hash.empty()) out.put("request_hash", record.request_hash);
-  out.put_if_set("dedupe_key", task.dedupe_key);
-  if (task.dedupe) out.put("dedupe", name_of(*task.dedupe));
-  if (task.retry != usual().retry) out.put("retry", to_string(task.retry));
-  if (task.on_parent_failure != usual().on_parent_failure) {
-    out.put("on_parent_failure", name_of(task.on_parent_failure));
-  }
-  out.put_flag("at_most_once", task.at_most_once);
-  out.put_unless("depth", record.depth, 0);
-  out.put_if_set("deadline_span", record.deadline_span);
+void put_value(json::Writer& out, const auto& value) {
+  compact::write(out, value);
+}
+template <class T>
+void put_value(json::Writer& out, const std::optional<T>& value) {
+  if (value) compact::write(out, *value);
 }
 
-void put_limits(RestWriter& out, const TaskRecord& record) {
-  const Task& task = record.task;
-  out.put_unless("max_attempts", task.max_attempts, usual().max_attempts);
-  out.put_unless("stalls", task.stalls, 0);
-  out.put_unless("max_stalls", task.max_stalls, usual().max_stalls);
-  out.put_unless("defers", task.defers, 0);
-  out.put_unless("max_defers", task.max_defers, usual().max_defers);
-  out.put_unless("timeout", task.timeout, usual().timeout);
-  out.put_unless("idle_timeout", task.idle_timeout, usual().idle_timeout);
-  out.put_unless("unmet_parents", record.unmet_parents, 0);
-  out.put_unless("dependents", record.dependents, 0);
-  out.put_unless("children", record.children, 0);
-}
-
-void put_moving(RestWriter& out, const TaskRecord& record) {
-  const Task& task = record.task;
-  out.put_if_set("run_at", task.run_at);
-  out.put_if_set("finished", task.finished_at);
-  out.put_if_set("cancel_reason", task.cancel_reason);
-  out.put_flag("fallback", task.fallback);
-  if (task.error) {
-    out.put("error_class", name_of(task.error->error_class));
-    out.put("error_message", task.error->message);
-  }
-  out.put_if_set("exit_code", task.exit_code);
-  if (task.escalation) {
-    out.put("escalated_to", task.escalation->to);
-    out.put("escalated_by", task.escalation->by);
-    out.put("escalated_why", task.escalation->why);
-    out.put("escalated_at", task.escalation->at);
-  }
-  out.put_if_set("ended_by", record.ended_by);
-  if (record.lost) out.put("lost_run", to_text(*record.lost));
+std::string rest_of(const TaskRecord& record) {
+  static const TaskRecord usual;
+  json::Writer out;
+  out.begin_object();
+  visit_task_fields([&](auto field) {
+    if constexpr (is_in_rest(field)) {
+      if (field.of(record) != field.of(usual)) put_value(out.key(field.name()), field.of(record));
+    }
+  });
+  return std::move(out.end_object()).take();
 }
 
 std::string size_text(const std::optional<std::string>& part) {
@@ -168,50 +126,11 @@ class RecordReader {
 
   // ---- the rest, by name; what is not there leaves `to` as it is
 
-  template <std::integral Integer>
-  void number(std::string_view name, Integer& to) {
-    const json::Value* member = rest_.find(name);
-    if (member == nullptr) return;
-    const auto value = member->as_int();
-    if (!value) return complain(name, json::dump(*member));
-    to = static_cast<Integer>(*value);
-  }
-  void number(std::string_view name, Millis& to) {
-    std::int64_t value = to.count();
-    number(name, value);
-    to = Millis(value);
-  }
-  void number(std::string_view name, Time& to) {
-    std::int64_t value = to.time_since_epoch().count();
-    number(name, value);
-    to = Time(Millis(value));
-  }
   template <class T>
-  void number(std::string_view name, std::optional<T>& to) {
-    if (has(name)) number(name, to.emplace());
+  void member(std::string_view name, T& to) {
+    const json::Value* value = rest_.find(name);
+    if (value != nullptr && !compact::read(*value, to)) complain(name, json::dump(*value));
   }
-  void text(std::string_view name, std::string& to) {
-    const json::Value* member = rest_.find(name);
-    if (member == nullptr) return;
-    const std::string* value = member->as_string();
-    if (value == nullptr) return complain(name, json::dump(*member));
-    to = *value;
-  }
-  void text(std::string_view name, std::optional<std::string>& to) {
-    if (has(name)) text(name, to.emplace());
-  }
-  // `parse` answers with the value or nothing.
-  template <class T, class Parse>
-  void parsed(std::string_view name, T& to, Parse parse) {
-    if (!has(name)) return;
-    std::string value;
-    text(name, value);
-    auto result = parse(value);
-    if (!result) return complain(name, value);
-    to = *std::move(result);
-  }
-  void flag(std::string_view name, bool& to) const { to = has(name); }
-  [[nodiscard]] bool has(std::string_view name) const { return rest_.find(name) != nullptr; }
 
   [[nodiscard]] const std::optional<Error>& complaint() const { return complaint_; }
 
@@ -262,47 +181,9 @@ void read_words(RecordReader& in, TaskRecord& record) {
 }
 
 void read_rest(RecordReader& in, TaskRecord& record) {
-  Task& task = record.task;
-  in.number("created", task.created_at);
-  in.parsed("parent_id", task.parent_id, TaskId::parse);
-  in.text("request_id", task.request_id);
-  in.text("request_hash", record.request_hash);
-  in.text("dedupe_key", task.dedupe_key);
-  in.parsed("dedupe", task.dedupe, parse_dedupe_mode);
-  in.parsed("retry", task.retry, parse_retry_policy);
-  in.parsed("on_parent_failure", task.on_parent_failure, parse_on_parent_failure);
-  in.flag("at_most_once", task.at_most_once);
-  in.number("depth", record.depth);
-  in.number("deadline_span", record.deadline_span);
-  in.number("max_attempts", task.max_attempts);
-  in.number("stalls", task.stalls);
-  in.number("max_stalls", task.max_stalls);
-  in.number("defers", task.defers);
-  in.number("max_defers", task.max_defers);
-  in.number("timeout", task.timeout);
-  in.number("idle_timeout", task.idle_timeout);
-  in.number("unmet_parents", record.unmet_parents);
-  in.number("dependents", record.dependents);
-  in.number("children", record.children);
-  in.number("run_at", task.run_at);
-  in.number("finished", task.finished_at);
-  in.text("cancel_reason", task.cancel_reason);
-  in.flag("fallback", task.fallback);
-  if (in.has("error_class")) {
-    TaskError& error = task.error.emplace();
-    in.parsed("error_class", error.error_class, parse_error_class);
-    in.text("error_message", error.message);
-  }
-  in.number("exit_code", task.exit_code);
-  if (in.has("escalated_to")) {
-    Escalation& escalation = task.escalation.emplace();
-    in.text("escalated_to", escalation.to);
-    in.text("escalated_by", escalation.by);
-    in.text("escalated_why", escalation.why);
-    in.number("escalated_at", escalation.at);
-  }
-  in.parsed("ended_by", record.ended_by, TaskId::parse);
-  in.parsed("lost_run", record.lost, parse_lost_run);
+  visit_task_fields([&](auto field) {
+    if constexpr (is_in_rest(field)) in.member(field.name(), field.of(record));
+  });
 }
 
 Result<TaskRecord> read_head(std::string_view id, std::string_view text) {
@@ -367,25 +248,34 @@ std::vector<std::string> split(std::string_view text, char at) {
   return parts;
 }
 
-constexpr auto kTexts = std::to_array<std::pair<std::string_view, std::optional<std::string> Task::*>>({
-    {"prompt", &Task::prompt},
-    {"system_prompt", &Task::system_prompt},
-    {"model", &Task::model},
-    {"agent_id", &Task::agent_id},
-    {"source", &Task::source},
-    {"traceparent", &Task::traceparent},
-});
-
 Status read_texts(std::string_view json, Task& task) {
   if (json.empty()) return {};
   const auto value = json::parse(json);
   if (!value) return unreadable("body", json);
-  for (const auto& [name, member] : kTexts) {
-    const json::Value* found = value->find(name);
-    const std::string* text = found != nullptr ? found->as_string() : nullptr;
-    if (text != nullptr) task.*member = *text;
-  }
+  visit_task_fields([&](auto field) {
+    if constexpr (is_body_text(field)) {
+      const json::Value* found = value->find(field.name());
+      const std::string* text = found != nullptr ? found->as_string() : nullptr;
+      if (text != nullptr) field.of(task) = *text;
+    }
+  });
   return {};
+}
+
+std::string texts_of(const Task& task) {
+  json::Writer texts;
+  bool any = false;
+  texts.begin_object();
+  visit_task_fields([&](auto field) {
+    if constexpr (is_body_text(field)) {
+      const std::optional<std::string>& text = field.of(task);
+      if (!text) return;
+      texts.key(field.name()).string(*text);
+      any = true;
+    }
+  });
+  texts.end_object();
+  return any ? std::move(texts).take() : std::string();
 }
 
 Status read_body(std::string_view body, Task& task) {
@@ -442,11 +332,7 @@ std::string to_said(const TaskRecord& record, const std::string& lane) {
   put_word(text, task.cancel_requested_at);
   put_word(text, record.cascade_due ? 1 : 0);
   text.append(" ").append(lane).append("\n");
-  RestWriter rest;
-  put_fixed(rest, record);
-  put_limits(rest, record);
-  put_moving(rest, record);
-  return text + std::move(rest).take();
+  return text + rest_of(record);
 }
 
 KeptAs kept_as(std::string_view record_text) {
@@ -474,18 +360,7 @@ std::string to_body(const Task& task) {
   body += fmt::format("|{}|{}\n", size_text(task.payload), size_text(task.fallback_result));
   body += task.payload.value_or("");
   body += task.fallback_result.value_or("");
-  json::Writer texts;
-  bool any = false;
-  texts.begin_object();
-  for (const auto& [name, member] : kTexts) {
-    const std::optional<std::string>& text = task.*member;
-    if (!text) continue;
-    texts.key(name).string(*text);
-    any = true;
-  }
-  texts.end_object();
-  if (any) body += std::move(texts).take();
-  return body;
+  return body + texts_of(task);
 }
 
 Result<TaskRecord> to_record(const Reply& reply) {

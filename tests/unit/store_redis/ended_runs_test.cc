@@ -190,7 +190,7 @@ TEST_F(EndedRunsTest, ProgramsOfTheVersionBeforeEndTheirs) {
   end.put("end").put(false).put(0).put(id);
   end.put(fmt::format("^2 1 1 {} %d+ %d+ ~ running %d+ %d+ %d+ %S+ (%S+) ", bytes));
   end.put(lane).put("1").put(now_ms).put(bytes).put(bytes + 3).put("completed");
-  end.put(fmt::format("3 1 1 {} 0 0 se completed 1 1 {} ~ ~ 1 ~ ~ 0 {}\n{{\"created\":{},\"finished\":{}}}\n",
+  end.put(fmt::format("3 1 1 {} 0 0 se completed 1 1 {} ~ ~ 1 ~ ~ 0 {}\n{{\"created_at\":{},\"finished_at\":{}}}\n",
                       bytes + 3, now_ms, lane, now_ms, now_ms));
   end.put(fmt::format("|{}|", now_ms)).put("|1|1|completed|{}\n[1]");
   end.put(fmt::format("task.completed|{}|{}|completed|1|1|{{}}", id, lane)).put(false);

@@ -72,7 +72,7 @@ TEST_F(RedisEventsTest, ProgramsThatTellEachInFullGoOn) {
   redis::Command end("FCALL", "drover_test_end_runs", 1, "{ade}:", now_ms, 2, lane, "completed", "", 0, 8, 8, 2);
   for (const TaskRecord& record : {claimed[0], claimed[2]}) {
     const std::string ended = record.task.id.to_string();
-    const std::string text = "3 1 1 4 0 0 e completed 1 1 1 ~ ~ 1 ~ ~ 0 " + lane + "\n{\"created\":1}\n\n";
+    const std::string text = "3 1 1 4 0 0 e completed 1 1 1 ~ ~ 1 ~ ~ 0 " + lane + "\n{\"created_at\":1}\n\n";
     end.add(ended, record.kept.head, text, "task.completed|" + ended + "|" + lane + "|completed|1|1|{}", "1");
   }
   EXPECT_EQ(must(must(server_.run(end).as_array()).back().as_integer()), 0);

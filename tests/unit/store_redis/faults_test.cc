@@ -625,7 +625,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, RedisBadRecordTest,
                                          BadWord{"GarbledBytes", 3, "x"}, BadWord{"GarbledLane", 17, "x"},
                                          BadWord{"GarbledAttempts", 9, "x"}, BadWord{"GarbledPlace", 2, "x"},
                                          BadWord{"GarbledJson", kItsJson, "{"},
-                                         BadWord{"UnreadableMember", kItsJson, R"({"created":"x"})"}),
+                                         BadWord{"UnreadableMember", kItsJson, R"({"created_at":"x"})"}),
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(RedisFaultsTest, LeaseWhoseEndIsLostLastsAWholeOneFromTheRepair) {

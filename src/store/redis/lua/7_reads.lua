@@ -247,7 +247,7 @@ local function task_at(head, lane)
   local record = entry and record_of(entry[2][2])
   if not record then return nil end
   local rest = rest_of(record)
-  return entry[2][2] .. '|' .. whole(rest.run_at or rest.created)
+  return entry[2][2] .. '|' .. whole(rest.run_at or rest.created_at or 0)
 end
 
 -- Flat: 'queue:Q|STATE', number, …, and 'first:Q', 'ID|TIME'.

@@ -25,7 +25,7 @@ end
 
 -- Nothing else tells these times.
 local function check_times(id, record, rest)
-  if (IS_TERMINAL[record.state] == true) ~= (rest.finished ~= nil) then
+  if (IS_TERMINAL[record.state] == true) ~= (rest.finished_at ~= nil) then
     found('finish_time_wrong', 'task ' .. id .. ': is finished without a time, or has one without being finished')
   end
   if record.state == 'scheduled' and not rest.run_at then found('run_at_missing', 'task ' .. id .. ': scheduled without a time') end
