@@ -13,6 +13,7 @@
 #include "store/sqlite/gates.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/reads.h"
+#include "store/sqlite/record_columns.h"
 #include "store/sqlite/record_row.h"
 #include "store/sqlite/step_write.h"
 
@@ -22,11 +23,15 @@ namespace {
 // Of one kind; the rest is summed up in one more.
 constexpr std::size_t kFindingsMax = 100;
 
-constexpr std::string_view kViews = named_sql(embedded::fsck_sql, "views");
 constexpr std::string_view kEventPages = named_sql(embedded::fsck_sql, "event_pages");
 constexpr std::string_view kInventory = named_sql(embedded::fsck_sql, "inventory");
 constexpr std::string_view kPutFirstEvent = named_sql(embedded::retention_sql, "put_first_event");
 constexpr std::string_view kPutLastEvent = named_sql(embedded::fsck_sql, "put_last_event");
+
+void add_views(Connection& db) {
+  static const std::string script = with_columns(named_sql(embedded::fsck_sql, "views"));
+  db.execute_script(script);
+}
 
 struct Check {
   std::string_view code;
@@ -298,7 +303,7 @@ std::vector<Finding> missing_in(Connection& db) {
 }
 
 std::vector<Finding> check_database(Connection& db, Time now) {
-  db.execute_script(kViews);
+  add_views(db);
   std::vector<Finding> findings;
   collect(findings, [&] { return find_damage(db); });
   collect(findings, [&] { return find_unreadable(db); });
@@ -310,7 +315,7 @@ std::vector<Finding> check_database(Connection& db, Time now) {
 }
 
 std::vector<Finding> repair_database(Transaction& transaction) {
-  transaction.db().execute_script(kViews);
+  add_views(transaction.db());
   std::vector<Finding> findings;
   collect(findings, [&] { return mend_indexes(transaction.db()); });
   collect(findings, [&] { return find_unreadable(transaction.db()); });

@@ -36,12 +36,7 @@ CREATE TEMP VIEW IF NOT EXISTS true_log_total AS
 
 CREATE TEMP VIEW IF NOT EXISTS true_held AS
   SELECT task.seq,
-    coalesce((SELECT coalesce(length(CAST(payload AS BLOB)), 0) + coalesce(length(CAST(prompt AS BLOB)), 0)
-      + coalesce(length(CAST(system_prompt AS BLOB)), 0) + coalesce(length(CAST(model AS BLOB)), 0)
-      + coalesce(length(CAST(agent_id AS BLOB)), 0) + coalesce(length(CAST(source AS BLOB)), 0)
-      + coalesce(length(CAST(traceparent AS BLOB)), 0) + coalesce(length(CAST(fallback_result AS BLOB)), 0)
-      + coalesce(length(CAST(tags AS BLOB)), 0) + coalesce(length(depends_on), 0)
-      FROM body WHERE body.seq = task.seq), 0)
+    coalesce((SELECT {body_bytes} FROM body WHERE body.seq = task.seq), 0)
     + coalesce((SELECT length(CAST(checkpoint AS BLOB)) FROM checkpoint WHERE checkpoint.seq = task.seq), 0)
     + coalesce(length(CAST(result AS BLOB)), 0)
     + coalesce((SELECT sum(head_bytes + tail_bytes) FROM log_total WHERE log_total.seq = task.seq), 0) AS bytes

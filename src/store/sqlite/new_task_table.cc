@@ -1,7 +1,9 @@
 #include "store/sqlite/new_task_table.h"
 
 #include <string>
+#include <vector>
 
+#include "store/sqlite/record_columns.h"
 #include "store/sqlite/record_row.h"
 
 namespace drover::sqlite {
@@ -9,70 +11,14 @@ namespace {
 
 constexpr const char* kPointerType = "drover::NewTask";
 
-// In the order of kDeclaration.
-enum Column : int {
-  kSeq,
-  kId,
-  kState,
-  kPriority,
-  kRunAt,
-  kDeadlineAt,
-  kTimeout,
-  kUnmetParents,
-  kDependents,
-  kChildren,
-  kPlace,
-  kHeldBytes,
-  kLane,
-  kDueAt,
-  kLateAt,
-  kListedState,
-  kType,
-  kQueue,
-  kOwner,
-  kParentId,
-  kRequestId,
-  kRequestHash,
-  kCreatedAt,
-  kRetry,
-  kOnParentFailure,
-  kAtMostOnce,
-  kDepth,
-  kDeadlineSpan,
-  kMaxAttempts,
-  kMaxStalls,
-  kMaxDefers,
-  kIdleTimeout,
-  kDedupeKey,
-  kDedupe,
-  kCost,
-  kGates,
-  kPayload,
-  kPrompt,
-  kSystemPrompt,
-  kModel,
-  kAgentId,
-  kSource,
-  kTraceparent,
-  kFallbackResult,
-  kTags,
-  kDependsOn,
-  kRows,
-};
-
-constexpr const char* kDeclaration =
-    "CREATE TABLE new_task (seq, id, state, priority, run_at, deadline_at, timeout_ms, unmet_parents, dependents,"
-    " children, place, held_bytes, lane, due_at, late_at, listed_state, type, queue, owner, parent_id, request_id,"
-    " request_hash, created_at, retry, on_parent_failure, at_most_once, depth, deadline_ms, max_attempts, max_stalls,"
-    " max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates, payload, prompt, system_prompt, model, agent_id,"
-    " source, traceparent, fallback_result, tags, depends_on, rows HIDDEN)";
-
 // Tells SQLite one value. What is put by reference outlives the statement.
 class Answer {
  public:
   explicit Answer(sqlite3_context* context) : context_(context) {}
 
   void put(std::int64_t value) { sqlite3_result_int64(context_, value); }
+  void put(int value) { put(std::int64_t{value}); }
+  void put(bool value) { put(std::int64_t{value}); }
   void put(Time time) { put(std::int64_t{time.time_since_epoch().count()}); }
   void put(Millis duration) { put(std::int64_t{duration.count()}); }
   void put(std::string_view text) {
@@ -80,134 +26,70 @@ class Answer {
     sqlite3_result_text64(context_, data, text.size(), SQLITE_STATIC, SQLITE_UTF8);
   }
   void put(const std::string& text) { put(std::string_view(text)); }
-  void put(const TaskId& id) { sqlite3_result_blob64(context_, id.bytes().data(), id.bytes().size(), SQLITE_STATIC); }
+  void put(const TaskId& id) { put_bytes(id.bytes()); }
+  void put(const LeaseId& id) {
+    if (!id.is_none()) put_bytes(id.bytes());
+  }
+  // What was made for it is copied.
+  void put(std::string&& text) {
+    sqlite3_result_text64(context_, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  }
+  void put(Blob&& blob) { sqlite3_result_blob64(context_, blob.bytes.data(), blob.bytes.size(), SQLITE_TRANSIENT); }
   // What is left out is null.
   template <class T>
   void put(const std::optional<T>& value) {
     if (value) put(*value);
   }
-  void put_copy(const std::string& text) {
-    sqlite3_result_text64(context_, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-  }
-  void put_copy(const std::optional<std::string>& text) {
-    if (text) put_copy(*text);
-  }
-  void put_blob_copy(const std::optional<std::string>& bytes) {
-    if (bytes) sqlite3_result_blob64(context_, bytes->data(), bytes->size(), SQLITE_TRANSIENT);
+  template <class T>
+  void put(std::optional<T>&& value) {
+    if (value) put(*std::move(value));
   }
 
  private:
+  void put_bytes(const auto& bytes) { sqlite3_result_blob64(context_, bytes.data(), bytes.size(), SQLITE_STATIC); }
+
   sqlite3_context* context_;
 };
 
-void answer_body(Answer out, const TaskRecord& record, int column) {
-  const Task& task = record.task;
-  switch (column) {
-    case kType:
-      return out.put(task.type);
-    case kQueue:
-      return out.put(task.queue);
-    case kOwner:
-      return out.put(task.owner);
-    case kParentId:
-      return out.put(task.parent_id);
-    case kRequestId:
-      return out.put(task.request_id);
-    case kRequestHash:
-      return out.put(record.request_hash);
-    case kCreatedAt:
-      return out.put(task.created_at);
-    case kRetry:
-      return out.put_copy(text_of(task.retry));
-    case kOnParentFailure:
-      return out.put(name_of(task.on_parent_failure));
-    case kAtMostOnce:
-      return out.put(std::int64_t{task.at_most_once});
-    case kDepth:
-      return out.put(std::int64_t{record.depth});
-    case kDeadlineSpan:
-      return out.put(record.deadline_span);
-    case kMaxAttempts:
-      return out.put(std::int64_t{task.max_attempts});
-    case kMaxStalls:
-      return out.put(std::int64_t{task.max_stalls});
-    case kMaxDefers:
-      return out.put(std::int64_t{task.max_defers});
-    case kIdleTimeout:
-      return out.put(task.idle_timeout);
-    case kDedupeKey:
-      return out.put(task.dedupe_key);
-    case kDedupe:
-      if (task.dedupe) out.put(name_of(*task.dedupe));
-      return;
-    case kCost:
-      return out.put(task.cost);
-    case kGates:
-      return out.put_copy(join_gates(task.gates));
-    case kPayload:
-      return out.put(task.payload);
-    case kPrompt:
-      return out.put(task.prompt);
-    case kSystemPrompt:
-      return out.put(task.system_prompt);
-    case kModel:
-      return out.put(task.model);
-    case kAgentId:
-      return out.put(task.agent_id);
-    case kSource:
-      return out.put(task.source);
-    case kTraceparent:
-      return out.put(task.traceparent);
-    case kFallbackResult:
-      return out.put(task.fallback_result);
-    case kTags:
-      return out.put_copy(pack_names(task.tags));
-    case kDependsOn:
-      return out.put_blob_copy(pack_ids(task.depends_on));
-    default:
-      return;
-  }
+struct Column {
+  std::string name;
+  void (*answer)(Answer, const NewTask&);
+};
+
+template <class Field, std::size_t number>
+void answer_field(Answer out, const NewTask& row) {
+  out.put(std::get<number>(columns_of(Field{}, row.step->next)));
 }
 
-void answer(Answer out, const NewTask& row, int column) {
-  const TaskRecord& record = row.step->next;
-  const Task& task = record.task;
-  switch (column) {
-    case kSeq:
-      return out.put(row.seq);
-    case kId:
-      return out.put(task.id);
-    case kState:
-      return out.put(static_cast<std::int64_t>(task.state));
-    case kPriority:
-      return out.put(std::int64_t{task.priority});
-    case kRunAt:
-      return out.put(task.run_at);
-    case kDeadlineAt:
-      return out.put(task.deadline_at);
-    case kTimeout:
-      return out.put(task.timeout);
-    case kUnmetParents:
-      return out.put(std::int64_t{record.unmet_parents});
-    case kDependents:
-      return out.put(std::int64_t{record.dependents});
-    case kChildren:
-      return out.put(std::int64_t{record.children});
-    case kPlace:
-      return out.put(row.place);
-    case kHeldBytes:
-      return out.put(row.held_bytes);
-    case kLane:
-      return out.put(row.lane);
-    case kDueAt:
-      return out.put(indexed_of(record).due_at);
-    case kLateAt:
-      return out.put(indexed_of(record).late_at);
-    case kListedState:
-      return out.put(indexed_of(record).listed_state);
-    default:
-      return answer_body(out, record, column);
-  }
+// Every column that a new task may fill. What the store itself decides on is in the row.
+const std::vector<Column>& columns() {
+  static const std::vector<Column> all = [] {
+    std::vector<Column> made{
+        {"seq", [](Answer out, const NewTask& row) { out.put(row.seq); }},
+        {"revision", [](Answer out, const NewTask& /*row*/) { out.put(1); }},
+        {"place", [](Answer out, const NewTask& row) { out.put(row.place); }},
+        {"held_bytes", [](Answer out, const NewTask& row) { out.put(row.held_bytes); }},
+        {"lane", [](Answer out, const NewTask& row) { out.put(row.lane); }},
+        {"due_at", [](Answer out, const NewTask& row) { out.put(indexed_of(row.step->next).due_at); }},
+        {"late_at", [](Answer out, const NewTask& row) { out.put(indexed_of(row.step->next).late_at); }},
+        {"cascade_at", [](Answer out, const NewTask& row) { out.put(indexed_of(row.step->next).cascade_at); }},
+        {"listed_state", [](Answer out, const NewTask& row) { out.put(indexed_of(row.step->next).listed_state); }},
+    };
+    const auto is_told_by_field = [](auto field) {
+      return !field.template is<&TaskRecord::revision, &TaskRecord::place, &TaskRecord::cascade_due>();
+    };
+    visit_columns(is_told_by_field, [&](auto field, const std::string& name, auto number) {
+      made.push_back({name, answer_field<decltype(field), number>});
+    });
+    return made;
+  }();
+  return all;
+}
+
+std::string declaration() {
+  std::string names;
+  for (const Column& column : columns()) names += column.name + ", ";
+  return "CREATE TABLE new_task (" + names + "rows HIDDEN)";
 }
 
 // ---- what SQLite calls
@@ -220,7 +102,7 @@ struct Cursor {
 
 int connect(sqlite3* db, void* /*aux*/, int /*argc*/, const char* const* /*argv*/, sqlite3_vtab** table,
             char** /*error*/) {
-  if (const int result = sqlite3_declare_vtab(db, kDeclaration); result != SQLITE_OK) return result;
+  if (const int result = sqlite3_declare_vtab(db, declaration().c_str()); result != SQLITE_OK) return result;
   *table = new sqlite3_vtab{};
   return SQLITE_OK;
 }
@@ -232,9 +114,10 @@ int disconnect(sqlite3_vtab* table) {
 
 // There is one way to go through it: all of it, in order. The rows have to be given.
 int best_index(sqlite3_vtab* /*table*/, sqlite3_index_info* info) {
+  const int rows = static_cast<int>(columns().size());
   for (int i = 0; i < info->nConstraint; ++i) {
     const auto& constraint = info->aConstraint[i];
-    if (constraint.iColumn != kRows || constraint.op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
+    if (constraint.iColumn != rows || constraint.op != SQLITE_INDEX_CONSTRAINT_EQ) continue;
     if (constraint.usable == 0) return SQLITE_CONSTRAINT;
     info->aConstraintUsage[i].argvIndex = 1;
     info->aConstraintUsage[i].omit = 1;
@@ -279,7 +162,7 @@ int eof(sqlite3_vtab_cursor* cursor) {
 
 int column(sqlite3_vtab_cursor* base, sqlite3_context* context, int column) {
   const Cursor& cursor = cursor_of(base);
-  answer(Answer(context), cursor.tasks[cursor.at], column);
+  columns()[static_cast<std::size_t>(column)].answer(Answer(context), cursor.tasks[cursor.at]);
   return SQLITE_OK;
 }
 

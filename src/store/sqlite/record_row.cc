@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/json.h"
+#include "core/task_fields.h"
 #include "drover/task.h"
+#include "store/sqlite/record_columns.h"
 
 namespace drover::sqlite {
 namespace {
@@ -25,52 +28,92 @@ T named(std::optional<T> parsed, std::string_view what, std::string_view text) {
   return *parsed;
 }
 
-TaskState read_state(Statement& row) {
+// ---- one field from its columns
+
+void read(Statement& row, std::int64_t& out) {
+  out = row.integer();
+}
+void read(Statement& row, int& out) {
+  out = row.small();
+}
+void read(Statement& row, bool& out) {
+  out = row.flag();
+}
+void read(Statement& row, std::string& out) {
+  out = row.text();
+}
+void read(Statement& row, Time& out) {
+  out = row.time();
+}
+void read(Statement& row, Millis& out) {
+  out = row.millis();
+}
+void read(Statement& row, TaskId& out) {
+  out = row.task_id();
+}
+void read(Statement& row, LeaseId& out) {
+  out = row.lease_id();
+}
+void read(Statement& row, std::optional<int>& out) {
+  out = row.maybe_small();
+}
+void read(Statement& row, std::optional<std::string>& out) {
+  out = row.maybe_text();
+}
+void read(Statement& row, std::optional<Time>& out) {
+  out = row.maybe_time();
+}
+void read(Statement& row, std::optional<Millis>& out) {
+  out = row.maybe_millis();
+}
+void read(Statement& row, std::optional<TaskId>& out) {
+  out = row.maybe_task_id();
+}
+
+void read(Statement& row, TaskState& out) {
   const std::int64_t state = row.integer();
   if (state < 0 || state >= kTaskStateCount) throw_unreadable("state", std::to_string(state));
-  return static_cast<TaskState>(state);
+  out = static_cast<TaskState>(state);
 }
 
 // Most tasks in a row have the same.
-const RetryPolicy& read_retry(Statement& row) {
+void read(Statement& row, RetryPolicy& out) {
   thread_local std::pair<std::string, RetryPolicy> last{to_string(RetryPolicy{}), {}};
   std::string text = row.text();
-  if (text == last.first) return last.second;
-  Result<RetryPolicy> policy = parse_retry_policy(text);
-  if (!policy) throw_unreadable("retry policy", text);
-  last = {std::move(text), *std::move(policy)};
-  return last.second;
+  if (text != last.first) {
+    Result<RetryPolicy> policy = parse_retry_policy(text);
+    if (!policy) throw_unreadable("retry policy", text);
+    last = {std::move(text), *std::move(policy)};
+  }
+  out = last.second;
 }
 
-OnParentFailure read_on_parent_failure(Statement& row) {
+void read(Statement& row, OnParentFailure& out) {
   const std::string text = row.text();
-  return named(parse_on_parent_failure(text), "on_parent_failure", text);
+  out = named(parse_on_parent_failure(text), "on_parent_failure", text);
 }
 
-std::optional<DedupeMode> read_dedupe(Statement& row) {
+void read(Statement& row, std::optional<DedupeMode>& out) {
   const std::optional<std::string> text = row.maybe_text();
-  if (!text) return std::nullopt;
-  return named(parse_dedupe_mode(*text), "dedupe mode", *text);
+  if (text) out = named(parse_dedupe_mode(*text), "dedupe mode", *text);
 }
 
-std::optional<Progress> read_progress(Statement& row) {
+void read(Statement& row, std::optional<Progress>& out) {
   const std::optional<int> percent = row.maybe_small();
   std::optional<std::string> message = row.maybe_text();
-  if (!percent) return std::nullopt;
-  return Progress{*percent, std::move(message).value_or("")};
+  if (percent) out = Progress{*percent, std::move(message).value_or("")};
 }
 
-std::optional<TaskError> read_error(Statement& row) {
+void read(Statement& row, std::optional<TaskError>& out) {
   const std::optional<std::string> error_class = row.maybe_text();
   std::optional<std::string> message = row.maybe_text();
-  if (!error_class) return std::nullopt;
-  return TaskError{named(parse_error_class(*error_class), "error class", *error_class),
-                   std::move(message).value_or("")};
+  if (!error_class) return;
+  out = TaskError{named(parse_error_class(*error_class), "error class", *error_class), std::move(message).value_or("")};
 }
 
-std::optional<Escalation> read_escalation(Statement& row) {
+void read(Statement& row, std::optional<Escalation>& out) {
   const std::optional<std::string> packed = row.maybe_text();
-  if (!packed) return std::nullopt;
+  if (!packed) return;
   const Result<json::Value> value = json::parse(*packed);
   const auto text = [&](std::string_view name) {
     const json::Value* member = value ? value->find(name) : nullptr;
@@ -80,122 +123,48 @@ std::optional<Escalation> read_escalation(Statement& row) {
   };
   const auto at = parse_time(text("at"));
   if (!at) throw_unreadable("escalation", *packed);
-  return Escalation{.to = text("to"), .by = text("by"), .why = text("why"), .at = *at};
+  out = Escalation{.to = text("to"), .by = text("by"), .why = text("why"), .at = *at};
 }
 
-std::optional<LostRun> read_lost(Statement& row) {
+void read(Statement& row, std::optional<LostRun>& out) {
   const std::optional<std::string> packed = row.maybe_text();
-  if (!packed) return std::nullopt;
-  return named(parse_lost_run(*packed), "lost run", *packed);
+  if (packed) out = named(parse_lost_run(*packed), "lost run", *packed);
 }
 
-void read_fixed(Statement& row, TaskRecord& record) {
-  Task& task = record.task;
-  static_cast<void>(row.integer());  // seq
-  task.id = row.task_id();
-  task.type = row.text();
-  task.queue = row.text();
-  task.owner = row.text();
-  task.parent_id = row.maybe_task_id();
-  task.request_id = row.maybe_text();
-  record.request_hash = row.text();
-  task.created_at = row.time();
-  task.retry = read_retry(row);
-  task.on_parent_failure = read_on_parent_failure(row);
-  task.at_most_once = row.flag();
-  record.depth = row.small();
-  record.deadline_span = row.maybe_millis();
-  task.max_attempts = row.small();
-  task.max_stalls = row.small();
-  task.max_defers = row.small();
-  task.idle_timeout = row.millis();
-  task.dedupe_key = row.maybe_text();
-  task.dedupe = read_dedupe(row);
-  task.cost = row.integer();
-  task.gates = split_gates(row.text());
+void read(Statement& row, std::vector<std::string>& tags) {
+  tags = unpack_names(row.maybe_text().value_or(""));
 }
 
-void read_moving(Statement& row, TaskRecord& record) {
-  Task& task = record.task;
-  task.state = read_state(row);
-  task.priority = row.small();
-  task.run_at = row.maybe_time();
-  task.started_at = row.maybe_time();
-  task.finished_at = row.maybe_time();
-  task.deadline_at = row.maybe_time();
-  task.run = row.small();
-  task.attempts = row.small();
-  task.stalls = row.small();
-  task.defers = row.small();
-  task.generation = row.small();
-  task.timeout = row.millis();
-  task.progress = read_progress(row);
-  task.worker_id = row.maybe_text();
-  task.cancel_requested_at = row.maybe_time();
-  task.cancel_reason = row.maybe_text();
-  task.fallback = row.flag();
-  task.error = read_error(row);
-  task.exit_code = row.maybe_small();
-  record.revision = row.integer();
-  record.lease = row.lease_id();
-  record.lease_beats = row.integer();
-  record.unmet_parents = row.small();
-  record.dependents = row.small();
-  record.children = row.small();
-  record.ended_by = row.maybe_task_id();
-  record.cascade_due = row.maybe_time().has_value();
-  record.place = row.integer();
-  task.escalation = read_escalation(row);
-  record.lost = read_lost(row);
+void read(Statement& row, std::vector<TaskId>& out) {
+  out = unpack_ids(row.maybe_text().value_or(""));
 }
 
-void read_texts(Statement& row, Task& task) {
-  task.payload = row.maybe_text();
-  task.prompt = row.maybe_text();
-  task.system_prompt = row.maybe_text();
-  task.model = row.maybe_text();
-  task.agent_id = row.maybe_text();
-  task.source = row.maybe_text();
-  task.traceparent = row.maybe_text();
-  task.fallback_result = row.maybe_text();
-  task.tags = unpack_names(row.maybe_text().value_or(""));
-  task.depends_on = unpack_ids(row.maybe_text().value_or(""));
-  task.checkpoint = row.maybe_text();
-  task.result = row.maybe_text();
+template <class IsWanted>
+void read_fields(Statement& row, TaskRecord& record, IsWanted /*is_wanted*/) {
+  visit_task_fields([&](auto field) {
+    if constexpr (!IsWanted{}(field)) {
+      return;
+    } else if constexpr (field.template is<&Task::gates>()) {
+      field.of(record) = split_gates(row.text());
+    } else {
+      read(row, field.of(record));
+    }
+  });
 }
 
 }  // namespace
 
 TaskRecord read_head(Statement& row) {
   TaskRecord record;
-  read_fixed(row, record);
-  read_moving(row, record);
+  static_cast<void>(row.integer());  // seq
+  read_fields(row, record, kIsHead);
   return record;
 }
 
 TaskRecord read_all(Statement& row) {
   TaskRecord record = read_head(row);
-  read_texts(row, record.task);
+  read_fields(row, record, kIsLarge);
   return record;
-}
-
-void bind_moving(Statement& statement, const TaskRecord& record, std::int64_t revision, std::int64_t held_bytes) {
-  const Task& task = record.task;
-  statement.bind(static_cast<int>(task.state), task.priority, task.run_at, task.started_at, task.finished_at,
-                 task.deadline_at, task.run, task.attempts, task.stalls, task.defers, task.generation, task.timeout);
-  if (task.progress) {
-    statement.bind(task.progress->percent, task.progress->message);
-  } else {
-    statement.bind(nullptr, nullptr);
-  }
-  statement.bind(task.worker_id, task.cancel_requested_at, task.cancel_reason, task.fallback);
-  if (task.error) {
-    statement.bind(name_of(task.error->error_class), task.error->message);
-  } else {
-    statement.bind(nullptr, nullptr);
-  }
-  statement.bind(task.exit_code, revision, record.lease, record.lease_beats, record.unmet_parents, record.dependents,
-                 record.children, record.ended_by, held_bytes);
 }
 
 Indexed indexed_of(const TaskRecord& record) {
@@ -204,12 +173,6 @@ Indexed indexed_of(const TaskRecord& record) {
           .late_at = is_terminal(task.state) ? std::nullopt : task.deadline_at,
           .cascade_at = record.cascade_due ? task.finished_at : std::nullopt,
           .listed_state = is_listed(task.state) ? std::optional(static_cast<std::int64_t>(task.state)) : std::nullopt};
-}
-
-void bind_indexed(Statement& statement, const TaskRecord& record, std::int64_t place,
-                  std::optional<std::int64_t> lane) {
-  const Indexed indexed = indexed_of(record);
-  statement.bind(place, lane, indexed.due_at, indexed.late_at, indexed.cascade_at, indexed.listed_state);
 }
 
 // Most tasks in a row have the same policy.
@@ -224,13 +187,20 @@ bool is_listed(TaskState state) {
 }
 
 std::int64_t body_bytes(const Task& task) {
-  std::size_t bytes = task.depends_on.size() * sizeof(TaskId::Bytes);
-  for (const std::optional<std::string>* part :
-       {&task.payload, &task.prompt, &task.system_prompt, &task.model, &task.agent_id, &task.source, &task.traceparent,
-        &task.fallback_result, &task.checkpoint, &task.result}) {
-    if (*part) bytes += (*part)->size();
-  }
-  if (!task.tags.empty()) bytes += pack_names(task.tags).value_or("").size();
+  std::size_t bytes = 0;
+  const auto add = [&](const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<Value, std::vector<TaskId>>) {
+      bytes += value.size() * sizeof(TaskId::Bytes);
+    } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+      if (!value.empty()) bytes += pack_names(value).value_or("").size();
+    } else if (value) {
+      bytes += value->size();
+    }
+  };
+  visit_task_fields([&](auto field) {
+    if constexpr (field.kIs.is_large()) add(field.of(task));
+  });
   return static_cast<std::int64_t>(bytes);
 }
 

@@ -1,4 +1,4 @@
-// A task record as rows: the one place that knows the columns of task, body and output.
+// A task record from its columns (record_columns.h), and values as columns hold them.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,14 @@ namespace drover::sqlite {
 // From the columns of the view record, up to the result.
 [[nodiscard]] TaskRecord read_all(Statement& row);
 
-// The columns that steps move but those that follow; the columns that indexes go by, but those of the lease.
-void bind_moving(Statement& statement, const TaskRecord& record, std::int64_t revision, std::int64_t held_bytes);
-void bind_indexed(Statement& statement, const TaskRecord& record, std::int64_t place, std::optional<std::int64_t> lane);
 // Some of those that indexes go by: null where the task is not in the index.
 struct Indexed {
   std::optional<Time> due_at;
   std::optional<Time> late_at;
   std::optional<Time> cascade_at;
   std::optional<std::int64_t> listed_state;
+
+  bool operator==(const Indexed&) const = default;
 };
 [[nodiscard]] Indexed indexed_of(const TaskRecord& record);
 // As body holds it; good until the next call in this thread.

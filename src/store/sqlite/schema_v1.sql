@@ -29,6 +29,7 @@ INSERT INTO sequence (only, task, event, place, turn, gate, epoch, policy, acces
 VALUES (1, 0, 0, 0, 0, 0, 1, 0, 0, 1);
 
 -- What moves: written by every step. Rows of task and body are the truth; everything else can be rebuilt from them.
+-- Columns of fields are named as these and stand in the order of the list in core/task_fields.h; so do those of body.
 CREATE TABLE task (
   seq INTEGER PRIMARY KEY,  -- from sequence
   id BLOB NOT NULL UNIQUE,
@@ -37,30 +38,32 @@ CREATE TABLE task (
   run_at INTEGER,
   started_at INTEGER,
   finished_at INTEGER,
-  deadline_at INTEGER,
   run INTEGER NOT NULL,
   attempts INTEGER NOT NULL,
   stalls INTEGER NOT NULL,
   defers INTEGER NOT NULL,
-  generation INTEGER NOT NULL,
   timeout_ms INTEGER NOT NULL,
+  deadline_at INTEGER,
+  generation INTEGER NOT NULL,
   progress_percent INTEGER,
   progress_message TEXT,
   worker_id TEXT,
   cancel_requested_at INTEGER,
-  cancel_reason TEXT,
   fallback INTEGER NOT NULL,
   error_class TEXT,
   error_message TEXT,
   exit_code INTEGER,
-  revision INTEGER NOT NULL,
-  lease BLOB,
-  lease_beats INTEGER NOT NULL,
+  escalation TEXT,              -- JSON: to, by, why, at; null: nobody has it
+  cancel_reason TEXT,
+  place INTEGER NOT NULL,
   unmet_parents INTEGER NOT NULL,
   dependents INTEGER NOT NULL,
   children INTEGER NOT NULL,
   ended_by BLOB,
-  place INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  lease BLOB,
+  lease_beats INTEGER NOT NULL,
+  lost_run TEXT,                -- "RUN LEASE" of the latest run whose lease was lost, until its worker reports a result; null: none
   held_bytes INTEGER NOT NULL,  -- by its body, result, checkpoint and log
   -- What indexes go by: null where the task is not in the index, so that a step only touches those that it moves.
   lane INTEGER,                 -- in which it waits
@@ -72,9 +75,7 @@ CREATE TABLE task (
   listed_state INTEGER,         -- the state, but for pending, running and completed, which are too many
   -- Of any size.
   last_run TEXT,                -- the run that ended last, packed; earlier ones are in table run
-  result TEXT,
-  escalation TEXT,              -- JSON: to, by, why, at; null: nobody has it
-  lost_run TEXT                 -- "RUN LEASE" of the latest run whose lease was lost, until its worker reports a result; null: none
+  result TEXT
 ) STRICT;
 
 CREATE INDEX task_ready ON task (lane, place) WHERE lane IS NOT NULL;
@@ -93,31 +94,32 @@ CREATE TABLE body (
   owner TEXT NOT NULL,
   parent_id BLOB,
   request_id TEXT,
-  request_hash TEXT NOT NULL,
+  dedupe_key TEXT,
   created_at INTEGER NOT NULL,
-  retry TEXT NOT NULL,
-  on_parent_failure TEXT NOT NULL,
-  at_most_once INTEGER NOT NULL,
-  depth INTEGER NOT NULL,
-  deadline_ms INTEGER,
   max_attempts INTEGER NOT NULL,
+  retry TEXT NOT NULL,
+  idle_timeout_ms INTEGER NOT NULL,
   max_stalls INTEGER NOT NULL,
   max_defers INTEGER NOT NULL,
-  idle_timeout_ms INTEGER NOT NULL,
-  dedupe_key TEXT,
+  on_parent_failure TEXT NOT NULL,
+  at_most_once INTEGER NOT NULL,
   dedupe TEXT,
-  cost INTEGER NOT NULL,
   gates TEXT NOT NULL,  -- its own, joined by commas
+  cost INTEGER NOT NULL,
+  request_hash TEXT NOT NULL,
+  depth INTEGER NOT NULL,
+  deadline_span_ms INTEGER,
+  -- Of any size.
   payload TEXT,
   prompt TEXT,
   system_prompt TEXT,
   model TEXT,
   agent_id TEXT,
   source TEXT,
-  traceparent TEXT,
-  fallback_result TEXT,
   tags TEXT,        -- a JSON array of names; table tag is its index
-  depends_on BLOB   -- ids, 16 bytes each; table dependency is its index
+  depends_on BLOB,  -- ids, 16 bytes each; table dependency is its index
+  fallback_result TEXT,
+  traceparent TEXT
 ) STRICT;
 
 CREATE UNIQUE INDEX body_request ON body (owner, request_id) WHERE request_id IS NOT NULL;
@@ -137,26 +139,6 @@ CREATE TABLE checkpoint (
   seq INTEGER PRIMARY KEY,
   checkpoint TEXT NOT NULL
 ) STRICT;
-
--- A task without its texts, and a whole one. The order of columns is that of record_row.cc.
-CREATE VIEW head AS
-  SELECT task.seq, task.id, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure,
-    at_most_once, depth, deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates,
-    state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
-    progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message,
-    exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, cascade_at, place,
-    escalation, lost_run
-  FROM task JOIN body ON body.seq = task.seq;
-
-CREATE VIEW record AS
-  SELECT task.seq, task.id, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure,
-    at_most_once, depth, deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates,
-    state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
-    progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message,
-    exit_code, revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, cascade_at, place,
-    escalation, lost_run, payload, prompt, system_prompt, model, agent_id, source, traceparent, fallback_result, tags, depends_on, checkpoint, result,
-    held_bytes, last_run, lane
-  FROM task JOIN body ON body.seq = task.seq LEFT JOIN checkpoint ON checkpoint.seq = task.seq;
 
 CREATE TABLE tag (
   tag TEXT NOT NULL,

@@ -24,6 +24,7 @@
 #include "store/sqlite/new_task_table.h"
 #include "store/sqlite/posix_side_files.h"
 #include "store/sqlite/reads.h"
+#include "store/sqlite/record_columns.h"
 #include "store/sqlite/restore.h"
 #include "store/sqlite/retention.h"
 #include "store/sqlite/room.h"
@@ -295,9 +296,12 @@ Status SqliteStore::open() {
   // The planted bug commits without a sync.
   if (wal_gather_ && is_full && !planted(PlantedBug::kAckBeforeCommit)) wal_gather_->start();
   db.execute_script("PRAGMA cache_size = -64000; PRAGMA temp_store = MEMORY");
+  add_task_views(db);
   if (!in_memory()) {
     read_connection_ = std::make_unique<Connection>(connection_options(options_));
-    read_connection_->execute_script("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY");
+    read_connection_->execute_script("PRAGMA temp_store = MEMORY");
+    add_task_views(*read_connection_);
+    read_connection_->execute_script("PRAGMA query_only = 1");
     room_ = std::make_unique<Room>(*side_files_, *options_.clock, options_.ballast_bytes);
   }
   if (!options_.board_path.empty()) board_ = StandingBoard::open(options_.board_path);

@@ -4,11 +4,13 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "core/task_fields.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/gates.h"
 #include "store/sqlite/lanes.h"
 #include "store/sqlite/leases.h"
 #include "store/sqlite/named_sql.h"
+#include "store/sqlite/record_columns.h"
 #include "store/sqlite/record_row.h"
 #include "store/sqlite/retention.h"
 
@@ -16,15 +18,9 @@ namespace drover::sqlite {
 namespace {
 
 constexpr std::string_view kGuard = named_sql(embedded::tasks_sql, "guard");
-constexpr std::string_view kInsertTasks = named_sql(embedded::tasks_sql, "insert_tasks");
-constexpr std::string_view kInsertLikeTasks = named_sql(embedded::tasks_sql, "insert_like_tasks");
-constexpr std::string_view kUpdateTask = named_sql(embedded::tasks_sql, "update_task");
-constexpr std::string_view kEndTask = named_sql(embedded::tasks_sql, "end_task");
 constexpr std::string_view kCompleteTask = named_sql(embedded::tasks_sql, "complete_task");
 constexpr std::string_view kStartTask = named_sql(embedded::tasks_sql, "start_task");
 constexpr std::string_view kUnlist = named_sql(embedded::tasks_sql, "unlist");
-constexpr std::string_view kInsertBodies = named_sql(embedded::tasks_sql, "insert_bodies");
-constexpr std::string_view kInsertLikeBodies = named_sql(embedded::tasks_sql, "insert_like_bodies");
 constexpr std::string_view kPayloadBytes = named_sql(embedded::tasks_sql, "payload_bytes");
 constexpr std::string_view kPutPayload = named_sql(embedded::tasks_sql, "put_payload");
 constexpr std::string_view kTagsBytes = named_sql(embedded::tasks_sql, "tags_bytes");
@@ -35,6 +31,20 @@ constexpr std::string_view kInsertDependency = named_sql(embedded::tasks_sql, "i
 constexpr std::string_view kOpenDedupe = named_sql(embedded::tasks_sql, "open_dedupe");
 constexpr std::string_view kCloseDedupe = named_sql(embedded::tasks_sql, "close_dedupe");
 constexpr std::string_view kInsertRun = named_sql(embedded::tasks_sql, "insert_run");
+
+// Statements that name all columns.
+struct WholeRows {
+  std::string insert_tasks = with_columns(named_sql(embedded::tasks_sql, "insert_tasks"));
+  std::string insert_bodies = with_columns(named_sql(embedded::tasks_sql, "insert_bodies"));
+  std::string insert_like_tasks = with_columns(named_sql(embedded::tasks_sql, "insert_like_tasks"));
+  std::string insert_like_bodies = with_columns(named_sql(embedded::tasks_sql, "insert_like_bodies"));
+  std::string update_task = with_columns(named_sql(embedded::tasks_sql, "update_task"));
+  std::string end_task = with_columns(named_sql(embedded::tasks_sql, "end_task"));
+};
+const WholeRows& whole_rows() {
+  static const WholeRows statements;
+  return statements;
+}
 
 std::int64_t give_place(Transaction& transaction, const TaskRecord& next) {
   const bool to_tail = next.place == 0 && is_claimable(next.task.state);
@@ -123,72 +133,52 @@ bool is_first_completion(const Step& step) {
   const TaskRecord& next = step.next;
   const Task& task = next.task;
   const bool only_ends = step.guard == Step::Guard::kRevision && step.payload == Step::PayloadWrite::kKeep &&
-                         step.tags == Step::TagsWrite::kKeep && step.fate == Step::Fate::kStays && !next.cascade_due;
-  const bool is_first = task.run == 1 && task.generation == 1 && !task.progress;
-  return next.kept.seq != 0 && task.state == TaskState::kCompleted && step.run_end && !step.run_end->revoked &&
-         replaces_result(step) && only_ends && is_first && !task.deadline_at && !task.dedupe_key;
+                         step.tags == Step::TagsWrite::kKeep && step.fate == Step::Fate::kStays;
+  return next.kept.seq != 0 && task.state == TaskState::kCompleted && task.run == 1 && step.run_end &&
+         !step.run_end->revoked && replaces_result(step) && only_ends && is_bare_beside(next, [](auto field) {
+           return is_left_at_end(field) || field.template is<&Task::state, &Task::finished_at, &Task::exit_code,
+                                                             &Task::result, &TaskRecord::revision>();
+         });
 }
 
-// Whether insert_tasks writes all that there is to a new task.
-bool is_as_new(const Step& step) {
-  const TaskRecord& record = step.next;
-  const Task& task = record.task;
-  const bool has_run = task.run != 0 || task.attempts != 0 || task.stalls != 0 || task.defers != 0 ||
-                       task.generation != 1 || task.started_at || task.worker_id || task.progress ||
-                       !record.lease.is_none() || record.lease_beats != 0 || record.lost;
-  const bool has_ended = task.finished_at || task.error || task.exit_code || task.fallback ||
-                         task.cancel_requested_at || task.cancel_reason || task.escalation || record.ended_by ||
-                         record.cascade_due || replaces_result(step);
-  return !has_run && !has_ended;
-}
-
-// Whether a new task waits to be run, and was given nothing but a payload.
-bool is_plain(const Step& step) {
-  const TaskRecord& record = step.next;
-  const Task& task = record.task;
-  const bool has_relations = task.parent_id || !task.depends_on.empty() || record.unmet_parents != 0 ||
-                             record.dependents != 0 || record.children != 0;
-  const bool has_keys = task.request_id || task.dedupe_key || task.dedupe || !record.request_hash.empty();
-  const bool has_times = task.run_at || task.deadline_at || record.deadline_span;
-  const bool has_texts = task.prompt || task.system_prompt || task.model || task.agent_id || task.source ||
-                         task.traceparent || task.fallback_result || !task.tags.empty();
-  return task.state == TaskState::kPending && !has_relations && !has_keys && !has_times && !has_texts &&
-         is_as_new(step);
-}
-
-// Whether two plain tasks have all in common that insert_like_tasks and insert_like_bodies do not take from each.
-bool is_like(const TaskRecord& a, const TaskRecord& b) {
-  const auto shared = [](const TaskRecord& record) {
-    const Task& task = record.task;
-    return std::tie(task.type, task.queue, task.priority, task.timeout, task.created_at, task.retry,
-                    task.on_parent_failure, task.at_most_once, record.depth, task.max_attempts, task.max_stalls,
-                    task.max_defers, task.idle_timeout, task.cost, task.gates);
+// Whether two new tasks have these columns in common, but for what each has for itself.
+template <class IsColumn>
+bool is_like(const TaskRecord& a, const TaskRecord& b, IsColumn /*is_column*/) {
+  const auto is_same = [&](auto field) {
+    if constexpr (IsColumn{}(field) && !kIsOwn(field)) {
+      return field.of(a) == field.of(b);
+    } else {
+      return true;
+    }
   };
-  return shared(a) == shared(b);
+  return std::apply([&](auto... field) { return (is_same(field) && ...); }, kTaskFields);
 }
 
-void insert_alike(Connection& db, std::span<const NewTask> rows) {
-  const TaskRecord& like = rows.front().step->next;
-  const Task& task = like.task;
-  run_over(db, kInsertLikeTasks, rows, static_cast<int>(task.state), task.priority, task.timeout);
-  run_over(db, kInsertLikeBodies, rows, task.type, task.queue, task.created_at, text_of(task.retry),
-           name_of(task.on_parent_failure), task.at_most_once, like.depth, task.max_attempts, task.max_stalls,
-           task.max_defers, task.idle_timeout, task.cost, join_gates(task.gates));
+// Whether insert_like_tasks writes all that there is to a row of task: it is in no index but that of its lane.
+bool is_like_task(const TaskRecord& record, const TaskRecord& like) {
+  return is_like(record, like, kIsMoving) && indexed_of(record) == Indexed{} && !record.task.result;
 }
 
-std::optional<std::string> lost_text(const TaskRecord& record) {
-  return record.lost ? std::optional(to_text(*record.lost)) : std::nullopt;
+// Whether insert_like_bodies writes all that there is to a row of body: its payload is all of it that may be large.
+bool is_like_body(const TaskRecord& record, const TaskRecord& like) {
+  return is_like(record, like, kIsGiven) && is_bare_beside(record, [](auto field) {
+           return field.kIs.kept != FieldKept::kBody || field.template is<&Task::payload>();
+         });
 }
 
-void write_rest(Connection& db, const NewTask& row) {
-  const Step& step = *row.step;
-  Statement update = db.prepare(kUpdateTask);
-  bind_moving(update, step.next, 1, row.held_bytes);
-  bind_indexed(update, step.next, row.place, row.lane);
-  update
-      .bind(pack_escalation(step.next.task.escalation), lost_text(step.next), nullptr, replaces_result(step),
-            step.next.task.result, false, row.seq)
-      .run();
+template <class IsColumn>
+void insert_alike(Connection& db, const std::string& sql, std::span<const NewTask> rows, IsColumn /*is_column*/) {
+  Statement statement = db.prepare(sql);
+  bind_rows(statement, rows);
+  bind_columns(statement, rows.front().step->next, [](auto field) { return IsColumn{}(field) && kIsBoundOnce(field); });
+  statement.run();
+}
+
+// What moves of a row and is not set as a step says it; the order is that of the statements.
+void bind_followed(Statement& update, const Step& step, std::int64_t revision, std::int64_t held_bytes) {
+  const TaskRecord& next = step.next;
+  std::apply([&](const auto&... column) { update.bind(column...); }, columns_of(next.task.progress));
+  update.bind(next.lease_beats, revision, held_bytes);
 }
 
 void write_row(Transaction& transaction, const Stored& stored, const Step& step, std::int64_t held_bytes) {
@@ -196,19 +186,22 @@ void write_row(Transaction& transaction, const Stored& stored, const Step& step,
   const std::optional<JsonText> run = ended_run(stored.started_at, step);
   const Task& task = step.next.task;
   if (only_completes(stored, step.next)) {
-    Statement update = transaction.db().prepare(kEndTask);
-    bind_moving(update, step.next, revision, held_bytes);
+    Statement update = transaction.db().prepare(whole_rows().end_task);
+    bind_columns(update, step.next, kIsSet);
+    bind_followed(update, step, revision, held_bytes);
     update.bind(run, replaces_result(step), task.result, stored.seq).run();
     return;
   }
   const std::int64_t place = give_place(transaction, step.next);
   const std::optional<std::int64_t> lane = change_lane(transaction, stored, step.next, place);
-  Statement update = transaction.db().prepare(kUpdateTask);
-  bind_moving(update, step.next, revision, held_bytes);
-  bind_indexed(update, step.next, place, lane);
+  const Indexed indexed = indexed_of(step.next);
+  Statement update = transaction.db().prepare(whole_rows().update_task);
+  bind_columns(update, step.next, kIsSet);
+  update.bind(task.state == TaskState::kRunning);
+  bind_followed(update, step, revision, held_bytes);
   update
-      .bind(pack_escalation(task.escalation), lost_text(step.next), run, replaces_result(step), task.result,
-            task.state == TaskState::kRunning, stored.seq)
+      .bind(place, lane, indexed.due_at, indexed.late_at, indexed.cascade_at, indexed.listed_state, run,
+            replaces_result(step), task.result, stored.seq)
       .run();
 }
 
@@ -258,7 +251,9 @@ std::int64_t NewTasks::add(const Step& step) {
                    .held_bytes = body_bytes(task)});
   const NewTask& row = rows_.back();
   // Here, where the step is at hand: a second look at a thousand of them finds none in the processor's cache.
-  are_alike_ = are_alike_ && is_plain(step) && is_like(step.next, rows_.front().step->next);
+  const TaskRecord& first = rows_.front().step->next;
+  are_like_tasks_ = are_like_tasks_ && is_like_task(step.next, first);
+  are_like_bodies_ = are_like_bodies_ && is_like_body(step.next, first);
   insert_tags(transaction_.db(), row.seq, task);
   keep_dedupe(transaction_, row.seq, task);
   add_events(transaction_, step);
@@ -269,18 +264,20 @@ std::int64_t NewTasks::add(const Step& step) {
 void NewTasks::write() {
   if (rows_.empty()) return;
   Connection& db = transaction_.db();
-  if (are_alike_) {
-    insert_alike(db, rows_);
+  if (are_like_tasks_) {
+    insert_alike(db, whole_rows().insert_like_tasks, rows_, kIsMoving);
   } else {
-    run_over(db, kInsertTasks, rows_);
-    run_over(db, kInsertBodies, rows_);
-    for (const NewTask& row : rows_) {
-      if (!is_as_new(*row.step)) write_rest(db, row);
-    }
+    run_over(db, whole_rows().insert_tasks, rows_);
+  }
+  if (are_like_bodies_) {
+    insert_alike(db, whole_rows().insert_like_bodies, rows_, kIsGiven);
+  } else {
+    run_over(db, whole_rows().insert_bodies, rows_);
   }
   rows_.clear();
   kinds_.clear();
-  are_alike_ = true;
+  are_like_tasks_ = true;
+  are_like_bodies_ = true;
 }
 
 void insert_dependencies(Transaction& transaction, std::int64_t child, const std::vector<std::int64_t>& parents) {

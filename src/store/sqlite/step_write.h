@@ -51,7 +51,8 @@ class NewTasks {
 
   Transaction& transaction_;
   std::vector<NewTask> rows_;
-  bool are_alike_ = true;                             // whether insert_like_tasks may write the rows
+  bool are_like_tasks_ = true;                        // whether insert_like_tasks may write the rows
+  bool are_like_bodies_ = true;                       // whether insert_like_bodies may
   std::unordered_map<std::string_view, Kind> kinds_;  // by owner: of the task that was added last
 };
 // `parents` are the seqs of its depends_on.

@@ -1,5 +1,15 @@
 -- Task rows with what belongs to them: reading by id, and the writes of one step. See record_row.cc and step_write.cc.
 
+-- Lists of columns stand in braces: with_columns() in record_columns.h puts them in.
+
+-- name: task_views
+-- A task without what may be large, and a whole one. Writes: two temporary views, see add_task_views() in record_columns.h.
+CREATE TEMP VIEW head AS
+  SELECT task.seq, {head} FROM task JOIN body ON body.seq = task.seq;
+CREATE TEMP VIEW record AS
+  SELECT task.seq, {head}, {large}, held_bytes, last_run, lane
+  FROM task JOIN body ON body.seq = task.seq LEFT JOIN checkpoint ON checkpoint.seq = task.seq;
+
 -- name: read_head
 -- Inputs: id. Result: a head.
 SELECT * FROM head WHERE id = ?1;
@@ -43,76 +53,50 @@ SELECT seq FROM task WHERE id = ?1;
 SELECT seq FROM body WHERE owner = ?1 AND request_id = ?2;
 
 -- name: insert_tasks
--- Inputs: rows of new_task. Writes: task. They have not run, nor ended.
-INSERT INTO task (
-  seq, id, state, priority, run_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms, fallback, revision,
-  lease_beats, unmet_parents, dependents, children, place, held_bytes, lane, due_at, late_at, listed_state)
-SELECT
-  seq, id, state, priority, run_at, deadline_at, 0, 0, 0, 0, 1, timeout_ms, 0, 1,
-  0, unmet_parents, dependents, children, place, held_bytes, lane, due_at, late_at, listed_state
-FROM new_task(?1);
+-- Inputs: rows of new_task. Writes: task.
+INSERT INTO task (seq, id, {moving}, held_bytes, lane, due_at, late_at, cascade_at, listed_state, result)
+SELECT seq, id, {moving}, held_bytes, lane, due_at, late_at, cascade_at, listed_state, result FROM new_task(?1);
 
 -- name: insert_bodies
 -- Inputs: rows of new_task. Writes: body.
-INSERT INTO body
-SELECT
-  seq, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure, at_most_once, depth,
-  deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates, payload, prompt,
-  system_prompt, model, agent_id, source, traceparent, fallback_result, tags, depends_on
-FROM new_task(?1);
+INSERT INTO body (seq, {given}, {body})
+SELECT seq, {given}, {body} FROM new_task(?1);
 
--- The same of tasks that have most in common: what they share is bound once. See is_like() in step_write.cc. All columns up to the last
+-- The same of tasks that have most in common: what they share is bound once. See is_like_task() and is_like_body() in step_write.cc. All columns up to the last
 -- one that is set are named, in their order: then SQLite makes each value where the row is made, and copies none.
 -- name: insert_like_tasks
--- Inputs: rows of new_task; state, priority, timeout_ms. Writes: task.
-INSERT INTO task (
-  seq, id, state, priority, run_at, started_at, finished_at, deadline_at, run, attempts, stalls, defers, generation, timeout_ms,
-  progress_percent, progress_message, worker_id, cancel_requested_at, cancel_reason, fallback, error_class, error_message, exit_code,
-  revision, lease, lease_beats, unmet_parents, dependents, children, ended_by, place, held_bytes, lane)
-SELECT
-  seq, id, ?2, ?3, NULL, NULL, NULL, NULL, 0, 0, 0, 0, 1, ?4,
-  NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL,
-  1, NULL, 0, 0, 0, 0, NULL, place, held_bytes, lane
-FROM new_task(?1);
+-- Inputs: rows of new_task; the columns that move, but for those that each has for itself. Writes: task.
+INSERT INTO task (seq, id, {moving}, held_bytes, lane)
+SELECT seq, id, {like_moving}, held_bytes, lane FROM new_task(?1);
 
 -- name: insert_like_bodies
--- Inputs: rows of new_task; type, queue, created_at, retry, on_parent_failure, at_most_once, depth, max_attempts, max_stalls,
--- max_defers, idle_timeout_ms, cost, gates. Writes: body.
-INSERT INTO body (
-  seq, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, on_parent_failure, at_most_once, depth,
-  deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, dedupe_key, dedupe, cost, gates, payload)
-SELECT
-  seq, ?2, ?3, owner, NULL, NULL, '', ?4, ?5, ?6, ?7, ?8,
-  NULL, ?9, ?10, ?11, ?12, NULL, NULL, ?13, ?14, payload
-FROM new_task(?1);
+-- Inputs: rows of new_task; the columns that are given, but for those that each has for itself. Writes: body.
+INSERT INTO body (seq, {given}, payload)
+SELECT seq, {like_given}, payload FROM new_task(?1);
 
 -- name: update_task
--- Inputs: the columns that steps move; the escalation; the lost run; the packed run that ended (null: none did); whether the
--- result is replaced, and by what; whether the lease stays as it is; seq. Writes: task. What renewals and notes write meanwhile (the lease's times and
--- beats, progress) is kept while the lease stays. Starting a run is start_task.
-UPDATE task SET
-  state = ?1, priority = ?2, run_at = ?3, started_at = ?4, finished_at = ?5, deadline_at = ?6, run = ?7, attempts = ?8,
-  stalls = ?9, defers = ?10, generation = ?11, timeout_ms = ?12,
-  progress_percent = iif(?41, progress_percent, ?13), progress_message = iif(?41, progress_message, ?14),
-  worker_id = ?15, cancel_requested_at = ?16, cancel_reason = ?17, fallback = ?18, error_class = ?19, error_message = ?20,
-  exit_code = ?21, revision = ?22, lease = ?23, lease_beats = iif(?41, lease_beats, ?24), unmet_parents = ?25,
-  dependents = ?26, children = ?27, ended_by = ?28, held_bytes = ?29,
-  place = ?30, lane = ?31, due_at = ?32, late_at = ?33, cascade_at = ?34, listed_state = ?35,
-  escalation = ?36, lost_run = ?37, last_run = coalesce(?38, last_run), result = iif(?39, ?40, result),
-  lease_until_mono = iif(?41, lease_until_mono, NULL), lease_renewed_mono = iif(?41, lease_renewed_mono, NULL)
-WHERE seq = ?42;
+-- Inputs: the columns that steps set; whether the lease stays as it is; the others, as they follow. The run that ended is null
+-- if none did. Writes: task. What renewals and notes write meanwhile (the lease's times and beats, progress) is kept while
+-- the lease stays. Starting a run is start_task.
+UPDATE task SET {set},
+  progress_percent = iif(:lease_stays, progress_percent, :percent),
+  progress_message = iif(:lease_stays, progress_message, :message),
+  lease_beats = iif(:lease_stays, lease_beats, :beats),
+  revision = :revision, held_bytes = :held_bytes, place = :place, lane = :lane,
+  due_at = :due_at, late_at = :late_at, cascade_at = :cascade_at, listed_state = :listed_state,
+  last_run = coalesce(:ended_run, last_run), result = iif(:replaces_result, :result, result),
+  lease_until_mono = iif(:lease_stays, lease_until_mono, NULL), lease_renewed_mono = iif(:lease_stays, lease_renewed_mono, NULL)
+WHERE seq = :seq;
 
 -- name: end_task
--- Inputs: as update_task up to held_bytes, then the packed run, whether the result is replaced, by what, seq. Writes: task.
+-- Inputs: the columns that steps set; the others, as they follow. Writes: task.
 -- For a running task that has completed and is in no index but those of leases and of finished tasks.
-UPDATE task SET
-  state = ?1, priority = ?2, run_at = ?3, started_at = ?4, finished_at = ?5, deadline_at = ?6, run = ?7, attempts = ?8,
-  stalls = ?9, defers = ?10, generation = ?11, timeout_ms = ?12, progress_percent = ?13, progress_message = ?14,
-  worker_id = ?15, cancel_requested_at = ?16, cancel_reason = ?17, fallback = ?18, error_class = ?19, error_message = ?20,
-  exit_code = ?21, revision = ?22, lease = ?23, lease_beats = ?24, unmet_parents = ?25, dependents = ?26, children = ?27,
-  ended_by = ?28, held_bytes = ?29, last_run = coalesce(?30, last_run), result = iif(?31, ?32, result),
+UPDATE task SET {set},
+  progress_percent = :percent, progress_message = :message, lease_beats = :beats,
+  revision = :revision, held_bytes = :held_bytes,
+  last_run = coalesce(:ended_run, last_run), result = iif(:replaces_result, :result, result),
   lease_until_mono = NULL, lease_renewed_mono = NULL
-WHERE seq = ?33;
+WHERE seq = :seq;
 
 -- name: complete_task
 -- Inputs: finished_at, exit_code, revision, held_bytes, the packed run, the result; then what the row must still be: seq, id,

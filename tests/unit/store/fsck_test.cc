@@ -33,10 +33,8 @@ const Damage kDamages[] = {
     {"DependencyOrphan", "INSERT INTO dependency VALUES (998, 999)", "dependency_index_wrong"},
     {"BodyGone", "DELETE FROM body WHERE seq = 1", "body_missing", Cure::kReported},
     {"BodyOrphan",
-     "INSERT INTO body SELECT 999, type, queue, owner, parent_id, request_id, request_hash, created_at, retry, "
-     "on_parent_failure, at_most_once, depth, deadline_ms, max_attempts, max_stalls, max_defers, idle_timeout_ms, "
-     "dedupe_key, dedupe, cost, gates, payload, prompt, system_prompt, model, agent_id, source, traceparent, "
-     "fallback_result, tags, depends_on FROM body WHERE seq = 5",
+     "CREATE TEMP TABLE orphan AS SELECT * FROM body WHERE seq = 5; UPDATE orphan SET seq = 999; "
+     "INSERT INTO body SELECT * FROM orphan",
      "body_orphan"},
     {"CheckpointOrphan", "INSERT INTO checkpoint VALUES (999, '1')", "checkpoint_orphan"},
     {"RunOrphan", "INSERT INTO run VALUES (999, 1, '[]')", "run_orphan"},

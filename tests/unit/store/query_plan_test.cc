@@ -9,6 +9,7 @@
 #include "store/sqlite/connection.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/new_task_table.h"
+#include "store/sqlite/record_columns.h"
 #include "store/sqlite/schema.h"
 #include "support/must.h"
 
@@ -73,6 +74,7 @@ class QueryPlan : public ::testing::TestWithParam<Plan> {
   QueryPlan() {
     add_new_task_table(db_);
     test::must(prepare_schema(db_, "test"));
+    add_task_views(db_);
   }
 
   std::string plan_of(std::string_view sql) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "support/other_value.h"
 #include "support/printers.h"
 #include "unit/store/store_fixture.h"
 
@@ -108,61 +109,45 @@ TEST(StoreRecord, EveryFieldOfATaskThatIsNewAndEndedComesBack) {
   EXPECT_EQ(sut.read(id_of(1)), expected);
 }
 
+struct Difference {
+  std::string name;
+  std::function<void(TaskRecord&)> make;
+};
+
+// Every field that a new task may come with, and some by hand.
+std::vector<Difference> differences() {
+  std::vector<Difference> all{
+      {"no payload", [](TaskRecord& r) { r.task.payload.reset(); }},
+      {"empty payload", [](TaskRecord& r) { r.task.payload = ""; }},
+      {"empty prompt", [](TaskRecord& r) { r.task.prompt = ""; }},
+      {"due", [](TaskRecord& r) { r.task.run_at = Time(Millis(1)); }},
+      {"scheduled", [](TaskRecord& r) { r.task.run_at = r.task.created_at + Millis(1'000'000); }},
+      {"depends on another", [](TaskRecord& r) { r.task.depends_on = {id_of(r.task.id == id_of(1) ? 2 : 1)}; }},
+  };
+  visit_task_fields([&](auto field) {
+    // Whose values follow from others, or are the store's.
+    constexpr bool kIsFree = !field.template is<&Task::id, &Task::state, &Task::checkpoint, &Task::run_at,
+                                                &Task::finished_at, &Task::depends_on, &TaskRecord::place,
+                                                &TaskRecord::revision, &TaskRecord::lease, &TaskRecord::cascade_due>();
+    if constexpr (kIsFree) {
+      all.push_back({std::string(field.name()), [field](TaskRecord& record) { make_other(field, record); }});
+    }
+  });
+  return all;
+}
+
 // Tasks of one group that are alike are written together: nothing of one may pass for the other's.
 TEST(StoreRecord, WhatOneTaskOfAGroupHasForItselfComesBack) {
-  const std::vector<std::function<void(TaskRecord&)>> differences{
-      [](TaskRecord& r) { r.task.owner = "other"; },
-      [](TaskRecord& r) { r.task.payload.reset(); },
-      [](TaskRecord& r) { r.task.payload = ""; },
-      [](TaskRecord& r) { r.task.type = "other"; },
-      [](TaskRecord& r) { r.task.queue = "other"; },
-      [](TaskRecord& r) { r.task.priority = 1; },
-      [](TaskRecord& r) { r.task.timeout = Millis(1); },
-      [](TaskRecord& r) { r.task.idle_timeout = Millis(1); },
-      [](TaskRecord& r) { r.task.created_at += Millis(1); },
-      [](TaskRecord& r) { r.task.retry.cap += Millis(1); },
-      [](TaskRecord& r) { r.task.on_parent_failure = OnParentFailure::kRun; },
-      [](TaskRecord& r) { r.task.at_most_once = true; },
-      [](TaskRecord& r) { r.depth = 1; },
-      [](TaskRecord& r) { r.task.max_attempts = 1; },
-      [](TaskRecord& r) { r.task.max_stalls = 1; },
-      [](TaskRecord& r) { r.task.max_defers = 1; },
-      [](TaskRecord& r) { r.task.cost = 2; },
-      [](TaskRecord& r) { r.task.gates = {"lock:a", "lock:b"}; },
-      [](TaskRecord& r) { r.task.run_at = Time(Millis(1)); },
-      [](TaskRecord& r) { r.task.run_at = r.task.created_at + Millis(1'000'000); },
-      [](TaskRecord& r) { r.task.deadline_at = r.task.created_at + Millis(1); },
-      [](TaskRecord& r) { r.deadline_span = Millis(1); },
-      [](TaskRecord& r) { r.unmet_parents = 1; },
-      [](TaskRecord& r) { r.dependents = 1; },
-      [](TaskRecord& r) { r.children = 1; },
-      [](TaskRecord& r) { r.task.parent_id = id_of(7); },
-      [](TaskRecord& r) { r.task.depends_on = {id_of(1)}; },
-      [](TaskRecord& r) { r.task.request_id = "r"; },
-      [](TaskRecord& r) { r.request_hash = "h"; },
-      [](TaskRecord& r) { r.task.dedupe_key = "k"; },
-      [](TaskRecord& r) { r.task.dedupe = DedupeMode::kDrop; },
-      [](TaskRecord& r) { r.task.prompt = ""; },
-      [](TaskRecord& r) { r.task.system_prompt = ""; },
-      [](TaskRecord& r) { r.task.model = ""; },
-      [](TaskRecord& r) { r.task.agent_id = ""; },
-      [](TaskRecord& r) { r.task.source = ""; },
-      [](TaskRecord& r) { r.task.traceparent = ""; },
-      [](TaskRecord& r) { r.task.fallback_result = "1"; },
-      [](TaskRecord& r) { r.task.tags = {"t"}; },
-      [](TaskRecord& r) { r.task.run = 1; },
-      [](TaskRecord& r) { r.task.generation = 2; },
-  };
-  for (std::size_t i = 0; i < differences.size(); ++i) {
-    SCOPED_TRACE(i);
-    for (const int different : {1, 3}) {
+  for (const Difference& difference : differences()) {
+    SCOPED_TRACE(difference.name);
+    for (const int different : {0, 1, 3}) {  // 0: all of them
       StoreUnderTest sut;
       std::vector<Step> steps;
       for (int number = 1; number <= 3; ++number) {
         TaskRecord record = new_record(number);
         record.task.created_at = sut.clock().wall();
-        if (number == different) differences[i](record);
-        if (record.task.depends_on == std::vector{record.task.id}) record.task.depends_on = {id_of(2)};
+        if (different == 0 || number == different) difference.make(record);
+        if (different == 0 && record.task.request_id) record.task.request_id = std::to_string(number);
         steps.push_back(first_step(std::move(record), sut.context()));
       }
       ASSERT_EQ(must(sut->apply(std::vector{group_of(steps)})), std::vector{Applied::kDone});
@@ -175,6 +160,28 @@ TEST(StoreRecord, WhatOneTaskOfAGroupHasForItselfComesBack) {
       }
     }
   }
+}
+
+// The short way to write the end of a first run carries what it names; whatever else has changed goes the long way.
+TEST(StoreRecord, WhatACompletionChangesBesidesComesBack) {
+  visit_task_fields([](auto field) {
+    constexpr bool kIsFree =
+        field.kIs.kept == FieldKept::kMoving && !is_left_at_end(field) &&
+        !field.template is<&Task::state, &TaskRecord::revision, &TaskRecord::lease, &TaskRecord::lease_beats>();
+    if constexpr (kIsFree) {
+      SCOPED_TRACE(field.name());
+      StoreUnderTest sut;
+      sut.add(1);
+      const TaskRecord claimed = sut.claim(1).at(0);
+      ASSERT_NE(claimed.kept.seq, 0);
+      Step step = must(decide(claimed, trigger::Complete{{.result = "42", .exit_code = 3}}, sut.context()));
+      make_other(field, step.next);
+      TaskRecord expected = step.next;
+      expected.revision = claimed.revision + 1;
+      ASSERT_EQ(must(sut->apply(std::vector{group_of({step})})), std::vector{Applied::kDone});
+      EXPECT_EQ(sut.read(id_of(1)), expected);
+    }
+  });
 }
 
 TEST(StoreRecord, HeadLeavesTheBodyOut) {
