@@ -167,9 +167,9 @@ void visit_event(Archive& archive, Logged& event, std::optional<TaskId>& task) {
 
 // ---- checks: names become keys and lanes, and JSON is taken for JSON
 
-Status check_json(std::string_view field, const JsonText& text) {
+Status check_json(const JsonText& text) {
   if (json::compact(text) == text) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not compact JSON", field));
+  return fail(ErrorCode::kInvalidArgument, "expected compact JSON");
 }
 
 template <class T, class Check>
@@ -183,7 +183,7 @@ Status check_each(const T& items, Check check) {
 template <class Field, class T>
 Status check_value(Field field, const T& value) {
   if constexpr (field.kIs.kind == FieldKind::kName) return check_name(value);
-  if constexpr (field.kIs.kind == FieldKind::kJson) return check_json(field.name(), value);
+  if constexpr (field.kIs.kind == FieldKind::kJson) return check_json(value);
   if constexpr (field.template is<&Task::tags>()) return check_each(value, check_name);
   if constexpr (field.template is<&Task::gates>()) return check_each(value, check_gate_name);
   if constexpr (field.kIs.bounds.max > 0) return check_bounds(value, field.kIs.bounds);
@@ -197,7 +197,9 @@ Status check_value(Field field, const std::optional<T>& value) {
 Status check_record(const TaskRecord& record) {
   Status status;
   visit_task_fields([&](auto field) {
-    if (status) status = check_value(field, field.of(record));
+    if (!status) return;
+    status = check_value(field, field.of(record));
+    if (!status) status = at_field(field.name(), status.error());
   });
   if (!status) return status;
   const Task& task = record.task;
@@ -305,7 +307,7 @@ Result<Event> event_from_dump(const JsonText& dumped) {
   visit_event(get, event, task);
   if (auto status = get.finish(); !status) return std::unexpected(status.error());
   if (task) event.task = *task;
-  if (auto status = check_json("data", event.data); !status) return std::unexpected(status.error());
+  if (auto status = check_json(event.data); !status) return at_field("data", status.error());
   const auto is_plain = [](std::string_view text) { return text.empty() || is_name(text); };
   if (!is_name(event.name) || !is_plain(event.type) || !is_plain(event.queue) || !is_plain(event.owner)) {
     return fail(ErrorCode::kInvalidArgument, "an event's name, type, queue or owner is not a name");

@@ -134,7 +134,7 @@ TEST(DumpTest, WhatIsWrongIsRefused) {
   EXPECT_EQ(refusal(good, R"("queue":"q")", R"("queue":7)"), "queue is not what it should be");
   EXPECT_EQ(refusal(good, R"("queue":"q")", R"("queue":"q","cow":1)"),
             "there is a member that this version does not know");
-  EXPECT_EQ(refusal(good, R"("[0.10]")", R"("[0.10")"), "checkpoint is not compact JSON");
+  EXPECT_EQ(refusal(good, R"("[0.10]")", R"("[0.10")"), "checkpoint: expected compact JSON");
   EXPECT_EQ(refusal(good, R"("priority":3)", R"("priority":10)").substr(0, 8), "priority");
   EXPECT_EQ(refusal(good, R"("state":"failed")", R"("state":"pending")"),
             "a task has finished_at when it has ended, and only then");
@@ -251,7 +251,6 @@ TEST(DumpTest, ALineOfAnotherFormIsRefused) {
 
 // Whatever a store takes for granted of the tasks that it holds.
 TEST(DumpTest, ATaskThatNoStoreCouldHoldIsRefused) {
-  constexpr std::string_view kNoName = "expected 1 to 128 letters";
   constexpr std::string_view kRunning = "a running task has a worker and a time of its start";
   struct Case {
     std::string_view what;
@@ -259,12 +258,12 @@ TEST(DumpTest, ATaskThatNoStoreCouldHoldIsRefused) {
     std::string_view refusal;  // how it begins
   };
   const std::vector<Case> cases{
-      {"tag", [](Task& task) { task.tags = {"a b"}; }, kNoName},
-      {"request_id", [](Task& task) { task.request_id = "a b"; }, kNoName},
-      {"dedupe_key", [](Task& task) { task.dedupe_key = "a b"; }, kNoName},
-      {"gate", [](Task& task) { task.gates = {"a b"}; }, R"("a b" is not a gate)"},
+      {"tag", [](Task& task) { task.tags = {"a b"}; }, "tags: expected 1 to 128 letters"},
+      {"request_id", [](Task& task) { task.request_id = "a b"; }, "request_id: expected 1 to 128 letters"},
+      {"dedupe_key", [](Task& task) { task.dedupe_key = "a b"; }, "dedupe_key: expected 1 to 128 letters"},
+      {"gate", [](Task& task) { task.gates = {"a b"}; }, R"(gates: "a b" is not a gate)"},
       {"cost", [](Task& task) { task.cost = 0; }, "cost: "},
-      {"worker_id", [](Task& task) { task.worker_id = "a b"; }, "worker_id is not a name"},
+      {"worker_id", [](Task& task) { task.worker_id = "a b"; }, "worker_id: expected 1 to 128 letters"},
       {"scheduled", [](Task& task) { task.state = TaskState::kScheduled; }, "a scheduled task has run_at"},
       {"running, unstarted",
        [](Task& task) {
@@ -330,7 +329,7 @@ TEST(DumpTest, AWrongEventIsRefused) {
     std::string_view refusal;
   };
   const std::vector<Case> cases{
-      {[](Event& event) { event.data = "{"; }, "data is not compact JSON"},
+      {[](Event& event) { event.data = "{"; }, "data: expected compact JSON"},
       {[](Event& event) { event.name = ""; }, kNoName},
       {[](Event& event) { event.name = "a b"; }, kNoName},
       {[](Event& event) { event.type = "a b"; }, kNoName},
