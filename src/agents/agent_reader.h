@@ -108,6 +108,9 @@ class AgentReader {
  private:
   class Lines;
 
+  void read_line(std::string_view line, std::size_t skipped);
+  void read_error_line(std::string_view line);
+
   const Preset& preset_;
   std::unique_ptr<RunRecord> record_;
   std::unique_ptr<Lines> out_;

@@ -7,14 +7,21 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
 #include "drover/error.h"
+#include "drover/task.h"
 
 namespace drover::agents {
 
 class RunRecord;
+
+struct ExitMeaning {
+  int code;
+  ErrorClass error_class;
+};
 
 // What the agent may do without asking.
 enum class Permissions : std::uint8_t {
@@ -43,6 +50,28 @@ struct AgentCall {
   std::vector<std::string> args{};   // the profile's own, put among the options; never from a task
 };
 
+// A command line in the making.
+struct Arguments {
+  std::vector<std::string> values;
+
+  explicit Arguments(std::string program) : values{std::move(program)} {}
+  template <class... Word>
+  Arguments& add(const Word&... words) {
+    (values.emplace_back(words), ...);
+    return *this;
+  }
+  Arguments& add_if_set(std::string_view option, const std::optional<std::string>& value) {
+    return value ? add(option, *value) : *this;
+  }
+  Arguments& add_file(std::string_view option, const std::string& file) {
+    return file.empty() ? *this : add(option, file);
+  }
+  Arguments& add_all(const std::vector<std::string>& words) {
+    values.insert(values.end(), words.begin(), words.end());
+    return *this;
+  }
+};
+
 struct Preset {
   std::string_view name;      // "claude"
   std::string_view program;   // of the executable in PATH
@@ -60,12 +89,17 @@ struct Preset {
   std::span<const std::string_view> login_variables;
   std::span<const std::string_view> login_files;
 
-  // The program first. The call has been checked.
-  std::vector<std::string> (*argv)(const AgentCall& call);
+  // What it says, somewhere, of a session that it cannot resume (RE2).
+  const char* lost_session;
+  // Exit codes that mean something where its output does not say more.
+  std::span<const ExitMeaning> exits;
+
+  // What follows the program. The call has been checked.
+  void (*add_arguments)(const AgentCall& call, Arguments& arguments);
   // One line of stdout that is a JSON object.
   void (*read_line)(const json::Value& line, RunRecord& run);
-  // One line of stderr. Most presets only look for a session that is gone.
-  void (*read_error_line)(std::string_view line, RunRecord& run);
+  // One line of stderr. Null: they say nothing but why it failed.
+  void (*read_error_line)(std::string_view line, RunRecord& run) = nullptr;
 };
 
 // All of them, in the order in which people are shown them.

@@ -86,10 +86,10 @@ Status ProcessRun::try_start() {
     begin_flushing(std::move(*end));
     return {};
   }
-  return start_step(std::get<Step>(*std::move(first)));
+  return start_step(std::get<RunStep>(*std::move(first)));
 }
 
-Status ProcessRun::start_step(Step step) {
+Status ProcessRun::start_step(RunStep step) {
   program_ = step.argv.front();
   auto shim = start_shim({.shim_program = host_.options.shim_program,
                           .argv = std::move(step.argv),
@@ -162,7 +162,7 @@ void ProcessRun::end_step(Millis grace, MonoTime now) {
   shim_overdue_at_ = std::min(shim_overdue_at_, now + grace + kShimOverdue);
   if (!interrupt_first_ || !is_first || grace == Millis{0}) return send(StopWithin{grace});
   terminate_at_ = now + grace / 2;
-  send(Interrupt{});
+  send(InterruptAgent{});
 }
 
 void ProcessRun::abandon() {
@@ -450,7 +450,7 @@ void ProcessRun::step_ended(const ProcessEnd& end) {
   finish_output();
   close_pipes();
   auto next = plan_->after(end);
-  auto* step = std::get_if<Step>(&next);
+  auto* step = std::get_if<RunStep>(&next);
   if (step == nullptr) return begin_flushing(std::get<End>(std::move(next)));
   if (stop_cause_) return begin_flushing(stopped_outcome(*stop_cause_, end, claimed_->task));
   const Status started = start_step(*std::move(step));

@@ -81,7 +81,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
 
   Status try_start();
   Status open_door();
-  Status start_step(Step step);
+  Status start_step(RunStep step);
   void step_ended(const ProcessEnd& end);
   void watch_shim();
   void write_input();

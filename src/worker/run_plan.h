@@ -17,7 +17,7 @@
 
 namespace drover {
 
-struct Step {
+struct RunStep {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // NAME=VALUE, all of it
   std::string folder{};                  // where it runs; empty: where the worker does
@@ -33,7 +33,7 @@ struct Heard {
   bool is_sign_of_life = false;  // the idle timeout starts anew
 };
 
-using Next = std::variant<Step, End>;
+using Next = std::variant<RunStep, End>;
 
 // All functions are called on the thread of the runs' event loop: none of them waits for anything.
 class RunPlan {

@@ -48,11 +48,15 @@ const RunnerProfile* Runners::find(std::string_view type) const {
   return for_all ? &*for_all : nullptr;
 }
 
+std::string_view variable_in(const std::vector<std::string>& environment, std::string_view name) {
+  for (const std::string_view item : environment) {
+    if (item.starts_with(name) && item.substr(name.size()).starts_with('=')) return item.substr(name.size() + 1);
+  }
+  return {};
+}
+
 std::string_view path_in(const std::vector<std::string>& environment) {
-  constexpr std::string_view kPath = "PATH=";
-  const auto found =
-      std::ranges::find_if(environment, [&](const std::string& item) { return item.starts_with(kPath); });
-  return found == environment.end() ? std::string_view() : std::string_view(*found).substr(kPath.size());
+  return variable_in(environment, "PATH");
 }
 
 bool finds_program(const std::string& program, std::string_view path) {

@@ -21,6 +21,8 @@ struct Runners {
   [[nodiscard]] const RunnerProfile* find(std::string_view type) const;
 };
 
+// The value of that variable among these; empty if it is not there.
+[[nodiscard]] std::string_view variable_in(const std::vector<std::string>& environment, std::string_view name);
 // The value of PATH among these.
 [[nodiscard]] std::string_view path_in(const std::vector<std::string>& environment);
 // Whether execvp would find it. An empty path is the system's default.

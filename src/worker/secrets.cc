@@ -4,26 +4,18 @@
 #include <utility>
 
 #include "base/json.h"
+#include "worker/runner_profile.h"
 
 namespace drover {
 namespace {
 
 constexpr std::size_t kSecretBytesMin = 8;
 
-std::string_view value_in(const std::vector<std::string>& environment, std::string_view name) {
-  for (const std::string_view variable : environment) {
-    if (variable.starts_with(name) && variable.substr(name.size()).starts_with('=')) {
-      return variable.substr(name.size() + 1);
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Secrets::Secrets(const std::vector<std::string>& names, const std::vector<std::string>& environment) {
   for (const std::string& name : names) {
-    const std::string value(value_in(environment, name));
+    const std::string value(variable_in(environment, name));
     if (value.size() < kSecretBytesMin) continue;
     const std::string quoted = json::quote(value);
     for (const std::string& written : {value, quoted.substr(1, quoted.size() - 2)}) {

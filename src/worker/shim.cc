@@ -214,7 +214,7 @@ class Shim {
   void obey(const ShimOrder& order) {
     if (const auto* lease = std::get_if<LeaseUntil>(&order)) expires_at_ = lease->expires_at;
     if (std::holds_alternative<OutputClosed>(order)) output_closed_ = true;
-    if (std::holds_alternative<Interrupt>(order) && phase_ == Phase::kRunning && !agent_is_gone_) {
+    if (std::holds_alternative<InterruptAgent>(order) && phase_ == Phase::kRunning && !agent_is_gone_) {
       ended_by_ = EndedBy::kStop;
       ::killpg(agent_, SIGINT);
     }

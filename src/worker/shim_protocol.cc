@@ -62,7 +62,7 @@ std::string format_order(const ShimOrder& order) {
       Overloaded{
           [](const LeaseUntil& o) { return fmt::format("lease {}\n", o.expires_at.since_origin.count()); },
           [](const StopWithin& o) { return fmt::format("stop {}\n", o.grace.count()); },
-          [](const Interrupt&) { return std::string("interrupt\n"); },
+          [](const InterruptAgent&) { return std::string("interrupt\n"); },
           [](const OutputClosed&) { return std::string("output_closed\n"); },
       },
       order);
@@ -82,7 +82,7 @@ std::optional<ShimOrder> parse_order(std::string_view line) {
   Words words(line);
   const std::string_view verb = words.next();
   if (verb == "output_closed") return OutputClosed{};
-  if (verb == "interrupt") return Interrupt{};
+  if (verb == "interrupt") return InterruptAgent{};
   const auto number = words.next_number<std::int64_t>();
   if (!number) return std::nullopt;
   if (verb == "lease") return LeaseUntil{{Millis(*number)}};

@@ -26,14 +26,14 @@ struct StopWithin {
   bool operator==(const StopWithin&) const = default;
 };
 // INT to the agent, as a person at a terminal would: some say goodbye then. A stop follows.
-struct Interrupt {
-  bool operator==(const Interrupt&) const = default;
+struct InterruptAgent {
+  bool operator==(const InterruptAgent&) const = default;
 };
 // The agent's output is at its end: nothing that it left behind still writes there.
 struct OutputClosed {
   bool operator==(const OutputClosed&) const = default;
 };
-using ShimOrder = std::variant<LeaseUntil, Interrupt, StopWithin, OutputClosed>;
+using ShimOrder = std::variant<LeaseUntil, InterruptAgent, StopWithin, OutputClosed>;
 
 // Shim to worker. The shim's exit says that the whole tree is gone.
 enum class EndedBy : std::uint8_t {

@@ -21,6 +21,9 @@ constexpr std::array kTargets{
     Target{"fingerprint", feed_fingerprint},
     Target{"chunked", feed_chunked},
     Target{"websocket_control", feed_websocket_control},
+    Target{"agent", feed_agent},
+    Target{"agent_error", feed_agent_error},
+    Target{"time_zone", feed_time_zone},
 };
 
 }  // namespace

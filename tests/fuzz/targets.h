@@ -14,6 +14,8 @@ struct Target {
 
 [[nodiscard]] std::span<const Target> targets();
 
+void feed_agent(std::string_view input);
+void feed_agent_error(std::string_view input);
 void feed_api(std::string_view input);
 void feed_chunked(std::string_view input);
 void feed_http(std::string_view input);
@@ -27,6 +29,7 @@ void feed_resp(std::string_view input);
 void feed_config(std::string_view input);
 void feed_websocket(std::string_view input);
 void feed_websocket_control(std::string_view input);
+void feed_time_zone(std::string_view input);
 void feed_token(std::string_view input);
 void feed_fingerprint(std::string_view input);
 

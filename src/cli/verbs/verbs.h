@@ -10,6 +10,7 @@ namespace drover::cli {
 void add_up(Verbs& verbs);
 void add_serve(Verbs& verbs);
 void add_work(Verbs& verbs);
+void add_runner(Verbs& verbs);
 void add_progress(Verbs& verbs);
 void add_enqueue(Verbs& verbs);
 void add_run(Verbs& verbs);
@@ -17,6 +18,7 @@ void add_list(Verbs& verbs);
 void add_show(Verbs& verbs);
 void add_wait(Verbs& verbs);
 void add_logs(Verbs& verbs);
+void add_transcript(Verbs& verbs);
 void add_explain(Verbs& verbs);
 void add_cancel(Verbs& verbs);
 void add_edit(Verbs& verbs);
@@ -49,9 +51,9 @@ struct VerbEntry {
 };
 
 inline constexpr VerbEntry kVerbs[] = {
-    {"Running", add_up},       {"Running", add_serve},    {"Running", add_work},     {"Running", add_progress},
+    {"Running", add_up},       {"Running", add_serve},    {"Running", add_work},     {"Running", add_runner}, {"Running", add_progress},
     {"Tasks", add_enqueue},    {"Tasks", add_run},        {"Tasks", add_list},       {"Tasks", add_show},
-    {"Tasks", add_wait},       {"Tasks", add_logs},       {"Tasks", add_explain},    {"Tasks", add_cancel},
+    {"Tasks", add_wait},       {"Tasks", add_logs},       {"Tasks", add_transcript}, {"Tasks", add_explain},    {"Tasks", add_cancel},
     {"Tasks", add_edit},       {"Tasks", add_retry},      {"Tasks", add_dlq},        {"Operating", add_stats},
     {"Operating", add_top},    {"Operating", add_doctor}, {"Operating", add_alerts}, {"Operating", add_events},
     {"Operating", add_queue},  {"Operating", add_gate},   {"Operating", add_worker}, {"Operating", add_config},

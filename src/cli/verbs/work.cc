@@ -20,13 +20,16 @@ struct WorkOptions {
   bool until_empty = false;
   Millis lease{30'000};
   Millis heartbeat{5'000};
-  std::vector<std::string> argv;  // what stands after --; empty: the runner profiles of drover.yaml
+  const agents::Preset* preset = nullptr;
+  std::vector<std::string> argv;  // what stands after --; empty, without a preset: the runner profiles of drover.yaml
 };
 
 void define(Verb& verb, WorkOptions& options) {
   verb.list("--type", "T", &options.types, read_name, "serve the queue named T, only this type").several();
   verb.list("--queue", "Q", &options.queues, read_name, "serve this queue: all types, or those with a runner profile")
       .several();
+  verb.value("--preset", "claude|codex|gemini|opencode|letta", &options.preset, agents::preset_named,
+             "run this agent for every task");
   verb.value("--concurrency", "N", &options.concurrency, integer_between(kConcurrencyBounds),
              "how many at once; default 1, or the sum of the profiles'");
   verb.flag("--until-empty", &options.until_empty, true, "end when nothing is left to do");
@@ -57,8 +60,10 @@ Result<Runners> runners_of_project(const Context& context, const std::optional<P
 }
 
 Result<Runners> runners_of(const WorkOptions& options, const Context& context, const std::optional<Project>& project) {
-  if (options.argv.empty()) return runners_of_project(context, project);
-  return Runners{.for_all = RunnerProfile{.argv = options.argv}};
+  if (options.preset == nullptr && options.argv.empty()) return runners_of_project(context, project);
+  RunnerProfile profile{.argv = options.argv, .preset = options.preset};
+  if (profile.argv.empty()) profile.argv.emplace_back(options.preset->program);
+  return Runners{.for_all = std::move(profile)};
 }
 
 // A type is served in the queue of its name, and in the one that the policy gives it.
@@ -116,11 +121,13 @@ void add_work(Verbs& verbs) {
        .footer =
            R"(What stands after -- is run for every task: payload (or prompt) on stdin; the result is the last line of stdout if it is
 JSON, else all of it. Exit code 0 is success, 65 invalid, 77 not authorised, 75 try later, anything else an error.
-Without it, the runner profiles of a trusted drover.yaml say what runs.
+With --preset an agent runs every task: it gets the prompt, and Drover understands what it prints. What stands after --
+is then the agent's program, if it is not in PATH, and more arguments for it. `drover runner list` shows the presets.
+Without either, the runner profiles of a trusted drover.yaml say what runs.
 
 Examples:
   drover work --type greet -- ./greet.sh
-  drover work --queue eng --concurrency 4 --until-empty -- claude -p)"},
+  drover work --type fix --preset claude --concurrency 4)"},
       define, run);
 }
 

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "base/time_zone.h"
 
 namespace drover {
 namespace {
@@ -94,16 +95,18 @@ class AgentPlan final : public RunPlan {
     }
     auto argv = agents::call_argv(preset_, call);
     if (!argv) return Failure{.error_class = ErrorClass::kInvalid, .message = argv.error().message};
+    const std::string zone(variable_in(setting_.worker_environment, "TZ"));
     reader_ = std::make_unique<agents::AgentReader>(
-        preset_, agents::ReaderOptions{.clock = {.now = system_clock().wall()}, .model = task().model.value_or("")});
-    Step step{.argv = *std::move(argv), .environment = environment(profile()), .input = std::move(prompt)};
+        preset_, agents::ReaderOptions{.clock = {.now = system_clock().wall(), .offset = ZoneFiles(zone)},
+                                       .model = task().model.value_or("")});
+    RunStep step{.argv = *std::move(argv), .environment = environment(profile()), .input = std::move(prompt)};
     for (const std::string_view variable : preset_.environment) step.environment.emplace_back(variable);
     step.interrupt_first = !preset_.stop_signals.empty() && preset_.stop_signals.front() == SIGINT;
     return step;
   }
 
   // What it runs was written by the agent: it gets none of the secrets.
-  Step verify_step() {
+  RunStep verify_step() {
     phase_ = Phase::kVerify;
     RunnerProfile without_secrets = profile();
     without_secrets.env.clear();

@@ -33,7 +33,7 @@ class ExecPlan final : public RunPlan {
 
   Result<Next> begin() override {
     const Task& task = setting_.claimed.task;
-    return Step{.argv = setting_.profile.argv,
+    return RunStep{.argv = setting_.profile.argv,
                 .environment = agent_environment(setting_.worker_environment, setting_.profile, task,
                                                  setting_.files.door_path(), setting_.worker_id),
                 .input = task.payload ? *task.payload : task.prompt.value_or("")};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/preset.h"
 #include "cli/completion_script.h"
 #include "support/must.h"
 #include "support/printers.h"
@@ -258,6 +259,11 @@ TEST(ParseTest, OtherVerbs) {
   EXPECT_EQ(value_of<Format>("--json", {"config", "show", "--json"}), Format::kJson);
   EXPECT_EQ(value_of<Text>("FILE", {"trust"}), "drover.yaml");
   EXPECT_EQ(value_of<Text>("FILE", {"trust", "x.yaml"}), "x.yaml");
+  const std::vector<std::string> parse{"runner", "parse", "codex", "-", "--stderr", "e", "--exit-code", "1", "--json"};
+  EXPECT_EQ(value_of<const agents::Preset*>("PRESET", parse), agents::find_preset("codex"));
+  EXPECT_EQ(value_of<Text>("FILE", parse), "-");
+  EXPECT_EQ(value_of<Text>("--stderr", parse), "e");
+  EXPECT_EQ(value_of<int>("--exit-code", parse), 1);
   EXPECT_EQ(value_of<Format>("--json", {"worker", "list"}), Format::kAuto);
   EXPECT_EQ(value_of<Shell>("bash|zsh|fish", {"completion", "fish"}), Shell::kFish);
   EXPECT_EQ(parsed({"--version"}).command, "--version");

@@ -14,7 +14,7 @@ std::string without_newline(std::string line) {
 TEST(ShimProtocol, OrdersSurviveTheWire) {
   for (const ShimOrder& order :
        {ShimOrder(LeaseUntil{{Millis{123'456'789'012}}}), ShimOrder(StopWithin{Millis{0}}),
-        ShimOrder(StopWithin{Millis{10'000}}), ShimOrder(Interrupt{}), ShimOrder(OutputClosed{})}) {
+        ShimOrder(StopWithin{Millis{10'000}}), ShimOrder(InterruptAgent{}), ShimOrder(OutputClosed{})}) {
     EXPECT_EQ(parse_order(without_newline(format_order(order))), order);
   }
 }

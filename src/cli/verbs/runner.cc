@@ -1,0 +1,216 @@
+// drover runner: what presets make of agents.
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <ranges>
+
+#include "agents/agent_reader.h"
+#include "agents/preset.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/time_zone.h"
+#include "cli/display_text.h"
+#include "cli/files.h"
+#include "cli/listing.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "worker/runner_profile.h"
+
+namespace drover::cli {
+namespace {
+
+struct RunnerParseOptions {
+  const agents::Preset* preset = nullptr;
+  std::string file;         // its stdout; "-" is our stdin
+  std::string stderr_file;  // empty: it said nothing there
+  int exit_code = 0;
+  Format format = Format::kAuto;
+};
+
+void define(Verb& verb, RunnerParseOptions& options) {
+  verb.value("PRESET", "", &options.preset, agents::preset_named, "claude, codex, gemini, opencode or letta").required();
+  verb.value("FILE", "", &options.file, read_text, "what the agent wrote to stdout; - for stdin").required();
+  verb.value("--stderr", "FILE", &options.stderr_file, read_text, "what it wrote to stderr");
+  verb.value("--exit-code", "N", &options.exit_code, integer_between({0, 255}), "how it ended; default 0");
+  verb.json(&options.format,
+            R"(print {"outcome", "class", "message", "retry_after_ms", "reset_at", "result", "session_id", "usage"})");
+}
+
+struct RunnerListOptions {
+  Format format = Format::kAuto;
+};
+
+void define(Verb& verb, RunnerListOptions& options) {
+  verb.formats(&options.format, "print a JSON array of presets");
+}
+
+// What is known of a preset's agent on this machine, without calling it.
+struct InstalledAgent {
+  const agents::Preset* preset = nullptr;
+  std::string program;  // its path; empty: it is not in PATH
+  std::string login;    // the variable or file by which it logs in; empty: none was found
+  std::string call;     // the command line of a run, without what differs from task to task
+
+  [[nodiscard]] bool is_ready() const { return !program.empty() && !login.empty(); }
+};
+
+std::string find_in_path(std::string_view program, const Environment& environment) {
+  const std::string* path = environment.find("PATH");
+  for (const auto part : std::views::split(std::string_view(path != nullptr ? *path : ""), ':')) {
+    std::string file = fmt::format("{}/{}", std::string_view(part.begin(), part.end()), program);
+    if (finds_program(file, "")) return file;
+  }
+  return {};
+}
+
+std::string find_login(const agents::Preset& preset, const Environment& environment) {
+  for (const std::string_view name : preset.login_variables) {
+    if (const std::string* value = environment.find(std::string(name)); value != nullptr && !value->empty()) {
+      return std::string(name);
+    }
+  }
+  const std::string* home = environment.find("HOME");
+  for (const std::string_view name : preset.login_files) {
+    std::error_code error;
+    if (home != nullptr && std::filesystem::exists(std::filesystem::path(*home) / name, error)) {
+      return fmt::format("~/{}", name);
+    }
+  }
+  return {};
+}
+
+InstalledAgent look_at(const agents::Preset& preset, const Context& context) {
+  const auto argv = agents::call_argv(preset, {.folder = context.folder.string(), .title = "TASK"});
+  return {.preset = &preset,
+          .program = find_in_path(preset.program, context.environment),
+          .login = find_login(preset, context.environment),
+          .call = argv ? fmt::format("{}", fmt::join(*argv, " ")) : to_string(argv.error())};
+}
+
+std::string to_json(const InstalledAgent& agent) {
+  json::Writer out;
+  const auto text_or_null = [&](std::string_view key, const std::string& text) {
+    out.key(key);
+    if (text.empty()) {
+      out.null();
+    } else {
+      out.string(text);
+    }
+  };
+  out.begin_object().key("preset").string(agent.preset->name).key("ready").boolean(agent.is_ready());
+  text_or_null("program", agent.program);
+  text_or_null("login", agent.login);
+  out.key("call").string(agent.call).key("provider").string(agent.preset->provider).end_object();
+  return std::move(out).take();
+}
+
+Table agents_table(const std::vector<InstalledAgent>& agents) {
+  Table table({{"PRESET"}, {"PROGRAM"}, {"LOGIN"}, {"CALLED AS"}});
+  for (const InstalledAgent& agent : agents) {
+    table.add({Cell(std::string(agent.preset->name)),
+               agent.program.empty() ? Cell("not installed", Paint::kDim) : Cell(agent.program),
+               agent.login.empty() ? Cell("not found", Paint::kYellow) : Cell(agent.login), Cell(agent.call)});
+  }
+  return table;
+}
+
+int run(const RunnerListOptions& options, Context& context) {
+  std::vector<InstalledAgent> found;
+  for (const agents::Preset& preset : agents::presets()) found.push_back(look_at(preset, context));
+  print(Listing<InstalledAgent>{.items = found,
+                                .nothing = "there are no presets",
+                                .name = [](const InstalledAgent& agent) { return std::string(agent.preset->name); },
+                                .table = [&] { return agents_table(found); }},
+        options.format, context);
+  return kExitOk;
+}
+
+constexpr ReadLimit kOutputLimit{256U << 20, ErrorCode::kLimitExceeded};
+
+std::string tokens_line(const Usage& usage) {
+  const TokenCounts& tokens = usage.tokens;
+  return fmt::format("{} in, {} cached, {} written to a cache, {} out ({} reasoning)", tokens.input,
+                     tokens.cached_input, tokens.cache_write, tokens.output, tokens.reasoning);
+}
+
+void print_page(const agents::AgentOutcome& outcome, Output& out) {
+  const auto row = [&](std::string_view name, std::string_view value) {
+    out.line(fmt::format("{:<13} {}", name, one_line(value)));
+  };
+  row("outcome", outcome.completed ? "completed" : "failed");
+  if (outcome.error_class) row("class", name_of(*outcome.error_class));
+  if (!outcome.completed) row("message", outcome.message);
+  if (outcome.retry_after) row("retry after", format_duration(*outcome.retry_after));
+  if (outcome.reset_at) row("reset at", format_time(*outcome.reset_at));
+  if (outcome.session_lost) row("session lost", "yes: a run of a task would start a fresh one");
+  if (outcome.result) row("result", *outcome.result);
+  row("session", outcome.session_id.value_or("-"));
+  row("turns", std::to_string(outcome.usage.turns));
+  row("tool calls", std::to_string(outcome.usage.tool_calls));
+  row("tokens", tokens_line(outcome.usage));
+  row("cost", outcome.usage.cost ? "$" + format_dollars(*outcome.usage.cost) : "not reported");
+}
+
+agents::WallClock clock_of(const Environment& environment) {
+  const std::string* tz = environment.find("TZ");
+  return {.now = system_clock().wall(), .offset = ZoneFiles(tz != nullptr ? *tz : "")};
+}
+
+int run(const RunnerParseOptions& options, Context& context) {
+  const auto out = read_input(options.file, kOutputLimit);
+  if (!out) return context.fail(out.error());
+  const Result<std::string> err =
+      options.stderr_file.empty() ? Result<std::string>() : read_input(options.stderr_file, kOutputLimit);
+  if (!err) return context.fail(err.error());
+
+  const agents::WallClock clock = clock_of(context.environment);
+  agents::AgentReader reader(*options.preset, {.clock = clock});
+  static_cast<void>(reader.read_stderr(*err, clock.now));
+  static_cast<void>(reader.read_stdout(*out, clock.now));
+  static_cast<void>(reader.finish(clock.now));
+  const agents::AgentOutcome outcome = reader.conclude({.code = options.exit_code});
+  if (options.format == Format::kJson) {
+    context.out.line(agents::outcome_json(outcome));
+  } else {
+    print_page(outcome, context.out);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_runner(Verbs& verbs) {
+  Verbs& runner = verbs.family({.name = "runner",
+                                .summary = "See how agents are run and what their output means",
+                                .footer =
+                                    R"(Presets know the command lines of agents: claude, codex, gemini, opencode and letta.
+
+Examples:
+  drover runner list
+  claude -p --output-format stream-json --verbose 'say hi' | drover runner parse claude -)"});
+  runner.add<RunnerListOptions>({.name = "list",
+                                 .summary = "List the presets, and which of their agents are ready here",
+                                 .footer =
+                                     R"(An agent is ready when its program is in PATH and it finds a way to log in: a variable of the
+environment, or a file in your home folder. Nothing is called, so whether a login is still good is not known.
+Piped, it prints tab-separated columns: preset, program, login, how it is called.
+
+Examples:
+  drover runner list
+  drover runner list --json | jq '.[] | select(.ready).preset')"},
+                                define, run);
+  runner.add<RunnerParseOptions>(
+      {.name = "parse",
+       .summary = "Show what the output of an agent means",
+       .footer =
+           R"(Reads what a run of an agent printed and shows how the run would end: completed, or failed with a class; when to
+try again; the result, the session and what was used. Clock times in limits ("try again at 6:56 PM") are read as the
+next ones, in your time zone. Nothing is run and no store is needed.
+
+Examples:
+  drover runner parse claude run.jsonl --exit-code 1
+  drover runner parse codex out.jsonl --stderr err.txt --exit-code 1 --json | jq .class)"},
+      define, run);
+}
+
+}  // namespace drover::cli
