@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/display_text.h"
 #include "cli/project.h"
+#include "cli/transcript_view.h"
 #include "cli/verb.h"
 #include "cli/watch.h"
 #include "core/task_json.h"
@@ -53,6 +54,10 @@ class LogPrinter {
     const bool terminal = context_.out.look().terminal;
     if (terminal && run_ != 0 && record.run != run_) context_.say(fmt::format("run {}", record.run));
     run_ = record.run;
+    for (const TranscriptLine& line : lines_.feed(record)) {
+      context_.out.write(transcript_text(line, context_.out.look()));
+    }
+    if (record.stream == LogStream::kTranscript) return;
     if (record.stream == LogStream::kDrover) {
       const std::string_view text = record.text;
       context_.say(text.substr(0, text.find_last_not_of('\n') + 1));
@@ -64,6 +69,7 @@ class LogPrinter {
   TaskQueue& queue_;
   const LogsOptions& options_;
   Context& context_;
+  TranscriptLines lines_;
   std::int64_t after_ = 0;
   int run_ = 0;
 };
