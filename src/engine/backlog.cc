@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/try.h"
 #include "core/lane.h"
 #include "engine/engine.h"
 #include "engine/workers.h"
@@ -42,13 +43,12 @@ Result<bool> all_are_held(Store& store, const Serve& serve, const GateNames& clo
   std::optional<std::string> cursor;
   std::size_t looked_at = 0;
   do {
-    auto page = store.list(filter, kPage, cursor, Parts::kHead);
-    if (!page) return std::unexpected(page.error());
-    for (const TaskRecord& record : page->records) {
+    auto page = TRY(store.list(filter, kPage, cursor, Parts::kHead));
+    for (const TaskRecord& record : page.records) {
       if (!is_held(record.task, closed)) return false;
     }
-    looked_at += page->records.size();
-    cursor = std::move(page->cursor);
+    looked_at += page.records.size();
+    cursor = std::move(page.cursor);
   } while (cursor && looked_at < kLookMax);
   return !cursor;
 }
@@ -56,19 +56,17 @@ Result<bool> all_are_held(Store& store, const Serve& serve, const GateNames& clo
 }  // namespace
 
 Result<Backlog> Engine::backlog(std::span<const Serve> serves) {
-  if (const Status valid = check_serves(serves); !valid) return std::unexpected(valid.error());
+  TRY(check_serves(serves));
   auto backlog = store_.backlog(serves);
   if (!backlog || backlog->waiting == 0) return backlog;
-  auto gates = store_.gates();
-  if (!gates) return std::unexpected(gates.error());
-  const GateNames closed = closed_by_hand(*gates);
+  auto gates = TRY(store_.gates());
+  const GateNames closed = closed_by_hand(gates);
   if (closed.empty()) return backlog;
   std::vector<Serve> open;
   for (const Serve& serve : serves) {
     if (is_held(serve, closed)) continue;
-    auto held = all_are_held(store_, serve, closed);
-    if (!held) return std::unexpected(held.error());
-    if (!*held) open.push_back(serve);
+    auto held = TRY(all_are_held(store_, serve, closed));
+    if (!held) open.push_back(serve);
   }
   if (open.empty()) {
     backlog->waiting = 0;

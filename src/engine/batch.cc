@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/json.h"
+#include "base/try.h"
 
 namespace drover {
 
@@ -68,14 +69,13 @@ Result<BatchItem> link_item(const TaskSpec& spec, std::size_t index, const TaskI
 }  // namespace
 
 Result<std::vector<BatchItem>> plan_batch(std::span<const TaskSpec> specs, std::span<const TaskId> ids) {
-  auto names = collect_names(specs, ids);
-  if (!names) return std::unexpected(names.error());
+  auto names = TRY(collect_names(specs, ids));
   std::vector<BatchItem> items;
   items.reserve(specs.size());
   std::vector<std::vector<std::size_t>> dependents(specs.size());
   std::vector<std::size_t> unmet(specs.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    auto item = link_item(specs[i], i, ids[i], *names);
+    auto item = link_item(specs[i], i, ids[i], names);
     if (!item) return fail(item.error().code, fmt::format("task {}: {}", i + 1, item.error().message));
     for (const std::size_t parent : item->inner) dependents[parent].push_back(i);
     unmet[i] = item->inner.size();

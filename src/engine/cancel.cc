@@ -1,6 +1,7 @@
 // Cancel: what has not started ends at once, with its dependents and children; what runs is asked to stop.
 #include <algorithm>
 
+#include "base/try.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
 
@@ -17,7 +18,7 @@ Status confirm_all(Cascade& cascade) {
     const auto running = std::ranges::find_if(cascade.steps(), is_asked_to_stop, &Step::next);
     if (running == cascade.steps().end()) return {};
     const TaskRecord record = running->next;
-    if (auto status = cascade.run(record, trigger::ConfirmCancel{}); !status) return status;
+    TRY(cascade.run(record, trigger::ConfirmCancel{}));
   }
 }
 
@@ -25,14 +26,13 @@ Status confirm_all(Cascade& cascade) {
 Result<std::vector<CancelEffect>> effects_of(const Cascade& cascade, RecordView& view) {
   std::vector<TaskId> ids;
   for (const Step& step : cascade.steps()) ids.push_back(step.next.task.id);
-  if (auto read = view.prefetch(ids); !read) return std::unexpected(read.error());
+  TRY(view.prefetch(ids));
   std::vector<CancelEffect> effects;
   for (const Step& step : cascade.steps()) {
     const Task& task = step.next.task;
-    const auto before = view.find_head(task.id);
-    if (!before) return std::unexpected(before.error());
+    const auto before = TRY(view.find_head(task.id));
     std::optional<TaskState> from;
-    if (*before != nullptr) from = (*before)->task.state;
+    if (before != nullptr) from = before->task.state;
     if (from != task.state) effects.push_back({task.id, task.type, from, task.state});
   }
   return effects;
@@ -41,42 +41,33 @@ Result<std::vector<CancelEffect>> effects_of(const Cascade& cascade, RecordView&
 }  // namespace
 
 Result<std::vector<CancelEffect>> Engine::preview_cancel(const TaskId& id) {
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
-  auto now = store_.now();
-  if (!now) return std::unexpected(now.error());
+  auto policy = TRY(this->policy());
+  auto now = TRY(store_.now());
   RecordView view(store_);
-  const auto found = view.find(id, Parts::kHead);
-  if (!found) return std::unexpected(found.error());
-  const std::optional<TaskRecord>& record = *found;
+  const std::optional<TaskRecord> record = TRY(view.find(id, Parts::kHead));
   if (!record) return no_such_task(id);
-  Cascade cascade(view, rng_, **policy, *now);
+  Cascade cascade(view, rng_, *policy, now);
   const Trigger trigger = is_asked_to_stop(*record) ? Trigger(trigger::ConfirmCancel{}) : Trigger(trigger::Cancel{});
-  if (auto status = cascade.run(*record, trigger); !status) return std::unexpected(status.error());
-  if (auto status = confirm_all(cascade); !status) return std::unexpected(status.error());
+  TRY(cascade.run(*record, trigger));
+  TRY(confirm_all(cascade));
   return effects_of(cascade, view);
 }
 
 Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason) {
-  if (auto valid = check_words("a reason", reason); !valid) return std::unexpected(valid.error());
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
+  TRY(check_words("a reason", reason));
+  auto policy = TRY(this->policy());
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = time_of_end();
-    if (!now) return std::unexpected(now.error());
+    auto now = TRY(time_of_end());
     RecordView view(store_);
-    const auto found = view.find(id, Parts::kHead);
-    if (!found) return std::unexpected(found.error());
-    const std::optional<TaskRecord>& record = *found;
+    const std::optional<TaskRecord> record = TRY(view.find(id, Parts::kHead));
     if (!record) return no_such_task(id);
     if (is_asked_to_stop(*record)) return CancelOutcome{.state = record->task.state};
-    Cascade cascade(view, rng_, **policy, *now);
-    if (auto status = cascade.run(*record, trigger::Cancel{reason}); !status) return std::unexpected(status.error());
+    Cascade cascade(view, rng_, *policy, now);
+    TRY(cascade.run(*record, trigger::Cancel{reason}));
     const CancelOutcome outcome{cascade.decided(id)->task.state, cascade.cancelled(), cascade.cancel_requested()};
     const StepGroup group = cascade.take();
-    auto applied = store_.apply(std::span(&group, 1));
-    if (!applied) return std::unexpected(applied.error());
-    if (applied->front() == Applied::kDone) return outcome;
+    auto applied = TRY(store_.apply(std::span(&group, 1)));
+    if (applied.front() == Applied::kDone) return outcome;
   }
   return too_much_contention("cancel");
 }

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/spec.h"
@@ -19,13 +20,13 @@ constexpr int kClaimCallsMax = 64;
 constexpr int kEarlierRunsMax = 10;
 
 Status check_claim(const ClaimRequest& request) {
-  if (auto valid = check_worker_id(request.worker_id); !valid) return valid;
+  TRY(check_worker_id(request.worker_id));
   if (request.n < 1 || request.n > kClaimMax) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("a claim takes 1 to {} tasks, not {}", kClaimMax, request.n));
   }
   if (request.capacity < 0) return fail(ErrorCode::kInvalidArgument, "a worker's capacity is not negative");
   if (request.serves.empty()) return fail(ErrorCode::kInvalidArgument, "a claim must name a queue or a type");
-  if (auto valid = check_serves(request.serves); !valid) return valid;
+  TRY(check_serves(request.serves));
   return check_lease_length(request.lease);
 }
 
@@ -87,15 +88,13 @@ bool Engine::fail_refused(std::vector<TaskRecord>& records, const Policy& policy
 }
 
 Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
-  if (auto valid = check_claim(request); !valid) return std::unexpected(valid.error());
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
+  TRY(check_claim(request));
+  auto policy = TRY(this->policy());
   for (int call = 1;; ++call) {
-    auto taken = claim_records(request, **policy);
-    if (!taken) return std::unexpected(taken.error());
-    const bool refused = fail_refused(taken->records, **policy);
-    if (taken->records.empty() && refused && call < kClaimCallsMax) continue;
-    return handed_out(std::move(taken->records));
+    auto taken = TRY(claim_records(request, *policy));
+    const bool refused = fail_refused(taken.records, *policy);
+    if (taken.records.empty() && refused && call < kClaimCallsMax) continue;
+    return handed_out(std::move(taken.records));
   }
 }
 
@@ -107,12 +106,11 @@ class Engine::LeftClaim final : public StandingClaim<ClaimedTask> {
   bool is_answered() override { return inner_->is_answered(); }
 
   Result<Taken<ClaimedTask>> withdraw() override {
-    auto taken = inner_->withdraw();
-    if (!taken) return std::unexpected(taken.error());
-    if (taken->tasks.empty()) return Taken<ClaimedTask>{};
+    auto taken = TRY(inner_->withdraw());
+    if (taken.tasks.empty()) return Taken<ClaimedTask>{};
     // They are leased already: better judged by the policy as it was than left lying.
-    engine_.fail_refused(taken->tasks, *engine_.policy().value_or(policy_));
-    return Taken<ClaimedTask>{engine_.handed_out(std::move(taken->tasks)), taken->lease_left};
+    engine_.fail_refused(taken.tasks, *engine_.policy().value_or(policy_));
+    return Taken<ClaimedTask>{engine_.handed_out(std::move(taken.tasks)), taken.lease_left};
   }
 
  private:
@@ -123,14 +121,12 @@ class Engine::LeftClaim final : public StandingClaim<ClaimedTask> {
 
 Result<std::unique_ptr<StandingClaim<ClaimedTask>>> Engine::leave_claim(const ClaimRequest& request,
                                                                         std::function<void()> on_answer) {
-  if (auto valid = check_claim(request); !valid) return std::unexpected(valid.error());
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
-  auto standing =
-      store_.leave_claim(request, new_lease_ids(request.n), reserved_slots(request, **policy), std::move(on_answer));
-  if (!standing) return std::unexpected(standing.error());
-  if (*standing == nullptr) return nullptr;
-  return std::make_unique<LeftClaim>(*this, *std::move(policy), *std::move(standing));
+  TRY(check_claim(request));
+  auto policy = TRY(this->policy());
+  auto standing = TRY(
+      store_.leave_claim(request, new_lease_ids(request.n), reserved_slots(request, *policy), std::move(on_answer)));
+  if (standing == nullptr) return nullptr;
+  return std::make_unique<LeftClaim>(*this, std::move(policy), std::move(standing));
 }
 
 std::vector<ClaimedTask> Engine::handed_out(std::vector<TaskRecord> records) {
@@ -153,17 +149,16 @@ std::vector<ClaimedTask> Engine::handed_out(std::vector<TaskRecord> records) {
 }
 
 Result<Beat> Engine::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
-  if (auto valid = check_worker_id(worker_id); !valid) return std::unexpected(valid.error());
-  if (auto valid = check_lease_length(lease); !valid) return std::unexpected(valid.error());
+  TRY(check_worker_id(worker_id));
+  TRY(check_lease_length(lease));
   return store_.renew(worker_id, leases, lease);
 }
 
 Status Engine::write_note(Note note) {
   const TaskId id = note.lease.task;
   recent_.forget_claimed(id);
-  auto stored = store_.note(std::span(&note, 1));
-  if (!stored) return std::unexpected(stored.error());
-  if (!stored->front())
+  auto stored = TRY(store_.note(std::span(&note, 1)));
+  if (!stored.front())
     return drover::fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended", id.to_string()));
   return {};
 }
@@ -190,16 +185,14 @@ Status Engine::append_log(const Lease& lease, std::span<const LogChunk> chunks) 
 }
 
 Status Engine::checkpoint(const Lease& lease, const JsonText& value) {
-  auto compact = json::compact(value);
-  if (!compact) return std::unexpected(compact.error());
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
-  const auto bytes_max = static_cast<std::size_t>((*policy)->limits.payload_bytes);
-  if (compact->size() > bytes_max) {
+  auto compact = TRY(json::compact(value));
+  auto policy = TRY(this->policy());
+  const auto bytes_max = static_cast<std::size_t>(policy->limits.payload_bytes);
+  if (compact.size() > bytes_max) {
     return drover::fail(ErrorCode::kPayloadTooLarge,
-                        fmt::format("the checkpoint has {} bytes; at most {} are kept", compact->size(), bytes_max));
+                        fmt::format("the checkpoint has {} bytes; at most {} are kept", compact.size(), bytes_max));
   }
-  Note note{.lease = lease, .progress = {}, .checkpoint = std::move(*compact), .log = {}};
+  Note note{.lease = lease, .progress = {}, .checkpoint = std::move(compact), .log = {}};
   return write_note(std::move(note));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/try.h"
 #include "engine/spec.h"
 
 namespace drover {
@@ -22,42 +23,38 @@ TaskRecord Dedupe::current(const TaskRecord& record) {
 Result<DedupeMatches*> Dedupe::matches(const Key& key) {
   const auto [it, is_new] = known_.try_emplace(key);
   if (!is_new) return &it->second;
-  auto found = store_.find_dedupe(key.owner, key.type, key.key);
-  if (!found) return std::unexpected(found.error());
+  auto found = TRY(store_.find_dedupe(key.owner, key.type, key.key));
   DedupeGuard guard{key.owner, key.type, key.key, std::nullopt};
-  std::optional<TaskRecord>& newest = found->newest;
+  std::optional<TaskRecord>& newest = found.newest;
   if (newest) {
     newest = current(*newest);
     guard.newest = newest->task.id;
   }
   guards_.push_back(std::move(guard));
-  for (TaskRecord& record : found->unfinished) record = current(record);
-  std::erase_if(found->unfinished, [](const TaskRecord& record) { return is_terminal(record.task.state); });
-  it->second = std::move(*found);
+  for (TaskRecord& record : found.unfinished) record = current(record);
+  std::erase_if(found.unfinished, [](const TaskRecord& record) { return is_terminal(record.task.state); });
+  it->second = std::move(found);
   return &it->second;
 }
 
 Result<std::optional<JsonText>> Dedupe::payload_of(const TaskId& id) {
   if (const auto it = payloads_.find(id); it != payloads_.end()) return it->second;
-  auto read = store_.read(std::span(&id, 1), Parts::kAll);
-  if (!read) return std::unexpected(read.error());
-  std::optional<TaskRecord>& record = read->front();
+  auto read = TRY(store_.read(std::span(&id, 1), Parts::kAll));
+  std::optional<TaskRecord>& record = read.front();
   if (!record) return std::nullopt;
   return std::move(record->task.payload);
 }
 
 Result<JsonText> Dedupe::merged(const TaskId& id, const JsonText& patch) {
-  auto target = payload_of(id);
-  if (!target) return std::unexpected(target.error());
-  return merge_patch(*target, patch);
+  auto target = TRY(payload_of(id));
+  return merge_patch(target, patch);
 }
 
 // The payload that the task gets instead of its own.
 Result<std::optional<JsonText>> Dedupe::new_payload(const TaskId& id, const Task& incoming, DedupeMode mode) {
   if (mode != DedupeMode::kMerge) return contract_payload(policy_, incoming.type, incoming.payload);
-  auto whole = merged(id, incoming.payload.value_or("{}"));
-  if (!whole) return std::unexpected(whole.error());
-  auto payload = contract_payload(policy_, incoming.type, std::move(*whole));
+  auto whole = TRY(merged(id, incoming.payload.value_or("{}")));
+  auto payload = contract_payload(policy_, incoming.type, std::move(whole));
   if (payload) return payload;
   return fail(payload.error().code, fmt::format("merged into task {}: {}", id.to_string(), payload.error().message));
 }
@@ -67,15 +64,13 @@ Result<TaskRecord> Dedupe::write(const TaskId& id, const Task& incoming, DedupeM
   record.task.id = id;
   record = current(record);
   if (mode == DedupeMode::kMerge && !incoming.payload) return record;  // nothing to merge
-  auto payload = new_payload(id, incoming, mode);
-  if (!payload) return std::unexpected(payload.error());
-  payloads_[id] = *payload;
+  auto payload = TRY(new_payload(id, incoming, mode));
+  payloads_[id] = payload;
   // What is known of it may be its head.
-  auto stored = store_.read(std::span(&id, 1), Parts::kAll);
-  if (!stored) return std::unexpected(stored.error());
-  if (const std::optional<TaskRecord>& whole = stored->front()) copy_body(whole->task, record.task);
+  auto stored = TRY(store_.read(std::span(&id, 1), Parts::kAll));
+  if (const std::optional<TaskRecord>& whole = stored.front()) copy_body(whole->task, record.task);
   Step step{.next = record, .expected_revision = record.revision, .payload = Step::PayloadWrite::kReplace};
-  step.next.task.payload = *std::move(payload);
+  step.next.task.payload = std::move(payload);
   json::Writer data;
   data.begin_object().key("dedupe").string(name_of(mode)).end_object();
   step.events.push_back({.name = "task.updated", .data = std::move(data).take()});
@@ -86,10 +81,9 @@ Result<TaskRecord> Dedupe::write(const TaskId& id, const Task& incoming, DedupeM
 Result<std::optional<TaskRecord>> Dedupe::find(const TaskRecord& record, std::optional<Millis> window) {
   const std::optional<DedupeMode>& mode = record.task.dedupe;
   if (!mode) return std::nullopt;
-  const auto known = matches(key_of(record.task));
-  if (!known) return std::unexpected(known.error());
-  const std::optional<TaskRecord>& newest = (*known)->newest;
-  const std::vector<TaskRecord>& unfinished = (*known)->unfinished;
+  const auto known = TRY(matches(key_of(record.task)));
+  const std::optional<TaskRecord>& newest = known->newest;
+  const std::vector<TaskRecord>& unfinished = known->unfinished;
   const DedupeRequest request{*mode, window.value_or(kDedupeWindow), now_};
   const DedupeDecision decision = decide_dedupe(request, newest ? &*newest : nullptr, unfinished);
   if (const auto* writing = std::get_if<dedupe::Write>(&decision)) return write(writing->id, record.task, *mode);

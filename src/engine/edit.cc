@@ -1,6 +1,7 @@
 // Edit: what may still change of a task that has not started.
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/spec.h"
@@ -22,36 +23,28 @@ Result<trigger::Edit> edit_trigger(const EditOrder& order, const Task& task, con
   trigger::Edit trigger{.priority = order.priority, .run_at = order.run_at, .tags = order.tags};
   if (order.delay) trigger.run_at = now + *order.delay;
   if (!may_be_edited(task.state)) return trigger;  // to be refused
-  auto payload = edited_payload(order.payload, order.patch, task, policy);
-  if (!payload) return std::unexpected(payload.error());
-  trigger.payload = std::move(*payload);
+  trigger.payload = TRY(edited_payload(order.payload, order.patch, task, policy));
   return trigger;
 }
 
 }  // namespace
 
 Result<Task> Engine::edit(const TaskId& id, const EditOrder& order) {
-  if (auto valid = check_edit(order); !valid) return std::unexpected(valid.error());
-  const auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
+  TRY(check_edit(order));
+  const auto policy = TRY(this->policy());
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    const auto now = store_.now();
-    if (!now) return std::unexpected(now.error());
-    auto read = store_.read(std::span(&id, 1), Parts::kAll);
-    if (!read) return std::unexpected(read.error());
-    std::optional<TaskRecord>& record = read->front();
+    const auto now = TRY(store_.now());
+    auto read = TRY(store_.read(std::span(&id, 1), Parts::kAll));
+    std::optional<TaskRecord>& record = read.front();
     if (!record) return no_such_task(id);
     if (order.version && *order.version != version_of(record->task)) return has_changed(id);
-    const auto trigger = edit_trigger(order, record->task, **policy, *now);
-    if (!trigger) return std::unexpected(trigger.error());
-    auto step = decide(*std::move(record), *trigger, {.now = *now});
-    if (!step) return std::unexpected(step.error());
-    if (step->events.empty()) return std::move(step->next.task);  // it is so already
+    const auto trigger = TRY(edit_trigger(order, record->task, *policy, now));
+    auto step = TRY(decide(*std::move(record), trigger, {.now = now}));
+    if (step.events.empty()) return std::move(step.next.task);  // it is so already
     StepGroup group;
-    group.steps.push_back(*std::move(step));
-    const auto applied = store_.apply(std::span(&group, 1));
-    if (!applied) return std::unexpected(applied.error());
-    if (applied->front() == Applied::kDone) return std::move(group.steps.front().next.task);
+    group.steps.push_back(std::move(step));
+    const auto applied = TRY(store_.apply(std::span(&group, 1)));
+    if (applied.front() == Applied::kDone) return std::move(group.steps.front().next.task);
   }
   return too_much_contention("edit");
 }

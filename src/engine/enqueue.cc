@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "engine/batch.h"
 #include "engine/cascade.h"
 #include "engine/dedupe.h"
@@ -75,9 +76,8 @@ StepGroup Enqueue::take() {
 }
 
 Status Enqueue::check_spawner(const Lease& lease) {
-  auto spawner = current(lease.task, "the spawning task", nullptr);
-  if (!spawner) return std::unexpected(spawner.error());
-  if (spawner->task.state != TaskState::kRunning || spawner->lease != lease.id) {
+  auto spawner = TRY(current(lease.task, "the spawning task", nullptr));
+  if (spawner.task.state != TaskState::kRunning || spawner.lease != lease.id) {
     return fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended", lease.task.to_string()));
   }
   return {};
@@ -88,9 +88,7 @@ Result<std::optional<TaskRecord>> Enqueue::find_request(const std::string& owner
   if (const auto it = requests_.find({owner, request_id}); it != requests_.end()) {
     return *cascade_.decided(it->second);
   }
-  const auto found = store_.find_request(owner, request_id);
-  if (!found) return std::unexpected(found.error());
-  const std::optional<TaskId>& id = *found;
+  const std::optional<TaskId> id = TRY(store_.find_request(owner, request_id));
   if (!id) return std::nullopt;
   return view_.find(*id, Parts::kHead);
 }
@@ -113,9 +111,8 @@ Result<std::optional<TaskRecord>> Enqueue::replayed(const TaskRecord& record) {
 // The record as this group would leave it.
 Result<TaskRecord> Enqueue::current(const TaskId& id, std::string_view role, const std::string* only_of) {
   const TaskRecord* decided = cascade_.decided(id);
-  auto found = decided != nullptr ? Result<std::optional<TaskRecord>>(*decided) : view_.find(id, Parts::kHead);
-  if (!found) return std::unexpected(found.error());
-  std::optional<TaskRecord>& record = *found;
+  std::optional<TaskRecord> record =
+      TRY(decided != nullptr ? Result<std::optional<TaskRecord>>(*decided) : view_.find(id, Parts::kHead));
   const bool exists = record && (only_of == nullptr || record->task.owner == *only_of);
   if (!exists) return fail(ErrorCode::kUnknownParent, fmt::format("{} {} does not exist", role, id.to_string()));
   return *std::move(record);
@@ -140,16 +137,13 @@ Status Enqueue::join_parents(TaskRecord& record, const BatchItem& item, const st
   std::vector<TaskId> parents = item.outer;
   for (const std::size_t index : item.inner) parents.push_back(ids_by_index_[index]);
   for (const TaskId& id : parents) {
-    auto parent = current(id, "parent", only_of);
-    if (!parent) return std::unexpected(parent.error());
-    const TaskState state = parent->task.state;
+    auto parent = TRY(current(id, "parent", only_of));
+    const TaskState state = parent.task.state;
     if (!parent_is_done(state, record.task.on_parent_failure)) {
       ++record.unmet_parents;
       if (is_terminal(state) && !ended) ended = id;
     }
-    if (auto counted = count_on(std::move(*parent), &TaskRecord::dependents, policy_.limits.dependents, "dependents");
-        !counted)
-      return counted;
+    TRY(count_on(std::move(parent), &TaskRecord::dependents, policy_.limits.dependents, "dependents"));
   }
   record.task.depends_on = std::move(parents);
   return {};
@@ -157,18 +151,17 @@ Status Enqueue::join_parents(TaskRecord& record, const BatchItem& item, const st
 
 Status Enqueue::join_spawner(TaskRecord& record, const std::string* only_of) {
   if (!record.task.parent_id) return {};
-  auto spawner = current(*record.task.parent_id, "the spawning task", only_of);
-  if (!spawner) return std::unexpected(spawner.error());
-  if (spawner->task.cancel_requested_at || spawner->task.state == TaskState::kCancelled) {
+  auto spawner = TRY(current(*record.task.parent_id, "the spawning task", only_of));
+  if (spawner.task.cancel_requested_at || spawner.task.state == TaskState::kCancelled) {
     return fail(ErrorCode::kWrongState,
-                fmt::format("the spawning task {} is being cancelled", spawner->task.id.to_string()));
+                fmt::format("the spawning task {} is being cancelled", spawner.task.id.to_string()));
   }
-  record.depth = spawner->depth + 1;
+  record.depth = spawner.depth + 1;
   if (record.depth > policy_.limits.depth) {
     return fail(ErrorCode::kLimitExceeded,
                 fmt::format("tasks may spawn each other {} deep, not deeper", policy_.limits.depth));
   }
-  return count_on(std::move(*spawner), &TaskRecord::children, policy_.limits.children, "children");
+  return count_on(std::move(spawner), &TaskRecord::children, policy_.limits.children, "children");
 }
 
 // Errors of a batch name the place.
@@ -180,34 +173,31 @@ Error at_item(Error error, std::size_t index, std::size_t count) {
 Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) {
   Step step;
   TaskRecord& record = step.next;
-  if (auto filled = fill_record(record, spec, policy_, item.id, now_); !filled) return std::unexpected(filled.error());
-  const auto earlier = replayed(record);
-  if (!earlier) return std::unexpected(earlier.error());
-  if (const std::optional<TaskRecord>& first = *earlier) {
+  TRY(fill_record(record, spec, policy_, item.id, now_));
+  const auto earlier = TRY(replayed(record));
+  if (const std::optional<TaskRecord>& first = earlier) {
     ids_by_index_[item.index] = first->task.id;
     return Enqueued{first->task.id, first->task.state, true};
   }
-  const auto matched = dedupe_.find(record, spec.dedupe_window);
-  if (!matched) return std::unexpected(matched.error());
-  if (const std::optional<TaskRecord>& match = *matched) {
+  const auto matched = TRY(dedupe_.find(record, spec.dedupe_window));
+  if (const std::optional<TaskRecord>& match = matched) {
     ids_by_index_[item.index] = match->task.id;
     return Enqueued{match->task.id, match->task.state, true};
   }
-  if (auto met = meet_contract(record, policy_); !met) return std::unexpected(met.error());
+  TRY(meet_contract(record, policy_));
   ids_by_index_[item.index] = item.id;
   if (const auto& request_id = record.task.request_id) {
     requests_.emplace(std::pair(record.task.owner, *request_id), item.id);
   }
   const std::string* only_of = spec.parent_scope == ParentScope::kSameOwner ? &record.task.owner : nullptr;
   std::optional<TaskId> ended;
-  if (auto joined = join_parents(record, item, only_of, ended); !joined) return std::unexpected(joined.error());
-  if (auto joined = join_spawner(record, only_of); !joined) return std::unexpected(joined.error());
+  TRY(join_parents(record, item, only_of, ended));
+  TRY(join_spawner(record, only_of));
   begin_first_step(step, {now_, 0, nullptr});
   cascade_.add(std::move(step));
   if (ended) {
     const TaskRecord blocked = *cascade_.decided(item.id);
-    if (auto status = cascade_.run(blocked, trigger::ParentEnded{*ended}); !status)
-      return std::unexpected(status.error());
+    TRY(cascade_.run(blocked, trigger::ParentEnded{*ended}));
   }
   const TaskRecord& stored = *cascade_.decided(item.id);
   dedupe_.made(stored);
@@ -220,7 +210,7 @@ Result<std::vector<Enqueued>> Enqueue::decide(std::span<const TaskSpec> specs, s
     others.insert(others.end(), item.outer.begin(), item.outer.end());
     if (const auto& parent = specs[item.index].parent_id) others.push_back(*parent);
   }
-  if (auto read = view_.prefetch(others); !read) return std::unexpected(read.error());
+  TRY(view_.prefetch(others));
 
   std::vector<Enqueued> answers(specs.size());
   ids_by_index_.resize(specs.size());
@@ -289,19 +279,15 @@ class GroupEnqueue {
 
 Result<StepGroup> GroupEnqueue::try_decide(Candidate& candidate, Time now) {
   if (candidate.ids.empty()) {
-    if (auto valid = check_batch(candidate.group, policy_); !valid) return std::unexpected(valid.error());
+    TRY(check_batch(candidate.group, policy_));
     candidate.ids = new_task_ids(rng_, now, candidate.group.size());
-    auto planned = plan_batch(candidate.group, candidate.ids);
-    if (!planned) return std::unexpected(planned.error());
-    candidate.items = std::move(*planned);
+    candidate.items = TRY(plan_batch(candidate.group, candidate.ids));
   }
   Enqueue enqueue(store_, rng_, policy_, now);
   if (spawner_ != nullptr) {
-    if (auto live = enqueue.check_spawner(*spawner_); !live) return std::unexpected(live.error());
+    TRY(enqueue.check_spawner(*spawner_));
   }
-  auto answers = enqueue.decide(candidate.group, candidate.items);
-  if (!answers) return std::unexpected(answers.error());
-  candidate.answers = *std::move(answers);
+  candidate.answers = TRY(enqueue.decide(candidate.group, candidate.items));
   return enqueue.take();
 }
 
@@ -386,9 +372,8 @@ Result<std::vector<Enqueued>> enqueue_group(Store& store, Rng& rng, const Policy
 }  // namespace
 
 Result<std::vector<Enqueued>> Engine::enqueue(std::span<const TaskSpec> group) {
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
-  return enqueue_group(store_, rng_, **policy, nullptr, group);
+  auto policy = TRY(this->policy());
+  return enqueue_group(store_, rng_, *policy, nullptr, group);
 }
 
 std::vector<Result<std::vector<Enqueued>>> Engine::enqueue_groups(std::span<const std::span<const TaskSpec>> groups) {
@@ -403,11 +388,9 @@ std::vector<Result<std::vector<Enqueued>>> Engine::enqueue_groups(std::span<cons
 }
 
 Result<std::vector<Enqueued>> Engine::spawn(const Lease& spawner, std::span<const TaskSpec> group) {
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
-  const auto read = store_.read(std::span(&spawner.task, 1), Parts::kHead);
-  if (!read) return std::unexpected(read.error());
-  const std::optional<TaskRecord>& parent = read->front();
+  auto policy = TRY(this->policy());
+  const auto read = TRY(store_.read(std::span(&spawner.task, 1), Parts::kHead));
+  const std::optional<TaskRecord>& parent = read.front();
   if (!parent) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", spawner.task.to_string()));
   std::vector<TaskSpec> children(group.begin(), group.end());
   for (TaskSpec& child : children) {
@@ -416,7 +399,7 @@ Result<std::vector<Enqueued>> Engine::spawn(const Lease& spawner, std::span<cons
     child.owner = parent->task.owner;
     child.parent_scope = ParentScope::kSameOwner;
   }
-  return enqueue_group(store_, rng_, **policy, &spawner, children);
+  return enqueue_group(store_, rng_, *policy, &spawner, children);
 }
 
 }  // namespace drover

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "core/lane.h"
 #include "core/policy.h"
 #include "engine/engine.h"
@@ -193,16 +194,14 @@ class Explain {
 
  private:
   Result<std::optional<Explanation>> of_blocked(const Task& task) {
-    auto whole = store_.read(std::span(&task.id, 1), Parts::kAll);
-    if (!whole) return std::unexpected(whole.error());
-    const std::optional<TaskRecord>& stored = whole->front();
+    auto whole = TRY(store_.read(std::span(&task.id, 1), Parts::kAll));
+    const std::optional<TaskRecord>& stored = whole.front();
     if (!stored) return std::nullopt;
     const std::vector<TaskId>& parents = stored->task.depends_on;
-    auto read = store_.read(parents, Parts::kHead);
-    if (!read) return std::unexpected(read.error());
+    auto read = TRY(store_.read(parents, Parts::kHead));
     Explanation answer{.reason = Reason::kBlocked};
     std::size_t unmet = 0;
-    for (const auto& parent : *read) {
+    for (const auto& parent : read) {
       if (!parent || is_terminal(parent->task.state)) continue;
       if (++unmet <= kParentsShown) answer.waits_for.push_back(parent->task.id);
     }
@@ -214,12 +213,11 @@ class Explain {
   Result<std::vector<Refusal>> refusals(const Task& task) {
     std::vector<std::string> names = gates_of(task);
     names.emplace_back(kOtherOwnersGate);
-    auto states = store_.read_gates(names);
-    if (!states) return std::unexpected(states.error());
-    const GateRecord others = states->back().record;
-    states->pop_back();
+    auto states = TRY(store_.read_gates(names));
+    const GateRecord others = states.back().record;
+    states.pop_back();
     std::vector<Refusal> found;
-    for (const GateState& state : *states) {
+    for (const GateState& state : states) {
       const GateRecord gate = effective_gate(state.record, others);
       const GateVerdict verdict = ask_gate(limits_of(gate), state.use, task.cost, now_);
       if (verdict.room == 0) found.push_back(refusal_of(gate_status(state, gate, now_), verdict, task.cost));
@@ -228,23 +226,18 @@ class Explain {
   }
 
   Result<std::optional<Explanation>> of_waiting(const Task& task) {
-    const auto found = store_.standing(task.id);
-    if (!found) return std::unexpected(found.error());
-    const std::optional<Standing>& standing = *found;
+    const std::optional<Standing> standing = TRY(store_.standing(task.id));
     if (!standing) return std::nullopt;
-    auto refused = refusals(task);
-    if (!refused) return std::unexpected(refused.error());
-    if (!refused->empty()) return explain_gates(std::move(*refused));
-    auto workers = store_.workers();
-    if (!workers) return std::unexpected(workers.error());
-    return explain_line(task, *standing, who_serves(*workers, task, now_));
+    auto refused = TRY(refusals(task));
+    if (!refused.empty()) return explain_gates(std::move(refused));
+    auto workers = TRY(store_.workers());
+    return explain_line(task, *standing, who_serves(workers, task, now_));
   }
 
   Result<std::optional<Explanation>> of_claimable(const Task& task) {
-    const auto state = store_.state();
-    if (!state) return std::unexpected(state.error());
+    const auto state = TRY(store_.state());
     auto explained = of_waiting(task);
-    const std::optional<Loss>& loss = state->loss;
+    const std::optional<Loss>& loss = state.loss;
     if (!loss || !explained) return explained;
     const std::optional<Explanation>& afterwards = *explained;
     return afterwards ? explain_regression(*loss, *afterwards) : afterwards;
@@ -258,15 +251,11 @@ class Explain {
 
 Result<Explanation> Engine::explain(const TaskId& id) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = store_.now();
-    if (!now) return std::unexpected(now.error());
-    auto records = store_.read(std::span(&id, 1), Parts::kHead);
-    if (!records) return std::unexpected(records.error());
-    const std::optional<TaskRecord>& record = records->front();
+    auto now = TRY(store_.now());
+    auto records = TRY(store_.read(std::span(&id, 1), Parts::kHead));
+    const std::optional<TaskRecord>& record = records.front();
     if (!record) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
-    auto explained = Explain(store_, *now).of(*record);
-    if (!explained) return std::unexpected(explained.error());
-    std::optional<Explanation>& answer = *explained;
+    std::optional<Explanation> answer = TRY(Explain(store_, now).of(*record));
     if (answer) return *std::move(answer);
   }
   return too_much_contention("explain");

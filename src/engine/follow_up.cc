@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/try.h"
 #include "core/transition.h"
 #include "engine/spec.h"
 
@@ -28,7 +29,7 @@ Result<TaskRecord> follow_up_record(const FollowUp& follow_up, const TaskRecord&
                 .parent_id = ended.task.id};
   auto record = record_from_spec(spec, policy, id, now);
   if (!record) return record;
-  if (auto met = meet_contract(*record, policy); !met) return std::unexpected(met.error());
+  TRY(meet_contract(*record, policy));
   record->depth = ended.depth + 1;
   return record;
 }

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/try.h"
 #include "core/alert.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
@@ -18,8 +19,8 @@ namespace {
 constexpr std::string_view kQueue = "queue:";
 
 Status check_order(const GateOrder& order, Time now) {
-  if (auto valid = check_gate_name(order.gate); !valid) return valid;
-  if (auto valid = check_verdict({.by = order.by, .why = order.why}); !valid) return valid;
+  TRY(check_gate_name(order.gate));
+  TRY(check_verdict({.by = order.by, .why = order.why}));
   if (const auto* close = std::get_if<GateOrder::Close>(&order.what); close != nullptr && close->until <= now) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("a gate is closed until a time to come, not until {}", format_time(close->until)));
@@ -158,49 +159,38 @@ Weights weights_of(const Policy& policy) {
 }
 
 Result<std::vector<GateStatus>> Engine::gates() {
-  auto now = store_.now();
-  if (!now) return std::unexpected(now.error());
-  auto states = store_.gates();
-  if (!states) return std::unexpected(states.error());
-  return statuses_of(*states, *now);
+  auto now = TRY(store_.now());
+  auto states = TRY(store_.gates());
+  return statuses_of(states, now);
 }
 
 Result<GateStatus> Engine::set_gate(const GateOrder& order) {
   const std::vector<std::string> names{order.gate, std::string(kOtherOwnersGate)};
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = store_.now();
-    if (!now) return std::unexpected(now.error());
-    if (auto valid = check_order(order, *now); !valid) return std::unexpected(valid.error());
-    auto states = store_.read_gates(names);
-    if (!states) return std::unexpected(states.error());
+    auto now = TRY(store_.now());
+    TRY(check_order(order, now));
+    auto states = TRY(store_.read_gates(names));
     // After the gates: a policy that comes in between moves them, so an older one is never written over it.
-    auto policy = this->policy();
-    if (!policy) return std::unexpected(policy.error());
+    auto policy = TRY(this->policy());
     const StepGroup group{
-        .steps = {}, .capacity = {}, .gates = order_steps(states->at(0), states->at(1), order, **policy, *now)};
+        .steps = {}, .capacity = {}, .gates = order_steps(states.at(0), states.at(1), order, *policy, now)};
     if (!group.gates.empty()) {
-      auto applied = store_.apply(std::span(&group, 1));
-      if (!applied) return std::unexpected(applied.error());
-      if (applied->front() != Applied::kDone) continue;
-      states = store_.read_gates(names);
-      if (!states) return std::unexpected(states.error());
+      auto applied = TRY(store_.apply(std::span(&group, 1)));
+      if (applied.front() != Applied::kDone) continue;
+      states = TRY(store_.read_gates(names));
     }
-    return gate_status(states->at(0), effective_gate(states->at(0).record, states->at(1).record), *now);
+    return gate_status(states.at(0), effective_gate(states.at(0).record, states.at(1).record), now);
   }
   return too_much_contention("set_gate");
 }
 
 Result<std::vector<QueueStatus>> Engine::queues() {
-  const auto now = store_.now();
-  if (!now) return std::unexpected(now.error());
-  auto counts = store_.queues();
-  if (!counts) return std::unexpected(counts.error());
-  const auto states = store_.gates();
-  if (!states) return std::unexpected(states.error());
-  auto held = find_held(store_, *states, HeldBy::kAnyGate, *now);
-  if (!held) return std::unexpected(held.error());
+  const auto now = TRY(store_.now());
+  auto counts = TRY(store_.queues());
+  const auto states = TRY(store_.gates());
+  auto held = TRY(find_held(store_, states, HeldBy::kAnyGate, now));
   std::map<std::string, QueueStatus> queues;
-  for (const QueueCounts& count : *counts) {
+  for (const QueueCounts& count : counts) {
     const auto of = [&](TaskState state) { return count.tasks[static_cast<std::size_t>(state)]; };
     queues[count.name] = {.name = count.name,
                           .waiting = of(TaskState::kPending) + of(TaskState::kStalled),
@@ -209,12 +199,12 @@ Result<std::vector<QueueStatus>> Engine::queues() {
                           .running = of(TaskState::kRunning),
                           .gate = std::nullopt};
   }
-  for (HeldInQueue& one : *held) {
+  for (HeldInQueue& one : held) {
     // One that came only now is not among the counts yet.
     if (const auto queue = queues.find(one.queue); queue != queues.end())
       queue->second.held.push_back(std::move(one.tasks));
   }
-  for (GateStatus& gate : statuses_of(*states, *now)) {
+  for (GateStatus& gate : statuses_of(states, now)) {
     if (!gate.name.starts_with(kQueue) || (gate.holds.empty() && !gate.rate)) continue;
     QueueStatus& queue = queues[gate.name.substr(kQueue.size())];
     queue.name = gate.name.substr(kQueue.size());
@@ -235,41 +225,33 @@ Result<std::vector<QueueStatus>> Engine::queues() {
 // been stored meanwhile.
 Status Engine::align_gates() {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = store_.now();
-    if (!now) return std::unexpected(now.error());
-    auto gates = store_.gates();
-    if (!gates) return std::unexpected(gates.error());
-    auto policy = this->policy();
-    if (!policy) return std::unexpected(policy.error());
-    const StepGroup group{.steps = {}, .capacity = {}, .gates = policy_steps(*gates, **policy, *now)};
+    auto now = TRY(store_.now());
+    auto gates = TRY(store_.gates());
+    auto policy = TRY(this->policy());
+    const StepGroup group{.steps = {}, .capacity = {}, .gates = policy_steps(gates, *policy, now)};
     if (group.gates.empty()) return {};
-    auto applied = store_.apply(std::span(&group, 1));
-    if (!applied) return std::unexpected(applied.error());
+    TRY(store_.apply(std::span(&group, 1)));
   }
   return too_much_contention("apply_config");
 }
 
 Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based_on_version) {
-  const auto policy = parse_policy(document);
-  if (!policy) return std::unexpected(policy.error());
-  return put_policy(document, *policy, based_on_version);
+  const auto policy = TRY(parse_policy(document));
+  return put_policy(document, policy, based_on_version);
 }
 
 Result<Config> Engine::put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = store_.now();
-    if (!now) return std::unexpected(now.error());
-    auto gates = store_.gates();
-    if (!gates) return std::unexpected(gates.error());
-    auto stored = store_.put_config(document, based_on_version, policy_steps(*gates, policy, *now), weights_of(policy));
-    if (!stored) return std::unexpected(stored.error());
-    if (*stored) {
-      if (auto aligned = align_gates(); !aligned) return std::unexpected(aligned.error());
+    auto now = TRY(store_.now());
+    auto gates = TRY(store_.gates());
+    auto stored =
+        TRY(store_.put_config(document, based_on_version, policy_steps(gates, policy, now), weights_of(policy)));
+    if (stored) {
+      TRY(align_gates());
       return store_.config();
     }
-    auto config = store_.config();
-    if (!config) return std::unexpected(config.error());
-    if (config->version == based_on_version) continue;  // a gate moved
+    auto config = TRY(store_.config());
+    if (config.version == based_on_version) continue;  // a gate moved
     return drover::fail(ErrorCode::kWrongState,
                         fmt::format("the configuration is no longer at version {}: someone else changed it; look at "
                                     "`drover config show` and apply again",

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "core/alert.h"
 #include "engine/health.h"
 #include "engine/sweepers.h"
@@ -88,62 +89,45 @@ bool is_unchanged(const HealthMemory& before, HealthMemory after) {
 }  // namespace
 
 Result<HealthSnapshot> Engine::look_at_health() {
-  const auto document = store_.document(DocumentKind::kHealth);
-  if (!document) return std::unexpected(document.error());
-  auto memory = parse_health_memory(document->text);
-  if (!memory) return std::unexpected(memory.error());
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
-  auto now = store_.now();
-  if (!now) return std::unexpected(now.error());
-  HealthSnapshot snapshot{.now = *now, .policy = *std::move(policy)};
-  snapshot.memory = *std::move(memory);
-  snapshot.memory_version = document->version;
-  auto queues = store_.queues();
-  if (!queues) return std::unexpected(queues.error());
-  snapshot.queues = *std::move(queues);
-  auto workers = store_.workers();
-  if (!workers) return std::unexpected(workers.error());
-  snapshot.workers = *std::move(workers);
-  auto gates = store_.gates();
-  if (!gates) return std::unexpected(gates.error());
-  snapshot.gates = *std::move(gates);
-  auto held = find_held(store_, snapshot.gates, HeldBy::kShutGates, *now);
-  if (!held) return std::unexpected(held.error());
-  snapshot.held = *std::move(held);
-  auto running = list({.states = {TaskState::kRunning}}, kRunningMax, std::nullopt);
-  if (!running) return std::unexpected(running.error());
-  snapshot.running = std::move(running->tasks);
-  auto failed = list({.states = {TaskState::kFailed}}, kDeadLettersMax, std::nullopt);
-  if (!failed) return std::unexpected(failed.error());
-  snapshot.dead_letters = std::move(failed->tasks);
-  if (auto status = explain_waiting(*this, snapshot); !status) return std::unexpected(status.error());
+  const auto document = TRY(store_.document(DocumentKind::kHealth));
+  auto memory = TRY(parse_health_memory(document.text));
+  auto policy = TRY(this->policy());
+  auto now = TRY(store_.now());
+  HealthSnapshot snapshot{.now = now, .policy = std::move(policy)};
+  snapshot.memory = std::move(memory);
+  snapshot.memory_version = document.version;
+  snapshot.queues = TRY(store_.queues());
+  snapshot.workers = TRY(store_.workers());
+  auto gates = TRY(store_.gates());
+  snapshot.gates = std::move(gates);
+  snapshot.held = TRY(find_held(store_, snapshot.gates, HeldBy::kShutGates, now));
+  auto running = TRY(list({.states = {TaskState::kRunning}}, kRunningMax, std::nullopt));
+  snapshot.running = std::move(running.tasks);
+  auto failed = TRY(list({.states = {TaskState::kFailed}}, kDeadLettersMax, std::nullopt));
+  snapshot.dead_letters = std::move(failed.tasks);
+  TRY(explain_waiting(*this, snapshot));
   return snapshot;
 }
 
 Result<std::vector<Alert>> Engine::alerts() {
-  const auto document = store_.document(DocumentKind::kHealth);
-  if (!document) return std::unexpected(document.error());
-  auto memory = parse_health_memory(document->text);
-  if (!memory) return std::unexpected(memory.error());
-  return std::move(memory->alerts);
+  const auto document = TRY(store_.document(DocumentKind::kHealth));
+  auto memory = TRY(parse_health_memory(document.text));
+  return std::move(memory.alerts);
 }
 
 // Of several processes that look at the same time one writes; the others have nothing to say.
 Result<int> Sweepers::watch_health() {
-  auto snapshot = engine_.look_at_health();
-  if (!snapshot) return std::unexpected(snapshot.error());
-  const HealthMemory before = snapshot->memory;
-  const Millis since = snapshot->now - snapshot->memory.looked_at;
+  auto snapshot = TRY(engine_.look_at_health());
+  const HealthMemory before = snapshot.memory;
+  const Millis since = snapshot.now - snapshot.memory.looked_at;
   if (since >= Millis{0} && since < kLookEvery) return 0;
-  note_first_in_line(*snapshot);
-  const HealthMemory next = remember(*snapshot, find_alerts(*snapshot));
+  note_first_in_line(snapshot);
+  const HealthMemory next = remember(snapshot, find_alerts(snapshot));
   if (is_unchanged(before, next)) return 0;
-  const AlertChanges changes = changes_between(snapshot->memory.alerts, next.alerts);
-  const auto written =
-      engine_.store_.put_document(DocumentKind::kHealth, to_json(next), snapshot->memory_version, events_of(changes));
-  if (!written) return std::unexpected(written.error());
-  if (!*written) return 0;
+  const AlertChanges changes = changes_between(snapshot.memory.alerts, next.alerts);
+  const auto written = TRY(
+      engine_.store_.put_document(DocumentKind::kHealth, to_json(next), snapshot.memory_version, events_of(changes)));
+  if (!written) return 0;
   log_changes(changes);
   return static_cast<int>(changes.raised.size());
 }
@@ -152,9 +136,7 @@ Result<int> Sweepers::watch_health() {
 Status Sweepers::watch_health_if_due(Time now, SweepReport& report) {
   if (!last_health_look_ || now < *last_health_look_) last_health_look_ = now;
   if (now - *last_health_look_ < kLookEvery) return {};
-  const auto raised = watch_health();
-  if (!raised) return std::unexpected(raised.error());
-  report.alerts = *raised;
+  report.alerts = TRY(watch_health());
   last_health_look_ = now;
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/try.h"
 #include "core/lane.h"
 #include "engine/gate_status.h"
 
@@ -109,9 +110,8 @@ class HeldSearch {
 Result<std::vector<HeldInQueue>> find_held(Store& store, std::span<const GateState> gates, HeldBy by, Time now) {
   HeldSearch search(gates, by, now);
   if (!search.may_find()) return std::vector<HeldInQueue>();
-  const auto lanes = store.lanes(kHeldLanesMax);
-  if (!lanes) return std::unexpected(lanes.error());
-  for (const WaitingLane& lane : *lanes) search.add(lane);
+  const auto lanes = TRY(store.lanes(kHeldLanesMax));
+  for (const WaitingLane& lane : lanes) search.add(lane);
   return std::move(search).take();
 }
 

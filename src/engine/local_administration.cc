@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/try.h"
 #include "engine/dump_parts.h"
 #include "engine/health.h"
 #include "engine/transfer.h"
@@ -48,10 +49,9 @@ LocalAdministration::LocalAdministration(Store& store, Engine& engine, Rng& rng)
 LocalAdministration::~LocalAdministration() = default;
 
 Result<FleetLook> LocalAdministration::look_at_fleet() {
-  auto snapshot = engine_.look_at_health();
-  if (!snapshot) return std::unexpected(snapshot.error());
-  auto alerts = find_alerts(*snapshot);
-  return FleetLook{.now = snapshot->now, .workers = std::move(snapshot->workers), .alerts = std::move(alerts)};
+  auto snapshot = TRY(engine_.look_at_health());
+  auto alerts = find_alerts(snapshot);
+  return FleetLook{.now = snapshot.now, .workers = std::move(snapshot.workers), .alerts = std::move(alerts)};
 }
 
 Result<DumpPart> LocalAdministration::dump_head() {
@@ -75,7 +75,7 @@ Result<std::string> LocalAdministration::begin_import() {
                                                     format_duration(kImportPatience)));
   }
   auto import = std::make_unique<Import>(store_, engine_, rng_);
-  if (const Status begun = import->dump.begin(); !begun) return std::unexpected(begun.error());
+  TRY(import->dump.begin());
   import_ = std::move(import);
   return import_->id;
 }
@@ -96,9 +96,8 @@ Result<LocalAdministration::Import*> LocalAdministration::find_import(const std:
 Result<DumpCounts> LocalAdministration::import_piece(const std::string& id, std::int64_t place,
                                                      std::string_view bytes) {
   const std::lock_guard lock(import_mutex_);
-  const auto found = find_import(id);
-  if (!found) return std::unexpected(found.error());
-  Import& import = **found;
+  const auto found = TRY(find_import(id));
+  Import& import = *found;
   const bool is_repeated = place + static_cast<std::int64_t>(bytes.size()) <= import.taken_bytes;
   if (!is_repeated && place != import.taken_bytes) {
     return fail(ErrorCode::kInvalidArgument,
@@ -107,16 +106,18 @@ Result<DumpCounts> LocalAdministration::import_piece(const std::string& id, std:
   const Status taken = is_repeated ? Status() : import.take(bytes);
   const DumpCounts counts = import.dump.counts();
   if (!taken) import_.reset();
-  return taken ? Result<DumpCounts>(counts) : std::unexpected(taken.error());
+  TRY(taken);
+  return counts;
 }
 
 Result<DumpCounts> LocalAdministration::finish_import(const std::string& id) {
   const std::lock_guard lock(import_mutex_);
-  if (const auto found = find_import(id); !found) return std::unexpected(found.error());
+  TRY(find_import(id));
   const std::unique_ptr<Import> import = std::move(import_);
   // What stands behind the last line end is a line, too.
   const Status taken = import->rest.empty() ? Status() : import->dump.take(import->rest);
-  return taken ? import->dump.finish() : std::unexpected(taken.error());
+  TRY(taken);
+  return import->dump.finish();
 }
 
 }  // namespace drover

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/try.h"
 #include "drover/open.h"
 #include "remote/remote_administration.h"
 #include "remote/remote_queue.h"
@@ -27,10 +28,9 @@ Result<std::unique_ptr<Store>> open_store(const std::string& url) {
     return open_sqlite(std::move(options));
   }
   if (url.starts_with("redis")) {
-    auto address = redis::parse_address(url);
-    if (!address) return std::unexpected(address.error());
+    auto address = TRY(redis::parse_address(url));
     RedisOptions options;
-    options.address = *std::move(address);
+    options.address = std::move(address);
     options.mark_path = default_mark_path(options.address);
     return open_redis(std::move(options));
   }
@@ -51,15 +51,12 @@ Result<std::unique_ptr<OpenedQueue>> open_queue(const std::string& url, const st
     if (const std::string folder = default_marks_folder(); !folder.empty()) {
       options.marks = std::make_shared<FileMarkBook>(folder);
     }
-    auto remote = open_remote(options);
-    if (!remote) return std::unexpected(remote.error());
-    auto administration = open_remote_administration(options);
-    if (!administration) return std::unexpected(administration.error());
-    return std::make_unique<OpenedQueue>(*std::move(remote), *std::move(administration));
+    auto remote = TRY(open_remote(options));
+    auto administration = TRY(open_remote_administration(options));
+    return std::make_unique<OpenedQueue>(std::move(remote), std::move(administration));
   }
-  auto store = open_store(url);
-  if (!store) return std::unexpected(store.error());
-  return std::make_unique<OpenedQueue>(std::move(*store), system_rng());
+  auto store = TRY(open_store(url));
+  return std::make_unique<OpenedQueue>(std::move(store), system_rng());
 }
 
 Result<std::shared_ptr<TaskQueue>> open_task_queue(const std::string& url, Upkeep upkeep, const std::string& token) {
@@ -67,9 +64,8 @@ Result<std::shared_ptr<TaskQueue>> open_task_queue(const std::string& url, Upkee
     std::unique_ptr<OpenedQueue> opened;
     std::optional<UpkeepThread> sweepers;  // ends before what it sweeps
   };
-  auto opened = open_queue(url, token);
-  if (!opened) return std::unexpected(opened.error());
-  auto owned = std::make_shared<Owned>(std::move(*opened));
+  auto opened = TRY(open_queue(url, token));
+  auto owned = std::make_shared<Owned>(std::move(opened));
   if (upkeep == Upkeep::kBackground) owned->sweepers.emplace(*owned->opened);
   TaskQueue* queue = &owned->opened->queue();
   return std::shared_ptr<TaskQueue>(std::move(owned), queue);

@@ -1,6 +1,7 @@
 // Retry by an operator: the next generation of a failed or cancelled task, and of what its end had ended.
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
@@ -12,12 +13,10 @@ namespace {
 
 // Parents still to wait for; refused while one of them has ended badly, since the task would end at once again.
 Result<int> count_unmet(RecordView& view, const Task& task) {
-  if (auto read = view.prefetch(task.depends_on); !read) return std::unexpected(read.error());
+  TRY(view.prefetch(task.depends_on));
   int unmet = 0;
   for (const TaskId& id : task.depends_on) {
-    const auto found = view.find(id, Parts::kHead);
-    if (!found) return std::unexpected(found.error());
-    const std::optional<TaskRecord>& parent = *found;
+    const std::optional<TaskRecord> parent = TRY(view.find(id, Parts::kHead));
     if (!parent) continue;  // retention took it: it had ended
     const TaskState state = parent->task.state;
     if (parent_is_done(state, task.on_parent_failure)) continue;
@@ -35,39 +34,29 @@ Result<trigger::Retry> retry_trigger(RecordView& view, const Task& task, const R
                                      const Policy& policy) {
   trigger::Retry trigger{.verdict = order.verdict, .run_at = order.run_at};
   if (!is_terminal(task.state)) return trigger;  // to be refused
-  auto unmet = count_unmet(view, task);
-  if (!unmet) return std::unexpected(unmet.error());
-  trigger.unmet_parents = *unmet;
-  auto payload = edited_payload(order.payload, order.patch, task, policy);
-  if (!payload) return std::unexpected(payload.error());
-  trigger.payload = std::move(*payload);
+  trigger.unmet_parents = TRY(count_unmet(view, task));
+  trigger.payload = TRY(edited_payload(order.payload, order.patch, task, policy));
   return trigger;
 }
 
 }  // namespace
 
 Result<Task> Engine::retry(const TaskId& id, const RetryOrder& order) {
-  if (auto valid = check_verdict(order.verdict); !valid) return std::unexpected(valid.error());
-  if (auto valid = check_one_payload(order.payload, order.patch); !valid) return std::unexpected(valid.error());
-  auto policy = this->policy();
-  if (!policy) return std::unexpected(policy.error());
+  TRY(check_verdict(order.verdict));
+  TRY(check_one_payload(order.payload, order.patch));
+  auto policy = TRY(this->policy());
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = store_.now();
-    if (!now) return std::unexpected(now.error());
+    auto now = TRY(store_.now());
     RecordView view(store_);
-    const auto found = view.find(id, Parts::kAll);
-    if (!found) return std::unexpected(found.error());
-    const std::optional<TaskRecord>& record = *found;
+    const std::optional<TaskRecord> record = TRY(view.find(id, Parts::kAll));
     if (!record) return no_such_task(id);
-    const auto trigger = retry_trigger(view, record->task, order, **policy);
-    if (!trigger) return std::unexpected(trigger.error());
-    Cascade cascade(view, rng_, **policy, *now);
-    if (auto status = cascade.run(*record, *trigger); !status) return std::unexpected(status.error());
+    const auto trigger = TRY(retry_trigger(view, record->task, order, *policy));
+    Cascade cascade(view, rng_, *policy, now);
+    TRY(cascade.run(*record, trigger));
     const StepGroup group = cascade.take();
-    auto applied = store_.apply(std::span(&group, 1));
-    if (!applied) return std::unexpected(applied.error());
-    if (applied->front() == Applied::kDone) return get(id);
-    if (applied->front() == Applied::kStillLeased) return still_leased(id);
+    auto applied = TRY(store_.apply(std::span(&group, 1)));
+    if (applied.front() == Applied::kDone) return get(id);
+    if (applied.front() == Applied::kStillLeased) return still_leased(id);
   }
   return too_much_contention("retry");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "core/alert.h"
 #include "core/breaker.h"
 #include "engine/gate_status.h"
@@ -80,11 +81,10 @@ Status RunEndGates::read(Store& store, RecentReads* recent) {
     }
   }
   if (names.empty()) return {};
-  auto states = store.read_gates(names);
-  if (!states) return std::unexpected(states.error());
+  auto states = TRY(store.read_gates(names));
   for (std::size_t i = 0; i < names.size(); ++i) {
     Gate& gate = gates_[names[i]];
-    gate.read = std::move((*states)[i].record);
+    gate.read = std::move(states[i].record);
     gate.next = gate.read;
     gate.moves = gate.moves || !is_at_rest(gate.read);
     if (recent == nullptr) continue;

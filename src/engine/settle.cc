@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/planted_bug.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
 #include "engine/run_end_gates.h"
@@ -31,13 +32,12 @@ std::string fit_message(std::string_view text) {
 Result<Trigger> completion_trigger(const Completion& completion, const Limits& limits) {
   Completion checked = completion;
   if (checked.result) {
-    auto compact = json::compact(*checked.result);
-    if (!compact) return std::unexpected(compact.error());
-    if (compact->size() > static_cast<std::size_t>(limits.result_bytes)) {
+    auto compact = TRY(json::compact(*checked.result));
+    if (compact.size() > static_cast<std::size_t>(limits.result_bytes)) {
       return fail(ErrorCode::kResultTooLarge,
-                  fmt::format("the result has {} bytes; at most {} are kept", compact->size(), limits.result_bytes));
+                  fmt::format("the result has {} bytes; at most {} are kept", compact.size(), limits.result_bytes));
     }
-    checked.result = std::move(*compact);
+    checked.result = std::move(compact);
   }
   return trigger::Complete{std::move(checked)};
 }
@@ -87,7 +87,7 @@ class Settle {
 
   // Answers as if every group were applied. What cannot be settled is answered with its error and is in no group.
   Result<std::vector<Decided>> decide(std::span<const std::size_t> open, std::vector<Result<TaskState>>& answers) {
-    if (auto status = read(open); !status) return std::unexpected(status.error());
+    TRY(read(open));
     std::vector<Decided> all;
     all.reserve(open.size());
     std::vector<std::size_t> together;
@@ -121,7 +121,7 @@ class Settle {
         ids.push_back(lease.task);
       }
     }
-    if (auto read = view_.prefetch(ids); !read) return read;
+    TRY(view_.prefetch(ids));
     for (const std::size_t i : open) {
       // A lease that ended has no say about gates either; its item is answered when its turn comes.
       const auto record = live_record(items_[i].lease);
@@ -153,15 +153,13 @@ class Settle {
   }
 
   static Result<const TaskRecord*> fenced(const TaskRecord& record, const Lease& lease) {
-    if (auto fence = check_fence(record, lease); !fence) return std::unexpected(fence.error());
+    TRY(check_fence(record, lease));
     return &record;
   }
 
   // Good until the view is told something new.
   Result<const TaskRecord*> live_record(const Lease& lease) {
-    const auto found = view_.find_head(lease.task);
-    if (!found) return std::unexpected(found.error());
-    const TaskRecord* record = *found;
+    const TaskRecord* record = TRY(view_.find_head(lease.task));
     if (record == nullptr)
       return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", lease.task.to_string()));
     return fenced(*record, lease);
@@ -221,8 +219,8 @@ class Settle {
   [[nodiscard]] Result<Trigger> checked_trigger(const Settlement& item, const Result<const TaskRecord*>& record) const {
     auto trigger = trigger_of(item, policy_.limits);
     if (!trigger) return trigger;
-    if (!record) return std::unexpected(record.error());
-    if (auto valid = check_contract((*record)->task, *trigger); !valid) return std::unexpected(valid.error());
+    TRY(record);
+    TRY(check_contract((*record)->task, *trigger));
     return trigger;
   }
 
@@ -230,12 +228,11 @@ class Settle {
     const TaskId& id = item.lease.task;
     const TaskRecord* decided = cascade.decided(id);
     const auto record = decided != nullptr ? fenced(*decided, item.lease) : live_record(item.lease);
-    const auto trigger = checked_trigger(item, record);
-    if (!trigger) return std::unexpected(trigger.error());
+    const auto trigger = TRY(checked_trigger(item, record));
     // Of the record as it was; the cascade moves what the pointer may point at.
     const bool moves_gates = gates_.moves_gates((*record)->task, item);
     const Task before = moves_gates ? (*record)->task : Task();
-    if (auto status = cascade.run(**record, *trigger); !status) {
+    if (auto status = cascade.run(**record, trigger); !status) {
       if (cascade.decided(id) != nullptr) failed_ = status.error();
       return std::unexpected(status.error());
     }
@@ -260,16 +257,14 @@ class Settle {
 // A worker that cannot be told apart from a broken one may say it many times: the event comes once.
 Result<TaskState> Engine::refuse_late(const Settlement& item, const Error& stale) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto read = store_.read(std::span(&item.lease.task, 1), Parts::kHead);
-    if (!read) return std::unexpected(read.error());
-    std::optional<TaskRecord>& record = read->front();
+    auto read = TRY(store_.read(std::span(&item.lease.task, 1), Parts::kHead));
+    std::optional<TaskRecord>& record = read.front();
     auto step = record ? refuse_late_result(*std::move(record), item) : std::nullopt;
     if (!step) return std::unexpected(stale);
     StepGroup group;
     group.steps.push_back(*std::move(step));
-    const auto applied = store_.apply(std::span(&group, 1));
-    if (!applied) return std::unexpected(applied.error());
-    if (applied->front() == Applied::kDone) return std::unexpected(stale);
+    const auto applied = TRY(store_.apply(std::span(&group, 1)));
+    if (applied.front() == Applied::kDone) return std::unexpected(stale);
   }
   return too_much_contention("settle");
 }

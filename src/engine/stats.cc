@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/event_window.h"
@@ -90,11 +91,10 @@ Result<std::vector<Sample>> samples_of(Store& store, const std::vector<Event>& e
   }
   std::vector<TaskId> ids;
   for (const Event* event : latest) ids.push_back(event->task);
-  const auto records = store.read(ids, Parts::kHead);
-  if (!records) return std::unexpected(records.error());
+  const auto records = TRY(store.read(ids, Parts::kHead));
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < latest.size(); ++i) {
-    const std::optional<TaskRecord>& record = (*records)[i];
+    const std::optional<TaskRecord>& record = records[i];
     if (!record) continue;
     if (const auto took = measure(*latest[i], record->task)) samples.push_back({latest[i]->queue, *took});
   }
@@ -148,27 +148,24 @@ void add_queues(Stats& stats, const std::vector<QueueCounts>& queues) {
 
 // Of everybody's tasks, or of one owner's.
 Status add_window(Stats& stats, Store& store, const std::string* owner) {
-  auto window = read_event_window(store, stats.at, kWindow);
-  if (!window) return std::unexpected(window.error());
-  if (owner != nullptr) std::erase_if(window->events, [&](const Event& event) { return event.owner != *owner; });
-  stats.window = stats.at - window->from;
+  auto window = TRY(read_event_window(store, stats.at, kWindow));
+  if (owner != nullptr) std::erase_if(window.events, [&](const Event& event) { return event.owner != *owner; });
+  stats.window = stats.at - window.from;
   std::map<std::string, Rates> by_queue;
-  for (const Event& event : window->events) {
+  for (const Event& event : window.events) {
     count_event(event, stats.rates);
     count_event(event, by_queue[event.queue]);
   }
-  auto [waits, older] = waits_within(window->events);
-  const auto older_waits = samples_of(store, older, wait_of, is_start);
-  if (!older_waits) return std::unexpected(older_waits.error());
-  std::ranges::copy(*older_waits, std::back_inserter(waits));
-  const auto runs = samples_of(store, window->events, run_of, is_end);
-  if (!runs) return std::unexpected(runs.error());
+  auto [waits, older] = waits_within(window.events);
+  const auto older_waits = TRY(samples_of(store, older, wait_of, is_start));
+  std::ranges::copy(older_waits, std::back_inserter(waits));
+  const auto runs = TRY(samples_of(store, window.events, run_of, is_end));
   stats.waits = durations_of(waits, nullptr);
-  stats.runs = durations_of(*runs, nullptr);
+  stats.runs = durations_of(runs, nullptr);
   for (QueueStats& queue : stats.queues) {
     queue.rates = by_queue[queue.name];
     queue.waits = durations_of(waits, &queue.name);
-    queue.runs = durations_of(*runs, &queue.name);
+    queue.runs = durations_of(runs, &queue.name);
   }
   return {};
 }
@@ -176,34 +173,26 @@ Status add_window(Stats& stats, Store& store, const std::string* owner) {
 }  // namespace
 
 Result<Stats> Engine::stats() {
-  auto now = store_.now();
-  if (!now) return std::unexpected(now.error());
-  const auto queues = store_.queues();
-  if (!queues) return std::unexpected(queues.error());
-  const auto workers = store_.workers();
-  if (!workers) return std::unexpected(workers.error());
-  const auto gates = store_.gates();
-  if (!gates) return std::unexpected(gates.error());
-  Stats stats{.at = *now};
-  add_queues(stats, *queues);
-  add_workers(stats, *workers);
-  add_permits(stats, *gates);
-  if (auto status = add_window(stats, store_, nullptr); !status) return std::unexpected(status.error());
-  auto alerts = this->alerts();
-  if (!alerts) return std::unexpected(alerts.error());
-  stats.alerts = *std::move(alerts);
+  auto now = TRY(store_.now());
+  const auto queues = TRY(store_.queues());
+  const auto workers = TRY(store_.workers());
+  const auto gates = TRY(store_.gates());
+  Stats stats{.at = now};
+  add_queues(stats, queues);
+  add_workers(stats, workers);
+  add_permits(stats, gates);
+  TRY(add_window(stats, store_, nullptr));
+  stats.alerts = TRY(this->alerts());
   return stats;
 }
 
 Result<Stats> Engine::owner_stats(const std::string& owner) {
   if (auto valid = check_name(owner); !valid) return at_field("owner", valid.error());
-  const auto now = store_.now();
-  if (!now) return std::unexpected(now.error());
-  const auto queues = store_.queues_of(owner);
-  if (!queues) return std::unexpected(queues.error());
-  Stats stats{.at = *now};
-  add_queues(stats, *queues);
-  if (auto status = add_window(stats, store_, &owner); !status) return std::unexpected(status.error());
+  const auto now = TRY(store_.now());
+  const auto queues = TRY(store_.queues_of(owner));
+  Stats stats{.at = now};
+  add_queues(stats, queues);
+  TRY(add_window(stats, store_, &owner));
   return stats;
 }
 

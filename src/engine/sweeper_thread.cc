@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/try.h"
 
 namespace drover {
 
@@ -42,19 +43,16 @@ class SweepLoop {
  private:
   // How long to wait until the next one.
   Result<Millis> step() {
-    const auto turn = sweepers_.take_turn();
-    if (!turn) return std::unexpected(turn.error());
-    sweeps_ = turn->is_ours;
+    const auto turn = TRY(sweepers_.take_turn());
+    sweeps_ = turn.is_ours;
     const bool must_watch = system_clock().mono() - watched_at_ >= kWatchEvery;
-    if (!turn->is_ours || (turn->rest > Millis{0} && !must_watch)) return turn->rest;
+    if (!turn.is_ours || (turn.rest > Millis{0} && !must_watch)) return turn.rest;
     // Half a store that is being imported is left alone: what it lacks is on its way.
-    const auto importing = engine_.is_importing();
-    if (!importing) return std::unexpected(importing.error());
-    if (*importing) return kAfterError;
+    const auto importing = TRY(engine_.is_importing());
+    if (importing) return kAfterError;
     for (bool more = true; more && !stop_.stop_requested();) {
-      const auto report = turn->rest > Millis{0} ? sweepers_.keep_watch() : sweepers_.run_once();
-      if (!report) return std::unexpected(report.error());
-      more = report->more;
+      const auto report = TRY(turn.rest > Millis{0} ? sweepers_.keep_watch() : sweepers_.run_once());
+      more = report.more;
     }
     watched_at_ = system_clock().mono();
     return Millis{0};

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/planted_bug.h"
+#include "base/try.h"
 #include "engine/cascade.h"
 
 namespace drover {
@@ -18,20 +19,18 @@ constexpr Millis kForgetAfter{300'000};  // a registration outlives its worker b
 
 }  // namespace
 
-Result<int> Sweepers::sweep(Result<std::vector<TaskRecord>> records, const Decide& decide) {
-  if (!records) return std::unexpected(records.error());
-  if (records->empty()) return 0;
-  auto policy = engine_.policy();
-  if (!policy) return std::unexpected(policy.error());
-  auto now = engine_.time_of_end();
-  if (!now) return std::unexpected(now.error());
+Result<int> Sweepers::sweep(Result<std::vector<TaskRecord>> found, const Decide& decide) {
+  std::vector<TaskRecord> records = TRY(std::move(found));
+  if (records.empty()) return 0;
+  auto policy = TRY(engine_.policy());
+  auto now = TRY(engine_.time_of_end());
 
   RecordView view(engine_.store_);
   std::vector<StepGroup> groups;
-  for (TaskRecord& record : *records) {
+  for (TaskRecord& record : records) {
     // An earlier record's cascade may have reached this one: then it is decided on, and not ours any more.
     if (view.contains(record.task.id)) continue;
-    Cascade cascade(view, engine_.rng_, **policy, *now);
+    Cascade cascade(view, engine_.rng_, *policy, now);
     if (auto status = decide(cascade, record); !status) {
       log_error("engine", "sweeper cannot decide on a task",
                 {{"task", record.task.id.to_string()}, {"error", to_string(status.error())}});
@@ -40,9 +39,8 @@ Result<int> Sweepers::sweep(Result<std::vector<TaskRecord>> records, const Decid
     groups.push_back(cascade.take());
   }
   if (groups.empty()) return 0;
-  auto applied = engine_.store_.apply(groups);
-  if (!applied) return std::unexpected(applied.error());
-  return static_cast<int>(std::ranges::count(*applied, Applied::kDone));
+  auto applied = TRY(engine_.store_.apply(groups));
+  return static_cast<int>(std::ranges::count(applied, Applied::kDone));
 }
 
 Result<int> Sweepers::promote(int limit) {
@@ -70,17 +68,15 @@ Result<int> Sweepers::resume_cascades(int limit) {
 }
 
 Result<int> Sweepers::expire(const StoreClocks& clocks, int limit) {
-  auto policy = engine_.policy();
-  if (!policy) return std::unexpected(policy.error());
-  const Limits& limits = (*policy)->limits;
+  auto policy = TRY(engine_.policy());
+  const Limits& limits = policy->limits;
   Retention retention{.tasks_max = limits.retention_tasks,
                       .bytes_max = limits.retention_bytes,
                       .events_max = limits.event_retention_count};
   if (clocks.unsure < kStepMin / 2) {
-    const auto believed = engine_.look_at_clocks(clocks);
-    if (!believed) return std::unexpected(believed.error());
-    retention.finished_until = end_of_age(*believed, limits.retention);
-    retention.events_until = end_of_age(*believed, limits.event_retention);
+    const auto believed = TRY(engine_.look_at_clocks(clocks));
+    retention.finished_until = end_of_age(believed, limits.retention);
+    retention.events_until = end_of_age(believed, limits.event_retention);
   }
   return engine_.store_.expire(retention, limit);
 }
@@ -89,50 +85,42 @@ Status Sweepers::keep_house(const StoreClocks& clocks, SweepReport& report) {
   const bool is_due = !last_housekeeping_ || step_between(*last_housekeeping_, clocks) != Millis{0} ||
                       clocks.steady - last_housekeeping_->steady >= kHousekeepingEvery;
   if (!is_due) return {};
-  auto expired = expire(clocks, kPassMax);
-  if (!expired) return std::unexpected(expired.error());
-  auto gone = engine_.store_.forget_workers(kForgetAfter);
-  if (!gone) return std::unexpected(gone.error());
-  for (const std::string& id : *gone) log_warn("engine", "worker is gone", {{"worker", id}});
-  report.expired = *expired;
-  report.workers_gone = static_cast<int>(gone->size());
-  if (*expired < kPassMax) last_housekeeping_ = clocks;
+  auto expired = TRY(expire(clocks, kPassMax));
+  auto gone = TRY(engine_.store_.forget_workers(kForgetAfter));
+  for (const std::string& id : gone) log_warn("engine", "worker is gone", {{"worker", id}});
+  report.expired = expired;
+  report.workers_gone = static_cast<int>(gone.size());
+  if (expired < kPassMax) last_housekeeping_ = clocks;
   return {};
 }
 
 Result<SweepReport> Sweepers::run_once() {
   SweepReport report;
-  const auto take = [&](Result<int> moved, int& count) -> Status {
-    if (!moved) return std::unexpected(moved.error());
-    count = *moved;
-    report.more = report.more || *moved >= kPassMax;
+  const auto take = [&](const Result<int>& moved, int& count) -> Status {
+    count = TRY(moved);
+    report.more = report.more || count >= kPassMax;
     return {};
   };
   // Deadlines first: a task that is due and late at once ends, it does not start.
-  if (auto status = take(enforce_deadlines(kPassMax), report.deadlines); !status)
-    return std::unexpected(status.error());
-  if (auto status = take(reclaim(std::nullopt, kPassMax), report.reclaimed); !status)
-    return std::unexpected(status.error());
-  if (auto status = take(promote(kPassMax), report.promoted); !status) return std::unexpected(status.error());
-  if (auto status = take(resume_cascades(kPassMax), report.cascades); !status) return std::unexpected(status.error());
-  auto woken = engine_.store_.wake_gates();
-  if (!woken) return std::unexpected(woken.error());
-  report.woken = *woken;
-  if (auto status = keep_watch(report); !status) return std::unexpected(status.error());
+  TRY(take(enforce_deadlines(kPassMax), report.deadlines));
+  TRY(take(reclaim(std::nullopt, kPassMax), report.reclaimed));
+  TRY(take(promote(kPassMax), report.promoted));
+  TRY(take(resume_cascades(kPassMax), report.cascades));
+  report.woken = TRY(engine_.store_.wake_gates());
+  TRY(keep_watch(report));
   return report;
 }
 
 Result<SweepReport> Sweepers::keep_watch() {
   SweepReport report;
-  if (auto status = keep_watch(report); !status) return std::unexpected(status.error());
+  TRY(keep_watch(report));
   return report;
 }
 
 Status Sweepers::keep_watch(SweepReport& report) {
-  auto clocks = engine_.store_.clocks();
-  if (!clocks) return std::unexpected(clocks.error());
-  if (auto status = keep_house(*clocks, report); !status) return status;
-  if (auto status = watch_health_if_due(clocks->wall, report); !status) return status;
+  auto clocks = TRY(engine_.store_.clocks());
+  TRY(keep_house(clocks, report));
+  TRY(watch_health_if_due(clocks.wall, report));
   report.more = report.more || report.expired >= kPassMax;
   return {};
 }

@@ -52,7 +52,7 @@ class Sweepers {
   // Decides for each record by itself and applies what was decided; a record that moved meanwhile is left to the next
   // pass.
   using Decide = std::function<Status(class Cascade&, const TaskRecord&)>;
-  Result<int> sweep(Result<std::vector<TaskRecord>> records, const Decide& decide);
+  Result<int> sweep(Result<std::vector<TaskRecord>> found, const Decide& decide);
   Status keep_watch(SweepReport& report);
   Status keep_house(const StoreClocks& clocks, SweepReport& report);
   Status watch_health_if_due(Time now, SweepReport& report);

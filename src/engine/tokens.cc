@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/believed_time.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
@@ -61,9 +62,9 @@ Status check_owner(const NewToken& order) {
 }
 
 Status check_order(const NewToken& order) {
-  if (const Status checked = check_owner(order); !checked) return checked;
-  if (const Status checked = check_queues(order); !checked) return checked;
-  if (const Status checked = check_words("who", order.by); !checked) return checked;
+  TRY(check_owner(order));
+  TRY(check_queues(order));
+  TRY(check_words("who", order.by));
   if (!is_utf8(order.note) || order.note.size() > kTokenNoteBytesMax)
     return invalid(fmt::format("note: expected UTF-8 of at most {} bytes", kTokenNoteBytesMax));
   if (order.expires_in && (*order.expires_in <= Millis{0} || *order.expires_in > kDurationMax))
@@ -136,21 +137,16 @@ EventDraft revoked_event(const TokenInfo& token) {
 template <class Change>
 Status TokenBook::update(Change change) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto document = read();
-    if (!document) return std::unexpected(document.error());
-    const auto now = store_.now();
-    if (!now) return std::unexpected(now.error());
-    const Result<Told> changed = change(*document, *now);
-    if (!changed) return std::unexpected(changed.error());
-    const Told& told = *changed;
+    auto document = TRY(read());
+    const auto now = TRY(store_.now());
+    const Told told = TRY(change(document, now));
     if (!told) return {};
-    const auto clock = store_.document(DocumentKind::kBelievedTime);
-    if (!clock) return std::unexpected(clock.error());
-    const auto believed = parse_believed_time(clock->text);
-    forget_ended(*document, *now, believed ? end_of_age(*believed, kEndedTokensKept) : Time::min());
-    const auto written = store_.put_document(DocumentKind::kAccessTokens, to_json(*document), document->version, *told);
-    if (!written) return std::unexpected(written.error());
-    if (*written) return {};
+    const auto clock = TRY(store_.document(DocumentKind::kBelievedTime));
+    const auto believed = parse_believed_time(clock.text);
+    forget_ended(document, now, believed ? end_of_age(*believed, kEndedTokensKept) : Time::min());
+    const auto written =
+        TRY(store_.put_document(DocumentKind::kAccessTokens, to_json(document), document.version, *told));
+    if (written) return {};
   }
   return fail(ErrorCode::kStoreUnavailable, "others keep changing the tokens; try again", "engine.tokens");
 }
@@ -158,7 +154,7 @@ Status TokenBook::update(Change change) {
 Result<CreatedToken> TokenBook::create(const NewToken& order) {
   CreatedToken created;
   const Status done = update([&](TokenDocument& document, Time now) -> Result<Told> {
-    if (const Status checked = check_order(order); !checked) return std::unexpected(checked.error());
+    TRY(check_order(order));
     if (count_active(document, now) >= kTokensMax)
       return fail(ErrorCode::kLimitExceeded, fmt::format("there are {} tokens already: revoke some", kTokensMax));
     created.info = info_of(order, now);
@@ -169,15 +165,14 @@ Result<CreatedToken> TokenBook::create(const NewToken& order) {
     document.tokens[created.info.id] = {.info = created.info, .sha256 = sha256_hex(created.text)};
     return Told{{created_event(created.info)}};
   });
-  if (!done) return std::unexpected(done.error());
+  TRY(done);
   return created;
 }
 
 Result<std::vector<TokenInfo>> TokenBook::list() {
-  const auto document = read();
-  if (!document) return std::unexpected(document.error());
+  const auto document = TRY(read());
   std::vector<TokenInfo> tokens;
-  for (const auto& [id, token] : document->tokens) tokens.push_back(token.info);
+  for (const auto& [id, token] : document.tokens) tokens.push_back(token.info);
   std::ranges::sort(tokens, [](const TokenInfo& a, const TokenInfo& b) {
     return std::tie(b.created_at, a.id) < std::tie(a.created_at, b.id);
   });
@@ -185,7 +180,7 @@ Result<std::vector<TokenInfo>> TokenBook::list() {
 }
 
 Result<TokenInfo> TokenBook::revoke(const std::string& id, const std::string& by) {
-  if (const Status checked = check_words("who", by); !checked) return std::unexpected(checked.error());
+  TRY(check_words("who", by));
   TokenInfo revoked;
   const Status done = update([&](TokenDocument& document, Time now) -> Result<Told> {
     const auto found = document.tokens.find(id);
@@ -199,14 +194,13 @@ Result<TokenInfo> TokenBook::revoke(const std::string& id, const std::string& by
     revoked = info;
     return Told{{revoked_event(info)}};
   });
-  if (!done) return std::unexpected(done.error());
+  TRY(done);
   return revoked;
 }
 
 Result<TokenDocument> TokenBook::read() {
-  const auto stored = store_.document(DocumentKind::kAccessTokens);
-  if (!stored) return std::unexpected(stored.error());
-  return parse_token_document(stored->version, stored->text);
+  const auto stored = TRY(store_.document(DocumentKind::kAccessTokens));
+  return parse_token_document(stored.version, stored.text);
 }
 
 void TokenBook::note_use(const std::string& id, Time at) {

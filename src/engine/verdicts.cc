@@ -1,4 +1,5 @@
 // Verdicts on dead letters: by kind, to somebody else, or away. A retry has a file of its own.
+#include "base/try.h"
 #include "core/error_groups.h"
 #include "engine/engine.h"
 
@@ -11,10 +12,9 @@ Result<std::vector<ErrorGroup>> Engine::error_groups(const TaskFilter& filter) {
   ErrorGroups groups;
   std::optional<std::string> cursor;
   do {
-    auto page = store_.list(failed, kPage, cursor, Parts::kHead);
-    if (!page) return std::unexpected(page.error());
-    for (const TaskRecord& record : page->records) groups.add(record.task);
-    cursor = std::move(page->cursor);
+    auto page = TRY(store_.list(failed, kPage, cursor, Parts::kHead));
+    for (const TaskRecord& record : page.records) groups.add(record.task);
+    cursor = std::move(page.cursor);
   } while (cursor);
   return std::move(groups).take();
 }
@@ -22,34 +22,30 @@ Result<std::vector<ErrorGroup>> Engine::error_groups(const TaskFilter& filter) {
 // Decides for this task alone: it has ended, so that nothing follows for others.
 Status Engine::decide_end(const TaskId& id, const Trigger& trigger) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    const auto now = store_.now();
-    if (!now) return std::unexpected(now.error());
-    auto read = store_.read(std::span(&id, 1), Parts::kHead);
-    if (!read) return std::unexpected(read.error());
-    std::optional<TaskRecord>& record = read->front();
+    const auto now = TRY(store_.now());
+    auto read = TRY(store_.read(std::span(&id, 1), Parts::kHead));
+    std::optional<TaskRecord>& record = read.front();
     if (!record) return no_such_task(id);
-    auto step = decide(*std::move(record), trigger, {.now = *now});
-    if (!step) return std::unexpected(step.error());
+    auto step = TRY(decide(*std::move(record), trigger, {.now = now}));
     StepGroup group;
-    group.steps.push_back(*std::move(step));
-    const auto applied = store_.apply(std::span(&group, 1));
-    if (!applied) return std::unexpected(applied.error());
-    if (applied->front() == Applied::kDone) return {};
-    if (applied->front() == Applied::kStillLeased) return still_leased(id);
+    group.steps.push_back(std::move(step));
+    const auto applied = TRY(store_.apply(std::span(&group, 1)));
+    if (applied.front() == Applied::kDone) return {};
+    if (applied.front() == Applied::kStillLeased) return still_leased(id);
   }
   return too_much_contention(name_of(trigger));
 }
 
 Result<Task> Engine::escalate(const TaskId& id, const EscalateOrder& order) {
   if (order.to.empty()) return drover::fail(ErrorCode::kInvalidArgument, "say to whom it goes");
-  if (auto valid = check_words("to whom", order.to); !valid) return std::unexpected(valid.error());
-  if (auto valid = check_verdict(order.verdict); !valid) return std::unexpected(valid.error());
-  if (auto done = decide_end(id, trigger::Escalate{order}); !done) return std::unexpected(done.error());
+  TRY(check_words("to whom", order.to));
+  TRY(check_verdict(order.verdict));
+  TRY(decide_end(id, trigger::Escalate{order}));
   return get(id);
 }
 
 Status Engine::remove(const TaskId& id, const Verdict& verdict) {
-  if (auto valid = check_verdict(verdict); !valid) return valid;
+  TRY(check_verdict(verdict));
   return decide_end(id, trigger::Delete{verdict});
 }
 

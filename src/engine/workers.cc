@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 
@@ -36,26 +37,25 @@ Status check_serves(std::span<const Serve> serves) {
 }
 
 Status Engine::register_worker(const WorkerInfo& worker) {
-  if (auto valid = check_worker_id(worker.id); !valid) return valid;
-  if (auto valid = check_serves(worker.serves); !valid) return valid;
+  TRY(check_worker_id(worker.id));
+  TRY(check_serves(worker.serves));
   if (worker.capacity < 1)
     return drover::fail(ErrorCode::kInvalidArgument, "a worker needs room for at least one task");
   return store_.register_worker(worker);
 }
 
 Status Engine::unregister_worker(const std::string& worker_id, const std::string& reason) {
-  if (auto valid = check_worker_id(worker_id); !valid) return valid;
-  if (auto valid = check_reason(reason); !valid) return valid;
+  TRY(check_worker_id(worker_id));
+  TRY(check_reason(reason));
   return store_.unregister_worker(worker_id, reason);
 }
 
 Status Engine::drain_worker(const DrainOrder& order) {
-  if (auto valid = check_worker_id(order.worker_id); !valid) return valid;
-  if (auto valid = check_reason(order.why); !valid) return valid;
-  if (auto valid = check_reason(order.by); !valid) return valid;
-  const auto found = store_.drain_worker(order);
-  if (!found) return std::unexpected(found.error());
-  if (!*found) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no worker {}", order.worker_id));
+  TRY(check_worker_id(order.worker_id));
+  TRY(check_reason(order.why));
+  TRY(check_reason(order.by));
+  const auto found = TRY(store_.drain_worker(order));
+  if (!found) return drover::fail(ErrorCode::kNotFound, fmt::format("there is no worker {}", order.worker_id));
   return {};
 }
 
@@ -64,7 +64,7 @@ Result<std::vector<WorkerInfo>> Engine::workers() {
 }
 
 Result<std::optional<WorkerInfo>> Engine::worker(const std::string& worker_id) {
-  if (auto valid = check_worker_id(worker_id); !valid) return std::unexpected(valid.error());
+  TRY(check_worker_id(worker_id));
   return store_.worker(worker_id);
 }
 
