@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/json_scanner.h"
 #include "base/text.h"
+#include "base/try.h"
 
 namespace drover::json {
 namespace {
@@ -48,10 +49,8 @@ Status read_number(std::string_view json, Number& out) {
 template <class T, class Parse>
 Status read_parsed(std::string_view json, T& out, Parse parse) {
   std::string text;
-  if (Status read = read_json(json, text); !read) return read;
-  auto parsed = parse(text);
-  if (!parsed) return std::unexpected(std::move(parsed.error()));
-  out = *std::move(parsed);
+  TRY(read_json(json, text));
+  out = TRY(parse(text));
   return {};
 }
 
@@ -134,7 +133,7 @@ Status read_json(std::string_view json, Time& out) {
 
 Status read_json(std::string_view json, Millis& out) {
   std::int64_t number = 0;
-  if (Status read = read_number(json, number); !read) return read;
+  TRY(read_number(json, number));
   if (number < 0 || number > kDurationMax.count()) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("expected 0 to {} milliseconds, not {}", kDurationMax.count(), number));
@@ -152,9 +151,7 @@ Status read_json(std::string_view json, LeaseId& out) {
 
 Result<std::vector<std::string_view>> elements(std::string_view json) {
   std::vector<std::string_view> items;
-  const Status walked =
-      walk(json, TokenKind::kBeginArray, [&](const Token&, std::string_view item) { items.push_back(item); });
-  if (!walked) return std::unexpected(walked.error());
+  TRY(walk(json, TokenKind::kBeginArray, [&](const Token&, std::string_view item) { items.push_back(item); }));
   return items;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/json_schema_node.h"
 #include "base/text.h"
+#include "base/try.h"
 
 namespace drover::json {
 namespace {
@@ -326,9 +327,8 @@ const std::array<Compiler::Keyword, Compiler::kKeywordCount> Compiler::kKeywords
 }  // namespace
 
 std::expected<Schema, SchemaProblem> Schema::compile(const Value& document) {
-  auto nodes = Compiler().run(document);
-  if (!nodes) return std::unexpected(std::move(nodes.error()));
-  return Schema(std::make_shared<const Program>(Program{std::move(*nodes), dump(document)}));
+  auto nodes = TRY(Compiler().run(document));
+  return Schema(std::make_shared<const Program>(Program{std::move(nodes), dump(document)}));
 }
 
 const std::string& Schema::text() const {

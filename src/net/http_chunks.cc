@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/try.h"
 #include "net/http_syntax.h"
 
 namespace drover {
@@ -38,7 +39,7 @@ std::expected<std::size_t, HttpError> ChunkReader::feed(std::string_view bytes) 
       continue;
     }
     if (++framing_ > kFramingAlways + kFramingPerByte * body_.size()) return refuse("it is mostly framing");
-    if (auto taken = take_framing(bytes[at]); !taken) return std::unexpected(std::move(taken.error()));
+    TRY(take_framing(bytes[at]));
     ++at;
   }
   return at;

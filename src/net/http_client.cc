@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "base/try.h"
+
 namespace drover {
 namespace {
 
@@ -14,9 +16,8 @@ Result<HttpResponse> receive(Socket& socket, const Patience& patience) {
   HttpResponseReader reader;
   std::array<char, 64 * 1024> buffer;
   while (!reader.is_whole()) {
-    const auto size = socket.read_some(buffer, patience);
-    if (!size) return std::unexpected(size.error());
-    if (const auto fed = reader.feed({buffer.data(), *size}); !fed) {
+    const auto size = TRY(socket.read_some(buffer, patience));
+    if (const auto fed = reader.feed({buffer.data(), size}); !fed) {
       return fail(ErrorCode::kStoreUnavailable, fmt::format("the answer is not HTTP: {}", fed.error().message),
                   "http.read");
     }
@@ -46,13 +47,9 @@ Result<HttpResponse> HttpClient::exchange(const HttpRequest& request, Millis tim
   const Patience patience = Patience::of(timeout, interrupt);
   std::unique_ptr<Socket> socket = take_idle();
   if (socket == nullptr) {
-    auto connected = connect_socket(endpoint_, patience);
-    if (!connected) return std::unexpected(connected.error());
-    socket = *std::move(connected);
+    socket = TRY(connect_socket(endpoint_, patience));
   }
-  if (const Status sent = socket->write_all(format_request(request), patience); !sent) {
-    return std::unexpected(sent.error());
-  }
+  TRY(socket->write_all(format_request(request), patience));
   auto response = receive(*socket, patience);
   if (response && response->keep_alive) give_back(std::move(socket));
   return response;

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/try.h"
 #include "net/http.h"
 #include "net/http_chunks.h"
 #include "net/http_syntax.h"
@@ -105,9 +106,9 @@ bool stays_open(const HttpRequest& request) {
 
 std::expected<HttpRequest, HttpError> parse_head(std::string_view head) {
   HttpRequest request;
-  if (auto read = read_request_line(take_line(head), request); !read) return std::unexpected(std::move(read.error()));
-  if (auto read = read_fields(head, request.headers); !read) return std::unexpected(std::move(read.error()));
-  if (auto good = check_fields(request.headers); !good) return std::unexpected(std::move(good.error()));
+  TRY(read_request_line(take_line(head), request));
+  TRY(read_fields(head, request.headers));
+  TRY(check_fields(request.headers));
   request.keep_alive = stays_open(request);
   return request;
 }

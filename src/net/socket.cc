@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/try.h"
 #include "net/resolve.h"
 
 namespace drover {
@@ -67,8 +68,7 @@ class FdSocket final : public Socket {
       if (sent >= 0) {
         bytes.remove_prefix(static_cast<std::size_t>(sent));
       } else if (would_block(errno)) {
-        if (const Status ready = wait_until_ready(fd_.get(), POLLOUT, patience, peer_, "socket.write"); !ready)
-          return ready;
+        TRY(wait_until_ready(fd_.get(), POLLOUT, patience, peer_, "socket.write"));
       } else if (errno != EINTR) {
         return broken("socket.write");
       }
@@ -82,8 +82,7 @@ class FdSocket final : public Socket {
       if (got > 0) return static_cast<std::size_t>(got);
       if (got == 0) return unavailable(fmt::format("{} closed the connection", peer_), "socket.read");
       if (would_block(errno)) {
-        const Status ready = wait_until_ready(fd_.get(), POLLIN, patience, peer_, "socket.read");
-        if (!ready) return std::unexpected(ready.error());
+        TRY(wait_until_ready(fd_.get(), POLLIN, patience, peer_, "socket.read"));
       } else if (errno != EINTR) {
         return broken("socket.read");
       }
@@ -121,7 +120,7 @@ void tune_tcp(int fd) {
 
 // Waits for the connection that `fd` has begun.
 Status finish_connect(int fd, const Patience& patience, const std::string& peer) {
-  if (const Status ready = wait_until_ready(fd, POLLOUT, patience, peer, "socket.connect"); !ready) return ready;
+  TRY(wait_until_ready(fd, POLLOUT, patience, peer, "socket.connect"));
   int error = 0;
   socklen_t size = sizeof error;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
@@ -136,8 +135,7 @@ Result<UniqueFd> connect_to(const SocketAddress& to, const Patience& patience, c
   if (::connect(fd.get(), to.get(), to.size()) == 0) return fd;
   // EAGAIN: a Unix socket whose backlog is full, which is nothing to wait for.
   if (errno != EINPROGRESS && errno != EINTR) return unavailable(std::strerror(errno), "socket.connect");
-  const Status connected = finish_connect(fd.get(), patience, peer);
-  if (!connected) return std::unexpected(connected.error());
+  TRY(finish_connect(fd.get(), patience, peer));
   return fd;
 }
 
@@ -195,9 +193,8 @@ void Interrupt::wait(Millis timeout) const {
 }
 
 Result<std::unique_ptr<Socket>> connect_socket(const Endpoint& endpoint, const Patience& patience) {
-  const Result<std::vector<SocketAddress>> addresses = addresses_of(endpoint, patience);
-  if (!addresses) return std::unexpected(addresses.error());
-  Result<UniqueFd> fd = connect_any(*addresses, patience, endpoint.peer);
+  const auto addresses = TRY(addresses_of(endpoint, patience));
+  Result<UniqueFd> fd = connect_any(addresses, patience, endpoint.peer);
   if (!fd) {
     return unavailable(fmt::format("cannot connect to {}: {}", endpoint.url, fd.error().message), "socket.connect");
   }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "net/socket.h"
 
 namespace drover {
@@ -57,9 +58,7 @@ class TlsSocket final : public Socket {
 
   Result<std::size_t> read_some(std::span<char> into, const Patience& patience) override {
     std::size_t got = 0;
-    const Status done =
-        until_done(patience, [&] { return SSL_read_ex(session_.get(), into.data(), into.size(), &got); });
-    if (!done) return std::unexpected(done.error());
+    TRY(until_done(patience, [&] { return SSL_read_ex(session_.get(), into.data(), into.size(), &got); }));
     return got;
   }
 
@@ -77,7 +76,7 @@ class TlsSocket final : public Socket {
       // Also after a failure: the peer is told why.
       if (const Status sent = send_out(patience); carried && !sent) carried = sent;
       if (!carried || error == SSL_ERROR_NONE) return carried;
-      if (const Status received = take_in(patience); !received) return received;
+      TRY(take_in(patience));
     }
   }
 
@@ -92,10 +91,9 @@ class TlsSocket final : public Socket {
   }
 
   Status take_in(const Patience& patience) {
-    const Result<std::size_t> got = transport_->read_some(buffer_, patience);
-    if (!got) return std::unexpected(got.error());
-    const int taken = BIO_write(SSL_get_rbio(session_.get()), buffer_.data(), static_cast<int>(*got));
-    CHECK(taken == static_cast<int>(*got));
+    const auto got = TRY(transport_->read_some(buffer_, patience));
+    const int taken = BIO_write(SSL_get_rbio(session_.get()), buffer_.data(), static_cast<int>(got));
+    CHECK(taken == static_cast<int>(got));
     return {};
   }
 
@@ -152,14 +150,12 @@ void expect_host(SSL* session, const std::string& host) {
 
 Result<std::unique_ptr<Socket>> connect_tls(std::unique_ptr<Socket> transport, const Endpoint& endpoint,
                                             const Patience& patience) {
-  const Result<Context> context = make_context(endpoint.ca_file);
-  if (!context) return std::unexpected(context.error());
-  Session session(SSL_new(context->get()));
+  const auto context = TRY(make_context(endpoint.ca_file));
+  Session session(SSL_new(context.get()));
   CHECK(session != nullptr);
   expect_host(session.get(), endpoint.host);
   auto socket = std::make_unique<TlsSocket>(std::move(transport), std::move(session), endpoint);
-  const Status shaken = socket->handshake(patience);
-  if (!shaken) return std::unexpected(shaken.error());
+  TRY(socket->handshake(patience));
   return socket;
 }
 

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "base/try.h"
 
 namespace drover {
 
@@ -82,9 +83,8 @@ TlsContext::TlsContext(TlsContext&&) noexcept = default;
 TlsContext& TlsContext::operator=(TlsContext&&) noexcept = default;
 
 Result<TlsContext> TlsContext::load(const std::string& certificate_path, const std::string& key_path) {
-  if (const Status found = check_file("certificate", certificate_path, "key"); !found)
-    return std::unexpected(found.error());
-  if (const Status found = check_file("key", key_path, "certificate"); !found) return std::unexpected(found.error());
+  TRY(check_file("certificate", certificate_path, "key"));
+  TRY(check_file("key", key_path, "certificate"));
   ERR_clear_error();
   auto impl = std::make_shared<Impl>();
   impl->context.reset(SSL_CTX_new(TLS_server_method()));

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/try.h"
 
 namespace drover {
 
@@ -205,9 +206,7 @@ std::optional<WebSocketError> WebSocketReader::check_header(const Header& header
 }
 
 WebSocketReader::Maybe<WebSocketReader::Frame> WebSocketReader::take_frame() {
-  const auto read = read_header();
-  if (!read) return std::unexpected(read.error());
-  const std::optional<Header>& header = *read;
+  const std::optional<Header> header = TRY(read_header());
   if (!header || input_.size() - used_ < header->bytes + header->length) return std::nullopt;
   const std::string_view input = std::string_view(input_).substr(used_);
   Frame frame{.final = header->final, .opcode = static_cast<Opcode>(header->opcode)};

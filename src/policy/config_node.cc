@@ -12,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/try.h"
 #include "policy/yaml_complaint.h"
 
 namespace drover {
@@ -226,7 +227,7 @@ Status ConfigNode::members(const Member& member) const {
     const std::string& name = key.Scalar();
     const ConfigNode child(entry.second, line, path_of(name), source_);
     if (!seen.insert(name).second) return child.error("stands here a second time");
-    if (auto status = member(name, child); !status) return status;
+    TRY(member(name, child));
   }
   return {};
 }
@@ -258,13 +259,10 @@ Result<json::Value> ConfigNode::any_value(int depth, int& values_left) const {
     return object;
   }
   if (!node_.IsSequence()) return scalar();
-  const auto children = items();
-  if (!children) return std::unexpected(children.error());
+  const auto children = TRY(items());
   json::Value::Array array;
-  for (const ConfigNode& child : *children) {
-    if (auto read = put(child.any_value(depth + 1, values_left), array.emplace_back()); !read) {
-      return std::unexpected(read.error());
-    }
+  for (const ConfigNode& child : children) {
+    TRY(put(child.any_value(depth + 1, values_left), array.emplace_back()));
   }
   return array;
 }

@@ -5,23 +5,22 @@
 
 #include <string_view>
 
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "policy/config_node.h"
 
 namespace drover {
 
 [[nodiscard]] inline Result<int> count_of(const ConfigNode& node, Bounds bounds) {
-  const auto value = node.whole_number(bounds);
-  if (!value) return std::unexpected(value.error());
-  return static_cast<int>(*value);
+  const auto value = TRY(node.whole_number(bounds));
+  return static_cast<int>(value);
 }
 
 // Applies a parser that names no field to a text.
 template <class Parser>
 [[nodiscard]] auto parsed(const ConfigNode& node, Parser parser) -> decltype(parser(std::string_view{})) {
-  const auto text = node.text();
-  if (!text) return std::unexpected(text.error());
-  auto value = parser(*text);
+  const auto text = TRY(node.text());
+  auto value = parser(text);
   if (!value) return node.error(value.error());
   return value;
 }
@@ -30,10 +29,9 @@ template <class Parser>
 template <class Parser>
 [[nodiscard]] auto one_of(const ConfigNode& node, Parser parser, std::string_view choices)
     -> Result<typename decltype(parser(std::string_view{}))::value_type> {
-  const auto text = node.text();
-  if (!text) return std::unexpected(text.error());
-  const auto value = parser(*text);
-  if (!value) return node.error(fmt::format("expected {}, not {}", choices, quoted_excerpt(*text)));
+  const auto text = TRY(node.text());
+  const auto value = parser(text);
+  if (!value) return node.error(fmt::format("expected {}, not {}", choices, quoted_excerpt(text)));
   return *value;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/try.h"
 #include "policy/config_values.h"
 
 namespace drover {
@@ -30,23 +31,21 @@ constexpr auto kFollowUpFields = std::to_array<ConfigField<FollowUp>>({
 }  // namespace
 
 Result<json::Schema> schema_of(const ConfigNode& node) {
-  const auto value = node.any_value();
-  if (!value) return std::unexpected(value.error());
-  auto schema = json::Schema::compile(*value);
+  const auto value = TRY(node.any_value());
+  auto schema = json::Schema::compile(value);
   if (!schema) return node.at(schema.error().path).error(schema.error().what);
   return std::move(*schema);
 }
 
 Result<JsonText> json_object_of(const ConfigNode& node) {
-  const auto value = node.any_value();
-  if (!value) return std::unexpected(value.error());
-  if (value->as_object() == nullptr) return node.error(fmt::format("expected a mapping, not {}", value->kind_phrase()));
-  return json::dump(*value);
+  const auto value = TRY(node.any_value());
+  if (value.as_object() == nullptr) return node.error(fmt::format("expected a mapping, not {}", value.kind_phrase()));
+  return json::dump(value);
 }
 
 Result<FollowUp> follow_up_from(const ConfigNode& node) {
   FollowUp follow_up;
-  if (auto status = read_fields(node, kFollowUpFields, follow_up); !status) return std::unexpected(status.error());
+  TRY(read_fields(node, kFollowUpFields, follow_up));
   if (follow_up.type.empty()) return node.error("type is missing");
   return follow_up;
 }

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "policy/config_node.h"
 #include "policy/config_values.h"
@@ -147,14 +148,12 @@ bool is_variable_name(std::string_view text) {
 }
 
 Result<std::vector<std::string>> texts_of(const ConfigNode& node) {
-  const auto items = node.items();
-  if (!items) return std::unexpected(items.error());
+  const auto items = TRY(node.items());
   std::vector<std::string> texts;
-  for (const ConfigNode& item : *items) {
-    auto text = item.text();
-    if (!text) return std::unexpected(text.error());
-    if (text->contains('\0')) return item.error("contains a NUL character");
-    texts.push_back(std::move(*text));
+  for (const ConfigNode& item : items) {
+    auto text = TRY(item.text());
+    if (text.contains('\0')) return item.error("contains a NUL character");
+    texts.push_back(std::move(text));
   }
   return texts;
 }
@@ -256,8 +255,8 @@ constexpr std::array<std::string_view, 2> kNeverShared{"store", "local"};
 // All but the part that all processes share.
 Result<Document> read_document(const ConfigNode& root) {
   Document document;
-  if (auto status = read_fields(root, kTopFields, document); !status) return std::unexpected(std::move(status.error()));
-  if (auto status = check_follow_ups(root, document.policy); !status) return std::unexpected(std::move(status.error()));
+  TRY(read_fields(root, kTopFields, document));
+  TRY(check_follow_ups(root, document.policy));
   return document;
 }
 
@@ -274,31 +273,27 @@ Result<JsonText> shared_part(const ConfigNode& root) {
 }
 
 Result<StoredPolicy> read_policy(std::string_view shared_json, UnknownKeys unknown_keys) {
-  const auto root = ConfigNode::parse(shared_json, "policy", unknown_keys);
-  if (!root) return std::unexpected(root.error());
-  auto document = read_document(*root);
-  if (!document) return std::unexpected(std::move(document.error()));
-  if (document->local != LocalSettings{}) {
+  const auto root = TRY(ConfigNode::parse(shared_json, "policy", unknown_keys));
+  auto document = TRY(read_document(root));
+  if (document.local != LocalSettings{}) {
     return fail(ErrorCode::kInvalidConfig, "policy: local settings are never stored");
   }
-  return StoredPolicy{.policy = std::move(document->policy), .ignored = root->ignored()};
+  return StoredPolicy{.policy = std::move(document.policy), .ignored = root.ignored()};
 }
 
 }  // namespace
 
 Result<Document> parse_document(std::string_view text, std::string_view file_name) {
-  const auto root = ConfigNode::parse(text, file_name);
-  if (!root) return std::unexpected(root.error());
-  auto document = read_document(*root);
+  const auto root = TRY(ConfigNode::parse(text, file_name));
+  auto document = read_document(root);
   if (!document) return document;
-  if (auto status = put(shared_part(*root), document->shared); !status) return std::unexpected(status.error());
+  TRY(put(shared_part(root), document->shared));
   return document;
 }
 
 Result<Policy> parse_policy(std::string_view shared_json) {
-  auto read = read_policy(shared_json, UnknownKeys::kRefused);
-  if (!read) return std::unexpected(std::move(read.error()));
-  return std::move(read->policy);
+  auto read = TRY(read_policy(shared_json, UnknownKeys::kRefused));
+  return std::move(read.policy);
 }
 
 Result<StoredPolicy> read_stored_policy(std::string_view shared_json) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.h"
 #include "core/lane.h"
 #include "core/spec_check.h"
 #include "policy/config_values.h"
@@ -85,10 +86,9 @@ struct NamedOwner {
 };
 
 Result<OwnerPolicy> owner_policy(const NamedOwner& owner, const OwnerReading& others) {
-  auto gate = resolve(owner.node, owner.reading, others);
-  if (!gate) return std::unexpected(std::move(gate.error()));
+  auto gate = TRY(resolve(owner.node, owner.reading, others));
   const int weight = owner.reading.weight.value_or(others.weight.value_or(OwnerPolicy{}.weight));
-  return OwnerPolicy{.weight = weight, .gate = std::move(*gate)};
+  return OwnerPolicy{.weight = weight, .gate = std::move(gate)};
 }
 
 // ---- gates
@@ -106,7 +106,7 @@ Status read_queues(Policy& policy, const ConfigNode& node) {
   return node.members([&](const std::string& queue, const ConfigNode& value) -> Status {
     if (const auto status = check_name(queue); !status) return value.error(status.error());
     QueueReading reading;
-    if (auto status = read_fields(value, kQueueFields, reading); !status) return status;
+    TRY(read_fields(value, kQueueFields, reading));
     QueuePolicy& target = policy.queues[queue] = std::move(reading.policy);
     return put(resolve(value, reading), target.gate);
   });
@@ -118,7 +118,7 @@ Status read_owners(Policy& policy, const ConfigNode& node) {
   auto status = node.members([&](const std::string& owner, const ConfigNode& value) -> Status {
     if (const auto valid = check_name(owner); !valid) return value.error(valid.error());
     OwnerReading& reading = owners.emplace_back(owner, value, OwnerReading{}).reading;
-    if (auto read = read_fields(value, kOwnerFields, reading); !read) return read;
+    TRY(read_fields(value, kOwnerFields, reading));
     if (owner == kOtherOwners) others = reading;
     return {};
   });
@@ -126,17 +126,17 @@ Status read_owners(Policy& policy, const ConfigNode& node) {
   // Only now is it known what stands under default.
   for (const NamedOwner& owner : owners) {
     OwnerPolicy& target = owner.name == kOtherOwners ? policy.other_owners : policy.owners[owner.name];
-    if (auto read = put(owner_policy(owner, others), target); !read) return read;
+    TRY(put(owner_policy(owner, others), target));
   }
   return {};
 }
 
 Status read_gates(Policy& policy, const ConfigNode& node) {
   return node.members([&](const std::string& name, const ConfigNode& value) -> Status {
-    if (auto status = check_section(name, value); !status) return status;
+    TRY(check_section(name, value));
     if (const auto known = check_gate_name(name); !known) return value.unknown_key(known.error().message);
     GateReading reading;
-    if (auto status = read_fields(value, kGateFields<GateReading>, reading); !status) return status;
+    TRY(read_fields(value, kGateFields<GateReading>, reading));
     return put(resolve(value, reading), policy.gates[name]);
   });
 }

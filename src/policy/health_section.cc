@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/try.h"
 #include "policy/config_values.h"
 
 namespace drover {
@@ -34,7 +35,7 @@ constexpr auto kTimesFields = std::to_array<ConfigField<Times>>({
 
 template <class Fields, class T>
 Status read_threshold(const Fields& fields, Threshold<T>& threshold, const ConfigNode& node) {
-  if (auto status = read_fields(node, fields, threshold); !status) return status;
+  TRY(read_fields(node, fields, threshold));
   return check_order(threshold, node);
 }
 
