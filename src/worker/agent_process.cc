@@ -15,6 +15,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "worker/machine_limits.h"
 #include "worker/process_tree.h"
 #include "worker/shim_protocol.h"
@@ -67,9 +68,8 @@ struct Pipes {
 Result<Pipes> make_pipes() {
   Pipes pipes;
   for (Pipe* pipe : {&pipes.in, &pipes.out, &pipes.err, &pipes.control, &pipes.status}) {
-    auto made = make_pipe();
-    if (!made) return std::unexpected(made.error());
-    *pipe = *std::move(made);
+    auto made = TRY(make_pipe());
+    *pipe = std::move(made);
   }
   return pipes;
 }
@@ -165,8 +165,7 @@ void make_nonblocking(const UniqueFd& fd) {
 
 Result<ShimProcess> start_shim(const AgentCommand& command) {
   CHECK(!command.argv.empty());
-  auto pipes = make_pipes();
-  if (!pipes) return std::unexpected(pipes.error());
+  auto pipes = TRY(make_pipes());
 
   ShimProcess shim;
   FileActions actions(*pipes);
@@ -180,8 +179,8 @@ Result<ShimProcess> start_shim(const AgentCommand& command) {
   if (error_number != 0) return cannot("start the supervising process", error_number);
 
   // Before one more descriptor is needed: the agent may have begun.
-  for (UniqueFd* fd : {&pipes->in.read_end, &pipes->out.write_end, &pipes->err.write_end, &pipes->control.read_end,
-                       &pipes->status.write_end}) {
+  for (UniqueFd* fd : {&pipes.in.read_end, &pipes.out.write_end, &pipes.err.write_end, &pipes.control.read_end,
+                       &pipes.status.write_end}) {
     fd->reset();
   }
   shim.pidfd = UniqueFd(pidfd_open(shim.pid));
@@ -192,21 +191,20 @@ Result<ShimProcess> start_shim(const AgentCommand& command) {
     return cannot("watch the supervising process", why);
   }
   live_shims().pids.insert(shim.pid);
-  shim.control = std::move(pipes->control.write_end);
-  shim.status = std::move(pipes->status.read_end);
-  shim.in = std::move(pipes->in.write_end);
-  shim.out = std::move(pipes->out.read_end);
-  shim.err = std::move(pipes->err.read_end);
+  shim.control = std::move(pipes.control.write_end);
+  shim.status = std::move(pipes.status.read_end);
+  shim.in = std::move(pipes.in.write_end);
+  shim.out = std::move(pipes.out.read_end);
+  shim.err = std::move(pipes.err.read_end);
   for (const UniqueFd* fd : {&shim.control, &shim.status, &shim.in, &shim.out, &shim.err}) make_nonblocking(*fd);
   return shim;
 }
 
 Result<Helper> start_helper(std::vector<std::string> argv) {
-  auto pipe = make_pipe();
-  if (!pipe) return std::unexpected(pipe.error());
-  Helper helper{.pid = -1, .in = std::move(pipe->write_end)};
+  auto pipe = TRY(make_pipe());
+  Helper helper{.pid = -1, .in = std::move(pipe.write_end)};
   FileActions actions;
-  actions.move(pipe->read_end, STDIN_FILENO);
+  actions.move(pipe.read_end, STDIN_FILENO);
   actions.open_null(STDOUT_FILENO);
   actions.open_null(STDERR_FILENO);
   actions.close_from(STDERR_FILENO + 1);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/try.h"
 #include "core/task_json.h"
 #include "worker/door.h"
 
@@ -60,13 +61,12 @@ HttpResponse show_task(const Visit& visit) {
 }
 
 Result<Progress> parse_progress(std::string_view body) {
-  const auto object = parse_object(body, {"percent", "message"});
-  if (!object) return std::unexpected(object.error());
-  const Value* percent = object->find("percent");
+  const auto object = TRY(parse_object(body, {"percent", "message"}));
+  const Value* percent = object.find("percent");
   const std::optional<std::int64_t> number = percent != nullptr ? percent->as_int() : std::nullopt;
   if (!number || *number < 0 || *number > 100) return bad("percent must be a whole number from 0 to 100");
   Progress progress{.percent = static_cast<int>(*number)};
-  const Value* message = object->find("message");
+  const Value* message = object.find("message");
   if (message == nullptr || message->is_null()) return progress;
   if (message->as_string() == nullptr)
     return bad(fmt::format("message must be a string, not {}", message->kind_phrase()));
@@ -81,10 +81,9 @@ HttpResponse take_progress(const Visit& visit) {
 }
 
 Result<std::string> parse_log(std::string_view body) {
-  const auto object = parse_object(body, {"text", "lines"});
-  if (!object) return std::unexpected(object.error());
-  const Value* text = object->find("text");
-  const Value* lines = object->find("lines");
+  const auto object = TRY(parse_object(body, {"text", "lines"}));
+  const Value* text = object.find("text");
+  const Value* lines = object.find("lines");
   if ((text != nullptr) == (lines != nullptr)) return bad("the body must have either text or lines");
   if (text != nullptr) {
     if (text->as_string() == nullptr) return bad(fmt::format("text must be a string, not {}", text->kind_phrase()));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/try.h"
 #include "net/http_client.h"
 #include "worker/door.h"
 
@@ -40,8 +41,7 @@ Result<std::string> door_request(const std::string& url, const std::string& meth
 Status report_progress(const std::string& url, const Progress& progress) {
   json::Writer out;
   out.begin_object().key("percent").number(progress.percent).key("message").string(progress.message).end_object();
-  const auto answer = door_request(url, "POST", "/v1/task/progress", std::move(out).take(), kProgressTimeout);
-  if (!answer) return std::unexpected(answer.error());
+  TRY(door_request(url, "POST", "/v1/task/progress", std::move(out).take(), kProgressTimeout));
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "worker/fence.h"
 
@@ -26,7 +27,7 @@ constexpr int kNewsMax = 500;
 }  // namespace
 
 Status check_heartbeat(Millis lease, Millis heartbeat) {
-  if (Status valid = check_lease_length(lease); !valid) return valid;
+  TRY(check_lease_length(lease));
   if (heartbeat > Millis{0} && heartbeat * 2 <= lease) return {};
   return fail(ErrorCode::kInvalidArgument, fmt::format("a lease ({}) must last for at least two heartbeats ({})",
                                                        format_duration(lease), format_duration(heartbeat)));
@@ -195,12 +196,11 @@ Status LeaseKeeper::send_registration_if_due(MonoTime now) {
 
 Status LeaseKeeper::send_renewal(MonoTime now) {
   const std::vector<Lease> leases = this->leases();
-  const auto beat = queue_.renew(options_.worker.id, leases, options_.lease);
-  if (!beat) return std::unexpected(beat.error());
-  CHECK(beat->leases.size() == leases.size());
-  for (std::size_t i = 0; i < leases.size(); ++i) take_answer(leases[i], beat->leases[i], now + options_.lease);
+  const auto beat = TRY(queue_.renew(options_.worker.id, leases, options_.lease));
+  CHECK(beat.leases.size() == leases.size());
+  for (std::size_t i = 0; i < leases.size(); ++i) take_answer(leases[i], beat.leases[i], now + options_.lease);
   const std::scoped_lock lock(mutex_);
-  drain_ordered_ = drain_ordered_ || beat->drain;
+  drain_ordered_ = drain_ordered_ || beat.drain;
   return {};
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "worker/machine_limits.h"
 #include "worker/runners/agent.h"
 #include "worker/runners/exec.h"
@@ -67,11 +68,9 @@ void ProcessRun::start(MonoTime now) {
 
 Status ProcessRun::try_start() {
   const Task& task = claimed_->task;
-  auto files = RunFiles::make(host_.options.state_dir, task.id, task.run);
-  if (!files) return std::unexpected(files.error());
-  files_ = *std::move(files);
+  files_ = TRY(RunFiles::make(host_.options.state_dir, task.id, task.run));
   file_ = OutputFile(files_.output_path(), host_.options.output_file_bytes_max);
-  if (auto opened = open_door(); !opened) return opened;
+  TRY(open_door());
 
   secrets_ = Secrets(profile_->env, host_.environment);
   plan_ = make_plan({.claimed = *claimed_,
@@ -96,9 +95,7 @@ Status ProcessRun::start_step(RunStep step) {
                           .environment = std::move(step.environment),
                           .folder = std::move(step.folder),
                           .expires_at = expires_at_,
-                          .lease = host_.options.lease});
-  if (!shim) return std::unexpected(shim.error());
-  shim_ = *std::move(shim);
+                          .lease = host_.options.lease}));
   failpoint(Failpoint::kWorkerAfterSpawn);
   report_ = {};
   status_lines_ = {};
@@ -114,11 +111,9 @@ Status ProcessRun::start_step(RunStep step) {
 }
 
 Status ProcessRun::open_door() {
-  auto door =
-      Door::open(host_.loop, host_.door_bytes, files_.door_path(),
-                 [this](HttpRequest request, Door::Reply reply) { answer(std::move(request), std::move(reply)); });
-  if (!door) return std::unexpected(door.error());
-  door_ = *std::move(door);
+  door_ =
+      TRY(Door::open(host_.loop, host_.door_bytes, files_.door_path(),
+                     [this](HttpRequest request, Door::Reply reply) { answer(std::move(request), std::move(reply)); }));
   return {};
 }
 

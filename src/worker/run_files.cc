@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "base/unique_fd.h"
 #include "core/believed_time.h"
 
@@ -67,7 +68,7 @@ Result<std::string> choose_door_path(const std::string& folder, const std::strin
   std::string path = fmt::format("{}/{}", folder, kDoorName);
   if (path.size() > kSocketPathMax) {
     const std::string other = short_folder();
-    if (auto made = make_private_folder(other); !made) return std::unexpected(made.error());
+    TRY(make_private_folder(other));
     path = fmt::format("{}/{}", other, name);
   }
   ::unlink(path.c_str());  // left behind by a worker that was killed
@@ -124,18 +125,16 @@ Result<RunFiles> RunFiles::make(const std::string& state_dir, const TaskId& task
   for (fs::path folder; const fs::path& part : absolute) {
     folder /= part;
     if (fs::exists(folder, error)) continue;
-    if (auto made = make_private_folder(folder.string()); !made) return std::unexpected(made.error());
+    TRY(make_private_folder(folder.string()));
   }
 
   RunFiles files;
   const std::string runs = (absolute / "runs").string();
   files.folder_ = fmt::format("{}/{}", runs, name);
   for (const std::string& folder : {runs, files.folder_}) {
-    if (auto made = make_private_folder(folder); !made) return std::unexpected(made.error());
+    TRY(make_private_folder(folder));
   }
-  auto door = choose_door_path(files.folder_, name);
-  if (!door) return std::unexpected(door.error());
-  files.door_path_ = *std::move(door);
+  files.door_path_ = TRY(choose_door_path(files.folder_, name));
   return files;
 }
 

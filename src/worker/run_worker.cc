@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "worker/machine_limits.h"
 #include "worker/process_runs.h"
@@ -33,12 +34,10 @@ Status check(const WorkerConfig& config) {
 }  // namespace
 
 Result<WorkReport> run_worker(TaskQueue& queue, const WorkerConfig& config, const StopSignal& stop) try {
-  if (const Status valid = check(config); !valid) return std::unexpected(valid.error());
+  TRY(check(config));
   const std::vector<Serve> serves = serves_with_runners(config.serves, config.runners);
   if (serves.empty()) return fail(ErrorCode::kInvalidArgument, "no runner: give a command after --, or a profile");
-  if (const Status found = check_programs(serves, config.runners, path_in(this_process_environment())); !found) {
-    return std::unexpected(found.error());
-  }
+  TRY(check_programs(serves, config.runners, path_in(this_process_environment())));
   const Slots slots = slots_for(serves, config.runners, config.concurrency);
   const DescriptorShare share(slots.total);
   const std::string worker_id = new_worker_id();
@@ -54,22 +53,21 @@ Result<WorkReport> run_worker(TaskQueue& queue, const WorkerConfig& config, cons
                    [&wake] { wake.wake(); });
   log_info("worker", "working", {{"worker", worker_id}, {"concurrency", std::to_string(share.slots())}});
   const WorkerInfo info{.id = worker_id, .version = config.version, .serves = serves, .capacity = share.slots()};
-  const auto counts = drive_worker(queue, runs, wake, stop,
-                                   {.worker = info,
-                                    .type_limits = slots.by_type,
-                                    .lease = config.lease,
-                                    .heartbeat = config.heartbeat,
-                                    .drain = config.drain,
-                                    .when_empty = config.when_empty});
-  if (!counts) return std::unexpected(counts.error());
+  const auto counts = TRY(drive_worker(queue, runs, wake, stop,
+                                       {.worker = info,
+                                        .type_limits = slots.by_type,
+                                        .lease = config.lease,
+                                        .heartbeat = config.heartbeat,
+                                        .drain = config.drain,
+                                        .when_empty = config.when_empty}));
   log_info("worker", "done",
            {{"worker", worker_id},
-            {"completed", std::to_string(counts->completed)},
-            {"failed", std::to_string(counts->failed)},
-            {"released", std::to_string(counts->released)},
-            {"cancelled", std::to_string(counts->cancelled)},
-            {"refused", std::to_string(counts->refused)}});
-  return WorkReport{worker_id, *counts};
+            {"completed", std::to_string(counts.completed)},
+            {"failed", std::to_string(counts.failed)},
+            {"released", std::to_string(counts.released)},
+            {"cancelled", std::to_string(counts.cancelled)},
+            {"refused", std::to_string(counts.refused)}});
+  return WorkReport{worker_id, counts};
 } catch (const std::system_error& error) {  // no thread to begin with
   return fail(ErrorCode::kInternal, fmt::format("cannot start a worker: {}", explain_error(error.code().value())),
               "worker.start");

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "worker/handler_runs.h"
 #include "worker/worker_loop.h"
@@ -39,24 +40,22 @@ Result<WorkerReport> Worker::run() {
     return at_field("concurrency", valid.error());
   const Bounds prefetch{0, kConcurrencyBounds.max - options.concurrency};
   if (const Status valid = check_bounds(options.prefetch, prefetch); !valid) return at_field("prefetch", valid.error());
-  if (const Status valid = check_heartbeat(options.lease, options.heartbeat); !valid)
-    return std::unexpected(valid.error());
+  TRY(check_heartbeat(options.lease, options.heartbeat));
 
   const Waker wake;
   HandlerRuns runs(impl_->queue, impl_->handlers, options.concurrency, options.lease, [&wake] { wake.wake(); });
   const WorkerInfo info{
       .id = new_worker_id(), .version = options.version, .serves = impl_->serves, .capacity = options.concurrency};
   const auto counts =
-      drive_worker(impl_->queue, runs, wake, impl_->stop,
-                   {.worker = info,
-                    .prefetch = options.prefetch,
-                    .lease = options.lease,
-                    .heartbeat = options.heartbeat,
-                    .drain = options.drain,
-                    .when_empty = options.until == RunUntil::kEmpty ? WhenEmpty::kFinish : WhenEmpty::kWait,
-                    .calls = WorkerCalls::kSideBySide});
-  if (!counts) return std::unexpected(counts.error());
-  return WorkerReport{info.id, counts->completed, counts->failed, counts->released, counts->cancelled};
+      TRY(drive_worker(impl_->queue, runs, wake, impl_->stop,
+                       {.worker = info,
+                        .prefetch = options.prefetch,
+                        .lease = options.lease,
+                        .heartbeat = options.heartbeat,
+                        .drain = options.drain,
+                        .when_empty = options.until == RunUntil::kEmpty ? WhenEmpty::kFinish : WhenEmpty::kWait,
+                        .calls = WorkerCalls::kSideBySide}));
+  return WorkerReport{info.id, counts.completed, counts.failed, counts.released, counts.cancelled};
 }
 
 void Worker::stop() {

@@ -161,9 +161,7 @@ std::string new_worker_id() {
 Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& wake, const StopSignal& stop,
                                      const WorkerLoopOptions& options) {
   LeaseKeeper keeper(queue, runs, {.worker = options.worker, .lease = options.lease, .heartbeat = options.heartbeat});
-  if (const Status registered = keeper.register_now(system_clock().mono()); !registered) {
-    return std::unexpected(registered.error());
-  }
+  TRY(keeper.register_now(system_clock().mono()));
   ClaimLoopOptions loop_options = claim_options(options, wake);
   std::optional<ClaimLoop> loop;
   std::optional<CallPool> settler;
