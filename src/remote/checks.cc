@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "core/task_fields.h"
 
@@ -40,8 +41,8 @@ Status check_group(std::span<const TaskSpec> group) {
 }
 
 Status check_edit_texts(const EditOrder& order) {
-  if (Status good = check_edit(order); !good) return good;
-  if (Status good = check_json("payload", order.payload); !good) return good;
+  TRY(check_edit(order));
+  TRY(check_json("payload", order.payload));
   return check_json("patch", order.patch);
 }
 

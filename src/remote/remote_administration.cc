@@ -2,6 +2,7 @@
 
 #include <ranges>
 
+#include "base/try.h"
 #include "net/url.h"
 #include "remote/checks.h"
 #include "remote/server_calls.h"
@@ -30,9 +31,7 @@ class RemoteAdministration final : public Administration {
   explicit RemoteAdministration(std::unique_ptr<remote::ServerCalls> calls) : calls_(std::move(calls)) {}
 
   Result<CreatedToken> create_token(const NewToken& order) override {
-    if (const Status good = check_texts({order.owner.value_or(""), order.note, order.by}); !good) {
-      return std::unexpected(good.error());
-    }
+    TRY(check_texts({order.owner.value_or(""), order.note, order.by}));
     return calls_->ask<CreatedToken>("POST", "/v1/tokens", to_json(order));
   }
 
@@ -51,9 +50,8 @@ class RemoteAdministration final : public Administration {
   }
 
   Result<Time> now() override {
-    const auto introduction = calls_->ask<Introduction>("GET", "/v1/server");
-    if (!introduction) return std::unexpected(introduction.error());
-    return introduction->now;
+    const auto introduction = TRY(calls_->ask<Introduction>("GET", "/v1/server"));
+    return introduction.now;
   }
 
   Result<FleetLook> look_at_fleet() override { return calls_->ask<FleetLook>("GET", "/v1/fleet"); }
@@ -84,10 +82,8 @@ class RemoteAdministration final : public Administration {
     DumpCounts counts;
     while (true) {
       const std::string_view piece = bytes.substr(0, kPieceBytes);
-      const Status sent =
-          calls_->ask_into(counts, "PUT", with_query(import_path(id), {{"place", std::to_string(place)}}),
-                           std::string(piece), kLongTimeout, {{"content-type", "application/x-ndjson"}});
-      if (!sent) return std::unexpected(sent.error());
+      TRY(calls_->ask_into(counts, "PUT", with_query(import_path(id), {{"place", std::to_string(place)}}),
+                           std::string(piece), kLongTimeout, {{"content-type", "application/x-ndjson"}}));
       bytes.remove_prefix(piece.size());
       place += static_cast<std::int64_t>(piece.size());
       if (bytes.empty()) return counts;
@@ -111,26 +107,24 @@ class RemoteAdministration final : public Administration {
       body.list("ids", ids | std::views::transform([](const TaskId& id) { return QuotedId{id}; }));
       body.number("place", static_cast<std::int64_t>(part.text.size()));
       if (!version.empty()) body.text("version", version);
-      auto answer = calls_->exchange("POST", "/v1/dump/tasks", body.take(), kLongTimeout, {});
-      if (!answer) return std::unexpected(answer.error());
-      const Status read = read_headers(*answer, part);
+      auto answer = TRY(calls_->exchange("POST", "/v1/dump/tasks", body.take(), kLongTimeout, {}));
+      const Status read = read_headers(answer, part);
       if (!read) return remote::unreadable(read.error());
-      version = answer->header("drover-version");
-      part.text += answer->body;
+      version = answer.header("drover-version");
+      part.text += answer.body;
       if (version.empty()) return part;
     }
   }
 
   Result<DumpPart> ask_part(const std::string& method, std::string target, std::string body) {
-    auto answer = calls_->exchange(method, std::move(target), std::move(body), kLongTimeout, {});
-    if (!answer) return std::unexpected(answer.error());
-    DumpPart part{.text = std::move(answer->body)};
-    if (const Status read = read_headers(*answer, part); !read) return remote::unreadable(read.error());
+    auto answer = TRY(calls_->exchange(method, std::move(target), std::move(body), kLongTimeout, {}));
+    DumpPart part{.text = std::move(answer.body)};
+    if (const Status read = read_headers(answer, part); !read) return remote::unreadable(read.error());
     return part;
   }
 
   static Status read_headers(const HttpResponse& answer, DumpPart& part) {
-    if (Status read = json::read_json(answer.header("drover-count"), part.count); !read) return read;
+    TRY(json::read_json(answer.header("drover-count"), part.count));
     return json::read_json(answer.header("drover-next"), part.next);
   }
 
@@ -140,9 +134,8 @@ class RemoteAdministration final : public Administration {
 }  // namespace
 
 Result<std::unique_ptr<Administration>> open_remote_administration(RemoteOptions options) {
-  auto calls = remote::ServerCalls::open(std::move(options));
-  if (!calls) return std::unexpected(calls.error());
-  return std::make_unique<RemoteAdministration>(*std::move(calls));
+  auto calls = TRY(remote::ServerCalls::open(std::move(options)));
+  return std::make_unique<RemoteAdministration>(std::move(calls));
 }
 
 }  // namespace drover

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/try.h"
 #include "net/url.h"
 #include "remote/checks.h"
 #include "remote/server_calls.h"
@@ -42,17 +43,15 @@ class RemoteQueue final : public TaskQueue {
   ~RemoteQueue() override { calls_->leaving().raise(); }
 
   Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override {
-    if (const Status good = check_group(group); !good) return std::unexpected(good.error());
+    TRY(check_group(group));
     return calls_->ask_list<Enqueued>("tasks", "POST", "/v1/tasks", Body().list("tasks", group).take());
   }
 
   Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override {
-    if (const Status good = check_group(group); !good) return std::unexpected(good.error());
+    TRY(check_group(group));
     Listed<Enqueued> listed{.name = "tasks", .items = {}};
-    const Status asked =
-        calls_->ask_into(listed, "POST", task_path(spawner.task, "children"), Body().list("tasks", group).take(),
-                         calls_->timeout(), {{"drover-lease", spawner.id.to_string()}});
-    if (!asked) return std::unexpected(asked.error());
+    TRY(calls_->ask_into(listed, "POST", task_path(spawner.task, "children"), Body().list("tasks", group).take(),
+                         calls_->timeout(), {{"drover-lease", spawner.id.to_string()}}));
     return std::move(listed.items);
   }
 
@@ -70,7 +69,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override {
-    if (const Status good = check_texts({reason}); !good) return std::unexpected(good.error());
+    TRY(check_texts({reason}));
     return calls_->ask<CancelOutcome>("POST", task_path(id, "cancel"), Body().text("reason", reason).take());
   }
 
@@ -79,21 +78,17 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<Task> edit(const TaskId& id, const EditOrder& order) override {
-    if (const Status good = check_edit_texts(order); !good) return std::unexpected(good.error());
+    TRY(check_edit_texts(order));
     HttpHeaders headers;
     if (order.version) headers.emplace_back("if-match", fmt::format("\"{}\"", *order.version));
     Task task;
-    const Status asked =
-        calls_->ask_into(task, "PATCH", task_path(id), to_json(order), calls_->timeout(), std::move(headers));
-    if (!asked) return std::unexpected(asked.error());
+    TRY(calls_->ask_into(task, "PATCH", task_path(id), to_json(order), calls_->timeout(), std::move(headers)));
     return task;
   }
 
   using TaskQueue::retry;
   Result<Task> retry(const TaskId& id, const RetryOrder& order) override {
-    if (const Status good = check_texts({order.verdict.by, order.verdict.why}); !good) {
-      return std::unexpected(good.error());
-    }
+    TRY(check_texts({order.verdict.by, order.verdict.why}));
     return calls_->ask<Task>("POST", task_path(id, "retry"), to_json(order));
   }
 
@@ -101,11 +96,10 @@ class RemoteQueue final : public TaskQueue {
     for (;;) {
       Named<std::int64_t> next{.name = "next"};
       Listed<Event> listed{.name = "events", .items = {}};
-      const auto body = calls_->fetch(
-          "GET", with_query("/v1/events", {{"after", std::to_string(after)}, {"limit", std::to_string(limit)}}));
-      if (!body) return std::unexpected(body.error());
-      if (const Status read = read_json(*body, listed); !read) return unreadable(read.error());
-      if (const Status read = read_json(*body, next); !read) return unreadable(read.error());
+      const auto body = TRY(calls_->fetch(
+          "GET", with_query("/v1/events", {{"after", std::to_string(after)}, {"limit", std::to_string(limit)}})));
+      if (const Status read = read_json(body, listed); !read) return unreadable(read.error());
+      if (const Status read = read_json(body, next); !read) return unreadable(read.error());
       // Among many events of others there may be none of ours.
       if (!listed.items.empty() || next.value == after) return std::move(listed.items);
       after = next.value;
@@ -147,7 +141,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Status progress(const Lease& lease, const Progress& progress) override {
-    if (Status good = check_texts({progress.message}); !good) return good;
+    TRY(check_texts({progress.message}));
     return calls_->tell("POST", task_path(lease.task, "progress"),
                         Body()
                             .text("lease_id", lease.id.to_string())
@@ -197,7 +191,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Status drain_worker(const DrainOrder& order) override {
-    if (Status good = check_texts({order.why, order.by}); !good) return good;
+    TRY(check_texts({order.why, order.by}));
     return calls_->tell("POST", worker_path(order.worker_id, "drain"),
                         Body().text("why", order.why).text("by", order.by).take());
   }
@@ -207,9 +201,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override {
-    if (const Status good = check_texts({order.to, order.verdict.by, order.verdict.why}); !good) {
-      return std::unexpected(good.error());
-    }
+    TRY(check_texts({order.to, order.verdict.by, order.verdict.why}));
     return calls_->ask<Task>(
         "POST", task_path(id, "escalate"),
         Body().text("to", order.to).text("by", order.verdict.by).text("why", order.verdict.why).take());
@@ -222,7 +214,7 @@ class RemoteQueue final : public TaskQueue {
   Result<std::vector<GateStatus>> gates() override { return calls_->ask_list<GateStatus>("gates", "GET", "/v1/gates"); }
 
   Result<GateStatus> set_gate(const GateOrder& order) override {
-    if (const Status good = check_texts({order.why, order.by}); !good) return std::unexpected(good.error());
+    TRY(check_texts({order.why, order.by}));
     Body body;
     body.text("why", order.why).text("by", order.by);
     if (const auto* close = std::get_if<GateOrder::Close>(&order.what)) {
@@ -251,16 +243,15 @@ class RemoteQueue final : public TaskQueue {
   Result<Config> config() override { return calls_->ask<Config>("GET", "/v1/config"); }
 
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override {
-    if (const Status good = check_document(document); !good) return std::unexpected(good.error());
+    TRY(check_document(document));
     return calls_->ask<Config>("PUT", "/v1/config",
                                Body().number("version", based_on_version).json("document", document).take());
   }
 
   Result<std::vector<Finding>> fsck(FsckMode mode) override {
     Listed<Finding> listed{.name = "findings", .items = {}};
-    const Status asked = calls_->ask_into(listed, "POST", "/v1/fsck",
-                                          Body().boolean("repair", mode == FsckMode::kRepair).take(), kFsckTimeout, {});
-    if (!asked) return std::unexpected(asked.error());
+    TRY(calls_->ask_into(listed, "POST", "/v1/fsck", Body().boolean("repair", mode == FsckMode::kRepair).take(),
+                         kFsckTimeout, {}));
     return std::move(listed.items);
   }
 
@@ -297,10 +288,9 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<std::vector<Result<TaskState>>> ask_settled(std::string request, std::size_t count) {
-    const auto body = calls_->fetch("POST", "/v1/settlements", std::move(request));
-    if (!body) return std::unexpected(body.error());
+    const auto body = TRY(calls_->fetch("POST", "/v1/settlements", std::move(request)));
     Listed<json::Place> listed{.name = "items", .items = {}};
-    if (const Status read = read_json(*body, listed); !read) return unreadable(read.error());
+    if (const Status read = read_json(body, listed); !read) return unreadable(read.error());
     std::vector<Result<TaskState>> settled;
     for (const json::Place& item : listed.items) {
       json::Reader in(item.text);
@@ -329,9 +319,8 @@ class RemoteQueue final : public TaskQueue {
 }  // namespace
 
 Result<std::unique_ptr<TaskQueue>> open_remote(RemoteOptions options) {
-  auto calls = remote::ServerCalls::open(std::move(options));
-  if (!calls) return std::unexpected(calls.error());
-  return std::make_unique<RemoteQueue>(*std::move(calls));
+  auto calls = TRY(remote::ServerCalls::open(std::move(options)));
+  return std::make_unique<RemoteQueue>(std::move(calls));
 }
 
 }  // namespace drover

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "net/url.h"
 #include "wire/introduction.h"
 
@@ -36,10 +37,9 @@ std::unexpected<Error> unreadable(const Error& error) {
 }
 
 Result<std::unique_ptr<ServerCalls>> ServerCalls::open(RemoteOptions options) {
-  if (const Status good = check_token_text(options.token); !good) return std::unexpected(good.error());
-  auto places = parse_server_urls(options.url);
-  if (!places) return std::unexpected(places.error());
-  return std::make_unique<ServerCalls>(*std::move(places), std::move(options));
+  TRY(check_token_text(options.token));
+  auto places = TRY(parse_server_urls(options.url));
+  return std::make_unique<ServerCalls>(std::move(places), std::move(options));
 }
 
 ServerCalls::ServerCalls(std::vector<ServerPlace> places, RemoteOptions options) : options_(std::move(options)) {
@@ -78,9 +78,8 @@ Result<HttpResponse> ServerCalls::exchange(const std::string& method, std::strin
 }
 
 Result<std::string> ServerCalls::fetch(const std::string& method, std::string target, std::string body) {
-  auto response = exchange(method, std::move(target), std::move(body), options_.timeout, {});
-  if (!response) return std::unexpected(std::move(response.error()));
-  return std::move(response->body);
+  auto response = TRY(exchange(method, std::move(target), std::move(body), options_.timeout, {}));
+  return std::move(response.body);
 }
 
 }  // namespace drover::remote

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/try.h"
 #include "net/http_client.h"
 #include "remote/remote_options.h"
 #include "remote/seen_store.h"
@@ -111,9 +112,8 @@ class ServerCalls {
   template <class T>
   [[nodiscard]] Status ask_into(T& out, const std::string& method, std::string target, std::string body, Millis timeout,
                                 HttpHeaders headers, Effect effect = Effect::kChange) {
-    const auto answer = exchange(method, std::move(target), std::move(body), timeout, std::move(headers), effect);
-    if (!answer) return std::unexpected(answer.error());
-    if (const Status read = read_json(answer->body, out); !read) return unreadable(read.error());
+    const auto answer = TRY(exchange(method, std::move(target), std::move(body), timeout, std::move(headers), effect));
+    if (const Status read = read_json(answer.body, out); !read) return unreadable(read.error());
     return {};
   }
 
@@ -121,8 +121,7 @@ class ServerCalls {
   [[nodiscard]] Result<T> ask(const std::string& method, std::string target, std::string body = {},
                               Effect effect = Effect::kChange) {
     T value{};
-    const Status asked = ask_into(value, method, std::move(target), std::move(body), options_.timeout, {}, effect);
-    if (!asked) return std::unexpected(asked.error());
+    TRY(ask_into(value, method, std::move(target), std::move(body), options_.timeout, {}, effect));
     return value;
   }
 
@@ -130,8 +129,7 @@ class ServerCalls {
   [[nodiscard]] Result<std::vector<T>> ask_list(std::string_view name, const std::string& method, std::string target,
                                                 std::string body = {}, Effect effect = Effect::kChange) {
     Listed<T> listed{.name = name, .items = {}};
-    const Status asked = ask_into(listed, method, std::move(target), std::move(body), options_.timeout, {}, effect);
-    if (!asked) return std::unexpected(asked.error());
+    TRY(ask_into(listed, method, std::move(target), std::move(body), options_.timeout, {}, effect));
     return std::move(listed.items);
   }
 
@@ -139,15 +137,13 @@ class ServerCalls {
   [[nodiscard]] Result<T> ask_value(std::string_view name, const std::string& method, std::string target,
                                     std::string body = {}) {
     Named<T> named{.name = name};
-    const Status asked = ask_into(named, method, std::move(target), std::move(body), options_.timeout, {});
-    if (!asked) return std::unexpected(asked.error());
+    TRY(ask_into(named, method, std::move(target), std::move(body), options_.timeout, {}));
     return named.value;
   }
 
   [[nodiscard]] Status tell(const std::string& method, std::string target, std::string body = {},
                             Effect effect = Effect::kChange) {
-    const auto answer = exchange(method, std::move(target), std::move(body), options_.timeout, {}, effect);
-    if (!answer) return std::unexpected(answer.error());
+    TRY(exchange(method, std::move(target), std::move(body), options_.timeout, {}, effect));
     return {};
   }
 

@@ -1,5 +1,6 @@
 #include "remote/server_probe.h"
 
+#include "base/try.h"
 #include "remote/server_calls.h"
 
 namespace drover {
@@ -20,21 +21,19 @@ Status read_json(std::string_view json, Reason& out) {
 // Not ready is an answer, too, whatever its status.
 Result<std::vector<std::string>> ask_readiness(const ServerPlace& place, Millis timeout) {
   HttpClient client(place.endpoint);
-  const auto answer = client.exchange(
+  const auto answer = TRY(client.exchange(
       {.method = "GET", .target = "/readyz", .body = {}, .keep_alive = false, .headers = {{"host", place.host}}},
-      timeout);
-  if (!answer) return std::unexpected(answer.error());
+      timeout));
   remote::Listed<Reason> listed{.name = "reasons", .items = {}};
-  if (const Status read = remote::read_json(answer->body, listed); !read) return remote::unreadable(read.error());
+  if (const Status read = remote::read_json(answer.body, listed); !read) return remote::unreadable(read.error());
   std::vector<std::string> reasons;
   for (Reason& reason : listed.items) reasons.push_back(std::move(reason.message));
   return reasons;
 }
 
 Result<Introduction> ask_introduction(const RemoteOptions& options) {
-  const auto calls = remote::ServerCalls::open(options);
-  if (!calls) return std::unexpected(calls.error());
-  return (*calls)->ask<Introduction>("GET", "/v1/server");
+  const auto calls = TRY(remote::ServerCalls::open(options));
+  return calls->ask<Introduction>("GET", "/v1/server");
 }
 
 }  // namespace drover

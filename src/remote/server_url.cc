@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "net/url.h"
 
 namespace drover {
@@ -75,9 +76,8 @@ Result<std::vector<ServerPlace>> parse_server_urls(std::string_view urls) {
   std::vector<ServerPlace> places;
   for (;;) {
     const std::size_t comma = std::min(urls.find(','), urls.size());
-    auto place = parse_server_url(std::string(urls.substr(0, comma)));
-    if (!place) return std::unexpected(std::move(place.error()));
-    places.push_back(*std::move(place));
+    auto place = TRY(parse_server_url(std::string(urls.substr(0, comma))));
+    places.push_back(std::move(place));
     if (comma == urls.size()) return places;
     urls.remove_prefix(comma + 1);
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json_reader.h"
+#include "base/try.h"
 #include "core/administration.h"
 #include "net/http.h"
 #include "net/url.h"
@@ -109,7 +110,7 @@ template <class T>
 template <class T>
 [[nodiscard]] Result<T> read_body(const Call& call) {
   T value{};
-  if (Status read = read_json(body_of(call), value); !read) return std::unexpected(std::move(read.error()));
+  TRY(read_json(body_of(call), value));
   return value;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/json_reader.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "core/task_json.h"
 #include "net/websocket_inbox.h"
 #include "server/guarded_queue.h"
@@ -53,7 +54,7 @@ Result<SnapshotPage> snapshot_page(GuardedQueue& queue, const WatchFilter& filte
       if (!page.tasks.empty()) page.tasks += ',';
       page.tasks += to_summary_json(task);
     }
-    cursor = std::move(listed->cursor);
+    cursor = std::move(listed.cursor);
   } while (cursor && page.tasks.size() < kFrameBytes);
   page.cursor = std::move(cursor);
   return page;
@@ -67,17 +68,14 @@ struct PastPage {
 // What happened after `after`. Numbers have no holes: where one is, events were let go; and one that is still to come
 // is from a store that went backwards.
 Result<PastPage> past_page(TaskQueue& queue, const Principal& principal, std::int64_t after) {
-  const auto next = queue.events(after, 1);
-  if (!next) return std::unexpected(next.error());
-  if (!next->empty() && next->front().seq > after + 1) return PastPage{{}, next->front().seq - 1};
-  if (next->empty()) {
-    const auto last = queue.last_event_seq();
-    if (!last) return std::unexpected(last.error());
-    if (after > *last) return PastPage{{}, *last};
+  const auto next = TRY(queue.events(after, 1));
+  if (!next.empty() && next.front().seq > after + 1) return PastPage{{}, next.front().seq - 1};
+  if (next.empty()) {
+    const auto last = TRY(queue.last_event_seq());
+    if (after > last) return PastPage{{}, last};
   }
-  auto page = GuardedQueue(queue, principal).events_page(after, kEventsPage);
-  if (!page) return std::unexpected(page.error());
-  return PastPage{*std::move(page), std::nullopt};
+  auto page = TRY(GuardedQueue(queue, principal).events_page(after, kEventsPage));
+  return PastPage{std::move(page), std::nullopt};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/sha256.h"
+#include "base/try.h"
 #include "net/wake.h"
 
 namespace drover::server {
@@ -107,9 +108,8 @@ Result<std::unique_ptr<AuditLog>> AuditLog::open(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.is_open()) return cannot_use(path, std::strerror(errno));
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return cannot_use(path, "another server writes it");
-  auto end = find_end(file.get(), path);
-  if (!end) return std::unexpected(end.error());
-  return std::unique_ptr<AuditLog>(new AuditLog(std::move(file), path, *std::move(end)));
+  auto end = TRY(find_end(file.get(), path));
+  return std::unique_ptr<AuditLog>(new AuditLog(std::move(file), path, std::move(end)));
 }
 
 AuditLog::AuditLog(UniqueFd file, std::string path, End end)

@@ -1,6 +1,7 @@
 // An Administration as one caller may use it: what the role does not allow is kForbidden.
 #pragma once
 
+#include "base/try.h"
 #include "core/administration.h"
 #include "server/rights.h"
 
@@ -57,7 +58,7 @@ class GuardedAdministration final : public Administration {
  private:
   template <class Call>
   [[nodiscard]] auto if_allowed(Right right, Call call) -> decltype(call()) {
-    if (const Status allowed = need(principal_, right); !allowed) return std::unexpected(allowed.error());
+    TRY(need(principal_, right));
     return call();
   }
 

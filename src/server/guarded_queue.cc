@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/try.h"
 
 namespace drover::server {
 namespace {
@@ -78,11 +79,10 @@ Explanation for_owner(Explanation explained, const std::string& owner) {
 }  // namespace
 
 Status GuardedQueue::need(Right right, const TaskId& id) {
-  if (Status allowed = need(right); !allowed) return allowed;
+  TRY(need(right));
   if (!principal_.owner) return {};
-  const auto found = queue_.heads(std::span(&id, 1));
-  if (!found) return std::unexpected(found.error());
-  const std::optional<Task>& task = found->front();
+  const auto found = TRY(queue_.heads(std::span(&id, 1)));
+  const std::optional<Task>& task = found.front();
   if (!task || task->owner != *principal_.owner) return no_such(id);
   return {};
 }
@@ -93,7 +93,7 @@ bool GuardedQueue::may_see(const Principal& principal, const Event& event) {
 }
 
 Result<std::vector<TaskSpec>> GuardedQueue::own(std::span<const TaskSpec> group) const {
-  if (const Status allowed = need(Right::kProduce); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kProduce));
   std::vector<TaskSpec> owned(group.begin(), group.end());
   if (!principal_.owner) return owned;
   for (TaskSpec& spec : owned) {
@@ -128,28 +128,25 @@ std::vector<Result<std::vector<Enqueued>>> GuardedQueue::enqueue_together(std::s
 }
 
 Result<std::vector<Enqueued>> GuardedQueue::spawn(const Lease& spawner, std::span<const TaskSpec> group) {
-  if (const Status allowed = need_work(spawner.task); !allowed) return std::unexpected(allowed.error());
+  TRY(need_work(spawner.task));
   return queue_.spawn(spawner, group);
 }
 
 // A worker may look again at what it was given: at tasks that run on workers which its token registered.
 Result<Task> GuardedQueue::get(const TaskId& id) {
   const bool works = principal_.role == Role::kWorker;
-  if (const Status allowed = need(works ? Right::kWork : Right::kRead); !allowed) {
-    return std::unexpected(allowed.error());
-  }
+  TRY(need(works ? Right::kWork : Right::kRead));
   auto task = queue_.get(id);
   if (!task) return task;
   if (principal_.owner && task->owner != *principal_.owner) return no_such(id);
   if (!works) return task;
   if (task->state != TaskState::kRunning || !serves(task->queue)) return no_such(id);
-  const auto holder = find_worker(task->worker_id.value_or(""));
-  if (!holder) return std::unexpected(holder.error());
-  return *holder == Registered::kForCaller ? std::move(task) : no_such(id);
+  const auto holder = TRY(find_worker(task->worker_id.value_or("")));
+  return holder == Registered::kForCaller ? std::move(task) : no_such(id);
 }
 
 Result<std::vector<RunSummary>> GuardedQueue::runs(const TaskId& id) {
-  if (const Status allowed = need(Right::kRead, id); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead, id));
   return queue_.runs(id);
 }
 
@@ -177,58 +174,56 @@ Result<std::optional<TaskFilter>> GuardedQueue::own(const TaskFilter& filter) co
 }
 
 Result<CancelOutcome> GuardedQueue::cancel(const TaskId& id, const std::string& reason) {
-  if (const Status allowed = need(Right::kProduce, id); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kProduce, id));
   return queue_.cancel(id, reason);
 }
 
 Result<std::vector<CancelEffect>> GuardedQueue::preview_cancel(const TaskId& id) {
-  if (const Status allowed = need(Right::kProduce, id); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kProduce, id));
   return queue_.preview_cancel(id);
 }
 
 Result<Task> GuardedQueue::edit(const TaskId& id, const EditOrder& order) {
-  if (const Status allowed = need(Right::kProduce, id); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kProduce, id));
   return queue_.edit(id, order);
 }
 
 Result<Task> GuardedQueue::retry(const TaskId& id, const RetryOrder& order) {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kOperate));
   return queue_.retry(id, order);
 }
 
 Result<EventPage> GuardedQueue::events_page(std::int64_t after, int limit) {
-  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead));
   EventPage page{.events = {}, .next = after};
   const int page_size = principal_.owner && limit > 0 ? kScanPage : limit;
   for (int pages = 0; pages == 0 || (pages < kScanPagesMax && std::cmp_less(page.events.size(), limit)); ++pages) {
-    auto events = queue_.events(page.next, page_size);
-    if (!events) return std::unexpected(events.error());
-    for (Event& event : *events) {
+    auto events = TRY(queue_.events(page.next, page_size));
+    for (Event& event : events) {
       if (std::cmp_greater_equal(page.events.size(), limit)) return page;
       page.next = event.seq;
       if (may_see(principal_, event)) page.events.push_back(std::move(event));
     }
-    if (std::cmp_less(events->size(), page_size) || !principal_.owner) return page;
+    if (std::cmp_less(events.size(), page_size) || !principal_.owner) return page;
   }
   return page;
 }
 
 Result<std::vector<Event>> GuardedQueue::events(std::int64_t after, int limit) {
   for (;;) {
-    auto page = events_page(after, limit);
-    if (!page) return std::unexpected(page.error());
-    if (!page->events.empty() || page->next == after) return std::move(page->events);
-    after = page->next;
+    auto page = TRY(events_page(after, limit));
+    if (!page.events.empty() || page.next == after) return std::move(page.events);
+    after = page.next;
   }
 }
 
 Result<std::int64_t> GuardedQueue::last_event_seq() {
-  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead));
   return queue_.last_event_seq();
 }
 
 Result<LogPage> GuardedQueue::log(const TaskId& id, std::int64_t after, int limit) {
-  if (const Status allowed = need(Right::kRead, id); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead, id));
   return queue_.log(id, after, limit);
 }
 
@@ -247,42 +242,36 @@ Status GuardedQueue::check_serves(std::span<const Serve> serves) const {
 Result<std::vector<bool>> GuardedQueue::hidden(std::span<const TaskId> ids) const {
   std::vector<bool> hidden(ids.size(), false);
   if (principal_.queues.empty()) return hidden;
-  const auto tasks = queue_.heads(ids);
-  if (!tasks) return std::unexpected(tasks.error());
-  for (std::size_t i = 0; i < ids.size(); ++i) hidden[i] = !(*tasks)[i] || !serves((*tasks)[i]->queue);
+  const auto tasks = TRY(queue_.heads(ids));
+  for (std::size_t i = 0; i < ids.size(); ++i) hidden[i] = !tasks[i] || !serves(tasks[i]->queue);
   return hidden;
 }
 
 Status GuardedQueue::need_work(const TaskId& id) const {
-  if (Status allowed = need(Right::kWork); !allowed) return allowed;
-  const auto hidden = this->hidden(std::span(&id, 1));
-  if (!hidden) return std::unexpected(hidden.error());
-  return hidden->front() ? Status(no_such(id)) : Status();
+  TRY(need(Right::kWork));
+  const auto hidden = TRY(this->hidden(std::span(&id, 1)));
+  return hidden.front() ? Status(no_such(id)) : Status();
 }
 
 // A worker's token acts for the workers that it registered; operators act for all.
 Result<GuardedQueue::Registered> GuardedQueue::find_worker(const std::string& worker_id) const {
-  const auto found = queue_.worker(worker_id);
-  if (!found) return std::unexpected(found.error());
-  const std::optional<WorkerInfo>& worker = *found;
+  const std::optional<WorkerInfo> worker = TRY(queue_.worker(worker_id));
   if (!worker) return Registered::kNot;
   const bool acts_for_all = principal_.role != Role::kWorker;
   return acts_for_all || worker->token_id == principal_.token_id ? Registered::kForCaller : Registered::kByOther;
 }
 
 Status GuardedQueue::need_worker(const std::string& worker_id) const {
-  if (Status allowed = need(Right::kWork); !allowed) return allowed;
-  const auto registered = find_worker(worker_id);
-  if (!registered) return std::unexpected(registered.error());
-  return *registered == Registered::kForCaller ? Status() : unknown_worker(worker_id);
+  TRY(need(Right::kWork));
+  const auto registered = TRY(find_worker(worker_id));
+  return registered == Registered::kForCaller ? Status() : unknown_worker(worker_id);
 }
 
 Status GuardedQueue::register_worker(const WorkerInfo& worker) {
-  if (Status allowed = need(Right::kWork); !allowed) return allowed;
-  if (Status allowed = check_serves(worker.serves); !allowed) return allowed;
-  const auto registered = find_worker(worker.id);
-  if (!registered) return std::unexpected(registered.error());
-  if (*registered == Registered::kByOther) {
+  TRY(need(Right::kWork));
+  TRY(check_serves(worker.serves));
+  const auto registered = TRY(find_worker(worker.id));
+  if (registered == Registered::kByOther) {
     return drover::fail(ErrorCode::kForbidden,
                         fmt::format("worker {} was registered with another token; choose another id", worker.id));
   }
@@ -293,46 +282,44 @@ Status GuardedQueue::register_worker(const WorkerInfo& worker) {
 
 Status GuardedQueue::unregister_worker(const std::string& worker_id, const std::string& reason) {
   const bool acts_for_all = principal_.role != Role::kWorker;
-  if (Status allowed = acts_for_all ? need(Right::kWork) : need_worker(worker_id); !allowed) return allowed;
+  TRY(acts_for_all ? need(Right::kWork) : need_worker(worker_id));
   return queue_.unregister_worker(worker_id, reason);
 }
 
 Result<std::vector<WorkerInfo>> GuardedQueue::workers() {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kOperate));
   return queue_.workers();
 }
 
 Result<std::vector<ClaimedTask>> GuardedQueue::claim(const ClaimRequest& request) {
-  if (const Status allowed = need_worker(request.worker_id); !allowed) return std::unexpected(allowed.error());
-  if (const Status allowed = check_serves(request.serves); !allowed) return std::unexpected(allowed.error());
+  TRY(need_worker(request.worker_id));
+  TRY(check_serves(request.serves));
   return queue_.claim(request);
 }
 
 // One that is not registered any more keeps its leases, and registers again.
 Result<Beat> GuardedQueue::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
-  if (const Status allowed = need(Right::kWork); !allowed) return std::unexpected(allowed.error());
-  const auto registered = find_worker(worker_id);
-  if (!registered) return std::unexpected(registered.error());
-  if (*registered == Registered::kByOther) return unknown_worker(worker_id);
-  const auto hidden = this->hidden(tasks_of(leases));
-  if (!hidden) return std::unexpected(hidden.error());
-  auto beat = queue_.renew(worker_id, without(leases, *hidden), lease);
-  if (beat) beat->leases = with_hidden(std::move(beat->leases), *hidden, LeaseState::kLost);
+  TRY(need(Right::kWork));
+  const auto registered = TRY(find_worker(worker_id));
+  if (registered == Registered::kByOther) return unknown_worker(worker_id);
+  const auto hidden = TRY(this->hidden(tasks_of(leases)));
+  auto beat = queue_.renew(worker_id, without(leases, hidden), lease);
+  if (beat) beat->leases = with_hidden(std::move(beat->leases), hidden, LeaseState::kLost);
   return beat;
 }
 
 Status GuardedQueue::progress(const Lease& lease, const Progress& progress) {
-  if (Status allowed = need_work(lease.task); !allowed) return allowed;
+  TRY(need_work(lease.task));
   return queue_.progress(lease, progress);
 }
 
 Status GuardedQueue::append_log(const Lease& lease, std::span<const LogChunk> chunks) {
-  if (Status allowed = need_work(lease.task); !allowed) return allowed;
+  TRY(need_work(lease.task));
   return queue_.append_log(lease, chunks);
 }
 
 Status GuardedQueue::checkpoint(const Lease& lease, const JsonText& value) {
-  if (Status allowed = need_work(lease.task); !allowed) return allowed;
+  TRY(need_work(lease.task));
   return queue_.checkpoint(lease, value);
 }
 
@@ -354,23 +341,23 @@ std::vector<Result<TaskState>> GuardedQueue::settle(std::span<const Settlement> 
 }
 
 Result<Backlog> GuardedQueue::backlog(std::span<const Serve> serves) {
-  if (const Status allowed = need(Right::kWork); !allowed) return std::unexpected(allowed.error());
-  if (const Status allowed = check_serves(serves); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kWork));
+  TRY(check_serves(serves));
   return queue_.backlog(serves);
 }
 
 Result<int> GuardedQueue::requeue_stalled(Millis max_age) {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kOperate));
   return queue_.requeue_stalled(max_age);
 }
 
 Status GuardedQueue::drain_worker(const DrainOrder& order) {
-  if (Status allowed = need(Right::kOperate); !allowed) return allowed;
+  TRY(need(Right::kOperate));
   return queue_.drain_worker(order);
 }
 
 Result<std::vector<ErrorGroup>> GuardedQueue::error_groups(const TaskFilter& filter) {
-  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead));
   if (!principal_.owner) return queue_.error_groups(filter);
   if (filter.owner && filter.owner != principal_.owner) return std::vector<ErrorGroup>{};
   TaskFilter own = filter;
@@ -379,33 +366,32 @@ Result<std::vector<ErrorGroup>> GuardedQueue::error_groups(const TaskFilter& fil
 }
 
 Result<Task> GuardedQueue::escalate(const TaskId& id, const EscalateOrder& order) {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kOperate));
   return queue_.escalate(id, order);
 }
 
 Status GuardedQueue::remove(const TaskId& id, const Verdict& verdict) {
-  if (Status allowed = need(Right::kOperate); !allowed) return allowed;
+  TRY(need(Right::kOperate));
   return queue_.remove(id, verdict);
 }
 
 Result<std::vector<GateStatus>> GuardedQueue::gates() {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kOperate));
   return queue_.gates();
 }
 
 Result<GateStatus> GuardedQueue::set_gate(const GateOrder& order) {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kOperate));
   return queue_.set_gate(order);
 }
 
 // Who has an owner gets the numbers of that owner's tasks; gates are everybody's.
 Result<std::vector<QueueStatus>> GuardedQueue::queues() {
-  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead));
   if (!principal_.owner) return queue_.queues();
-  const auto own = queue_.owner_stats(*principal_.owner);
-  if (!own) return std::unexpected(own.error());
+  const auto own = TRY(queue_.owner_stats(*principal_.owner));
   std::vector<QueueStatus> queues;
-  for (const QueueStats& queue : own->queues) {
+  for (const QueueStats& queue : own.queues) {
     const auto in = [&](TaskState state) { return queue.tasks[static_cast<std::size_t>(std::to_underlying(state))]; };
     queues.push_back({.name = queue.name,
                       .waiting = in(TaskState::kPending) + in(TaskState::kStalled),
@@ -418,12 +404,12 @@ Result<std::vector<QueueStatus>> GuardedQueue::queues() {
 }
 
 Result<Stats> GuardedQueue::stats() {
-  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead));
   return principal_.owner ? queue_.owner_stats(*principal_.owner) : queue_.stats();
 }
 
 Result<Stats> GuardedQueue::owner_stats(const std::string& owner) {
-  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead));
   if (principal_.owner && owner != *principal_.owner) {
     return drover::fail(ErrorCode::kForbidden, "this token sees the numbers of its own owner only");
   }
@@ -431,29 +417,29 @@ Result<Stats> GuardedQueue::owner_stats(const std::string& owner) {
 }
 
 Result<std::vector<Alert>> GuardedQueue::alerts() {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kOperate));
   return queue_.alerts();
 }
 
 Result<Explanation> GuardedQueue::explain(const TaskId& id) {
-  if (const Status allowed = need(Right::kRead, id); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead, id));
   auto explained = queue_.explain(id);
   if (!explained || !principal_.owner) return explained;
   return for_owner(*std::move(explained), *principal_.owner);
 }
 
 Result<Config> GuardedQueue::config() {
-  if (const Status allowed = need(Right::kReadPolicy); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kReadPolicy));
   return queue_.config();
 }
 
 Result<Config> GuardedQueue::apply_config(const JsonText& document, std::int64_t based_on_version) {
-  if (const Status allowed = need(Right::kAdminister); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kAdminister));
   return queue_.apply_config(document, based_on_version);
 }
 
 Result<std::vector<Finding>> GuardedQueue::fsck(FsckMode mode) {
-  if (const Status allowed = need(Right::kOperate); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kOperate));
   return queue_.fsck(mode);
 }
 

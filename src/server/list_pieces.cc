@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/try.h"
 #include "core/task_json.h"
 
 namespace drover::server {
@@ -23,23 +24,22 @@ Result<std::string> ListPieces::next(GuardedQueue& queue) {
   if (!has_begun_) piece = R"({"tasks":[)";
   has_begun_ = true;
   while (!is_done_ && piece.size() < kPieceBytes) {
-    if (const Status added = add_tasks(queue, piece); !added) return std::unexpected(added.error());
+    TRY(add_tasks(queue, piece));
   }
   return piece;
 }
 
 Status ListPieces::add_tasks(GuardedQueue& queue, std::string& piece) {
   const int wanted = std::min(left_, at_once_);
-  auto page = queue.list(filter_, wanted, cursor_);
-  if (!page) return std::unexpected(std::move(page.error()));
+  auto page = TRY(queue.list(filter_, wanted, cursor_));
   const std::size_t before = piece.size();
-  for (Task& task : page->tasks) {
+  for (Task& task : page.tasks) {
     if (std::exchange(has_tasks_, true)) piece += ',';
     piece += to_json(task);
     task = {};  // it may be large
   }
-  left_ -= static_cast<int>(page->tasks.size());
-  cursor_ = std::move(page->cursor);
+  left_ -= static_cast<int>(page.tasks.size());
+  cursor_ = std::move(page.cursor);
   is_done_ = left_ <= 0 || !cursor_;
   // Large ones are read one by one, small ones together.
   const bool are_small = piece.size() - before < kPieceBytes;

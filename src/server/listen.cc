@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "base/try.h"
 
 namespace drover::server {
 namespace {
@@ -89,16 +90,15 @@ bool is_loopback(const sockaddr* address) {
 }
 
 Result<Listening> listen_tcp(const std::string& address, Reach reach) {
-  auto place = split(address);
-  if (!place) return std::unexpected(place.error());
-  std::string name = place->host;
+  auto place = TRY(split(address));
+  std::string name = place.host;
   if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* raw = nullptr;
-  const int error = ::getaddrinfo(name.c_str(), std::to_string(place->port).c_str(), &hints, &raw);
+  const int error = ::getaddrinfo(name.c_str(), std::to_string(place.port).c_str(), &hints, &raw);
   if (error != 0) return cannot_listen(address, ::gai_strerror(error));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(raw, ::freeaddrinfo);
   if (reach == Reach::kThisMachine && !is_loopback(raw->ai_addr)) {
@@ -114,9 +114,8 @@ Result<Listening> listen_tcp(const std::string& address, Reach reach) {
     return cannot_listen(address, errno == EADDRINUSE ? "somebody listens there already; name another with --listen"
                                                       : std::strerror(errno));
   }
-  const auto port = port_of(socket, address);
-  if (!port) return std::unexpected(port.error());
-  return Listening{.socket = std::move(socket), .host = std::move(place->host), .port = *port};
+  const auto port = TRY(port_of(socket, address));
+  return Listening{.socket = std::move(socket), .host = std::move(place.host), .port = port};
 }
 
 }  // namespace

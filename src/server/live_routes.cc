@@ -1,6 +1,7 @@
 // What happens: events page by page, as a stream, and as a number to wait for.
 #include <array>
 
+#include "base/try.h"
 #include "server/access.h"
 #include "server/api.h"
 
@@ -68,26 +69,19 @@ Result<WatchFilter> watch_filter(const Call& call) {
 }
 
 Result<Watch> read_watch(const Call& call) {
-  if (Status known = call.only({"type", "queue", "owner", "task", "after", "snapshot", "names"}); !known) {
-    return std::unexpected(std::move(known.error()));
-  }
+  TRY(call.only({"type", "queue", "owner", "task", "after", "snapshot", "names"}));
   Watch watch{.principal = call.queue.principal()};
-  auto filter = watch_filter(call);
-  if (!filter) return std::unexpected(std::move(filter.error()));
-  watch.filter = *std::move(filter);
-  const auto after = call.number("after", 0, INT64_MAX);
-  if (!after) return std::unexpected(after.error());
-  if (call.parameter("after")) watch.after = *after;
-  const auto snapshot = boolean(call, "snapshot", true);
-  if (!snapshot) return std::unexpected(snapshot.error());
-  watch.wants_snapshot = *snapshot;
+  watch.filter = TRY(watch_filter(call));
+  const auto after = TRY(call.number("after", 0, INT64_MAX));
+  if (call.parameter("after")) watch.after = after;
+  watch.wants_snapshot = TRY(boolean(call, "snapshot", true));
   const std::string names = call.parameter("names").value_or("drover");
   if (names != "drover" && names != "orchestrator") {
     return fail(ErrorCode::kInvalidArgument, "names: expected drover or orchestrator");
   }
   watch.names = names == "drover" ? EventNames::kDrover : EventNames::kOrchestrator;
   // Whether the caller may watch at all.
-  if (const auto seq = call.queue.last_event_seq(); !seq) return std::unexpected(seq.error());
+  TRY(call.queue.last_event_seq());
   return watch;
 }
 

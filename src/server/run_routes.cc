@@ -2,6 +2,7 @@
 #include <array>
 
 #include "base/json.h"
+#include "base/try.h"
 #include "server/api.h"
 
 namespace drover::server {
@@ -9,9 +10,8 @@ namespace {
 
 // Every body has the lease's id; the task is that of the path.
 Result<Lease> need_lease(const Call& call, json::Reader& body) {
-  const auto id = call.task_id();
-  if (!id) return std::unexpected(id.error());
-  Lease lease{.task = *id, .id = {}};
+  const auto id = TRY(call.task_id());
+  Lease lease{.task = id, .id = {}};
   body.need("lease_id", lease.id);
   return lease;
 }

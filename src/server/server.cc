@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "net/byte_budget.h"
 #include "net/call_pool.h"
 #include "net/event_loop.h"
@@ -157,9 +158,8 @@ class HttpApi final : public Server {
 
   Status renew_certificate() override {
     if (!tls_) return {};
-    auto loaded = TlsContext::load(tls_->certificate, tls_->key);
-    if (!loaded) return std::unexpected(loaded.error());
-    loop_.post([this, certificate = std::make_shared<TlsContext>(*std::move(loaded))] {
+    auto loaded = TRY(TlsContext::load(tls_->certificate, tls_->key));
+    loop_.post([this, certificate = std::make_shared<TlsContext>(std::move(loaded))] {
       http_.use_certificate(std::move(*certificate));
     });
     return {};
@@ -234,9 +234,8 @@ class HttpApi final : public Server {
   }
 
   Result<std::vector<Alert>> look_at_store() {
-    const auto state = administration_.store_state();
-    if (!state) return std::unexpected(state.error());
-    if (const auto& loss = state->loss) return fail(ErrorCode::kStoreRegressed, to_string(*loss));
+    const auto state = TRY(administration_.store_state());
+    if (const auto& loss = state.loss) return fail(ErrorCode::kStoreRegressed, to_string(*loss));
     if (const Status written = administration_.try_write(); !written) {
       return fail(written.error().code, written.error().message, std::string(Readiness::kWriteOperation));
     }
@@ -666,19 +665,14 @@ class HttpApi final : public Server {
 Result<Premises> take_premises(const ServerOptions& options) {
   Premises premises;
   if (const auto& tls = options.tls) {
-    auto loaded = TlsContext::load(tls->certificate, tls->key);
-    if (!loaded) return std::unexpected(loaded.error());
-    premises.certificate = *std::move(loaded);
+    premises.certificate = TRY(TlsContext::load(tls->certificate, tls->key));
   }
   for (const std::string& address : options.listen) {
-    auto listening = listen_on(address, options.tls || options.insecure ? Reach::kAnywhere : Reach::kThisMachine);
-    if (!listening) return std::unexpected(listening.error());
-    premises.listening.push_back(*std::move(listening));
+    auto listening = TRY(listen_on(address, options.tls || options.insecure ? Reach::kAnywhere : Reach::kThisMachine));
+    premises.listening.push_back(std::move(listening));
   }
   if (options.audit_log) {
-    auto opened = AuditLog::open(*options.audit_log);
-    if (!opened) return std::unexpected(opened.error());
-    premises.audit = *std::move(opened);
+    premises.audit = TRY(AuditLog::open(*options.audit_log));
   }
   return premises;
 }
@@ -693,9 +687,8 @@ std::unique_ptr<Server> Server::start(TaskQueue& queue, Administration& administ
 
 Result<std::unique_ptr<Server>> Server::start(TaskQueue& queue, Administration& administration, Doorkeeper& doorkeeper,
                                               const ServerOptions& options) {
-  auto premises = take_premises(options);
-  if (!premises) return std::unexpected(premises.error());
-  return start(queue, administration, doorkeeper, options, *std::move(premises));
+  auto premises = TRY(take_premises(options));
+  return start(queue, administration, doorkeeper, options, std::move(premises));
 }
 
 }  // namespace drover::server

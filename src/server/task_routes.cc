@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/page_limit.h"
 #include "core/spec_check.h"
 #include "core/trace.h"
@@ -71,7 +72,7 @@ Result<Batch> read_batch(const Call& call) {
     batch.is_batch = true;
     std::vector<json::Place> places;
     body.need("tasks", places);
-    if (Status read = body.finish_strictly(); !read) return std::unexpected(std::move(read.error()));
+    TRY(body.finish_strictly());
     items.assign(places.size(), {});
     std::ranges::transform(places, items.begin(), &json::Place::text);
   }
@@ -84,9 +85,7 @@ Result<Batch> read_batch(const Call& call) {
     }
     batch.group.push_back(*std::move(spec));
   }
-  if (Status used = use_request_header(call, batch.group, batch.is_batch); !used) {
-    return std::unexpected(std::move(used.error()));
-  }
+  TRY(use_request_header(call, batch.group, batch.is_batch));
   continue_trace(call.request.header("traceparent"), batch.group);
   return batch;
 }
@@ -169,13 +168,11 @@ Result<std::optional<std::string>> version_wanted(const Call& call) {
 }
 
 Result<EditOrder> read_edit(const Call& call) {
-  auto version = version_wanted(call);
-  if (!version) return std::unexpected(std::move(version.error()));
+  auto version = TRY(version_wanted(call));
   EditOrder order;
   const bool is_merge_patch = to_lower(call.request.header("content-type")).starts_with("application/merge-patch+json");
-  const Status read = is_merge_patch ? read_merge_patch(body_of(call), order) : read_json(body_of(call), order);
-  if (!read) return std::unexpected(read.error());
-  order.version = *std::move(version);
+  TRY(is_merge_patch ? read_merge_patch(body_of(call), order) : read_json(body_of(call), order));
+  order.version = std::move(version);
   return order;
 }
 

@@ -3,6 +3,7 @@
 #include <condition_variable>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "net/wake.h"
 
 namespace drover::server {
@@ -20,9 +21,8 @@ Result<std::shared_ptr<const TokenDocument>> TokenKeeper::document(std::string_v
   const auto id = id_in_token(token);
   const bool is_new = id && document_ != nullptr && !document_->tokens.contains(*id) && read_at_ <= came_at;
   if (document_ != nullptr && now - read_at_ < kLookAgain && !is_new) return document_;
-  auto read = book_.read();
-  if (!read) return std::unexpected(std::move(read.error()));
-  document_ = std::make_shared<const TokenDocument>(*std::move(read));
+  auto read = TRY(book_.read());
+  document_ = std::make_shared<const TokenDocument>(std::move(read));
   read_at_ = now;
   return document_;
 }
@@ -32,10 +32,9 @@ Result<Principal> TokenKeeper::principal(std::string_view token) {
     return fail(ErrorCode::kUnauthorised,
                 "a token is needed: send Authorization: Bearer TOKEN (`drover token create` makes one)");
   }
-  const auto known = document(token);
-  if (!known) return std::unexpected(known.error());
+  const auto known = TRY(document(token));
   const Time now = system_clock().wall();
-  auto principal = find_principal(**known, token, now);
+  auto principal = find_principal(*known, token, now);
   if (principal) book_.note_use(principal->token_id, now);
   return principal;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/try.h"
 #include "server/api.h"
 
 namespace drover::server {
@@ -24,7 +25,7 @@ Result<Millis> wait_of(const Call& call) {
   Millis wait{0};
   json::Reader body(call.request.body);
   body.get("wait_ms", wait);
-  if (const Status read = body.finish(); !read) return std::unexpected(read.error());
+  TRY(body.finish());
   if (wait > kWaitMax) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("wait_ms: at most {}", kWaitMax.count()));
   }
