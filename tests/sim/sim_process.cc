@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/try.h"
 #include "sim/world.h"
 
 namespace drover::sim {
@@ -71,18 +72,18 @@ ActorPtr SimProcess::add_thread(std::function<void()> step) {
       state_);
 }
 
-Status SimProcess::before_call(Effect effect) {
+Status SimProcess::before_call() {
   if (!dead()) world_.interleave();
   if (dead()) return drover::fail(ErrorCode::kStoreUnavailable, "dead");
-  if (auto open = world_.store_faults().before(slot_, effect); !open) return open;
+  TRY(world_.store_faults().before(slot_));
   world_.enter(*this);
   return {};
 }
 
-Status SimProcess::after_call(Effect effect) {
+Status SimProcess::after_call(StoreCall call) {
   world_.leave(*this);
-  if (effect == Effect::kWrites && opened_ != nullptr) world_.written(*opened_, redis_changes_);
-  if (auto open = world_.store_faults().after(slot_, effect); !open) return open;
+  if (writes(call) && opened_ != nullptr) world_.written(*opened_, redis_changes_);
+  TRY(world_.store_faults().after(slot_));
   if (!dead()) world_.interleave();
   if (dead()) return drover::fail(ErrorCode::kStoreUnavailable, "dead");
   return {};

@@ -6,9 +6,9 @@
 
 #include "base/rng.h"
 #include "engine/engine.h"
-#include "sim/fault_store.h"
 #include "sim/power_vfs.h"
 #include "sim/scheduler.h"
+#include "sim/sim_store.h"
 #include "store/store.h"
 
 namespace drover::sim {
@@ -41,8 +41,8 @@ class SimProcess : public StoreGate, public std::enable_shared_from_this<SimProc
   // Something was committed by somebody.
   virtual void hear_bell() {}
 
-  Status before_call(Effect effect) override;
-  Status after_call(Effect effect) override;
+  Status before_call() override;
+  Status after_call(StoreCall call) override;
   std::uint64_t changes_seen() override;
 
  protected:
@@ -57,7 +57,7 @@ class SimProcess : public StoreGate, public std::enable_shared_from_this<SimProc
   std::shared_ptr<ProcessState> state_ = std::make_shared<ProcessState>();
   PowerVfs vfs_;
   SeededRng rng_;
-  FaultStore store_;
+  SimStore store_;
   std::unique_ptr<Store> opened_;
   std::uint64_t redis_changes_ = 0;  // of its store, when last looked
   Engine engine_;

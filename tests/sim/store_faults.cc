@@ -14,7 +14,7 @@ bool StoreFaults::hits(Fault::Kind kind, int slot) {
   return false;
 }
 
-Status StoreFaults::before(int slot, StoreGate::Effect /*effect*/) {
+Status StoreFaults::before(int slot) {
   if (windows_.empty()) return {};
   if (hits(Fault::Kind::kStoreSlow, slot)) scheduler_.run_others(between(rng_, 10ms, 3s));
   if (hits(Fault::Kind::kStoreFails, slot))
@@ -22,7 +22,7 @@ Status StoreFaults::before(int slot, StoreGate::Effect /*effect*/) {
   return {};
 }
 
-Status StoreFaults::after(int slot, StoreGate::Effect /*effect*/) {
+Status StoreFaults::after(int slot) {
   if (windows_.empty()) return {};
   if (hits(Fault::Kind::kStoreForgetsAnswer, slot))
     return fail(ErrorCode::kStoreUnavailable, "injected: fate unknown", "sim.store");

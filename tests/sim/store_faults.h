@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "sim/fault_store.h"
+#include "drover/error.h"
 #include "sim/plan.h"
 #include "sim/scheduler.h"
 
@@ -17,8 +17,8 @@ class StoreFaults {
   void open_window(const Fault& fault) { windows_.push_back({fault, clock_.now() + fault.lasts}); }
   void close_all() { windows_.clear(); }
 
-  [[nodiscard]] Status before(int slot, StoreGate::Effect effect);
-  [[nodiscard]] Status after(int slot, StoreGate::Effect effect);
+  [[nodiscard]] Status before(int slot);
+  [[nodiscard]] Status after(int slot);
   // Whether settlements are delivered twice just now.
   [[nodiscard]] bool settles_twice();
 

@@ -5,8 +5,8 @@
 
 #include "engine/engine.h"
 #include "engine/sweepers.h"
-#include "store/fault/fault_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "support/fault_store.h"
 #include "support/locked_rng.h"
 #include "support/manual_clock.h"
 #include "support/must.h"

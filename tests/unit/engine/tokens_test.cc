@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "core/believed_time.h"
-#include "store/fault/fault_store.h"
 #include "store/redis/redis_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "support/fault_store.h"
 #include "support/locked_rng.h"
 #include "support/manual_clock.h"
 #include "support/must.h"

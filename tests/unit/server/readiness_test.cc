@@ -9,8 +9,8 @@
 #include "net/http_client.h"
 #include "remote/server_url.h"
 #include "server/server.h"
-#include "store/fault/fault_store.h"
 #include "store/sqlite/sqlite_store.h"
+#include "support/fault_store.h"
 #include "support/locked_rng.h"
 #include "support/must.h"
 

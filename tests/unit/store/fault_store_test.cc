@@ -1,5 +1,5 @@
 // The fault store does what it is told, and nothing else.
-#include "store/fault/fault_store.h"
+#include "support/fault_store.h"
 
 #include <gtest/gtest.h>
 
