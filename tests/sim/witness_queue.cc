@@ -7,7 +7,7 @@ namespace drover::sim {
 
 Result<std::vector<ClaimedTask>> WitnessQueue::claim(const ClaimRequest& request) {
   const Millis asked_at = world_.clock().now();
-  auto claimed = engine_.claim(request);
+  auto claimed = inner_.claim(request);
   if (!claimed || worker_.dead()) return claimed;
   world_.observe();
   for (const ClaimedTask& task : *claimed) world_.checker().vouched(task.lease, asked_at, request.lease);
@@ -16,7 +16,7 @@ Result<std::vector<ClaimedTask>> WitnessQueue::claim(const ClaimRequest& request
 
 Result<Beat> WitnessQueue::renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) {
   const Millis asked_at = world_.clock().now();
-  auto beat = engine_.renew(worker_id, leases, lease);
+  auto beat = inner_.renew(worker_id, leases, lease);
   if (!beat || worker_.dead()) return beat;
   for (std::size_t i = 0; i < leases.size(); ++i) {
     if (beat->leases[i] != LeaseState::kLost) world_.checker().vouched(leases[i], asked_at, lease);
@@ -26,7 +26,7 @@ Result<Beat> WitnessQueue::renew(const std::string& worker_id, std::span<const L
 
 std::vector<Result<TaskState>> WitnessQueue::settle(std::span<const Settlement> items) {
   const auto deliver = [&] {
-    auto answers = engine_.settle(items);
+    auto answers = inner_.settle(items);
     world_.observe();
     for (std::size_t i = 0; i < items.size() && !worker_.dead(); ++i) {
       const AgentRun* run = worker_.runs().find_run(items[i].lease);

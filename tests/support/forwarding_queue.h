@@ -1,0 +1,81 @@
+// ForwardingQueue: a queue in front of another that passes every verb on. What derives from it overrides what it
+// changes. It offers no standing claims, and waits for work as for any change.
+#pragma once
+
+#include "drover/task_queue.h"
+
+namespace drover::test {
+
+class ForwardingQueue : public TaskQueue {
+ public:
+  // `inner` outlives it.
+  explicit ForwardingQueue(TaskQueue& inner) : inner_(inner) {}
+
+  Result<std::vector<Enqueued>> enqueue(std::span<const TaskSpec> group) override { return inner_.enqueue(group); }
+  std::vector<Result<std::vector<Enqueued>>> enqueue_groups(
+      std::span<const std::span<const TaskSpec>> groups) override {
+    return inner_.enqueue_groups(groups);
+  }
+  Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override {
+    return inner_.spawn(spawner, group);
+  }
+  Result<Task> get(const TaskId& id) override { return inner_.get(id); }
+  Result<std::vector<std::optional<Task>>> heads(std::span<const TaskId> ids) override { return inner_.heads(ids); }
+  Result<std::vector<RunSummary>> runs(const TaskId& id) override { return inner_.runs(id); }
+  Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override {
+    return inner_.list(filter, limit, cursor);
+  }
+  Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override {
+    return inner_.cancel(id, reason);
+  }
+  Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override { return inner_.preview_cancel(id); }
+  using TaskQueue::retry;
+  Result<Task> retry(const TaskId& id, const RetryOrder& order) override { return inner_.retry(id, order); }
+  Result<std::vector<Event>> events(std::int64_t after, int limit) override { return inner_.events(after, limit); }
+  Result<std::int64_t> last_event_seq() override { return inner_.last_event_seq(); }
+  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override { return inner_.log(id, after, limit); }
+  Status register_worker(const WorkerInfo& worker) override { return inner_.register_worker(worker); }
+  Status unregister_worker(const std::string& worker_id, const std::string& reason) override {
+    return inner_.unregister_worker(worker_id, reason);
+  }
+  Result<std::vector<WorkerInfo>> workers() override { return inner_.workers(); }
+  Result<std::optional<WorkerInfo>> worker(const std::string& worker_id) override { return inner_.worker(worker_id); }
+  Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override { return inner_.claim(request); }
+  Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases, Millis lease) override {
+    return inner_.renew(worker_id, leases, lease);
+  }
+  Status progress(const Lease& lease, const Progress& progress) override { return inner_.progress(lease, progress); }
+  Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override {
+    return inner_.append_log(lease, chunks);
+  }
+  Status checkpoint(const Lease& lease, const JsonText& value) override { return inner_.checkpoint(lease, value); }
+  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override { return inner_.settle(items); }
+  Result<Backlog> backlog(std::span<const Serve> serves) override { return inner_.backlog(serves); }
+  Result<int> requeue_stalled(Millis max_age) override { return inner_.requeue_stalled(max_age); }
+  Status drain_worker(const DrainOrder& order) override { return inner_.drain_worker(order); }
+  Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override {
+    return inner_.error_groups(filter);
+  }
+  Result<Stats> owner_stats(const std::string& owner) override { return inner_.owner_stats(owner); }
+  Result<Task> edit(const TaskId& id, const EditOrder& order) override { return inner_.edit(id, order); }
+  Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override { return inner_.escalate(id, order); }
+  Status remove(const TaskId& id, const Verdict& verdict) override { return inner_.remove(id, verdict); }
+  Result<std::vector<GateStatus>> gates() override { return inner_.gates(); }
+  Result<GateStatus> set_gate(const GateOrder& order) override { return inner_.set_gate(order); }
+  Result<std::vector<QueueStatus>> queues() override { return inner_.queues(); }
+  Result<Stats> stats() override { return inner_.stats(); }
+  Result<std::vector<Alert>> alerts() override { return inner_.alerts(); }
+  Result<Explanation> explain(const TaskId& id) override { return inner_.explain(id); }
+  Result<Config> config() override { return inner_.config(); }
+  Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override {
+    return inner_.apply_config(document, based_on_version);
+  }
+  Result<std::vector<Finding>> fsck(FsckMode mode) override { return inner_.fsck(mode); }
+  std::uint64_t changes() override { return inner_.changes(); }
+  void wait_for_change(std::uint64_t seen, Millis timeout) override { inner_.wait_for_change(seen, timeout); }
+
+ protected:
+  TaskQueue& inner_;
+};
+
+}  // namespace drover::test
