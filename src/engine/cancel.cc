@@ -55,21 +55,19 @@ Result<std::vector<CancelEffect>> Engine::preview_cancel(const TaskId& id) {
 
 Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason) {
   TRY(check_words("a reason", reason));
-  auto policy = TRY(this->policy());
-  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = TRY(time_of_end());
-    RecordView view(store_);
-    const std::optional<TaskRecord> record = TRY(view.find(id, Parts::kHead));
-    if (!record) return no_such_task(id);
-    if (is_asked_to_stop(*record)) return CancelOutcome{.state = record->task.state};
+  const auto policy = TRY(this->policy());
+  CancelOutcome outcome;
+  const auto decide_cancel = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
+    outcome = {.state = record.task.state};
+    if (is_asked_to_stop(record)) return StepGroup{};
+    const Time now = TRY(time_of_end());
     Cascade cascade(view, rng_, *policy, now);
-    TRY(cascade.run(*record, trigger::Cancel{reason}));
-    const CancelOutcome outcome{cascade.decided(id)->task.state, cascade.cancelled(), cascade.cancel_requested()};
-    const StepGroup group = cascade.take();
-    auto applied = TRY(store_.apply(std::span(&group, 1)));
-    if (applied.front() == Applied::kDone) return outcome;
-  }
-  return too_much_contention("cancel");
+    TRY(cascade.run(record, trigger::Cancel{reason}));
+    outcome = {cascade.decided(id)->task.state, cascade.cancelled(), cascade.cancel_requested()};
+    return cascade.take();
+  };
+  TRY(change(id, Parts::kHead, "cancel", decide_cancel));
+  return outcome;
 }
 
 }  // namespace drover

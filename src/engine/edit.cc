@@ -32,21 +32,19 @@ Result<trigger::Edit> edit_trigger(const EditOrder& order, const Task& task, con
 Result<Task> Engine::edit(const TaskId& id, const EditOrder& order) {
   TRY(check_edit(order));
   const auto policy = TRY(this->policy());
-  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    const auto now = TRY(store_.now());
-    auto read = TRY(store_.read(std::span(&id, 1), Parts::kAll));
-    std::optional<TaskRecord>& record = read.front();
-    if (!record) return no_such_task(id);
-    if (order.version && *order.version != version_of(record->task)) return has_changed(id);
-    const auto trigger = TRY(edit_trigger(order, record->task, *policy, now));
-    auto step = TRY(decide(*std::move(record), trigger, {.now = now}));
-    if (step.events.empty()) return std::move(step.next.task);  // it is so already
+  Task edited;
+  const auto decide_edit = [&](RecordView& /*view*/, const TaskRecord& record) -> Result<StepGroup> {
+    if (order.version && *order.version != version_of(record.task)) return has_changed(id);
+    const Time now = TRY(store_.now());
+    const auto trigger = TRY(edit_trigger(order, record.task, *policy, now));
+    auto step = TRY(decide(record, trigger, {.now = now}));
+    edited = step.next.task;
     StepGroup group;
-    group.steps.push_back(std::move(step));
-    const auto applied = TRY(store_.apply(std::span(&group, 1)));
-    if (applied.front() == Applied::kDone) return std::move(group.steps.front().next.task);
-  }
-  return too_much_contention("edit");
+    if (!step.events.empty()) group.steps.push_back(std::move(step));  // otherwise it is so already
+    return group;
+  };
+  TRY(change(id, Parts::kAll, "edit", decide_edit));
+  return edited;
 }
 
 }  // namespace drover

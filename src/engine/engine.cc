@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "core/page_limit.h"
+#include "engine/cascade.h"
 #include "policy/document.h"
 
 namespace drover {
@@ -44,6 +45,20 @@ Status check_verdict(const Verdict& verdict) {
 std::unexpected<Error> too_much_contention(std::string_view verb) {
   return fail(ErrorCode::kStoreUnavailable, "others keep changing the same tasks; try again",
               fmt::format("engine.{}", verb));
+}
+
+Status Engine::change(const TaskId& id, Parts parts, std::string_view verb, const Decide& decide) {
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    RecordView view(store_);
+    const std::optional<TaskRecord> record = TRY(view.find(id, parts));
+    if (!record) return no_such_task(id);
+    const StepGroup group = TRY(decide(view, *record));
+    if (group.steps.empty()) return {};
+    const auto applied = TRY(store_.apply(std::span(&group, 1)));
+    if (applied.front() == Applied::kDone) return {};
+    if (applied.front() == Applied::kStillLeased) return still_leased(id);
+  }
+  return too_much_contention(verb);
 }
 
 Result<Task> Engine::get(const TaskId& id) {

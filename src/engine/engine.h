@@ -4,6 +4,7 @@
 // something moved meanwhile the store refuses the group and the verb decides anew, a bounded number of times.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -15,6 +16,8 @@
 #include "store/store.h"
 
 namespace drover {
+
+class RecordView;
 
 class Engine final : public TaskQueue {
  public:
@@ -89,6 +92,10 @@ class Engine final : public TaskQueue {
   // Tells the event log of a result that comes too late, if it is one; the answer to the item.
   Result<TaskState> refuse_late(const Settlement& item, const Error& stale);
   Status decide_end(const TaskId& id, const Trigger& trigger);
+  // What a verb makes of a task as it is now; an empty group changes nothing.
+  using Decide = std::function<Result<StepGroup>(RecordView& view, const TaskRecord& record)>;
+  // Reads the task, lets `decide` decide, and applies that; again if something moved meanwhile.
+  Status change(const TaskId& id, Parts parts, std::string_view verb, const Decide& decide);
   [[nodiscard]] std::vector<LeaseId> new_lease_ids(int n);
   Result<Claimed> claim_records(const ClaimRequest& request, const Policy& policy);
   // Takes out what the policy refuses now and fails it; whether there was any.

@@ -44,21 +44,16 @@ Result<trigger::Retry> retry_trigger(RecordView& view, const Task& task, const R
 Result<Task> Engine::retry(const TaskId& id, const RetryOrder& order) {
   TRY(check_verdict(order.verdict));
   TRY(check_one_payload(order.payload, order.patch));
-  auto policy = TRY(this->policy());
-  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = TRY(store_.now());
-    RecordView view(store_);
-    const std::optional<TaskRecord> record = TRY(view.find(id, Parts::kAll));
-    if (!record) return no_such_task(id);
-    const auto trigger = TRY(retry_trigger(view, record->task, order, *policy));
+  const auto policy = TRY(this->policy());
+  const auto decide_retry = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
+    const auto trigger = TRY(retry_trigger(view, record.task, order, *policy));
+    const Time now = TRY(store_.now());
     Cascade cascade(view, rng_, *policy, now);
-    TRY(cascade.run(*record, trigger));
-    const StepGroup group = cascade.take();
-    auto applied = TRY(store_.apply(std::span(&group, 1)));
-    if (applied.front() == Applied::kDone) return get(id);
-    if (applied.front() == Applied::kStillLeased) return still_leased(id);
-  }
-  return too_much_contention("retry");
+    TRY(cascade.run(record, trigger));
+    return cascade.take();
+  };
+  TRY(change(id, Parts::kAll, "retry", decide_retry));
+  return get(id);
 }
 
 }  // namespace drover

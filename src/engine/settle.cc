@@ -256,17 +256,13 @@ class Settle {
 
 // A worker that cannot be told apart from a broken one may say it many times: the event comes once.
 Result<TaskState> Engine::refuse_late(const Settlement& item, const Error& stale) {
-  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto read = TRY(store_.read(std::span(&item.lease.task, 1), Parts::kHead));
-    std::optional<TaskRecord>& record = read.front();
-    auto step = record ? refuse_late_result(*std::move(record), item) : std::nullopt;
-    if (!step) return std::unexpected(stale);
+  const auto tell = [&](RecordView& /*view*/, const TaskRecord& record) -> Result<StepGroup> {
     StepGroup group;
-    group.steps.push_back(*std::move(step));
-    const auto applied = TRY(store_.apply(std::span(&group, 1)));
-    if (applied.front() == Applied::kDone) return std::unexpected(stale);
-  }
-  return too_much_contention("settle");
+    if (auto step = refuse_late_result(record, item)) group.steps.push_back(*std::move(step));
+    return group;
+  };
+  TRY(change(item.lease.task, Parts::kHead, "settle", tell));
+  return std::unexpected(stale);
 }
 
 std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items) {

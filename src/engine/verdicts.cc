@@ -21,19 +21,14 @@ Result<std::vector<ErrorGroup>> Engine::error_groups(const TaskFilter& filter) {
 
 // Decides for this task alone: it has ended, so that nothing follows for others.
 Status Engine::decide_end(const TaskId& id, const Trigger& trigger) {
-  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    const auto now = TRY(store_.now());
-    auto read = TRY(store_.read(std::span(&id, 1), Parts::kHead));
-    std::optional<TaskRecord>& record = read.front();
-    if (!record) return no_such_task(id);
-    auto step = TRY(decide(*std::move(record), trigger, {.now = now}));
+  const auto decide_alone = [&](RecordView& /*view*/, const TaskRecord& record) -> Result<StepGroup> {
+    const Time now = TRY(store_.now());
+    auto step = TRY(decide(record, trigger, {.now = now}));
     StepGroup group;
     group.steps.push_back(std::move(step));
-    const auto applied = TRY(store_.apply(std::span(&group, 1)));
-    if (applied.front() == Applied::kDone) return {};
-    if (applied.front() == Applied::kStillLeased) return still_leased(id);
-  }
-  return too_much_contention(name_of(trigger));
+    return group;
+  };
+  return change(id, Parts::kHead, name_of(trigger), decide_alone);
 }
 
 Result<Task> Engine::escalate(const TaskId& id, const EscalateOrder& order) {

@@ -63,6 +63,7 @@ enum class StoreCall : std::uint8_t {
   kForgetWorkers,
   kPutConfig,
   kRestore,
+  kRestoreEpochs,
   kPutDocument,
   kTryWrite,
   kAcceptRegression,
@@ -173,6 +174,9 @@ class GatedStore : public Store {
   }
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override {
     return pass(StoreCall::kRestore, &Store::restore, tasks, events);
+  }
+  Result<bool> restore_epochs(std::span<const Epoch> epochs) override {
+    return pass(StoreCall::kRestoreEpochs, &Store::restore_epochs, epochs);
   }
   Result<StoredDocument> document(DocumentKind kind) override {
     return pass(StoreCall::kDocument, &Store::document, kind);
