@@ -76,6 +76,8 @@ void read_message(const json::Value& line, RunRecord& run) {
   } else if (type == "tool_return_message") {
     run.tool_answered(text_of(line, "tool_call_id"), content_text(child_of(line, "tool_return")),
                       text_of(line, "status") == "error");
+  } else if (type == "usage_statistics") {
+    run.request(text_of(line, "id"), {.tokens = tokens_of(line)});
   } else if (type == "event_message" && text_of(line, "event_type") == "retry") {
     Trouble why = trouble_of(text_of(event, "message"));
     read_members(event, run.clock(), why);

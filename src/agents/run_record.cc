@@ -231,7 +231,7 @@ void RunRecord::find_wait(Trouble& trouble) const {
   if (!is_throttle(found)) return;  // other errors may speak of hours, too
   trouble = with_text;
   if (found == ErrorClass::kOverloaded || !limit_until_) return;
-  if (!trouble.wait.reset_at) trouble.wait.reset_at = limit_until_;
+  trouble.wait.reset_at = limit_until_;  // to the second, where the text has minutes
   trouble.known = ErrorClass::kQuotaExhausted;
 }
 

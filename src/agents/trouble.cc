@@ -24,7 +24,7 @@ struct Row {
 const auto& rows() {
   static const std::array<Row, 8> kRows{{
       {ErrorClass::kMaxTurns,
-       RE2(R"((?i)error_max_turns|\bmax_(?:steps|turns)\b|TurnLimited|max(?:imum)? (?:session )?turns)"),
+       RE2(R"((?i)error_max_turns|\bmax_(?:steps|turns)\b|TurnLimited|max(?:imum)? (?:session |number of )?turns)"),
        {}},
       {ErrorClass::kContextTooLong,
        RE2(R"((?i)context_length|context_window|ContextOverflow|request_too_large|context[ -]?(?:length|window|limit)|maximum context|)"
@@ -45,11 +45,11 @@ const auto& rows() {
        {503, 529}},
       {ErrorClass::kRateLimited,
        RE2(R"((?i)rate[ _-]?limit|RetryableQuota|RESOURCE_EXHAUSTED|too[ _]many[ _]requests|resource has been exhausted|)"
-           R"(exceeded your current quota|quota exceeded|limit reached)"),
+           R"(exceeded your current quota|quota exceeded|quota increase|limit reached)"),
        {429}},
       {ErrorClass::kAuth,
        RE2(R"((?i)authentication|unauthenticated|unauthori[sz]ed|permission_(?:error|denied)|invalid_api_key|ProviderAuth|api_key_invalid|)"
-           R"((?:invalid|incorrect|missing|no) (?:[\w-]+ )?api[ -_]key|api[ -_]key (?:is )?(?:not valid|invalid|missing|not found)|)"
+           R"((?:invalid|incorrect|missing|no) (?:[\w-]+ )?api[ _-]key|api[ _-]key (?:is )?(?:not valid|invalid|missing|not found)|)"
            R"(not logged in|run /login|(?:log|sign) ?in again|token (?:has )?expired|auth method|_API_KEY\b)"),
        {401, 403}},
       {ErrorClass::kInvalid,

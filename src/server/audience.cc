@@ -54,7 +54,7 @@ Result<SnapshotPage> snapshot_page(GuardedQueue& queue, const WatchFilter& filte
       if (!page.tasks.empty()) page.tasks += ',';
       page.tasks += to_summary_json(task);
     }
-    cursor = std::move(listed.cursor);
+    cursor = std::move(listed->cursor);
   } while (cursor && page.tasks.size() < kFrameBytes);
   page.cursor = std::move(cursor);
   return page;

@@ -168,7 +168,7 @@ Result<ShimProcess> start_shim(const AgentCommand& command) {
   auto pipes = TRY(make_pipes());
 
   ShimProcess shim;
-  FileActions actions(*pipes);
+  FileActions actions(pipes);
   if (!command.folder.empty()) actions.change_folder(command.folder);
   const Attributes attributes;
   std::vector<std::string> argv = shim_argv(command);

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/rng.h"
+#include "base/try.h"
 #include "base/text.h"
 #include "net/call_pool.h"
 #include "worker/lease_keeper.h"

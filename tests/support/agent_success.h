@@ -34,7 +34,7 @@ namespace drover {
     const json::Value* type = line->find("type");
     const std::string event = type != nullptr && type->as_string() != nullptr ? *type->as_string() : "";
     if (preset == "codex") {
-      if (event.starts_with("turn.")) found = event == "turn.completed" || (found && event == "turn.started");
+      if (event == "turn.completed" || event == "turn.failed") found = event == "turn.completed";
     } else if (preset == "opencode") {
       if (event == "step_start" || event == "error") found = false;
       if (event == "step_finish") found = is(line->find("part"), "reason", "stop");

@@ -524,7 +524,9 @@ Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {
   return guarded("sqlite.fsck", [&] {
     Connection db(connection_options(options_));
     const RollbackGuard end_of_snapshot(db);
-    db.execute_script("PRAGMA temp_store = MEMORY; BEGIN");
+    db.execute_script("PRAGMA temp_store = MEMORY");
+    add_task_views(db);
+    db.execute_script("BEGIN");
     check_version(db);
     return check_database(db, options_.clock->wall());
   });

@@ -19,6 +19,7 @@ struct Fixture {
   std::string out;
   std::string err;
   int exit_code = 0;
+  std::string billed{};  // the provider's ledger of the run, where it was captured
 };
 
 inline std::string read_file(const std::filesystem::path& path) {
@@ -26,7 +27,8 @@ inline std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-inline std::vector<Fixture> fixtures() {
+// Those with a file of that ending beside them.
+inline std::vector<Fixture> fixtures_with(const std::string& ending) {
   constexpr std::string_view kOut = ".stdout.jsonl";
   const std::filesystem::path folder = DROVER_FIXTURES "/agents";
   std::vector<Fixture> found;
@@ -34,14 +36,24 @@ inline std::vector<Fixture> fixtures() {
     std::string name = entry.path().filename().string();
     if (!name.ends_with(kOut)) continue;
     name.resize(name.size() - kOut.size());
+    if (!std::filesystem::exists(folder / (name + ending))) continue;
     found.push_back({.name = name,
                      .preset = name.substr(0, name.find('-')),
                      .out = read_file(entry.path()),
                      .err = read_file(folder / (name + ".stderr")),
-                     .exit_code = std::stoi(read_file(folder / (name + ".exit")).substr(std::string("EXIT=").size()))});
+                     .exit_code = std::stoi(read_file(folder / (name + ".exit")).substr(std::string("EXIT=").size())),
+                     .billed = read_file(folder / (name + ".billed"))});
   }
   std::ranges::sort(found, {}, &Fixture::name);
   return found;
+}
+// Their meaning is written down.
+inline std::vector<Fixture> fixtures() {
+  return fixtures_with(".outcome.json");
+}
+// The provider's side of them is known.
+inline std::vector<Fixture> captures() {
+  return fixtures_with(".billed");
 }
 
 // Sunday, five in the afternoon; clocks here are an hour ahead.

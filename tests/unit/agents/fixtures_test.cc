@@ -1,4 +1,5 @@
-// What each captured output means: NAME.outcome.json beside it. DROVER_UPDATE_CAPTURES=1 writes these files anew.
+// What captured outputs mean: NAME.outcome.json beside each. DROVER_UPDATE_CAPTURES=1 writes these files anew; create an
+// empty one for a new capture.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -102,6 +102,7 @@ TEST(AgentReader, ClaudeLimits) {
   outcome = claude(event + plain, {.code = 1});
   EXPECT_EQ(verdict(outcome), "quota_exhausted");
   EXPECT_EQ(outcome.reset_at, epoch_time(1'794'783'600));
+  EXPECT_EQ(claude(event + failed, {.code = 1}).reset_at, epoch_time(1'794'783'600)) << "not only to the minute";
   EXPECT_EQ(verdict(claude(event + kSuccess)), "completed");
   EXPECT_EQ(verdict(claude(plain, {.code = 1})), "rate_limited");
 
@@ -231,6 +232,19 @@ TEST(AgentReader, LettaCountsCachedTokensInTwoWays) {
       (TokenCounts{30, 60, 10, 5, 0}));
 }
 
+TEST(AgentReader, LettaCountsStepsOfARunThatFails) {
+  const auto outcome = outcome_of(
+      "letta",
+      {R"({"type":"message","id":"letta-msg-3","message_type":"usage_statistics","prompt_tokens":1200,"completion_tokens":200,"total_tokens":5400,"cached_input_tokens":4000}
+{"type":"error","message":"{\"error\":{\"message\":\"429 Rate limit reached\"}}","stop_reason":"llm_api_error"}
+)"},
+      {.code = 1});
+  EXPECT_EQ(verdict(outcome), "rate_limited");
+  EXPECT_EQ(outcome.message, "429 Rate limit reached");
+  EXPECT_EQ(outcome.usage.tokens, (TokenCounts{1'200, 4'000, 0, 200, 0}));
+  EXPECT_EQ(outcome.usage.turns, 1);
+}
+
 TEST(AgentReader, SettlesWhenNothingIsPending) {
   const std::vector<Fixture> all = fixtures();
   const Fixture& two = *std::ranges::find(all, "claude-two-results", &Fixture::name);
@@ -242,8 +256,9 @@ TEST(AgentReader, SettlesWhenNothingIsPending) {
     settled += reader.is_settled() ? '+' : '-';
     at = end;
   }
-  // init, text, tool, background, started, tool result, text, result, updated, notified, background over, text, result
-  EXPECT_EQ(settled, "----------+-+");
+  // init, text, tool, background, started, tool result, text, result, updated, notified, background over, init, text,
+  // result
+  EXPECT_EQ(settled, "----------++-+");
 }
 
 TEST(AgentReader, TellsTheSessionAtOnce) {

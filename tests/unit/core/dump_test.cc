@@ -210,7 +210,7 @@ TEST(DumpTest, AValueOfTheWrongKindOrRangeIsRefused) {
 
 TEST(DumpTest, ThePastOfATaskIsReadAsStrictly) {
   const JsonText good = to_dump(odd_task());
-  for (const std::string_view stream : {"-1", "3", R"("err")"}) {
+  for (const std::string_view stream : {"-1", "4", R"("err")"}) {
     EXPECT_EQ(refusal(good, R"("stream":1)", fmt::format(R"("stream":{})", stream)),
               "log: stream is not what it should be");
   }
