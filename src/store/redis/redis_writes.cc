@@ -280,7 +280,7 @@ Result<Beat> RedisStore::renew(const std::string& worker_id, std::span<const Lea
   if (!reply) return std::unexpected(reply.error());
   const auto items = reply->as_array();
   if (!items) return std::unexpected(items.error());
-  // A library of an earlier version answers only with the leases.
+  // One answer more than leases: the worker was told to drain.
   Beat beat{.leases = {}, .drain = items->size() == leases.size() + 1};
   if (!beat.drain && items->size() != leases.size()) {
     return fail(ErrorCode::kStoreDamaged, "renew answers for other leases", "redis.renew");

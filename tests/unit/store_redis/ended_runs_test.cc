@@ -9,7 +9,6 @@
 
 #include "core/transition.h"
 #include "store/redis/ended_runs.h"
-#include "store/redis/pack.h"
 #include "support/printers.h"
 #include "support/together.h"
 #include "unit/store_redis/engine_on_redis.h"
@@ -175,33 +174,6 @@ TEST_F(EndedRunsTest, EntriesThatOutliveTheirTasksAreFewWhileOthersWait) {
   must(engine_->cancel(claimed[0].task.id, ""));
   EXPECT_EQ(entries(), 497);
   EXPECT_TRUE(fsck().empty());
-}
-
-// A program with version 1.6 of the library, which was running when this one was loaded.
-TEST_F(EndedRunsTest, ProgramsOfTheVersionBeforeEndTheirs) {
-  enqueue(1);
-  const TaskRecord claimed = claim(1).at(0);
-  const std::string id = claimed.task.id.to_string();
-  const std::string body(must(server_.run(redis::Command("GET", "{ade}:b:" + id)).as_text()));
-  const std::string lane = "work|5|default|work|1|";
-  const auto now_ms = clock_.wall().time_since_epoch().count();
-  const auto bytes = static_cast<std::int64_t>(body.size());
-  redis::Pack end;
-  end.put("end").put(false).put(0).put(id);
-  end.put(fmt::format("^2 1 1 {} %d+ %d+ ~ running %d+ %d+ %d+ %S+ (%S+) ", bytes));
-  end.put(lane).put("1").put(now_ms).put(bytes).put(bytes + 3).put("completed");
-  end.put(fmt::format("3 1 1 {} 0 0 se completed 1 1 {} ~ ~ 1 ~ ~ 0 {}\n{{\"created_at\":{},\"finished_at\":{}}}\n",
-                      bytes + 3, now_ms, lane, now_ms, now_ms));
-  end.put(fmt::format("|{}|", now_ms)).put("|1|1|completed|{}\n[1]");
-  end.put(fmt::format("task.completed|{}|{}|completed|1|1|{{}}", id, lane)).put(false);
-  const redis::Command apply_end("FCALL", "drover_test_apply", 1, "{ade}:", now_ms, 1, end.list());
-  EXPECT_EQ(must(must(server_.run(apply_end).as_array()).front().as_integer()), 0);
-  const TaskRecord ended = read(claimed.task.id);
-  EXPECT_EQ(ended.task.state, TaskState::kCompleted);
-  EXPECT_EQ(ended.task.result, "[1]");
-  EXPECT_EQ(must(store_->runs(claimed.task.id, 10)).at(0).worker_id, "host:1:a");
-  EXPECT_TRUE(fsck().empty());
-  EXPECT_EQ(must(must(server_.run(apply_end).as_array()).front().as_integer()), 1) << "a second time";
 }
 
 // Of several workers in one process, with slots reserved or not: each has what it was given.

@@ -1,21 +1,13 @@
 -- Events: every transition is one. They are numbered and written at the end of a call, many to an entry of a stream.
 -- An entry has the time, and under 'e' one event, under 'm' many that are alike: the text, and behind it the ids of their tasks.
 
--- What tasks have in common of which the same is told: the last one if its text is this. The caller adds ids to it.
-local function alike(text)
+-- A text with * for the task, of tasks of which the same is told: answers what their ids are to be added to.
+function event.alike(text)
   local last = events[#events]
   if type(last) == 'table' and last.text == text then return last end
   last = {text = text}
   events[#events + 1] = last
   return last
-end
-event.alike = alike
-
--- A text with * for the task: answers what ids are to be added to. Else it is that of one task, as programs with version 1.7
--- tell it.
-function event.add(text)
-  if string.find(text, '^[^|]+|%*|') then return alike(text) end
-  events[#events + 1] = text
 end
 
 local function count()

@@ -6,12 +6,6 @@ function functions.clocks(keys, args)
   return {whole(NOW), whole(lease_clock.now())}
 end
 
--- As programs with version 1.9 of this library ask.
-function functions.clock(keys, args)
-  begin(keys, args)
-  return whole(NOW)
-end
-
 local MARKS = '^%d+ %d+ %d+ %d+ %d+ %d+ ([%l~]+) '
 
 -- A record: {id, text, progress}; with body, result and checkpoint where more than the head is wanted. False if there is

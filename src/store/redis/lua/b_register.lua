@@ -8,7 +8,6 @@ local READS = {'no-writes'}
 local ALWAYS = {'allow-oom'}  -- what ends work must go on when memory is short
 
 add('version', function() return VERSION end, READS)
-add('clock', functions.clock, READS)
 add('clocks', functions.clocks, READS)
 add('read', functions.read, READS)
 add('relatives', functions.relatives, READS)

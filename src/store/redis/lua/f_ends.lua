@@ -89,8 +89,8 @@ function functions.end_runs(keys, args)
         unleased[n_ended], finished[2 * n_ended - 1], finished[2 * n_ended] = id, NOW_TEXT, id
         is_ended[id], verdicts[n] = true, DONE
         began[n_left], places[n_left] = was, args[run + PLACE]
-        ended_alike = ended_alike or event.add(text_of_event)
-        if ended_alike then ended_alike[#ended_alike + 1] = id end
+        ended_alike = ended_alike or event.alike(text_of_event)
+        ended_alike[#ended_alike + 1] = id
       else
         if text and not parse_record(text) then put_apart(id) end
         verdicts[n] = CONFLICT
