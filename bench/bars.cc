@@ -36,7 +36,7 @@ struct LatencyBar {
   double p50_below_ms = 0;
   double p99_below_ms = 0;
 };
-constexpr LatencyBar kLatencyBars[] = {{kPickUpHere, 0.5, 2}, {kPickUpElsewhere, 0.5, 2}};
+constexpr LatencyBar kLatencyBars[] = {{kPickUpHere, 0.5, 2}, {kPickUpElsewhere, 1.2, 4}};
 
 struct AmountBar {
   std::string_view figure;

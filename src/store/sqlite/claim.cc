@@ -72,10 +72,9 @@ struct Found {
   std::vector<FoundTask> tasks;
   std::vector<std::int64_t> unreadable;  // seqs
   std::int64_t last_place = 0;           // of both
-  bool is_cut = false;                   // before one that this claim leaves alone
 };
 
-Found read_found(Statement& query, std::int64_t limit, ClaimFor whom) {
+Found read_found(Statement& query, std::int64_t limit) {
   Found found;
   found.tasks.reserve(static_cast<std::size_t>(limit));
   while (query.step()) {
@@ -85,8 +84,6 @@ Found read_found(Statement& query, std::int64_t limit, ClaimFor whom) {
     stored.held_bytes = query.integer();
     stored.last_run = query.maybe_text();
     std::optional<TaskRecord> record = read_or_log(query);
-    found.is_cut = whom == ClaimFor::kOtherProcess && record && record->task.at_most_once;
-    if (found.is_cut) break;
     found.last_place = place;
     if (record) {
       stored.state = record->task.state;
@@ -107,7 +104,7 @@ struct Refusal {
 class Claim {
  public:
   Claim(Transaction& transaction, const ClaimRequest& request, std::span<const LeaseId> lease_ids,
-        const std::optional<ReservedSlots>& reserved, ClaimFor whom);
+        const std::optional<ReservedSlots>& reserved);
 
   [[nodiscard]] Claimed run();
 
@@ -134,7 +131,6 @@ class Claim {
   const ClaimRequest& request_;
   const std::span<const LeaseId> lease_ids_;
   const std::optional<ReservedSlots>& reserved_;
-  const ClaimFor whom_;
   const LeaseTimes times_;
   std::vector<ServedLine> lines_;
   std::string pool_;  // the names of the lines; empty if there is only one
@@ -145,13 +141,12 @@ class Claim {
 };
 
 Claim::Claim(Transaction& transaction, const ClaimRequest& request, std::span<const LeaseId> lease_ids,
-             const std::optional<ReservedSlots>& reserved, ClaimFor whom)
+             const std::optional<ReservedSlots>& reserved)
     : transaction_(transaction),
       db_(transaction.db()),
       request_(request),
       lease_ids_(lease_ids),
       reserved_(reserved),
-      whom_(whom),
       times_{transaction.mono() + request.lease, transaction.mono()},
       lines_(lines_of(request.serves)),
       shares_(transaction.db()) {
@@ -274,10 +269,8 @@ std::int64_t Claim::how_many(const ServedLine& line, const Lane& lane, std::int6
 
 void Claim::take(ServedLine& line, Lane& lane, std::int64_t count) {
   Statement query = db_.prepare(kWaitingInLane);
-  Found found = read_found(query.bind(lane.id, count), count, whom_);
+  Found found = read_found(query.bind(lane.id, count), count);
   query.reset();
-  if (found.is_cut) line.set_aside = true;
-  if (found.is_cut && found.last_place == 0) return;
   start(found.tasks);
   for (const std::int64_t seq : found.unreadable) db_.run(kSetAside, seq);
   const auto taken = static_cast<std::int64_t>(found.tasks.size());
@@ -327,7 +320,7 @@ void Claim::start(std::span<FoundTask> tasks) {
 void Claim::plant_ignored_run_at() {
   for (const ServedLine& line : lines_) {
     Statement query = db_.prepare(kScheduled);
-    Found found = read_found(query.bind(line.line.queue, left()), left(), ClaimFor::kCaller);
+    Found found = read_found(query.bind(line.line.queue, left()), left());
     query.reset();
     for (FoundTask& task : found.tasks) task.stored.state = task.record.task.state = TaskState::kPending;
     start(found.tasks);
@@ -345,8 +338,8 @@ bool anything_ready(Connection& db, std::span<const Serve> serves, Time now) {
 }
 
 Claimed claim_tasks(Transaction& transaction, const ClaimRequest& request, std::span<const LeaseId> lease_ids,
-                    const std::optional<ReservedSlots>& reserved, ClaimFor whom) {
-  return Claim(transaction, request, lease_ids, reserved, whom).run();
+                    const std::optional<ReservedSlots>& reserved) {
+  return Claim(transaction, request, lease_ids, reserved).run();
 }
 
 }  // namespace drover::sqlite

@@ -29,7 +29,6 @@
 #include "store/sqlite/retention.h"
 #include "store/sqlite/room.h"
 #include "store/sqlite/schema.h"
-#include "store/sqlite/standing_board.h"
 #include "store/sqlite/standing_claim.h"
 #include "store/sqlite/sweeps.h"
 #include "store/sqlite/task_log.h"
@@ -270,7 +269,6 @@ class SqliteStore final : public Store {
   std::mutex read_mutex_;                        // of the connection that reads use
   std::unique_ptr<Room> room_;                   // none in memory
   std::unique_ptr<ChangeWatch> watch_;
-  std::unique_ptr<StandingBoard> board_;  // none in memory
   std::unique_ptr<Writer> writer_;
   std::unique_ptr<const StandingContext> standing_;
 };
@@ -304,12 +302,10 @@ Status SqliteStore::open() {
     read_connection_->execute_script("PRAGMA query_only = 1");
     room_ = std::make_unique<Room>(*side_files_, *options_.clock, options_.ballast_bytes);
   }
-  if (!options_.board_path.empty()) board_ = StandingBoard::open(options_.board_path);
   watch_ = std::make_unique<ChangeWatch>(side_files_.get(), [this] { return data_version(); });
   writer_ = std::make_unique<Writer>(db, writer_options());
   standing_ = std::make_unique<const StandingContext>(
-      StandingContext{*writer_, *options_.clock, board_.get(), [this] { return is_where_it_was(); },
-                      [this](std::span<const TaskId> ids) { return read(ids, Parts::kAll); }});
+      StandingContext{*writer_, *options_.clock, [this] { return is_where_it_was(); }});
   if (const auto looked = look(); !looked) return std::unexpected(looked.error());
   return side_files_ != nullptr ? side_files_->watch_files() : Status();
 }
@@ -400,14 +396,12 @@ WriterOptions SqliteStore::writer_options() {
   options.meter = &meter_;
   options.checkpoint_wal_bytes = options_.checkpoint_wal_bytes;
   options.on_commit = [this](const CommitMark& mark) { committed(mark); };
-  options.guests = [this](Transaction& transaction) { return guests_of(*standing_, transaction); };
   options.on_sync_failure = options_.on_sync_failure ? options_.on_sync_failure : stop_after_sync_failure;
   return options;
 }
 
 // Asked for as long as somebody waits for changes.
 std::int64_t SqliteStore::data_version() {
-  if (board_) board_->beat(options_.clock->mono());
   const auto version = guarded("sqlite.data_version", [&] {
     const std::lock_guard lock(read_mutex_);
     return read_connection().number("PRAGMA data_version");
@@ -542,7 +536,6 @@ Result<std::unique_ptr<Store>> open_sqlite(SqliteOptions options) {
     options.side_files = *std::move(side_files);
     options.mark_path = options.path + "-mark";
     options.file_id = file_id_of(options.path);
-    options.board_path = options.path + "-standing";
   }
   auto opened = guarded("sqlite.open", [&]() -> Result<std::unique_ptr<Store>> {
     auto store = std::make_unique<SqliteStore>(std::move(options));

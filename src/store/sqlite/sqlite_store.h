@@ -35,8 +35,6 @@ struct SqliteOptions {
   std::string mark_path = {};
   // Which file the database is: a copy of it is another one, also at the same path. Nothing is known of it if empty.
   std::string file_id = {};
-  // Where idle workers leave claims for other processes, and nowhere if empty; PATH-standing with the real side files.
-  std::string board_path = {};
   // After a failed fsync nothing that was written before it can be trusted to be on disk, and asking again proves
   // nothing. The default logs and aborts; if a test's handler returns, the store answers kStoreUnavailable from then
   // on.

@@ -130,7 +130,6 @@ void Writer::lead() {
   used_ballast_ = false;
   wrote_ = false;
   rings_ = false;
-  guests_.clear();
   commit_batch();
   after_commit();
 }
@@ -228,20 +227,11 @@ void Writer::try_standing(Transaction& transaction) {
     batch_.insert(batch_.end(), standing_.begin(), standing_.end());
     standing_.clear();
   }
-  let_guests_in(transaction);
   for (Pending* pending : std::span(batch_).subspan(others)) {
     execute(transaction, *pending);
     pending->done = !pending->failure && pending->standing->is_done();
   }
   put_back_standing();
-}
-
-void Writer::let_guests_in(Transaction& transaction) {
-  if (!options_.guests) return;
-  for (StandingOperation& operation : options_.guests(transaction)) {
-    guests_.emplace_back(std::move(operation));
-    batch_.push_back(&guests_.back().pending);
-  }
 }
 
 // Takes those out of the batch that have no answer yet.
@@ -253,9 +243,7 @@ void Writer::put_back_standing() {
   std::ranges::copy_if(batch_, std::back_inserter(unanswered), is_unanswered);
   if (unanswered.empty()) return;
   const std::lock_guard lock(mutex_);
-  for (const Pending* pending : unanswered) pending->standing->on_put_back();
   std::erase_if(batch_, is_unanswered);
-  std::erase_if(unanswered, [](const Pending* pending) { return pending->is_guest; });
   standing_.insert(standing_.begin(), unanswered.begin(), unanswered.end());
   for (Pending* pending : unanswered) pending->wake.notify_one();  // it may be withdrawn
 }

@@ -5,7 +5,7 @@
 // commits, and answers. While it commits, the next batch gathers. A caller that is alone simply leads itself.
 //
 // An operation may also be left standing: whoever leads tries it at the end of each transaction that wrote something,
-// so that what follows from a write shares its commit. Those that other processes have left are guests.
+// so that what follows from a write shares its commit.
 #pragma once
 
 #include <condition_variable>
@@ -46,8 +46,6 @@ struct StandingOperation {
   std::function<bool()> is_done;
   // It has its answer. Called by the one who commits, who waits for it; must not call the writer.
   std::function<void()> on_answer;
-  // It was tried and goes on standing: it has taken nothing. The same holds for this.
-  std::function<void()> on_put_back = [] {};
 };
 
 inline constexpr OperationFailpoints kEnqueueFailpoints{Failpoint::kEnqueueBegin, Failpoint::kEnqueueBeforeCommit,
@@ -85,9 +83,6 @@ struct WriterOptions {
   Millis busy_wait{0};  // of the connection
   std::int64_t checkpoint_wal_bytes = 0;
   std::function<void(const CommitMark&)> on_commit;  // after every commit that wrote something
-  // What stands with other processes and may find something in this transaction. Each is answered or put back before
-  // the next one.
-  std::function<std::vector<StandingOperation>(Transaction&)> guests = {};
   std::function<void(const std::string& what)> on_sync_failure;
 };
 
@@ -108,16 +103,11 @@ class Writer {
   struct Pending {
     const Operation& operation;
     const StandingOperation* standing = nullptr;  // set if that is what it is
-    bool is_guest = false;                        // of another process
     bool done = false;                            // of a standing one, in the transaction that is under way
     std::optional<Error> failure = {};            // its own, while the batch is not answered
     std::optional<Status> answer = {};
     bool leads = false;
     std::condition_variable wake = {};
-  };
-  struct Guest {
-    StandingOperation operation;
-    Pending pending{operation.operation, &operation, true};
   };
   class Hold;
 
@@ -137,7 +127,6 @@ class Writer {
   [[nodiscard]] bool batch_is_full() const;
   void execute(Transaction& transaction, Pending& pending);
   void try_standing(Transaction& transaction);
-  void let_guests_in(Transaction& transaction);
   void put_back_standing();
   [[nodiscard]] bool repeat_after(const SqliteFailure& failure);
   void sync_failed(const SqliteFailure& failure);
@@ -155,7 +144,6 @@ class Writer {
 
   // The leader's own.
   std::vector<Pending*> batch_;
-  std::deque<Guest> guests_;    // of this hold: one that spoilt a transaction is told after the next
   Pending* culprit_ = nullptr;  // whose failure ended the transaction of all
   MonoTime hold_began_{};
   bool used_ballast_ = false;

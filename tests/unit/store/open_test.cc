@@ -67,7 +67,7 @@ TEST(StoreOpen, MakesPrivateFoldersAndFiles) {
     EXPECT_EQ(mode_of(entry.path()), 0600U) << entry.path();
     ++files;
   }
-  EXPECT_EQ(files, 8) << "database, log, its index, lock, bell, board of claims, ballast, mark";
+  EXPECT_EQ(files, 7) << "database, log, its index, lock, bell, ballast, mark";
 }
 
 TEST(StoreOpen, WhatWasWrittenIsThereAgain) {

@@ -61,7 +61,6 @@ class WriterTest : public ::testing::Test {
     options.checkpoint_wal_bytes = 4 << 20;
     options.on_commit = [this](const CommitMark&) { ++commits_; };
     options.on_sync_failure = [this](const std::string&) { ++sync_failures_; };
-    options.guests = [this](Transaction&) { return guests_ ? guests_() : std::vector<StandingOperation>(); };
     writer_.emplace(db_, std::move(options));
   }
 
@@ -103,7 +102,6 @@ class WriterTest : public ::testing::Test {
   Connection db_{{":memory:", "", Millis(0)}};
   int commits_ = 0;
   int sync_failures_ = 0;
-  std::function<std::vector<StandingOperation>()> guests_;
   std::optional<Writer> writer_;
 };
 
@@ -114,26 +112,18 @@ Operation failing(int code) {
           }};
 }
 
-// A guest that spoils the transaction for the others is left out of the next try, and told at its end.
-TEST_F(WriterTest, AGuestThatSpoiltTheTransactionIsAnsweredOnce) {
+// One that stands and spoils the transaction for the others is left out of the next try, and told at its end.
+TEST_F(WriterTest, AStandingOneThatSpoiltTheTransactionIsAnsweredOnce) {
   int answered = 0;
-  int put_back = 0;
-  int visits = 0;
-  guests_ = [&] {
-    std::vector<StandingOperation> guests;
-    if (++visits > 2) return guests;
-    guests.push_back({keeping(9), [] { return false; }, [] {}});
-    StandingOperation guest;
-    guest.operation = failing(SQLITE_FULL);
-    guest.is_done = [] { return true; };
-    guest.on_answer = [&answered] { ++answered; };
-    guest.on_put_back = [&put_back] { ++put_back; };
-    guests.push_back(std::move(guest));
-    return guests;
-  };
+  Writer::Standing standing(
+      *writer_,
+      {.operation = failing(SQLITE_FULL), .is_done = [] { return true; }, .on_answer = [&answered] { ++answered; }});
   EXPECT_TRUE(writer_->run(keeping(1)).has_value());
   EXPECT_EQ(answered, 1);
-  EXPECT_EQ(put_back, 1) << "when the ballast was dropped";
+  const auto answer = standing.withdraw();
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_FALSE(answer->has_value());
+  EXPECT_EQ(kept(), "1 ");
 }
 
 TEST_F(WriterTest, WhatQueuesUpSharesOneCommit) {
