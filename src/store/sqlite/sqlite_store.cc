@@ -8,7 +8,6 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/planted_bug.h"
 #include "store/high_water.h"
 #include "store/sqlite/apply.h"
 #include "store/sqlite/change_watch.h"
@@ -32,7 +31,6 @@
 #include "store/sqlite/standing_claim.h"
 #include "store/sqlite/sweeps.h"
 #include "store/sqlite/task_log.h"
-#include "store/sqlite/wal_gather.h"
 #include "store/sqlite/writer.h"
 #include "store/step_watch.h"
 
@@ -59,7 +57,6 @@ class SqliteStore final : public Store {
         side_files_(std::move(options_.side_files)),
         meter_(options_.meter != nullptr ? *options_.meter : own_meter_),
         high_water_(options_.mark_path),
-        wal_gather_(in_memory() ? nullptr : std::make_unique<WalGather>(options_.vfs)),
         write_connection_(write_connection_options()) {}
   ~SqliteStore() override;
 
@@ -262,8 +259,7 @@ class SqliteStore final : public Store {
   Meter& meter_;
   HighWater high_water_;
   StepWatch step_watch_{"this machine"};
-  std::atomic<bool> must_look_{false};     // whether it is still where it has been
-  std::unique_ptr<WalGather> wal_gather_;  // none in memory
+  std::atomic<bool> must_look_{false};  // whether it is still where it has been
   Connection write_connection_;
   std::unique_ptr<Connection> read_connection_;  // none in memory
   std::mutex read_mutex_;                        // of the connection that reads use
@@ -275,7 +271,6 @@ class SqliteStore final : public Store {
 
 ConnectionOptions SqliteStore::write_connection_options() const {
   ConnectionOptions options = connection_options(options_);
-  if (wal_gather_) options.vfs = wal_gather_->name();
   if (options_.meter != nullptr) options.vm_steps = &meter_.vm_steps;
   return options;
 }
@@ -291,8 +286,6 @@ Status SqliteStore::open() {
   Connection& db = write_connection_;
   const bool is_full = options_.synchronous == SqliteOptions::Synchronous::kFull;
   db.execute_script(is_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
-  // The planted bug commits without a sync.
-  if (wal_gather_ && is_full && !planted(PlantedBug::kAckBeforeCommit)) wal_gather_->start();
   db.execute_script("PRAGMA cache_size = -64000; PRAGMA temp_store = MEMORY");
   add_task_views(db);
   if (!in_memory()) {

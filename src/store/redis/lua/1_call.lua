@@ -4,7 +4,7 @@
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
 -- What those files lend to others.
-local lease_clock, kept, ahead, event, epoch, gates, lanes, steps, reads, findings = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
+local lease_clock, kept, event, epoch, gates, lanes, steps, reads, findings = {}, {}, {}, {}, {}, {}, {}, {}, {}
 
 local call    -- redis.call, which is not there yet while the library loads
 local P       -- prefix of every key: "{ade}:"
@@ -33,7 +33,6 @@ local IS_TERMINAL = {completed = true, failed = true, cancelled = true}
 local GROUP = 'ade-workers'
 
 local function begin(keys, args)
-  if not call then collectgarbage('setpause', 400) end  -- collecting took an eighth of the time; the heap is small
   call = redis.call
   if P ~= keys[1] then
     P, lane_parts, lane_parts_size, line_parts, line_parts_size = keys[1], {}, 0, {}, 0
@@ -54,14 +53,8 @@ local function begin(keys, args)
 end
 
 -- A whole number as text.
-local small_numbers = {}
-
 local function whole(number)
-  local text = small_numbers[number]
-  if text then return text end
-  text = string.format('%d', number)
-  if number >= 0 and number < 1000 then small_numbers[number] = text end
-  return text
+  return string.format('%d', number)
 end
 
 -- In pieces, because a call takes a bounded number of arguments. An even number of them, so that pairs stay together.

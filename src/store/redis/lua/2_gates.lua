@@ -1,23 +1,11 @@
 -- Gates: what is enforced, what is used. core/gate.cc says the same in C++.
 
 -- "closed_until permits counted_from interval_us burst"; '-' for none, 'x' for closed until opened.
-local limits_cache = {}
-local limits_cache_size = 0
-
 local function parse_limits(text)
-  local limits = limits_cache[text]
-  if limits then return limits end
   local closed, permits, from, interval, burst = string.match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
-  limits = {closed_until = closed ~= '-' and (closed == 'x' and math.huge or tonumber(closed)) or nil,
-            permits = permits ~= '-' and tonumber(permits) or nil, counted_from = tonumber(from),
-            interval = tonumber(interval), burst = tonumber(burst)}
-  if limits_cache_size >= 10000 then
-    limits_cache = {}
-    limits_cache_size = 0
-  end
-  limits_cache[text] = limits
-  limits_cache_size = limits_cache_size + 1
-  return limits
+  return {closed_until = closed ~= '-' and (closed == 'x' and math.huge or tonumber(closed)) or nil,
+          permits = permits ~= '-' and tonumber(permits) or nil, counted_from = tonumber(from),
+          interval = tonumber(interval), burst = tonumber(burst)}
 end
 
 local ONE_PERMIT = '- 1 0 0 0'

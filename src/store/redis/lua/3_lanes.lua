@@ -109,7 +109,6 @@ end
 
 -- Nothing waits in it.
 local function leave_lanes(lane)
-  ahead.forget(lane)
   kept.remembered('where')[lane] = nil
   kept.set(lanes.key, lane, false)
 end
@@ -121,8 +120,6 @@ local function head_of(lane, where)
     local back = redis.pcall('XPENDING', key, GROUP, '-', '+', 1, 'returned')
     if back[1] then return tonumber(string.match(back[1][1], '^%d+')) end
   end
-  local next_place = ahead.first(lane, where.last)
-  if next_place ~= false then return next_place end
   local fresh = redis.pcall('XRANGE', key, '(' .. whole(where.last) .. '-0', '+', 'COUNT', 1)
   return fresh[1] and tonumber(string.match(fresh[1][1], '^%d+'))
 end
@@ -236,9 +233,7 @@ function lanes.push(lane, tasks)
   local parts = parts_of(lane)
   local key = parts.key
   local where = where_is(lane)
-  local head, last = tonumber(tasks[2]), tonumber(tasks[#tasks])
-  local are_in_a_row = last - head == #tasks / 2 - 1
-  if are_in_a_row then ahead.add(lane, not where, head, last) else ahead.forget(lane) end
+  local head = tonumber(tasks[2])
   if not where then
     if call('EXISTS', key) == 0 then call('XGROUP', 'CREATE', key, GROUP, '0', 'MKSTREAM') end
     set_where(lane, new_where(head - 1, 0, ''))
@@ -280,7 +275,6 @@ function lanes.remove(lane, place)
   local last = where.last
   if place <= last and call('XACK', key, GROUP, entry) == 1 then where.returned = where.returned - 1 end
   call('XDEL', key, entry)
-  ahead.forget(lane)
   local head = head_of(lane, where)
   if head then
     set_head(lane, parts, where, head)

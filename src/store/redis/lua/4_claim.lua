@@ -57,7 +57,6 @@ local function take_entries(lane, where, wanted)
   if #taken == wanted then return taken end
   local read = redis.pcall('XREADGROUP', 'GROUP', GROUP, 'running', 'COUNT', whole(wanted - #taken), 'STREAMS', key, '>')
   if read and read.err then return #taken > 0 and taken or nil end
-  if not read or #read[1][2] < wanted - #taken then ahead.forget(lane) end
   if read then
     local entries = read[1][2]
     for i = 1, #entries do taken[#taken + 1] = entries[i] end

@@ -70,10 +70,7 @@ function functions.add(keys, args)
   lanes.start()
   steps.start_writes()
   local groups, records = lay_out(args)
-  -- That they are not there costs less to learn than what they are.
-  for from = 1, #records, PIECE do
-    if call('EXISTS', unpack(records, from, math.min(from + PIECE - 1, #records))) > 0 then fetch(records) end
-  end
+  fetch(records)
   local verdicts = {}
   for i = 1, #groups do verdicts[i] = add_group(args, groups[i], records) end
   steps.flush_writes()
