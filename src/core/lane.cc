@@ -4,11 +4,11 @@
 #include <charconv>
 #include <ranges>
 
+#include "core/lock_gate.h"
+
 namespace drover {
 
 namespace {
-
-constexpr std::string_view kLock = "lock:";
 
 template <class T>
 bool read_number(std::string_view text, T& target) {
@@ -67,7 +67,7 @@ std::vector<std::string> gates_of(const Task& task) {
 std::vector<std::string> locks_of(const Task& task) {
   std::vector<std::string> locks;
   for (const std::string& gate : task.gates) {
-    if (gate.starts_with(kLock)) locks.push_back(gate.substr(kLock.size()));
+    if (gate.starts_with(kLockGates)) locks.push_back(gate.substr(kLockGates.size()));
   }
   return locks;
 }

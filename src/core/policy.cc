@@ -1,11 +1,12 @@
 #include "core/policy.h"
 
+#include "core/lock_gate.h"
+
 namespace drover {
 namespace {
 
 constexpr std::string_view kQueue = "queue:";
 constexpr std::string_view kOwner = "owner:";
-constexpr std::string_view kLock = "lock:";
 
 const TypePolicy kDefaultType;
 
@@ -48,7 +49,7 @@ GatePolicy Policy::gate(std::string_view name) const {
   } else if (name.starts_with(kOwner)) {
     gate = other_owners.gate;
   }
-  if (name.starts_with(kLock) && !gate.permits) gate.permits = 1;
+  if (!gate.permits) gate.permits = default_permits(name);
   return gate;
 }
 

@@ -4,13 +4,12 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "core/lock_gate.h"
 #include "core/policy.h"
 
 namespace drover {
 
 namespace {
-
-constexpr std::string_view kLock = "lock:";
 
 bool is_over(const Hold& hold, Time now) {
   return hold.closed_until && *hold.closed_until <= now && !hold.permits;
@@ -41,10 +40,10 @@ GateRecord effective_gate(const GateRecord& gate, const GateRecord& other_owners
   if (gate.name.starts_with(kOwnerGates)) {
     effective.holds = other_owners.holds;
     effective.rate = other_owners.rate;
-  } else if (gate.name.starts_with(kLock)) {
+  } else if (const auto permits = default_permits(gate.name)) {
     set_hold(effective, Hold{.source = HoldSource::kPolicy,
                              .closed_until = std::nullopt,
-                             .permits = 1,
+                             .permits = permits,
                              .why = "one task at a time holds a lock",
                              .by = "policy",
                              .since = Time{}});

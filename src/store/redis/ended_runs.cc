@@ -6,14 +6,13 @@
 
 #include "core/lane.h"
 #include "core/task_fields.h"
+#include "store/redis/inner_result.h"
 #include "store/redis/record_text.h"
 #include "store/redis/run_text.h"
 #include "store/redis/step_arguments.h"
 
 namespace drover::redis {
 namespace {
-
-constexpr std::size_t kInnerResultBytesMax = 512;  // a larger one has a key of its own
 
 // Whether the new record is all that the end of a run writes of its task.
 bool ends_plainly(const Step& step) {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "store/redis/key_names.h"
 #include "store/redis/reply_error.h"
 
 namespace drover::redis {
@@ -53,7 +54,7 @@ Result<std::optional<LibraryVersion>> loaded_version(Connection& connection, std
 // What the data of the store was last written with; 0.0 if it does not say.
 Result<LibraryVersion> required_version(Connection& connection, const std::string& key_prefix,
                                         const Patience& patience) {
-  const Result<Reply> reply = connection.call(Command("HGET", key_prefix + "seq", "library"), patience);
+  const Result<Reply> reply = connection.call(Command("HGET", key_prefix + std::string(kSeqKey), "library"), patience);
   if (!reply) return std::unexpected(reply.error());
   if (const auto failure = failure_of(*reply)) return std::unexpected(*failure);
   // A key of another type is for fsck to tell, which needs the library.

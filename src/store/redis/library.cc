@@ -5,13 +5,17 @@
 #include <array>
 #include <string_view>
 
+#include "core/lock_gate.h"
 #include "embedded/redis.h"
+#include "store/redis/inner_result.h"
+#include "store/redis/step_arguments.h"
 
 namespace drover::redis {
 namespace {
 
 // In this order: each file uses what stands before it. The first ones share their names with all others.
-constexpr std::array kShared{embedded::_1_call_lua, embedded::_3_lanes_lua};
+constexpr std::array kShared{embedded::_0_keys_lua, embedded::_1_call_lua, embedded::_1_record_lua,
+                             embedded::_3_lanes_lua};
 constexpr std::array kParts{
     embedded::_1_clock_lua,    embedded::_1_kept_lua,       embedded::_1_events_lua, embedded::_2_gates_lua,
     embedded::_3_wake_lua,     embedded::_4_claim_lua,      embedded::_5_steps_lua,  embedded::e_apply_lua,
@@ -20,6 +24,23 @@ constexpr std::array kParts{
     embedded::c_epoch_lua,     embedded::d_restore_lua,     embedded::f_ends_lua,    embedded::g_adds_lua,
     embedded::b_register_lua,
 };
+
+// What C++ says, and says alone.
+std::string constants() {
+  std::string states;
+  std::string is_state;
+  std::string is_terminal_state;
+  for (int i = 0; i < kTaskStateCount; ++i) {
+    const auto state = static_cast<TaskState>(i);
+    states += fmt::format("'{}', ", name_of(state));
+    is_state += fmt::format("{} = true, ", name_of(state));
+    if (is_terminal(state)) is_terminal_state += fmt::format("{} = true, ", name_of(state));
+  }
+  const GateLimits of_lock{.closed_until = std::nullopt, .permits = default_permits(kLockGates)};
+  return fmt::format(
+      "local STATES, IS_STATE, IS_TERMINAL = {{{}}}, {{{}}}, {{{}}}\nlocal INNER_RESULT_MAX, LOCK_LIMITS = {}, '{}'\n",
+      states, is_state, is_terminal_state, kInnerResultBytesMax, limits_text(of_lock));
+}
 
 }  // namespace
 
@@ -31,8 +52,10 @@ std::string library_text(LibraryClock clock) {
   std::string text =
       fmt::format("#!lua name={0}\nlocal LIBRARY = '{0}'\nlocal VERSION = '{1}'\nlocal TEST_CLOCK = {2}\n",
                   library_name(clock), to_string(kLibraryVersion), clock == LibraryClock::kCaller);
+  text += constants();
   for (const std::string_view part : kShared) text += part;
-  for (const std::string_view part : kParts) text += fmt::format("do\n{}\nend\n", part);
+  for (const std::string_view part : kParts)
+    text += fmt::format("do local function part()\n{}\nend part() end\n", part);
   return text;
 }
 

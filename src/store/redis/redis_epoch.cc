@@ -62,7 +62,7 @@ Status RedisStore::look(Connection& connection, const Patience& patience) {
 // With every batch: what is acknowledged and not known here could be lost unnoticed.
 ClientOptions RedisStore::watched(ClientOptions options) {
   const auto before = std::make_shared<Mark>();  // of whoever leads that client
-  options.watch = BatchWatch{.question = Command("HMGET", key_ + "seq", "epoch", "event"),
+  options.watch = BatchWatch{.question = Command("HMGET", key(kSeqKey), "epoch", "event"),
                              .sending = [this, before] { *before = high_water_.seen(); },
                              .judge = [this, before](const Reply& answer) { return judge(*before, answer); }};
   return options;

@@ -121,7 +121,7 @@ Result<std::vector<Finding>> RedisStore::check_tasks(FsckMode mode) {
 
 // Name, revision and limits of each gate, from its record, by name. What cannot be read is left out.
 void RedisStore::add_gate_limits(Command& command) {
-  const auto reply = ask(Command("HGETALL", key_ + "gate_records"));
+  const auto reply = ask(Command("HGETALL", key(kGateRecordsKey)));
   const auto flat = reply ? reply->as_array() : std::unexpected(reply.error());
   if (!flat) return;
   std::map<std::string_view, std::string_view> records;

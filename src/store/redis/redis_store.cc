@@ -224,7 +224,7 @@ bool RedisStore::wait_for_token(const std::string& list, Millis timeout, const s
   const Interrupt interrupt;
   const std::stop_callback raises(stop, [&] { interrupt.raise(); });
   const double seconds = static_cast<double>(timeout.count()) / 1000;
-  const Command pop("BLPOP", key_ + list, fmt::format("{:.3f}", std::max(seconds, 0.001)));
+  const Command pop("BLPOP", list, fmt::format("{:.3f}", std::max(seconds, 0.001)));
   const auto token = client_.blocking_call(pop, timeout, interrupt);
   if (!token || token->is_nil()) return false;
   if (!token->is_error()) return true;
@@ -236,7 +236,7 @@ bool RedisStore::wait_for_token(const std::string& list, Millis timeout, const s
 void RedisStore::wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,
                                const std::stop_token& stop) {
   if (changes() != seen) return;
-  if (wait_for_token("tokens:" + pool_of(lines_of(serves)), timeout, stop)) committed();
+  if (wait_for_token(key(kTokensKey) + pool_of(lines_of(serves)), timeout, stop)) committed();
 }
 
 Result<SweepTurn> RedisStore::take_sweep_turn() {
@@ -254,7 +254,7 @@ Result<SweepTurn> RedisStore::take_sweep_turn() {
 
 void RedisStore::wait_for_sweep(std::uint64_t /*seen*/, Millis timeout, const std::stop_token& stop) {
   if (timeout > kBlockLeaves) {
-    sweeper_woken_ = wait_for_token("sweep_tokens", timeout - kBlockLeaves, stop);
+    sweeper_woken_ = wait_for_token(key(kSweepTokensKey), timeout - kBlockLeaves, stop);
     return;
   }
   const Interrupt interrupt;

@@ -17,6 +17,7 @@
 #include "store/redis/client.h"
 #include "store/redis/combined_calls.h"
 #include "store/redis/ended_runs.h"
+#include "store/redis/key_names.h"
 #include "store/redis/library.h"
 #include "store/redis/new_tasks.h"
 #include "store/redis/redis_store.h"
@@ -197,6 +198,7 @@ class RedisStore final : public Store {
   [[nodiscard]] Result<StoreClocks> ask_clocks();
   [[nodiscard]] Result<Config> ask_config();
   void committed();
+  [[nodiscard]] std::string key(std::string_view name) const { return key_ + std::string(name); }
   [[nodiscard]] bool wait_for_token(const std::string& list, Millis timeout, const std::stop_token& stop);
 
   // Whether Redis is still where it has been: redis_epoch.cc.

@@ -4,14 +4,12 @@
 
 #include "core/lane.h"
 #include "store/log_piece.h"
+#include "store/redis/inner_result.h"
 #include "store/redis/record_text.h"
 #include "store/redis/run_text.h"
 
 namespace drover::redis {
 namespace {
-
-// As 5_steps.lua has it: a result up to so many bytes stands in the record.
-constexpr std::size_t kInnerResultMax = 512;
 
 void put_or_false(Pack& pack, const std::optional<std::string>& text) {
   if (text) {
@@ -45,7 +43,7 @@ Kept kept_of(const DumpedTask& dumped) {
     kept.earlier_runs = kept.earlier_runs.value_or("") + run_line(dumped.runs[i]) + "\n";
   }
   if (!dumped.runs.empty()) kept.last_run = run_line(dumped.runs.back());
-  const bool is_inner = task.result && task.result->size() <= kInnerResultMax;
+  const bool is_inner = task.result && task.result->size() <= kInnerResultBytesMax;
   if (is_inner) kept.inner_result = *task.result;
   if (task.result && !is_inner) kept.result = task.result;
   if (task.progress) kept.progress = to_text(*task.progress);

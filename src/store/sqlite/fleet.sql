@@ -32,7 +32,7 @@ SELECT worker_id, count(*) FROM task INDEXED BY task_leased WHERE lease_until_mo
 -- name: forget_workers
 -- Inputs: monotonic time before which the last beat is too old. Result: the ids of those that went. Writes: worker.
 DELETE FROM worker WHERE last_beat_mono <= ?1
-  AND NOT EXISTS (SELECT 1 FROM task WHERE task.state = 3 AND task.worker_id = worker.id)
+  AND NOT EXISTS (SELECT 1 FROM task WHERE task.state = {running} AND task.worker_id = worker.id)
 RETURNING id;
 
 -- name: config

@@ -23,10 +23,10 @@ CREATE TEMP VIEW IF NOT EXISTS true_dependency AS
 -- completed. cascading: parents whose end may have been counted already or not.
 CREATE TEMP VIEW IF NOT EXISTS true_parents AS
   SELECT child.seq,
-    count(*) FILTER (WHERE parent.state < 5 OR (parent.state > 5 AND on_parent_failure <> 'run')) AS unmet,
+    count(*) FILTER (WHERE parent.state < {completed} OR (parent.state > {completed} AND on_parent_failure <> 'run')) AS unmet,
     count(*) FILTER (WHERE parent.cascade_at IS NOT NULL) AS cascading
   FROM task AS child JOIN body ON body.seq = child.seq LEFT JOIN dependency ON dependency.child = child.seq LEFT JOIN task AS parent ON parent.seq = dependency.parent
-  WHERE child.state = 0 GROUP BY child.seq;
+  WHERE child.state = {blocked} GROUP BY child.seq;
 
 CREATE TEMP VIEW IF NOT EXISTS true_log_total AS
   SELECT log_total.seq, log_total.run,
@@ -54,27 +54,27 @@ CREATE TEMP VIEW IF NOT EXISTS counted AS
   SELECT 'own:' || owner || '|' || queue, state, held_bytes FROM task JOIN body USING (seq);
 
 CREATE TEMP VIEW IF NOT EXISTS true_counts AS
-  SELECT scope, sum(state = 0) AS blocked, sum(state = 1) AS scheduled, sum(state = 2) AS pending, sum(state = 3) AS running,
-    sum(state = 4) AS stalled, sum(state = 5) AS completed, sum(state = 6) AS failed, sum(state = 7) AS cancelled,
-    sum(iif(state >= 5, held_bytes, 0)) AS finished_bytes
+  SELECT scope, sum(state = {blocked}) AS blocked, sum(state = {scheduled}) AS scheduled, sum(state = {pending}) AS pending, sum(state = {running}) AS running,
+    sum(state = {stalled}) AS stalled, sum(state = {completed}) AS completed, sum(state = {failed}) AS failed, sum(state = {cancelled}) AS cancelled,
+    sum(iif(state >= {completed}, held_bytes, 0)) AS finished_bytes
   FROM counted GROUP BY scope;
 
 CREATE TEMP VIEW IF NOT EXISTS waiting AS
   SELECT task.seq, queue || '|' || priority || '|' || owner || '|' || type || '|' || cost || '|' || gates AS name,
     queue, priority AS rank, owner, type, cost, gates, place
-  FROM task JOIN body USING (seq) WHERE state IN (2, 4);
+  FROM task JOIN body USING (seq) WHERE state IN ({pending}, {stalled});
 
 CREATE TEMP VIEW IF NOT EXISTS true_lane AS
   SELECT name, queue, rank, owner, type, cost, gates, min(place) AS head FROM waiting GROUP BY name;
 
 -- The columns that indexes go by.
 CREATE TEMP VIEW IF NOT EXISTS true_indexed AS
-  SELECT seq, iif(state = 1, run_at, NULL) AS due_at, iif(state < 5, deadline_at, NULL) AS late_at,
-    iif(cascade_at IS NULL, NULL, finished_at) AS cascade_at, iif(state IN (2, 3, 5), NULL, state) AS listed_state
+  SELECT seq, iif(state = {scheduled}, run_at, NULL) AS due_at, iif(state < {completed}, deadline_at, NULL) AS late_at,
+    iif(cascade_at IS NULL, NULL, finished_at) AS cascade_at, iif(state IN ({pending}, {running}, {completed}), NULL, state) AS listed_state
   FROM task;
 
 CREATE TEMP VIEW IF NOT EXISTS true_dedupe AS
-  SELECT owner, type, dedupe_key, seq FROM body JOIN task USING (seq) WHERE dedupe_key IS NOT NULL AND state < 5;
+  SELECT owner, type, dedupe_key, seq FROM body JOIN task USING (seq) WHERE dedupe_key IS NOT NULL AND state < {completed};
 
 CREATE TEMP VIEW IF NOT EXISTS true_group AS
   SELECT queue AS line, rank, owner, queue FROM lane WHERE parked_at IS NULL
@@ -163,20 +163,20 @@ WHERE children < (SELECT count(*) FROM body AS child WHERE child.parent_id = tas
 -- A running task has a lease with its times, and a worker; no other has a lease.
 -- name: find_lease_missing
 SELECT id, 'running without a lease' FROM task
-WHERE state = 3 AND (lease IS NULL OR lease_until_mono IS NULL OR lease_renewed_mono IS NULL OR worker_id IS NULL);
+WHERE state = {running} AND (lease IS NULL OR lease_until_mono IS NULL OR lease_renewed_mono IS NULL OR worker_id IS NULL);
 -- name: repair_lease_missing
 -- Inputs: when a lease ends that begins now, monotonic time. Somebody may still run the task: it is taken back no sooner
 -- than if its lease had just been renewed.
 UPDATE task SET lease = coalesce(lease, randomblob(16)), lease_until_mono = coalesce(lease_until_mono, ?1),
   lease_renewed_mono = coalesce(lease_renewed_mono, ?2), worker_id = coalesce(worker_id, ''), revision = revision + 1
-WHERE state = 3 AND (lease IS NULL OR lease_until_mono IS NULL OR lease_renewed_mono IS NULL OR worker_id IS NULL);
+WHERE state = {running} AND (lease IS NULL OR lease_until_mono IS NULL OR lease_renewed_mono IS NULL OR worker_id IS NULL);
 
 -- name: find_lease_without_run
 SELECT id, 'not running, but under a lease' FROM task
-WHERE state <> 3 AND (lease IS NOT NULL OR lease_until_mono IS NOT NULL OR lease_renewed_mono IS NOT NULL);
+WHERE state <> {running} AND (lease IS NOT NULL OR lease_until_mono IS NOT NULL OR lease_renewed_mono IS NOT NULL);
 -- name: repair_lease_without_run
 UPDATE task SET lease = NULL, lease_until_mono = NULL, lease_renewed_mono = NULL, revision = revision + 1
-WHERE state <> 3 AND (lease IS NOT NULL OR lease_until_mono IS NOT NULL OR lease_renewed_mono IS NOT NULL);
+WHERE state <> {running} AND (lease IS NOT NULL OR lease_until_mono IS NOT NULL OR lease_renewed_mono IS NOT NULL);
 
 -- name: find_run_number
 SELECT task.id, 'has run ' || max(run.run) || ' in its history, but counts ' || task.run FROM task JOIN run USING (seq)
@@ -205,16 +205,16 @@ INSERT INTO dedupe_open (owner, type, dedupe_key, seq) SELECT owner, type, dedup
 
 -- name: find_finish_time
 SELECT id, 'is finished without a time, or has one without being finished' FROM task
-WHERE (state >= 5) <> (finished_at IS NOT NULL);
+WHERE (state >= {completed}) <> (finished_at IS NOT NULL);
 
 -- name: find_run_at_missing
-SELECT id, 'scheduled without a time' FROM task WHERE state = 1 AND run_at IS NULL;
+SELECT id, 'scheduled without a time' FROM task WHERE state = {scheduled} AND run_at IS NULL;
 
 -- name: find_place_missing
-SELECT id, 'in line without a place' FROM task WHERE state IN (2, 4) AND place <= 0;
+SELECT id, 'in line without a place' FROM task WHERE state IN ({pending}, {stalled}) AND place <= 0;
 
 -- name: find_place_twice
-SELECT id, 'at place ' || place || ' with another' FROM task WHERE state IN (2, 4) AND place > 0
+SELECT id, 'at place ' || place || ' with another' FROM task WHERE state IN ({pending}, {stalled}) AND place > 0
 GROUP BY place HAVING count(*) > 1;
 
 -- name: find_sequence
@@ -255,20 +255,20 @@ SELECT id, 'blocked, although all its parents are done' FROM task JOIN true_pare
 SELECT child.id, 'still blocked, although a parent ended without completing'
 FROM task AS child JOIN body ON body.seq = child.seq JOIN dependency ON dependency.child = child.seq
   JOIN task AS parent ON parent.seq = dependency.parent
-WHERE child.state = 0 AND on_parent_failure <> 'run' AND parent.state > 5 AND parent.cascade_at IS NULL
+WHERE child.state = {blocked} AND on_parent_failure <> 'run' AND parent.state > {completed} AND parent.cascade_at IS NULL
 GROUP BY child.seq;
 -- name: repair_parent_end_forgotten
 -- The sweeper of cascades does the rest.
 UPDATE task SET cascade_at = finished_at, revision = revision + 1
-WHERE state > 5 AND cascade_at IS NULL AND EXISTS (
+WHERE state > {completed} AND cascade_at IS NULL AND EXISTS (
   SELECT 1 FROM dependency JOIN task AS child ON child.seq = dependency.child JOIN body ON body.seq = child.seq
-  WHERE dependency.parent = task.seq AND child.state = 0 AND on_parent_failure <> 'run');
+  WHERE dependency.parent = task.seq AND child.state = {blocked} AND on_parent_failure <> 'run');
 
 -- name: find_lane_of_task
 SELECT task.id, 'waits, but not in the lane of its name' FROM waiting JOIN task USING (seq) LEFT JOIN lane ON lane.id = task.lane
 WHERE lane.name IS NOT waiting.name
 UNION ALL
-SELECT id, 'stands in a lane, but does not wait' FROM task WHERE state NOT IN (2, 4) AND lane IS NOT NULL;
+SELECT id, 'stands in a lane, but does not wait' FROM task WHERE state NOT IN ({pending}, {stalled}) AND lane IS NOT NULL;
 
 -- name: find_lane
 SELECT NULL, 'lane ' || name || ' is not there, or not as its tasks say' FROM (
@@ -287,7 +287,7 @@ DELETE FROM lane;
 INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head)
   SELECT name, queue, rank, owner, type, cost, gates, head FROM true_lane;
 UPDATE task SET lane = (SELECT lane.id FROM waiting JOIN lane USING (name) WHERE waiting.seq = task.seq)
-WHERE state IN (2, 4) OR lane IS NOT NULL;
+WHERE state IN ({pending}, {stalled}) OR lane IS NOT NULL;
 
 -- name: find_line
 SELECT NULL, 'line ' || line || ' has no group of rank ' || rank || ' and owner ' || owner

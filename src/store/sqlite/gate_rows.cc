@@ -1,6 +1,7 @@
 #include "store/sqlite/gate_rows.h"
 
 #include "core/lane.h"
+#include "core/lock_gate.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/named_sql.h"
 
@@ -40,9 +41,7 @@ Gate& GateRows::get(const std::string& name) {
 GateLimits GateRows::limits_in_force(const GateRecord& record) {
   if (record.revision != 0) return limits_of(record);
   if (record.name.starts_with("owner:") && record.name != kOtherOwners) return get(kOtherOwners).limits;
-  GateLimits limits;
-  if (record.name.starts_with("lock:")) limits.permits = 1;
-  return limits;
+  return {.closed_until = std::nullopt, .permits = default_permits(record.name)};
 }
 
 Gate GateRows::read(const std::string& name) {

@@ -31,7 +31,7 @@ SELECT DISTINCT 'owner:' || owner FROM task INDEXED BY task_leased CROSS JOIN bo
 -- name: count_running
 -- Inputs: gate, time. Result: how many running tasks, started then or later, have the gate.
 SELECT count(*) FROM task INDEXED BY task_leased CROSS JOIN body USING (seq)
-WHERE lease_until_mono IS NOT NULL AND state = 3 AND started_at >= ?2
+WHERE lease_until_mono IS NOT NULL AND state = {running} AND started_at >= ?2
   AND (?1 IN ('all', 'queue:' || queue, 'type:' || type, 'owner:' || owner) OR instr(',' || gates || ',', ',' || ?1 || ',') > 0);
 
 -- name: in_use
@@ -40,14 +40,14 @@ SELECT name FROM gate
 UNION
 SELECT 'all'
 UNION
-SELECT DISTINCT 'queue:' || queue FROM task JOIN body USING (seq) WHERE state = 3
+SELECT DISTINCT 'queue:' || queue FROM task JOIN body USING (seq) WHERE state = {running}
 UNION
-SELECT DISTINCT 'type:' || type FROM task JOIN body USING (seq) WHERE state = 3
+SELECT DISTINCT 'type:' || type FROM task JOIN body USING (seq) WHERE state = {running}
 UNION
-SELECT DISTINCT 'owner:' || owner FROM task JOIN body USING (seq) WHERE state = 3
+SELECT DISTINCT 'owner:' || owner FROM task JOIN body USING (seq) WHERE state = {running}
 UNION
 SELECT DISTINCT value FROM task JOIN body USING (seq), json_each('["' || replace(gates, ',', '","') || '"]')
-WHERE state = 3 AND gates <> '';
+WHERE state = {running} AND gates <> '';
 
 -- name: next_wake
 -- Result: when the first gate is to be looked at.

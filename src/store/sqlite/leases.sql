@@ -4,7 +4,7 @@
 -- Inputs: lease_until_mono, lease_renewed_mono, task id, lease. Result: cancel_requested_at of the task, if the lease is
 -- live. Writes: task. Time does not matter: a lease that has run out but was not taken back is still its holder's.
 UPDATE task SET lease_until_mono = ?1, lease_renewed_mono = ?2, lease_beats = lease_beats + 1
-WHERE id = ?3 AND lease = ?4 AND state = 3 RETURNING cancel_requested_at;
+WHERE id = ?3 AND lease = ?4 AND state = {running} RETURNING cancel_requested_at;
 
 -- name: revoke
 -- Inputs: seq of a task that is still running. Writes: revoked_lease.
@@ -25,7 +25,7 @@ UPDATE worker SET last_beat_at = ?1, last_beat_mono = ?2 WHERE id = ?3 RETURNING
 
 -- name: live
 -- Inputs: task id, lease. Result: the task's seq and the columns of its events, if the lease is live.
-SELECT task.seq, type, queue, owner, run, generation FROM task JOIN body USING (seq) WHERE id = ?1 AND lease = ?2 AND state = 3;
+SELECT task.seq, type, queue, owner, run, generation FROM task JOIN body USING (seq) WHERE id = ?1 AND lease = ?2 AND state = {running};
 
 -- name: put_progress
 -- Inputs: percent, text, seq. Writes: task.

@@ -42,15 +42,15 @@ WHERE listed_state = ?7 AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 
 ORDER BY task.seq DESC LIMIT ?2;
 -- name: list_pending
 SELECT task.seq FROM task INDEXED BY task_ready CROSS JOIN body USING (seq)
-WHERE lane IS NOT NULL AND state = 2 AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+WHERE lane IS NOT NULL AND state = {pending} AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
 ORDER BY task.seq DESC LIMIT ?2;
 -- name: list_running
 SELECT task.seq FROM task INDEXED BY task_leased CROSS JOIN body USING (seq)
-WHERE lease_until_mono IS NOT NULL AND state = 3 AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+WHERE lease_until_mono IS NOT NULL AND state = {running} AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
 ORDER BY task.seq DESC LIMIT ?2;
 -- name: list_completed
 SELECT task.seq FROM task INDEXED BY task_finished CROSS JOIN body USING (seq)
-WHERE finished_at IS NOT NULL AND state = 5 AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+WHERE finished_at IS NOT NULL AND state = {completed} AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
 ORDER BY task.seq DESC LIMIT ?2;
 
 -- name: list_by_tag

@@ -2,7 +2,7 @@
 --
 -- Edited in place until 0.1.0 is released. From then on a change is a new migrate_vN.sql, and a new database runs them all.
 -- Times are milliseconds since 1970 (UTC); *_mono are milliseconds of the monotonic clock of the boot named in meta.
--- States: 0 blocked, 1 scheduled, 2 pending, 3 running, 4 stalled, 5 completed, 6 failed, 7 cancelled.
+-- A state is its number in TaskState (drover/task.h): {pending} in any of these files becomes that number.
 
 CREATE TABLE meta (
   key TEXT PRIMARY KEY,
@@ -33,7 +33,7 @@ VALUES (1, 0, 0, 0, 0, 0, 1, 0, 0, 1);
 CREATE TABLE task (
   seq INTEGER PRIMARY KEY,  -- from sequence
   id BLOB NOT NULL UNIQUE,
-  state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 7),
+  state INTEGER NOT NULL CHECK (state BETWEEN {blocked} AND {cancelled}),
   priority INTEGER NOT NULL,
   run_at INTEGER,
   started_at INTEGER,

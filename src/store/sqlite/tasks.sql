@@ -103,7 +103,7 @@ WHERE seq = :seq;
 -- revision, held_bytes. Writes: task. As end_task, for a first run of a task without a deadline, as the claim that began it left it:
 -- nothing but renewals and progress has moved since.
 UPDATE task SET
-  state = 5, finished_at = ?1, exit_code = ?2, revision = ?3, held_bytes = ?4, last_run = ?5, result = ?6,
+  state = {completed}, finished_at = ?1, exit_code = ?2, revision = ?3, held_bytes = ?4, last_run = ?5, result = ?6,
   progress_percent = NULL, progress_message = NULL, worker_id = NULL, lease = NULL, lease_beats = 0,
   lease_until_mono = NULL, lease_renewed_mono = NULL
 WHERE seq = ?7 AND id = ?8 AND revision = ?9 AND held_bytes = ?10;

@@ -147,6 +147,16 @@ TEST_P(RedisKeyOfWrongType, StopsNoFleet) {
 
 INSTANTIATE_TEST_SUITE_P(Keys, RedisKeyOfWrongType, testing::ValuesIn(documented_keys()));
 
+TEST(RedisKeys, OfTheLibraryAreThoseDocumented) {
+  std::ifstream file(DROVER_SOURCES "/src/store/redis/lua/0_keys.lua");
+  const std::regex entry(R"re([a-z_]+ = '([a-z_]+:?)')re");
+  std::set<std::string> names;
+  for (std::string line; std::getline(file, line);) {
+    for (std::sregex_iterator it(line.begin(), line.end(), entry), end; it != end; ++it) names.insert((*it)[1]);
+  }
+  EXPECT_EQ(names, documented_keys());
+}
+
 TEST(RedisKeys, AreAllDocumented) {
   const auto keys = documented_keys();
   EXPECT_GT(keys.size(), 50U);

@@ -1,13 +1,12 @@
 -- One call of a function: where its keys are, what time it is, what it was given, and what is written once at its end.
--- Before this file stand three lines: LIBRARY, VERSION and TEST_CLOCK. See library.cc, which also puts every file but this one
--- and the lanes' into a block of its own, because Lua allows 200 names in one.
+-- Before it stand what C++ says (LIBRARY, VERSION, TEST_CLOCK, STATES, IS_STATE, IS_TERMINAL, INNER_RESULT_MAX, LOCK_LIMITS) and the keys. See
+-- library.cc, which also puts every file but the shared ones into a function of its own: Lua allows 200 names in one.
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
 -- What those files lend to others.
 local lease_clock, kept, event, epoch, gates, lanes, steps, reads, findings = {}, {}, {}, {}, {}, {}, {}, {}, {}
 
 local call    -- redis.call, which is not there yet while the library loads
-local P       -- prefix of every key: "{ade}:"
 local NOW     -- milliseconds since 1970, by this server's clock; for leases see 1_clock.lua
 local NOW_TEXT
 local moves   -- changes of the number of tasks: lane -> state -> number
@@ -25,18 +24,14 @@ local line_parts, line_parts_size  -- the same of lines
 local PARTS_MAX = 4000
 local BAND = 1e14  -- of virtual times, per rank, in the score of a group
 
-local STATES = {'blocked', 'scheduled', 'pending', 'running', 'stalled', 'completed', 'failed', 'cancelled'}
-local IS_STATE = {blocked = true, scheduled = true, pending = true, running = true, stalled = true, completed = true,
-                  failed = true, cancelled = true}
 local IS_WAITING = {pending = true, stalled = true}
-local IS_TERMINAL = {completed = true, failed = true, cancelled = true}
 local GROUP = 'ade-workers'
 
 local function begin(keys, args)
   call = redis.call
   if P ~= keys[1] then
-    P, lane_parts, lane_parts_size, line_parts, line_parts_size = keys[1], {}, 0, {}, 0
-    lanes.key = P .. 'lanes'
+    put_prefix(keys[1])
+    lane_parts, lane_parts_size, line_parts, line_parts_size = {}, 0, {}, 0
   end
   moves, moved_bytes, events, held, unsaved, writes, numbers, listed, soonest = {}, {}, {}, {}, {}, {}, nil, {}, nil
   kept.start()
@@ -123,7 +118,7 @@ local function line_of(line)
   if parts then return parts end
   local queue = string.match(line, '^[^|]+')
   local parked_queue = string.match(line, '||([^|]+)$')
-  parts = {name = line, key = P .. 'line:' .. line, oldest = P .. 'oldest:' .. line, vt = P .. 'vt:' .. (parked_queue or queue),
+  parts = {name = line, key = KEY.line .. line, oldest = KEY.oldest .. line, vt = KEY.vt .. (parked_queue or queue),
            served = 'served:' .. line, is_open = not parked_queue, groups = {}}
   if line_parts_size >= PARTS_MAX then line_parts, line_parts_size = {}, 0 end
   line_parts[line] = parts
@@ -136,7 +131,7 @@ local function group_in(line, group)
   local parts = line.groups[group]
   if parts then return parts end
   local rank = string.sub(group, 1, 1)
-  parts = {key = P .. 'group:' .. line.name .. '|' .. group, rank = rank, band = rank * BAND}
+  parts = {key = KEY.group .. line.name .. '|' .. group, rank = rank, band = rank * BAND}
   if line_parts_size >= PARTS_MAX then line_parts, line_parts_size = {}, 0 end
   line.groups[group] = parts
   line_parts_size = line_parts_size + 1
@@ -153,8 +148,8 @@ local function parts_of(lane)
   for gate in string.gmatch(own, '[^,]+') do gates[#gates + 1] = gate end
   local group, lines = rank .. '|' .. owner, {queue, queue .. '|' .. type}
   parts = {queue = queue, rank = tonumber(rank), rank_text = rank, owner = owner, type = type, cost = tonumber(cost),
-           gates = gates, group = group, lines = lines, fields = {}, key = P .. 'lane:' .. lane, vt = P .. 'vt:' .. queue,
-           groups = {P .. 'group:' .. lines[1] .. '|' .. group, P .. 'group:' .. lines[2] .. '|' .. group}}
+           gates = gates, group = group, lines = lines, fields = {}, key = KEY.lane .. lane, vt = KEY.vt .. queue,
+           groups = {KEY.group .. lines[1] .. '|' .. group, KEY.group .. lines[2] .. '|' .. group}}
   if lane_parts_size >= PARTS_MAX then lane_parts, lane_parts_size = {}, 0 end
   lane_parts[lane] = parts
   lane_parts_size = lane_parts_size + 1
@@ -184,7 +179,7 @@ end
 
 local function write_counts()
   kept.know()
-  local key = P .. 'counts'
+  local key = KEY.counts
   for lane, states in pairs(moves) do
     local parts = parts_of(lane)
     for state, tasks in pairs(states) do
@@ -200,7 +195,7 @@ end
 -- What stands in the counts, with what this call has changed so far: field -> number, or false.
 local function counted(fields)
   write_counts()
-  return kept.fields(P .. 'counts', fields)
+  return kept.fields(KEY.counts, fields)
 end
 
 -- ---- numbers, and what is kept under them
@@ -218,7 +213,7 @@ local function refuse_newer(required)
 end
 
 local function read_numbers()
-  local found = call('HMGET', P .. 'seq', 'task', 'place', 'event', 'stamp', 'sweep_at', 'library', 'lease_now')
+  local found = call('HMGET', KEY.seq, 'task', 'place', 'event', 'stamp', 'sweep_at', 'library', 'lease_now')
   if found[6] and found[6] ~= VERSION then refuse_newer(found[6]) end
   numbers = {task = tonumber(found[1] or 0), place = tonumber(found[2] or 0), event = tonumber(found[3] or 0), stamp = found[4],
              sweep_at = tonumber(found[5] or 0), lease_now = found[7]}
@@ -249,7 +244,7 @@ local function write_numbers(stamp)
   local lease_now = lease_clock.unsaved()
   if lease_now then texts[#texts + 1], texts[#texts + 2] = 'lease_now', lease_now end
   if wakes_sweeper() then
-    redis.pcall('RPUSH', P .. 'sweep_tokens', '1')  -- a hint: whoever listens finds out if it cannot be given
+    redis.pcall('RPUSH', KEY.sweep_tokens, '1')  -- a hint: whoever listens finds out if it cannot be given
     texts[#texts + 1] = 'sweep_at'
     texts[#texts + 1] = whole(soonest)
   end
@@ -259,7 +254,7 @@ local function write_numbers(stamp)
       texts[#texts + 1] = whole(numbers[kind])
     end
   end
-  call_in_pieces('HSET', P .. 'seq', texts)
+  call_in_pieces('HSET', KEY.seq, texts)
   numbers = nil
 end
 
@@ -288,75 +283,7 @@ local function finish()
   local stamp = kept.finish()
   save_strings()
   event.append()
-  if #listed > 0 then append(P .. 'tasks', numbers.task - #listed, 't', listed) end
+  if #listed > 0 then append(KEY.tasks, numbers.task - #listed, 't', listed) end
   write_numbers(stamp)
   events, listed = {}, {}
-end
-
--- ---- a task's record: one string, see the keys' reference
--- First line: what this library keeps (rev seq place bytes renewed beats marks) and what the rules say (state run attempts
--- started lease worker generation deadline cancel cascade lane); then the rest of it as JSON, the last ended run, and the
--- result. '~' is nothing.
--- Marks: what else there is. e: an ended run in the record, h: earlier ones in a key of their own; s: a small result in the
--- record, r: a large one in a key; c: checkpoint, p: progress.
-
-local RECORD = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([%l~]+) ((%l+) (%d+) (%d+) ([%d~]+) (%S+) (%S+) (%d+) ([%d~]+) ([%d~]+) ' ..
-               '([01]) ([^\n]+)\n(.*))$'
-
--- Nil if there is no record, or none that our own arithmetic can use. Everything else is judged by who reads it.
-local function parse_record(text)
-  if not text then return nil end
-  local rev, seq, place, bytes, renewed, beats, marks, said, state, run, attempts, started, lease, worker, generation,
-        deadline, cancel, cascade, lane, tail = string.match(text, RECORD)
-  if not rev or not IS_STATE[state] or not parts_of(lane) or (state == 'running' and started == '~') then return nil end
-  return {rev = rev, seq = seq, place = place, bytes = bytes, renewed = renewed, beats = beats, marks = marks, said = said,
-          state = state, run = run, started = started, lease = lease, worker = worker, generation = generation,
-          deadline = deadline, cancel = cancel, cascade = cascade, lane = lane, tail = tail}
-end
-
-local function record_of(id)
-  return parse_record(get(P .. 't:' .. id))
-end
-
-local function fetch_records(ids)
-  local keys = {}
-  for i = 1, #ids do keys[i] = P .. 't:' .. ids[i] end
-  fetch(keys)
-end
-
--- What a renewal or a note changes.
-local function put_kept(id, record)
-  put(P .. 't:' .. id, record.rev .. ' ' .. record.seq .. ' ' .. record.place .. ' ' .. record.bytes .. ' ' .. record.renewed ..
-                       ' ' .. record.beats .. ' ' .. record.marks .. ' ' .. record.said)
-end
-
--- The rest as a table.
-local function rest_of(record)
-  return cjson.decode(string.match(record.tail, '^[^\n]*'))
-end
-
--- The ended run that is in the record; '' if there is none.
-local function inner_run(record)
-  return string.match(record.tail, '^[^\n]*\n([^\n]*)')
-end
-
-local function has_mark(marks, mark)
-  return string.find(marks, mark, 1, true) ~= nil
-end
-
-local function with_mark(marks, mark)
-  if has_mark(marks, mark) then return marks end
-  return marks == '~' and mark or marks .. mark
-end
-
-local function without_mark(marks, mark)
-  if not has_mark(marks, mark) then return marks end
-  local left = string.gsub(marks, mark, '')
-  return left == '' and '~' or left
-end
-
--- A record that cannot be read is put apart, so that it stops nobody: out of everything that hands tasks out.
-local function put_apart(id)
-  call('SADD', P .. 'quarantine', id)
-  for _, key in ipairs({'scheduled', 'leases', 'finished', 'deadlines', 'cascades'}) do call('ZREM', P .. key, id) end
 end

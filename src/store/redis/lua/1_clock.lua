@@ -43,5 +43,5 @@ lease_clock.unsaved = unsaved
 
 function lease_clock.save()
   local text = unsaved()
-  if text then call('HSET', P .. 'seq', 'lease_now', text) end
+  if text then call('HSET', KEY.seq, 'lease_now', text) end
 end

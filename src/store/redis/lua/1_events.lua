@@ -27,7 +27,7 @@ function event.append()
   local function flush()
     if n == 0 then return end
     number = number + n
-    call('XADD', P .. 'events', whole(number) .. '-0', unpack(entry))
+    call('XADD', KEY.events, whole(number) .. '-0', unpack(entry))
     entry, n = {'at', NOW_TEXT}, 0
   end
   local function add(name, value, added)

@@ -8,19 +8,17 @@ local function parse_limits(text)
           interval = tonumber(interval), burst = tonumber(burst)}
 end
 
-local ONE_PERMIT = '- 1 0 0 0'
-
 -- An owner without a gate of its own obeys owner:*, a lock has one permit.
 local function limits_from(name, text, owners)
   if text then return parse_limits(text) end
   local kind = string.sub(name, 1, 5)
   if kind == 'owner' then return owners and parse_limits(owners) end
-  if kind == 'lock:' then return parse_limits(ONE_PERMIT) end
+  if kind == 'lock:' then return parse_limits(LOCK_LIMITS) end
 end
 
 local function is_any_stored()
   local stored = kept.remembered('limits').any
-  if stored == nil then stored = kept.remember('limits', 'any', call('EXISTS', P .. 'gates') == 1) end
+  if stored == nil then stored = kept.remember('limits', 'any', call('EXISTS', KEY.gates) == 1) end
   return stored
 end
 
@@ -29,7 +27,7 @@ local function read_limits(parts)
   local found, owners, first = {}, nil, 5  -- of a store without gates only locks limit anything
   if is_any_stored() then
     local owners_weight = 'weight:' .. parts.owner
-    found, first = kept.fields(P .. 'gates', {'owner:*', 'weight:*', owners_weight, unpack(names)}), 1
+    found, first = kept.fields(KEY.gates, {'owner:*', 'weight:*', owners_weight, unpack(names)}), 1
     owners = found['owner:*']
     all.weight = tonumber(found[owners_weight] or found['weight:*'] or 1)
   end
@@ -42,35 +40,35 @@ end
 
 -- The limits of each gate of a lane, nil for those without, and whether there are `any`; and the weight of its owner.
 function gates.limits(parts)
-  local all = kept.remembered('limits')[parts] or kept.remember('limits', parts, read_limits(parts))
+  local all = kept.remembered('limits')[parts.key] or kept.remember('limits', parts.key, read_limits(parts))
   return all, all.weight
 end
 
 -- The limits or the weights were written.
 local function forget_limits()
-  kept.forget_hash(P .. 'gates')
+  kept.forget_hash(KEY.gates)
   kept.forget_remembered('limits')
 end
 
 function gates.limits_of(name)
-  local found = kept.fields(P .. 'gates', {'owner:*', name})
+  local found = kept.fields(KEY.gates, {'owner:*', name})
   return limits_from(name, found[name], found['owner:*'])
 end
 
 -- Pairs of owner ('*' for all others) and weight: these and no others.
 function gates.put_weights(weights)
-  for _, field in ipairs(call('HKEYS', P .. 'gates')) do
-    if string.sub(field, 1, 7) == 'weight:' then call('HDEL', P .. 'gates', field) end
+  for _, field in ipairs(call('HKEYS', KEY.gates)) do
+    if string.sub(field, 1, 7) == 'weight:' then call('HDEL', KEY.gates, field) end
   end
-  for i = 1, #weights, 2 do call('HSET', P .. 'gates', 'weight:' .. weights[i], whole(weights[i + 1])) end
+  for i = 1, #weights, 2 do call('HSET', KEY.gates, 'weight:' .. weights[i], whole(weights[i + 1])) end
   forget_limits()
 end
 
 -- The use of a gate: only what its limits need is read.
 function gates.use(name, limits)
   local use = {in_use = 0, rate_at = 0}
-  if limits.permits then use.in_use = kept.number(P .. 'in_use', name) or 0 end
-  if limits.interval > 0 then use.rate_at = kept.number(P .. 'rate_at', name) or 0 end
+  if limits.permits then use.in_use = kept.number(KEY.in_use, name) or 0 end
+  if limits.interval > 0 then use.rate_at = kept.number(KEY.rate_at, name) or 0 end
   return use
 end
 
@@ -112,18 +110,18 @@ end
 
 function gates.spend(name, limits, use, cost, started)
   gates.spend_in(limits, use, cost, started)
-  if limits.permits then kept.set(P .. 'in_use', name, use.in_use) end
-  if limits.interval > 0 then kept.set(P .. 'rate_at', name, use.rate_at) end
+  if limits.permits then kept.set(KEY.in_use, name, use.in_use) end
+  if limits.interval > 0 then kept.set(KEY.rate_at, name, use.rate_at) end
 end
 
 function gates.has_waiting(name)
-  return call('EXISTS', P .. 'waits:' .. name) == 1
+  return call('EXISTS', KEY.waits .. name) == 1
 end
 
 -- Looked at by the next claim, whatever it is for.
 function gates.look_now(name)
   if not gates.has_waiting(name) then return end
-  call('ZADD', P .. 'wake', NOW, name)
+  call('ZADD', KEY.wake, NOW, name)
   due_at(NOW)
 end
 
@@ -147,8 +145,8 @@ function gates.release(parts, starts)
         if started >= limits.counted_from then ended = ended + 1 end
       end
       if ended > 0 then
-        local in_use = (kept.number(P .. 'in_use', name) or 0) - ended
-        kept.set(P .. 'in_use', name, in_use > 0 and in_use)
+        local in_use = (kept.number(KEY.in_use, name) or 0) - ended
+        kept.set(KEY.in_use, name, in_use > 0 and in_use)
         gates.look_now(name)
       end
     end
@@ -158,7 +156,7 @@ end
 -- in_use of the gates for which `wanted` answers with limits, from the running tasks.
 local function recount(wanted)
   local in_use = {}
-  local ids = call('ZRANGE', P .. 'leases', 0, -1)
+  local ids = call('ZRANGE', KEY.leases, 0, -1)
   fetch_records(ids)
   for _, id in ipairs(ids) do
     local record = record_of(id)
@@ -171,12 +169,12 @@ local function recount(wanted)
       end
     end
   end
-  for name, used in pairs(in_use) do kept.set(P .. 'in_use', name, used) end
+  for name, used in pairs(in_use) do kept.set(KEY.in_use, name, used) end
 end
 
 local function forget_use(name, limits)
-  if not limits or not limits.permits then kept.set(P .. 'in_use', name, false) end
-  if not limits or limits.interval == 0 then kept.set(P .. 'rate_at', name, false) end
+  if not limits or not limits.permits then kept.set(KEY.in_use, name, false) end
+  if not limits or limits.interval == 0 then kept.set(KEY.rate_at, name, false) end
 end
 
 local function counts_anew(before, after)
@@ -186,17 +184,17 @@ end
 
 local function set_default_of_owners(before, after)
   local has_own = {}
-  for _, name in ipairs(call('HKEYS', P .. 'gates')) do has_own[name] = true end
+  for _, name in ipairs(call('HKEYS', KEY.gates)) do has_own[name] = true end
   local function obeys(name) return string.sub(name, 1, 6) == 'owner:' and not has_own[name] end
   if not after or not after.permits then
     kept.save()
-    for _, name in ipairs(call('HKEYS', P .. 'in_use')) do
-      if obeys(name) then kept.set(P .. 'in_use', name, false) end
+    for _, name in ipairs(call('HKEYS', KEY.in_use)) do
+      if obeys(name) then kept.set(KEY.in_use, name, false) end
     end
   elseif counts_anew(before, after) then
     recount(function(name) return obeys(name) and after or nil end)
   end
-  for _, name in ipairs(call('ZRANGE', P .. 'waited', 0, -1)) do
+  for _, name in ipairs(call('ZRANGE', KEY.waited, 0, -1)) do
     if obeys(name) then gates.look_now(name) end
   end
 end
@@ -204,13 +202,13 @@ end
 -- text: the new limits, or '' for none.
 function gates.set_limits(name, text)
   local before = gates.limits_of(name)
-  if text == '' then call('HDEL', P .. 'gates', name) else call('HSET', P .. 'gates', name, text) end
+  if text == '' then call('HDEL', KEY.gates, name) else call('HSET', KEY.gates, name, text) end
   forget_limits()
   if name == 'owner:*' then return set_default_of_owners(before, text ~= '' and parse_limits(text) or nil) end
   local after = gates.limits_of(name)
   forget_use(name, after)
   if counts_anew(before, after) then
-    kept.set(P .. 'in_use', name, false)
+    kept.set(KEY.in_use, name, false)
     recount(function(other) return other == name and after or nil end)
   end
   gates.look_now(name)
@@ -219,16 +217,16 @@ end
 function gates.revision(name)
   local revision = kept.remembered('revisions')[name]
   if revision then return revision end
-  local record = call('HGET', P .. 'gate_records', name)
+  local record = call('HGET', KEY.gate_records, name)
   return kept.remember('revisions', name, record and tonumber(string.match(record, '^(%d+) ')) or 0)
 end
 
 -- record: JSON of the gate, '' if it is at rest and is not kept.
 function gates.put(name, record, limits)
   if record == '' then
-    call('HDEL', P .. 'gate_records', name)
+    call('HDEL', KEY.gate_records, name)
   else
-    call('HSET', P .. 'gate_records', name, call('HINCRBY', P .. 'seq', 'gate', 1) .. ' ' .. record)
+    call('HSET', KEY.gate_records, name, call('HINCRBY', KEY.seq, 'gate', 1) .. ' ' .. record)
   end
   kept.forget_remembered('revisions')
   gates.set_limits(name, limits)

@@ -96,7 +96,7 @@ end
 local function where_is(lane)
   local where = kept.remembered('where')[lane]
   if where ~= nil then return where end
-  local text = kept.text(lanes.key, lane)
+  local text = kept.text(KEY.lanes, lane)
   if not text then return false end
   local last, returned, gate = string.match(text, '^(%d+) (%d+) (.*)$')
   return kept.remember('where', lane, new_where(tonumber(last), tonumber(returned), gate))
@@ -104,13 +104,13 @@ end
 
 local function set_where(lane, where)
   kept.remember('where', lane, where)
-  kept.set(lanes.key, lane, where)
+  kept.set(KEY.lanes, lane, where)
 end
 
 -- Nothing waits in it.
 local function leave_lanes(lane)
   kept.remembered('where')[lane] = nil
-  kept.set(lanes.key, lane, false)
+  kept.set(KEY.lanes, lane, false)
 end
 
 -- The smallest place of its waiting tasks; nil if none is left.
@@ -131,7 +131,7 @@ end
 -- The head has moved, maybe backwards.
 local function set_head(lane, parts, where, head)
   if where.gate ~= '' then
-    kept.rank(P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, lane, head)
+    kept.rank(KEY.group .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, lane, head)
     return
   end
   for i = 1, 2 do kept.rank(parts.groups[i], lane, head) end
@@ -159,11 +159,11 @@ local function leave_parked(lane, parts, gate)
   local line = gate .. '||' .. parts.queue
   leave(line, lane, parts)
   if kept.is_empty(line_of(line).key) then
-    call('ZREM', P .. 'waits:' .. gate, parts.queue)
+    call('ZREM', KEY.waits .. gate, parts.queue)
     if not gates.has_waiting(gate) then
-      call('ZREM', P .. 'waited', gate)
-      call('ZREM', P .. 'wake', gate)
-      call('HDEL', P .. 'cursor', gate)
+      call('ZREM', KEY.waited, gate)
+      call('ZREM', KEY.wake, gate)
+      call('HDEL', KEY.cursor, gate)
     end
   end
 end
@@ -176,17 +176,17 @@ local function park(lane, parts, where, gate, head, look_again)
   leave_open(lane, parts)
   local vt = virtual_times(parts) or 0
   enter(gate .. '||' .. parts.queue, lane, parts, head, vt)
-  call('ZADD', P .. 'waits:' .. gate, 0, parts.queue)
-  call('ZADD', P .. 'waited', 0, gate)
+  call('ZADD', KEY.waits .. gate, 0, parts.queue)
+  call('ZADD', KEY.waited, 0, gate)
   if look_again then
-    call('ZADD', P .. 'wake', 'LT', whole(look_again), gate)
+    call('ZADD', KEY.wake, 'LT', whole(look_again), gate)
     due_at(look_again)
   end
   where.gate = gate
 end
 
 local function wake(lane, parts, where)
-  local head = kept.score(P .. 'group:' .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, lane)
+  local head = kept.score(KEY.group .. where.gate .. '||' .. parts.queue .. '|' .. parts.group, lane)
   leave_parked(lane, parts, where.gate)
   where.gate = ''
   enter_open(lane, parts, head)
@@ -330,6 +330,6 @@ end
 function lanes.give_up(lane, parts)
   leave_lines(lane, parts, where_is(lane) or {gate = ''})
   leave_lanes(lane)
-  call('SADD', P .. 'damaged_lanes', lane)
+  call('SADD', KEY.damaged_lanes, lane)
   due_at(NOW)
 end

@@ -3,8 +3,8 @@
 -- ---- gates
 
 local function next_queue(gate, after)
-  local found = call('ZRANGEBYLEX', P .. 'waits:' .. gate, '(' .. after, '+', 'LIMIT', 0, 1)[1]
-  return found or call('ZRANGEBYLEX', P .. 'waits:' .. gate, '-', '+', 'LIMIT', 0, 1)[1]
+  local found = call('ZRANGEBYLEX', KEY.waits .. gate, '(' .. after, '+', 'LIMIT', 0, 1)[1]
+  return found or call('ZRANGEBYLEX', KEY.waits .. gate, '-', '+', 'LIMIT', 0, 1)[1]
 end
 
 -- One round over one gate. Returns how many lanes it let go.
@@ -13,7 +13,7 @@ local REFUSALS_MAX = 64
 local function wake_gate(gate, budget)
   local limits = gates.limits_of(gate) or gates.NONE
   local use = gates.use(gate, limits)
-  local cursor = call('HGET', P .. 'cursor', gate) or ''
+  local cursor = call('HGET', KEY.cursor, gate) or ''
   local refused = {}  -- queues whose first lane may not go
   local refusals, woken = 0, 0
   local again
@@ -37,13 +37,13 @@ local function wake_gate(gate, budget)
     end
   end
   if gates.has_waiting(gate) then
-    call('HSET', P .. 'cursor', gate, cursor)
+    call('HSET', KEY.cursor, gate, cursor)
     if woken > 0 or refusals >= REFUSALS_MAX then again = NOW end
     if again then
-      call('ZADD', P .. 'wake', whole(again), gate)
+      call('ZADD', KEY.wake, whole(again), gate)
       due_at(again)
     else
-      call('ZREM', P .. 'wake', gate)
+      call('ZREM', KEY.wake, gate)
     end
   end
   return woken
@@ -53,7 +53,7 @@ local WAKES_MAX = 16
 
 function lanes.wake_gates()
   local woken = 0
-  for _, gate in ipairs(call('ZRANGEBYSCORE', P .. 'wake', '-inf', whole(NOW), 'LIMIT', 0, WAKES_MAX)) do
+  for _, gate in ipairs(call('ZRANGEBYSCORE', KEY.wake, '-inf', whole(NOW), 'LIMIT', 0, WAKES_MAX)) do
     if woken >= WAKES_MAX then break end
     woken = woken + wake_gate(gate, WAKES_MAX - woken)
   end
@@ -69,9 +69,9 @@ end
 
 local function rank_in_pool(pool, line, rank, turn)
   if rank then
-    call('ZADD', P .. 'pool:' .. pool, whole(rank * BAND + turn), line)
+    call('ZADD', KEY.pool .. pool, whole(rank * BAND + turn), line)
   else
-    call('ZREM', P .. 'pool:' .. pool, line)
+    call('ZREM', KEY.pool .. pool, line)
   end
 end
 
@@ -82,7 +82,7 @@ local function rank_in_pools(line, pools, except)
   local rank, turn = best_rank(line), nil
   for _, pool in ipairs(pools) do
     if pool ~= except and pool ~= line then
-      turn = turn or tonumber(call('HGET', P .. 'turns', line)) or 0
+      turn = turn or tonumber(call('HGET', KEY.turns, line)) or 0
       rank_in_pool(pool, line, rank, turn)
     end
   end
@@ -91,7 +91,7 @@ end
 
 -- The pools that a line is in. One of a single line has its name.
 local function pools_of(line)
-  return kept.remembered('pools')[line] or kept.remember('pools', line, call('SMEMBERS', P .. 'pools:' .. line))
+  return kept.remembered('pools')[line] or kept.remember('pools', line, call('SMEMBERS', KEY.pools_of .. line))
 end
 
 -- Between two visits of a claim, so that the next one chooses well. Lines that are set aside stay out of its own pool.
@@ -107,7 +107,7 @@ function lanes.tell_pools()
     local pools = pools_of(line)
     if #pools > 0 and rank_in_pools(line, pools) and fresh > 0 then
       for _, pool in ipairs(pools) do
-        local tokens = P .. 'tokens:' .. pool
+        local tokens = KEY.tokens .. pool
         local more = math.min(TOKENS_MAX - call('LLEN', tokens), fresh)
         if more > 0 then call('RPUSH', tokens, unpack(TOKENS, 1, more)) end
       end
@@ -122,18 +122,18 @@ function lanes.start()
 end
 
 function lanes.make_pool(pool, lines)
-  call('DEL', P .. 'pool:' .. pool)
-  call('SADD', P .. 'pools', pool)
+  call('DEL', KEY.pool .. pool)
+  call('SADD', KEY.pools, pool)
   for _, line in ipairs(lines) do
-    call('SADD', P .. 'pools:' .. line, pool)
-    rank_in_pool(pool, line, best_rank(line), tonumber(call('HGET', P .. 'turns', line)) or 0)
+    call('SADD', KEY.pools_of .. line, pool)
+    rank_in_pool(pool, line, best_rank(line), tonumber(call('HGET', KEY.turns, line)) or 0)
   end
-  call('HSET', P .. 'pool_lines', pool, #lines == 1 and lines[1] or '')
+  call('HSET', KEY.pool_lines, pool, #lines == 1 and lines[1] or '')
   kept.forget_remembered('pools')
-  kept.forget_hash(P .. 'pool_lines')
+  kept.forget_hash(KEY.pool_lines)
 end
 
 -- The line that a pool consists of, '' if there are several; false if there is no such pool.
 function lanes.line_of_pool(pool)
-  return kept.text(P .. 'pool_lines', pool)
+  return kept.text(KEY.pool_lines, pool)
 end

@@ -9,7 +9,7 @@ local VISITS_MAX = 64
 local function least_recently_served(pool)
   local best, best_turn
   for rank = 0, 9 do
-    local found = call('ZRANGEBYSCORE', P .. 'pool:' .. pool, whole(rank * BAND), '(' .. whole((rank + 1) * BAND),
+    local found = call('ZRANGEBYSCORE', KEY.pool .. pool, whole(rank * BAND), '(' .. whole((rank + 1) * BAND),
                        'WITHSCORES', 'LIMIT', 0, 1)
     if found[1] then
       local turn = tonumber(found[2]) - rank * BAND
@@ -22,14 +22,14 @@ end
 -- Lines that are set aside are out of the pool until the call ends.
 local function choose_line(work)
   if work.only_line then return not work.aside[work.only_line] and work.only_line or nil end
-  local visits = tonumber(call('HGET', P .. 'pool_visits', work.pool)) or 0
+  local visits = tonumber(call('HGET', KEY.pool_visits, work.pool)) or 0
   if visits % OLDEST_EVERY == OLDEST_EVERY - 1 then return least_recently_served(work.pool) end
-  return call('ZRANGE', P .. 'pool:' .. work.pool, 0, 0)[1]
+  return call('ZRANGE', KEY.pool .. work.pool, 0, 0)[1]
 end
 
 local function set_aside(work, line)
   work.aside[line] = true
-  if not work.only_line then call('ZREM', P .. 'pool:' .. work.pool, line) end
+  if not work.only_line then call('ZREM', KEY.pool .. work.pool, line) end
 end
 
 -- ---- taking
@@ -68,17 +68,14 @@ local function take_entries(lane, where, wanted)
 end
 
 local function drop_entry(lane, entry)
-  call('XACK', P .. 'lane:' .. lane, GROUP, entry)
-  call('XDEL', P .. 'lane:' .. lane, entry)
+  call('XACK', KEY.lane .. lane, GROUP, entry)
+  call('XDEL', KEY.lane .. lane, entry)
 end
-
--- What a claim changes of a record, and between it what it leaves alone.
-local RECORD = '^(%d+) (%d+ %d+) (%d+) %d+ %d+ ([%l~]+) (%l+) (%d+) (%d+) %S+ %S+ %S+ ((%d+) %S+ %S+ [01] ([^\n]+)\n.*)$'
 
 -- An entry that belongs to no waiting task of the lane goes; a task that cannot be read is put apart.
 local function refuse(lane, entry, id)
   drop_entry(lane, entry[1])
-  if id and not (record_of(id) and get(P .. 'b:' .. id)) then put_apart(id) end
+  if id and not (record_of(id) and get(KEY.body .. id)) then put_apart(id) end
 end
 
 -- Lists a task that was taken: its answer, its lease, its record.
@@ -96,44 +93,38 @@ end
 -- What decide(Claim) says, of a task that may have run before.
 local function start_run(work, lane, entry, key, stored, body)
   local id = entry[2][2]
-  local rev, where, bytes, marks, state, run, attempts, tail, generation, own_lane = string.match(stored or '', RECORD)
+  local rev, where, bytes, marks, state, run, attempts, tail, generation, own_lane = records.waiting(stored or '')
   if own_lane ~= lane or not IS_WAITING[state] or not body then return refuse(lane, entry, id) end
   if has_mark(marks, 'p') then
     marks = without_mark(marks, 'p')
-    put(P .. 'p:' .. id, false)
+    put(KEY.progress .. id, false)
   end
   run = whole(run + 1)
-  local text = whole(rev + 1) .. ' ' .. where .. ' ' .. bytes .. work.renewed .. ' 0 ' .. marks .. ' running ' .. run .. ' ' ..
-               whole(attempts + 1) .. ' ' .. NOW_TEXT .. ' ' .. work.leases[work.taken + 1] .. work.of_worker .. tail
+  local text = records.running_text(whole(rev + 1), where, bytes, work.renewed, marks, run, whole(attempts + 1),
+                                    work.leases[work.taken + 1], work.worker, tail)
   events[#events + 1] = 'task.claimed|' .. id .. '|' .. lane .. '|running|' .. run .. '|' .. generation .. work.event_data
   move(lane, state, -1, -bytes)
   move(lane, 'running', 1, bytes)
   -- The result of an earlier generation, and a checkpoint, are there only if the record says so.
-  add_taken(work, id, key, text, body, has_mark(marks, 'r') and get(P .. 'r:' .. id),
-            has_mark(marks, 'c') and get(P .. 'c:' .. id))
+  add_taken(work, id, key, text, body, has_mark(marks, 'r') and get(KEY.result .. id),
+            has_mark(marks, 'c') and get(KEY.checkpoint .. id))
 end
-
--- A task that nothing has happened to since it was added: of its record only the beginning is taken to pieces, which costs
--- most of all, and what follows up to the end of the line is compared as a whole.
-local UNTOUCHED = '^1 (%d+ %d+ (%d+))()'
-local FIRST_WORDS, LAST_WORDS = ' 0 0 ~ pending 0 0 ~ ~ ~ ', '1 ~ ~ 0 '
 
 local function start_runs(work, lane, entries)
   local before, keys = work.taken, {}
-  local records, bodies = P .. 't:', P .. 'b:'
   for i = 1, #entries do
     local id = entries[i][2][2] or ''
-    keys[2 * i - 1], keys[2 * i] = records .. id, bodies .. id
+    keys[2 * i - 1], keys[2 * i] = KEY.task .. id, KEY.body .. id
   end
   if #keys == 0 then return 0 end
   local found = call('MGET', unpack(keys))
   local text_of_all = 'task.claimed|*|' .. lane .. '|running|1|1' .. work.event_data
-  local fresh = FIRST_WORDS .. LAST_WORDS .. lane .. '\n'
+  local words = records.untouched_words(lane)
   local claimed, claimed_n, n, bytes_sum = nil, 0, 0, 0
   for i = 1, #entries do
     local stored, body = found[2 * i - 1], found[2 * i]
-    local kept, bytes, behind = string.match(stored or '', UNTOUCHED)
-    if kept and body and string.find(stored, fresh, behind, true) == behind then
+    local where, bytes, left_alone = records.untouched(stored or '', words)
+    if where and body then
       local id = entries[i][2][2]
       if not claimed then
         claimed = event.alike(text_of_all)
@@ -141,8 +132,9 @@ local function start_runs(work, lane, entries)
       end
       claimed_n = claimed_n + 1
       claimed[claimed_n] = id
-      add_taken(work, id, keys[2 * i - 1], '2 ' .. kept .. work.first_run .. work.leases[work.taken + 1] .. work.of_worker ..
-                                           string.sub(stored, behind + #FIRST_WORDS), body, false, false)
+      local text = records.running_text('2', where, bytes, work.renewed, '~', '1', '1', work.leases[work.taken + 1], work.worker,
+                                        left_alone)
+      add_taken(work, id, keys[2 * i - 1], text, body, false, false)
       n, bytes_sum = n + 1, bytes_sum + bytes
     else
       start_run(work, lane, entries[i], keys[2 * i - 1], stored, body)
@@ -210,9 +202,9 @@ local function take_from(work, choice, where, wanted, uses, weight)
     for _, gate in ipairs(uses) do gates.spend(gate.name, gate.limits, gate.use, parts.cost, taken) end
     serve_owner(choice, taken, weight)
     if not work.only_line then
-      local turn = call('HINCRBY', P .. 'seq', 'turn', 1)
-      call('HSET', P .. 'turns', choice.line, whole(turn))
-      call('HINCRBY', P .. 'pool_visits', work.pool, 1)
+      local turn = call('HINCRBY', KEY.seq, 'turn', 1)
+      call('HSET', KEY.turns, choice.line, whole(turn))
+      call('HINCRBY', KEY.pool_visits, work.pool, 1)
     end
   end
   local head = head_of(lane, where)
@@ -301,9 +293,7 @@ function functions.claim(keys, args)
                 aside = {}, taken = 0, visits = 0}
   work.ends_at = whole(lease_clock.latest() + work.lease)
   work.event_data = '|{"worker_id":"' .. work.worker .. '"}'
-  work.of_worker = ' ' .. work.worker .. ' '
-  work.renewed = ' ' .. whole(lease_clock.latest())
-  work.first_run = work.renewed .. ' 0 ~ running 1 1 ' .. NOW_TEXT .. ' '
+  work.renewed = whole(lease_clock.latest())
   local lines = lanes.line_of_pool(work.pool)
   if not lines then return redis.error_reply('NOPOOL ' .. work.pool) end
   work.only_line = lines ~= '' and lines or nil
@@ -316,14 +306,14 @@ function functions.claim(keys, args)
     visit(work, line)
   end
   if #work.until_ > 0 then
-    call('ZADD', P .. 'leases', unpack(work.until_))
+    call('ZADD', KEY.leases, unpack(work.until_))
     due_at(NOW + work.lease)
   end
   for line in pairs(work.aside) do touched[line] = touched[line] or 0 end
   lanes.tell_pools()
   finish()
   local more = work.taken < work.n and
-    (work.visits >= VISITS_MAX or call('ZCOUNT', P .. 'wake', '-inf', whole(NOW)) > 0)
+    (work.visits >= VISITS_MAX or call('ZCOUNT', KEY.wake, '-inf', whole(NOW)) > 0)
   work.answer[1], work.answer[2] = more and 1 or 0, work.visits
   return work.answer
 end

@@ -14,9 +14,9 @@ local CAPACITY, OWNERS_CAPACITY, QUEUES_N, DEDUPES_N, GATES_N, STEPS_N, GROUP_SI
 local GATE, GATE_REVISION, GATE_OP, GATE_RECORD, GATE_LIMITS, GATE_EVENTS_N, GATE_SIZE = 0, 1, 2, 3, 4, 5, 6
 -- of a step; then its events, tags and parents
 local ID, EXPECTED, PLACE, STATE, LANE, SAID, BODY, RESULT, RUN_END, REVOKED, BEATS, RUN_AT, DEADLINE, CASCADE, PROGRESS,
-      DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, KEY, OLD, STEP_SIZE =
+      DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, RECORD_KEY, OLD, STEP_SIZE =
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23
--- SAID is false if the task goes. KEY and OLD are left empty for us: the key of its record; what the record says, if it is there and may be changed.
+-- SAID is false if the task goes. RECORD_KEY and OLD are left empty for us: the key of its record; what the record says, if it is there and may be changed.
 local TAIL = '+'  -- a place: behind all others of its lane
 local NONE = ''   -- a result: there is none from now on
 
@@ -53,30 +53,28 @@ end
 local function check_new(step, requests)
   local request = A[step + REQUEST]
   if request then
-    if requests[request] or get(P .. 'request:' .. request) then return REQUEST_TAKEN end
+    if requests[request] or get(KEY.request .. request) then return REQUEST_TAKEN end
     requests[request] = true
   end
-  return get(A[step + KEY]) and ID_TAKEN or DONE
+  return get(A[step + RECORD_KEY]) and ID_TAKEN or DONE
 end
 
 -- A run that was ended without its worker: its agent may live until its lease would have run out.
 local function revoke(id)
-  local until_ = call('ZSCORE', P .. 'leases', id)
-  call('ZREMRANGEBYSCORE', P .. 'revoked', '-inf', whole(lease_clock.now()))
-  if until_ then call('ZADD', P .. 'revoked', until_, id) end
+  local until_ = call('ZSCORE', KEY.leases, id)
+  call('ZREMRANGEBYSCORE', KEY.revoked, '-inf', whole(lease_clock.now()))
+  if until_ then call('ZADD', KEY.revoked, until_, id) end
 end
 
 local function is_still_leased(id)
-  local until_ = call('ZSCORE', P .. 'revoked', id)
+  local until_ = call('ZSCORE', KEY.revoked, id)
   return until_ and tonumber(until_) > lease_clock.now()
 end
 
-local OLD_RECORD = '^(%d+) (%d+) (%d+) (%d+) %d+ (%d+) ([%l~]+) (%l+) %d+ %d+ ([%d~]+) %S+ (%S+) %d+ (%S+) %S+ ([01]) ([^\n]+)\n'
-
 local function check_stored(step)
-  local text = get(A[step + KEY])
+  local text = get(A[step + RECORD_KEY])
   if not text then return CONFLICT end
-  local rev, seq, place, bytes, beats, marks, state, started, worker, deadline, cascade, lane = string.match(text, OLD_RECORD)
+  local rev, seq, place, bytes, beats, marks, state, started, worker, deadline, cascade, lane = records.stored(text)
   if not rev or not IS_STATE[state] or not parts_of(lane) then
     put_apart(A[step + ID])
     return CONFLICT
@@ -95,7 +93,7 @@ end
 local function are_parents_there(step, added)
   local at = parents_of(step)
   for i = at, at + A[step + PARENTS_N] - 1 do
-    if not added[A[i]] and not get(P .. 't:' .. A[i]) then return false end
+    if not added[A[i]] and not get(KEY.task .. A[i]) then return false end
   end
   return true
 end
@@ -198,7 +196,7 @@ local function check(group, first_step)
   if not steps.are_gates_unmoved(gates_of(group), A[group + GATES_N]) then return CONFLICT end
   local at = dedupes_of(group)
   for i = at, at + 2 * A[group + DEDUPES_N] - 1, 2 do
-    local newest = call('ZREVRANGE', P .. 'dedupe:' .. A[i], 0, 0)[1] or ''
+    local newest = call('ZREVRANGE', KEY.dedupe .. A[i], 0, 0)[1] or ''
     if newest ~= A[i + 1] then return CONFLICT end
   end
   return check_capacity(group)
@@ -251,8 +249,8 @@ function steps.add_finished(id)
 end
 
 function steps.flush_writes()
-  call_in_pieces('ZREM', P .. 'leases', unleased)
-  call_in_pieces('ZADD', P .. 'finished', finished)
+  call_in_pieces('ZREM', KEY.leases, unleased)
+  call_in_pieces('ZADD', KEY.finished, finished)
   for _, lane in ipairs(ends) do gates.release(parts_of(lane), ends[lane]) end
   for _, lane in ipairs(drops) do lanes.drop(lane, drops[lane]) end
   for _, lane in ipairs(pushes) do lanes.push(lane, pushes[lane]) end
@@ -264,14 +262,14 @@ local function leave_state(step, old)
     if pushes[old.lane] then steps.flush_writes() end
     lanes.remove(old.lane, tonumber(old.place))
   elseif old.state == 'scheduled' then
-    call('ZREM', P .. 'scheduled', A[step + ID])
+    call('ZREM', KEY.scheduled, A[step + ID])
   elseif old.state == 'running' then
     if A[step + REVOKED] then revoke(A[step + ID]) end
     steps.add_end(old.lane, A[step + ID], tonumber(old.started) or 0)
     if A[step + PLACE] == TAIL or not IS_WAITING[A[step + STATE]] then steps.add_drop(old.lane, old.place) end
   elseif IS_TERMINAL[old.state] then
     if #finished > 0 then steps.flush_writes() end
-    call('ZREM', P .. 'finished', A[step + ID])
+    call('ZREM', KEY.finished, A[step + ID])
   end
 end
 
@@ -285,7 +283,7 @@ local function enter_state(step, place)
     if A[step + PLACE] ~= TAIL then place = whole(number_before('place', 1) + 1) end
     steps.add_push(A[step + LANE], A[step + ID], place)
   elseif state == 'scheduled' then
-    call('ZADD', P .. 'scheduled', A[step + RUN_AT], A[step + ID])
+    call('ZADD', KEY.scheduled, A[step + RUN_AT], A[step + ID])
     due_at(tonumber(A[step + RUN_AT]))
   elseif IS_TERMINAL[state] then
     steps.add_finished(A[step + ID])
@@ -296,67 +294,60 @@ end
 local function write_indexes(step, seq, old)
   local id, deadline, dedupe = A[step + ID], A[step + DEADLINE], A[step + DEDUPE]
   if deadline then
-    call('ZADD', P .. 'deadlines', deadline, id)
+    call('ZADD', KEY.deadlines, deadline, id)
     due_at(tonumber(deadline))
   elseif old and old.deadline ~= '~' then
-    call('ZREM', P .. 'deadlines', id)
+    call('ZREM', KEY.deadlines, id)
   end
   if A[step + CASCADE] then
-    call('ZADD', P .. 'cascades', NOW_TEXT, id)
+    call('ZADD', KEY.cascades, NOW_TEXT, id)
     due_at(NOW)
   elseif old and old.cascade == '1' then
-    call('ZREM', P .. 'cascades', id)
+    call('ZREM', KEY.cascades, id)
   end
   if dedupe then
-    local key = P .. 'dedupe_open:' .. dedupe
+    local key = KEY.dedupe_open .. dedupe
     if IS_TERMINAL[A[step + STATE]] then call('ZREM', key, id) else call('ZADD', key, seq, id) end
   end
 end
 
 -- ---- what a task has beside its state: each answers with the marks as they are afterwards
 
-local INNER_RESULT_MAX = 512
-
--- The lines behind the rest: the ended run and the result that are in the record.
-local function inner_lines(old)
-  return string.match(old.text, '^[^\n]*\n[^\n]*\n([^\n]*)\n(.*)$')
-end
-
 -- And with the result that is kept in the record.
 local function put_result(step, old, marks)
   local result = A[step + RESULT]
   if marks ~= '~' then
     if not result then
-      local _, inner = inner_lines(old)
+      local _, inner = records.inner_lines(old.text)
       return marks, inner
     end
-    if has_mark(marks, 'r') then put(P .. 'r:' .. A[step + ID], false) end
+    if has_mark(marks, 'r') then put(KEY.result .. A[step + ID], false) end
     marks = without_mark(without_mark(marks, 'r'), 's')
   end
   if not result or result == NONE then return marks, '' end
   if #result <= INNER_RESULT_MAX then return with_mark(marks, 's'), result end
-  put(P .. 'r:' .. A[step + ID], result)
+  put(KEY.result .. A[step + ID], result)
   return with_mark(marks, 'r'), ''
 end
 
 local function put_progress(step, marks)
   local progress = A[step + PROGRESS]
   if progress then
-    put(P .. 'p:' .. A[step + ID], progress)
+    put(KEY.progress .. A[step + ID], progress)
     return with_mark(marks, 'p')
   end
   if marks == '~' or not has_mark(marks, 'p') then return marks end
-  put(P .. 'p:' .. A[step + ID], false)
+  put(KEY.progress .. A[step + ID], false)
   return without_mark(marks, 'p')
 end
 
 -- And with the last ended run, worker|started|ended|rest as run_text.cc reads it: it is in the record, those before it in a
 -- key of their own, a line each.
 local function put_run_end(step, old, marks)
-  local before = has_mark(old.marks, 'e') and inner_lines(old) or ''
+  local before = has_mark(old.marks, 'e') and records.inner_lines(old.text) or ''
   if not A[step + RUN_END] then return marks, before end
   if before ~= '' then
-    local key = P .. 'h:' .. A[step + ID]
+    local key = KEY.history .. A[step + ID]
     put(key, (has_mark(marks, 'h') and get(key) or '') .. before .. '\n')
     marks = with_mark(marks, 'h')
   end
@@ -365,15 +356,15 @@ end
 
 local function size_of_result(step, old)
   if old.marks == '~' then return 0 end
-  if has_mark(old.marks, 'r') then return #(get(P .. 'r:' .. A[step + ID]) or '') end
-  local _, inner = inner_lines(old)
+  if has_mark(old.marks, 'r') then return #(get(KEY.result .. A[step + ID]) or '') end
+  local _, inner = records.inner_lines(old.text)
   return #inner
 end
 
 local function bytes_after(step, old)
   local bytes = tonumber(old.bytes)
   if A[step + RESULT] then bytes = bytes + #A[step + RESULT] - size_of_result(step, old) end
-  if A[step + BODY] then bytes = bytes + #A[step + BODY] - #(get(P .. 'b:' .. A[step + ID]) or '') end
+  if A[step + BODY] then bytes = bytes + #A[step + BODY] - #(get(KEY.body .. A[step + ID]) or '') end
   return bytes
 end
 
@@ -381,12 +372,12 @@ end
 
 local function write_relations(step, seq)
   local id = A[step + ID]
-  if A[step + DEDUPE] then call('ZADD', P .. 'dedupe:' .. A[step + DEDUPE], seq, id) end
-  if A[step + REQUEST] then put(P .. 'request:' .. A[step + REQUEST], id) end
-  if A[step + SPAWNER] then call('ZADD', P .. 'children:' .. A[step + SPAWNER], seq, id) end
+  if A[step + DEDUPE] then call('ZADD', KEY.dedupe .. A[step + DEDUPE], seq, id) end
+  if A[step + REQUEST] then put(KEY.request .. A[step + REQUEST], id) end
+  if A[step + SPAWNER] then call('ZADD', KEY.children .. A[step + SPAWNER], seq, id) end
   local tags, parents = tags_of(step), parents_of(step)
-  for i = tags, parents - 1 do call('ZADD', P .. 'tag:' .. A[i], seq, id) end
-  for i = parents, parents + A[step + PARENTS_N] - 1 do call('ZADD', P .. 'dependents:' .. A[i], seq, id) end
+  for i = tags, parents - 1 do call('ZADD', KEY.tag .. A[i], seq, id) end
+  for i = parents, parents + A[step + PARENTS_N] - 1 do call('ZADD', KEY.dependents .. A[i], seq, id) end
 end
 
 local function add_events(from, n)
@@ -400,8 +391,8 @@ local function write_new(step, seq, place)
     marks, result = put_result(step, nil, marks)
   end
   marks = put_progress(step, marks)
-  put(A[step + KEY], '1 ' .. seq .. ' ' .. place .. ' ' .. whole(bytes) .. ' 0 0 ' .. marks .. ' ' .. A[step + SAID] .. '\n\n' .. result)
-  put(P .. 'b:' .. id, A[step + BODY])
+  put(A[step + RECORD_KEY], records.text('1', seq, place, whole(bytes), '0 0', marks, A[step + SAID], '', result))
+  put(KEY.body .. id, A[step + BODY])
   listed[#listed + 1] = id
   enter_state(step, place)
   write_relations(step, seq)
@@ -410,19 +401,17 @@ local function write_new(step, seq, place)
   move(A[step + LANE], A[step + STATE], 1, bytes)
 end
 
-local KEPT = '^%d+ %d+ %d+ %d+ (%d+ %d+) '  -- when it was renewed, how often
-
 -- The first line of a body: tags|parents|…
 local function tags_in(body) return string.match(body, '^([^|\n]*)|') or '' end
 
 -- The index of tags goes with the body.
 local function put_body(step, seq)
-  local id, key = A[step + ID], P .. 'b:' .. A[step + ID]
+  local id, key = A[step + ID], KEY.body .. A[step + ID]
   local before, after = tags_in(get(key) or ''), tags_in(A[step + BODY])
   put(key, A[step + BODY])
   if before == after then return end
-  for tag in string.gmatch(before, '[^,]+') do call('ZREM', P .. 'tag:' .. tag, id) end
-  for tag in string.gmatch(after, '[^,]+') do call('ZADD', P .. 'tag:' .. tag, seq, id) end
+  for tag in string.gmatch(before, '[^,]+') do call('ZREM', KEY.tag .. tag, id) end
+  for tag in string.gmatch(after, '[^,]+') do call('ZADD', KEY.tag .. tag, seq, id) end
 end
 
 local function write_stored(step, place)
@@ -442,9 +431,8 @@ local function write_stored(step, place)
   marks, run = put_run_end(step, old, marks)
   -- Renewals and notes go on while the lease stays.
   local renewals = '0 0'
-  if stays then renewals = string.match(old.text, KEPT) else marks = put_progress(step, marks) end
-  put(A[step + KEY], whole(A[step + EXPECTED] + 1) .. ' ' .. old.seq .. ' ' .. place .. ' ' .. whole(bytes) .. ' ' .. renewals .. ' ' ..
-                 marks .. ' ' .. A[step + SAID] .. '\n' .. run .. '\n' .. result)
+  if stays then renewals = records.renewals(old.text) else marks = put_progress(step, marks) end
+  put(A[step + RECORD_KEY], records.text(whole(A[step + EXPECTED] + 1), old.seq, place, whole(bytes), renewals, marks, A[step + SAID], run, result))
   write_indexes(step, old.seq, old)
   add_events(step + STEP_SIZE, A[step + EVENTS_N])
   move(old.lane, old.state, -1, -old.bytes)
@@ -453,37 +441,37 @@ end
 
 -- ---- a task that goes
 
-local KEYS_OF_A_TASK = {'t:', 'b:', 'r:', 'c:', 'p:', 'h:', 'log:', 'log_totals:', 'children:', 'dependents:'}
+local OF_A_TASK = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'log', 'log_totals', 'children', 'dependents'}
 
 -- An entry of the list goes with the last of its tasks.
 local function drop_from_list(seq)
-  local entry = call('XRANGE', P .. 'tasks', seq .. '-0', '+', 'COUNT', 1)[1]
+  local entry = call('XRANGE', KEY.tasks, seq .. '-0', '+', 'COUNT', 1)[1]
   if not entry then return end
   local ids = {}
   for i = 2, #entry[2], 2 do ids[#ids + 1] = entry[2][i] end
   fetch_records(ids)
   for _, id in ipairs(ids) do
-    if get(P .. 't:' .. id) then return end
+    if get(KEY.task .. id) then return end
   end
-  call('XDEL', P .. 'tasks', entry[1])
+  call('XDEL', KEY.tasks, entry[1])
 end
 
 -- A finished one, with all that belongs to it but its events.
 function steps.delete_task(id, record)
   local parts, rest = parts_of(record.lane), rest_of(record)
   -- The first line of a body: tags|parents|…
-  local tags, parents = string.match(get(P .. 'b:' .. id) or '', '^([^|\n]*)|([^|\n]*)|')
-  for _, kind in ipairs(KEYS_OF_A_TASK) do put(P .. kind .. id, false) end
+  local tags, parents = string.match(get(KEY.body .. id) or '', '^([^|\n]*)|([^|\n]*)|')
+  for _, kind in ipairs(OF_A_TASK) do put(KEY[kind] .. id, false) end
   drop_from_list(record.seq)
-  call('ZREM', P .. 'finished', id)
-  if record.deadline ~= '~' then call('ZREM', P .. 'deadlines', id) end
-  if rest.request_id then put(P .. 'request:' .. parts.owner .. '|' .. rest.request_id, false) end
-  if rest.parent_id then call('ZREM', P .. 'children:' .. rest.parent_id, id) end
+  call('ZREM', KEY.finished, id)
+  if record.deadline ~= '~' then call('ZREM', KEY.deadlines, id) end
+  if rest.request_id then put(KEY.request .. parts.owner .. '|' .. rest.request_id, false) end
+  if rest.parent_id then call('ZREM', KEY.children .. rest.parent_id, id) end
   if rest.dedupe_key then
-    call('ZREM', P .. 'dedupe:' .. parts.owner .. '|' .. parts.type .. '|' .. rest.dedupe_key, id)
+    call('ZREM', KEY.dedupe .. parts.owner .. '|' .. parts.type .. '|' .. rest.dedupe_key, id)
   end
-  for tag in string.gmatch(tags or '', '[^,]+') do call('ZREM', P .. 'tag:' .. tag, id) end
-  for parent in string.gmatch(parents or '', '[^,]+') do call('ZREM', P .. 'dependents:' .. parent, id) end
+  for tag in string.gmatch(tags or '', '[^,]+') do call('ZREM', KEY.tag .. tag, id) end
+  for parent in string.gmatch(parents or '', '[^,]+') do call('ZREM', KEY.dependents .. parent, id) end
   move(record.lane, record.state, -1, -record.bytes)
 end
 
@@ -525,10 +513,10 @@ end
 function steps.lay_out(group, keys)
   local step = steps_of(group)
   for _ = 1, A[group + STEPS_N] do
-    local key = P .. 't:' .. A[step + ID]
-    A[step + KEY] = key
+    local key = KEY.task .. A[step + ID]
+    A[step + RECORD_KEY] = key
     keys[#keys + 1] = key
-    if A[step + REQUEST] then keys[#keys + 1] = P .. 'request:' .. A[step + REQUEST] end
+    if A[step + REQUEST] then keys[#keys + 1] = KEY.request .. A[step + REQUEST] end
     step = after_step(step)
   end
   return step

@@ -5,11 +5,11 @@
 function functions.renew(keys, args)
   begin(keys, args)
   local lease_now = whole(lease_clock.latest())
-  local worker = P .. 'worker:' .. args[2]
+  local worker = KEY.worker .. args[2]
   local draining = call('HGET', worker, 'draining')
   if draining then
     call('HSET', worker, 'last_beat_at', whole(NOW))
-    call('ZADD', P .. 'workers', lease_now, args[2])
+    call('ZADD', KEY.workers, lease_now, args[2])
   end
   local until_ = whole(lease_clock.latest() + tonumber(args[3]))
   local ids, leases, answers = {}, {}, {}
@@ -27,7 +27,7 @@ function functions.renew(keys, args)
       answers[i] = record.cancel ~= '~' and 1 or 0
     end
   end
-  call_in_pieces('ZADD', P .. 'leases', leases)
+  call_in_pieces('ZADD', KEY.leases, leases)
   save_strings()
   lease_clock.save()
   if draining == '1' then answers[#answers + 1] = 3 end
@@ -43,8 +43,8 @@ end
 -- The output of a run: at least the first and the last half of the cap are kept, as pieces in a stream.
 -- pieces: so many in a list from a place on, stream and text of each
 local function append_log(id, run, cap, list, from, pieces_n)
-  local stream = P .. 'log:' .. id
-  local totals_key = P .. 'log_totals:' .. id
+  local stream = KEY.log .. id
+  local totals_key = KEY.log_totals .. id
   local totals = {}
   for i, name in ipairs({'last', 'tail:' .. run, 'head_bytes:' .. run, 'tail_bytes:' .. run, 'left_out:' .. run}) do
     totals[i] = tonumber(call('HGET', totals_key, name)) or 0
@@ -86,15 +86,15 @@ local function write_note(list, note, record, cap)
   local id, bytes = list[note + NOTE_ID], tonumber(record.bytes)
   local progress, checkpoint = list[note + NOTE_PROGRESS], list[note + NOTE_CHECKPOINT]
   if progress then
-    put(P .. 'p:' .. id, progress)
+    put(KEY.progress .. id, progress)
     record.marks = with_mark(record.marks, 'p')
     events[#events + 1] = 'task.progressed|' .. id .. '|' .. record.lane .. '|running|' .. record.run .. '|' ..
                           record.generation .. '|' .. list[note + NOTE_EVENT]
   end
   if checkpoint then
-    local before = has_mark(record.marks, 'c') and get(P .. 'c:' .. id) or ''
+    local before = has_mark(record.marks, 'c') and get(KEY.checkpoint .. id) or ''
     bytes = bytes + #checkpoint - #before
-    put(P .. 'c:' .. id, checkpoint)
+    put(KEY.checkpoint .. id, checkpoint)
     record.marks = with_mark(record.marks, 'c')
   end
   if list[note + PIECES_N] > 0 then bytes = bytes + append_log(id, record.run, cap, list, note + NOTE_SIZE, list[note + PIECES_N]) end
@@ -114,7 +114,7 @@ function functions.note(keys, args)
     if live then write_note(list, note, record, tonumber(args[2])) end
     note = note + NOTE_SIZE + 2 * list[note + PIECES_N]
   end
-  call('HINCRBY', P .. 'seq', 'note', 1)
+  call('HINCRBY', KEY.seq, 'note', 1)
   finish()
   return answers
 end

@@ -6,25 +6,23 @@ function functions.clocks(keys, args)
   return {whole(NOW), whole(lease_clock.now())}
 end
 
-local MARKS = '^%d+ %d+ %d+ %d+ %d+ %d+ ([%l~]+) '
-
 -- A record: {id, text, progress}; with body, result and checkpoint where more than the head is wanted. False if there is
 -- none. Whether it can be read is judged by who asked.
 local function answer_of(id, wanted)
-  local text = get(P .. 't:' .. id)
+  local text = get(KEY.task .. id)
   if not text then return false end
-  local marks = string.match(text, MARKS) or '~'
-  local progress = has_mark(marks, 'p') and get(P .. 'p:' .. id)
+  local marks = records.marks(text) or '~'
+  local progress = has_mark(marks, 'p') and get(KEY.progress .. id)
   if wanted == 'head' then return {id, text, progress} end
-  return {id, text, progress, get(P .. 'b:' .. id), has_mark(marks, 'r') and get(P .. 'r:' .. id),
-          has_mark(marks, 'c') and get(P .. 'c:' .. id)}
+  return {id, text, progress, get(KEY.body .. id), has_mark(marks, 'r') and get(KEY.result .. id),
+          has_mark(marks, 'c') and get(KEY.checkpoint .. id)}
 end
 
 local function fetch_answers(ids, wanted)
   local keys = {}
   for _, id in ipairs(ids) do
-    keys[#keys + 1] = P .. 't:' .. id
-    if wanted == 'all' then keys[#keys + 1] = P .. 'b:' .. id end
+    keys[#keys + 1] = KEY.task .. id
+    if wanted == 'all' then keys[#keys + 1] = KEY.body .. id end
   end
   fetch(keys)
 end
@@ -63,13 +61,13 @@ end
 -- args: now, 'dependents' or 'children', id. Heads, oldest first.
 function functions.relatives(keys, args)
   begin(keys, args)
-  return reads.answers_of(call('ZRANGE', P .. args[2] .. ':' .. args[3], 0, -1), 'head')
+  return reads.answers_of(call('ZRANGE', KEY[args[2]] .. args[3], 0, -1), 'head')
 end
 
 -- args: now, owner|request id
 function functions.find_request(keys, args)
   begin(keys, args)
-  return call('GET', P .. 'request:' .. args[2])
+  return call('GET', KEY.request .. args[2])
 end
 
 local DEDUPE_MAX = 16
@@ -77,8 +75,8 @@ local DEDUPE_MAX = 16
 -- args: now, owner|type|key. Answers {newest or false, unfinished…}.
 function functions.find_dedupe(keys, args)
   begin(keys, args)
-  local newest = call('ZREVRANGE', P .. 'dedupe:' .. args[2], 0, 0)[1]
-  local open = call('ZREVRANGE', P .. 'dedupe_open:' .. args[2], 0, DEDUPE_MAX - 1)
+  local newest = call('ZREVRANGE', KEY.dedupe .. args[2], 0, 0)[1]
+  local open = call('ZREVRANGE', KEY.dedupe_open .. args[2], 0, DEDUPE_MAX - 1)
   return {newest and answer_of(newest, 'all') or false, reads.answers_of(open, 'all')}
 end
 
@@ -89,7 +87,7 @@ local ENTRIES_READ = 50
 
 -- Of all tasks, newest first: {seq, id}… Entries hold tasks that are gone, too, as long as one of theirs is there.
 local function all_before(before)
-  local found, stream = {}, P .. 'tasks'
+  local found, stream = {}, KEY.tasks
   local function add(entry)
     local seq = number_of(entry)
     for i = #entry[2], 2, -2 do
@@ -113,7 +111,7 @@ end
 -- Candidates newest first, before a seq: {seq, id}…
 local function candidates(before, tag, spawner)
   local found = {}
-  local key = spawner ~= '' and P .. 'children:' .. spawner or tag ~= '' and P .. 'tag:' .. tag or nil
+  local key = spawner ~= '' and KEY.children .. spawner or tag ~= '' and KEY.tag .. tag or nil
   if key then
     local pairs_ = call('ZREVRANGEBYSCORE', key, '(' .. before, '-inf', 'WITHSCORES', 'LIMIT', 0, SCAN_MAX)
     for i = 1, #pairs_, 2 do found[#found + 1] = {pairs_[i + 1], pairs_[i]} end
@@ -121,8 +119,6 @@ local function candidates(before, tag, spawner)
   end
   return all_before(tonumber(before))
 end
-
-local STATE_AND_LANE = '^%d+ %d+ %d+ %d+ %d+ %d+ %S+ (%l+) [^\n]* ([^ \n]+)\n'
 
 -- args: now, before seq, limit, type, queue, owner, states (',pending,running,' or ''), tag, spawner, 'head' or 'all'.
 -- Answers {{seq, record}…, seq where to go on or ''}.
@@ -137,11 +133,11 @@ function functions.list(keys, args)
   local answers, bytes = {}, 0
   for _, candidate in ipairs(found) do
     local id = candidate[2]
-    local state, lane = string.match(get(P .. 't:' .. id) or '', STATE_AND_LANE)
+    local state, lane = records.state_and_lane(get(KEY.task .. id) or '')
     local parts = lane and parts_of(lane)
     if parts and (type_ == '' or parts.type == type_) and (queue == '' or parts.queue == queue) and
        (owner == '' or parts.owner == owner) and (states == '' or string.find(states, ',' .. state .. ',', 1, true)) and
-       (tag == '' or spawner == '' or call('ZSCORE', P .. 'tag:' .. tag, id)) then
+       (tag == '' or spawner == '' or call('ZSCORE', KEY.tag .. tag, id)) then
       local answer = answer_of(id, args[10] or 'all')
       answers[#answers + 1] = {candidate[1], answer}
       for part = 4, 6 do bytes = bytes + #(answer[part] or '') end
@@ -156,16 +152,16 @@ function functions.runs(keys, args)
   begin(keys, args)
   local record = record_of(args[2])
   local last = record and inner_run(record) or ''
-  return {answer_of(args[2], 'head'), (get(P .. 'h:' .. args[2]) or '') .. (last ~= '' and last .. '\n' or '')}
+  return {answer_of(args[2], 'head'), (get(KEY.history .. args[2]) or '') .. (last ~= '' and last .. '\n' or '')}
 end
 
 -- args: now, after, limit. Answers {seq, at, text, seq, at, text…}.
 function functions.read_events(keys, args)
   begin(keys, args)
-  local first = tonumber(call('HGET', P .. 'seq', 'first_event')) or 1
+  local first = tonumber(call('HGET', KEY.seq, 'first_event')) or 1
   local after, limit = math.max(tonumber(args[2]), first - 1), tonumber(args[3])
   local found = {}
-  for _, entry in ipairs(call('XRANGE', P .. 'events', '(' .. whole(after) .. '-0', '+', 'COUNT', limit)) do
+  for _, entry in ipairs(call('XRANGE', KEY.events, '(' .. whole(after) .. '-0', '+', 'COUNT', limit)) do
     local texts = event.texts_in(entry)
     local seq = number_of(entry) - #texts
     for i = 1, #texts do
@@ -183,21 +179,21 @@ end
 
 function functions.last_event(keys, args)
   begin(keys, args)
-  return call('HGET', P .. 'seq', 'event') or '0'
+  return call('HGET', KEY.seq, 'event') or '0'
 end
 
 -- A number that is another one after anything was written that somebody may wait for.
 function functions.changes(keys, args)
   begin(keys, args)
-  local found = call('HMGET', P .. 'seq', 'event', 'note')
+  local found = call('HMGET', KEY.seq, 'event', 'note')
   return (found[1] or '0') .. (found[2] and '.' .. found[2] or '')
 end
 
 -- args: now, id, after, limit. Answers {pieces, totals}.
 function functions.read_log(keys, args)
   begin(keys, args)
-  return {call('XRANGE', P .. 'log:' .. args[2], '(' .. args[3] .. '-0', '+', 'COUNT', args[4]),
-          call('HGETALL', P .. 'log_totals:' .. args[2])}
+  return {call('XRANGE', KEY.log .. args[2], '(' .. args[3] .. '-0', '+', 'COUNT', args[4]),
+          call('HGETALL', KEY.log_totals .. args[2])}
 end
 
 -- args: now, scopes… ('queue:Q' or 'line:Q|T'). Answers the tasks of each state, in the order of STATES, for each.
@@ -207,7 +203,7 @@ function functions.count_scopes(keys, args)
   for i = 2, #args do
     local fields = {}
     for s, state in ipairs(STATES) do fields[s] = args[i] .. '|' .. state end
-    local found = call('HMGET', P .. 'counts', unpack(fields))
+    local found = call('HMGET', KEY.counts, unpack(fields))
     for s = 1, #STATES do found[s] = found[s] or '0' end
     all[#all + 1] = found
   end
@@ -222,13 +218,13 @@ local function first_lanes(queues)
   local function offer(queue, found)
     if found[2] and (not first[queue] or tonumber(found[2]) < first[queue][1]) then first[queue] = {tonumber(found[2]), found[1]} end
   end
-  for queue in pairs(queues) do offer(queue, call('ZRANGE', P .. 'oldest:' .. queue, 0, 0, 'WITHSCORES')) end
-  for _, gate in ipairs(call('ZRANGE', P .. 'waited', 0, -1)) do
-    for _, queue in ipairs(call('ZRANGE', P .. 'waits:' .. gate, 0, -1)) do
-      for _, group in ipairs(call('ZRANGE', P .. 'line:' .. gate .. '||' .. queue, 0, -1)) do
+  for queue in pairs(queues) do offer(queue, call('ZRANGE', KEY.oldest .. queue, 0, 0, 'WITHSCORES')) end
+  for _, gate in ipairs(call('ZRANGE', KEY.waited, 0, -1)) do
+    for _, queue in ipairs(call('ZRANGE', KEY.waits .. gate, 0, -1)) do
+      for _, group in ipairs(call('ZRANGE', KEY.line .. gate .. '||' .. queue, 0, -1)) do
         groups = groups + 1
         if groups > GROUPS_MAX then return first end
-        offer(queue, call('ZRANGE', P .. 'group:' .. gate .. '||' .. queue .. '|' .. group, 0, 0, 'WITHSCORES'))
+        offer(queue, call('ZRANGE', KEY.group .. gate .. '||' .. queue .. '|' .. group, 0, 0, 'WITHSCORES'))
       end
     end
   end
@@ -237,7 +233,7 @@ end
 
 -- The task at that place and when it was ready, 'ID|TIME'; nil if that cannot be told.
 local function task_at(head, lane)
-  local entry = call('XRANGE', P .. 'lane:' .. lane, whole(head) .. '-0', whole(head) .. '-0')[1]
+  local entry = call('XRANGE', KEY.lane .. lane, whole(head) .. '-0', whole(head) .. '-0')[1]
   local record = entry and record_of(entry[2][2])
   if not record then return nil end
   local rest = rest_of(record)
@@ -247,7 +243,7 @@ end
 -- Flat: 'queue:Q|STATE', number, …, and 'first:Q', 'ID|TIME'.
 function functions.queues(keys, args)
   begin(keys, args)
-  local flat = call('HGETALL', P .. 'counts')
+  local flat = call('HGETALL', KEY.counts)
   local found, waiting = {}, {}
   for i = 1, #flat, 2 do
     if string.sub(flat[i], 1, 6) == 'queue:' then
@@ -270,7 +266,7 @@ end
 -- How many tasks wait in a lane: those that came back, and those behind the last one that was delivered. Before that one few
 -- entries are left, see LEFT_MAX, so they are counted and not those that wait.
 local function tasks_in(lane, where)
-  local key = P .. 'lane:' .. lane
+  local key = KEY.lane .. lane
   return where.returned + call('XLEN', key) - #call('XRANGE', key, '-', whole(where.last) .. '-0')
 end
 
@@ -280,7 +276,7 @@ function functions.lanes(keys, args)
   kept.know()
   local limit, names, seen, cursor = tonumber(args[2]), {}, {}, '0'
   repeat
-    local page = call('HSCAN', lanes.key, cursor, 'COUNT', 1000)
+    local page = call('HSCAN', KEY.lanes, cursor, 'COUNT', 1000)
     cursor = page[1]
     for i = 1, #page[2], 2 do
       if not seen[page[2][i]] then names[#names + 1] = page[2][i] end
@@ -303,7 +299,7 @@ function functions.queues_of(keys, args)
   begin(keys, args)
   local found, cursor = {}, '0'
   repeat
-    local page = call('HSCAN', P .. 'counts', cursor, 'MATCH', 'own:' .. args[2] .. '|*', 'COUNT', 10000)
+    local page = call('HSCAN', KEY.counts, cursor, 'MATCH', 'own:' .. args[2] .. '|*', 'COUNT', 10000)
     cursor = page[1]
     for i = 1, #page[2] do found[#found + 1] = page[2][i] end
   until cursor == '0'
@@ -312,17 +308,17 @@ end
 
 local function waiting_lanes(name)
   local sum = 0
-  for _, queue in ipairs(call('ZRANGE', P .. 'waits:' .. name, 0, -1)) do
-    for _, group in ipairs(call('ZRANGE', P .. 'line:' .. name .. '||' .. queue, 0, -1)) do
-      sum = sum + call('ZCARD', P .. 'group:' .. name .. '||' .. queue .. '|' .. group)
+  for _, queue in ipairs(call('ZRANGE', KEY.waits .. name, 0, -1)) do
+    for _, group in ipairs(call('ZRANGE', KEY.line .. name .. '||' .. queue, 0, -1)) do
+      sum = sum + call('ZCARD', KEY.group .. name .. '||' .. queue .. '|' .. group)
     end
   end
   return sum
 end
 
 local function state_of_gate(name)
-  return {name, call('HGET', P .. 'gate_records', name) or '', call('HGET', P .. 'in_use', name) or '0',
-          call('HGET', P .. 'rate_at', name) or '0', waiting_lanes(name)}
+  return {name, call('HGET', KEY.gate_records, name) or '', call('HGET', KEY.in_use, name) or '0',
+          call('HGET', KEY.rate_at, name) or '0', waiting_lanes(name)}
 end
 
 -- args: now, names…
@@ -337,7 +333,7 @@ end
 function functions.all_gates(keys, args)
   begin(keys, args)
   local names, seen = {}, {}
-  for _, source in ipairs({call('HKEYS', P .. 'gate_records'), call('ZRANGE', P .. 'waited', 0, -1)}) do
+  for _, source in ipairs({call('HKEYS', KEY.gate_records), call('ZRANGE', KEY.waited, 0, -1)}) do
     for _, name in ipairs(source) do
       if not seen[name] then
         seen[name] = true
@@ -361,7 +357,7 @@ function functions.standing(keys, args)
   if not record or not IS_WAITING[record.state] then return false end
   local where = where_is(record.lane)
   if not where then return false end
-  local key = P .. 'lane:' .. record.lane
+  local key = KEY.lane .. record.lane
   local place = tonumber(record.place)
   local ahead = 0
   if where.returned > 0 then

@@ -2,7 +2,7 @@
 
 -- Those whose time has come by that clock; of one moment the older task first, as every store has it.
 local function first_of(key, now, limit)
-  local flat = call('ZRANGEBYSCORE', P .. key, '-inf', whole(now), 'WITHSCORES', 'LIMIT', 0, limit)
+  local flat = call('ZRANGEBYSCORE', key, '-inf', whole(now), 'WITHSCORES', 'LIMIT', 0, limit)
   local ids, due = {}, {}
   for i = 1, #flat, 2 do ids[#ids + 1] = flat[i] end
   fetch_records(ids)
@@ -18,13 +18,13 @@ end
 -- args: now, limit
 function functions.due(keys, args)
   begin(keys, args)
-  return reads.indexed_answers(first_of('scheduled', NOW, args[2]), 'head')
+  return reads.indexed_answers(first_of(KEY.scheduled, NOW, args[2]), 'head')
 end
 
 -- args: now, limit
 function functions.past_deadline(keys, args)
   begin(keys, args)
-  return reads.indexed_answers(first_of('deadlines', NOW, args[2]), 'all')
+  return reads.indexed_answers(first_of(KEY.deadlines, NOW, args[2]), 'all')
 end
 
 -- args: now, silent for ('' or milliseconds), limit
@@ -32,10 +32,10 @@ function functions.lapsed(keys, args)
   begin(keys, args)
   local now = lease_clock.now()
   lease_clock.save()
-  if args[2] == '' then return reads.indexed_answers(first_of('leases', now, args[3]), 'head') end
+  if args[2] == '' then return reads.indexed_answers(first_of(KEY.leases, now, args[3]), 'head') end
   local silent_since = now - tonumber(args[2])
   local limit = tonumber(args[3])
-  local flat = call('ZRANGE', P .. 'leases', 0, -1, 'WITHSCORES')
+  local flat = call('ZRANGE', KEY.leases, 0, -1, 'WITHSCORES')
   local ids, found = {}, {}
   for i = 1, #flat, 2 do ids[#ids + 1] = flat[i] end
   fetch_records(ids)
@@ -50,18 +50,18 @@ end
 -- args: now, limit
 function functions.cascades(keys, args)
   begin(keys, args)
-  return reads.indexed_answers(call('ZRANGE', P .. 'cascades', 0, tonumber(args[2]) - 1), 'head')
+  return reads.indexed_answers(call('ZRANGE', KEY.cascades, 0, tonumber(args[2]) - 1), 'head')
 end
 
 -- Milliseconds until the next of these is due, nil if nothing waits.
 local function next_due()
   local soonest
-  for _, key in ipairs({'scheduled', 'deadlines', 'leases', 'wake'}) do
-    local first_ = call('ZRANGE', P .. key, 0, 0, 'WITHSCORES')[2]
-    local left = first_ and tonumber(first_) - (key == 'leases' and lease_clock.now() or NOW)
+  for _, key in ipairs({KEY.scheduled, KEY.deadlines, KEY.leases, KEY.wake}) do
+    local first_ = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    local left = first_ and tonumber(first_) - (key == KEY.leases and lease_clock.now() or NOW)
     if left and (not soonest or left < soonest) then soonest = left end
   end
-  if call('ZCARD', P .. 'cascades') > 0 or call('EXISTS', P .. 'damaged_lanes') == 1 then soonest = 0 end
+  if call('ZCARD', KEY.cascades) > 0 or call('EXISTS', KEY.damaged_lanes) == 1 then soonest = 0 end
   return soonest
 end
 
@@ -81,13 +81,13 @@ function functions.sweep_turn(keys, args)
   lease_clock.now()
   lease_clock.save()  -- whoever sweeps, or is ready to, keeps it going, so that those who come later know it
   local sleeps, late = tonumber(args[4]), tonumber(args[5])
-  local found = call('HMGET', P .. 'seq', 'sweeper', 'sweeper_until')
+  local found = call('HMGET', KEY.seq, 'sweeper', 'sweeper_until')
   local left = (tonumber(found[2] or 0)) - NOW
   local is_others = found[1] and found[1] ~= args[2] and left > 0 and left <= sleeps + late
   if is_others and args[3] ~= '1' then return {0, left} end
   local rest = math.min(math.max(0, next_due() or sleeps), sleeps)
-  call('HSET', P .. 'seq', 'sweeper', args[2], 'sweeper_until', whole(NOW + rest + late), 'sweep_at', whole(NOW + rest))
-  call('DEL', P .. 'sweep_tokens')
+  call('HSET', KEY.seq, 'sweeper', args[2], 'sweeper_until', whole(NOW + rest + late), 'sweep_at', whole(NOW + rest))
+  call('DEL', KEY.sweep_tokens)
   epoch.check()
   return {1, rest}
 end
@@ -95,16 +95,16 @@ end
 -- args: now, who sweeps no more
 function functions.end_sweeping(keys, args)
   begin(keys, args)
-  if call('HGET', P .. 'seq', 'sweeper') ~= args[2] then return 0 end
-  call('HDEL', P .. 'seq', 'sweeper', 'sweeper_until')
-  call('RPUSH', P .. 'sweep_tokens', '1')
+  if call('HGET', KEY.seq, 'sweeper') ~= args[2] then return 0 end
+  call('HDEL', KEY.seq, 'sweeper', 'sweeper_until')
+  call('RPUSH', KEY.sweep_tokens, '1')
   return 1
 end
 
 -- Answers how many lanes it let go; -1 if a lane has to be rebuilt first.
 function functions.wake_gates(keys, args)
   begin(keys, args)
-  if call('EXISTS', P .. 'damaged_lanes') == 1 then return -1 end
+  if call('EXISTS', KEY.damaged_lanes) == 1 then return -1 end
   lanes.start()
   local woken = lanes.wake_gates()
   lanes.tell_pools()
@@ -114,7 +114,7 @@ end
 
 -- A record that was answered and could not be read.
 local function quarantine(id)
-  if call('SISMEMBER', P .. 'quarantine', id) == 1 then return end
+  if call('SISMEMBER', KEY.quarantine, id) == 1 then return end
   put_apart(id)
   local record = record_of(id)
   if not record then return end
@@ -147,9 +147,9 @@ end
 
 -- The first one to stay ends the search, so that no hole is torn when the clock has jumped.
 local function first_event_to_keep(limit, until_, most)
-  local first_by_number = (tonumber(call('HGET', P .. 'seq', 'event')) or 0) - most + 1
+  local first_by_number = (tonumber(call('HGET', KEY.seq, 'event')) or 0) - most + 1
   local keep
-  for _, entry in ipairs(call('XRANGE', P .. 'events', '-', '+', 'COUNT', limit)) do
+  for _, entry in ipairs(call('XRANGE', KEY.events, '-', '+', 'COUNT', limit)) do
     local fields, last = entry[2], number_of(entry)
     local first = last - event.number_in(entry) + 1
     local is_young = tonumber(fields[2]) > until_
@@ -163,8 +163,8 @@ end
 local function expire_events(limit, until_, most)
   local keep = first_event_to_keep(limit, until_, most)
   if not keep then return end
-  call('XTRIM', P .. 'events', 'MINID', '=', whole(keep) .. '-0')
-  call('HSET', P .. 'seq', 'first_event', whole(keep))
+  call('XTRIM', KEY.events, 'MINID', '=', whole(keep) .. '-0')
+  call('HSET', KEY.seq, 'first_event', whole(keep))
 end
 
 -- args: now, when the youngest of those ended that are too old, tasks, bytes, the same of events, events, limit. Answers how
@@ -174,8 +174,8 @@ function functions.expire(keys, args)
   local limit = tonumber(args[7])
   local tasks, bytes = all_finished('all'), all_finished('bytes')
   local gone = 0
-  for _, id in ipairs(call('ZRANGE', P .. 'finished', 0, limit - 1)) do
-    local finished_at = tonumber(call('ZSCORE', P .. 'finished', id))
+  for _, id in ipairs(call('ZRANGE', KEY.finished, 0, limit - 1)) do
+    local finished_at = tonumber(call('ZSCORE', KEY.finished, id))
     if finished_at > tonumber(args[2]) and tasks <= tonumber(args[3]) and bytes <= tonumber(args[4]) then break end
     local record = record_of(id)
     -- One whose dependents are not all told stays until they are.

@@ -44,14 +44,17 @@ function findings.all()
   return told
 end
 
-local IS_IRREPLACEABLE = {['t:'] = true, ['b:'] = true, ['r:'] = true, ['c:'] = true, ['p:'] = true, ['h:'] = true, ['log:'] = true,
-                          ['worker:'] = true, events = true, epochs = true, config = true, gate_records = true,
-                          access_tokens = true, health = true}
+local function is_irreplaceable(kind)
+  for _, word in ipairs(IRREPLACEABLE) do
+    if NAME[word] == kind then return true end
+  end
+  return false
+end
 
 -- A key that holds something else than we write there holds nothing of ours. Where what belongs there follows from the tasks it
 -- goes; else it is set aside, for whoever knows what it is.
 function findings.drop_wrong_type(key, stored, right, mending)
-  local aside = IS_IRREPLACEABLE[string.match(key, '^[%a_]+:?')] and 'set_aside:' .. key
+  local aside = is_irreplaceable(string.match(key, '^[%a_]+:?')) and 'set_aside:' .. key
   found('wrong_type', key .. ' is a ' .. stored .. ', not a ' .. right .. (mending and aside and '; it is kept as ' .. aside or ''),
         mending)
   if not mending then return end
@@ -61,15 +64,15 @@ end
 -- ---- what was written, by its number in `seq`, and whether it is there
 
 -- The last version of a document; 0 if there never was one. Whether it is there.
-local function document_facts(key)
-  local version = call('HGET', P .. key, 'version')
-  local is_there = version and call('HEXISTS', P .. key, key == 'config' and 'document:' .. version or 'document') or 0
-  return call('HGET', P .. 'seq', key) or '0', is_there
+local function document_facts(word, field)
+  local version = call('HGET', KEY[word], 'version')
+  local is_there = version and call('HEXISTS', KEY[word], string.format(field, version)) or 0
+  return call('HGET', KEY.seq, word) or '0', is_there
 end
 
 -- The number of the first event that is there; nil if there is none.
 local function first_event_there()
-  local entry = call('XRANGE', P .. 'events', '-', '+', 'COUNT', 1)[1]
+  local entry = call('XRANGE', KEY.events, '-', '+', 'COUNT', 1)[1]
   return entry and number_of(entry) - event.number_in(entry) + 1
 end
 
@@ -78,10 +81,10 @@ end
 -- takes it that what is there is all.
 function functions.inventory(keys, args)
   begin(keys, args)
-  local policy, has_policy = document_facts('config')
-  local tokens, has_tokens = document_facts('access_tokens')
-  local numbered = call('HMGET', P .. 'seq', 'event', 'first_event')
+  local policy, has_policy = document_facts('config', 'document:%s')
+  local tokens, has_tokens = document_facts('access_tokens', 'document')
+  local numbered = call('HMGET', KEY.seq, 'event', 'first_event')
   local last, there = numbered[1] or '0', first_event_there()
-  if args[2] == 'repair' then call('HSET', P .. 'seq', 'first_event', whole(there or tonumber(last) + 1)) end
+  if args[2] == 'repair' then call('HSET', KEY.seq, 'first_event', whole(there or tonumber(last) + 1)) end
   return {policy, has_policy, tokens, has_tokens, numbered[2] or '1', last, there or 0}
 end

@@ -3,12 +3,12 @@
 -- args: now, id, JSON of what it is, draining, token id. The token of the first registration stays.
 function functions.register_worker(keys, args)
   begin(keys, args)
-  local key = P .. 'worker:' .. args[2]
+  local key = KEY.worker .. args[2]
   call('HSETNX', key, 'registered_at', whole(NOW))
   call('HSETNX', key, 'token_id', args[5])
   call('HSET', key, 'last_beat_at', whole(NOW), 'info', args[3])
   if args[4] == '1' then call('HSET', key, 'draining', '1') else call('HSETNX', key, 'draining', '0') end
-  call('ZADD', P .. 'workers', whole(lease_clock.latest()), args[2])
+  call('ZADD', KEY.workers, whole(lease_clock.latest()), args[2])
   lease_clock.save()
   return 1
 end
@@ -16,8 +16,8 @@ end
 -- args: now, id, event
 function functions.unregister_worker(keys, args)
   begin(keys, args)
-  call('ZREM', P .. 'workers', args[2])
-  if call('DEL', P .. 'worker:' .. args[2]) == 0 then return 0 end
+  call('ZREM', KEY.workers, args[2])
+  if call('DEL', KEY.worker .. args[2]) == 0 then return 0 end
   events[1] = args[3]
   finish()
   return 1
@@ -26,7 +26,7 @@ end
 -- args: now, id, who, why, event. Answers 0 if there is no such worker.
 function functions.drain_worker(keys, args)
   begin(keys, args)
-  local key = P .. 'worker:' .. args[2]
+  local key = KEY.worker .. args[2]
   if call('EXISTS', key) == 0 then return 0 end
   call('HSET', key, 'draining', '1', 'drain_by', args[3], 'drain_reason', args[4])
   events[1] = args[5]
@@ -37,7 +37,7 @@ end
 -- How many tasks each worker runs.
 local function count_running()
   local running = {}
-  local leased = call('ZRANGE', P .. 'leases', 0, -1)
+  local leased = call('ZRANGE', KEY.leases, 0, -1)
   fetch_records(leased)
   for _, id in ipairs(leased) do
     local record = record_of(id)
@@ -50,9 +50,9 @@ end
 function functions.workers(keys, args)
   begin(keys, args)
   local found, running = {}, count_running()
-  local beats = call('ZRANGE', P .. 'workers', 0, -1, 'WITHSCORES')
+  local beats = call('ZRANGE', KEY.workers, 0, -1, 'WITHSCORES')
   for i = 1, #beats, 2 do
-    local id, fields = beats[i], call('HGETALL', P .. 'worker:' .. beats[i])
+    local id, fields = beats[i], call('HGETALL', KEY.worker .. beats[i])
     fields[#fields + 1], fields[#fields + 2] = 'silent_ms', whole(math.max(0, lease_clock.now() - tonumber(beats[i + 1])))
     found[#found + 1] = {id, running[id] or 0, fields}
   end
@@ -62,7 +62,7 @@ end
 -- args: now, id. Answers as workers does, without counting; nothing if there is none.
 function functions.worker(keys, args)
   begin(keys, args)
-  local fields = call('HGETALL', P .. 'worker:' .. args[2])
+  local fields = call('HGETALL', KEY.worker .. args[2])
   if #fields == 0 then return {} end
   return {{args[2], 0, fields}}
 end
@@ -70,14 +70,14 @@ end
 -- args: now, silent for, what stands before and behind the id in an event. Those that hold a lease stay.
 function functions.forget_workers(keys, args)
   begin(keys, args)
-  local silent = call('ZRANGEBYSCORE', P .. 'workers', '-inf', whole(lease_clock.now() - tonumber(args[2])))
+  local silent = call('ZRANGEBYSCORE', KEY.workers, '-inf', whole(lease_clock.now() - tonumber(args[2])))
   if #silent == 0 then return {} end
   local holds = count_running()
   local gone = {}
   for _, id in ipairs(silent) do
     if not holds[id] then
-      call('ZREM', P .. 'workers', id)
-      call('DEL', P .. 'worker:' .. id)
+      call('ZREM', KEY.workers, id)
+      call('DEL', KEY.worker .. id)
       gone[#gone + 1] = id
       events[#events + 1] = args[3] .. id .. args[4]
     end
@@ -89,18 +89,18 @@ end
 -- args: now, name. Answers {version, document}.
 function functions.document(keys, args)
   begin(keys, args)
-  local found = call('HMGET', P .. args[2], 'version', 'document')
+  local found = call('HMGET', KEY[args[2]], 'version', 'document')
   return {found[1] or '0', found[2] or '{}'}
 end
 
 -- args: now, name, version it is based on, document, events…. Answers 1, or 0 if the version moved.
 function functions.put_document(keys, args)
   begin(keys, args)
-  local key = P .. args[2]
+  local key = KEY[args[2]]
   local version = tonumber(call('HGET', key, 'version')) or 0
   if version ~= tonumber(args[3]) then return 0 end
   call('HSET', key, 'version', whole(version + 1), 'document', args[4])
-  call('HSET', P .. 'seq', args[2], whole(version + 1))
+  call('HSET', KEY.seq, args[2], whole(version + 1))
   for i = 5, #args do events[i - 4] = args[i] end
   lease_clock.now()
   finish()
@@ -109,13 +109,13 @@ end
 
 -- Also of a policy that is gone (policy_missing): the next one gets the next number.
 local function config_version()
-  return call('HGET', P .. 'config', 'version') or call('HGET', P .. 'seq', 'config') or '0'
+  return call('HGET', KEY.config, 'version') or call('HGET', KEY.seq, 'config') or '0'
 end
 
 function functions.config(keys, args)
   begin(keys, args)
   local version = config_version()
-  return {version, call('HGET', P .. 'config', 'document:' .. version) or '{}'}
+  return {version, call('HGET', KEY.config, 'document:' .. version) or '{}'}
 end
 
 -- args: now, version it is based on, document, {owner, weight, …}, {number of gates, gates…}. Answers 1, or 0 if something moved.
@@ -127,9 +127,9 @@ function functions.put_config(keys, args)
   local version = tonumber(config_version())
   if version ~= tonumber(args[2]) then return 0 end
   if not steps.are_gates_unmoved(changes, n) then return 0 end
-  call('HSET', P .. 'config', 'version', version + 1, 'document:' .. (version + 1), args[3],
+  call('HSET', KEY.config, 'version', version + 1, 'document:' .. (version + 1), args[3],
        'applied_at:' .. (version + 1), whole(NOW))
-  call('HSET', P .. 'seq', 'config', version + 1)
+  call('HSET', KEY.seq, 'config', version + 1)
   gates.put_weights(weights)
   steps.start_writes()
   steps.write_gates(changes, n)

@@ -37,35 +37,26 @@ end
 
 -- ---- types
 
-local TYPES = {hash = 'seq counts gates gate_records in_use rate_at lanes cursor turns pool_visits pool_lines config ' ..
-                      'health access_tokens believed_time vt: worker: log_totals:',
-               zset = 'scheduled leases revoked finished deadlines cascades wake waited workers line: group: oldest: waits: pool: ' ..
-                      'children: dependents: tag: dedupe: dedupe_open:',
-               stream = 'tasks events lane: log:', set = 'pools pools: damaged_lanes quarantine', list = 'tokens: sweep_tokens epochs',
-               string = 't: b: r: c: p: h: request:'}
-local function types_by_name()
-  local types = {}
-  for kind, names in pairs(TYPES) do
-    for name in string.gmatch(names, '%S+') do types[name] = kind end
+local function check_type(kind, right)
+  local wrong = false
+  for _, name in ipairs(keys_of(kind)) do
+    local stored = call('TYPE', P .. kind .. name).ok
+    if stored ~= right then
+      wrong = true
+      drop_wrong_type(kind .. name, stored, right, mending)
+    end
   end
-  return types
+  return wrong
 end
 
 -- What goes and follows from the tasks is made anew. False: it could not be looked further.
 local function check_types()
   local wrong = false
-  for kind, right in pairs(types_by_name()) do
-    for _, name in ipairs(keys_of(kind)) do
-      local key = kind .. name
-      local stored = call('TYPE', P .. key).ok
-      if stored ~= right then
-        wrong = true
-        drop_wrong_type(key, stored, right, mending)
-      end
-    end
+  for right, words in pairs(WORDS_OF_TYPE) do
+    for _, word in ipairs(words) do wrong = check_type(NAME[word], right) or wrong end
   end
   if wrong and mending then
-    call('DEL', P .. 'pool_lines')  -- so that pools are made anew
+    call('DEL', KEY.pool_lines)  -- so that pools are made anew
     look_at_keys()
   end
   return mending or not wrong
@@ -73,8 +64,8 @@ end
 
 -- ---- what must be there
 
-local ZSETS = {'scheduled', 'leases', 'finished', 'deadlines', 'cascades'}
-local FAMILIES = {'children:', 'dependents:', 'tag:', 'dedupe:', 'dedupe_open:'}
+local ZSETS = {NAME.scheduled, NAME.leases, NAME.finished, NAME.deadlines, NAME.cascades}
+local FAMILIES = {NAME.children, NAME.dependents, NAME.tag, NAME.dedupe, NAME.dedupe_open}
 
 local function want(image, key, member, score)
   local members = image.zsets[key]
@@ -88,19 +79,19 @@ end
 local function want_relations(image, id, record, rest, parts, body)
   image.relations[id] = {dependents = rest.dependents or 0, children = rest.children or 0, unmet = rest.unmet_parents or 0,
                          runs_anyway = rest.on_parent_failure == 'run'}
-  if rest.parent_id then want(image, 'children:' .. rest.parent_id, id, record.seq) end
+  if rest.parent_id then want(image, NAME.children .. rest.parent_id, id, record.seq) end
   if rest.request_id then image.requests[parts.owner .. '|' .. rest.request_id] = id end
   if rest.dedupe_key then
     local key = parts.owner .. '|' .. parts.type .. '|' .. rest.dedupe_key
-    want(image, 'dedupe:' .. key, id, record.seq)
-    if not IS_TERMINAL[record.state] then want(image, 'dedupe_open:' .. key, id, record.seq) end
+    want(image, NAME.dedupe .. key, id, record.seq)
+    if not IS_TERMINAL[record.state] then want(image, NAME.dedupe_open .. key, id, record.seq) end
   end
   if not body then return found('body_missing', 'task ' .. id) end
   local tags, parents = string.match(body, '^([^|\n]*)|([^|\n]*)|')
-  for tag in string.gmatch(tags or '', '[^,]+') do want(image, 'tag:' .. tag, id, record.seq) end
+  for tag in string.gmatch(tags or '', '[^,]+') do want(image, NAME.tag .. tag, id, record.seq) end
   image.relations[id].parents = {}
   for parent in string.gmatch(parents or '', '[^,]+') do
-    want(image, 'dependents:' .. parent, id, record.seq)
+    want(image, NAME.dependents .. parent, id, record.seq)
     image.relations[id].parents[parent] = true
   end
 end
@@ -120,22 +111,22 @@ local function want_state(image, id, record, rest)
   if IS_WAITING[state] then lane_image(image, record.lane).waiting[tonumber(record.place)] = id end
   if state == 'running' then
     lane_image(image, record.lane).running[tonumber(record.place)] = id
-    want(image, 'leases', id)
+    want(image, NAME.leases, id)
   end
-  if state == 'scheduled' then want(image, 'scheduled', id, rest.run_at) end
-  if IS_TERMINAL[state] then want(image, 'finished', id) end
-  if record.deadline ~= '~' and not IS_TERMINAL[state] then want(image, 'deadlines', id, record.deadline) end
-  if record.cascade == '1' then want(image, 'cascades', id) end
+  if state == 'scheduled' then want(image, NAME.scheduled, id, rest.run_at) end
+  if IS_TERMINAL[state] then want(image, NAME.finished, id) end
+  if record.deadline ~= '~' and not IS_TERMINAL[state] then want(image, NAME.deadlines, id, record.deadline) end
+  if record.cascade == '1' then want(image, NAME.cascades, id) end
 end
 
 -- Those that are put apart. A repair gives them back: whoever cannot read them puts them apart again.
 local function take_quarantined()
   local apart = {}
-  for _, id in ipairs(call('SMEMBERS', P .. 'quarantine')) do
+  for _, id in ipairs(call('SMEMBERS', KEY.quarantine)) do
     found('quarantined', 'task ' .. id, mending)
     apart[id] = not mending
   end
-  if mending then call('DEL', P .. 'quarantine') end
+  if mending then call('DEL', KEY.quarantine) end
   return apart
 end
 
@@ -144,8 +135,8 @@ local function image_of_tasks()
                  unreadable = {}}
   local apart = take_quarantined()
   local has_log = {}
-  for _, id in ipairs(keys_of('log_totals:')) do has_log[id] = true end
-  for _, id in ipairs(keys_of('t:')) do
+  for _, id in ipairs(keys_of(NAME.log_totals)) do has_log[id] = true end
+  for _, id in ipairs(keys_of(NAME.task)) do
     local record = record_of(id)
     local readable, rest
     if record then readable, rest = pcall(rest_of, record) end
@@ -155,7 +146,7 @@ local function image_of_tasks()
     else
       image.tasks[id] = record
       image.seqs[record.seq] = id
-      local body = get_once(P .. 'b:' .. id)
+      local body = get_once(KEY.body .. id)
       findings.check_record(id, record, rest, body, has_log[id], mending)
       if not apart[id] then want_state(image, id, record, rest) end
       want_relations(image, id, record, rest, parts_of(record.lane), body)
@@ -170,7 +161,7 @@ end
 -- When what is not known any more shall be looked at. A lease whose end is lost may be its worker's for as long as leases
 -- usually are: no other run may start before.
 local function score_of_lost(key)
-  return key == 'leases' and whole(lease_clock.latest() + 30000) or NOW_TEXT
+  return key == NAME.leases and whole(lease_clock.latest() + 30000) or NOW_TEXT
 end
 
 local function compare_zset(key, wanted)
@@ -204,7 +195,7 @@ local function check_sets(image)
   for _, family in ipairs(FAMILIES) do
     local seen = {}
     -- What a task that is gone spawned or released is not kept for it.
-    if family == 'children:' or family == 'dependents:' then
+    if family == NAME.children or family == NAME.dependents then
       for key in pairs(image.zsets) do
         if string.sub(key, 1, #family) == family and not image.tasks[string.sub(key, #family + 1)] then
           image.zsets[key] = nil
@@ -238,11 +229,11 @@ end
 
 -- The sweeper of cascades tells those that depend on it.
 local function begin_cascade(id, record)
-  record.said = string.gsub(record.said, '^(%l+ %d+ %d+ %S+ %S+ %S+ %d+ %S+ %S+) 0 ', '%1 1 ')
+  record.said = records.with_cascade(record.said)
   record.cascade = '1'
   record.rev = whole(record.rev + 1)
   put_kept(id, record)
-  call('ZADD', P .. 'cascades', NOW_TEXT, id)
+  call('ZADD', KEY.cascades, NOW_TEXT, id)
 end
 
 local function size_of(members)
@@ -267,7 +258,7 @@ end
 
 -- Who counts too few would forget some of them when it ends.
 local function check_family(image, id, kind)
-  local counted, there = image.relations[id][kind], size_of(image.zsets[kind .. ':' .. id])
+  local counted, there = image.relations[id][kind], size_of(image.zsets[NAME[kind] .. id])
   if counted >= there then return end
   found(kind .. '_count_wrong', 'task ' .. id .. ' counts ' .. whole(counted) .. ' ' .. kind .. ' and has more', mending)
   if mending then put_number(id, image.tasks[id], kind, there) end
@@ -321,17 +312,17 @@ local function check_relations(image)
 end
 
 local function check_requests(image)
-  for _, name in ipairs(keys_of('request:')) do
-    local id = redis.pcall('GET', P .. 'request:' .. name)
+  for _, name in ipairs(keys_of(NAME.request)) do
+    local id = redis.pcall('GET', KEY.request .. name)
     if type(id) ~= 'string' or image.requests[name] ~= id then
       found('request_wrong', name, mending)
-      if mending then call('DEL', P .. 'request:' .. name) end
+      if mending then call('DEL', KEY.request .. name) end
     end
   end
   for name, id in pairs(image.requests) do
-    if call('EXISTS', P .. 'request:' .. name) == 0 then
+    if call('EXISTS', KEY.request .. name) == 0 then
       found('request_wrong', name .. ' is missing', mending)
-      if mending then call('SET', P .. 'request:' .. name, id) end
+      if mending then call('SET', KEY.request .. name, id) end
     end
   end
 end
@@ -341,8 +332,8 @@ local function rebuild_task_list(image)
   local ids = {}
   for id in pairs(image.tasks) do ids[#ids + 1] = id end
   table.sort(ids, function(a, b) return tonumber(image.tasks[a].seq) < tonumber(image.tasks[b].seq) end)
-  call('DEL', P .. 'tasks')
-  for _, id in ipairs(ids) do append(P .. 'tasks', image.tasks[id].seq - 1, 't', {id}) end
+  call('DEL', KEY.tasks)
+  for _, id in ipairs(ids) do append(KEY.tasks, image.tasks[id].seq - 1, 't', {id}) end
 end
 
 -- The numbers that were given out are not given out again.
@@ -352,13 +343,13 @@ local function check_numbers(image)
     least.task = math.max(least.task, tonumber(fields.seq))
     least.place = math.max(least.place, tonumber(fields.place))
   end
-  local last = call('XREVRANGE', P .. 'events', '+', '-', 'COUNT', 1)[1]
+  local last = call('XREVRANGE', KEY.events, '+', '-', 'COUNT', 1)[1]
   least.event = last and tonumber(string.match(last[1], '^%d+')) or 0
   for name, number in pairs(least) do
-    local stored = tonumber(call('HGET', P .. 'seq', name)) or 0
+    local stored = tonumber(call('HGET', KEY.seq, name)) or 0
     if stored < number then
       found('number_wrong', name .. ' is ' .. whole(stored) .. ', below ' .. whole(number), mending)
-      if mending then call('HSET', P .. 'seq', name, whole(number)) end
+      if mending then call('HSET', KEY.seq, name, whole(number)) end
     end
   end
 end
@@ -366,7 +357,7 @@ end
 -- Tasks that are gone may still be in an entry with others.
 local function check_task_list(image)
   local listed_tasks, wrong = {}, false
-  for _, entry in ipairs(call('XRANGE', P .. 'tasks', '-', '+')) do
+  for _, entry in ipairs(call('XRANGE', KEY.tasks, '-', '+')) do
     local seq, live = number_of(entry), 0
     for i = #entry[2], 2, -2 do
       local id = entry[2][i]
@@ -392,7 +383,7 @@ local function check_task_list(image)
   if wrong and mending then rebuild_task_list(image) end
 end
 
-local OF_TASKS = {'b:', 'r:', 'c:', 'p:', 'h:', 'log:', 'log_totals:'}
+local OF_TASKS = {NAME.body, NAME.result, NAME.checkpoint, NAME.progress, NAME.history, NAME.log, NAME.log_totals}
 
 local function check_orphans(image)
   for _, kind in ipairs(OF_TASKS) do
@@ -422,7 +413,7 @@ end
 
 local function check_counts()
   local right, stored, wrong = right_counts(), {}, false
-  local flat = call('HGETALL', P .. 'counts')
+  local flat = call('HGETALL', KEY.counts)
   for i = 1, #flat, 2 do stored[flat[i]] = tonumber(flat[i + 1]) end
   for field, value in pairs(right) do
     if stored[field] ~= value then
@@ -437,9 +428,9 @@ local function check_counts()
     end
   end
   if not wrong or not mending then return end
-  call('DEL', P .. 'counts')
+  call('DEL', KEY.counts)
   kept.read_anew()
-  for field, value in pairs(right) do kept.set(P .. 'counts', field, value) end
+  for field, value in pairs(right) do kept.set(KEY.counts, field, value) end
 end
 
 -- ---- lanes
@@ -460,7 +451,7 @@ local function pending_places(key, consumer)
 end
 
 local function wrong_entries(lane, one)
-  local key = P .. 'lane:' .. lane
+  local key = KEY.lane .. lane
   local entries = redis.pcall('XRANGE', key, '-', '+')
   if entries.err then return 'its stream is unreadable' end
   local running, returned = pending_places(key, 'running'), pending_places(key, 'returned')
@@ -504,23 +495,23 @@ local function wrong_standing(lane, one)
   if head_of(lane, where) ~= head then return 'its head is not its smallest place' end
   local lines = where.gate ~= '' and {where.gate .. '||' .. parts.queue} or parts.lines
   for _, line in ipairs(lines) do
-    local score = tonumber(call('ZSCORE', P .. 'group:' .. line .. '|' .. parts.group, lane) or nil)
+    local score = tonumber(call('ZSCORE', KEY.group .. line .. '|' .. parts.group, lane) or nil)
     if not score or score > head or (where.gate ~= '' and score < head) then return 'it stands wrongly in line ' .. line end
-    local group = call('ZSCORE', P .. 'line:' .. line, parts.group)
+    local group = call('ZSCORE', KEY.line .. line, parts.group)
     local vt = virtual_times(parts) or 0
     if not group or tonumber(group) > parts.rank * BAND + vt then return 'its group stands wrongly in line ' .. line end
-    if where.gate == '' and tonumber(call('ZSCORE', P .. 'oldest:' .. line, lane) or -1) ~= head then
+    if where.gate == '' and tonumber(call('ZSCORE', KEY.oldest .. line, lane) or -1) ~= head then
       return 'it is not among the oldest of line ' .. line
     end
   end
-  if where.gate ~= '' and not call('ZSCORE', P .. 'waits:' .. where.gate, parts.queue) then
+  if where.gate ~= '' and not call('ZSCORE', KEY.waits .. where.gate, parts.queue) then
     return 'its gate does not know that it waits'
   end
 end
 
 local function wrong_groups(image)
-  for _, name in ipairs(keys_of('group:')) do
-    for _, lane in ipairs(call('ZRANGE', P .. 'group:' .. name, 0, -1)) do
+  for _, name in ipairs(keys_of(NAME.group)) do
+    for _, lane in ipairs(call('ZRANGE', KEY.group .. name, 0, -1)) do
       local parts = parts_of(lane)
       local one = image.lanes[lane]
       local where = one and where_is(lane)
@@ -533,7 +524,7 @@ local function wrong_groups(image)
 end
 
 local function rebuild_lane(lane, one)
-  local key = P .. 'lane:' .. lane
+  local key = KEY.lane .. lane
   local all = {}
   for _, map in ipairs({one.waiting, one.running}) do
     for place, id in pairs(map) do all[place] = id end
@@ -558,24 +549,24 @@ local function rebuild_lane(lane, one)
   enter_open(lane, parts_of(lane), head)
 end
 
-local LANE_KEYS = {'lane:', 'line:', 'group:', 'oldest:', 'waits:'}
+local LANE_KEYS = {NAME.lane, NAME.line, NAME.group, NAME.oldest, NAME.waits}
 
 -- Everything that says where lanes are, from the tasks. Lanes begin open: gates park them again.
 local function rebuild_lanes(image)
   for _, kind in ipairs(LANE_KEYS) do
     for _, name in ipairs(keys_of(kind)) do call('DEL', P .. kind .. name) end
   end
-  call('DEL', P .. 'lanes', P .. 'waited', P .. 'wake', P .. 'cursor', P .. 'damaged_lanes')
+  call('DEL', KEY.lanes, KEY.waited, KEY.wake, KEY.cursor, KEY.damaged_lanes)
   kept.read_anew()
   for _, lane in ipairs(image.lane_names) do rebuild_lane(lane, image.lanes[lane]) end
 end
 
 local function check_lanes(image)
   local before = findings.n()
-  for _, name in ipairs(keys_of('lane:')) do
+  for _, name in ipairs(keys_of(NAME.lane)) do
     if not image.lanes[name] then found('lane_wrong', name .. ': no task is in it', mending) end
   end
-  for _, lane in ipairs(call('HKEYS', P .. 'lanes')) do
+  for _, lane in ipairs(call('HKEYS', KEY.lanes)) do
     if not image.lanes[lane] then found('lane_wrong', lane .. ': no task is in it', mending) end
   end
   for _, lane in ipairs(image.lane_names) do
@@ -584,7 +575,7 @@ local function check_lanes(image)
   end
   local wrong = wrong_groups(image)
   if wrong then found('lane_wrong', wrong, mending) end
-  for _, lane in ipairs(call('SMEMBERS', P .. 'damaged_lanes')) do found('lane_wrong', lane .. ': it is put apart', mending) end
+  for _, lane in ipairs(call('SMEMBERS', KEY.damaged_lanes)) do found('lane_wrong', lane .. ': it is put apart', mending) end
   if mending and findings.n() > before then rebuild_lanes(image) end
 end
 
@@ -592,8 +583,8 @@ end
 
 -- Whether the policy gives owners weights.
 local function wants_weights()
-  local version = call('HGET', P .. 'config', 'version')
-  local document = version and call('HGET', P .. 'config', 'document:' .. version)
+  local version = call('HGET', KEY.config, 'version')
+  local document = version and call('HGET', KEY.config, 'document:' .. version)
   local readable, policy = pcall(cjson.decode, document or '{}')
   local owners = readable and type(policy) == 'table' and policy.owners
   for _, owner in pairs(type(owners) == 'table' and owners or {}) do
@@ -606,7 +597,7 @@ end
 -- right, from the third: name, revision of the record, limits, …; a gate that was set since is left alone.
 local function check_limits(right)
   local stored = {}
-  local flat = call('HGETALL', P .. 'gates')
+  local flat = call('HGETALL', KEY.gates)
   for i = 1, #flat, 2 do stored[flat[i]] = flat[i + 1] end
   for i = 3, #right, 3 do
     local name, limits = right[i], right[i + 2]
@@ -616,7 +607,7 @@ local function check_limits(right)
     end
   end
   -- Where all records are lost, what was paused or limited stays so until somebody sets it anew.
-  local drops = mending and call('EXISTS', P .. 'gate_records') == 1
+  local drops = mending and call('EXISTS', KEY.gate_records) == 1
   for name in pairs(stored) do
     if not string.find(name, '^weight:') and gates.revision(name) == 0 then
       found('limits_wrong', 'gate ' .. name .. ' enforces limits and has no record', drops)
@@ -641,19 +632,19 @@ local function check_gates(image)
       end
     end
   end
-  local flat = call('HGETALL', P .. 'in_use')
+  local flat = call('HGETALL', KEY.in_use)
   local stored = {}
   for i = 1, #flat, 2 do stored[flat[i]] = tonumber(flat[i + 1]) end
   for name, used in pairs(in_use) do
     if stored[name] ~= used then
       found('permits_wrong', name .. ' counts ' .. (stored[name] or 0) .. ', not ' .. used, mending)
-      if mending then kept.set(P .. 'in_use', name, used) end
+      if mending then kept.set(KEY.in_use, name, used) end
     end
   end
   for name, used in pairs(stored) do
     if used ~= 0 and not in_use[name] then
       found('permits_wrong', name .. ' counts ' .. used .. ', not 0', mending)
-      if mending then kept.set(P .. 'in_use', name, false) end
+      if mending then kept.set(KEY.in_use, name, false) end
     end
   end
 end
@@ -679,21 +670,21 @@ local function check_waits_of_nobody(waits)
     found('gate_wait_wrong', 'gate ' .. name .. ' ' .. what .. ', but nobody waits there', mending)
     if mending then call(command, P .. key, member) end
   end
-  for _, name in ipairs(keys_of('waits:')) do
-    for _, queue in ipairs(call('ZRANGE', P .. 'waits:' .. name, 0, -1)) do
+  for _, name in ipairs(keys_of(NAME.waits)) do
+    for _, queue in ipairs(call('ZRANGE', KEY.waits .. name, 0, -1)) do
       if not waits[name] or not waits[name].queues[queue] then
-        drop(name, 'is waited at in queue ' .. queue, 'ZREM', 'waits:' .. name, queue)
+        drop(name, 'is waited at in queue ' .. queue, 'ZREM', NAME.waits .. name, queue)
       end
     end
   end
-  for _, name in ipairs(call('ZRANGE', P .. 'waited', 0, -1)) do
-    if not waits[name] then drop(name, 'is waited at', 'ZREM', 'waited', name) end
+  for _, name in ipairs(call('ZRANGE', KEY.waited, 0, -1)) do
+    if not waits[name] then drop(name, 'is waited at', 'ZREM', NAME.waited, name) end
   end
-  for _, name in ipairs(call('ZRANGE', P .. 'wake', 0, -1)) do
-    if not waits[name] then drop(name, 'is to be looked at', 'ZREM', 'wake', name) end
+  for _, name in ipairs(call('ZRANGE', KEY.wake, 0, -1)) do
+    if not waits[name] then drop(name, 'is to be looked at', 'ZREM', NAME.wake, name) end
   end
-  for _, name in ipairs(call('HKEYS', P .. 'cursor')) do
-    if not waits[name] then drop(name, 'was gone round', 'HDEL', 'cursor', name) end
+  for _, name in ipairs(call('HKEYS', KEY.cursor)) do
+    if not waits[name] then drop(name, 'was gone round', 'HDEL', NAME.cursor, name) end
   end
 end
 
@@ -702,13 +693,13 @@ local function check_wakes(image)
   local waits = waits_of_lanes(image)
   check_waits_of_nobody(waits)
   for name, one in pairs(waits) do
-    if not call('ZSCORE', P .. 'waited', name) then
+    if not call('ZSCORE', KEY.waited, name) then
       found('gate_wait_wrong', 'lanes wait at gate ' .. name .. ', which is not among those that are waited at', mending)
-      if mending then call('ZADD', P .. 'waited', 0, name) end
+      if mending then call('ZADD', KEY.waited, 0, name) end
     end
     local limits = gates.limits_of(name) or gates.NONE
     local room, look_again = gates.ask(limits, gates.use(name, limits), one.cost)
-    if (room > 0 or look_again) and not call('ZSCORE', P .. 'wake', name) then
+    if (room > 0 or look_again) and not call('ZSCORE', KEY.wake, name) then
       found('gate_asleep', 'lanes wait at gate ' .. name .. ' that nobody will look at', mending)
       if mending then gates.look_now(name) end
     end

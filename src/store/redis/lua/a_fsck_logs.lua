@@ -11,7 +11,7 @@ local PIECES_READ = 64
 local function sum_pieces(id, totals)
   local sums, last, all = {}, 0, 0
   repeat
-    local pieces = call('XRANGE', P .. 'log:' .. id, '(' .. whole(last) .. '-0', '+', 'COUNT', PIECES_READ)
+    local pieces = call('XRANGE', KEY.log .. id, '(' .. whole(last) .. '-0', '+', 'COUNT', PIECES_READ)
     for _, piece in ipairs(pieces) do
       last = number_of(piece)
       local run, bytes = piece[2][2], #(piece[2][8] or '')
@@ -28,19 +28,19 @@ local function check_log_total(id, run, totals, sum)
   if tonumber(totals['head_bytes:' .. run]) == sum.head and tonumber(totals['tail_bytes:' .. run]) == sum.tail then return end
   found('log_total_wrong', 'task ' .. id .. ': log total of run ' .. run .. ' is not the sum of its pieces', mending)
   if not mending then return end
-  call('HSET', P .. 'log_totals:' .. id, 'head_bytes:' .. run, whole(sum.head), 'tail_bytes:' .. run, whole(sum.tail))
+  call('HSET', KEY.log_totals .. id, 'head_bytes:' .. run, whole(sum.head), 'tail_bytes:' .. run, whole(sum.tail))
 end
 
 -- Where the pieces are numbered anew from the beginning, the stream takes no more of them.
 local function check_last_piece(id, totals, last)
   if (tonumber(totals.last) or 0) >= last then return end
   found('number_wrong', 'task ' .. id .. ': its last piece of output is ' .. (totals.last or '0') .. ', below ' .. whole(last), mending)
-  if mending then call('HSET', P .. 'log_totals:' .. id, 'last', whole(last)) end
+  if mending then call('HSET', KEY.log_totals .. id, 'last', whole(last)) end
 end
 
 -- Answers how many bytes it has looked at.
 local function check_log(id)
-  local totals, flat = {}, call('HGETALL', P .. 'log_totals:' .. id)
+  local totals, flat = {}, call('HGETALL', KEY.log_totals .. id)
   for i = 1, #flat, 2 do totals[flat[i]] = flat[i + 1] end
   local sums, last, bytes = sum_pieces(id, totals)
   for field in pairs(totals) do
@@ -62,10 +62,10 @@ end
 
 -- Of a key of output. That of a task that is gone goes with all that is left of it.
 local function check_log_of(name)
-  local kind, id = string.match(name, '^(log[%l_]*):(.+)$')
-  local is_twice = kind == 'log_totals' and call('EXISTS', P .. 'log:' .. id) == 1  -- it comes by its pieces, too
-  if not id or is_twice or call('EXISTS', P .. 't:' .. id) == 0 then return 0 end
-  if not is_usable('log:' .. id, 'stream') or not is_usable('log_totals:' .. id, 'hash') then return 0 end
+  local kind, id = string.match(name, '^(log[%l_]*:)(.+)$')
+  local is_twice = kind == NAME.log_totals and call('EXISTS', KEY.log .. id) == 1  -- it comes by its pieces, too
+  if not id or is_twice or call('EXISTS', KEY.task .. id) == 0 then return 0 end
+  if not is_usable(NAME.log .. id, 'stream') or not is_usable(NAME.log_totals .. id, 'hash') then return 0 end
   return check_log(id)
 end
 
@@ -76,8 +76,9 @@ function functions.fsck_logs(keys, args)
   findings.start(math.huge)  -- the caller sums up
   mending = args[2] == 'repair'
   local cursor, scanned, bytes = args[3], 0, 0
+  local logs = string.gsub(KEY.log, ':$', '*')  -- pieces and totals
   repeat
-    local page = call('SCAN', cursor, 'MATCH', P .. 'log*', 'COUNT', 100)
+    local page = call('SCAN', cursor, 'MATCH', logs, 'COUNT', 100)
     cursor, scanned = page[1], scanned + 100
     for _, key in ipairs(page[2]) do bytes = bytes + check_log_of(string.sub(key, #P + 1)) end
   until cursor == '0' or scanned >= KEYS_SCANNED or bytes >= LOG_BYTES

@@ -10,7 +10,7 @@ end
 local function check_run_numbers(id, record)
   local counted_runs, highest = tonumber(record.run), 0
   if has_mark(record.marks, 'h') then
-    for line in string.gmatch(get_once(P .. 'h:' .. id) or '', '[^\n]+') do highest = math.max(highest, run_in(line) or 0) end
+    for line in string.gmatch(get_once(KEY.history .. id) or '', '[^\n]+') do highest = math.max(highest, run_in(line) or 0) end
   end
   if highest > counted_runs then
     found('run_number_wrong', 'task ' .. id .. ': has run ' .. whole(highest) .. ' in its history, but counts ' .. record.run)
@@ -33,7 +33,7 @@ end
 
 -- What its output comes to, by its totals.
 local function log_bytes(id)
-  local flat, bytes = call('HGETALL', P .. 'log_totals:' .. id), 0
+  local flat, bytes = call('HGETALL', KEY.log_totals .. id), 0
   for i = 1, #flat, 2 do
     if string.find(flat[i], '^%l+_bytes:') then bytes = bytes + (tonumber(flat[i + 1]) or 0) end
   end
@@ -43,8 +43,8 @@ end
 -- The body, the result (in the record, or in a key of its own), the checkpoint and the output.
 local function bytes_of(id, record, body, has_log)
   local bytes = #(body or '') + #(string.match(record.tail, '^[^\n]*\n[^\n]*\n(.*)$') or '')
-  if has_mark(record.marks, 'r') then bytes = bytes + call('STRLEN', P .. 'r:' .. id) end
-  if has_mark(record.marks, 'c') then bytes = bytes + call('STRLEN', P .. 'c:' .. id) end
+  if has_mark(record.marks, 'r') then bytes = bytes + call('STRLEN', KEY.result .. id) end
+  if has_mark(record.marks, 'c') then bytes = bytes + call('STRLEN', KEY.checkpoint .. id) end
   return bytes + (has_log and log_bytes(id) or 0)
 end
 

@@ -13,20 +13,20 @@ end
 
 -- The last one; nil if there is none, or none that can be read.
 local function last_epoch()
-  local number, id, after, server = string.match(call('LINDEX', P .. 'epochs', -1) or '', '^(%d+) (%x+) (%d+) %a+ (%S+)$')
+  local number, id, after, server = string.match(call('LINDEX', KEY.epochs, -1) or '', '^(%d+) (%x+) (%d+) %a+ (%S+)$')
   return number and {number = tonumber(number), id = id, after = after, server = server}
 end
 
 local function begin_epoch(number, after, cause, server)
   local time = call('TIME')
   local id = string.sub(redis.sha1hex(server .. ' ' .. time[1] .. ' ' .. time[2] .. ' ' .. tostring({}) .. ' ' .. whole(number)), 1, 16)
-  call('RPUSH', P .. 'epochs', whole(number) .. ' ' .. id .. ' ' .. after .. ' ' .. cause .. ' ' .. server)
-  if call('LLEN', P .. 'epochs') > KEPT + 1 then
-    local first = call('LPOP', P .. 'epochs')
-    call('LTRIM', P .. 'epochs', -KEPT, -1)
-    call('LPUSH', P .. 'epochs', first)
+  call('RPUSH', KEY.epochs, whole(number) .. ' ' .. id .. ' ' .. after .. ' ' .. cause .. ' ' .. server)
+  if call('LLEN', KEY.epochs) > KEPT + 1 then
+    local first = call('LPOP', KEY.epochs)
+    call('LTRIM', KEY.epochs, -KEPT, -1)
+    call('LPUSH', KEY.epochs, first)
   end
-  call('HSET', P .. 'seq', 'epoch', id)
+  call('HSET', KEY.seq, 'epoch', id)
 end
 
 -- Before events are numbered, whoever writes them and however long it has been connected: on a server that the epoch does not
@@ -38,7 +38,7 @@ function epoch.check()
   checked[P] = NOW
   local last, server = last_epoch(), this_server()
   if not last or last.server == server then return end  -- without a list the caller begins one
-  begin_epoch(last.number + 1, call('HGET', P .. 'seq', 'event') or '0', 'restarted', server)
+  begin_epoch(last.number + 1, call('HGET', KEY.seq, 'event') or '0', 'restarted', server)
 end
 
 -- args: now, then what the caller has seen: the number and id of an epoch and its last event; then the data of the event if a
@@ -50,7 +50,7 @@ function functions.epochs(keys, args)
   begin(keys, args)
   local seen_number, seen_epoch, seen_seq, data = tonumber(args[2]), args[3], tonumber(args[4]), args[5]
   local accepts = data ~= ''
-  local seq = call('HGET', P .. 'seq', 'event') or '0'
+  local seq = call('HGET', KEY.seq, 'event') or '0'
   local last, server = last_epoch(), this_server()
   local cause = accepts and 'accepted' or not last and 'created' or last.server ~= server and 'restarted' or
                 (last.number < seen_number or last.id == seen_epoch and tonumber(seq) < seen_seq) and 'regressed' or nil
@@ -59,19 +59,19 @@ function functions.epochs(keys, args)
     -- than the one that was seen, but is not known to have been before it, began after the loss.
     local after = not last and '0' or cause == 'regressed' and last.id ~= seen_epoch and last.after or seq
     begin_epoch(math.max(last and last.number or 0, seen_number) + 1, after, cause, server)
-  elseif call('HGET', P .. 'seq', 'epoch') ~= last.id then
-    call('HSET', P .. 'seq', 'epoch', last.id)
+  elseif call('HGET', KEY.seq, 'epoch') ~= last.id then
+    call('HSET', KEY.seq, 'epoch', last.id)
   end
-  if call('HGET', P .. 'seq', 'library') ~= VERSION then
+  if call('HGET', KEY.seq, 'library') ~= VERSION then
     read_numbers()  -- refused if it is a newer one
-    call('HSET', P .. 'seq', 'library', VERSION)
+    call('HSET', KEY.seq, 'library', VERSION)
   end
   if accepts then
     events[#events + 1] = 'store.regression_accepted|||||||||||' .. data
     finish()
-    seq = call('HGET', P .. 'seq', 'event')
+    seq = call('HGET', KEY.seq, 'event')
   end
-  return {seq, unpack(call('LRANGE', P .. 'epochs', 0, -1))}
+  return {seq, unpack(call('LRANGE', KEY.epochs, 0, -1))}
 end
 
 -- args: now, id and number of the last of them, then the epochs: they take the place of the list, unless its last one is
@@ -80,8 +80,8 @@ function functions.restore_epochs(keys, args)
   begin(keys, args)
   local last = last_epoch()
   if not last or last.id ~= args[2] then return 0 end
-  call('DEL', P .. 'epochs')
-  for i = 4, #args do call('RPUSH', P .. 'epochs', args[i]) end
-  begin_epoch(tonumber(args[3]) + 1, call('HGET', P .. 'seq', 'event') or '0', 'restored', this_server())
+  call('DEL', KEY.epochs)
+  for i = 4, #args do call('RPUSH', KEY.epochs, args[i]) end
+  begin_epoch(tonumber(args[3]) + 1, call('HGET', KEY.seq, 'event') or '0', 'restored', this_server())
   return 1
 end

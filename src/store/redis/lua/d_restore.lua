@@ -9,23 +9,23 @@ local ID, PLACE, BYTES, MARKS, SAID, RUN, INNER_RESULT, BODY, RESULT, CHECKPOINT
 local function restore_task(list, at)
   local id = list[at + ID]
   local seq = whole(number_before('task', 1) + 1)
-  put(P .. 't:' .. id, '1 ' .. seq .. ' ' .. list[at + PLACE] .. ' ' .. list[at + BYTES] .. ' 0 0 ' .. list[at + MARKS] .. ' ' ..
-                       list[at + SAID] .. '\n' .. list[at + RUN] .. '\n' .. list[at + INNER_RESULT])
-  put(P .. 'b:' .. id, list[at + BODY])
-  for kind, text in pairs({['r:'] = list[at + RESULT], ['c:'] = list[at + CHECKPOINT], ['p:'] = list[at + PROGRESS],
-                           ['h:'] = list[at + HISTORY]}) do
-    if text then put(P .. kind .. id, text) end
+  put(KEY.task .. id, records.text('1', seq, list[at + PLACE], list[at + BYTES], '0 0', list[at + MARKS], list[at + SAID],
+                                   list[at + RUN], list[at + INNER_RESULT]))
+  put(KEY.body .. id, list[at + BODY])
+  for kind, text in pairs({result = list[at + RESULT], checkpoint = list[at + CHECKPOINT], progress = list[at + PROGRESS],
+                           history = list[at + HISTORY]}) do
+    if text then put(KEY[kind] .. id, text) end
   end
-  if list[at + FINISHED] then call('ZADD', P .. 'finished', list[at + FINISHED], id) end
+  if list[at + FINISHED] then call('ZADD', KEY.finished, list[at + FINISHED], id) end
   listed[#listed + 1] = id
   local piece = at + TASK_SIZE
   for _ = 1, list[at + PIECES_N] do
-    call('XADD', P .. 'log:' .. id, list[piece] .. '-0', 'run', list[piece + 1], 'at', list[piece + 2], 'stream', list[piece + 3],
+    call('XADD', KEY.log .. id, list[piece] .. '-0', 'run', list[piece + 1], 'at', list[piece + 2], 'stream', list[piece + 3],
          'text', list[piece + 4])
     piece = piece + 5
   end
   for _ = 1, list[at + TOTALS_N] do
-    call('HSET', P .. 'log_totals:' .. id, list[piece], list[piece + 1])
+    call('HSET', KEY.log_totals .. id, list[piece], list[piece + 1])
     piece = piece + 2
   end
   return piece
@@ -39,10 +39,10 @@ function functions.restore(keys, args)
   while list[at] do at = restore_task(list, at) end
   finish()
   local made = cmsgpack.unpack(args[3])
-  if made[1] and call('EXISTS', P .. 'events') == 0 then call('HSET', P .. 'seq', 'first_event', made[1]) end
+  if made[1] and call('EXISTS', KEY.events) == 0 then call('HSET', KEY.seq, 'first_event', made[1]) end
   for i = 1, #made, 3 do
-    call('XADD', P .. 'events', made[i] .. '-0', 'at', made[i + 1], 'e', made[i + 2])
-    call('HSET', P .. 'seq', 'event', made[i])
+    call('XADD', KEY.events, made[i] .. '-0', 'at', made[i + 1], 'e', made[i + 2])
+    call('HSET', KEY.seq, 'event', made[i])
   end
   return #made / 3
 end

@@ -8,21 +8,11 @@ local LANE, STATE, GATE, GATE_REVISION, BYTES_BEFORE, BYTES_AFTER, RUNS_N, SHARE
 local ID, WAS, RECORD, EVENT, PLACE, RUN_SIZE = 0, 1, 2, 3, 4, 5
 -- EVENT has * for the task; it is empty if it is that of the run before.
 
--- Renewals move two words, and nothing that matters here.
-local BESIDE_RENEWALS = '^(%d+ %d+ %d+ %d+) %d+ %d+ (~ running .+)'
-
-local function begins_as(text, was)
-  if string.find(text, was, 1, true) == 1 then return true end
-  local kept, said = string.match(was, BESIDE_RENEWALS)
-  local kept_now, said_now = string.match(text, BESIDE_RENEWALS)
-  return kept == kept_now and said ~= nil and string.find(said_now, said, 1, true) == 1
-end
-
 local function read_records(args, from)
-  local keys, texts, at, records = {}, {}, from, P .. 't:'
+  local keys, texts, at = {}, {}, from
   while args[at] do
     local till = at + SHARED_SIZE + args[at + RUNS_N] * RUN_SIZE
-    for run = at + SHARED_SIZE, till - 1, RUN_SIZE do keys[#keys + 1] = records .. args[run] end
+    for run = at + SHARED_SIZE, till - 1, RUN_SIZE do keys[#keys + 1] = KEY.task .. args[run] end
     at = till
   end
   for first = 1, #keys, PIECE do
@@ -36,12 +26,8 @@ end
 -- When they had started, by how their records began.
 local function starts_of(began)
   local starts = {}
-  for i = 1, #began do starts[i] = tonumber(string.match(began[i], 'running %d+ %d+ (%d+)')) end
+  for i = 1, #began do starts[i] = tonumber(records.started(began[i])) end
   return starts
-end
-
-local function bytes_in(record)
-  return string.match(record, '^%d+ %d+ %d+ (%d+)')
 end
 
 -- So many of those that share something, whose records stand at the end of what is written.
@@ -50,7 +36,7 @@ local function move_ended(args, shared, n, began)
   if n < tonumber(args[shared + RUNS_N]) then
     before, after = 0, 0
     for i = 0, n - 1 do
-      before, after = before + bytes_in(began[#began - i]), after + bytes_in(writes[#writes - 2 * i])
+      before, after = before + records.bytes(began[#began - i]), after + records.bytes(writes[#writes - 2 * i])
     end
   end
   move(args[shared + LANE], 'running', -n, -before)
@@ -71,7 +57,7 @@ function functions.end_runs(keys, args)
   lanes.start()
   local verdicts, unleased, finished, left, is_ended = {}, {}, {}, {}, {}
   local n, n_ended, at, text_of_event, ended_alike = 0, 0, 3, nil, nil
-  local records, texts = read_records(args, at)
+  local record_keys, texts = read_records(args, at)
   while args[at] do
     local shared, lane, gate = at, args[at + LANE], args[at + GATE]
     local moved = gate ~= '' and gates.revision(gate) ~= tonumber(args[at + GATE_REVISION])
@@ -83,9 +69,9 @@ function functions.end_runs(keys, args)
       n = n + 1
       local id, was, text = args[run + ID], args[run + WAS], texts[n]
       if args[run + EVENT] ~= '' then text_of_event, ended_alike = args[run + EVENT], nil end
-      if text and not moved and not is_ended[id] and begins_as(text, was) then
+      if text and not moved and not is_ended[id] and records.begins_as(text, was) then
         n_left, n_ended = n_left + 1, n_ended + 1
-        writes[2 * n_ended - 1], writes[2 * n_ended] = records[n], args[run + RECORD]
+        writes[2 * n_ended - 1], writes[2 * n_ended] = record_keys[n], args[run + RECORD]
         unleased[n_ended], finished[2 * n_ended - 1], finished[2 * n_ended] = id, NOW_TEXT, id
         is_ended[id], verdicts[n] = true, DONE
         began[n_left], places[n_left] = was, args[run + PLACE]
@@ -102,8 +88,8 @@ function functions.end_runs(keys, args)
     end
   end
   leave_lanes(left)
-  call_in_pieces('ZREM', P .. 'leases', unleased)
-  call_in_pieces('ZADD', P .. 'finished', finished)
+  call_in_pieces('ZREM', KEY.leases, unleased)
+  call_in_pieces('ZADD', KEY.finished, finished)
   lanes.tell_pools()
   finish()
   return verdicts

@@ -10,7 +10,7 @@ local TASK_SIZE = 2
 
 -- Where each group's list of room and its tasks begin; and the keys of all records.
 local function lay_out(args)
-  local groups, keys, n, at, records = {}, {}, 0, 2, P .. 't:'
+  local groups, keys, n, at = {}, {}, 0, 2
   while args[at] do
     local group = {room = at + 1, shared = at + 2 + args[at], first = n + 1}
     at = group.shared
@@ -19,7 +19,7 @@ local function lay_out(args)
       at = first + args[at + TASKS_N] * TASK_SIZE
       for task = first, at - 1, TASK_SIZE do
         n = n + 1
-        keys[n] = records .. args[task]
+        keys[n] = KEY.task .. args[task]
       end
     end
     group.last = n
@@ -34,14 +34,14 @@ local function add_tasks(args, shared, keys, n)
   local pushes, added = steps.pushes_to(lane), event.alike(args[shared + EVENT])
   local n_pushes, n_added, n_listed, n_writes = #pushes, #added, #listed, #writes
   local tasks_n = tonumber(args[shared + TASKS_N])
-  local seq, place, bytes, bodies = number_before('task', tasks_n), number_before('place', tasks_n), 0, P .. 'b:'
+  local seq, place, bytes, bodies = number_before('task', tasks_n), number_before('place', tasks_n), 0, KEY.body
   local first = shared + SHARED_SIZE
   local till = first + tasks_n * TASK_SIZE
   for task = first, till - 1, TASK_SIZE do
     local id, body = args[task], args[task + 1]
     seq, place, n = seq + 1, place + 1, n + 1
     local key, place_text = keys[n], whole(place)
-    local text = '1 ' .. whole(seq) .. ' ' .. place_text .. ' ' .. whole(#body) .. record
+    local text = records.new_text(whole(seq), place_text, whole(#body), record)
     held[key] = text
     writes[n_writes + 1], writes[n_writes + 2], writes[n_writes + 3], writes[n_writes + 4] = key, text, bodies .. id, body
     pushes[n_pushes + 1], pushes[n_pushes + 2] = id, place_text
@@ -69,10 +69,10 @@ function functions.add(keys, args)
   begin(keys, args)
   lanes.start()
   steps.start_writes()
-  local groups, records = lay_out(args)
-  fetch(records)
+  local groups, record_keys = lay_out(args)
+  fetch(record_keys)
   local verdicts = {}
-  for i = 1, #groups do verdicts[i] = add_group(args, groups[i], records) end
+  for i = 1, #groups do verdicts[i] = add_group(args, groups[i], record_keys) end
   steps.flush_writes()
   lanes.tell_pools()
   finish()
