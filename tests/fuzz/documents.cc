@@ -88,6 +88,8 @@ void feed_task(std::string_view input) {
   static_cast<void>(read_json(input, event));
   WorkerInfo worker;
   static_cast<void>(read_json(input, worker));
+  StoreState store;
+  if (read_json(input, store)) static_cast<void>(check_extent(store.extent));
 }
 
 void feed_filter(std::string_view input) {
