@@ -56,7 +56,8 @@ struct InstalledAgent {
 
 std::string find_in_path(std::string_view program, const Environment& environment) {
   const std::string* path = environment.find("PATH");
-  for (const auto part : std::views::split(std::string_view(path != nullptr ? *path : ""), ':')) {
+  const std::string_view folders = path != nullptr ? std::string_view(*path) : std::string_view();
+  for (const auto part : std::views::split(folders, ':')) {
     std::string file = fmt::format("{}/{}", std::string_view(part.begin(), part.end()), program);
     if (finds_program(file, "")) return file;
   }

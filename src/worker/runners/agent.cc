@@ -85,7 +85,7 @@ class AgentPlan final : public RunPlan {
                            .title = fmt::format("{} {}", task().type, task().id.to_string()),
                            .permissions = profile().permissions};
     for (const std::string& word : profile().argv | std::views::drop(1)) call.args.push_back(word);
-    if (preset_.takes_session_id) call.new_session = new_lease_id(system_rng()).to_string();
+    if (preset_.takes_session_id) call.new_session = new_task_id(system_rng(), system_clock().wall()).to_string();
     if (task().system_prompt && preset_.takes_system_prompt_file) {
       auto file = setting_.files.write("system_prompt", *task().system_prompt);
       if (!file) return std::unexpected(file.error());
