@@ -33,6 +33,7 @@ void pidfd_send_signal(int pidfd, int signal) {
 
 // The child's ends are put above the numbers that they are moved to, so that no move overwrites another's source.
 constexpr int kFdsFrom = 10;
+constexpr int kOutputPipeBytes = 1 << 20;
 
 std::unexpected<Error> cannot(std::string_view what, int error_number) {
   return fail(ErrorCode::kInternal, fmt::format("cannot {}: {}", what, explain_error(error_number)), "worker.spawn");
@@ -191,6 +192,8 @@ Result<ShimProcess> start_shim(const AgentCommand& command) {
     return cannot("watch the supervising process", why);
   }
   live_shims().pids.insert(shim.pid);
+  // Some agents do not wait until a full pipe takes the rest. As much as the system allows.
+  ::fcntl(pipes.out.read_end.get(), F_SETPIPE_SZ, kOutputPipeBytes);
   shim.control = std::move(pipes.control.write_end);
   shim.status = std::move(pipes.status.read_end);
   shim.in = std::move(pipes.in.write_end);

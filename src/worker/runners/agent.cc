@@ -29,6 +29,13 @@ std::string payload_text(const JsonText& payload) {
   return text != nullptr ? *text : payload;
 }
 
+// Version 4: some agents tell sessions apart by the first characters of their ids, which a time would make alike.
+std::string random_uuid() {
+  Rng& rng = system_rng();
+  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", rng.below(1ULL << 32U), rng.below(1U << 16U),
+                     rng.below(1U << 12U), 0x8000U + rng.below(1U << 14U), rng.below(1ULL << 48U));
+}
+
 // Only what may help: a run that was given back did nothing wrong.
 bool has_a_lesson(const RunSummary& run) {
   return run.note || (run.error && run.outcome != "deferred");
@@ -85,7 +92,7 @@ class AgentPlan final : public RunPlan {
                            .title = fmt::format("{} {}", task().type, task().id.to_string()),
                            .permissions = profile().permissions};
     for (const std::string& word : profile().argv | std::views::drop(1)) call.args.push_back(word);
-    if (preset_.takes_session_id) call.new_session = new_task_id(system_rng(), system_clock().wall()).to_string();
+    if (preset_.takes_session_id) call.new_session = random_uuid();
     if (task().system_prompt && preset_.takes_system_prompt_file) {
       auto file = setting_.files.write("system_prompt", *task().system_prompt);
       if (!file) return std::unexpected(file.error());
