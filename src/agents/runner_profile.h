@@ -1,5 +1,5 @@
-// A runner profile: which command or agent a worker may execute for a type. From a worker's own drover.yaml or command line;
-// never stored, never from a task.
+// A runner profile: which command or agent a worker may execute for a type. From a worker's own drover.yaml or command
+// line; never stored, never from a task.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct Verify {
 
 struct RunnerProfile {
   std::vector<std::string> argv;  // with a preset: the agent's program, and what its command line gets beside the rest
-  std::vector<std::string> env;  // names of the worker's variables that the agent may see, beside the usual ones
+  std::vector<std::string> env;   // names of the worker's variables that the agent may see, beside the usual ones
   // How many at once. Unset: one, or as many as the worker is told to run.
   std::optional<int> concurrency{};
   const agents::Preset* preset = nullptr;  // none: a program that speaks the exec protocol

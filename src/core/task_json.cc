@@ -12,7 +12,6 @@ namespace {
 
 using json::Writer;
 
-
 // A JSON value that is written as it stands.
 struct Raw {
   explicit Raw(const std::optional<JsonText>& value) : text(value ? std::string_view(*value) : "null") {}

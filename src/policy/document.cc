@@ -214,7 +214,8 @@ Status read_runners(LocalSettings& local, const ConfigNode& node) {
     if (auto status = read_fields(value, kRunnerFields, profile); !status) return status;
     if (profile.argv.empty() && profile.preset != nullptr) profile.argv.emplace_back(profile.preset->program);
     if (profile.argv.empty()) return value.error("name a preset or a command: preset or argv is missing");
-    if (profile.preset == nullptr && profile.verify) return value.error("verify needs a preset: a command checks itself");
+    if (profile.preset == nullptr && profile.verify)
+      return value.error("verify needs a preset: a command checks itself");
     return {};
   });
 }

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "agents/runner_profile.h"
 #include "base/log.h"
 #include "core/policy.h"
-#include "agents/runner_profile.h"
 #include "drover/error.h"
 #include "drover/task_queue.h"
 

@@ -229,8 +229,8 @@ Answer transcript(const Call& call) {
   std::erase_if(lines, [&](const TranscriptLine& line) { return line.seq > next; });
   std::string body = list_json("lines", lines);
   body.pop_back();
-  return json_response(fmt::format(R"({},"next":{},"has_more":{},"left_out_bytes":{}}})", body, next, has_more,
-                                   page->left_out_bytes));
+  return json_response(
+      fmt::format(R"({},"next":{},"has_more":{},"left_out_bytes":{}}})", body, next, has_more, page->left_out_bytes));
 }
 
 Answer explain(const Call& call) {

@@ -74,11 +74,11 @@ Status ProcessRun::try_start() {
 
   secrets_ = Secrets(profile_->env, host_.environment);
   plan_ = make_plan({.claimed = *claimed_,
-                          .profile = *profile_,
-                          .files = files_,
-                          .worker_environment = host_.environment,
-                          .worker_id = host_.options.worker_id,
-                          .result_bytes_max = host_.options.result_bytes_max});
+                     .profile = *profile_,
+                     .files = files_,
+                     .worker_environment = host_.environment,
+                     .worker_id = host_.options.worker_id,
+                     .result_bytes_max = host_.options.result_bytes_max});
   auto first = plan_->begin();
   if (!first) return std::unexpected(first.error());
   if (auto* end = std::get_if<End>(&*first)) {
@@ -90,7 +90,7 @@ Status ProcessRun::try_start() {
 
 Status ProcessRun::start_step(RunStep step) {
   program_ = step.argv.front();
-  auto shim = start_shim({.shim_program = host_.options.shim_program,
+  shim_ = TRY(start_shim({.shim_program = host_.options.shim_program,
                           .argv = std::move(step.argv),
                           .environment = std::move(step.environment),
                           .folder = std::move(step.folder),
@@ -286,7 +286,8 @@ void ProcessRun::flush_log() {
                doing = take_doing(), chunks = log_.take()]() mutable {
     Status status = chunks.empty() ? Status{} : queue.append_log(claimed->lease, chunks);
     // What it is at now will soon be something else: one that is lost is not sent again.
-    if (const Status told = doing ? queue.progress(claimed->lease, {.percent = 0, .message = *doing}) : Status{}; !told) {
+    if (const Status told = doing ? queue.progress(claimed->lease, {.percent = 0, .message = *doing}) : Status{};
+        !told) {
       log_debug("worker", "progress not stored",
                 {{"task", claimed->task.id.to_string()}, {"error", to_string(told.error())}});
     }

@@ -130,7 +130,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
 
   MonoTime expires_at_;
   MonoTime started_at_{};
-  MonoTime active_at_{};                  // latest sign of life
+  MonoTime active_at_{};  // latest sign of life
   MonoTime step_until_{Millis::max()};
   MonoTime settle_at_{Millis::max()};     // a step that has said its last word is ended
   MonoTime terminate_at_{Millis::max()};  // an interrupted step is told again, without a choice

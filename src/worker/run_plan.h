@@ -29,8 +29,8 @@ struct RunStep {
 // What a piece of output is to the run.
 struct Heard {
   std::optional<std::string> doing{};  // what it is at, in a few words; unset: as before
-  std::vector<LogChunk> log{};   // what is stored of it; all of it is in the run's own file anyway
-  bool is_sign_of_life = false;  // the idle timeout starts anew
+  std::vector<LogChunk> log{};         // what is stored of it; all of it is in the run's own file anyway
+  bool is_sign_of_life = false;        // the idle timeout starts anew
 };
 
 using Next = std::variant<RunStep, End>;

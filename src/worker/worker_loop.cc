@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 #include "base/rng.h"
-#include "base/try.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "net/call_pool.h"
 #include "worker/lease_keeper.h"
 

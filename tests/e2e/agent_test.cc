@@ -57,7 +57,8 @@ TEST_F(AgentTest, EachPresetAnswersItsPrompt) {
 
 TEST_F(AgentTest, ThePromptIsOnStdinAlone) {
   write_profile("preset: claude");
-  const json::Value task = after_work("marker-7731\ndo: run cat /proc/$PPID/cmdline /proc/$PPID/environ | tr '\\0' ' '");
+  const json::Value task =
+      after_work("marker-7731\ndo: run cat /proc/$PPID/cmdline /proc/$PPID/environ | tr '\\0' ' '");
   EXPECT_EQ(at(task, "state"), "completed");
   const std::string seen = transcript();
   EXPECT_TRUE(contains(seen, "--output-format"));
@@ -121,7 +122,8 @@ TEST_F(AgentTest, WorkThatFailsItsCheckIsTriedAgainWithWhatTheCheckSaid) {
 }
 
 TEST_F(AgentTest, ASecretIsStoredNowhere) {
-  write_profile("preset: claude, env: [ANTHROPIC_API_KEY], verify: {argv: [/bin/sh, -c, 'echo key $ANTHROPIC_API_KEY; exit 1']}");
+  write_profile(
+      "preset: claude, env: [ANTHROPIC_API_KEY], verify: {argv: [/bin/sh, -c, 'echo key $ANTHROPIC_API_KEY; exit 1']}");
   const std::string prompt =
       "do: env ANTHROPIC_API_KEY\ndo: run echo $ANTHROPIC_API_KEY; echo $ANTHROPIC_API_KEY | head -c 12\n"
       "do: run echo $ANTHROPIC_API_KEY >&2";

@@ -28,7 +28,8 @@ struct RunnerParseOptions {
 };
 
 void define(Verb& verb, RunnerParseOptions& options) {
-  verb.value("PRESET", "", &options.preset, agents::preset_named, "claude, codex, gemini, opencode or letta").required();
+  verb.value("PRESET", "", &options.preset, agents::preset_named, "claude, codex, gemini, opencode or letta")
+      .required();
   verb.value("FILE", "", &options.file, read_text, "what the agent wrote to stdout; - for stdin").required();
   verb.value("--stderr", "FILE", &options.stderr_file, read_text, "what it wrote to stderr");
   verb.value("--exit-code", "N", &options.exit_code, integer_between({0, 255}), "how it ended; default 0");
@@ -181,25 +182,27 @@ int run(const RunnerParseOptions& options, Context& context) {
 }  // namespace
 
 void add_runner(Verbs& verbs) {
-  Verbs& runner = verbs.family({.name = "runner",
-                                .summary = "See how agents are run and what their output means",
-                                .footer =
-                                    R"(Presets know the command lines of agents: claude, codex, gemini, opencode and letta.
+  Verbs& runner =
+      verbs.family({.name = "runner",
+                    .summary = "See how agents are run and what their output means",
+                    .footer =
+                        R"(Presets know the command lines of agents: claude, codex, gemini, opencode and letta.
 
 Examples:
   drover runner list
   claude -p --output-format stream-json --verbose 'say hi' | drover runner parse claude -)"});
-  runner.add<RunnerListOptions>({.name = "list",
-                                 .summary = "List the presets, and which of their agents are ready here",
-                                 .footer =
-                                     R"(An agent is ready when its program is in PATH and it finds a way to log in: a variable of the
+  runner.add<RunnerListOptions>(
+      {.name = "list",
+       .summary = "List the presets, and which of their agents are ready here",
+       .footer =
+           R"(An agent is ready when its program is in PATH and it finds a way to log in: a variable of the
 environment, or a file in your home folder. Nothing is called, so whether a login is still good is not known.
 Piped, it prints tab-separated columns: preset, program, login, how it is called.
 
 Examples:
   drover runner list
   drover runner list --json | jq '.[] | select(.ready).preset')"},
-                                define, run);
+      define, run);
   runner.add<RunnerParseOptions>(
       {.name = "parse",
        .summary = "Show what the output of an agent means",

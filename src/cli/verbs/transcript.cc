@@ -83,23 +83,25 @@ int run(const TranscriptOptions& options, Context& context) {
     return done ? Seen::kDone : Seen::kNotYet;
   });
   if (!end) return context.fail(end.error());
-  if (!printer.printed_anything()) context.say("there is no transcript: only agents of a preset leave one; see `drover logs`");
+  if (!printer.printed_anything())
+    context.say("there is no transcript: only agents of a preset leave one; see `drover logs`");
   return kExitOk;
 }
 
 }  // namespace
 
 void add_transcript(Verbs& verbs) {
-  verbs.add<TranscriptOptions>({.name = "transcript",
-                                .summary = "Show what a task's agents said and did",
-                                .footer = R"(Words of the model, tools that it called (→) and what they answered (←), retries (↻),
-errors (✗) and the result (=). Long texts are cut in the store; the whole transcript is in the
-run's folder on its worker's machine.
+  verbs.add<TranscriptOptions>(
+      {.name = "transcript",
+       .summary = "Show what a task's agents said and did",
+       .footer =
+           R"(Words of the model, tools that it called and what they answered, retries, errors and the result. Very long texts
+are cut; all that the agent printed is in the run's folder on its worker's machine.
 
 Examples:
   drover transcript -f 01920f5e-7a3c-7def-8123-456789abcdef
   drover transcript --json 01920f5e-7a3c-7def-8123-456789abcdef | jq .event.kind)"},
-                               define, run);
+      define, run);
 }
 
 }  // namespace drover::cli

@@ -10,5 +10,5 @@ SELECT seq, place, held_bytes, last_run, record.* FROM record WHERE lane = ?1 OR
 UPDATE task SET lane = NULL WHERE seq = ?1;
 
 -- name: scheduled
--- Inputs: queue, limit. Result: as waiting_in_lane, of tasks whose time has not come: for a planted bug only.
+-- Inputs: queue, limit. Result: as waiting_in_lane, of tasks whose time has not come.
 SELECT seq, place, held_bytes, last_run, record.* FROM record WHERE state = {scheduled} AND queue = ?1 ORDER BY priority, run_at LIMIT ?2;

@@ -14,8 +14,8 @@ namespace drover {
 
 [[nodiscard]] std::unique_ptr<RunPlan> make_agent_plan(const agents::Preset& preset, const RunSetting& setting);
 
-// What the agent is told: what earlier runs left behind, then the prompt, then the payload. Empty if there is nothing to
-// do.
+// What the agent is told: what earlier runs left behind, then the prompt, then the payload. Empty if there is nothing
+// to do.
 [[nodiscard]] std::string agent_prompt(const ClaimedTask& claimed);
 
 }  // namespace drover

@@ -34,9 +34,9 @@ class ExecPlan final : public RunPlan {
   Result<Next> begin() override {
     const Task& task = setting_.claimed.task;
     return RunStep{.argv = setting_.profile.argv,
-                .environment = agent_environment(setting_.worker_environment, setting_.profile, task,
-                                                 setting_.files.door_path(), setting_.worker_id),
-                .input = task.payload ? *task.payload : task.prompt.value_or("")};
+                   .environment = agent_environment(setting_.worker_environment, setting_.profile, task,
+                                                    setting_.files.door_path(), setting_.worker_id),
+                   .input = task.payload ? *task.payload : task.prompt.value_or("")};
   }
 
   Heard take(LogStream stream, std::string_view bytes) override {
@@ -45,9 +45,7 @@ class ExecPlan final : public RunPlan {
     return {.log = {{stream, std::string(bytes)}}, .is_sign_of_life = true};
   }
 
-  Next after(const ProcessEnd& end) override {
-    return exec_outcome(end, {setting_.claimed.task, out_, err_});
-  }
+  Next after(const ProcessEnd& end) override { return exec_outcome(end, {setting_.claimed.task, out_, err_}); }
 
  private:
   RunSetting setting_;

@@ -1,5 +1,5 @@
-// Captured outputs with the provider's ledger of the run beside them (NAME.billed): what a reader makes of an output is what
-// the provider saw.
+// Captured outputs with the provider's ledger of the run beside them (NAME.billed): what a reader makes of an output is
+// what the provider saw.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ std::string expected_verdict(const Fixture& fixture) {
       {"too-long", "context_too_long"},
   };
   const std::string name = case_of(fixture);
-  if (fixture.name == "codex-500") return "overloaded";    // it says that demand is high
+  if (fixture.name == "codex-500") return "overloaded";       // it says that demand is high
   if (fixture.name == "claude-limit") return "rate_limited";  // of an API key: nothing tells it from a rate
   if (const auto found = kVerdicts.find(name); found != kVerdicts.end()) return found->second;
   if (name.ends_with("-int") || name.ends_with("-term") || name.ends_with("-kill")) {
@@ -67,8 +67,8 @@ Bill read_bill(const std::string& text) {
   return bill;
 }
 
-// Where the output alone tells all that was used: not of a Codex or Gemini run that has no result, nor of a Codex session that
-// was resumed, whose totals need those of the run before.
+// Where the output alone tells all that was used: not of a Codex or Gemini run that has no result, nor of a Codex
+// session that was resumed, whose totals need those of the run before.
 bool tells_usage(const Fixture& fixture, const AgentOutcome& outcome) {
   const std::string name = case_of(fixture);
   if (fixture.preset == "codex") return outcome.completed && !name.contains("resumed");

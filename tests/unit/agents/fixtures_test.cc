@@ -1,5 +1,5 @@
-// What captured outputs mean: NAME.outcome.json beside each. DROVER_UPDATE_CAPTURES=1 writes these files anew; create an
-// empty one for a new capture.
+// What captured outputs mean: NAME.outcome.json beside each. DROVER_UPDATE_CAPTURES=1 writes these files anew; create
+// an empty one for a new capture.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

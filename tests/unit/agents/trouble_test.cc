@@ -25,9 +25,10 @@ TEST(Trouble, ClassesByText) {
         "stream disconnected before completion: Rate limit reached for gpt-5 in organization org on tokens per min "
         "(TPM)",
         "Resource has been exhausted (e.g. check quota).",
-        "[API Error: ?]\nPlease wait and try again later. To increase your limits, request a quota increase through AI Studio, "
-        "or switch to another /auth method", "unexpected status 429",
-        "Quota exceeded for requests per minute"}},
+        "[API Error: ?]\nPlease wait and try again later. To increase your limits, request a quota increase through AI "
+        "Studio, "
+        "or switch to another /auth method",
+        "unexpected status 429", "Quota exceeded for requests per minute"}},
       {"quota_exhausted",
        {"You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit x to purchase more "
         "credits or try "

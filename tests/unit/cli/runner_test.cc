@@ -83,8 +83,7 @@ TEST_F(RunnerParseTest, SaysWhatIsWrong) {
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().message.contains("did you mean claude?")) << refused.error().message;
   EXPECT_EQ(parse({"claude", dir_.file("none")}), kExitError);
-  EXPECT_EQ(parse({"claude", file("out", ""), "--stderr", dir_.file("none")}),
-            kExitError);
+  EXPECT_EQ(parse({"claude", file("out", ""), "--stderr", dir_.file("none")}), kExitError);
 }
 
 }  // namespace

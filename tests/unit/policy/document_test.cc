@@ -179,8 +179,10 @@ TEST(Document, UnknownFieldsNameTheirLineAndTheNearestWord) {
   EXPECT_EQ(refusal("types: {eng: {errors: {agent_eror: {action: fail}}}}"),
             "drover.yaml:1: types.eng.errors.agent_eror: unknown error class \"agent_eror\" (did you mean "
             "\"agent_error\"?)");
-  EXPECT_EQ(refusal("local:\n  runners:\n    eng: {argv: [x], shell: 'true'}\n"),
-            "drover.yaml:3: local.runners.eng.shell: unknown field \"shell\" (known: argv, env, concurrency)");
+  EXPECT_EQ(
+      refusal("local:\n  runners:\n    eng: {argv: [x], shell: 'true'}\n"),
+      "drover.yaml:3: local.runners.eng.shell: unknown field \"shell\" (known: preset, permissions, verify, argv, env, "
+      "concurrency)");
   // A part of the document that comes later.
   EXPECT_EQ(refusal("\nroutes: {}\n").find("drover.yaml:2: routes: unknown"), 0u);
   // The rules end tasks with these classes; only the alert can be chosen.
@@ -239,7 +241,7 @@ TEST(Document, BadValuesNameTheirLineAndPath) {
       {"store: ''", "store: expected a store URL, like sqlite:PATH"},
       {"store: [a]", "store: expected a string, not a list"},
       {"local: {log: {level: loud}}", "local.log.level: expected debug, info, warn, error or off, not \"loud\""},
-      {"local: {runners: {eng: {}}}", "local.runners.eng: argv is missing"},
+      {"local: {runners: {eng: {}}}", "local.runners.eng: name a preset or a command: preset or argv is missing"},
       {"local: {runners: {eng: {argv: []}}}", "local.runners.eng.argv: the program to run is missing"},
       {"local: {runners: {eng: {argv: ['']}}}", "local.runners.eng.argv: the program to run is missing"},
       {"local: {runners: {eng: {argv: echo x}}}", "local.runners.eng.argv: expected a list, not \"echo x\""},

@@ -117,6 +117,11 @@ TEST_F(DumpRoutes, ATaskThatIsLargerThanAnAnswerComesInPiecesOfOneVersion) {
   EXPECT_EQ(ask(first.body.size(), version).status, 412) << "the task has changed meanwhile";
 }
 
+// Without its header, in which an import has one epoch more.
+std::string body_of(const std::string& dump) {
+  return dump.substr(dump.find('\n'));
+}
+
 TEST_F(DumpRoutes, PiecesMayEndAnywhereAndComeTwice) {
   Place place(clock_);
   fill(place, 30);
@@ -131,7 +136,7 @@ TEST_F(DumpRoutes, PiecesMayEndAnywhereAndComeTwice) {
   EXPECT_EQ(other.there->import_piece(id, static_cast<std::int64_t>(dump.size()) + 1, "x").error().code,
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(must(other.there->finish_import(id)), (DumpCounts{.gates = 1, .tasks = 30, .events = 31}));
-  EXPECT_EQ(dump_of(other.here), dump);
+  EXPECT_EQ(body_of(dump_of(other.here)), body_of(dump));
   EXPECT_EQ(other.there->finish_import(id).error().code, ErrorCode::kNotFound);
 }
 
