@@ -19,6 +19,8 @@ constexpr std::size_t kRecentBytes = std::size_t{8} << 20U;
 constexpr std::size_t kFrameBytes = std::size_t{256} << 10U;
 constexpr Millis kBetweenFrames{100};
 constexpr Millis kBetweenRounds{20};
+// How long a round may keep the loop from everybody else; it goes on in the loop's next turn.
+constexpr Millis kRoundSliceMax{10};
 // A watcher that nothing happens to hears this often how far things are, so that it can resume from there.
 constexpr Millis kHeartbeat{15'000};
 constexpr Millis kGuestMax{10'000};
@@ -218,17 +220,23 @@ void Audience::notice(const Pulse& pulse) {
 
 MonoTime Audience::tick(MonoTime now) {
   if (watchers_.empty()) return kNever;
-  const MonoTime due_at = std::max(has_news_ ? MonoTime{} : due_at_, round_at_ + kBetweenRounds);
-  if (now < due_at) return due_at;
-  has_news_ = false;
-  round_at_ = now;
-  MonoTime next = kNever;
-  for (auto it = watchers_.begin(); it != watchers_.end();) {
-    next = std::min(next, step(*it, now));
-    it = (*it)->client->is_closed() ? watchers_.erase(it) : std::next(it);
+  if (left_in_round_ == 0) {
+    const MonoTime due_at = std::max(has_news_ ? MonoTime{} : due_at_, round_at_ + kBetweenRounds);
+    if (now < due_at) return due_at;
+    has_news_ = false;
+    round_at_ = now;
+    due_at_ = kNever;
+    left_in_round_ = watchers_.size();
   }
-  due_at_ = next;
-  return next;
+  const MonoTime slice_ends_at = system_clock().mono() + kRoundSliceMax;
+  do {
+    const auto place = watchers_.begin();
+    watchers_.splice(watchers_.end(), watchers_, place);
+    due_at_ = std::min(due_at_, step(*place, now));
+    if ((*place)->client->is_closed()) watchers_.erase(place);
+    if (--left_in_round_ == 0) return due_at_;
+  } while (system_clock().mono() < slice_ends_at);
+  return now;
 }
 
 MonoTime Audience::step(const WatcherRef& watcher, MonoTime now) {

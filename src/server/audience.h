@@ -45,7 +45,7 @@ class Audience {
   void dismiss(Watcher& watcher, CloseCode code, std::string_view reason);
 
   void notice(const Pulse& pulse);
-  // Sends what is due. Returns when to look again.
+  // Sends what is due, for a moment. Returns when to look again.
   [[nodiscard]] MonoTime tick(MonoTime now);
   // The server ends.
   void dismiss_all();
@@ -76,7 +76,8 @@ class Audience {
   const Millis tokens_again_;
   const Submit submit_;
   RecentEvents recent_;
-  std::list<WatcherRef> watchers_;
+  std::list<WatcherRef> watchers_;  // those whose turn it is next come first
+  std::size_t left_in_round_ = 0;   // of those at the front
   bool has_news_ = false;
   MonoTime round_at_{};
   MonoTime due_at_{};
