@@ -131,7 +131,7 @@ void HttpServer::admit(UniqueFd socket, Transport transport, std::string peer) {
   const bool is_local_file = peer == kUnixPeer;
   const auto connection = std::make_shared<HttpConnection>(common_, std::move(socket), std::move(tls), std::move(peer));
   if (!is_local_file) {
-    Connections& strangers = strangers_[neighbourhood(connection->peer())];
+    Line& strangers = strangers_[neighbourhood(connection->peer())];
     const std::size_t max = limits_.strangers_per_peer_max;
     if (max != 0 && strangers.size() >= max) {
       std::erase_if(strangers, is_no_stranger);
@@ -140,18 +140,18 @@ void HttpServer::admit(UniqueFd socket, Transport transport, std::string peer) {
     }
     strangers.push_back(connection);
   }
-  connections_.push_back(connection);
+  connections_.insert(connection);
   connection->open();
 }
 
-bool HttpServer::turn_out_stranger(Connections& strangers) {
+bool HttpServer::turn_out_stranger(Line& strangers) {
   std::erase_if(strangers, is_no_stranger);
   const auto oldest = std::ranges::find_if(strangers, says_nothing);
   if (oldest == strangers.end()) return false;
   const std::shared_ptr<HttpConnection> one = *oldest;
   strangers.erase(oldest);
   one->close();
-  connections_.remove(one);
+  connections_.erase(one);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "net/http_connection.h"
 
@@ -34,7 +35,7 @@ class HttpServer {
   [[nodiscard]] bool is_answering() const;
 
  private:
-  using Connections = std::list<std::shared_ptr<HttpConnection>>;
+  using Line = std::list<std::shared_ptr<HttpConnection>>;  // in the order in which they came
   struct Listener {
     UniqueFd socket;
     Transport transport = Transport::kPlain;
@@ -46,7 +47,7 @@ class HttpServer {
   void admit(UniqueFd socket, Transport transport, std::string peer);
   // Closes the stranger who came first, of those from there, or from where most come from. False: there is none to
   // close.
-  bool turn_out_stranger(Connections& strangers);
+  bool turn_out_stranger(Line& strangers);
   bool turn_out_stranger();
   void pause();
 
@@ -56,9 +57,9 @@ class HttpServer {
   const HttpConnection::Common common_;
   std::optional<TlsContext> certificate_;
   std::list<Listener> listeners_;
-  Connections connections_;
-  // Those who have not shown who they are when last looked at, in the order in which they came, by neighbourhood.
-  std::unordered_map<std::string, Connections> strangers_;
+  std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
+  // Those who have not shown who they are when last looked at, by neighbourhood.
+  std::unordered_map<std::string, Line> strangers_;
   bool is_paused_ = false;
   MonoTime look_at_{};
 };
