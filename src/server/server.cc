@@ -48,7 +48,7 @@ constexpr std::size_t kFewThreads = 2;
 constexpr std::size_t kLargeBodyBytes = std::size_t{1} << 20U;
 // How long they wait while memory is tight, and after how long somebody has to make room for them.
 constexpr Millis kPostponedMax{10'000};
-constexpr Millis kPostponedLong{500};
+constexpr Millis kPostponedLong{100};
 constexpr Millis kPostponedAgain{20};
 constexpr Millis kMemoryAgain{10};
 constexpr Millis kBetweenComplaints{10'000};
