@@ -2,6 +2,7 @@
 #include <map>
 
 #include "conformance/conformance.h"
+#include "core/task_json.h"
 
 namespace drover::test {
 namespace {
@@ -41,6 +42,23 @@ TEST_P(ListFilter, ByTypeQueueOwnerAndTag) {
   EXPECT_EQ(list({.type = "x", .queue = "q1", .owner = "me", .tag = "red"}), std::vector{a});
   EXPECT_TRUE(list({.type = "y", .tag = "red"}).empty());
   EXPECT_TRUE(list({.tag = "nobody"}).empty());
+}
+
+TEST_P(ListFilter, HeadsAreTheSameTasksAndPages) {
+  for (int i = 0; i < 5; ++i) enqueue({.type = "x", .owner = i % 2 == 0 ? "me" : "you", .payload = "[1]"});
+  const TaskFilter filter{.owner = "me", .states = {TaskState::kPending}};
+  std::optional<std::string> cursor;
+  do {
+    const TaskPage whole = must(queue().list(filter, 2, cursor));
+    const TaskPage heads = must(queue().list_heads(filter, 2, cursor));
+    ASSERT_EQ(heads.tasks.size(), whole.tasks.size());
+    for (std::size_t i = 0; i < heads.tasks.size(); ++i) {
+      EXPECT_EQ(to_summary_json(heads.tasks[i]), to_summary_json(whole.tasks[i]));
+    }
+    EXPECT_EQ(heads.cursor, whole.cursor);
+    cursor = whole.cursor;
+  } while (cursor);
+  EXPECT_EQ(queue().list_heads(filter, 0, std::nullopt).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST_P(ListFilter, ByState) {

@@ -1,6 +1,5 @@
 // Clients that want the server to hold much: whatever they do, its memory stays bounded and others are answered.
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -13,6 +12,7 @@
 
 #include "e2e/serving.h"
 #include "net/websocket.h"
+#include "support/loopback.h"
 
 namespace drover::e2e {
 namespace {
@@ -25,15 +25,8 @@ constexpr int kFewMs = 200;
 
 class RawClient {
  public:
-  explicit RawClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int small = 4'096;  // of what it does not read
-    ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    sockaddr_in place{};
-    place.sin_family = AF_INET;
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    place.sin_port = htons(static_cast<std::uint16_t>(port));
-    is_open_ = ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0;
-  }
+  explicit RawClient(std::uint16_t port)
+      : socket_(test::connect_to_loopback(port, test::Receives::kLittle)), is_open_(socket_.is_open()) {}
   [[nodiscard]] bool is_open() const { return is_open_; }
   // How much was taken; 0 if nothing is taken for a while any more.
   std::size_t say(std::string_view text) {
@@ -64,7 +57,7 @@ class RawClient {
 
  private:
   UniqueFd socket_;
-  bool is_open_ = false;
+  bool is_open_;
 };
 
 class ServeAttackTest : public ServingTest {
@@ -107,7 +100,7 @@ class ServeAttackTest : public ServingTest {
 
   std::unique_ptr<Process> server_;
   std::string token_;
-  int port_ = 0;
+  std::uint16_t port_ = 0;
 };
 
 TEST_F(ServeAttackTest, PingsOfAGuestWhoReadsNothing) {
