@@ -90,7 +90,7 @@ Result<StoreState> RedisStore::state() {
   auto extent = parse_extent(*reply);
   if (!extent) return std::unexpected(extent.error());
   high_water_.look(seen, *extent);
-  auto missing = this->missing(FsckMode::kCheck);
+  auto missing = this->missing();
   if (!missing) return std::unexpected(missing.error());
   return StoreState{*std::move(extent), high_water_.loss(), *std::move(missing)};
 }

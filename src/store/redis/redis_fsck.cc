@@ -46,7 +46,7 @@ Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
   findings->insert(findings->end(), of_tasks->begin(), of_tasks->end());
   const auto stops = [](const Finding& finding) { return finding.code == "wrong_type" && !finding.repaired; };
   if (std::ranges::none_of(*of_tasks, stops)) {
-    const auto gone = missing(mode);
+    const auto gone = to_missing(ask_patiently(function("inventory").add(word_of(mode))));
     if (!gone) return gone;
     findings->insert(findings->end(), gone->begin(), gone->end());
     const auto of_events = check_events();
@@ -57,8 +57,11 @@ Result<std::vector<Finding>> RedisStore::fsck(FsckMode mode) {
   return findings;
 }
 
-Result<std::vector<Finding>> RedisStore::missing(FsckMode mode) {
-  const auto reply = ask(function("inventory").add(word_of(mode)));
+Result<std::vector<Finding>> RedisStore::missing() {
+  return to_missing(ask(function("inventory").add(word_of(FsckMode::kCheck))));
+}
+
+Result<std::vector<Finding>> RedisStore::to_missing(const Result<Reply>& reply) {
   const auto parts = reply ? reply->as_array_of(7) : std::unexpected(reply.error());
   if (!parts) return std::unexpected(parts.error());
   const auto number = [&](std::size_t i) { return (*parts)[i].as_integer().value_or(0); };

@@ -207,8 +207,9 @@ class RedisStore final : public Store {
   [[nodiscard]] Status look(Connection& connection, const Patience& patience);
   [[nodiscard]] BatchWatch::Verdict judge(const Mark& before, const Reply& answer);
   [[nodiscard]] Status check_extent();
-  // Of events that are gone, a repair tells for the last time.
-  [[nodiscard]] Result<std::vector<Finding>> missing(FsckMode mode);
+  // What is gone, by the store's own inventory. Of events, a repair tells for the last time.
+  [[nodiscard]] Result<std::vector<Finding>> missing();
+  [[nodiscard]] static Result<std::vector<Finding>> to_missing(const Result<Reply>& inventory);
 
   const RedisOptions options_;
   const std::string library_;
