@@ -16,6 +16,8 @@ void define_task(Verb& verb, TaskArguments* task) {
   TaskSpec* spec = &task->spec;
   verb.value("--payload", "JSON|@FILE|-", &task->payload, read_text, "what the task gets: JSON, a file or stdin");
   verb.value("--prompt", "TEXT", &spec->prompt, read_text, "what the agent is asked");
+  verb.value("--system-prompt", "TEXT", &spec->system_prompt, read_text, "what the agent is told before anything else");
+  verb.value("--model", "M", &spec->model, read_text, "which model the agent uses");
   verb.value("--queue", "Q", &spec->queue, read_name, "where it waits; default: the type's, or its name");
   verb.value("--owner", "O", &spec->owner, read_name, "on whose account it runs");
   verb.value("--priority", "P", &spec->priority, parse_priority, "0 (first) to 9, or critical, high, normal, low");

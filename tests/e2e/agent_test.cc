@@ -123,7 +123,8 @@ TEST_F(AgentTest, WorkThatFailsItsCheckIsTriedAgainWithWhatTheCheckSaid) {
 
 TEST_F(AgentTest, ASecretIsStoredNowhere) {
   write_profile(
-      "preset: claude, env: [ANTHROPIC_API_KEY], verify: {argv: [/bin/sh, -c, 'echo key $ANTHROPIC_API_KEY; exit 1']}");
+      "preset: claude, env: [ANTHROPIC_API_KEY], verify: {argv: [/bin/sh, -c, 'echo key=[$ANTHROPIC_API_KEY]; exit "
+      "1']}");
   const std::string prompt =
       "do: env ANTHROPIC_API_KEY\ndo: run echo $ANTHROPIC_API_KEY; echo $ANTHROPIC_API_KEY | head -c 12\n"
       "do: run echo $ANTHROPIC_API_KEY >&2";
@@ -133,12 +134,12 @@ TEST_F(AgentTest, ASecretIsStoredNowhere) {
   for (const std::string& stored : {sandbox.dump(), transcript(), sandbox.must({"logs", "--json", id_})}) {
     EXPECT_EQ(stored.find(kSecret), std::string::npos) << stored;
   }
-  EXPECT_TRUE(contains(sandbox.must({"logs", "--json", id_}), "key \\n")) << "verify does not get it";
+  EXPECT_TRUE(contains(sandbox.must({"logs", "--json", id_}), "key=[]")) << "verify does not get it";
 }
 
 TEST_F(AgentTest, ATaskCannotSlipInOptions) {
   write_profile("preset: claude");
-  const json::Value task = after_work("do: say hello", {"--model", "--dangerously-skip-permissions"});
+  const json::Value task = after_work("do: say hello", {"--model=--dangerously-skip-permissions"});
   EXPECT_EQ(at(task, "state"), "failed");
   EXPECT_EQ(error_class(task), "invalid");
   EXPECT_EQ(at(task, "attempts"), "1");
