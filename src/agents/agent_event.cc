@@ -22,6 +22,7 @@ std::string event_json(const AgentEvent& event) {
     if (!value.empty()) writer.key(key).string(value);
   };
   text("text", event.text);
+  if (event.left_out_bytes > 0) writer.key("left_out_bytes").number(event.left_out_bytes);
   text("tool", event.tool);
   text("call_id", event.call_id);
   if (event.failed) writer.key("failed").boolean(true);

@@ -33,7 +33,8 @@ inline constexpr std::size_t kEventTextBytesMax = 64 * 1024;
 
 struct AgentEvent {
   AgentEventKind kind = AgentEventKind::kRaw;
-  std::string text{};  // UTF-8, cut at kEventTextBytesMax; of a session its id
+  std::string text{};               // UTF-8, cut at kEventTextBytesMax; of a session its id
+  std::int64_t left_out_bytes = 0;  // of the text, where it was cut
   std::string tool{};
   std::string call_id{};
   bool failed = false;                      // of a tool result, or of a result

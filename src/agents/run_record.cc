@@ -22,11 +22,17 @@ constexpr std::size_t kMessageBytesMax = 4 * 1024;
 constexpr std::size_t kNameBytesMax = 256;
 constexpr double kDollarsMax = 1e9;
 
-std::string cut(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return to_utf8(text);
+// How much of the text fits, in whole characters.
+std::size_t fitting_bytes(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text.size();
   std::size_t end = bytes_max;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return to_utf8(text.substr(0, end)) + "…";
+  return end;
+}
+
+std::string cut(std::string_view text, std::size_t bytes_max) {
+  const std::size_t size = fitting_bytes(text, bytes_max);
+  return to_utf8(text.substr(0, size)) + (size < text.size() ? "…" : "");
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -61,7 +67,10 @@ std::string how_it_ended(const AgentExit& exit) {
 }  // namespace
 
 AgentEvent& RunRecord::add(AgentEventKind kind, std::string_view text) {
-  return events_.emplace_back(AgentEvent{.kind = kind, .text = cut(text, kEventTextBytesMax)});
+  const std::size_t size = fitting_bytes(text, kEventTextBytesMax);
+  return events_.emplace_back(AgentEvent{.kind = kind,
+                                         .text = to_utf8(text.substr(0, size)),
+                                         .left_out_bytes = static_cast<std::int64_t>(text.size() - size)});
 }
 
 void RunRecord::session(std::string_view id) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/display_text.h"
 
 namespace drover::cli {
@@ -50,6 +51,9 @@ std::string transcript_text(const TranscriptLine& line, const Look& look) {
     if (const std::string_view tool = text_of(*event, "tool"); !tool.empty()) text = fmt::format("{} {}", tool, text);
     text = shape.is_short ? cut_to_width(one_line(text), kToolTextColumns) : harmless(text);
     while (text.ends_with('\n')) text.pop_back();
+    const json::Value* left_out = event->find("left_out_bytes");
+    if (const auto bytes = left_out != nullptr ? left_out->as_int() : std::nullopt)
+      text += fmt::format(" [{} left out]", counted(*bytes, "byte"));
     return painted(fmt::format("{}{}", shape.sign, text), shape.paint, look) + "\n";
   }
   return {};
