@@ -22,7 +22,7 @@ JsonText event_of(std::string_view line) {
 std::vector<TranscriptLine> TranscriptLines::feed(const LogRecord& record) {
   std::vector<TranscriptLine> lines;
   const auto complete = [&](std::string_view text) {
-    if (!text.empty()) lines.push_back({record.seq, record.run, record.at, event_of(text)});
+    if (!text.empty()) lines.push_back({record.seq, run_, record.at, event_of(text)});
   };
   const bool goes_on = record.run == run_ && record.left_out_before == 0;
   if (!goes_on) complete(std::exchange(begun_, {}));

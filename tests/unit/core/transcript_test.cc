@@ -47,7 +47,9 @@ TEST(TranscriptLines, ShowWhatIsLeftOfALineAsItIs) {
             (Events{R"({"kind":"raw","text":"{\"kind\":\"te"})", R"({"kind":"raw","text":"d of a line"})",
                     R"({"kind":"text"})"}));
   EXPECT_EQ(events(lines.feed(record(6, "half"))), Events{});
-  EXPECT_EQ(events(lines.feed(record(7, "", 2))), Events{R"({"kind":"raw","text":"half"})"});
+  const std::vector<TranscriptLine> rest = lines.feed(record(7, "", 2));
+  EXPECT_EQ(events(rest), Events{R"({"kind":"raw","text":"half"})"});
+  EXPECT_EQ(rest.at(0).run, 1) << "the run that began the line";
 }
 
 TEST(TranscriptLine, IsJson) {
