@@ -93,7 +93,6 @@ Status ProcessRun::start_step(RunStep step) {
   shim_ = TRY(start_shim({.shim_program = host_.options.shim_program,
                           .argv = std::move(step.argv),
                           .environment = std::move(step.environment),
-                          .folder = std::move(step.folder),
                           .expires_at = expires_at_,
                           .lease = host_.options.lease}));
   failpoint(Failpoint::kWorkerAfterSpawn);

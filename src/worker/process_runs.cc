@@ -92,7 +92,7 @@ std::vector<Unable> ProcessRuns::unable() {
 
 bool ProcessRuns::has_program(const std::optional<std::string>& type) const {
   const RunnerProfile* profile = options_.runners.find(type.value_or(""));
-  return profile != nullptr && finds_program(profile->argv.front(), path_in(environment_));
+  return profile != nullptr && !missing_program(*profile, path_in(environment_));
 }
 
 void ProcessRuns::collect_ended() {

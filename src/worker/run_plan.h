@@ -20,7 +20,6 @@ namespace drover {
 struct RunStep {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // NAME=VALUE, all of it
-  std::string folder{};                  // where it runs; empty: where the worker does
   std::string input{};                   // what it reads from stdin
   Millis timeout{0};                     // beside the run's own; zero: none
   bool interrupt_first = false;          // it takes an INT for a reason to end well; others get TERM at once

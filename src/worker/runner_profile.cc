@@ -70,16 +70,25 @@ bool finds_program(const std::string& program, std::string_view path) {
   return false;
 }
 
+std::optional<MissingProgram> missing_program(const RunnerProfile& profile, std::string_view path) {
+  const std::string& agent = profile.argv.front();
+  if (!finds_program(agent, path)) return MissingProgram{agent, "argv"};
+  const std::string check = profile.verify ? profile.verify->argv.front() : agent;
+  if (!finds_program(check, path)) return MissingProgram{check, "verify.argv"};
+  return std::nullopt;
+}
+
 Status check_programs(const std::vector<Serve>& serves, const Runners& runners, std::string_view path) {
   for (const Serve& serve : serves) {
     const RunnerProfile* profile = runners.find(serve.type.value_or(""));
-    if (profile == nullptr || finds_program(profile->argv.front(), path)) continue;
-    const std::string fix =
-        profile == runners.find("")
-            ? ""
-            : fmt::format(": install it, or correct local.runners.{}.argv in drover.yaml", serve.type.value_or(""));
+    const auto missing = profile != nullptr ? missing_program(*profile, path) : std::nullopt;
+    if (!missing) continue;
+    const std::string fix = profile == runners.find("")
+                                ? ""
+                                : fmt::format(": install it, or correct local.runners.{}.{} in drover.yaml",
+                                              serve.type.value_or(""), missing->field);
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("cannot find the program {}; nothing was claimed{}", profile->argv.front(), fix));
+                fmt::format("cannot find the program {}; nothing was claimed{}", missing->name, fix));
   }
   return {};
 }

@@ -27,6 +27,12 @@ struct Runners {
 [[nodiscard]] std::string_view path_in(const std::vector<std::string>& environment);
 // Whether execvp would find it. An empty path is the system's default.
 [[nodiscard]] bool finds_program(const std::string& program, std::string_view path);
+// A program that is not there, and the field of the profile that names it.
+struct MissingProgram {
+  std::string name;
+  std::string_view field;
+};
+[[nodiscard]] std::optional<MissingProgram> missing_program(const RunnerProfile& profile, std::string_view path);
 // kInvalidArgument if a program that runs what is served is not there, and which.
 [[nodiscard]] Status check_programs(const std::vector<Serve>& serves, const Runners& runners, std::string_view path);
 

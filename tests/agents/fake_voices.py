@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 
@@ -358,7 +359,7 @@ class Opencode(Voice):
 
     def refuses(self, asked, session):
         if session.known and session.kept["cwd"] != os.getcwd():
-            time.sleep(3600)  # the real one hangs, silently
+            signal.pause()  # the real one hangs, silently
         return super().refuses(asked, session)
 
     def unknown_session(self, session):

@@ -36,13 +36,14 @@ class AgentTest : public E2eTest {
     id_ = sandbox.enqueue(arguments);
     const Outcome worked = sandbox.drover(
         {"work", "--type", "fix", "--lease", "2s", "--heartbeat", "300ms", "--until-empty"}, {}, Millis{60'000});
-    EXPECT_EQ(worked.exit_code, 0) << worked.err;
+    EXPECT_EQ(worked.exit_code, worker_exit_code_) << worked.err;
     return sandbox.show(id_);
   }
   static std::string error_class(const json::Value& task) { return at(*task.find("error"), "class"); }
   [[nodiscard]] std::string transcript() const { return sandbox.must({"transcript", "--json", id_}); }
 
   std::string id_;
+  int worker_exit_code_ = 0;
 };
 
 TEST_F(AgentTest, EachPresetAnswersItsPrompt) {
@@ -119,6 +120,54 @@ TEST_F(AgentTest, WorkThatFailsItsCheckIsTriedAgainWithWhatTheCheckSaid) {
   EXPECT_EQ(at(task, "attempts"), "3");
   EXPECT_TRUE(contains(transcript(), "verify_failed"));
   EXPECT_TRUE(contains(transcript(), "nothing is fixed"));
+}
+
+TEST_F(AgentTest, ACheckThatTakesTooLongFails) {
+  write_profile("preset: claude, verify: {argv: [/bin/sleep, '600'], timeout: 300ms}");
+  const json::Value task = after_work("do: say Done.", {"--max-attempts", "1"});
+  EXPECT_EQ(error_class(task), "verify_failed");
+  EXPECT_TRUE(contains(at(*task.find("error"), "message"), "/bin/sleep ran longer than 300ms"));
+}
+
+TEST_F(AgentTest, AMissingCheckIsRefusedAtTheStart) {
+  write_profile("preset: claude, verify: {argv: [./nosuch]}");
+  const Outcome refused = sandbox.drover({"work", "--type", "fix"});
+  expect_refused(refused, 1, "invalid_argument");
+  EXPECT_TRUE(contains(refused.err, "correct local.runners.fix.verify.argv"));
+  EXPECT_TRUE(contains(sandbox.drover({"doctor"}).out, "./nosuch is not found"));
+}
+
+// The agent was paid: a task whose check goes missing must not come back as if it had never begun.
+TEST_F(AgentTest, ACheckThatGoesMissingFailsTheRun) {
+  sandbox.write_file("check", "#!/bin/sh\nexit 0\n");
+  std::filesystem::permissions(sandbox.file("check"), std::filesystem::perms::owner_all);
+  write_profile(fmt::format("preset: claude, verify: {{argv: [{}]}}", sandbox.file("check")));
+  worker_exit_code_ = 1;  // it can no longer run the type
+  const json::Value task = after_work(fmt::format("do: run rm {}", sandbox.file("check")), {"--at-most-once"});
+  EXPECT_EQ(at(task, "state"), "failed");
+  EXPECT_EQ(error_class(task), "spawn_failed");
+  EXPECT_EQ(at(task, "run"), "1");
+}
+
+// Claude ends well after an INT, and says what it has used; TERM would lose that.
+TEST_F(AgentTest, ACancelledClaudeSaysItsLastWords) {
+  write_profile("preset: claude");
+  EventStream events = sandbox.events();
+  id_ = sandbox.enqueue({"fix", "--prompt", "do: say Working.\ndo: hang"});
+  const auto worker = sandbox.start({"work", "--type", "fix", "--lease", "2s", "--heartbeat", "300ms"});
+  const auto heard = sandbox.start({"transcript", "-f", id_});
+  while (const auto line = heard->read_line(kHangs)) {
+    if (contains(*line, "Working.")) break;
+  }
+  sandbox.must({"cancel", id_});
+  ASSERT_TRUE(events.next("task.cancelled", id_));
+  EXPECT_TRUE(contains(transcript(), R"("kind":"result")"));
+}
+
+TEST_F(AgentTest, ATranscriptOfNoSuchRunIsNotFound) {
+  write_profile("preset: claude");
+  after_work("do: say Done.");
+  expect_refused(sandbox.drover({"transcript", id_, "--run", "7"}), 5, "not_found");
 }
 
 TEST_F(AgentTest, ASecretIsStoredNowhere) {

@@ -11,16 +11,17 @@ namespace {
 void add_runners(const Project& project, const Environment& environment, DoctorLines& lines) {
   const std::string* path = environment.find("PATH");
   for (const auto& [type, profile] : project.document.local.runners) {
-    const std::string& program = profile.argv.front();
-    if (finds_program(program, path != nullptr ? *path : "")) {
-      lines.push_back({.check = "runner", .subject = "type:" + type, .detail = program});
+    const auto missing = missing_program(profile, path != nullptr ? *path : "");
+    if (!missing) {
+      lines.push_back({.check = "runner", .subject = "type:" + type, .detail = profile.argv.front()});
       continue;
     }
-    lines.push_back({.level = DoctorLevel::kFail,
-                     .check = "runner",
-                     .subject = "type:" + type,
-                     .detail = fmt::format("{} is not found", program),
-                     .fix = fmt::format("install it, or correct local.runners.{}.argv in {}", type, kProjectFile)});
+    lines.push_back(
+        {.level = DoctorLevel::kFail,
+         .check = "runner",
+         .subject = "type:" + type,
+         .detail = fmt::format("{} is not found", missing->name),
+         .fix = fmt::format("install it, or correct local.runners.{}.{} in {}", type, missing->field, kProjectFile)});
   }
 }
 

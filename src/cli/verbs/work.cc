@@ -119,10 +119,10 @@ void add_work(Verbs& verbs) {
       {.name = "work",
        .summary = "Claim tasks and run them",
        .footer =
-           R"(What stands after -- is run for every task: payload (or prompt) on stdin; the result is the last line of stdout if it is
+           R"(The command after -- runs once for every task: payload (or prompt) on stdin; the result is the last line of stdout if it is
 JSON, else all of it. Exit code 0 is success, 65 invalid, 77 not authorised, 75 try later, anything else an error.
-With --preset an agent runs every task: it gets the prompt, and Drover understands what it prints. What stands after --
-is then the agent's program, if it is not in PATH, and more arguments for it. `drover runner list` shows the presets.
+With --preset an agent runs every task: it gets the prompt, and Drover understands what it prints. The words after --
+are then the agent's program, if it is not in PATH, and more arguments for it. `drover runner list` shows the presets.
 Without either, the runner profiles of a trusted drover.yaml say what runs.
 
 Examples:

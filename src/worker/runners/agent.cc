@@ -164,6 +164,11 @@ class AgentPlan final : public RunPlan {
   }
 
   Next after_verify(const ProcessEnd& end) {
+    // The agent has run: the task must not go back as if nothing had begun.
+    if (std::holds_alternative<NotStarted>(end.how)) {
+      return Failure{.error_class = ErrorClass::kSpawnFailed,
+                     .message = fmt::format("cannot run {}, which checks the work", profile().verify->argv.front())};
+    }
     const bool too_long = end.ran_too_long && !end.stopped;
     if (auto interrupted = outcome_of_interruption(end, task(), ""); interrupted && !too_long) return *interrupted;
     const int code = exit_code_of(end).value_or(0);
