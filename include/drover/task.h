@@ -187,6 +187,9 @@ struct Task {
   std::optional<TaskError> error;
   std::optional<int> exit_code;
   std::optional<Escalation> escalation;
+  std::optional<JsonText> agent;  // where its agent's session stands; core/run_report.h
+  std::optional<JsonText> usage;  // of all its runs
+  std::optional<JsonText> next;   // how its next run, or the one that runs, differs from the first
 
   bool operator==(const Task&) const = default;
 };
@@ -203,6 +206,9 @@ struct RunSummary {
   std::optional<TaskError> error;
   std::optional<int> exit_code;
   std::optional<std::string> note;  // what the run left for the next one
+  std::optional<JsonText> usage{};     // what its agent used
+  std::optional<JsonText> change{};    // how it differed from the first run
+  std::optional<JsonText> evidence{};  // of its check
 
   bool operator==(const RunSummary&) const = default;
 };

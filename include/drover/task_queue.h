@@ -21,6 +21,7 @@
 #include "drover/stats.h"
 #include "drover/task.h"
 #include "drover/time.h"
+#include "drover/usage.h"
 
 namespace drover {
 
@@ -207,6 +208,7 @@ struct Beat {
 struct Completion {
   std::optional<JsonText> result{};
   std::optional<int> exit_code{};
+  std::optional<std::string> note{};
 };
 struct Failure {
   ErrorClass error_class = ErrorClass::kAgentError;
@@ -225,9 +227,19 @@ struct Release {
 struct CancelConfirmed {
   std::optional<int> exit_code{};
 };
+// What a run of an agent says of itself, while it runs and with its end. Each report takes the place of what the run said
+// before, so one that comes twice changes nothing.
+struct RunReport {
+  std::optional<AgentState> agent{};
+  std::optional<Usage> usage{};        // of this run so far, all of it
+  std::optional<JsonText> evidence{};  // with its end: an object, "exit_code" among its members, of what checked the work
+
+  [[nodiscard]] bool is_empty() const { return !agent && !usage && !evidence; }
+};
 struct Settlement {
   Lease lease;
   std::variant<Completion, Failure, Release, CancelConfirmed> end;
+  RunReport report{};
 };
 
 enum class LogStream : std::uint8_t {
@@ -344,6 +356,8 @@ class TaskQueue {
   [[nodiscard]] virtual Status progress(const Lease& lease, const Progress& progress) = 0;
   [[nodiscard]] virtual Status append_log(const Lease& lease, std::span<const LogChunk> chunks) = 0;
   [[nodiscard]] virtual Status checkpoint(const Lease& lease, const JsonText& value) = 0;
+  // What a running agent has used so far, and where its session stands.
+  [[nodiscard]] virtual Status report(const Lease& lease, const RunReport& report) = 0;
   // One answer per item: the task's state afterwards, or kStaleLease and the like. One bad item never fails another.
   [[nodiscard]] virtual std::vector<Result<TaskState>> settle(std::span<const Settlement> items) = 0;
   [[nodiscard]] virtual Result<Backlog> backlog(std::span<const Serve> serves) = 0;
@@ -370,6 +384,8 @@ class TaskQueue {
   [[nodiscard]] virtual Result<Stats> owner_stats(const std::string& owner) = 0;
   // What somebody should look at, as the latest look at the fleet's health found it.
   [[nodiscard]] virtual Result<std::vector<Alert>> alerts() = 0;
+  // What agents used, from the ledger, by name. kInvalidArgument if there are more than kUsageRowsMax rows.
+  [[nodiscard]] virtual Result<std::vector<UsageRow>> usage(const UsageQuery& query) = 0;
   // Why a task is not running, and what will release it.
   [[nodiscard]] virtual Result<Explanation> explain(const TaskId& id) = 0;
   [[nodiscard]] virtual Result<Config> config() = 0;

@@ -141,6 +141,9 @@ bool AgentReader::has_answer() const {
 const Usage& AgentReader::usage() const {
   return record_->usage();
 }
+Usage AgentReader::session_totals() const {
+  return record_->session_totals();
+}
 const std::optional<Throttle>& AgentReader::throttle() const {
   return record_->throttle();
 }

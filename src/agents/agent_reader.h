@@ -92,6 +92,8 @@ class AgentReader {
   [[nodiscard]] bool has_answer() const;
   // Of this run so far.
   [[nodiscard]] const Usage& usage() const;
+  // Of the whole session so far.
+  [[nodiscard]] Usage session_totals() const;
   // The latest one, and how many there were.
   [[nodiscard]] const std::optional<Throttle>& throttle() const;
   [[nodiscard]] std::int64_t throttles() const;

@@ -355,8 +355,7 @@ Trouble RunRecord::why_failed(const Preset& preset, const AgentExit& exit) const
 }
 
 AgentOutcome RunRecord::conclude(const Preset& preset, const AgentExit& exit) const {
-  AgentOutcome outcome{.session_id = session_id_, .usage = usage_};
-  outcome.session_totals = has_session_totals_ ? session_totals_ : options_.session_totals + usage_;
+  AgentOutcome outcome{.session_id = session_id_, .usage = usage_, .session_totals = session_totals()};
   const bool left_well = exit.stopped_after_result || (!exit.signal && exit.code == 0);
   if (end_ == End::kGood && left_well) {
     outcome.completed = true;

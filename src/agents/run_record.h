@@ -79,6 +79,9 @@ class RunRecord {
   [[nodiscard]] bool is_settled() const { return end_ != End::kNone && !spoke_since_end_ && background_ == 0; }
   [[nodiscard]] bool has_answer() const { return has_answer_; }
   [[nodiscard]] const Usage& usage() const { return usage_; }
+  [[nodiscard]] Usage session_totals() const {
+    return has_session_totals_ ? session_totals_ : options_.session_totals + usage_;
+  }
   [[nodiscard]] const std::optional<Throttle>& throttle() const { return throttle_; }
   [[nodiscard]] std::int64_t throttles() const { return throttles_; }
   [[nodiscard]] const std::vector<std::string>& denied_tools() const { return denied_tools_; }

@@ -28,6 +28,8 @@ enum class PlantedBug : std::uint8_t {
   kAtMostOnceRerun,          // at_most_once is run again after a lost lease
   kReleaseLosesPlace,        // a released task goes to the tail
   kRetryMeetsOldAgent,       // a task that its deadline ended is run again while its agent may live
+  kUsageBookedAgain,         // each report of a run is booked whole
+  kLostRunWasFree,           // what a run used is forgotten when its lease is lost
   kRetentionBelievesSteps,   // what is not old is deleted when somebody sets the clock
 };
 

@@ -28,6 +28,8 @@ void write_rule(json::Writer& writer, const ClassRule& rule, const ClassRule& us
   if (rule.action != usual.action) writer.key("action").string(name_of(rule.action));
   if (rule.timeout_factor != usual.timeout_factor)
     writer.key("timeout_factor").raw(fmt::format("{}", rule.timeout_factor));
+  if (rule.session != usual.session) writer.key("session").string(name_of(rule.session));
+  if (rule.next_model != usual.next_model) writer.key("model").string(rule.next_model ? "next" : "same");
   if (rule.alert != usual.alert) writer.key("alert").boolean(rule.alert);
   if (rule.close_gate != usual.close_gate) writer.key("close_gate").boolean(rule.close_gate);
   writer.end_object();
@@ -99,6 +101,12 @@ std::string to_json(const TypeView& type) {
   if (type.policy.deadline) writer.key("deadline").string(format_duration(*type.policy.deadline));
   writer.key("on_parent_failure").string(name_of(task.on_parent_failure));
   writer.key("at_most_once").boolean(task.at_most_once);
+  if (type.policy.verify_required) writer.key("verify").string("required");
+  if (!type.policy.models.empty()) {
+    writer.key("models").begin_array();
+    for (const std::string& model : type.policy.models) writer.string(model);
+    writer.end_array();
+  }
   if (type.policy.provider) writer.key("provider").string(*type.policy.provider);
   write_breaker(writer, type.policy.breaker);
   write_errors(writer, type.policy.classes);

@@ -138,6 +138,9 @@ void visit_run(Archive& archive, Run& run) {
   archive("error", run.error);
   archive("exit_code", run.exit_code);
   archive("note", run.note);
+  archive("usage", run.usage);
+  archive("change", run.change);
+  archive("evidence", run.evidence);
 }
 
 template <class Archive, class Record>
@@ -163,6 +166,17 @@ void visit_event(Archive& archive, Logged& event, std::optional<TaskId>& task) {
   archive("state", event.state);
   archive("run", event.run);
   archive("generation", event.generation);
+}
+
+template <class Archive, class Entry>
+void visit_ledger(Archive& archive, Entry& entry, AmountNumbers& numbers) {
+  archive("day", entry.key.day);
+  archive("owner", entry.key.owner);
+  archive("type", entry.key.type);
+  archive("runner", entry.key.runner);
+  archive("model", entry.key.model);
+  archive("class", entry.key.error_class);
+  for (std::size_t i = 0; i < numbers.size(); ++i) archive(kAmountFields[i].name, numbers[i]);
 }
 
 // ---- checks: names become keys and lanes, and JSON is taken for JSON
@@ -279,6 +293,29 @@ JsonText to_dump(const Event& event) {
   visit_event(put, event, task);
   out.end_object();
   return std::move(out).take();
+}
+
+JsonText to_dump(const LedgerEntry& entry) {
+  Writer out;
+  Putter put(out);
+  AmountNumbers numbers = numbers_of(entry.amounts);
+  out.begin_object();
+  visit_ledger(put, entry, numbers);
+  out.end_object();
+  return std::move(out).take();
+}
+
+Result<LedgerEntry> ledger_from_dump(const JsonText& dumped) {
+  const auto value = json::parse(dumped);
+  if (!value) return std::unexpected(value.error());
+  LedgerEntry entry;
+  AmountNumbers numbers{};
+  Getter get(*value);
+  visit_ledger(get, entry, numbers);
+  if (auto status = get.finish(); !status) return std::unexpected(status.error());
+  if (!is_day(entry.key.day)) return fail(ErrorCode::kInvalidArgument, "day is not a day");
+  entry.amounts = amounts_of(numbers);
+  return entry;
 }
 
 Result<DumpedTask> task_from_dump(const JsonText& dumped) {

@@ -6,9 +6,12 @@ namespace drover {
 namespace {
 
 constexpr Names<3> kActionNames{"retry", "defer", "fail"};
+constexpr Names<2> kSessionUseNames{"fresh", "resume"};
 
 constexpr ClassRule kRetryRule{.action = Action::kRetry};
-constexpr ClassRule kDeferRule{.action = Action::kDefer};
+constexpr ClassRule kResumeRule{.action = Action::kRetry, .session = SessionUse::kResume};
+// The session has what was paid for already: it goes on where the limit stopped it.
+constexpr ClassRule kDeferRule{.action = Action::kDefer, .session = SessionUse::kResume};
 constexpr ClassRule kFailRule{.action = Action::kFail};
 
 constexpr ClassTable make_default_table() {
@@ -16,25 +19,25 @@ constexpr ClassTable make_default_table() {
   const auto set = [&table](ErrorClass error_class, const ClassRule& rule) {
     table[std::to_underlying(error_class)] = rule;
   };
-  set(ErrorClass::kAgentError, kRetryRule);
+  set(ErrorClass::kAgentError, kResumeRule);
   set(ErrorClass::kSyntax, kFailRule);
   set(ErrorClass::kInvalid, kFailRule);
   set(ErrorClass::kAuth, kFailRule);
   set(ErrorClass::kBilling, kFailRule);
-  set(ErrorClass::kTimeout, {.action = Action::kRetry, .timeout_factor = 1.5});
+  set(ErrorClass::kTimeout, {.action = Action::kRetry, .timeout_factor = 1.5, .session = SessionUse::kResume});
   set(ErrorClass::kRateLimited, kDeferRule);
   // Nobody gets anything from that provider until its reset.
-  set(ErrorClass::kQuotaExhausted, {.action = Action::kDefer, .close_gate = true});
+  set(ErrorClass::kQuotaExhausted, {.action = Action::kDefer, .close_gate = true, .session = SessionUse::kResume});
   // The provider's trouble, not the task's: no attempt is used up.
   set(ErrorClass::kOverloaded, kDeferRule);
   set(ErrorClass::kOom, {.action = Action::kFail, .alert = true});
   set(ErrorClass::kContextTooLong, kFailRule);
-  set(ErrorClass::kKilled, kRetryRule);
+  set(ErrorClass::kKilled, kResumeRule);
   set(ErrorClass::kSpawnFailed, kRetryRule);
   // The same run would say the same again.
   set(ErrorClass::kResultTooLarge, kFailRule);
   // The agent tries again, and is told what failed.
-  set(ErrorClass::kVerifyFailed, kRetryRule);
+  set(ErrorClass::kVerifyFailed, kResumeRule);
   set(ErrorClass::kMaxTurns, kFailRule);
   // Verdicts of the rules themselves: final.
   set(ErrorClass::kStalled, kFailRule);
@@ -56,6 +59,14 @@ std::string_view name_of(Action action) {
 
 std::optional<Action> parse_action(std::string_view name) {
   return value_in<Action>(kActionNames, name);
+}
+
+std::string_view name_of(SessionUse use) {
+  return name_in(kSessionUseNames, use);
+}
+
+std::optional<SessionUse> parse_session_use(std::string_view name) {
+  return value_in<SessionUse>(kSessionUseNames, name);
 }
 
 const ClassTable& default_class_table() {

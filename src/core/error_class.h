@@ -17,11 +17,22 @@ enum class Action : std::uint8_t {
 [[nodiscard]] std::string_view name_of(Action action);
 [[nodiscard]] std::optional<Action> parse_action(std::string_view name);
 
+// What the next run of an agent begins with.
+enum class SessionUse : std::uint8_t {
+  kFresh,   // a session of its own, and notes of the earlier runs
+  kResume,  // the session of the run before, if it is there
+};
+
+[[nodiscard]] std::string_view name_of(SessionUse use);
+[[nodiscard]] std::optional<SessionUse> parse_session_use(std::string_view name);
+
 struct ClassRule {
   Action action = Action::kRetry;
   double timeout_factor = 1;  // the next run's timeout grows by it, up to kTimeoutMax
   bool alert = false;
   bool close_gate = false;  // closes the gate of the task's provider until Retry-After
+  SessionUse session = SessionUse::kFresh;
+  bool next_model = false;  // the next run uses the next one of the type's models
 
   bool operator==(const ClassRule&) const = default;
 };

@@ -115,7 +115,7 @@ bool is_hash(std::string_view word) {
 
 // 1m30s: several numbers with their units. Its length; 0 if it is none.
 std::size_t long_duration(std::string_view text) {
-  constexpr std::string_view kUnits = "dhmsun";
+  static constexpr std::string_view kUnits = "dhmsun";
   std::size_t at = 0;
   int parts = 0;
   while (at < text.size() && is_digit(text[at])) {

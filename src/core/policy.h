@@ -10,6 +10,7 @@
 #include "core/contract.h"
 #include "core/error_class.h"
 #include "core/health_policy.h"
+#include "core/usage.h"
 #include "drover/gate.h"
 #include "drover/task.h"
 
@@ -32,6 +33,8 @@ struct TypePolicy {
   BreakerPolicy breaker;
   ClassTable classes = default_class_table();
   Contract contract;
+  std::vector<std::string> models{};  // of agents: the first is the one to begin with, see ClassRule::next_model
+  bool verify_required = false;       // a run completes only with evidence that its work has passed a check
 
   bool operator==(const TypePolicy&) const = default;
 };
@@ -82,6 +85,7 @@ struct Limits {
   std::int64_t retention_bytes = 4LL << 30;
   Millis event_retention{7LL * 24 * 3'600'000};
   std::int64_t event_retention_count = 1'000'000;
+  Millis usage_retention{400LL * 24 * 3'600'000};
 
   bool operator==(const Limits&) const = default;
 };
@@ -98,6 +102,7 @@ struct Policy {
   Limits limits;
   bool types_closed = false;  // only types of the document are taken
   HealthPolicy health;
+  PriceTable prices;  // of models whose agents do not say what they cost
 
   // The type's own policy, or the defaults.
   [[nodiscard]] const TypePolicy& type(std::string_view name) const;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/gate.h"
+#include "core/ledger.h"
 #include "core/task_record.h"
 
 namespace drover {
@@ -27,6 +28,9 @@ struct RunEnd {
   std::optional<TaskError> error;
   std::optional<int> exit_code;
   std::optional<std::string> note;
+  std::optional<JsonText> usage{};
+  std::optional<JsonText> change{};
+  std::optional<JsonText> evidence{};
   // Its worker had no say, and its agent may live on until its lease would have run out: no other run may start before.
   bool revoked = false;
 
@@ -53,6 +57,7 @@ struct Step {
   Fate fate = Fate::kStays;
   std::vector<EventDraft> events;
   std::optional<RunEnd> run_end;
+  std::vector<LedgerEntry> ledger{};  // what it books
 
   bool operator==(const Step&) const = default;
 };

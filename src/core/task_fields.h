@@ -121,6 +121,7 @@ inline constexpr FieldTraits kList{.kept = FieldKept::kBody};
 inline constexpr FieldTraits kLabel{.kept = FieldKept::kBody, .kind = FieldKind::kLabel, .plain = true};
 inline constexpr FieldTraits kText{.kept = FieldKept::kBody, .kind = FieldKind::kText, .plain = true};
 inline constexpr FieldTraits kJson{.kept = FieldKept::kBody, .kind = FieldKind::kJson, .plain = true};
+inline constexpr FieldTraits kMovingJson{.kept = FieldKept::kMoving, .kind = FieldKind::kJson};
 inline constexpr FieldTraits kOutput{.kept = FieldKept::kOutput, .kind = FieldKind::kJson};
 inline constexpr FieldTraits kRequestId{.kind = FieldKind::kName, .same = false};
 inline constexpr FieldTraits kTrace{.kept = FieldKept::kBody, .kind = FieldKind::kLabel, .plain = true, .same = false};
@@ -184,6 +185,9 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"exit_code", &Task::exit_code, field::kMoving>{},
     TaskField<"escalation", &Task::escalation, field::kMoving>{},
     TaskField<"cancel_reason", &Task::cancel_reason, field::kMoving>{},
+    TaskField<"agent", &Task::agent, field::kMovingJson>{},
+    TaskField<"usage", &Task::usage, field::kMovingJson>{},
+    TaskField<"next", &Task::next, field::kMovingJson>{},
     TaskField<"traceparent", &Task::traceparent, field::kTrace, &TaskSpec::traceparent>{},
     TaskField<"request_hash", &TaskRecord::request_hash, field::kGiven>{},
     TaskField<"depth", &TaskRecord::depth, field::kGivenPlainly>{},
@@ -194,6 +198,8 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"children", &TaskRecord::children, field::kMoving>{},
     TaskField<"ended_by", &TaskRecord::ended_by, field::kMoving>{},
     TaskField<"cascade_due", &TaskRecord::cascade_due, field::kMoving>{},
+    TaskField<"run_usage", &TaskRecord::run_usage, field::kMovingJson>{},
+    TaskField<"ended_usage", &TaskRecord::ended_usage, field::kMovingJson>{},
     TaskField<"revision", &TaskRecord::revision, field::kLocal>{},
     TaskField<"lease", &TaskRecord::lease, field::kLocal>{},
     TaskField<"lease_beats", &TaskRecord::lease_beats, field::kLocal>{},

@@ -19,11 +19,7 @@ struct Raw {
 
   std::string_view text;
 };
-struct Nothing {};
 
-void write(Writer& out, Nothing) {
-  out.null();
-}
 void write(Writer& out, std::string_view text) {
   out.string(text);
 }
@@ -135,7 +131,6 @@ void put_field(Object& object, Field field, const Task& task) {
     object.put(field.name(), field.of(task));
   }
   if constexpr (field.template is<&Task::dedupe_key>()) object.put("locks", locks_of(task));
-  if constexpr (field.template is<&Task::escalation>()) object.put("usage", Nothing{});
 }
 
 // "Unset is null" leaves no other way to say that a value is there and is null. Rare, so it is said only then.
@@ -191,7 +186,7 @@ std::string to_json(const Task& task) {
     NullValues nulls;
     visit_task_fields([&](auto field) {
       if constexpr (field.kIsPublic) put_field(object, field, task);
-      if constexpr (field.kIs.kind == FieldKind::kJson) nulls.look(field.name(), field.of(task));
+      if constexpr (field.kIsPublic && field.kIs.kind == FieldKind::kJson) nulls.look(field.name(), field.of(task));
     });
     nulls.put(object);
   });
@@ -234,6 +229,7 @@ std::string to_summary_json(const Task& task) {
         .put("started_at", task.started_at)
         .put("progress", task.progress)
         .put("worker_id", task.worker_id)
+        .put("usage", Raw{task.usage})
         .put("cancel_requested_at", task.cancel_requested_at);
   });
 }
@@ -248,7 +244,10 @@ std::string to_json(const RunSummary& run) {
         .put("outcome", run.ended_at ? std::optional(run.outcome) : std::nullopt)
         .put("error", run.error)
         .put("exit_code", run.exit_code)
-        .put("note", run.note);
+        .put("note", run.note)
+        .put("usage", Raw{run.usage})
+        .put("change", Raw{run.change})
+        .put("evidence", Raw{run.evidence});
   });
 }
 

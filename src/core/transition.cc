@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/planted_bug.h"
 #include "core/retry.h"
+#include "core/run_report.h"
 
 namespace drover {
 namespace {
@@ -17,6 +18,7 @@ struct Change {
   const Trigger& trigger;
   const DecisionContext& context;
   Step step;
+  std::optional<JsonText> next_run{};  // how the run after the one that ends differs from the first
 };
 
 void emit(Change& change, std::string_view what, JsonText data = "{}") {
@@ -51,12 +53,85 @@ void write_result(Change& change, std::optional<JsonText> result) {
   change.step.result = Step::ResultWrite::kReplace;
 }
 
+const TypePolicy& type_of(const DecisionContext& context) {
+  static const TypePolicy defaults;
+  return context.type != nullptr ? *context.type : defaults;
+}
+
+// ---- what agents say of their runs
+
+LedgerKey ledger_key(const Change& change) {
+  const Task& task = change.step.next.task;
+  const auto agent = agent_of(task);
+  return {.day = day_of(change.context.now),
+          .owner = task.owner,
+          .type = task.type,
+          .runner = agent ? agent->preset : ""};
+}
+
+// What the run used is now part of the past; the ledger counts how it ended.
+void close_usage(Change& change, RunEnd& end) {
+  TaskRecord& next = change.step.next;
+  end.usage = std::exchange(next.run_usage, std::nullopt);
+  if (planted(PlantedBug::kLostRunWasFree) && end.outcome == "stalled") return;
+  next.ended_usage = usage_json(usage_of(next.ended_usage) + usage_of(end.usage));
+  LedgerEntry& run = change.step.ledger.emplace_back(LedgerEntry{.key = ledger_key(change), .amounts = {.runs = 1}});
+  run.key.error_class = end.error ? name_of(end.error->error_class) : end.outcome;
+}
+
+const RunReport* report_in(const Trigger& trigger) {
+  return std::visit(
+      [](const auto& what) -> const RunReport* {
+        if constexpr (requires { what.report; }) {
+          return &what.report;
+        } else {
+          return nullptr;
+        }
+      },
+      trigger);
+}
+
+void hear_report(Change& change) {
+  const RunReport* said = report_in(change.trigger);
+  if (said == nullptr || said->is_empty()) return;
+  static const PriceTable no_prices;
+  const bool goes_on = std::holds_alternative<trigger::Report>(change.trigger);
+  change.step.ledger =
+      take_report(change.step.next, *said, goes_on ? IsLast::kNo : IsLast::kYes,
+                  change.context.prices != nullptr ? *change.context.prices : no_prices, change.context.now);
+}
+
+// The model after this one in the type's list; one that is not in it comes before the first.
+std::optional<std::string> model_after(const std::string& model, const std::vector<std::string>& models) {
+  if (models.empty()) return std::nullopt;
+  const auto found = std::ranges::find(models, model);
+  if (found == models.end()) return models.front();
+  return found + 1 != models.end() ? *(found + 1) : *found;
+}
+
+// Only for tasks that agents run, or that a model is chosen for: others have no use for it.
+void plan_next_run(Change& change, SessionUse session, const ClassRule& rule) {
+  const Task& task = change.step.next.task;
+  const std::optional<AgentState> agent = agent_of(task);
+  const std::vector<std::string>& models = type_of(change.context).models;
+  if (!agent && (!rule.next_model || models.empty())) return;
+  NextRun next{.session = session, .model = next_run_of(task).model};
+  if (rule.next_model) {
+    const std::string first = models.empty() ? "" : models.front();
+    next.model = model_after(next.model.value_or(agent && !agent->model.empty() ? agent->model : first), models);
+  }
+  if (rule.timeout_factor > 1) next.timeout = task.timeout;
+  change.next_run = next_run_json(next);
+}
+
 // Closes the run in the history; its lease and its worker have no say any more.
 void close_run(Change& change, std::string_view outcome, RunEnd end) {
   TaskRecord& next = change.step.next;
   end.worker_id = next.task.worker_id.value_or("");
   end.ended_at = change.context.now;
   end.outcome = outcome;
+  end.change = std::exchange(next.task.next, change.next_run);
+  if (next.run_usage) close_usage(change, end);
   change.step.run_end = std::move(end);
   if (planted(PlantedBug::kRetryKeepsWorker) && outcome == "retrying") return;
   next.lease = LeaseId{};
@@ -87,13 +162,20 @@ bool cancel_was_requested(const Change& change) {
   return change.step.next.task.cancel_requested_at.has_value();
 }
 
+void refuse_unverified(Change& change, RunEnd end);
+
 void complete(Change& change) {
   const Completion& completion = std::get<trigger::Complete>(change.trigger).completion;
   Task& task = change.step.next.task;
   task.exit_code = completion.exit_code;
-  RunEnd end{.exit_code = completion.exit_code};
+  RunEnd end{.exit_code = completion.exit_code,
+             .note = completion.note,
+             .evidence = report_in(change.trigger)->evidence};
   if (cancel_was_requested(change) && !planted(PlantedBug::kCancelForgetsRequest)) {
     return end_run_cancelled(change, std::move(end));
+  }
+  if (type_of(change.context).verify_required && !has_passed(end.evidence)) {
+    return refuse_unverified(change, std::move(end));
   }
   write_result(change, completion.result);
   task.error.reset();
@@ -102,11 +184,13 @@ void complete(Change& change) {
 }
 
 // What follows a failure: the class, its words, when the next run may start, and whether somebody should look.
-JsonText failure_data(const TaskError& error, std::optional<Millis> delay, const ClassRule& rule) {
+JsonText failure_data(const TaskError& error, std::optional<Millis> delay, const ClassRule& rule,
+                      const std::optional<JsonText>& next_run = std::nullopt) {
   json::Writer writer;
   writer.begin_object().key("class").string(name_of(error.error_class)).key("message").string(error.message);
   if (delay) writer.key("delay_ms").number(delay->count());
   if (rule.alert) writer.key("alert").boolean(true);
+  if (next_run) writer.key("change").raw(*next_run);
   writer.end_object();
   return std::move(writer).take();
 }
@@ -131,6 +215,7 @@ void run_again(Change& change, TaskState state, Millis delay, const ClassRule& r
   next.task.state = state;
   next.task.run_at = change.context.now + delay;
   next.task.timeout = grown_timeout(next.task.timeout, rule.timeout_factor);
+  plan_next_run(change, rule.session, rule);
   move_to_tail(next);
 }
 
@@ -139,7 +224,7 @@ void retry_or_fail(Change& change, RunEnd end, const TaskError& error, const Cla
   if (task.attempts >= task.max_attempts) return end_run_failed(change, std::move(end), error, rule);
   const Millis delay = retry_delay(task.retry, task.attempts, change.context.unit);
   run_again(change, delay > Millis{0} ? TaskState::kScheduled : TaskState::kPending, delay, rule);
-  end_run(change, "retrying", std::move(end), failure_data(error, delay, rule));
+  end_run(change, "retrying", std::move(end), failure_data(error, delay, rule, change.next_run));
 }
 
 void defer_or_fail(Change& change, RunEnd end, const TaskError& error, const ClassRule& rule) {
@@ -151,18 +236,28 @@ void defer_or_fail(Change& change, RunEnd end, const TaskError& error, const Cla
   const Millis wanted = retry_after.value_or(defer_delay(task.defers, change.context.unit));
   const Millis delay = std::clamp(wanted, Millis{0}, kDurationMax);
   run_again(change, TaskState::kScheduled, delay, rule);
-  end_run(change, "deferred", std::move(end), failure_data(error, delay, rule));
+  end_run(change, "deferred", std::move(end), failure_data(error, delay, rule, change.next_run));
 }
 
 const ClassRule& rule_of(const DecisionContext& context, ErrorClass error_class) {
-  const ClassTable& table = context.classes != nullptr ? *context.classes : default_class_table();
-  return table[std::to_underlying(error_class)];
+  return type_of(context).classes[std::to_underlying(error_class)];
+}
+
+// The same run would end the same way, and be paid again: somebody has to add a check to the runner first.
+void refuse_unverified(Change& change, RunEnd end) {
+  const TaskError error{ErrorClass::kVerifyFailed, "tasks of this type complete only with evidence that a check has passed "
+                                                   "(verify: required), and this run brought none: add verify to the "
+                                                   "runner's profile"};
+  end_run_failed(change, std::move(end), error, rule_of(change.context, error.error_class));
 }
 
 void fail_run(Change& change) {
   const Failure& failure = std::get<trigger::Fail>(change.trigger).failure;
   const TaskError error{failure.error_class, failure.message};
-  RunEnd end{.error = error, .exit_code = failure.exit_code, .note = failure.note};
+  RunEnd end{.error = error,
+             .exit_code = failure.exit_code,
+             .note = failure.note,
+             .evidence = report_in(change.trigger)->evidence};
   Task& task = change.step.next.task;
   task.exit_code = failure.exit_code;
   if (cancel_was_requested(change)) return end_run_cancelled(change, std::move(end));
@@ -185,6 +280,7 @@ void give_back(Change& change) {
   }
   next.task.state = TaskState::kPending;
   next.task.attempts -= 1;
+  plan_next_run(change, SessionUse::kResume, {});
   if (planted(PlantedBug::kReleaseLosesPlace)) move_to_tail(next);
   end_run(change, "released", {});
 }
@@ -218,6 +314,7 @@ void stall(Change& change) {
     return end_run_failed(change, {}, *error, rule_of(change.context, error->error_class));
   }
   task.state = TaskState::kStalled;
+  plan_next_run(change, SessionUse::kResume, {});
   end_run(change, "stalled", {}, object_of("worker_id", task.worker_id.value_or("")));
 }
 
@@ -236,6 +333,9 @@ void start(Change& change) {
   next.task.progress.reset();
   emit(change, "claimed", object_of("worker_id", claim.worker_id));
 }
+
+// What it said is in the record already.
+void note_report(Change& /*change*/) {}
 
 void make_pending(Change& change) {
   change.step.next.task.state = TaskState::kPending;
@@ -384,6 +484,7 @@ void reopen(Change& change, int unmet_parents) {
   task.error.reset();
   task.exit_code.reset();
   task.escalation.reset();
+  task.next.reset();
   write_result(change, std::nullopt);
   if (next.deadline_span) task.deadline_at = change.context.now + *next.deadline_span;
   next.ended_by.reset();
@@ -446,8 +547,8 @@ void delete_task(Change& change) {
 
 using Apply = void (*)(Change&);
 // In the order of Rule, without kRefuse.
-constexpr std::array<Apply, 17> kApply{
-    meet_parent, end_by_parent,  make_pending,  start, complete, fail_run, give_back, confirm_cancel, stall,
+constexpr std::array<Apply, 18> kApply{
+    meet_parent, end_by_parent,  make_pending,  start, note_report, complete, fail_run, give_back, confirm_cancel, stall,
     cancel_now,  request_cancel, miss_deadline, edit,  retry,    revive,   escalate,  delete_task};
 static_assert(kApply.size() == std::to_underlying(Rule::kDelete));
 
@@ -483,6 +584,7 @@ Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionCon
   change.step.expected_revision = record.revision;
   change.step.expected_beats = record.lease_beats;
   change.step.next = std::move(record);
+  hear_report(change);
   kApply[std::to_underlying(rule) - 1U](change);
   return std::move(change.step);
 }

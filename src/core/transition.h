@@ -8,7 +8,9 @@
 #include <variant>
 
 #include "core/error_class.h"
+#include "core/policy.h"
 #include "core/step.h"
+#include "core/usage.h"
 #include "drover/task_queue.h"
 
 namespace drover {
@@ -24,17 +26,24 @@ struct Claim {
   LeaseId lease;
   std::string worker_id;
 };
+struct Report {  // a run says what it has used, and goes on
+  RunReport report;
+};
 struct Complete {
   Completion completion;
+  RunReport report{};
 };
 struct Fail {
   Failure failure;
+  RunReport report{};
 };
 struct Release {
   Begun begun = Begun::kMaybe;
+  RunReport report{};
 };
 struct ConfirmCancel {  // its process tree is dead
   std::optional<int> exit_code;
+  RunReport report{};
 };
 struct LeaseLost {};
 struct Cancel {
@@ -64,11 +73,11 @@ struct Delete {
 };
 }  // namespace trigger
 
-using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Complete,
+using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Report, trigger::Complete,
                              trigger::Fail, trigger::Release, trigger::ConfirmCancel, trigger::LeaseLost,
                              trigger::Cancel, trigger::Deadline, trigger::Edit, trigger::Retry, trigger::ParentRetried,
                              trigger::Escalate, trigger::Delete>;
-inline constexpr int kTriggerCount = 16;
+inline constexpr int kTriggerCount = 17;
 static_assert(std::variant_size_v<Trigger> == kTriggerCount);
 
 [[nodiscard]] std::string_view name_of(const Trigger& trigger);
@@ -80,6 +89,7 @@ enum class Rule : std::uint8_t {
   kEndByParent,  // as on_parent_failure says
   kMakePending,  // to the tail of its lane
   kStart,        // running: new lease, run + 1, attempts + 1
+  kReport,       // running as before: what it used is booked
   kComplete,
   kFail,      // retry, defer or dead letter by the class table and the counters
   kGiveBack,  // pending at its lane's head, attempt given back
@@ -102,7 +112,8 @@ using TransitionTable = std::array<std::array<Rule, kTaskStateCount>, kTriggerCo
 struct DecisionContext {
   Time now{};
   double unit = 0;                      // uniform in [0, 1), for jitter
-  const ClassTable* classes = nullptr;  // of the task's type; the defaults if null
+  const TypePolicy* type = nullptr;    // of the task; the defaults if null
+  const PriceTable* prices = nullptr;  // of models; none if null
 };
 
 // What follows from `trigger` for a task in this state, or kWrongState. For Complete the result is in the step's task.

@@ -10,7 +10,7 @@ using enum Rule;
 
 // In the order of Trigger's alternatives.
 constexpr Names<kTriggerCount> kTriggerNames{
-    "parent_done", "parent_ended", "due",      "claim", "complete", "fail",           "release",  "confirm_cancel",
+    "parent_done", "parent_ended", "due",      "claim", "report", "complete", "fail",           "release",  "confirm_cancel",
     "lease_lost",  "cancel",       "deadline", "edit",  "retry",    "parent_retried", "escalate", "delete"};
 
 // Rows in the order of Trigger's alternatives, columns in that of TaskState.
@@ -21,6 +21,7 @@ constexpr TransitionTable kTable{{
     /* ParentEnded */   {kEndByParent,  kRefuse,       kRefuse,       kRefuse,        kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* Due */           {kRefuse,       kMakePending,  kRefuse,       kRefuse,        kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* Claim */         {kRefuse,       kRefuse,       kStart,        kRefuse,        kStart,        kRefuse,   kRefuse,  kRefuse},
+    /* Report */        {kRefuse,       kRefuse,       kRefuse,       kReport,        kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* Complete */      {kRefuse,       kRefuse,       kRefuse,       kComplete,      kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* Fail */          {kRefuse,       kRefuse,       kRefuse,       kFail,          kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* Release */       {kRefuse,       kRefuse,       kRefuse,       kGiveBack,      kRefuse,       kRefuse,   kRefuse,  kRefuse},

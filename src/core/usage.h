@@ -1,4 +1,4 @@
-// What agents used and what it cost. Money is whole micro-dollars: sums are exact, and equal on every store.
+// Arithmetic of what agents used: sums, differences, prices, JSON.
 #pragma once
 
 #include <cstdint>
@@ -8,49 +8,9 @@
 #include <string_view>
 
 #include "drover/error.h"
+#include "drover/usage.h"
 
 namespace drover {
-
-// Counts as the provider's agent reports them. `input` has no cached tokens in it; `reasoning` is a part of `output`
-// with Claude and Codex, and beside it with opencode.
-struct TokenCounts {
-  std::int64_t input = 0;
-  std::int64_t cached_input = 0;
-  std::int64_t cache_write = 0;
-  std::int64_t output = 0;
-  std::int64_t reasoning = 0;
-
-  bool operator==(const TokenCounts&) const = default;
-};
-
-using MicroDollars = std::int64_t;
-
-// Unset cost: nobody knows it.
-struct ModelUsage {
-  TokenCounts tokens{};
-  std::optional<MicroDollars> cost{};
-
-  bool operator==(const ModelUsage&) const = default;
-};
-
-enum class CostBasis : std::uint8_t {
-  kReported,  // the agent said it
-  kTable,     // tokens times the policy's prices
-};
-[[nodiscard]] std::string_view name_of(CostBasis basis);
-[[nodiscard]] std::optional<CostBasis> parse_cost_basis(std::string_view name);
-
-struct Usage {
-  TokenCounts tokens{};
-  std::int64_t turns = 0;  // requests that a model answered
-  std::int64_t tool_calls = 0;
-  std::optional<MicroDollars> cost{};
-  std::optional<CostBasis> basis{};  // set with cost
-  std::map<std::string, ModelUsage, std::less<>> models{};
-
-  bool operator==(const Usage&) const = default;
-  [[nodiscard]] bool is_empty() const { return *this == Usage{}; }
-};
 
 // Sums stop at the largest number. A cost that one of them lacks is missing from the sum only if that one used tokens;
 // one part from the table makes the sum's basis the table.

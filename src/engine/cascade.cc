@@ -95,7 +95,7 @@ Result<std::vector<TaskRecord>> RecordView::children(const TaskId& spawner) {
 }
 
 Result<Step> Cascade::decide_on(TaskRecord record, const Trigger& trigger) {
-  const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type).classes};
+  const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type), &policy_.prices};
   return decide(std::move(record), trigger, context);
 }
 
@@ -122,6 +122,7 @@ void Cascade::add(Step&& step) {
   }
   step.events.insert(step.events.begin(), first.events.begin(), first.events.end());
   if (first.run_end) step.run_end = first.run_end;
+  step.ledger.insert(step.ledger.begin(), first.ledger.begin(), first.ledger.end());
   first = std::move(step);
 }
 

@@ -92,6 +92,13 @@ Result<DumpPart> dump_head(Store& store) {
     ++part.count;
     part.text += dump_line("gate", gate_text(gate.record));
   }
+  const auto days = store.ledger_days();
+  if (!days) return std::unexpected(days.error());
+  for (const std::string& day : *days) {
+    const auto entries = store.ledger(day);
+    if (!entries) return std::unexpected(entries.error());
+    for (const LedgerEntry& entry : *entries) part.text += dump_line("usage", to_dump(entry));
+  }
   return part;
 }
 

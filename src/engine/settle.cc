@@ -10,6 +10,7 @@
 #include "base/planted_bug.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "core/run_report.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
 #include "engine/run_end_gates.h"
@@ -29,8 +30,9 @@ std::string fit_message(std::string_view text) {
                              clean.substr(clean.size() - half)));
 }
 
-Result<Trigger> completion_trigger(const Completion& completion, const Limits& limits) {
+Result<Trigger> completion_trigger(const Completion& completion, const RunReport& report, const Limits& limits) {
   Completion checked = completion;
+  if (checked.note) checked.note = fit_message(*checked.note);
   if (checked.result) {
     auto compact = TRY(json::compact(*checked.result));
     if (compact.size() > static_cast<std::size_t>(limits.result_bytes)) {
@@ -39,21 +41,24 @@ Result<Trigger> completion_trigger(const Completion& completion, const Limits& l
     }
     checked.result = std::move(compact);
   }
-  return trigger::Complete{std::move(checked)};
+  return trigger::Complete{std::move(checked), report};
 }
 
 Result<Trigger> trigger_of(const Settlement& item, const Limits& limits) {
-  if (const auto* completion = std::get_if<Completion>(&item.end)) return completion_trigger(*completion, limits);
+  TRY(check_report(item.report));
+  if (const auto* completion = std::get_if<Completion>(&item.end)) {
+    return completion_trigger(*completion, item.report, limits);
+  }
   if (const auto* failure = std::get_if<Failure>(&item.end)) {
     Failure fitted = *failure;
     fitted.message = fit_message(failure->message);
     if (fitted.note) fitted.note = fit_message(*fitted.note);
     if (fitted.retry_after && *fitted.retry_after < Millis{0}) fitted.retry_after = Millis{0};
-    return trigger::Fail{std::move(fitted)};
+    return trigger::Fail{std::move(fitted), item.report};
   }
   if (const auto* confirmed = std::get_if<CancelConfirmed>(&item.end))
-    return trigger::ConfirmCancel{confirmed->exit_code};
-  return trigger::Release{std::get<Release>(item.end).begun};
+    return trigger::ConfirmCancel{confirmed->exit_code, item.report};
+  return trigger::Release{std::get<Release>(item.end).begun, item.report};
 }
 
 Status check_fence(const TaskRecord& record, const Lease& lease) {
@@ -253,6 +258,24 @@ class Settle {
 };
 
 }  // namespace
+
+Status Engine::report(const Lease& lease, const RunReport& report) {
+  TRY(check_report(report));
+  if (report.evidence) return drover::fail(ErrorCode::kInvalidArgument, "evidence comes with the end of a run");
+  if (report.is_empty()) return {};
+  const auto policy = TRY(this->policy());
+  const Time now = TRY(store_.now());
+  recent_.forget_claimed(lease.task);
+  return change(lease.task, Parts::kHead, "report", [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
+    TRY(check_fence(record, lease));
+    Cascade cascade(view, rng_, *policy, now);
+    TRY(cascade.run(record, trigger::Report{report}));
+    // Nothing new: nothing to write.
+    const TaskRecord* told = cascade.decided(lease.task);
+    if (told->task.usage == record.task.usage && told->task.agent == record.task.agent) return StepGroup{};
+    return cascade.take_last();
+  });
+}
 
 // A worker that cannot be told apart from a broken one may say it many times: the event comes once.
 Result<TaskState> Engine::refuse_late(const Settlement& item, const Error& stale) {

@@ -93,6 +93,7 @@ void take_defaults(Task& task, const TypePolicy& type) {
   take(task.idle_timeout, type.idle_timeout);
   take(task.on_parent_failure, type.on_parent_failure);
   take(task.at_most_once, type.at_most_once);
+  if (!type.models.empty()) task.model = type.models.front();
 }
 
 template <class T, class Asked>

@@ -77,6 +77,7 @@ Result<int> Sweepers::expire(const StoreClocks& clocks, int limit) {
     const auto believed = TRY(engine_.look_at_clocks(clocks));
     retention.finished_until = end_of_age(believed, limits.retention);
     retention.events_until = end_of_age(believed, limits.event_retention);
+    retention.ledger_from = day_of(end_of_age(believed, limits.usage_retention));
   }
   return engine_.store_.expire(retention, limit);
 }

@@ -206,6 +206,7 @@ Status DumpImport::take_value(const std::string& kind, const std::string& text) 
     return kind == "header" ? take_header(text) : bad_dump("this is not a dump: its header is missing");
   if (kind == "policy") return take_policy(text);
   if (kind == "gate") return take_gate(text);
+  if (kind == "usage") return take_usage(text);
   if (kind == "task") return take_task(text);
   if (kind == "event") return take_event(text);
   if (kind == "end") return take_end(text);
@@ -249,6 +250,13 @@ Status DumpImport::take_gate(const std::string& text) {
   return {};
 }
 
+Status DumpImport::take_usage(const std::string& text) {
+  auto entry = ledger_from_dump(text);
+  if (!entry) return std::unexpected(entry.error());
+  ledger_.push_back(*std::move(entry));
+  return bytes_ >= kBatchBytes ? flush() : Status();
+}
+
 Status DumpImport::take_task(const std::string& text) {
   auto task = task_from_dump(text);
   if (!task) return std::unexpected(task.error());
@@ -283,14 +291,15 @@ Status DumpImport::take_end(const std::string& text) {
 
 Status DumpImport::flush() {
   bytes_ = 0;
-  if (tasks_.empty() && events_.empty()) return {};
+  if (tasks_.empty() && events_.empty() && ledger_.empty()) return {};
   const auto last_event = store_.last_event_seq();
   if (!last_event) return std::unexpected(last_event.error());
   if (*last_event != last_written_event_) return changed_by_others();
-  if (auto written = store_.restore(tasks_, events_); !written) return written;
+  if (auto written = store_.restore(tasks_, events_, ledger_); !written) return written;
   last_written_event_ = last_event_;
   tasks_.clear();
   events_.clear();
+  ledger_.clear();
   return {};
 }
 

@@ -51,6 +51,7 @@ class DumpImport {
   Status take_header(const std::string& text);
   Status take_policy(const std::string& text);
   Status take_gate(const std::string& text);
+  Status take_usage(const std::string& text);
   Status take_task(const std::string& text);
   Status take_event(const std::string& text);
   Status take_end(const std::string& text);
@@ -73,6 +74,7 @@ class DumpImport {
   std::unordered_set<TaskId> ids_;  // of all tasks so far
   std::vector<DumpedTask> tasks_;
   std::vector<Event> events_;
+  std::vector<LedgerEntry> ledger_;
   std::size_t bytes_ = 0;          // of what waits to be written
   std::int64_t event_offset_ = 0;  // of the numbers here to those in the dump
   std::int64_t last_event_ = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <utility>
 
 #include "base/try.h"
@@ -26,6 +27,9 @@ constexpr Bounds kDepthBounds{1, 1'000};
 constexpr Bounds kStoreBytesBounds{1, 1LL << 50};
 constexpr Bounds kBreakerFailuresBounds{1, 1'000'000};
 constexpr double kTimeoutFactorMax = 100;
+constexpr double kPriceMax = 1e6;  // dollars for a million tokens
+constexpr std::size_t kModelBytesMax = 256;
+constexpr std::size_t kPricesMax = 1'000;
 
 // ---- types
 
@@ -33,10 +37,20 @@ Result<Action> action_of(const ConfigNode& node) {
   return one_of(node, parse_action, "retry, defer or fail");
 }
 
+// The only thing that can be said of it: the next one of the type's models.
+Result<bool> next_model_of(const ConfigNode& node) {
+  const auto text = TRY(node.text());
+  if (text != "next" && text != "same") return node.expected("next or same");
+  return text == "next";
+}
+
 constexpr auto kRuleFields = std::to_array<ConfigField<ClassRule>>({
     {"action", [](ClassRule& r, const ConfigNode& n) { return put(action_of(n), r.action); }},
     {"timeout_factor",
      [](ClassRule& r, const ConfigNode& n) { return put(n.number(1, kTimeoutFactorMax), r.timeout_factor); }},
+    {"session",
+     [](ClassRule& r, const ConfigNode& n) { return put(one_of(n, parse_session_use, "fresh or resume"), r.session); }},
+    {"model", [](ClassRule& r, const ConfigNode& n) { return put(next_model_of(n), r.next_model); }},
     {"close_gate", [](ClassRule& r, const ConfigNode& n) { return put(n.boolean(), r.close_gate); }},
     {"alert", [](ClassRule& r, const ConfigNode& n) { return put(n.boolean(), r.alert); }},
 });
@@ -80,6 +94,26 @@ Status read_breaker(BreakerPolicy& breaker, const ConfigNode& node) {
   return {};
 }
 
+// Names of models as agents take them.
+Result<std::vector<std::string>> models_of(const ConfigNode& node) {
+  const auto items = TRY(node.items());
+  std::vector<std::string> models;
+  for (const ConfigNode& item : items) {
+    auto model = TRY(item.text());
+    if (model.empty() || model.starts_with('-') || model.size() > kModelBytesMax)
+      return item.error("expected the name of a model");
+    if (std::ranges::find(models, model) != models.end()) return item.error("a model comes twice");
+    models.push_back(std::move(model));
+  }
+  return models;
+}
+
+Result<bool> verify_required_of(const ConfigNode& node) {
+  const auto text = TRY(node.text());
+  if (text != "required" && text != "optional") return node.expected("required or optional");
+  return text == "required";
+}
+
 constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
     {"queue", [](TypePolicy& t, const ConfigNode& n) { return put(n.name(), t.queue); }},
     {"priority", [](TypePolicy& t, const ConfigNode& n) { return put(priority_of(n), t.priority); }},
@@ -96,6 +130,8 @@ constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
        return put(one_of(n, parse_on_parent_failure, "cancel, fail or run"), t.on_parent_failure);
      }},
     {"at_most_once", [](TypePolicy& t, const ConfigNode& n) { return put(n.boolean(), t.at_most_once); }},
+    {"models", [](TypePolicy& t, const ConfigNode& n) { return put(models_of(n), t.models); }},
+    {"verify", [](TypePolicy& t, const ConfigNode& n) { return put(verify_required_of(n), t.verify_required); }},
     {"provider", [](TypePolicy& t, const ConfigNode& n) { return put(n.name(), t.provider); }},
     {"breaker", [](TypePolicy& t, const ConfigNode& n) { return read_breaker(t.breaker, n); }},
     {"errors", [](TypePolicy& t, const ConfigNode& n) { return read_errors(t.classes, n); }},
@@ -138,7 +174,30 @@ constexpr auto kLimitFields = std::to_array<ConfigField<Limits>>({
     {"event_retention", [](Limits& l, const ConfigNode& n) { return put(n.time_limit(), l.event_retention); }},
     {"event_retention_count",
      [](Limits& l, const ConfigNode& n) { return put(n.whole_number(kTasksBounds), l.event_retention_count); }},
+    {"usage_retention", [](Limits& l, const ConfigNode& n) { return put(n.time_limit(), l.usage_retention); }},
 });
+
+// ---- prices
+
+Result<MicroDollars> price_of(const ConfigNode& node) {
+  const auto dollars = TRY(node.number(0, kPriceMax));
+  return std::llround(dollars * 1e6);
+}
+
+constexpr auto kPriceFields = std::to_array<ConfigField<ModelPrice>>({
+    {"input", [](ModelPrice& p, const ConfigNode& n) { return put(price_of(n), p.input); }},
+    {"cached", [](ModelPrice& p, const ConfigNode& n) { return put(price_of(n), p.cached_input); }},
+    {"cache_write", [](ModelPrice& p, const ConfigNode& n) { return put(price_of(n), p.cache_write); }},
+    {"output", [](ModelPrice& p, const ConfigNode& n) { return put(price_of(n), p.output); }},
+});
+
+Status read_prices(PriceTable& prices, const ConfigNode& node) {
+  return node.members([&](const std::string& model, const ConfigNode& value) -> Status {
+    if (model.empty() || model.size() > kModelBytesMax) return value.error("expected the name of a model");
+    if (prices.size() >= kPricesMax) return value.error(fmt::format("at most {} models have prices", kPricesMax));
+    return read_fields(value, kPriceFields, prices[model]);
+  });
+}
 
 // ---- local
 
@@ -248,6 +307,7 @@ constexpr auto kTopFields = std::to_array<ConfigField<Document>>({
     {"gates", [](Document& d, const ConfigNode& n) { return read_gates(d.policy, n); }},
     {"limits", [](Document& d, const ConfigNode& n) { return read_fields(n, kLimitFields, d.policy.limits); }},
     {"health", [](Document& d, const ConfigNode& n) { return read_health(d.policy.health, n); }},
+    {"prices", [](Document& d, const ConfigNode& n) { return read_prices(d.policy.prices, n); }},
     {"store", [](Document& d, const ConfigNode& n) { return put(store_of(n), d.local.store); }},
     {"local", [](Document& d, const ConfigNode& n) { return read_fields(n, kLocalFields, d.local); }},
 });

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "core/run_report.h"
 #include "core/spec_check.h"
 #include "core/task_fields.h"
 
@@ -47,6 +48,7 @@ Status check_edit_texts(const EditOrder& order) {
 }
 
 Status check_settlement(const Settlement& item) {
+  TRY(check_report(item.report));
   const auto* end = std::get_if<Completion>(&item.end);
   return end != nullptr ? check_json("result", end->result) : Status{};
 }

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/try.h"
+#include "core/ledger.h"
+#include "core/run_report.h"
 #include "net/url.h"
 #include "remote/checks.h"
 #include "remote/server_calls.h"
@@ -150,6 +152,11 @@ class RemoteQueue final : public TaskQueue {
                             .take());
   }
 
+  Status report(const Lease& lease, const RunReport& report) override {
+    TRY(check_report(report));
+    return calls_->tell("POST", task_path(lease.task, "usage"), to_json(lease.id, report));
+  }
+
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override {
     return calls_->tell("POST", task_path(lease.task, "log"),
                         Body().text("lease_id", lease.id.to_string()).list("chunks", chunks).take());
@@ -235,6 +242,14 @@ class RemoteQueue final : public TaskQueue {
   Result<Stats> stats() override { return calls_->ask<Stats>("GET", "/v1/stats"); }
   Result<Stats> owner_stats(const std::string& owner) override {
     return calls_->ask<Stats>("GET", with_query("/v1/stats", {{"owner", owner}}));
+  }
+  Result<std::vector<UsageRow>> usage(const UsageQuery& query) override {
+    Query parameters{{"by", join_names(query.by)}};
+    if (!query.from.empty()) parameters.emplace_back("from", query.from);
+    if (!query.to.empty()) parameters.emplace_back("to", query.to);
+    if (query.owner) parameters.emplace_back("owner", *query.owner);
+    if (query.type) parameters.emplace_back("type", *query.type);
+    return calls_->ask_list<UsageRow>("rows", "GET", with_query("/v1/usage", parameters));
   }
   Result<std::vector<Alert>> alerts() override { return calls_->ask_list<Alert>("alerts", "GET", "/v1/alerts"); }
   Result<Explanation> explain(const TaskId& id) override {

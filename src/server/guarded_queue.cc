@@ -323,6 +323,11 @@ Status GuardedQueue::checkpoint(const Lease& lease, const JsonText& value) {
   return queue_.checkpoint(lease, value);
 }
 
+Status GuardedQueue::report(const Lease& lease, const RunReport& report) {
+  TRY(need_work(lease.task));
+  return queue_.report(lease, report);
+}
+
 std::vector<Result<TaskState>> GuardedQueue::settle(std::span<const Settlement> items) {
   const auto refuse_all = [&](const Error& error) {
     return std::vector<Result<TaskState>>(items.size(), std::unexpected(error));
@@ -414,6 +419,18 @@ Result<Stats> GuardedQueue::owner_stats(const std::string& owner) {
     return drover::fail(ErrorCode::kForbidden, "this token sees the numbers of its own owner only");
   }
   return queue_.owner_stats(owner);
+}
+
+// Who acts for one owner sees what that owner's agents used.
+Result<std::vector<UsageRow>> GuardedQueue::usage(const UsageQuery& query) {
+  TRY(need(Right::kRead));
+  if (!principal_.owner) return queue_.usage(query);
+  if (query.owner && *query.owner != *principal_.owner) {
+    return drover::fail(ErrorCode::kForbidden, "this token sees the usage of its own owner only");
+  }
+  UsageQuery own = query;
+  own.owner = principal_.owner;
+  return queue_.usage(own);
 }
 
 Result<std::vector<Alert>> GuardedQueue::alerts() {

@@ -55,6 +55,7 @@ class GuardedQueue final : public TaskQueue {
   Status progress(const Lease& lease, const Progress& progress) override;
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
+  Status report(const Lease& lease, const RunReport& report) override;
   std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
@@ -70,6 +71,7 @@ class GuardedQueue final : public TaskQueue {
   Result<Stats> stats() override;
   Result<Stats> owner_stats(const std::string& owner) override;
   Result<std::vector<Alert>> alerts() override;
+  Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
   Result<Explanation> explain(const TaskId& id) override;
   Result<Config> config() override;
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;

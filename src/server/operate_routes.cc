@@ -1,6 +1,7 @@
 // Gates, queues, policy, dead letters and numbers.
 #include <array>
 
+#include "core/ledger.h"
 #include "server/api.h"
 #include "wire/filter_query.h"
 
@@ -46,6 +47,19 @@ Answer stats(const Call& call) {
   return respond(owner ? call.queue.owner_stats(*owner) : call.queue.stats());
 }
 
+// ?by=day,owner&from=2026-11-01&to=2026-11-30&owner=O&type=T
+Answer usage(const Call& call) {
+  if (const Status known = call.only({"by", "from", "to", "owner", "type"}); !known) return problem(known.error());
+  UsageQuery query{.from = call.parameter("from").value_or(""),
+                   .to = call.parameter("to").value_or(""),
+                   .owner = call.parameter("owner"),
+                   .type = call.parameter("type")};
+  auto by = parse_usage_dimensions(call.parameter("by").value_or("day"));
+  if (!by) return problem(by.error());
+  query.by = *std::move(by);
+  return respond_list("rows", call.queue.usage(query));
+}
+
 Answer alerts(const Call& call) {
   return respond_list("alerts", call.queue.alerts());
 }
@@ -72,6 +86,7 @@ constexpr std::array kOperateRoutes{
     Route{"GET", "/v1/gates", gates},   Route{"POST", "/v1/gates/{name}", set_gate},
     Route{"GET", "/v1/queues", queues}, Route{"GET", "/v1/dlq", dead_letters},
     Route{"GET", "/v1/stats", stats},   Route{"GET", "/v1/alerts", alerts},
+    Route{"GET", "/v1/usage", usage},
     Route{"GET", "/v1/config", config}, Route{"PUT", "/v1/config", apply_config},
     Route{"POST", "/v1/fsck", fsck},
 };

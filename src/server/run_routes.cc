@@ -28,8 +28,10 @@ Answer settle(const Call& call) {
   const auto lease = need_lease(call, body);
   if (!lease) return problem(lease.error());
   End end;
+  RunReport report;
+  read_report(body, report);
   if (const Status read = read_members(body, end); !read) return problem(read.error());
-  const Settlement item{.lease = *lease, .end = std::move(end)};
+  const Settlement item{.lease = *lease, .end = std::move(end), .report = std::move(report)};
   const auto settled = call.queue.settle(std::span(&item, 1));
   if (!settled.front()) return problem(settled.front().error());
   return json_response(settled_json(settled.front()));
@@ -43,6 +45,16 @@ Answer progress(const Call& call) {
   body.need("percent", progress.percent).get("message", progress.message);
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
   return respond(call.queue.progress(*lease, progress));
+}
+
+Answer report(const Call& call) {
+  json::Reader body(call.request.body);
+  const auto lease = need_lease(call, body);
+  if (!lease) return problem(lease.error());
+  RunReport report;
+  read_report(body, report);
+  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  return respond(call.queue.report(*lease, report));
 }
 
 Answer append_log(const Call& call) {
@@ -87,6 +99,7 @@ constexpr std::array kRunRoutes{
     Route{"POST", "/v1/tasks/{id}/release", settle<Release>},
     Route{"POST", "/v1/tasks/{id}/cancelled", settle<CancelConfirmed>},
     Route{"POST", "/v1/tasks/{id}/progress", progress},
+    Route{"POST", "/v1/tasks/{id}/usage", report},
     Route{"POST", "/v1/tasks/{id}/log", append_log},
     Route{"POST", "/v1/tasks/{id}/checkpoint", checkpoint},
     Route{"POST", "/v1/settlements", settle_many},

@@ -139,6 +139,7 @@ struct Retention {
   std::int64_t bytes_max = 4LL << 30;
   Time events_until = Time::min();
   std::int64_t events_max = 1'000'000;
+  std::string ledger_from = "";  // the first day of the ledger that stays
 };
 
 // Documents that the engine keeps in a store; the store knows nothing of what they say.
@@ -189,6 +190,9 @@ class Store {
   [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;
   [[nodiscard]] virtual Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) = 0;
   [[nodiscard]] virtual Result<Backlog> backlog(std::span<const Serve> serves) = 0;
+  // The days that the ledger has something of, oldest first; and all that it has of one, in any order.
+  [[nodiscard]] virtual Result<std::vector<std::string>> ledger_days() = 0;
+  [[nodiscard]] virtual Result<std::vector<LedgerEntry>> ledger(const std::string& day) = 0;
 
   // One answer per group. An Error means that nothing is known to be written: the commit failed or its fate is unknown.
   [[nodiscard]] virtual Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) = 0;
@@ -246,7 +250,8 @@ class Store {
 
   // Writes what a dump has, behind what is there: tasks get the next numbers in their order, events keep theirs, which
   // are larger than any before. No rule is asked, and nothing that follows from the tasks is right until fsck(kRepair).
-  [[nodiscard]] virtual Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) = 0;
+  [[nodiscard]] virtual Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
+                                       std::span<const LedgerEntry> ledger) = 0;
   // These, the last of which is the current one, take the place of all epochs; then one begins: kRestored. False: the
   // current one is another.
   [[nodiscard]] virtual Result<bool> restore_epochs(std::span<const Epoch> epochs) = 0;

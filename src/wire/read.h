@@ -57,6 +57,9 @@ namespace drover {
 [[nodiscard]] Status read_json(std::string_view json, ClaimedTask& out);
 [[nodiscard]] Status read_json(std::string_view json, Beat& out);
 [[nodiscard]] Status read_json(std::string_view json, Settlement& out);
+[[nodiscard]] Status read_json(std::string_view json, UsageRow& out);
+// What a run says of itself, among other members.
+json::Reader& read_report(json::Reader& in, RunReport& out);
 // How a run ended: the members that are left of an object when the lease has been read.
 [[nodiscard]] Status read_members(json::Reader& in, Completion& out);
 [[nodiscard]] Status read_members(json::Reader& in, Failure& out);

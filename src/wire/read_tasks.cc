@@ -92,7 +92,7 @@ Status read_json(std::string_view json, Task& out) {
   in.get("null_values", nulls);
   visit_task_fields([&](auto field) {
     if constexpr (field.kIsPublic) read_field(in, field, out);
-    if constexpr (field.kIs.kind == FieldKind::kJson) {
+    if constexpr (field.kIsPublic && field.kIs.kind == FieldKind::kJson) {
       if (std::ranges::find(nulls, field.name()) != nulls.end()) field.of(out) = "null";
     }
   });
@@ -105,6 +105,7 @@ Status read_json(std::string_view json, RunSummary& out) {
   in.need("run", out.run).need("generation", out.generation).need("worker_id", out.worker_id);
   in.need("started_at", out.started_at).get("ended_at", out.ended_at).get("outcome", out.outcome);
   in.get("error", out.error).get("exit_code", out.exit_code).get("note", out.note);
+  in.get_text("usage", out.usage).get_text("change", out.change).get_text("evidence", out.evidence);
   return in.finish();
 }
 

@@ -1,5 +1,7 @@
 // What workers say, and what they are told.
 #include "base/json_reader.h"
+#include "core/ledger.h"
+#include "core/run_report.h"
 #include "wire/read.h"
 #include "wire/read_names.h"
 #include "wire/write.h"
@@ -7,8 +9,12 @@
 namespace drover {
 using json::Reader;
 
+Reader& read_report(Reader& in, RunReport& out) {
+  return in.get("agent", out.agent).get("usage", out.usage).get_text("evidence", out.evidence);
+}
+
 Status read_members(Reader& in, Completion& out) {
-  in.get_any_text("result", out.result).get("exit_code", out.exit_code);
+  in.get_any_text("result", out.result).get("exit_code", out.exit_code).get("note", out.note);
   return in.finish_strictly();
 }
 
@@ -85,11 +91,34 @@ Status read_json(std::string_view json, Settlement& out) {
   Reader in(json);
   std::string end;
   in.need("task_id", out.lease.task).need("lease_id", out.lease.id).need("end", end);
+  read_report(in, out.report);
   if (end == "complete") return read_members(in, out.end.emplace<Completion>());
   if (end == "fail") return read_members(in, out.end.emplace<Failure>());
   if (end == "release") return read_members(in, out.end.emplace<Release>());
   if (end == "cancelled") return read_members(in, out.end.emplace<CancelConfirmed>());
   in.refuse("end: expected complete, fail, release or cancelled");
+  return in.finish();
+}
+
+Status read_json(std::string_view json, UsageRow& out) {
+  Reader in(json);
+  for (int i = 0; i < kUsageDimensionCount; ++i) {
+    const auto dimension = static_cast<UsageDimension>(i);
+    std::optional<std::string> name;
+    in.get(name_of(dimension), name);
+    if (name) out.names[dimension] = *std::move(name);
+  }
+  AmountNumbers numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!kAmountFields[i].name.ends_with("_cost")) in.get(kAmountFields[i].name, numbers[i]);
+  }
+  out.amounts = amounts_of(numbers);
+  for (const auto& [name, cost] : {std::pair{"reported_cost_usd", &out.amounts.reported_cost},
+                                   {"table_cost_usd", &out.amounts.table_cost}}) {
+    std::optional<std::string> text;
+    in.get_text(name, text);
+    *cost = text ? dollars(*text).value_or(0) : 0;
+  }
   return in.finish();
 }
 

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/json.h"
+#include "core/ledger.h"
 #include "core/names.h"
+#include "core/run_report.h"
 
 namespace drover {
 namespace {
@@ -82,6 +84,7 @@ class Members {
 
 void put_end(Members& members, const Completion& end) {
   members.text("end", "complete").json("result", end.result).number("exit_code", end.exit_code);
+  members.text("note", end.note);
 }
 void put_end(Members& members, const Failure& end) {
   members.text("end", "fail").name("class", std::optional(end.error_class)).text("message", end.message);
@@ -96,6 +99,12 @@ void put_end(Members& members, const Release& end) {
 }
 void put_end(Members& members, const CancelConfirmed& end) {
   members.text("end", "cancelled").number("exit_code", end.exit_code);
+}
+
+void put_report(Members& members, const RunReport& report) {
+  if (report.agent) members.json("agent", agent_json(*report.agent));
+  if (report.usage) members.json("usage", usage_json(*report.usage));
+  members.json("evidence", report.evidence);
 }
 
 }  // namespace
@@ -185,6 +194,31 @@ std::string to_json(const Settlement& settlement) {
   Members members;
   members.id("task_id", settlement.lease.task).text("lease_id", settlement.lease.id.to_string());
   std::visit([&](const auto& end) { put_end(members, end); }, settlement.end);
+  put_report(members, settlement.report);
+  return members.take();
+}
+
+std::string to_json(const LeaseId& lease, const RunReport& report) {
+  Members members;
+  members.text("lease_id", lease.to_string());
+  put_report(members, report);
+  return members.take();
+}
+
+std::string to_json(const UsageRow& row) {
+  Members members;
+  for (const auto& [dimension, name] : row.names) members.text(name_of(dimension), name);
+  const AmountNumbers numbers = numbers_of(row.amounts);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const bool is_cost = kAmountFields[i].name.ends_with("_cost");
+    if (!is_cost) members.number(kAmountFields[i].name, std::optional(numbers[i]));
+  }
+  const auto dollars = [&](std::string_view name, MicroDollars amount) {
+    members.out().key(name).raw(format_dollars(amount));
+  };
+  dollars("cost_usd", row.amounts.reported_cost + row.amounts.table_cost);
+  dollars("reported_cost_usd", row.amounts.reported_cost);
+  dollars("table_cost_usd", row.amounts.table_cost);
   return members.take();
 }
 

@@ -29,6 +29,9 @@ namespace drover {
 [[nodiscard]] std::string to_json(const ClaimedTask& claimed);
 [[nodiscard]] std::string to_json(const Beat& beat);
 [[nodiscard]] std::string to_json(const Settlement& settlement);
+[[nodiscard]] std::string to_json(const LeaseId& lease, const RunReport& report);
+// The names that it is under, the counts, and "cost_usd", "reported_cost_usd", "table_cost_usd".
+[[nodiscard]] std::string to_json(const UsageRow& row);
 [[nodiscard]] std::string to_json(const EditOrder& order);  // without the version, which is a header
 [[nodiscard]] std::string to_json(const RetryOrder& order);
 [[nodiscard]] std::string to_json(const TaskPage& page);

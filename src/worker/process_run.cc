@@ -22,6 +22,7 @@ constexpr MonoTime kNever{Millis::max()};
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr Millis kFlushEvery{250};
 constexpr Millis kDoingEvery{2'000};
+constexpr Millis kNewsEvery{1'000};
 // How long the rest of the log is tried at the end of a run, while the store does not answer.
 constexpr Millis kLastWordsMax{5'000};
 // The task may be another worker's already: no time for the full grace.
@@ -40,6 +41,12 @@ constexpr int kDrainReadsMax = 64;
 
 MonoTime after(MonoTime since, Millis limit) {
   return limit > Millis{0} ? since + limit : kNever;
+}
+
+// Nothing of it has begun: there is nothing to say of it.
+bool is_untouched(const End& end) {
+  const auto* release = std::get_if<Release>(&end);
+  return release != nullptr && release->begun == Begun::kNo;
 }
 
 std::unique_ptr<RunPlan> make_plan(const RunSetting& setting) {
@@ -78,6 +85,7 @@ Status ProcessRun::try_start() {
                      .files = files_,
                      .worker_environment = host_.environment,
                      .worker_id = host_.options.worker_id,
+                     .host = host_.options.host,
                      .result_bytes_max = host_.options.result_bytes_max});
   auto first = plan_->begin();
   if (!first) return std::unexpected(first.error());
@@ -264,6 +272,7 @@ void ProcessRun::heard(const Heard& heard, MonoTime now) {
     settle_at_ = now + kSettledGrace;
   }
   if (heard.doing && *heard.doing != told_doing_) doing_ = heard.doing;
+  has_news_ = has_news_ || heard.is_news;
   for (const LogChunk& chunk : heard.log) log_.add(chunk.stream, chunk.text);
   if (std::string complaint = file_.take_complaint(); !complaint.empty()) {
     log_.add_remark("[the full output is not kept: " + complaint + "]");
@@ -279,10 +288,15 @@ void ProcessRun::finish_output() {
 
 void ProcessRun::flush_log() {
   flush_at_ = kNever;
-  if (log_in_flight_ || (log_.is_empty() && !doing_)) return;
+  if (log_in_flight_ || (log_.is_empty() && !doing_ && !has_news_)) return;
   log_in_flight_ = true;
   auto call = [weak = weak_from_this(), &queue = host_.queue, &loop = host_.loop, claimed = claimed_,
-               doing = take_doing(), chunks = log_.take()]() mutable {
+               doing = take_doing(), report = take_report_due(), chunks = log_.take()]() mutable {
+    // What it has used is told again with the next report, and with the end.
+    if (const Status told = report.is_empty() ? Status{} : queue.report(claimed->lease, report); !told) {
+      log_debug("worker", "report not stored",
+                {{"task", claimed->task.id.to_string()}, {"error", to_string(told.error())}});
+    }
     Status status = chunks.empty() ? Status{} : queue.append_log(claimed->lease, chunks);
     // What it is at now will soon be something else: one that is lost is not sent again.
     if (const Status told = doing ? queue.progress(claimed->lease, {.percent = 0, .message = *doing}) : Status{};
@@ -305,6 +319,14 @@ std::optional<std::string> ProcessRun::take_doing() {
   return std::exchange(doing_, std::nullopt);
 }
 
+RunReport ProcessRun::take_report_due() {
+  const MonoTime now = system_clock().mono();
+  if (!has_news_ || now < news_due_ || phase_ == Phase::kFlushing) return {};
+  news_due_ = now + kNewsEvery;
+  has_news_ = false;
+  return plan_->report();
+}
+
 void ProcessRun::log_stored(const Status& status, std::vector<LogChunk> chunks) {
   log_in_flight_ = false;
   const MonoTime now = system_clock().mono();
@@ -314,7 +336,7 @@ void ProcessRun::log_stored(const Status& status, std::vector<LogChunk> chunks) 
     if (may_help) log_.put_back(std::move(chunks));
     if (phase_ == Phase::kFlushing && (!may_help || now >= flush_until_)) log_ = {};
   }
-  if (!log_.is_empty() || doing_) {
+  if (!log_.is_empty() || doing_ || has_news_) {
     flush_at_ = status && phase_ == Phase::kFlushing ? now : now + kFlushEvery;
   }
   end_if_flushed();
@@ -465,6 +487,8 @@ void ProcessRun::begin_flushing(End end) {
   asked_.clear();  // nobody is left who asked
   log_.finish();
   doing_.reset();
+  has_news_ = false;
+  if (plan_ && !is_untouched(end_)) end_report_ = plan_->report();
   flush_log();
   end_if_flushed();
 }
@@ -480,7 +504,7 @@ void ProcessRun::close_pipes() {
 }
 
 RunEnded ProcessRun::end() const {
-  return {lease(), end_};
+  return {lease(), end_, end_report_};
 }
 
 }  // namespace drover

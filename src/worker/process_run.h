@@ -31,11 +31,13 @@
 #include "worker/secrets.h"
 #include "worker/shim_protocol.h"
 #include "worker/start_troubles.h"
+#include "worker/host_name.h"
 
 namespace drover {
 
 struct ProcessRunsOptions {
   std::string worker_id;
+  std::string host = host_name();
   Runners runners;
   std::string state_dir;
   std::string shim_program = "/proc/self/exe";
@@ -110,6 +112,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void answer_next();
   void flush_log();
   [[nodiscard]] std::optional<std::string> take_doing();
+  [[nodiscard]] RunReport take_report_due();
   void log_stored(const Status& status, std::vector<LogChunk> chunks);
   void end_if_flushed();
   [[nodiscard]] MonoTime next_tick() const;
@@ -127,6 +130,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   std::optional<StopCause> stop_cause_;
   Report report_;
   End end_;
+  RunReport end_report_;
 
   MonoTime expires_at_;
   MonoTime started_at_{};
@@ -160,6 +164,8 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   std::optional<std::string> doing_;  // what it is at, while that is not told
   std::string told_doing_;
   MonoTime doing_due_{};
+  bool has_news_ = false;  // what it says of itself has changed, and that is not told
+  MonoTime news_due_{};
   MonoTime flush_until_{};  // at the end of the run
   MonoTime flush_at_{Millis::max()};
 

@@ -29,6 +29,7 @@ struct RunStep {
 struct Heard {
   std::optional<std::string> doing{};  // what it is at, in a few words; unset: as before
   std::vector<LogChunk> log{};         // what is stored of it; all of it is in the run's own file anyway
+  bool is_news = false;                // report() has changed
   bool is_sign_of_life = false;        // the idle timeout starts anew
 };
 
@@ -47,6 +48,8 @@ class RunPlan {
   [[nodiscard]] virtual bool has_settled() const { return false; }
   // The running step prints no more.
   [[nodiscard]] virtual Heard finish() { return {}; }
+  // What the run says of itself so far: kept with the task while it runs, and with its end.
+  [[nodiscard]] virtual RunReport report() const { return {}; }
   // Asked once, when a step and all that it started are gone. A step that was stopped ends the run.
   [[nodiscard]] virtual Next after(const ProcessEnd& end) = 0;
 };
@@ -58,6 +61,7 @@ struct RunSetting {
   const RunFiles& files;
   const std::vector<std::string>& worker_environment;
   const std::string& worker_id;
+  const std::string& host;  // where sessions of agents are kept
   std::size_t result_bytes_max = 0;
 };
 

@@ -16,12 +16,12 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "net/call_pool.h"
+#include "worker/host_name.h"
 #include "worker/lease_keeper.h"
 
 namespace drover {
 namespace {
 
-constexpr std::size_t kHostnameBytesMax = 64;
 // How long the bell waits before it looks whether it is still wanted, if nothing interrupts it.
 constexpr Millis kBellWait{10'000};
 constexpr Millis kChangeWait{1'000};
@@ -152,11 +152,7 @@ std::string farewell(const ClaimLoop& loop) {
 }  // namespace
 
 std::string new_worker_id() {
-  std::array<char, kHostnameBytesMax + 1> buffer{};
-  std::string hostname = ::gethostname(buffer.data(), kHostnameBytesMax) == 0 ? buffer.data() : "";
-  std::ranges::replace_if(hostname, [](char c) { return !is_name(std::string_view(&c, 1)); }, '-');
-  if (hostname.empty()) hostname = "localhost";
-  return fmt::format("{}:{}:{}", hostname, ::getpid(), new_task_id(system_rng(), system_clock().wall()).to_string());
+  return fmt::format("{}:{}:{}", host_name(), ::getpid(), new_task_id(system_rng(), system_clock().wall()).to_string());
 }
 
 Result<ClaimLoopCounts> drive_worker(TaskQueue& queue, Runs& runs, const Waker& wake, const StopSignal& stop,

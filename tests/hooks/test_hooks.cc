@@ -139,6 +139,10 @@ std::string_view name_of(PlantedBug bug) {
       return "release_loses_place";
     case kRetryMeetsOldAgent:
       return "retry_meets_old_agent";
+    case kUsageBookedAgain:
+      return "usage_booked_again";
+    case kLostRunWasFree:
+      return "lost_run_was_free";
     case kRetentionBelievesSteps:
       return "retention_believes_steps";
   }

@@ -49,6 +49,7 @@ class ForwardingQueue : public TaskQueue {
     return inner_.append_log(lease, chunks);
   }
   Status checkpoint(const Lease& lease, const JsonText& value) override { return inner_.checkpoint(lease, value); }
+  Status report(const Lease& lease, const RunReport& report) override { return inner_.report(lease, report); }
   std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override { return inner_.settle(items); }
   Result<Backlog> backlog(std::span<const Serve> serves) override { return inner_.backlog(serves); }
   Result<int> requeue_stalled(Millis max_age) override { return inner_.requeue_stalled(max_age); }
@@ -65,6 +66,7 @@ class ForwardingQueue : public TaskQueue {
   Result<std::vector<QueueStatus>> queues() override { return inner_.queues(); }
   Result<Stats> stats() override { return inner_.stats(); }
   Result<std::vector<Alert>> alerts() override { return inner_.alerts(); }
+  Result<std::vector<UsageRow>> usage(const UsageQuery& query) override { return inner_.usage(query); }
   Result<Explanation> explain(const TaskId& id) override { return inner_.explain(id); }
   Result<Config> config() override { return inner_.config(); }
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override {

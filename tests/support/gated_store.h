@@ -33,6 +33,7 @@ enum class StoreCall : std::uint8_t {
   kLastEventSeq,
   kLog,
   kBacklog,
+  kLedger,
   kReadGates,
   kGates,
   kStanding,
@@ -111,6 +112,10 @@ class GatedStore : public Store {
   Result<Backlog> backlog(std::span<const Serve> serves) override {
     return pass(StoreCall::kBacklog, &Store::backlog, serves);
   }
+  Result<std::vector<std::string>> ledger_days() override { return pass(StoreCall::kLedger, &Store::ledger_days); }
+  Result<std::vector<LedgerEntry>> ledger(const std::string& day) override {
+    return pass(StoreCall::kLedger, &Store::ledger, day);
+  }
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override {
     return pass(StoreCall::kApply, &Store::apply, groups);
   }
@@ -172,8 +177,9 @@ class GatedStore : public Store {
                           const Weights& weights) override {
     return pass(StoreCall::kPutConfig, &Store::put_config, document, based_on_version, gates, weights);
   }
-  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override {
-    return pass(StoreCall::kRestore, &Store::restore, tasks, events);
+  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
+                 std::span<const LedgerEntry> ledger) override {
+    return pass(StoreCall::kRestore, &Store::restore, tasks, events, ledger);
   }
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override {
     return pass(StoreCall::kRestoreEpochs, &Store::restore_epochs, epochs);

@@ -22,7 +22,7 @@ bool ends_plainly(const Step& step) {
                          step.tags == Step::TagsWrite::kKeep && step.fate == Step::Fate::kStays &&
                          step.events.size() == 1;
   return !step.next.kept.head.empty() && step.expected_revision > 0 && is_terminal(task.state) && step.run_end &&
-         !step.run_end->revoked && result_bytes <= kInnerResultBytesMax && only_ends &&
+         !step.run_end->revoked && step.ledger.empty() && result_bytes <= kInnerResultBytesMax && only_ends &&
          is_bare_beside(step.next, [](auto field) {
            return is_left_at_end(field) ||
                   field.template is<&Task::state, &Task::finished_at, &Task::stalls, &Task::defers, &Task::generation,

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "store/redis/redis_store_class.h"
 #include "store/redis/reply_error.h"
+#include "store/redis/ledger_text.h"
 #include "store/redis/restore_arguments.h"
 #include "store/redis/step_arguments.h"
 #include "store/worker_events.h"
@@ -178,8 +179,10 @@ Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based
   return *done != 0;
 }
 
-Status RedisStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events) {
-  const auto reply = ask(function("restore").add(packed_tasks(tasks).list(), packed_events(events).list()));
+Status RedisStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
+                           std::span<const LedgerEntry> ledger) {
+  const auto reply = ask(function("restore").add(packed_tasks(tasks).list(), packed_events(events).list(),
+                                                 redis::ledger_text(ledger)));
   if (!reply) return std::unexpected(reply.error());
   committed();
   return {};

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "core/task_filter.h"
 #include "store/page_cursor.h"
+#include "store/redis/ledger_text.h"
 #include "store/redis/log_pieces.h"
 #include "store/redis/pool_names.h"
 #include "store/redis/record_text.h"
@@ -219,6 +220,8 @@ Result<std::vector<RunSummary>> RedisStore::runs(const TaskId& id, int limit) {
     current.generation = task.generation;
     current.worker_id = task.worker_id.value_or("");
     current.started_at = task.started_at.value_or(Time{});
+    current.usage = record->run_usage;
+    current.change = task.next;
     runs.push_back(std::move(current));
   }
   auto ended = (*parts)[1].as_text();
@@ -273,6 +276,37 @@ Result<std::vector<std::int64_t>> RedisStore::counts(const std::string& scope) {
     counts.push_back(*count);
   }
   return counts;
+}
+
+Result<std::vector<std::string>> RedisStore::ledger_days() {
+  const auto reply = ask(function("ledger_days"));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<std::string> days;
+  for (const Reply& item : *items) {
+    const auto day = item.as_text();
+    if (!day) return std::unexpected(day.error());
+    days.emplace_back(*day);
+  }
+  return days;
+}
+
+Result<std::vector<LedgerEntry>> RedisStore::ledger(const std::string& day) {
+  const auto reply = ask(function("ledger").add(day));
+  if (!reply) return std::unexpected(reply.error());
+  const auto items = reply->as_array();
+  if (!items) return std::unexpected(items.error());
+  std::vector<LedgerEntry> entries;
+  for (std::size_t i = 0; i + 1 < items->size(); i += 2) {
+    const auto names = (*items)[i].as_text();
+    const auto numbers = (*items)[i + 1].as_text();
+    if (!names || !numbers) return std::unexpected(!names ? names.error() : numbers.error());
+    auto entry = redis::parse_ledger_entry(day, *names, *numbers);
+    if (!entry) return std::unexpected(entry.error());
+    entries.push_back(*std::move(entry));
+  }
+  return entries;
 }
 
 Result<Backlog> RedisStore::backlog(std::span<const Serve> serves) {

@@ -83,6 +83,8 @@ class RedisStore final : public Store {
   Result<std::int64_t> last_event_seq() override;
   Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
+  Result<std::vector<std::string>> ledger_days() override;
+  Result<std::vector<LedgerEntry>> ledger(const std::string& day) override;
 
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
   Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
@@ -117,7 +119,8 @@ class RedisStore final : public Store {
   Result<Config> config() override;
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
-  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
+  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
+                 std::span<const LedgerEntry> ledger) override;
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override;
   Result<StoredDocument> document(DocumentKind kind) override;
   Result<bool> put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,

@@ -21,7 +21,13 @@ void put_or_false(Pack& pack, const std::optional<std::string>& text) {
 
 // worker|started|ended|run|generation|outcome|rest
 std::string run_line(const RunSummary& run) {
-  const RunEnd end{.outcome = run.outcome, .error = run.error, .exit_code = run.exit_code, .note = run.note};
+  const RunEnd end{.outcome = run.outcome,
+                   .error = run.error,
+                   .exit_code = run.exit_code,
+                   .note = run.note,
+                   .usage = run.usage,
+                   .change = run.change,
+                   .evidence = run.evidence};
   return fmt::format("{}|{}|{}|{}", run.worker_id, time_text(run.started_at), time_text(run.ended_at.value_or(Time())),
                      run_end_text(end, run.run, run.generation));
 }

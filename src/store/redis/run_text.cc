@@ -47,6 +47,9 @@ std::string run_end_text(const RunEnd& end, int run, int generation) {
   if (end.error) rest.key("class").string(name_of(end.error->error_class)).key("message").string(end.error->message);
   if (end.exit_code) rest.key("exit_code").number(*end.exit_code);
   if (end.note) rest.key("note").string(*end.note);
+  if (end.usage) rest.key("usage").string(*end.usage);
+  if (end.change) rest.key("change").string(*end.change);
+  if (end.evidence) rest.key("evidence").string(*end.evidence);
   rest.end_object();
   return fmt::format("{}|{}|{}|{}", run, generation, end.outcome, std::move(rest).take());
 }
@@ -77,7 +80,12 @@ Result<RunSummary> parse_run(std::string_view text) {
   if (const json::Value* code = json->find("exit_code")) {
     if (const auto value = code->as_int()) summary.exit_code = static_cast<int>(*value);
   }
-  if (const std::string* note = member("note")) summary.note = *note;
+  for (const auto& [name, to] : {std::pair{"note", &summary.note},
+                                 {"usage", &summary.usage},
+                                 {"change", &summary.change},
+                                 {"evidence", &summary.evidence}}) {
+    if (const std::string* found = member(name)) *to = *found;
+  }
   return summary;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/lane.h"
+#include "store/redis/ledger_text.h"
 #include "store/redis/record_text.h"
 #include "store/redis/run_text.h"
 
@@ -40,6 +41,7 @@ void put_relations(Pack& pack, const Step& step, std::string_view event_of) {
   put_or_false(pack, is_new && task.request_id, [&] { return request_key(task.owner, *task.request_id); });
   put_or_false(pack, is_new && task.parent_id, [&] { return task.parent_id->to_string(); });
   pack.put(count_of(step.events)).put(is_new ? count_of(task.tags) : 0).put(is_new ? count_of(task.depends_on) : 0);
+  put_or_false(pack, !step.ledger.empty(), [&] { return ledger_text(step.ledger); });
   pack.put(false).put(false);  // for the function's own notes
   put_events(pack, step.events, event_of);
   if (!is_new) return;

@@ -10,6 +10,7 @@
 #include "embedded/sqlite.h"
 #include "store/sqlite/gates.h"
 #include "store/sqlite/leases.h"
+#include "store/sqlite/ledger.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/reads.h"
 #include "store/sqlite/step_write.h"
@@ -197,6 +198,7 @@ void Group::write() {
     added.write();
     const Stored& stored = stored_.at(step.next.task.id);
     step.fate == Step::Fate::kGoes ? delete_task(transaction_, stored, step) : update_task(transaction_, stored, step);
+    book(transaction_.db(), step.ledger);
     if (planted(PlantedBug::kDependentsReleasedApart)) transaction_.commit_apart(kSettleFailpoints);
   }
   added.write();

@@ -238,6 +238,8 @@ std::vector<RunSummary> read_runs(Connection& db, const TaskId& id, int limit) {
     current.generation = query.small();
     current.worker_id = query.text();
     current.started_at = query.time();
+    current.usage = query.maybe_text();
+    current.change = query.maybe_text();
     if (is_running) runs.push_back(std::move(current));
     if (const std::optional<JsonText> last = query.maybe_text()) runs.push_back(unpack_run(*last));
   }

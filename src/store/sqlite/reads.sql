@@ -14,8 +14,8 @@ SELECT head.* FROM body INDEXED BY body_children CROSS JOIN head ON head.seq = b
 SELECT task.id FROM body JOIN task USING (seq) WHERE owner = ?1 AND request_id = ?2;
 
 -- name: latest_runs
--- Inputs: task id. Result: seq, state, run, generation, worker_id, started_at, and the packed run that ended last.
-SELECT seq, state, run, generation, worker_id, started_at, last_run FROM task WHERE id = ?1;
+-- Inputs: task id. Result: seq, state, run, generation, worker_id, started_at, run_usage, next, and the packed run that ended last.
+SELECT seq, state, run, generation, worker_id, started_at, run_usage, next, last_run FROM task WHERE id = ?1;
 
 -- name: earlier_runs
 -- Inputs: seq, limit. Result: packed runs that ended before, newest first.

@@ -15,7 +15,7 @@
 namespace drover::sqlite {
 namespace {
 
-constexpr std::size_t kRunFields = 10;
+constexpr std::size_t kRunFields = 13;
 
 [[noreturn]] void throw_unreadable(std::string_view what, std::string_view value) {
   throw SqliteFailure(SQLITE_CORRUPT, "unreadable " + std::string(what) + ": " + std::string(value.substr(0, 100)));
@@ -223,6 +223,9 @@ JsonText pack_run(const RunSummary& run) {
   text(run.error ? std::optional<std::string_view>(run.error->message) : std::nullopt);
   run.exit_code ? out.number(*run.exit_code) : out.null();
   text(run.note);
+  text(run.usage);
+  text(run.change);
+  text(run.evidence);
   out.end_array();
   return std::move(out).take();
 }
@@ -248,6 +251,9 @@ RunSummary unpack_run(const JsonText& packed) {
   }
   if (const auto exit_code = number(8)) run.exit_code = static_cast<int>(*exit_code);
   run.note = text(9);
+  run.usage = text(10);
+  run.change = text(11);
+  run.evidence = text(12);
   return run;
 }
 

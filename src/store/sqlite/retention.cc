@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "embedded/sqlite.h"
+#include "store/sqlite/ledger.h"
 #include "store/sqlite/named_sql.h"
 
 namespace drover::sqlite {
@@ -131,6 +132,7 @@ int expire_finished(Transaction& transaction, const Retention& retention, int li
   }
   if (gone > 0) forget_unused(transaction, limit);
   expire_events(transaction, retention, limit * kEventsPerTask);
+  forget_ledger_before(transaction.db(), retention.ledger_from);
   return gone;
 }
 

@@ -55,11 +55,16 @@ CREATE TABLE task (
   exit_code INTEGER,
   escalation TEXT,              -- JSON: to, by, why, at; null: nobody has it
   cancel_reason TEXT,
+  agent TEXT,                   -- JSON, as usage, next, run_usage and ended_usage
+  usage TEXT,
+  next TEXT,
   place INTEGER NOT NULL,
   unmet_parents INTEGER NOT NULL,
   dependents INTEGER NOT NULL,
   children INTEGER NOT NULL,
   ended_by BLOB,
+  run_usage TEXT,
+  ended_usage TEXT,
   revision INTEGER NOT NULL,
   lease BLOB,
   lease_beats INTEGER NOT NULL,
@@ -193,6 +198,28 @@ CREATE TABLE log_total (
   tail_bytes INTEGER NOT NULL,
   left_out_bytes INTEGER NOT NULL,
   PRIMARY KEY (seq, run)
+) STRICT, WITHOUT ROWID;
+
+-- What agents used, by day (UTC). It outlives the tasks. Costs are micro-dollars.
+CREATE TABLE ledger (
+  day TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  type TEXT NOT NULL,
+  runner TEXT NOT NULL,
+  model TEXT NOT NULL,
+  class TEXT NOT NULL,  -- of runs that have ended: how; empty for what they used
+  input_tokens INTEGER NOT NULL,
+  cached_input_tokens INTEGER NOT NULL,
+  cache_write_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
+  turns INTEGER NOT NULL,
+  tool_calls INTEGER NOT NULL,
+  runs INTEGER NOT NULL,
+  reported_cost INTEGER NOT NULL,
+  table_cost INTEGER NOT NULL,
+  unpriced_tokens INTEGER NOT NULL,
+  PRIMARY KEY (day, owner, type, runner, model, class)
 ) STRICT, WITHOUT ROWID;
 
 -- The waiting tasks that are equal to the scheduler. A row is there while a task has its id.

@@ -20,6 +20,7 @@
 #include "store/sqlite/fsck.h"
 #include "store/sqlite/gates.h"
 #include "store/sqlite/leases.h"
+#include "store/sqlite/ledger.h"
 #include "store/sqlite/new_task_table.h"
 #include "store/sqlite/posix_side_files.h"
 #include "store/sqlite/reads.h"
@@ -101,6 +102,12 @@ class SqliteStore final : public Store {
   }
   Result<Backlog> backlog(std::span<const Serve> serves) override {
     return reading("sqlite.backlog", [&](Connection& db) { return read_backlog(db, serves); });
+  }
+  Result<std::vector<std::string>> ledger_days() override {
+    return reading("sqlite.ledger_days", [](Connection& db) { return sqlite::ledger_days(db); });
+  }
+  Result<std::vector<LedgerEntry>> ledger(const std::string& day) override {
+    return reading("sqlite.ledger", [&](Connection& db) { return ledger_of(db, day); });
   }
 
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
@@ -184,7 +191,8 @@ class SqliteStore final : public Store {
     });
   }
 
-  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events) override;
+  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
+                 std::span<const LedgerEntry> ledger) override;
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override;
   Result<StoredDocument> document(DocumentKind kind) override {
     return reading("sqlite.document", [&](Connection& db) { return read_document(db, kind); });
@@ -481,13 +489,15 @@ Result<std::vector<bool>> SqliteStore::note(std::span<const Note> notes) {
   });
 }
 
-Status SqliteStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events) {
+Status SqliteStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
+                            std::span<const LedgerEntry> ledger) {
   Operation operation{&kRepairFailpoints, {}};
   operation.company = Operation::Company::kAlone;
   operation.need = Operation::Need::kWhenRoom;
   const auto written = writing<bool>(std::move(operation), [&](Transaction& transaction) {
     restore_tasks(transaction, tasks);
     restore_events(transaction, events);
+    book(transaction.db(), ledger);
     return true;
   });
   return written ? Status() : Status(std::unexpected(written.error()));

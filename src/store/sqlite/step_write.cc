@@ -114,7 +114,10 @@ std::optional<JsonText> ended_run(std::optional<Time> started_at, const Step& st
                    .outcome = end.outcome,
                    .error = end.error,
                    .exit_code = end.exit_code,
-                   .note = end.note});
+                   .note = end.note,
+                   .usage = end.usage,
+                   .change = end.change,
+                   .evidence = end.evidence});
 }
 
 bool ends_run(const Stored& stored, const Task& next) {
@@ -134,7 +137,7 @@ bool is_first_completion(const Step& step) {
   const Task& task = next.task;
   const bool only_ends = step.guard == Step::Guard::kRevision && step.payload == Step::PayloadWrite::kKeep &&
                          step.tags == Step::TagsWrite::kKeep && step.fate == Step::Fate::kStays;
-  return next.kept.seq != 0 && task.state == TaskState::kCompleted && task.run == 1 && step.run_end &&
+  return next.kept.seq != 0 && step.ledger.empty() && task.state == TaskState::kCompleted && task.run == 1 && step.run_end &&
          !step.run_end->revoked && replaces_result(step) && only_ends && is_bare_beside(next, [](auto field) {
            return is_left_at_end(field) || field.template is<&Task::state, &Task::finished_at, &Task::exit_code,
                                                              &Task::result, &TaskRecord::revision>();

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "base/time_zone.h"
+#include "core/run_report.h"
 
 namespace drover {
 namespace {
@@ -62,6 +63,7 @@ class AgentPlan final : public RunPlan {
     Heard heard = of_events(is_out ? reader_->read_stdout(bytes, now) : reader_->read_stderr(bytes, now));
     if (!is_out) heard.log.push_back({stream, std::string(bytes)});
     heard.is_sign_of_life = reader_->lines_understood() > understood;
+    heard.is_news = take_news();
     return heard;
   }
 
@@ -69,6 +71,18 @@ class AgentPlan final : public RunPlan {
 
   Heard finish() override {
     return phase_ == Phase::kAgent ? of_events(reader_->finish(system_clock().wall())) : Heard{};
+  }
+
+  RunReport report() const override {
+    if (!reader_) return {};
+    AgentState agent{.preset = std::string(preset_.name),
+                     .session_id = reader_->session_id().value_or(""),
+                     .host = setting_.host,
+                     .workspace = folder_,
+                     .model = model_.value_or(""),
+                     .resumed = resumes_.has_value(),
+                     .session_totals = reader_->session_totals()};
+    return {.agent = std::move(agent), .usage = usage(), .evidence = evidence_};
   }
 
   Next after(const ProcessEnd& end) override { return phase_ == Phase::kAgent ? after_agent(end) : after_verify(end); }
@@ -79,6 +93,15 @@ class AgentPlan final : public RunPlan {
   [[nodiscard]] const Task& task() const { return setting_.claimed.task; }
   [[nodiscard]] const RunnerProfile& profile() const { return setting_.profile; }
 
+  // The session of an earlier run that this one goes on with, if it is told to and the session is here.
+  [[nodiscard]] std::optional<AgentState> session_to_resume() const {
+    std::optional<AgentState> agent = agent_of(task());
+    const bool is_here = agent && agent->preset == preset_.name && agent->host == setting_.host &&
+                         agent->workspace == folder_ && !agent->session_id.empty();
+    if (!is_here || next_run_of(task()).session != SessionUse::kResume) return std::nullopt;
+    return agent;
+  }
+
   Result<Next> agent_step() {
     phase_ = Phase::kAgent;
     std::string prompt = agent_prompt(setting_.claimed);
@@ -86,13 +109,17 @@ class AgentPlan final : public RunPlan {
       return Failure{.error_class = ErrorClass::kInvalid, .message = "the task has neither a prompt nor a payload"};
     }
     agents::AgentCall call{.program = profile().argv.empty() ? "" : profile().argv.front(),
-                           .folder = std::filesystem::current_path().string(),
-                           .model = task().model,
+                           .folder = folder_,
+                           .model = model_,
                            .agent = task().agent_id,
                            .title = fmt::format("{} {}", task().type, task().id.to_string()),
                            .permissions = profile().permissions};
     for (const std::string& word : profile().argv | std::views::drop(1)) call.args.push_back(word);
-    if (preset_.takes_session_id) call.new_session = random_uuid();
+    if (resumes_) {
+      call.resume_session = resumes_->session_id;
+    } else if (preset_.takes_session_id) {
+      call.new_session = random_uuid();
+    }
     if (task().system_prompt && preset_.takes_system_prompt_file) {
       auto file = setting_.files.write("system_prompt", *task().system_prompt);
       if (!file) return std::unexpected(file.error());
@@ -105,7 +132,8 @@ class AgentPlan final : public RunPlan {
     const std::string zone(variable_in(setting_.worker_environment, "TZ"));
     reader_ = std::make_unique<agents::AgentReader>(
         preset_, agents::ReaderOptions{.clock = {.now = system_clock().wall(), .offset = ZoneFiles(zone)},
-                                       .model = task().model.value_or("")});
+                                       .model = model_.value_or(""),
+                                       .session_totals = resumes_ ? resumes_->session_totals : Usage()});
     RunStep step{.argv = *std::move(argv), .environment = environment(profile()), .input = std::move(prompt)};
     for (const std::string_view variable : preset_.environment) step.environment.emplace_back(variable);
     step.interrupt_first = !preset_.stop_signals.empty() && preset_.stop_signals.front() == SIGINT;
@@ -115,6 +143,7 @@ class AgentPlan final : public RunPlan {
   // What it runs was written by the agent: it gets none of the secrets.
   RunStep verify_step() {
     phase_ = Phase::kVerify;
+    verify_began_ = system_clock().mono();
     RunnerProfile without_secrets = profile();
     without_secrets.env.clear();
     return {.argv = profile().verify->argv,
@@ -125,6 +154,16 @@ class AgentPlan final : public RunPlan {
   [[nodiscard]] std::vector<std::string> environment(const RunnerProfile& allowed) const {
     return agent_environment(setting_.worker_environment, allowed, task(), setting_.files.door_path(),
                              setting_.worker_id);
+  }
+
+  // Of the run: of an agent that found its session gone, too.
+  [[nodiscard]] Usage usage() const { return used_before_ + reader_->usage(); }
+
+  [[nodiscard]] bool take_news() {
+    std::pair news{reader_->session_id(), usage()};
+    if (news == told_) return false;
+    told_ = std::move(news);
+    return true;
   }
 
   [[nodiscard]] Heard of_events(const std::vector<AgentEvent>& events) const {
@@ -158,9 +197,20 @@ class AgentPlan final : public RunPlan {
                                   .signal = killed != nullptr ? std::optional(killed->signal) : std::nullopt,
                                   .stopped_after_result = end.had_settled});
     exit_code_ = exit_code_of(end);
+    if (outcome_.session_lost && resumes_) return begin_afresh();
     if (!outcome_.completed) return failure_of(outcome_);
     if (profile().verify) return verify_step();
     return completion();
+  }
+
+  // Once, inside the same attempt: a session that is gone is not the task's fault.
+  Next begin_afresh() {
+    note_ = fmt::format("session_lost: {} could not resume {}, and began afresh", preset_.name, resumes_->session_id);
+    used_before_ = usage();
+    resumes_.reset();
+    auto next = agent_step();
+    if (next) return *std::move(next);
+    return Failure{.error_class = ErrorClass::kSpawnFailed, .message = next.error().message, .note = note_};
   }
 
   Next after_verify(const ProcessEnd& end) {
@@ -172,30 +222,63 @@ class AgentPlan final : public RunPlan {
     const bool too_long = end.ran_too_long && !end.stopped;
     if (auto interrupted = outcome_of_interruption(end, task(), ""); interrupted && !too_long) return *interrupted;
     const int code = exit_code_of(end).value_or(0);
+    keep_evidence(too_long ? std::nullopt : std::optional(code));
     if (code == 0 && !too_long) return completion();
     const std::string how = too_long ? fmt::format("ran longer than {}", format_duration(profile().verify->timeout))
                                      : fmt::format("ended with exit code {}", code);
     return Failure{.error_class = ErrorClass::kVerifyFailed,
                    .message = fmt::format("{} {}", profile().verify->argv.front(), how),
                    .exit_code = exit_code_of(end),
-                   .note = to_utf8(std::string_view(tail_).substr(tail_.size() - std::min(tail_.size(), kTailBytes)))};
+                   .note = with_note(tail())};
   }
 
-  [[nodiscard]] End completion() const { return Completion{.result = outcome_.result, .exit_code = exit_code_}; }
+  [[nodiscard]] std::string tail() const {
+    return to_utf8(std::string_view(tail_).substr(tail_.size() - std::min(tail_.size(), kTailBytes)));
+  }
+
+  void keep_evidence(std::optional<int> exit_code) {
+    json::Writer writer;
+    writer.begin_object().key("argv").begin_array();
+    for (const std::string& word : profile().verify->argv) writer.string(word);
+    writer.end_array().key("exit_code");
+    exit_code ? writer.number(*exit_code) : writer.null();
+    writer.key("duration_ms").number((system_clock().mono() - verify_began_).count());
+    writer.key("tail").string(tail()).end_object();
+    evidence_ = std::move(writer).take();
+  }
+
+  // What the next run should know, beside what happened to the session.
+  [[nodiscard]] std::optional<std::string> with_note(std::string text) const {
+    if (!note_) return text.empty() ? std::nullopt : std::optional(std::move(text));
+    return text.empty() ? *note_ : *note_ + "\n" + text;
+  }
+
+  [[nodiscard]] End completion() const {
+    return Completion{.result = outcome_.result, .exit_code = exit_code_, .note = note_};
+  }
 
   [[nodiscard]] End failure_of(const AgentOutcome& outcome) const {
     return Failure{.error_class = outcome.error_class.value_or(ErrorClass::kAgentError),
                    .message = outcome.message,
                    .retry_after = outcome.wait_from(system_clock().wall()),
-                   .exit_code = exit_code_};
+                   .exit_code = exit_code_,
+                   .note = note_};
   }
 
   const agents::Preset& preset_;
   const RunSetting setting_;
+  const std::string folder_ = std::filesystem::current_path().string();
+  const std::optional<std::string> model_ = next_run_of(task()).model.or_else([&] { return task().model; });
+  std::optional<AgentState> resumes_ = session_to_resume();
   Phase phase_ = Phase::kAgent;
   std::unique_ptr<agents::AgentReader> reader_;
   AgentOutcome outcome_;
   std::optional<int> exit_code_;
+  std::optional<std::string> note_;  // what happened to the session
+  Usage used_before_;                // by an agent that found its session gone
+  std::pair<std::optional<std::string>, Usage> told_;
+  MonoTime verify_began_{};
+  std::optional<JsonText> evidence_;
   std::string tail_;
 };
 

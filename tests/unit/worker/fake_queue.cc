@@ -243,6 +243,14 @@ Status FakeQueue::checkpoint(const Lease& /*lease*/, const JsonText& value) {
   return {};
 }
 
+Status FakeQueue::report(const Lease& /*lease*/, const RunReport& report) {
+  const std::scoped_lock lock(mutex);
+  note("report");
+  if (outage) return std::unexpected(*outage);
+  reports.push_back(report);
+  return {};
+}
+
 std::vector<Result<TaskState>> FakeQueue::settle(std::span<const Settlement> items) {
   const std::scoped_lock lock(mutex);
   note(fmt::format("settle {}", items.size()));
@@ -304,6 +312,9 @@ Result<Stats> FakeQueue::stats() {
   return not_for_workers();
 }
 Result<std::vector<Alert>> FakeQueue::alerts() {
+  return not_for_workers();
+}
+Result<std::vector<UsageRow>> FakeQueue::usage(const UsageQuery& /*query*/) {
   return not_for_workers();
 }
 Result<Explanation> FakeQueue::explain(const TaskId& /*id*/) {

@@ -22,16 +22,16 @@ local NAME = {
   pool_visits = 'pool_visits', tokens = 'tokens:', sweep_tokens = 'sweep_tokens',
   -- the store
   events = 'events', epochs = 'epochs', config = 'config', health = 'health', access_tokens = 'access_tokens',
-  believed_time = 'believed_time',
+  believed_time = 'believed_time', ledger = 'ledger:', ledger_days = 'ledger_days',
 }
 
 -- Of each type, how the library calls them.
 local WORDS_OF_TYPE = {
   string = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'request'},
   hash = {'seq', 'counts', 'log_totals', 'lanes', 'vt', 'turns', 'gates', 'gate_records', 'in_use', 'rate_at', 'cursor', 'worker',
-          'pool_lines', 'pool_visits', 'config', 'health', 'access_tokens', 'believed_time'},
+          'pool_lines', 'pool_visits', 'config', 'health', 'access_tokens', 'believed_time', 'ledger'},
   zset = {'children', 'dependents', 'tag', 'dedupe', 'dedupe_open', 'scheduled', 'leases', 'revoked', 'finished', 'deadlines',
-          'cascades', 'line', 'group', 'oldest', 'waits', 'waited', 'wake', 'workers', 'pool'},
+          'cascades', 'line', 'group', 'oldest', 'waits', 'waited', 'wake', 'workers', 'pool', 'ledger_days'},
   stream = {'tasks', 'events', 'lane', 'log'},
   set = {'quarantine', 'damaged_lanes', 'pools', 'pools_of'},
   list = {'tokens', 'sweep_tokens', 'epochs'},
@@ -39,7 +39,7 @@ local WORDS_OF_TYPE = {
 
 -- What these hold is nowhere else.
 local IRREPLACEABLE = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'log', 'worker', 'events', 'epochs', 'config',
-                       'gate_records', 'access_tokens', 'health'}
+                       'gate_records', 'access_tokens', 'health', 'ledger'}
 
 local P         -- prefix of every key: "{ade}:"
 local KEY = {}  -- how the library calls a key -> the prefix and its name

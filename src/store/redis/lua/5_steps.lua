@@ -14,8 +14,8 @@ local CAPACITY, OWNERS_CAPACITY, QUEUES_N, DEDUPES_N, GATES_N, STEPS_N, GROUP_SI
 local GATE, GATE_REVISION, GATE_OP, GATE_RECORD, GATE_LIMITS, GATE_EVENTS_N, GATE_SIZE = 0, 1, 2, 3, 4, 5, 6
 -- of a step; then its events, tags and parents
 local ID, EXPECTED, PLACE, STATE, LANE, SAID, BODY, RESULT, RUN_END, REVOKED, BEATS, RUN_AT, DEADLINE, CASCADE, PROGRESS,
-      DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, RECORD_KEY, OLD, STEP_SIZE =
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23
+      DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, LEDGER, RECORD_KEY, OLD, STEP_SIZE =
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24
 -- SAID is false if the task goes. RECORD_KEY and OLD are left empty for us: the key of its record; what the record says, if it is there and may be changed.
 local TAIL = '+'  -- a place: behind all others of its lane
 local NONE = ''   -- a result: there is none from now on
@@ -505,6 +505,7 @@ local function write(group, first_step)
     else
       write_stored(step, place)
     end
+    if A[step + LEDGER] then ledger.book(A[step + LEDGER]) end
     step = after_step(step)
   end
 end

@@ -369,3 +369,14 @@ function functions.standing(keys, args)
   end
   return {where.gate, math.min(ahead, AHEAD_MAX)}
 end
+
+function functions.ledger_days(keys, args)
+  begin(keys, args)
+  return call('ZRANGE', KEY.ledger_days, 0, -1)
+end
+
+-- args: now, day. Answers names and amounts, …
+function functions.ledger(keys, args)
+  begin(keys, args)
+  return call('HGETALL', KEY.ledger .. args[2])
+end

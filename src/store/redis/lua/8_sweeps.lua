@@ -167,8 +167,8 @@ local function expire_events(limit, until_, most)
   call('HSET', KEY.seq, 'first_event', whole(keep))
 end
 
--- args: now, when the youngest of those ended that are too old, tasks, bytes, the same of events, events, limit. Answers how
--- many tasks went.
+-- args: now, when the youngest of those ended that are too old, tasks, bytes, the same of events, events, limit, the first day
+-- of the ledger that stays. Answers how many tasks went.
 function functions.expire(keys, args)
   begin(keys, args)
   local limit = tonumber(args[7])
@@ -192,5 +192,6 @@ function functions.expire(keys, args)
   end
   finish()
   expire_events(limit * 10, tonumber(args[5]), tonumber(args[6]))
+  ledger.forget_before(args[8])
   return gone
 end

@@ -31,7 +31,7 @@ local function restore_task(list, at)
   return piece
 end
 
--- args: now, packed tasks, packed events: number, at and text of each
+-- args: now, packed tasks, packed events: number, at and text of each; entries of the ledger, or nothing
 function functions.restore(keys, args)
   begin(keys, args)
   local list = cmsgpack.unpack(args[2])
@@ -44,5 +44,6 @@ function functions.restore(keys, args)
     call('XADD', KEY.events, made[i] .. '-0', 'at', made[i + 1], 'e', made[i + 2])
     call('HSET', KEY.seq, 'event', made[i])
   end
+  if args[4] ~= '' then ledger.book(args[4]) end
   return #made / 3
 end

@@ -1,0 +1,207 @@
+#include "core/ledger.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "core/names.h"
+
+namespace drover {
+namespace {
+
+constexpr Names<kUsageDimensionCount> kDimensionNames{"day", "owner", "type", "runner", "model", "class"};
+
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  std::int64_t total = 0;
+  return __builtin_add_overflow(a, b, &total) ? std::numeric_limits<std::int64_t>::max() : total;
+}
+
+std::int64_t count_of(const TokenCounts& tokens) {
+  return sum(sum(tokens.input, tokens.cached_input), sum(tokens.cache_write, tokens.output));
+}
+
+void add_tokens(TokenCounts& to, const TokenCounts& more, std::int64_t sign) {
+  to.input = sum(to.input, sign * more.input);
+  to.cached_input = sum(to.cached_input, sign * more.cached_input);
+  to.cache_write = sum(to.cache_write, sign * more.cache_write);
+  to.output = sum(to.output, sign * more.output);
+  to.reasoning = sum(to.reasoning, sign * more.reasoning);
+}
+
+// The model that most of the work was done with: what no model is named for is its.
+std::string main_model(const Usage& usage) {
+  std::string_view main;
+  std::int64_t most = -1;
+  for (const auto& [name, model] : usage.models) {
+    if (model.tokens.output <= most) continue;
+    most = model.tokens.output;
+    main = name;
+  }
+  return std::string(main);
+}
+
+void add_cost(UsageAmounts& to, const Usage& usage, MicroDollars cost) {
+  MicroDollars& part = usage.basis == CostBasis::kTable ? to.table_cost : to.reported_cost;
+  part = sum(part, cost);
+}
+
+std::map<std::string, UsageAmounts> by_model(const Usage& usage) {
+  std::map<std::string, UsageAmounts> rows;
+  if (usage.is_empty()) return rows;
+  UsageAmounts& main = rows[main_model(usage)];
+  main.turns = usage.turns;
+  main.tool_calls = usage.tool_calls;
+  TokenCounts rest = usage.tokens;
+  MicroDollars rest_cost = usage.cost.value_or(0);
+  for (const auto& [name, model] : usage.models) {
+    UsageAmounts& row = rows[name];
+    row.tokens = model.tokens;
+    add_tokens(rest, model.tokens, -1);
+    if (model.cost) add_cost(row, usage, *model.cost);
+    if (model.cost && usage.cost) rest_cost -= *model.cost;
+    if (!model.cost && !usage.cost) row.unpriced_tokens = count_of(model.tokens);
+  }
+  add_tokens(main.tokens, rest, 1);
+  if (usage.cost) {
+    add_cost(main, usage, rest_cost);
+  } else {
+    main.unpriced_tokens = sum(main.unpriced_tokens, count_of(rest));
+  }
+  return rows;
+}
+
+UsageAmounts negative(const UsageAmounts& amounts) {
+  AmountNumbers numbers = numbers_of(amounts);
+  for (std::int64_t& number : numbers) number = -number;
+  return amounts_of(numbers);
+}
+
+}  // namespace
+
+std::string_view name_of(UsageDimension dimension) {
+  return name_in(kDimensionNames, dimension);
+}
+
+std::optional<UsageDimension> parse_usage_dimension(std::string_view name) {
+  return value_in<UsageDimension>(kDimensionNames, name);
+}
+
+AmountNumbers numbers_of(UsageAmounts amounts) {
+  AmountNumbers numbers{};
+  for (std::size_t i = 0; i < kAmountFields.size(); ++i) numbers[i] = kAmountFields[i].of(amounts);
+  return numbers;
+}
+
+UsageAmounts amounts_of(const AmountNumbers& numbers) {
+  UsageAmounts amounts;
+  for (std::size_t i = 0; i < kAmountFields.size(); ++i) kAmountFields[i].of(amounts) = numbers[i];
+  return amounts;
+}
+
+void add(UsageAmounts& to, const UsageAmounts& more) {
+  const AmountNumbers added = numbers_of(more);
+  for (std::size_t i = 0; i < kAmountFields.size(); ++i) {
+    std::int64_t& number = kAmountFields[i].of(to);
+    number = sum(number, added[i]);
+  }
+}
+
+const std::string& name_in(const LedgerKey& key, UsageDimension dimension) {
+  const std::array<const std::string*, kUsageDimensionCount> names{&key.day,    &key.owner, &key.type,
+                                                                   &key.runner, &key.model, &key.error_class};
+  return *names.at(std::to_underlying(dimension));
+}
+
+std::vector<LedgerEntry> booked(const LedgerKey& under, const Usage& before, const Usage& now) {
+  std::map<std::string, UsageAmounts> rows = by_model(now);
+  for (const auto& [model, amounts] : by_model(before)) add(rows[model], negative(amounts));
+  std::vector<LedgerEntry> entries;
+  for (const auto& [model, amounts] : rows) {
+    if (amounts == UsageAmounts{}) continue;
+    LedgerEntry& entry = entries.emplace_back(LedgerEntry{.key = under, .amounts = amounts});
+    entry.key.model = model;
+  }
+  return entries;
+}
+
+std::string day_of(Time time) {
+  return fmt::format("{:%Y-%m-%d}", std::chrono::floor<std::chrono::days>(time));
+}
+
+bool is_day(std::string_view text) {
+  const auto parsed = parse_time(fmt::format("{}T00:00:00Z", text));
+  return text.size() == 10 && parsed && day_of(*parsed) == text;
+}
+
+Result<std::vector<UsageDimension>> parse_usage_dimensions(std::string_view list) {
+  std::vector<UsageDimension> dimensions;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    const std::string_view name = list.substr(0, end);
+    const auto dimension = parse_usage_dimension(name);
+    if (!dimension) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("by {} is unknown; choose among day, owner, type, runner, model, class",
+                                                           quoted_excerpt(name)));
+    }
+    dimensions.push_back(*dimension);
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return dimensions;
+}
+
+std::string join_names(std::span<const UsageDimension> dimensions) {
+  std::string list;
+  for (const UsageDimension dimension : dimensions) {
+    if (!list.empty()) list += ',';
+    list += name_of(dimension);
+  }
+  return list;
+}
+
+Status check_usage_query(const UsageQuery& query) {
+  if (query.by.empty()) return fail(ErrorCode::kInvalidArgument, "say by what: day, owner, type, runner, model or class");
+  std::vector<UsageDimension> sorted = query.by;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("by {} is said twice", name_of(*twice)));
+  }
+  for (const std::string* day : {&query.from, &query.to}) {
+    if (!day->empty() && !is_day(*day)) {
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a day; write it as 2026-11-18", *day));
+    }
+  }
+  return {};
+}
+
+Status UsageSum::add(const LedgerEntry& entry) {
+  if (query_.owner && entry.key.owner != *query_.owner) return {};
+  if (query_.type && entry.key.type != *query_.type) return {};
+  std::vector<std::string> names;
+  for (const UsageDimension dimension : query_.by) {
+    names.push_back(name_in(entry.key, dimension));
+    // What was used stands under no class, and how runs ended under no model: they are not asked for here.
+    const bool is_model = dimension == UsageDimension::kModel;
+    if ((is_model && entry.amounts.runs != 0) || (dimension == UsageDimension::kClass && names.back().empty())) return {};
+  }
+  drover::add(rows_[std::move(names)], entry.amounts);
+  if (rows_.size() <= kUsageRowsMax) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("that would be more than {} rows; ask for fewer days, or by less", kUsageRowsMax));
+}
+
+std::vector<UsageRow> UsageSum::take() && {
+  std::vector<UsageRow> rows;
+  for (auto& [names, amounts] : rows_) {
+    if (amounts == UsageAmounts{}) continue;
+    UsageRow& row = rows.emplace_back(UsageRow{.amounts = amounts});
+    for (std::size_t i = 0; i < names.size(); ++i) row.names[query_.by[i]] = names[i];
+  }
+  return rows;
+}
+
+}  // namespace drover
