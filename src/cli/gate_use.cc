@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/project.h"
+#include "core/gate_name.h"
 
 namespace drover::cli {
 namespace {
@@ -28,16 +29,16 @@ Result<Names> queues_in_use(TaskQueue& queue, const Policy& policy, const std::v
 }
 
 // Of that kind, among the gates that the policy limits.
-Names gates_of_policy(const Policy& policy, std::string_view kind) {
+Names gates_of_policy(const Policy& policy, GateKind kind) {
   Names names;
   for (const auto& [gate, unused] : policy.gates) {
-    if (gate.starts_with(fmt::format("{}:", kind))) names.insert(gate.substr(kind.size() + 1));
+    if (const auto subject = subject_of(gate, kind)) names.emplace(*subject);
   }
   return names;
 }
 
 Names types_in_use(const Policy& policy, const std::vector<WorkerInfo>& workers) {
-  Names names = gates_of_policy(policy, "type");
+  Names names = gates_of_policy(policy, GateKind::kType);
   for (const auto& [type, unused] : policy.types) names.insert(type);
   for (const WorkerInfo& worker : workers) {
     for (const Serve& serve : worker.serves) {
@@ -54,51 +55,61 @@ Names owners_in_use(const Policy& policy) {
 }
 
 Names providers_in_use(const Policy& policy) {
-  Names names = gates_of_policy(policy, "provider");
+  Names names = gates_of_policy(policy, GateKind::kProvider);
   for (const auto& [type, own] : policy.types) {
     if (own.provider) names.insert(*own.provider);
   }
   return names;
 }
 
-// The names of that kind that policy and workers know; for queues also those that hold tasks.
-Result<Names> names_in_use(TaskQueue& queue, std::string_view kind) {
+// What uses a gate: the names that policy and workers know, and which tasks pass it. None for kinds that tasks make up
+// as they need them.
+struct GateUsers {
+  Names known;
+  std::optional<TaskFilter> tasks;
+};
+
+Result<std::optional<GateUsers>> users_of(TaskQueue& queue, const GateName& gate) {
+  if (gate.kind == GateKind::kAll || gate.kind == GateKind::kLock) return std::nullopt;
   const auto policy = policy_of(queue);
   if (!policy) return std::unexpected(policy.error());
-  if (kind == "owner") return owners_in_use(*policy);
-  if (kind == "provider") return providers_in_use(*policy);
   const auto workers = queue.workers();
   if (!workers) return std::unexpected(workers.error());
-  return kind == "queue" ? queues_in_use(queue, *policy, *workers) : types_in_use(*policy, *workers);
-}
-
-Result<bool> is_named_by_a_task(TaskQueue& queue, std::string_view kind, const std::string& name) {
-  TaskFilter filter;
-  if (kind == "provider") return false;  // of a task's type
-  if (kind == "queue") filter.queue = name;
-  if (kind == "type") filter.type = name;
-  if (kind == "owner") filter.owner = name;
-  const auto page = queue.list(filter, 1, std::nullopt);
-  if (!page) return std::unexpected(page.error());
-  return !page->tasks.empty();
+  const std::string subject(gate.subject);
+  switch (gate.kind) {
+    case GateKind::kQueue: {
+      auto known = queues_in_use(queue, *policy, *workers);
+      if (!known) return std::unexpected(known.error());
+      return GateUsers{*std::move(known), TaskFilter{.queue = subject}};
+    }
+    case GateKind::kType:
+      return GateUsers{types_in_use(*policy, *workers), TaskFilter{.type = subject}};
+    case GateKind::kOwner:
+      return GateUsers{owners_in_use(*policy), TaskFilter{.owner = subject}};
+    case GateKind::kProvider:
+      return GateUsers{providers_in_use(*policy), std::nullopt};
+    case GateKind::kAll:
+    case GateKind::kLock:
+      break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 Result<std::optional<std::string>> unused_gate_warning(TaskQueue& queue, const std::string& gate) {
-  const std::size_t colon = gate.find(':');
-  const std::string_view kind = std::string_view(gate).substr(0, colon);
-  constexpr std::string_view kKinds[] = {"queue", "type", "owner", "provider"};
-  if (std::ranges::find(kKinds, kind) == std::end(kKinds)) return std::nullopt;
-  const std::string name = gate.substr(colon + 1);
-  const auto known = names_in_use(queue, kind);
-  if (!known) return std::unexpected(known.error());
-  if (known->contains(name)) return std::nullopt;
-  const auto has_task = is_named_by_a_task(queue, kind, name);
-  if (!has_task) return std::unexpected(has_task.error());
-  if (*has_task) return std::nullopt;
-  const std::string_view near = closest_word(name, *known);
-  return fmt::format("no task, worker or policy names {} {}{}", kind, name,
+  const auto name = parse_gate_name(gate);
+  if (!name) return std::nullopt;
+  const auto users = users_of(queue, *name);
+  if (!users) return std::unexpected(users.error());
+  if (!*users || (*users)->known.contains(name->subject)) return std::nullopt;
+  if (const auto& tasks = (*users)->tasks) {
+    const auto page = queue.list(*tasks, 1, std::nullopt);
+    if (!page) return std::unexpected(page.error());
+    if (!page->tasks.empty()) return std::nullopt;
+  }
+  const std::string_view near = closest_word(name->subject, (*users)->known);
+  return fmt::format("no task, worker or policy names {} {}{}", info_of(name->kind).word, name->subject,
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 

@@ -6,8 +6,8 @@
 
 #include "cli/display_text.h"
 #include "cli/task_view.h"
+#include "core/gate_name.h"
 #include "core/lane.h"
-#include "core/policy.h"
 
 namespace drover::cli {
 namespace {
@@ -98,7 +98,7 @@ std::string held_text(const HeldTasks& held, Time now) {
 std::string held_note(const Task& task, std::span<const GateStatus> gates) {
   if (!is_claimable(task.state)) return "";
   std::vector<std::string> names = gates_of(task);
-  const std::string owner_gate = "owner:" + task.owner;
+  const std::string owner_gate = gate_name(GateKind::kOwner, task.owner);
   if (std::ranges::find(gates, owner_gate, &GateStatus::name) == gates.end()) {
     std::ranges::replace(names, owner_gate, std::string(kOtherOwnersGate));
   }

@@ -127,17 +127,6 @@ Status check_rate(const Rate& rate) {
                                                        rate.burst, to_string(rate), format_duration(kDurationMax)));
 }
 
-Status check_gate_name(std::string_view name) {
-  if (name == "all") return {};
-  for (const std::string_view kind : {"queue:", "type:", "owner:", "lock:", "provider:"}) {
-    if (name.starts_with(kind) && is_name(name.substr(kind.size()))) return {};
-  }
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} is not a gate; gates are all, queue:NAME, type:NAME, owner:NAME, lock:NAME and "
-                          "provider:NAME",
-                          quoted_excerpt(name)));
-}
-
 GateLimits limits_of(const GateRecord& gate) {
   GateLimits limits;
   for (const Hold& hold : gate.holds) {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <ranges>
 
-#include "core/lock_gate.h"
+#include "core/gate_name.h"
 
 namespace drover {
 
@@ -59,7 +59,8 @@ std::optional<Task> task_like(std::string_view lane) {
 }
 
 std::vector<std::string> gates_of(const Task& task) {
-  std::vector<std::string> gates{"all", "queue:" + task.queue, "type:" + task.type, "owner:" + task.owner};
+  std::vector<std::string> gates{std::string(kAllGate), gate_name(GateKind::kQueue, task.queue),
+                                 gate_name(GateKind::kType, task.type), gate_name(GateKind::kOwner, task.owner)};
   gates.insert(gates.end(), task.gates.begin(), task.gates.end());
   return gates;
 }
@@ -67,7 +68,7 @@ std::vector<std::string> gates_of(const Task& task) {
 std::vector<std::string> locks_of(const Task& task) {
   std::vector<std::string> locks;
   for (const std::string& gate : task.gates) {
-    if (gate.starts_with(kLockGates)) locks.push_back(gate.substr(kLockGates.size()));
+    if (const auto lock = subject_of(gate, GateKind::kLock)) locks.emplace_back(*lock);
   }
   return locks;
 }

@@ -1,12 +1,9 @@
 #include "core/policy.h"
 
-#include "core/lock_gate.h"
+#include "core/gate_name.h"
 
 namespace drover {
 namespace {
-
-constexpr std::string_view kQueue = "queue:";
-constexpr std::string_view kOwner = "owner:";
 
 const TypePolicy kDefaultType;
 
@@ -19,12 +16,12 @@ const typename Map::mapped_type* find(const Map& map, std::string_view key) {
 // The entry of the document that is about this gate.
 const GatePolicy* entry_of(const Policy& policy, std::string_view gate) {
   if (gate == kOtherOwnersGate) return &policy.other_owners.gate;
-  if (gate.starts_with(kQueue)) {
-    const QueuePolicy* queue = find(policy.queues, gate.substr(kQueue.size()));
+  if (const auto name = subject_of(gate, GateKind::kQueue)) {
+    const QueuePolicy* queue = find(policy.queues, *name);
     return queue != nullptr ? &queue->gate : nullptr;
   }
-  if (gate.starts_with(kOwner)) {
-    const OwnerPolicy* owner = find(policy.owners, gate.substr(kOwner.size()));
+  if (const auto name = subject_of(gate, GateKind::kOwner)) {
+    const OwnerPolicy* owner = find(policy.owners, *name);
     return owner != nullptr ? &owner->gate : nullptr;
   }
   return find(policy.gates, gate);
@@ -46,7 +43,7 @@ GatePolicy Policy::gate(std::string_view name) const {
   GatePolicy gate;
   if (entry != nullptr) {
     gate = *entry;
-  } else if (name.starts_with(kOwner)) {
+  } else if (subject_of(name, GateKind::kOwner)) {
     gate = other_owners.gate;
   }
   if (!gate.permits) gate.permits = default_permits(name);

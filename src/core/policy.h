@@ -90,9 +90,6 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
-// The gate of every owner that has none of its own.
-inline constexpr std::string_view kOtherOwnersGate = "owner:*";
-
 struct Policy {
   std::map<std::string, TypePolicy, std::less<>> types;
   std::map<std::string, QueuePolicy, std::less<>> queues;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/try.h"
+#include "core/gate_name.h"
 #include "core/lane.h"
 #include "engine/engine.h"
 #include "engine/workers.h"
@@ -28,8 +29,8 @@ GateNames closed_by_hand(std::span<const GateState> gates) {
 }
 
 bool is_held(const Serve& serve, const GateNames& closed) {
-  return closed.contains("all") || closed.contains("queue:" + serve.queue) ||
-         (serve.type && closed.contains("type:" + *serve.type));
+  return closed.contains(kAllGate) || closed.contains(gate_name(GateKind::kQueue, serve.queue)) ||
+         (serve.type && closed.contains(gate_name(GateKind::kType, *serve.type)));
 }
 
 bool is_held(const Task& task, const GateNames& closed) {

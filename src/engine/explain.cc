@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
+#include "core/gate_name.h"
 #include "core/lane.h"
 #include "core/policy.h"
 #include "engine/engine.h"

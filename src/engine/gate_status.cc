@@ -4,8 +4,6 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "core/lock_gate.h"
-#include "core/policy.h"
 
 namespace drover {
 
@@ -36,15 +34,16 @@ json::Writer of_gate(std::string_view gate) {
 
 GateRecord effective_gate(const GateRecord& gate, const GateRecord& other_owners) {
   GateRecord effective = gate;
-  if (gate.revision != 0) return effective;
-  if (gate.name.starts_with(kOwnerGates)) {
+  const auto name = parse_gate_name(gate.name);
+  if (gate.revision != 0 || !name) return effective;
+  if (name->kind == GateKind::kOwner) {
     effective.holds = other_owners.holds;
     effective.rate = other_owners.rate;
-  } else if (const auto permits = default_permits(gate.name)) {
+  } else if (const GateKindInfo& kind = info_of(name->kind); kind.permits) {
     set_hold(effective, Hold{.source = HoldSource::kPolicy,
                              .closed_until = std::nullopt,
-                             .permits = permits,
-                             .why = "one task at a time holds a lock",
+                             .permits = kind.permits,
+                             .why = std::string(kind.permits_why),
                              .by = "policy",
                              .since = Time{}});
   }
@@ -99,8 +98,9 @@ EventDraft limited(std::string_view gate, HoldSource source, const std::optional
 
 EventDraft breaker(const GateRecord& gate, BreakerChange change) {
   json::Writer out = of_gate(gate.name);
-  CHECK(gate.name.starts_with(kTypeGates));
-  out.key("type").string(gate.name.substr(kTypeGates.size()));
+  const auto type = subject_of(gate.name, GateKind::kType);
+  CHECK(type);
+  out.key("type").string(*type);
   if (change == BreakerChange::kClosed) return draft("breaker.closed", std::move(out));
   const Hold* hold = find_hold(gate, HoldSource::kBreaker);
   CHECK(hold != nullptr);
@@ -115,7 +115,7 @@ EventDraft breaker(const GateRecord& gate, BreakerChange change) {
 
 Alert breaker_alert(const GateRecord& gate) {
   const Hold* hold = find_hold(gate, HoldSource::kBreaker);
-  const std::string type = gate.name.substr(kTypeGates.size());
+  const std::string_view type = subject_of(gate.name, GateKind::kType).value_or(gate.name);
   return {.kind = AlertKind::kBreakerOpen,
           .severity = Severity::kCritical,
           .subject = gate.name,

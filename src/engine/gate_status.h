@@ -5,13 +5,11 @@
 #include <string_view>
 
 #include "core/breaker.h"
+#include "core/gate_name.h"
 #include "core/policy.h"
 #include "store/store.h"
 
 namespace drover {
-
-inline constexpr std::string_view kOwnerGates = "owner:";
-inline constexpr std::string_view kTypeGates = "type:";
 
 // What a gate enforces though it may not be stored: an owner without a gate of its own obeys `other_owners` (the gate
 // owner:*), a lock has one permit.

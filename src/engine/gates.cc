@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "core/alert.h"
+#include "core/gate_name.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/gate_status.h"
@@ -15,8 +16,6 @@
 namespace drover {
 
 namespace {
-
-constexpr std::string_view kQueue = "queue:";
 
 Status check_order(const GateOrder& order, Time now) {
   TRY(check_gate_name(order.gate));
@@ -83,7 +82,7 @@ std::vector<GateStep> order_steps(const GateState& gate, const GateState& other_
   std::vector<EventDraft> events{std::move(event)};
   clear_breaker_alert(gate.record, next, events);
   std::vector<GateStep> steps;
-  if (order.gate.starts_with(kOwnerGates)) {
+  if (subject_of(order.gate, GateKind::kOwner)) {
     steps.push_back({std::string(kOtherOwnersGate), other_owners.record.revision, std::nullopt, {}});
   }
   steps.push_back({order.gate, gate.record.revision, std::move(next), std::move(events)});
@@ -94,8 +93,8 @@ std::vector<GateStep> order_steps(const GateState& gate, const GateState& other_
 
 // The breaker of a type that has none any more does not keep its gate closed.
 void obey_breaker(GateRecord& gate, const Policy& policy) {
-  if (!gate.name.starts_with(kTypeGates) || policy.type(gate.name.substr(kTypeGates.size())).breaker.failures > 0)
-    return;
+  const auto type = subject_of(gate.name, GateKind::kType);
+  if (!type || policy.type(*type).breaker.failures > 0) return;
   drop_hold(gate, HoldSource::kBreaker);
   gate.breaker = {};
 }
@@ -205,9 +204,10 @@ Result<std::vector<QueueStatus>> Engine::queues() {
       queue->second.held.push_back(std::move(one.tasks));
   }
   for (GateStatus& gate : statuses_of(states, now)) {
-    if (!gate.name.starts_with(kQueue) || (gate.holds.empty() && !gate.rate)) continue;
-    QueueStatus& queue = queues[gate.name.substr(kQueue.size())];
-    queue.name = gate.name.substr(kQueue.size());
+    const auto name = subject_of(gate.name, GateKind::kQueue);
+    if (!name || (gate.holds.empty() && !gate.rate)) continue;
+    QueueStatus& queue = queues[std::string(*name)];
+    queue.name = *name;
     queue.gate = std::move(gate);
   }
   std::vector<QueueStatus> answer;

@@ -49,7 +49,7 @@ std::string about(Millis duration) {
 void find_open_breakers(const HealthSnapshot& snapshot, Alerts& found) {
   for (const GateState& gate : snapshot.gates) {
     const Hold* hold = find_hold(gate.record, HoldSource::kBreaker);
-    if (hold == nullptr || !gate.record.name.starts_with(kTypeGates)) continue;
+    if (hold == nullptr || !subject_of(gate.record.name, GateKind::kType)) continue;
     Alert alert = gate_event::breaker_alert(gate.record);
     if (hold->closed_until && *hold->closed_until <= snapshot.now) alert.detail += "; one probe may run";
     found.push_back(std::move(alert));
@@ -59,8 +59,9 @@ void find_open_breakers(const HealthSnapshot& snapshot, Alerts& found) {
 void find_stuck_breakers(const HealthSnapshot& snapshot, Alerts& found) {
   for (const GateState& gate : snapshot.gates) {
     const Hold* hold = find_hold(gate.record, HoldSource::kBreaker);
-    if (hold == nullptr || !hold->closed_until || !gate.record.name.starts_with(kTypeGates)) continue;
-    const Millis open = snapshot.policy->type(gate.record.name.substr(kTypeGates.size())).breaker.open;
+    const auto type = subject_of(gate.record.name, GateKind::kType);
+    if (hold == nullptr || !hold->closed_until || !type) continue;
+    const Millis open = snapshot.policy->type(*type).breaker.open;
     const Millis undecided = snapshot.now - *hold->closed_until;
     const bool too_long = *hold->closed_until - hold->since > open * kStuckTimes;
     if (undecided <= open * kStuckTimes && !too_long) continue;
@@ -82,7 +83,7 @@ void find_dead_letters(const HealthSnapshot& snapshot, Alerts& found) {
     found.push_back(
         {.kind = AlertKind::kDeadLetter,
          .severity = Severity::kWarning,
-         .subject = "queue:" + queue.name,
+         .subject = gate_name(GateKind::kQueue, queue.name),
          .detail = counted(failed, "dead letter"),
          .fix = fmt::format("drover dlq list --queue {}; then: drover dlq retry --queue {}", queue.name, queue.name)});
   }
@@ -107,7 +108,7 @@ void find_queues_not_served(const HealthSnapshot& snapshot, Alerts& found) {
     if (std::ranges::any_of(snapshot.workers, serves)) continue;
     found.push_back({.kind = AlertKind::kNotServed,
                      .severity = Severity::kWarning,
-                     .subject = "queue:" + queue.name,
+                     .subject = gate_name(GateKind::kQueue, queue.name),
                      .detail = fmt::format("{}; no worker serves this queue", waiting_text(queue)),
                      .fix = fmt::format("drover work --queue {} -- COMMAND", queue.name)});
   }
@@ -142,10 +143,9 @@ std::map<std::string, HeldTasks> held_by_gate(const HealthSnapshot& snapshot) {
 }
 
 std::string way_to_open(const std::string& gate, const std::string& why) {
-  constexpr std::string_view kQueueGates = "queue:";
   if (why.starts_with("no permits"))
     return fmt::format("drover gate limit {} N, or give it permits in the policy", gate);
-  if (gate.starts_with(kQueueGates)) return fmt::format("drover queue resume {}", gate.substr(kQueueGates.size()));
+  if (const auto queue = subject_of(gate, GateKind::kQueue)) return fmt::format("drover queue resume {}", *queue);
   return fmt::format("drover gate open {}", gate);
 }
 
@@ -177,7 +177,7 @@ void find_idle_workers(const HealthSnapshot& snapshot, Alerts& found) {
     found.push_back(
         {.kind = AlertKind::kIdleWorkers,
          .severity = *severity,
-         .subject = "queue:" + queue.name,
+         .subject = gate_name(GateKind::kQueue, queue.name),
          .detail = fmt::format("{}, the first for {}, while {} of its workers {} idle", waiting_text(queue),
                                about(waits), idle, idle == 1 ? "is" : "are"),
          .fix = fmt::format("drover explain {}; drover worker list; look at the workers' logs, restart them",
@@ -195,7 +195,7 @@ void find_unusual_waiting(const HealthSnapshot& snapshot, Alerts& found) {
     found.push_back(
         {.kind = AlertKind::kWaiting,
          .severity = *severity,
-         .subject = "queue:" + queue.name,
+         .subject = gate_name(GateKind::kQueue, queue.name),
          .detail = fmt::format("{}; {} are usual", waiting_text(queue), usual->second / kHundredths),
          .fix = fmt::format("drover queue list; more workers: drover work --queue {} -- COMMAND", queue.name)});
   }
@@ -208,7 +208,7 @@ void find_lag(const HealthSnapshot& snapshot, Alerts& found) {
     found.push_back(
         {.kind = AlertKind::kLag,
          .severity = *severity,
-         .subject = "queue:" + queue.name,
+         .subject = gate_name(GateKind::kQueue, queue.name),
          .detail = waiting_text(queue),
          .fix = fmt::format("drover queue list; more workers: drover work --queue {} -- COMMAND", queue.name)});
   }

@@ -14,12 +14,11 @@ namespace drover {
 
 namespace {
 
-constexpr std::string_view kProvider = "provider:";
 // For how long a provider's gate closes when the provider did not say.
 constexpr Millis kProviderPause{60'000};
 
 std::string type_gate(const Task& task) {
-  return "type:" + task.type;
+  return gate_name(GateKind::kType, task.type);
 }
 
 bool is_at_rest(const GateRecord& gate) {
@@ -36,6 +35,11 @@ std::string why_closed(const TaskId& task, ErrorClass error_class) {
   return fmt::format("task {} ended with {}", task.to_string(), name_of(error_class));
 }
 
+bool is_closed_by_providers(const std::string& gate) {
+  const auto name = parse_gate_name(gate);
+  return name && info_of(name->kind).closer == HoldSource::kProvider;
+}
+
 }  // namespace
 
 RunVerdict RunEndGates::verdict(const Task& task, const Settlement& end) const {
@@ -48,8 +52,7 @@ std::optional<RunEndGates::Closing> RunEndGates::closing(const Task& task, const
   const auto* failure = std::get_if<Failure>(&end.end);
   if (failure == nullptr) return std::nullopt;
   const ClassRule& rule = policy_.type(task.type).classes[std::to_underlying(failure->error_class)];
-  const auto gate =
-      std::ranges::find_if(task.gates, [](const std::string& name) { return name.starts_with(kProvider); });
+  const auto gate = std::ranges::find_if(task.gates, is_closed_by_providers);
   if (!rule.close_gate || gate == task.gates.end()) return std::nullopt;
   const Millis pause = std::clamp(failure->retry_after.value_or(kProviderPause), Millis{0}, kDurationMax);
   if (pause == Millis{0}) return std::nullopt;

@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "core/dedupe.h"
+#include "core/gate_name.h"
 #include "core/lane.h"
 #include "core/spec_check.h"
 #include "core/task_fields.h"
@@ -54,9 +55,9 @@ std::optional<Time> deadline_of(const TaskSpec& spec, const TypePolicy& type, Ti
 // Its own gates, in the order in which they are asked.
 std::vector<std::string> gates_from(const TaskSpec& spec, const TypePolicy& type) {
   std::vector<std::string> gates;
-  for (const std::string& lock : spec.locks) gates.push_back("lock:" + lock);
+  for (const std::string& lock : spec.locks) gates.push_back(gate_name(GateKind::kLock, lock));
   std::ranges::sort(gates);
-  if (type.provider) gates.insert(gates.begin(), "provider:" + *type.provider);
+  if (type.provider) gates.insert(gates.begin(), gate_name(GateKind::kProvider, *type.provider));
   return gates;
 }
 

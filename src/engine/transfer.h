@@ -10,12 +10,10 @@
 
 #include "core/administration.h"
 #include "core/dump.h"
+#include "core/gate_name.h"
 #include "engine/engine.h"
 
 namespace drover {
-
-// Before every task.
-inline constexpr std::string_view kAllGate = "all";
 
 // What takes whole lines, with their ends, and is told how far it has come.
 struct DumpSink {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/try.h"
+#include "core/gate_name.h"
 #include "core/lane.h"
 #include "core/spec_check.h"
 #include "policy/config_values.h"
@@ -94,10 +95,9 @@ Result<OwnerPolicy> owner_policy(const NamedOwner& owner, const OwnerReading& ot
 // ---- gates
 
 Status check_section(const std::string& name, const ConfigNode& value) {
-  for (const auto& [prefix, section] : {std::pair{"queue:", "queues"}, {"owner:", "owners"}}) {
-    if (name.starts_with(prefix)) return value.error(fmt::format("stands under {}, not under gates", section));
-  }
-  return {};
+  const auto gate = parse_gate_name(name);
+  if (!gate || info_of(gate->kind).section == "gates") return {};
+  return value.error(fmt::format("stands under {}, not under gates", info_of(gate->kind).section));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/gate_name.h"
+
 namespace drover {
 
 namespace {
@@ -14,8 +16,8 @@ bool is_only_policy(const GateRecord& gate) {
 
 std::vector<std::string> named_gates(const Policy& policy) {
   std::vector<std::string> names{std::string(kOtherOwnersGate)};
-  for (const auto& [queue, unused] : policy.queues) names.push_back("queue:" + queue);
-  for (const auto& [owner, unused] : policy.owners) names.push_back("owner:" + owner);
+  for (const auto& [queue, unused] : policy.queues) names.push_back(gate_name(GateKind::kQueue, queue));
+  for (const auto& [owner, unused] : policy.owners) names.push_back(gate_name(GateKind::kOwner, owner));
   for (const auto& [gate, unused] : policy.gates) names.push_back(gate);
   std::erase_if(names, [&](const std::string& name) { return !policy.names_gate(name); });
   std::ranges::sort(names);

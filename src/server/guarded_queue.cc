@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
+#include "core/gate_name.h"
 
 namespace drover::server {
 namespace {
@@ -52,7 +53,7 @@ std::vector<T> with_hidden(std::vector<T> answers, const std::vector<bool>& hidd
 }
 
 bool is_own_gate(const std::string& gate, const std::string& owner) {
-  return gate == "owner:" + owner;
+  return gate == gate_name(GateKind::kOwner, owner);
 }
 
 // Who holds a gate, why, and how much of it is in use is told only of the owner's own; the others are shared.

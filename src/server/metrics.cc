@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "core/gate_name.h"
 #include "server/api.h"
 #include "server/event_counters.h"
 
@@ -106,14 +107,14 @@ void add_alerts(const Stats& stats, Families& families) {
 
 // By the kind of a gate ("queue" of "queue:eng"): its name may be an owner's.
 void add_gates(const Stats& stats, const std::vector<GateStatus>& gates, Families& families) {
-  std::map<std::string, int> closed;
-  for (const std::string_view kind : {"all", "queue", "type", "owner", "provider", "lock"})
-    closed[std::string(kind)] = 0;
+  std::map<std::string_view, int> closed;
+  for (const GateKindInfo& kind : kGateKinds) closed[kind.word] = 0;
   for (const GateStatus& gate : gates) {
-    if (gate.closed_until && *gate.closed_until > stats.at) ++closed[gate.name.substr(0, gate.name.find(':'))];
+    const auto name = parse_gate_name(gate.name);
+    if (name && gate.closed_until && *gate.closed_until > stats.at) ++closed[info_of(name->kind).word];
   }
   MetricFamily family = gauges("drover_gates_closed", "Gates that let nothing through, by their kind.");
-  for (const auto& [kind, count] : closed) add(family, {{"kind", kind}}, count);
+  for (const auto& [kind, count] : closed) add(family, {{"kind", std::string(kind)}}, count);
   families.push_back(std::move(family));
   families.push_back(gauge("drover_permits_in_use", "Permits in use of all gates with a limit.",
                            static_cast<double>(stats.permits.in_use)));

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/json_reader.h"
+#include "core/gate_name.h"
 #include "core/names.h"
 #include "core/task_fields.h"
 #include "wire/read.h"
@@ -16,7 +17,8 @@ using json::Reader;
 
 // The gates that go without saying are shown with the others, but are not the task's own.
 bool goes_without_saying(const std::string& gate) {
-  return gate == "all" || gate.starts_with("queue:") || gate.starts_with("type:") || gate.starts_with("owner:");
+  const auto name = parse_gate_name(gate);
+  return name && info_of(name->kind).asked_by == GateKindInfo::AskedBy::kEveryTask;
 }
 
 // Every task has these, even one of which little is shown.

@@ -6,6 +6,7 @@
 
 #include "cli/doctor/line.h"
 #include "cli/gate_view.h"
+#include "core/gate_name.h"
 
 namespace drover::cli {
 namespace {
@@ -52,7 +53,8 @@ bool add_held(TaskQueue& queue, Time now, DoctorLines& lines) {
   for (const QueueStatus& one : *queues) {
     for (const HeldTasks& held : one.held) {
       if (!held.shut) continue;
-      lines.push_back({.check = "held", .subject = "queue:" + one.name, .detail = held_text(held, now)});
+      lines.push_back(
+          {.check = "held", .subject = gate_name(GateKind::kQueue, one.name), .detail = held_text(held, now)});
     }
   }
   return lines.size() > before;

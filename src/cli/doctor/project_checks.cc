@@ -3,6 +3,7 @@
 
 #include "cli/doctor/line.h"
 #include "cli/project.h"
+#include "core/gate_name.h"
 #include "worker/runner_profile.h"
 
 namespace drover::cli {
@@ -13,13 +14,13 @@ void add_runners(const Project& project, const Environment& environment, DoctorL
   for (const auto& [type, profile] : project.document.local.runners) {
     const auto missing = missing_program(profile, path != nullptr ? *path : "");
     if (!missing) {
-      lines.push_back({.check = "runner", .subject = "type:" + type, .detail = profile.argv.front()});
+      lines.push_back({.check = "runner", .subject = gate_name(GateKind::kType, type), .detail = profile.argv.front()});
       continue;
     }
     lines.push_back(
         {.level = DoctorLevel::kFail,
          .check = "runner",
-         .subject = "type:" + type,
+         .subject = gate_name(GateKind::kType, type),
          .detail = fmt::format("{} is not found", missing->name),
          .fix = fmt::format("install it, or correct local.runners.{}.{} in {}", type, missing->field, kProjectFile)});
   }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/doctor/line.h"
+#include "core/gate_name.h"
 #include "engine/transfer.h"
 
 namespace drover::cli {
@@ -69,7 +70,7 @@ void add_import(TaskQueue& queue, DoctorLines& lines) {
   }
   lines.push_back({.level = DoctorLevel::kFail,
                    .check = "import",
-                   .subject = "all",
+                   .subject = std::string(kAllGate),
                    .detail = "an import is under way, or was interrupted: not all is here, and nothing is claimed",
                    .fix = "if it was interrupted: remove the store, and drover import into a new one"});
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/display_text.h"
+#include "core/gate_name.h"
 
 namespace drover::cli {
 namespace {
@@ -185,7 +186,7 @@ void TopSession::pause_or_resume(const Look& look) {
     view_.said = "p is for queues and gates";
     return;
   }
-  const std::string gate = view_.panel == Panel::kQueues ? "queue:" + *id : *id;
+  const std::string gate = view_.panel == Panel::kQueues ? gate_name(GateKind::kQueue, *id) : *id;
   const auto known = std::ranges::find(data_.gates, gate, &GateStatus::name);
   const bool closed = known != data_.gates.end() && known->closed_until;
   GateOrder order{.gate = gate, .what = GateOrder::Close{}, .why = "drover top", .by = by_};

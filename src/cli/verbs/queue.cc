@@ -5,6 +5,7 @@
 #include "cli/listing.h"
 #include "cli/project.h"
 #include "core/gate_json.h"
+#include "core/gate_name.h"
 
 namespace drover::cli {
 namespace {
@@ -20,7 +21,7 @@ void define(Verb& verb, QueueListOptions& options) {
 void define_queue_name(Verb& verb, GateSetOptions& options) {
   const auto read_queue = [](std::string_view text) -> Result<std::string> {
     auto name = read_name(text);
-    if (name) name->insert(0, "queue:");
+    if (name) *name = gate_name(GateKind::kQueue, *name);
     return name;
   };
   verb.value("QUEUE", "", &options.gate, read_queue, "the queue").required();

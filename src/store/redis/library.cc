@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "core/lock_gate.h"
+#include "core/gate_name.h"
 #include "embedded/redis.h"
 #include "store/redis/inner_result.h"
 #include "store/redis/step_arguments.h"
@@ -36,10 +36,15 @@ std::string constants() {
     is_state += fmt::format("{} = true, ", name_of(state));
     if (is_terminal(state)) is_terminal_state += fmt::format("{} = true, ", name_of(state));
   }
-  const GateLimits of_lock{.closed_until = std::nullopt, .permits = default_permits(kLockGates)};
+  std::string default_limits;
+  for (const GateKindInfo& kind : kGateKinds) {
+    const GateLimits limits{.closed_until = std::nullopt, .permits = kind.permits};
+    if (kind.permits) default_limits += fmt::format("{} = '{}', ", kind.word, limits_text(limits));
+  }
   return fmt::format(
-      "local STATES, IS_STATE, IS_TERMINAL = {{{}}}, {{{}}}, {{{}}}\nlocal INNER_RESULT_MAX, LOCK_LIMITS = {}, '{}'\n",
-      states, is_state, is_terminal_state, kInnerResultBytesMax, limits_text(of_lock));
+      "local STATES, IS_STATE, IS_TERMINAL = {{{}}}, {{{}}}, {{{}}}\n"
+      "local INNER_RESULT_MAX, DEFAULT_LIMITS = {}, {{{}}}\n",
+      states, is_state, is_terminal_state, kInnerResultBytesMax, default_limits);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "store/sqlite/gate_rows.h"
 
+#include "core/gate_name.h"
 #include "core/lane.h"
-#include "core/lock_gate.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/named_sql.h"
 
@@ -40,7 +40,8 @@ Gate& GateRows::get(const std::string& name) {
 
 GateLimits GateRows::limits_in_force(const GateRecord& record) {
   if (record.revision != 0) return limits_of(record);
-  if (record.name.starts_with("owner:") && record.name != kOtherOwners) return get(kOtherOwners).limits;
+  if (record.name == kOtherOwnersGate) return {};
+  if (subject_of(record.name, GateKind::kOwner)) return get(std::string(kOtherOwnersGate)).limits;
   return {.closed_until = std::nullopt, .permits = default_permits(record.name)};
 }
 

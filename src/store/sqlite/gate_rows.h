@@ -13,9 +13,6 @@
 
 namespace drover::sqlite {
 
-// The gate of every owner who has none of their own.
-inline constexpr const char* kOtherOwners = "owner:*";
-
 struct Gate {
   GateRecord record;  // revision 0 if it is not set
   GateLimits limits;  // what it enforces, by its own record or by what is there for gates of its kind

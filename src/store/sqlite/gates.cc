@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/gate_name.h"
 #include "core/lane.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/lanes.h"
@@ -164,7 +165,7 @@ void write_gate(Transaction& transaction, const GateStep& step) {
     adjust_use(transaction.db(), gate, before);
     transaction.gates().changed(gate);
     look_now(transaction, gate);
-    if (step.name == kOtherOwners) adjust_other_owners(transaction);
+    if (step.name == kOtherOwnersGate) adjust_other_owners(transaction);
   }
   for (const EventDraft& event : step.events) transaction.add_event(Task(), event.name, event.data);
 }

@@ -63,7 +63,7 @@ TEST(ParseGates, Gate) {
 
 TEST(ParseGates, GateRefusesWhatMakesNoSense) {
   EXPECT_NE(refusal({"gate", "open"}).find("GATE is missing"), std::string::npos);
-  EXPECT_NE(refusal({"gate", "open", "que:eng"}).find("gates are all, queue:NAME"), std::string::npos);
+  EXPECT_NE(refusal({"gate", "open", "que:eng"}).find("a gate is all, queue:NAME"), std::string::npos);
   EXPECT_EQ(refusal({"gate", "close", "all", "--for", "5m", "--until", "2026-11-15T19:50:37Z"}),
             "--for and --until: give one of them");
   EXPECT_NE(refusal({"gate", "limit", "all"}).find("PERMITS is missing"), std::string::npos);

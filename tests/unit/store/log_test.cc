@@ -10,10 +10,10 @@
 namespace drover::test {
 namespace {
 
-const Lease kLease{id_of(1), lease_of(1000)};
+const Lease kHeld{id_of(1), lease_of(1000)};
 
 Note log_note(const std::string& text, LogStream stream = LogStream::kOut) {
-  return {.lease = kLease, .log = {{stream, text}}};
+  return {.lease = kHeld, .log = {{stream, text}}};
 }
 
 void say(StoreUnderTest& sut, const std::string& text) {
@@ -39,7 +39,7 @@ TEST(StoreNotes, AreTakenOnlyUnderTheLiveLease) {
   Note stale = log_note("late");
   stale.lease.id = lease_of(5);
   stale.progress = Progress{99, "late"};
-  const Note live{.lease = kLease, .progress = Progress{50, "half"}, .checkpoint = R"({"at":5})"};
+  const Note live{.lease = kHeld, .progress = Progress{50, "half"}, .checkpoint = R"({"at":5})"};
   EXPECT_EQ(must(sut->note(std::vector{stale, live})), (std::vector{false, true}));
 
   const TaskRecord record = sut.read(id_of(1));

@@ -1,5 +1,5 @@
 -- One call of a function: where its keys are, what time it is, what it was given, and what is written once at its end.
--- Before it stand what C++ says (LIBRARY, VERSION, TEST_CLOCK, STATES, IS_STATE, IS_TERMINAL, INNER_RESULT_MAX, LOCK_LIMITS) and the keys. See
+-- Before it stand what C++ says (LIBRARY, VERSION, TEST_CLOCK, STATES, IS_STATE, IS_TERMINAL, INNER_RESULT_MAX, DEFAULT_LIMITS) and the keys. See
 -- library.cc, which also puts every file but the shared ones into a function of its own: Lua allows 200 names in one.
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names

@@ -8,12 +8,13 @@ local function parse_limits(text)
           interval = tonumber(interval), burst = tonumber(burst)}
 end
 
--- An owner without a gate of its own obeys owner:*, a lock has one permit.
+-- An owner without a gate of its own obeys owner:*, another gate what holds for its kind.
 local function limits_from(name, text, owners)
   if text then return parse_limits(text) end
-  local kind = string.sub(name, 1, 5)
+  local kind = string.match(name, '^%a+')
   if kind == 'owner' then return owners and parse_limits(owners) end
-  if kind == 'lock:' then return parse_limits(LOCK_LIMITS) end
+  local default = DEFAULT_LIMITS[kind]
+  return default and parse_limits(default)
 end
 
 local function is_any_stored()
