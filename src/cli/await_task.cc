@@ -14,7 +14,7 @@ constexpr Millis kSayEvery{1'000};
 
 void define_wait_limits(Verb& verb, const std::string& timeout, WaitLimits* limits) {
   verb.value(timeout, "D", &limits->timeout, parse_duration, "stop waiting after this; exit 124");
-  verb.flag("-q,--quiet", &limits->quiet, true, "do not say what it waits for");
+  verb.flag("-q,--quiet", &limits->quiet, true, "do not say what it is waiting for");
 }
 
 WaitingReport::WaitingReport(TaskQueue& queue, const TaskId& id, Context& context, const Clock& clock)

@@ -59,8 +59,8 @@ void define_gate_opening(Verb& verb, GateSetOptions& options) {
 
 void define_gate_closing(Verb& verb, GateSetOptions& options) {
   options.what = GateSetOptions::What::kClose;
-  verb.value("--for", "D", &options.close_for, read_time_limit, "only for so long");
-  verb.value("--until", "T", &options.close_until, parse_time, "only until this time (RFC 3339)");
+  verb.value("--for", "D", &options.close_for, read_time_limit, "open it again after this long");
+  verb.value("--until", "T", &options.close_until, parse_time, "open it again at this time (RFC 3339)");
   define_gate_opening(verb, options);
   verb.check([&options]() -> Status {
     if (options.close_for && options.close_until) return complaint("--for and --until", "give one of them");
@@ -76,7 +76,7 @@ int set_gate(const GateSetOptions& options, Context& context) {
   const auto gate = queue.set_gate(order_of(options));
   if (!gate) return context.fail(gate.error());
   if (opens_half_a_store) {
-    context.say("warning: it was closed by an import that is under way, or was interrupted: not all is in this store");
+    context.say("warning: an import that is still running or was interrupted had closed it; this store is incomplete");
   }
   warn_of_unused(queue, options.gate, context);
   if (options.format == Format::kJson) {

@@ -25,7 +25,7 @@ Exit codes:
   10 task failed  11 task cancelled  124 wait timed out
 
 Durations are written 500ms, 30s, 5m, 2h, 7d or 1h30m. Data goes to stdout, messages to stderr.
-`drover help COMMAND` tells more about one.)";
+`drover help COMMAND` explains one command.)";
 
 // Adds the same options to drover itself and to every verb, so that they may stand before or after it.
 void add_common(CLI::App& app, CommonOptions* common) {
@@ -34,10 +34,10 @@ void add_common(CLI::App& app, CommonOptions* common) {
   verb.value("--store", "URL", &common->store, read_text,
              "sqlite:PATH, memory:, redis://HOST or http://HOST; else DROVER_STORE, drover.yaml, .drover/ or your "
              "state folder");
-  verb.value("--token-file", "FILE", &common->token_file, read_text, "shows a server who you are; else DROVER_TOKEN");
+  verb.value("--token-file", "FILE", &common->token_file, read_text,
+             "a file with your token for a server; else DROVER_TOKEN");
   verb.choice("--color", "auto|always|never", &common->color, "colours on a terminal");
-  verb.value("--log-level", "debug|info|warn|error|off", &common->log_level, read_log_level,
-             "what Drover's own log tells");
+  verb.value("--log-level", "debug|info|warn|error|off", &common->log_level, read_log_level, "how much Drover logs");
   app.get_help_ptr()->description("show this help");
   for (CLI::Option* option : app.get_options()) option->group(std::string(kCommonGroup));
 }
@@ -253,7 +253,7 @@ std::expected<Invocation, UsageError> Grammar::finish() {
   const auto found = definitions_.find(verb);
   if (found == definitions_.end()) {
     return std::unexpected(
-        UsageError{fmt::format("say which command: {}", fmt::join(command_names(*verb), ", ")), display_path(*verb)});
+        UsageError{fmt::format("name a command: {}", fmt::join(command_names(*verb), ", ")), display_path(*verb)});
   }
   const Verb::Definition& definition = found->second;
   if (definition.argv != nullptr) *definition.argv = std::exchange(after_dashes_, {});
@@ -262,7 +262,7 @@ std::expected<Invocation, UsageError> Grammar::finish() {
       return std::unexpected(UsageError{valid.error().message, display_path(*verb)});
   }
   if (!after_dashes_.empty())
-    return std::unexpected(UsageError{"--: only work takes a command after it", display_path(*verb)});
+    return std::unexpected(UsageError{"only drover work takes a command after --", display_path(*verb)});
   return Invocation{.common = common_,
                     .command = fmt::format("{}", fmt::join(path_below_root(*verb), " ")),
                     .run = definition.run,
@@ -367,7 +367,7 @@ void Verb::json(Format* format, const std::string& help) {
 void Verb::formats(Format* format, const std::string& help) {
   json(format, help);
   value("-o,--output", "json|ndjson|wide|name", format, read_format,
-        "as --json, one object a line, all columns uncut, or names only");
+        "an array, one object per line, all columns in full, or names only");
 }
 
 std::function<Result<int>(std::string_view)> integer_between(Bounds bounds) {

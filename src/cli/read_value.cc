@@ -22,7 +22,7 @@ Result<T> choose(std::string_view text, std::optional<T> found, std::span<const 
   if (found) return *found;
   const std::string_view near = closest_word(text, known);
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} is none of {}{}", quoted_excerpt(text), fmt::join(known, ", "),
+              fmt::format("{} is not one of {}{}", quoted_excerpt(text), fmt::join(known, ", "),
                           near.empty() ? "" : fmt::format("; did you mean {}?", near)));
 }
 

@@ -68,18 +68,18 @@ void define_server(Verb& verb, ServeOptions& options) {
   verb.list("--listen", "ADDRESS", &options.listen, read_text,
             "HOST:PORT or unix:PATH; else DROVER_LISTEN, else 127.0.0.1:7711")
       .several();
-  verb.list("--host", "NAME", &options.hosts, read_host, "a name by which clients call this server").several();
+  verb.list("--host", "NAME", &options.hosts, read_host, "a name that clients use for this server").several();
   verb.value("--tls-cert", "FILE", &options.tls_certificate, read_text,
              "a certificate with its chain (PEM); SIGHUP reads it again");
   verb.value("--tls-key", "FILE", &options.tls_key, read_text, "its key (PEM)");
   verb.flag("--insecure", &options.insecure, true, "listen for other machines without TLS");
   verb.value("--audit-log", "FILE", &options.audit_log, read_text,
-             "append who changed what, and who was refused; default: no such log");
+             "record who changed what and who was refused; default: no log");
   verb.value("--rate", "N", &options.rate, integer_between({1, 1'000'000'000}),
-             "requests a second of one token; default 100000");
+             "requests per second for each token; default 100000");
   verb.check([&options]() -> Status {
     if (options.tls_certificate.has_value() == options.tls_key.has_value()) return {};
-    return complaint("--tls-cert and --tls-key", "give both");
+    return complaint("--tls-cert and --tls-key", "give both, or neither");
   });
 }
 

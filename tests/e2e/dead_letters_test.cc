@@ -135,7 +135,7 @@ TEST_F(DeadLettersTest, TenThousandOfTwelveKindsGetTheirVerdicts) {
   really.emplace_back("--yes");
   std::string said;
   EXPECT_EQ(interrupt(really, retried, SIGINT, &said), (Exit{.code = 130, .signal = {}})) << said;
-  EXPECT_TRUE(contains(said, "say the same again to go on"));
+  EXPECT_TRUE(contains(said, "run the same command again to continue"));
   EXPECT_GT(left_in(retried), 0);
   EXPECT_EQ(interrupt(really, retried, SIGKILL), (Exit{.code = {}, .signal = SIGKILL}));
   EXPECT_GT(left_in(retried), 0);

@@ -98,7 +98,7 @@ TEST_F(RedisFaultsTest, FlushedRedisStopsClaimsUntilThatIsAccepted) {
   EXPECT_TRUE(sandbox.must({"explain", second}).starts_with("store_regressed\t"));
   const Outcome shown = sandbox.drover({"store", "show"});
   EXPECT_EQ(shown.exit_code, 1);
-  EXPECT_TRUE(contains(shown.err, "acknowledged and gone: events 1 to 3")) << shown.err;
+  EXPECT_TRUE(contains(shown.err, "acknowledged but missing: events 1 to 3")) << shown.err;
   // It was idle, and notices with its next beat or look for work.
   const Millis end = mono_now() + kHangs;
   while (mono_now() < end && !worker->errors().contains("store_regressed") && !worker->wait(Millis{20})) {

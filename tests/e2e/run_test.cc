@@ -68,10 +68,10 @@ TEST_F(RunTest, StopsWaitingInTime) {
   EXPECT_EQ(run.exit_code, 124);
   EXPECT_EQ(run.out, "");
   EXPECT_TRUE(contains(run.err, "no live worker serves queue work"));
-  EXPECT_TRUE(contains(run.err, "no longer waiting"));
+  EXPECT_TRUE(contains(run.err, "stopped waiting"));
   const Outcome enqueue = sandbox.drover({"enqueue", "work", "--wait", "--wait-timeout", "100ms", "-q"});
   EXPECT_EQ(enqueue.exit_code, 124);
-  EXPECT_EQ(enqueue.err, "drover: no longer waiting; what was enqueued goes on\n");
+  EXPECT_EQ(enqueue.err, "drover: stopped waiting; the tasks go on\n");
   sandbox.must({"queue", "pause", "work", "--reason", "deploy"});
   const Outcome wait = sandbox.drover({"wait", enqueue.out.substr(0, 36), "--timeout", "100ms"});
   EXPECT_EQ(wait.exit_code, 124);

@@ -35,9 +35,9 @@ int run(const AlertsOptions& options, Context& context) {
 void add_alerts(Verbs& verbs) {
   verbs.add<AlertsOptions>(
       {.name = "alerts",
-       .summary = "List what somebody should look at",
+       .summary = "List the problems that need somebody's attention",
        .footer =
-           R"(As the latest look at the fleet's health found it, at most 15 seconds ago if a worker or `drover up` runs.
+           R"(Shows the latest check of the fleet, which is at most 15 seconds old while a worker or `drover up` runs.
 
 Piped, it prints tab-separated lines: severity, kind, subject, since, detail, fix.
 

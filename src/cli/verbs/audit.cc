@@ -26,7 +26,7 @@ int run(const AuditVerifyOptions& options, Context& context) {
   } else {
     context.out.line(fmt::format("{}\t{}", summary->records, summary->last_hash));
   }
-  context.say(fmt::format("{} is whole: {}", options.file, counted(summary->records, "record")));
+  context.say(fmt::format("{} is intact: {}", options.file, counted(summary->records, "record")));
   return kExitOk;
 }
 
@@ -34,16 +34,17 @@ int run(const AuditVerifyOptions& options, Context& context) {
 
 void add_audit(Verbs& verbs) {
   Verbs& audit = verbs.family({.name = "audit",
-                               .summary = "The audit log of a server",
+                               .summary = "Check the audit log of a server",
                                .footer =
                                    R"(Examples:
   drover audit verify /var/log/drover/audit.log)"});
   audit.add<AuditVerifyOptions>(
       {.name = "verify",
-       .summary = "Check that an audit log is as it was written",
+       .summary = "Check that nobody has changed an audit log",
        .footer =
-           R"(Names the first line that was changed, taken out or put in, and exits with 1. Otherwise it prints, tab-separated, the number of
-records and the hash of the last one: lines that were cut from the end leave no trace but that another hash was noted before.
+           R"(If a line was changed, removed or added, it names the first one and exits with 1. Otherwise it prints the number of
+records and the hash of the last one, tab-separated. Note that hash somewhere else: only a comparison with it shows that
+lines were cut from the end.
 
 Examples:
   drover audit verify /var/log/drover/audit.log

@@ -24,7 +24,8 @@ void define(Verb& verb, CancelOptions& options) {
   verb.task_id(&options.id);
   verb.value("--reason", "R", &options.reason, read_text, "why; kept with the task");
   verb.flag("--dry-run", &options.dry_run, true, "say which tasks would end, and change nothing");
-  verb.json(&options.format, R"(print {"id", "state", "cancelled", "requested"}; of a dry run, a JSON array of tasks)");
+  verb.json(&options.format,
+            R"(print {"id", "state", "cancelled", "requested"}; for a dry run, a JSON array of tasks)");
 }
 
 std::string outcome_json(const TaskId& id, const CancelOutcome& outcome) {
@@ -78,9 +79,9 @@ int run(const CancelOptions& options, Context& context) {
 void add_cancel(Verbs& verbs) {
   verbs.add<CancelOptions>(
       {.name = "cancel",
-       .summary = "Cancel a task and what depends on it",
+       .summary = "Cancel a task and the tasks that depend on it",
        .footer =
-           R"(A running task is cancelled when its processes are dead: TERM, ten seconds of grace, KILL.
+           R"(The processes of a running task get TERM and, ten seconds later, KILL. The task is cancelled when they are dead.
 
 Examples:
   drover cancel 01920f5e-7a3c-7def-8123-456789abcdef --dry-run

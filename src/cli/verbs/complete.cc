@@ -123,8 +123,8 @@ void add_complete(Verbs& verbs) {
       {.name = "complete",
        .summary = "Print names that the store knows, for completion",
        .footer =
-           R"(The completion scripts ask it. Of tasks, types, owners and tags those of the newest 200 tasks. A store that cannot be
-opened has no names.
+           R"(Completion scripts call it. For tasks, types, owners and tags, it searches only the newest 200 tasks. If the store
+cannot be opened, it prints no names and fails.
 
 Examples:
   drover complete queue)"},

@@ -26,7 +26,7 @@ struct ConfigShowOptions {
 void define(Verb& verb, ConfigApplyOptions& options) {
   verb.value("FILE", "", &options.file, read_text, "a drover.yaml, YAML or JSON; - is stdin").required();
   verb.flag("--dry-run", &options.dry_run, true, "say what would change, and change nothing");
-  verb.json(&options.format, R"(print {"version", "changed", "differences"}; of a dry run also "would_change")");
+  verb.json(&options.format, R"(print {"version", "changed", "differences"}; for a dry run also "would_change")");
 }
 
 void define(Verb& verb, ConfigShowOptions& options) {
@@ -145,17 +145,16 @@ int run(const ConfigShowOptions& options, Context& context) {
 
 void add_config(Verbs& verbs) {
   Verbs& config = verbs.family({.name = "config",
-                                .summary = "The policy that every process of the fleet obeys",
+                                .summary = "Show or replace the policy that every process of the fleet obeys",
                                 .footer =
                                     R"(Examples:
   drover config show
   drover config apply drover.yaml)"});
   config.add<ConfigApplyOptions>(
       {.name = "apply",
-       .summary = "Store everything but `local` of a drover.yaml as the policy",
+       .summary = "Store a drover.yaml as the policy, without its section `local`",
        .footer =
-           R"(Says what changes: + what comes, - what goes, ~ what becomes something else. Checks everything first; what is wrong is named
-with its line.
+           R"(Checks the whole file first; an error names the line. Then it lists the changes: + added, - removed, ~ changed.
 
 Examples:
   drover config apply drover.yaml --dry-run

@@ -34,7 +34,7 @@ void define(Verb& verb, DlqListOptions& options) {
   verb.flag("--tasks", &options.tasks, true, "one by one, newest first, instead of by kind");
   verb.value("--limit", "N", &options.limit, integer_between({1, 1'000'000}),
              fmt::format("with --tasks: show at most N; default {}", kListLimitDefault));
-  verb.value("--cursor", "C", &options.cursor, read_text, "with --tasks: go on where the list before this one ended");
+  verb.value("--cursor", "C", &options.cursor, read_text, "with --tasks: continue a list that was cut off");
   verb.formats(&options.format, "print a JSON array of kinds, or of tasks");
 }
 
@@ -75,7 +75,7 @@ int list_tasks(TaskQueue& queue, const DlqListOptions& options, Context& context
                       .table = [&] { return dead_letter_table(page.tasks, system_clock().wall()); }},
         options.format, context);
   if (page.cursor) {
-    context.say(fmt::format("there are more: --cursor {} goes on, --limit N shows more", *page.cursor));
+    context.say(fmt::format("there are more: add --cursor {} to continue, or raise --limit", *page.cursor));
   }
   return kExitOk;
 }
@@ -164,17 +164,17 @@ void define_dlq_filter(Verb& verb, TaskFilter* filter) {
   verb.value("--queue", "Q", &filter->queue, read_name, "only this queue");
   verb.value("--owner", "O", &filter->owner, read_name, "only this owner");
   verb.value("--tag", "T", &filter->tag, read_name, "only with this tag");
-  verb.value("--escalated", "yes|no", &filter->escalated, read_yes_or_no, "only those that somebody has, or nobody");
+  verb.value("--escalated", "yes|no", &filter->escalated, read_yes_or_no, "only escalated tasks, or only the others");
   verb.value("--before", "T", &filter->finished_before, parse_time, "only what failed before this time (RFC 3339)");
 }
 
 void add_dlq(Verbs& verbs) {
   Verbs& dlq = verbs.family(
       {.name = "dlq",
-       .summary = "Dead letters: see why tasks failed, and decide what becomes of them",
+       .summary = "Dead letters: see why tasks failed, and decide what happens to them",
        .footer =
-           R"(A failed task waits for a verdict: retry (perhaps with another payload), wait, escalate or delete. Failures are told
-apart by a fingerprint: the class, and the message without its numbers, ids, paths and quoted parts.
+           R"(A failed task waits for a verdict: retry (perhaps with another payload), wait, escalate or delete. Failures of the
+same kind have the same fingerprint: the class, and the message without its numbers, ids, paths and quoted parts.
 
 Examples:
   drover dlq list

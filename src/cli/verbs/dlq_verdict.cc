@@ -59,8 +59,8 @@ void define(Verb& verb, DlqVerdictOptions& options) {
   verb.list("ID", "", &options.ids, read_task_id, "the tasks").several();
   define_dlq_filter(verb, &options.filter);
   verb.flag("--all", &options.all, true, "all dead letters");
-  verb.flag("-y,--yes", &options.yes, true, "do not ask, however many match");
-  verb.flag("--dry-run", &options.dry_run, true, "say how many it would be, and show some");
+  verb.flag("-y,--yes", &options.yes, true, "do not ask for confirmation");
+  verb.flag("--dry-run", &options.dry_run, true, "say how many tasks match, show some, and change nothing");
   verb.value("--reason", "R", &options.reason, read_text, "why; kept in the event");
   verb.json(&options.format, R"(print {"done", "left", "complete", "refused"})");
   verb.check([&options] { return check_choice(options); });
@@ -68,8 +68,9 @@ void define(Verb& verb, DlqVerdictOptions& options) {
 
 void define_retry(Verb& verb, DlqVerdictOptions& options) {
   define(verb, options);
-  verb.value("--payload", "JSON|@FILE|-", &options.payload, read_text, "instead of the old one");
-  verb.value("--patch", "JSON", &options.patch, read_json, "a JSON Merge Patch onto the old one");
+  verb.value("--payload", "JSON|@FILE|-", &options.payload, read_text,
+             "replaces the old payload: JSON, a file or stdin");
+  verb.value("--patch", "JSON", &options.patch, read_json, "a JSON Merge Patch for the old payload");
   verb.check([&options]() -> Status {
     if (options.payload && options.patch) return complaint("--payload and --patch", "give one of them");
     return {};
@@ -84,7 +85,7 @@ void define_delete(Verb& verb, DlqVerdictOptions& options) {
 void define_wait(Verb& verb, DlqVerdictOptions& options) {
   options.what = DlqVerdictOptions::What::kWait;
   define(verb, options);
-  verb.value("--for", "D", &options.wait_for, read_time_limit, "run again after so long");
+  verb.value("--for", "D", &options.wait_for, read_time_limit, "run again after this long");
   verb.value("--until", "T", &options.wait_until, parse_time, "run again at this time (RFC 3339)");
   verb.check([&options]() -> Status {
     if (options.wait_for.has_value() == options.wait_until.has_value())
@@ -258,11 +259,11 @@ int report(const DlqVerdictOptions& options, const Tally& tally, Context& contex
   }
   if (tally.stopped_by) {
     const int exit_code = context.fail(*tally.stopped_by);
-    context.say("say the same again to go on");
+    context.say("run the same command again to continue");
     return exit_code;
   }
   if (tally.interrupted) {
-    context.say("interrupted: say the same again to go on");
+    context.say("interrupted; run the same command again to continue");
     return kExitInterrupted;
   }
   // By filter, what moved on meanwhile is nobody's mistake.
@@ -357,8 +358,8 @@ void add_dlq_verdicts(Verbs& dlq) {
       {.name = "retry",
        .summary = "Run failed tasks again, perhaps with another payload",
        .footer =
-           R"(By filter it counts first and asks; in a script, say --yes. One task after the other: what is done does not match any
-more, so that the same command goes on where an interrupted one (exit 130) stopped.
+           R"(With a filter, it counts the tasks and asks before it starts; scripts pass --yes. Tasks that it has retried no longer
+match, so you can run an interrupted command (exit 130) again to continue.
 
 Examples:
   drover dlq retry 01920f5e-7a3c-7def-8123-456789abcdef --payload @fixed.json
@@ -369,7 +370,7 @@ Examples:
       {.name = "delete",
        .summary = "Delete failed tasks with everything that belongs to them",
        .footer =
-           R"(Their events stay, and say who deleted them and why. By an id it deletes any finished task.
+           R"(Their events remain and tell who deleted them and why. Given an id, it deletes any finished task.
 
 Examples:
   drover dlq delete --type demo --yes --reason 'a test')"},
@@ -377,7 +378,7 @@ Examples:
   dlq.add<DlqVerdictOptions>({.name = "wait",
                               .summary = "Run failed tasks again at a later time",
                               .footer =
-                                  R"(As `dlq retry`, but not before that time.
+                                  R"(Like `dlq retry`, but the tasks start no earlier than that time.
 
 Examples:
   drover dlq wait --class quota_exhausted --for 6h
@@ -385,9 +386,9 @@ Examples:
                              define_wait, run);
   dlq.add<DlqVerdictOptions>(
       {.name = "escalate",
-       .summary = "Hand failed tasks to somebody",
+       .summary = "Assign failed tasks to somebody",
        .footer =
-           R"(They stay failed and wait for a verdict. By filter it takes only those that nobody has.
+           R"(They stay failed and wait for a verdict. A filter selects only tasks that nobody has yet.
 
 Examples:
   drover dlq escalate --fingerprint 3f2a9c41d07b --to ada --reason 'the schema changed')"},

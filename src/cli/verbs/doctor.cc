@@ -140,9 +140,10 @@ int run(const DoctorOptions& options, Context& context) {
 void add_doctor(Verbs& verbs) {
   verbs.add<DoctorOptions>(
       {.name = "doctor",
-       .summary = "Look for what is wrong, and say how to fix it",
+       .summary = "Look for problems, and say how to fix them",
        .footer =
-           R"(Each line is ok, warn or fail, what was looked at, what was found, and what to type. Exit 1 if something fails.
+           R"(Each line has a level (ok, warn or fail), the check, what it found, and a command that fixes it. Exits with 1 if a check
+fails.
 
 Piped, it prints tab-separated lines: level, check, subject, detail, fix.
 

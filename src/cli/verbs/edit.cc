@@ -23,14 +23,14 @@ void define(Verb& verb, EditOptions& options) {
   verb.value("--priority", "P", &order.priority, parse_priority, "0 (first) to 9, or critical, high, normal, low");
   verb.value("--delay", "D", &order.delay, parse_duration, "start no earlier than this from now; 0s: at once");
   verb.value("--at", "T", &order.run_at, parse_time, "start no earlier than this time (RFC 3339)");
-  verb.value("--payload", "JSON|@FILE|-", &options.payload, read_text,
-             "what the task gets instead: JSON, a file or stdin");
-  verb.list("--tag", "T", &options.tags, read_name, "its labels from now on, instead of those that it has");
+  verb.value("--payload", "JSON|@FILE|-", &options.payload, read_text, "replaces the payload: JSON, a file or stdin");
+  verb.list("--tag", "T", &options.tags, read_name, "its labels; they replace the old ones");
   verb.json(&options.format, "print the task as JSON");
   verb.check([&options, &order]() -> Status {
     if (order.delay && order.run_at) return complaint("--delay and --at", "give one of them");
     const bool any = order.priority || order.delay || order.run_at || options.payload || !options.tags.empty();
-    return any ? Status{} : complaint("edit", "say what is to change: --priority, --delay, --at, --payload or --tag");
+    return any ? Status{}
+               : complaint("edit", "give something to change: --priority, --delay, --at, --payload or --tag");
   });
 }
 
@@ -62,8 +62,8 @@ void add_edit(Verbs& verbs) {
       {.name = "edit",
        .summary = "Change a task that has not started",
        .footer =
-           R"(Its priority, its time, its payload and its tags may change while it waits; what is not given stays. With another
-priority, or when a new time makes it ready, it goes to the end of its line. A task that runs or has ended is refused.
+           R"(You can change the priority, time, payload and tags of a task that waits; what you leave out stays. With another
+priority, or if a new time makes it ready, it goes to the end of the line. Tasks that run or have ended are refused.
 
 Examples:
   drover edit 01920f5e-7a3c-7def-8123-456789abcdef --priority critical

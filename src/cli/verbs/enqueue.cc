@@ -21,18 +21,19 @@ void define(Verb& verb, EnqueueOptions& options) {
   verb.value("TYPE", "", &options.task.spec.type, read_name, "what kind of work it is");
   define_task(verb, &options.task);
   verb.value("--batch", "FILE", &options.batch, read_text,
-             "NDJSON, one task object a line, all or nothing; - is stdin");
+             "NDJSON, one task object per line, all or nothing; - is stdin");
   verb.flag("--wait", &options.wait, true, "wait for the end; exit 0 completed, 10 failed, 11 cancelled");
   define_wait_limits(verb, "--wait-timeout", &options.limits);
   verb.json(&options.format, R"(print {"id", "state", "deduplicated"})");
   verb.check([&options]() -> Status {
     const bool has_task = options.task != TaskArguments{};
     if (options.batch && has_task)
-      return complaint("--batch", "its lines say everything: no TYPE and no task options beside it");
+      return complaint("--batch",
+                       "the lines of the batch describe the tasks; leave out TYPE and the options of a task");
     if (!options.batch && options.task.spec.type.empty())
-      return fail(ErrorCode::kInvalidArgument, "TYPE is missing; or give --batch FILE");
+      return fail(ErrorCode::kInvalidArgument, "TYPE is missing; give one, or --batch FILE");
     if (!options.wait && options.limits != WaitLimits{})
-      return complaint("--wait-timeout and --quiet", "they are of use only with --wait");
+      return complaint("--wait-timeout and --quiet", "add --wait, or leave them out");
     return {};
   });
 }
@@ -75,7 +76,7 @@ int wait_for_all(OpenedQueue& opened, const std::vector<Enqueued>& enqueued, con
     const auto end = await_task(opened.queue(), one.id, rest, context, task);
     if (!end) return context.fail(end.error());
     if (*end != WatchEnd::kDone) {
-      context.say("no longer waiting; what was enqueued goes on");
+      context.say("stopped waiting; the tasks go on");
       return exit_code_of_giving_up(*end);
     }
     exit_code = worse_of(exit_code, exit_code_of_fate(task.state));

@@ -21,13 +21,13 @@ struct EventsOptions {
 };
 
 void define(Verb& verb, EventsOptions& options) {
-  verb.flag("-f,--follow", &options.follow, true, "go on with what happens next; without --after only that");
+  verb.flag("-f,--follow", &options.follow, true, "keep printing new events; without --after, only those");
   const auto read_seq = [](std::string_view text) {
     return read_integer(text, {0, std::numeric_limits<std::int64_t>::max()});
   };
-  verb.value("--after", "SEQ", &options.after, read_seq, "events after this one; 0: from the first");
+  verb.value("--after", "SEQ", &options.after, read_seq, "only events after this number; 0 is from the first");
   verb.value("--limit", "N", &options.limit, integer_between({1, 1'000'000'000}), "show at most N");
-  verb.json(&options.format, "print one JSON object a line");
+  verb.json(&options.format, "print one JSON object per line");
 }
 
 constexpr int kPageEvents = 500;

@@ -37,7 +37,7 @@ void add_explain(Verbs& verbs) {
       {.name = "explain",
        .summary = "Say why a task is not running, and what will release it",
        .footer =
-           R"(Piped, it prints one tab-separated line: reason, gate, when it will be released, sentence.
+           R"(Piped, it prints one tab-separated line: reason, gate, when it will be released, the explanation.
 
 Examples:
   drover explain 01920f5e-7a3c-7def-8123-456789abcdef

@@ -43,8 +43,9 @@ Table findings_table(const std::vector<Finding>& findings) {
 }
 
 constexpr std::string_view kDamageAdvice =
-    "pages are damaged: stop all workers and keep a copy; --repair mends indexes, for more restore a backup (the "
-    ".recover of sqlite3 may save what is left)";
+    "pages of the database are damaged: stop all workers and copy the file; --repair rebuilds indexes, for anything "
+    "else "
+    "restore a backup (.recover of sqlite3 may save the rest)";
 
 bool is_page_damage(const Finding& finding) {
   return finding.code == "database_damaged" && !finding.repaired;
@@ -72,10 +73,10 @@ int run(const FsckOptions& options, Context& context) {
 void add_fsck(Verbs& verbs) {
   verbs.add<FsckOptions>(
       {.name = "fsck",
-       .summary = "Prove that the store's records and indexes agree",
+       .summary = "Check that the store's records and indexes agree",
        .footer =
-           R"(Piped, it prints tab-separated lines: code, repaired (yes or no), detail. On Redis nobody else is answered while it looks:
-with many tasks, stop the workers first.
+           R"(Piped, it prints tab-separated lines: code, repaired (yes or no), detail. On Redis, the check
+blocks all other clients; if there are many tasks, stop the workers first.
 
 Exits with 1 if something is wrong and was not repaired.
 

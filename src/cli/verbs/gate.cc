@@ -5,6 +5,7 @@
 #include "cli/listing.h"
 #include "cli/project.h"
 #include "core/gate_json.h"
+#include "core/gate_name.h"
 
 namespace drover::cli {
 namespace {
@@ -18,7 +19,7 @@ void define(Verb& verb, GateListOptions& options) {
 }
 
 void define_gate_name(Verb& verb, GateSetOptions& options) {
-  verb.value("GATE", "", &options.gate, read_gate, "all, queue:Q, type:T, owner:O, lock:K or provider:P").required();
+  verb.value("GATE", "", &options.gate, read_gate, gate_name_forms()).required();
 }
 
 void define_open(Verb& verb, GateSetOptions& options) {
@@ -34,7 +35,8 @@ void define_close(Verb& verb, GateSetOptions& options) {
 void define_limit(Verb& verb, GateSetOptions& options) {
   options.what = GateSetOptions::What::kLimit;
   define_gate_name(verb, options);
-  verb.value("PERMITS", "", &options.permits, read_permits, "how many may run at once; none: no limit by hand any more")
+  verb.value("PERMITS", "", &options.permits, read_permits,
+             "how many may run at once; none removes the limit that was set by hand")
       .required();
   define_gate_opening(verb, options);
 }
@@ -57,9 +59,8 @@ int run(const GateListOptions& options, Context& context) {
 void add_gate(Verbs& verbs) {
   Verbs& gate = verbs.family(
       {.name = "gate",
-       .summary = "See, close, open and limit what may start",
-       .footer =
-           R"(A gate is asked before a task may start: all, queue:Q, type:T, owner:O, provider:P, lock:K. Nothing that runs is stopped.
+       .summary = "List, close, open and limit gates, which decide what may start",
+       .footer = "A gate is asked before a task may start: " + gate_name_forms() + R"(. Running tasks continue.
 
 Examples:
   drover gate list
@@ -67,36 +68,37 @@ Examples:
   drover gate limit type:review 2)"});
   gate.add<GateListOptions>(
       {.name = "list",
-       .summary = "List the gates that hold something back or could",
+       .summary = "List the gates that hold tasks back, or could",
        .footer =
            R"(Piped, it prints tab-separated lines: name; open, closed, full or probing; closed until; permits; in use; rate; lanes that
-wait there; why.
+wait for it; why.
 
 Examples:
   drover gate list --json)"},
       define, run);
   gate.add<GateSetOptions>({.name = "open",
-                            .summary = "Drop everything that holds a gate closed, but the policy's limits",
+                            .summary = "Open a gate: remove everything that holds it, except the policy's limits",
                             .footer =
-                                R"(Pauses, limits by hand, a breaker and a provider's pause all go.
+                                R"(Removes pauses, limits set by hand, an open breaker and a provider's pause.
 
 Examples:
   drover gate open all
   drover gate open type:review --reason 'the agent is fixed')"},
                            define_open, set_gate);
-  gate.add<GateSetOptions>({.name = "close",
-                            .summary = "Let nothing more start that passes a gate",
-                            .footer =
-                                R"(Until it is opened, or for a time. What runs goes on.
+  gate.add<GateSetOptions>(
+      {.name = "close",
+       .summary = "Close a gate: tasks that pass it do not start",
+       .footer =
+           R"(It stays closed until somebody opens it, or for the time that you give. Running tasks continue.
 
 Examples:
   drover gate close all --reason 'provider is down'
   drover gate close provider:anthropic --for 15m)"},
-                           define_close, set_gate);
+      define_close, set_gate);
   gate.add<GateSetOptions>({.name = "limit",
                             .summary = "Limit how many tasks of a gate run at once",
                             .footer =
-                                R"(Counts beside the limit of the policy: the smaller one holds.
+                                R"(If the policy sets a limit as well, the smaller one counts.
 
 Examples:
   drover gate limit type:review 2 --reason 'it eats all memory'

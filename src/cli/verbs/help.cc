@@ -21,7 +21,7 @@ struct HelpOptions {
 void define(Verb& verb, HelpOptions& options) {
   verb.list("COMMAND", "", &options.path, read_text, "the command to explain").several();
   verb.choice("--format", "text|man|markdown", &options.format,
-              "a page for the terminal, for man, or all commands for the web");
+              "a page for the terminal, a man page, or all commands as Markdown");
 }
 
 bool leads_somewhere(const CommandSpec& root, const std::vector<std::string>& path) {

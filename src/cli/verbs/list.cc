@@ -34,7 +34,7 @@ void define(Verb& verb, ListOptions& options) {
   verb.value("--fingerprint", "F", &filter.fingerprint, read_fingerprint, "only with errors of this kind");
   verb.value("--limit", "N", &options.limit, integer_between({1, 1'000'000}),
              fmt::format("show at most N; default {}", kListLimitDefault));
-  verb.value("--cursor", "C", &options.cursor, read_text, "go on where the list before this one ended");
+  verb.value("--cursor", "C", &options.cursor, read_text, "continue a list that was cut off");
   verb.flag("-q,--quiet", &options.format, Format::kName, "ids only, as -o name");
   verb.formats(&options.format, "print a JSON array of tasks");
 }
@@ -62,7 +62,8 @@ int run(const ListOptions& options, Context& context) {
                       .name = [](const Task& task) { return task.id.to_string(); },
                       .table = [&] { return task_table(page.tasks, system_clock().wall(), *gates); }},
         options.format, context);
-  if (page.cursor) context.say(fmt::format("there are more: --cursor {} goes on, --limit N shows more", *page.cursor));
+  if (page.cursor)
+    context.say(fmt::format("there are more: add --cursor {} to continue, or raise --limit", *page.cursor));
   return kExitOk;
 }
 

@@ -40,9 +40,9 @@ int run_logs(const LogFollowOptions& options, Context& context) {
 
 void add_logs(Verbs& verbs) {
   verbs.add<LogFollowOptions>({.name = "logs",
-                               .summary = "Print what a task's runs wrote",
+                               .summary = "Print the output of a task's runs",
                                .footer =
-                                   R"(What runs wrote goes to stdout, what Drover says of them to stderr.
+                                   R"(The output of the runs goes to stdout, Drover's own remarks about them to stderr.
 
 Examples:
   drover logs -f 01920f5e-7a3c-7def-8123-456789abcdef)"},

@@ -18,7 +18,7 @@ void define(Verb& verb, ProgressOptions& options) {
 int run(const ProgressOptions& options, Context& context) {
   const std::string* url = context.environment.find("DROVER_URL");
   if (url == nullptr) {
-    return context.fail({ErrorCode::kInvalidArgument, "this is not inside a task: DROVER_URL is not set", {}});
+    return context.fail({ErrorCode::kInvalidArgument, "DROVER_URL is not set: run this command inside a task", {}});
   }
   const auto reported = report_progress(*url, {options.percent, options.message});
   return reported ? kExitOk : context.fail(reported.error());
@@ -30,7 +30,7 @@ void add_progress(Verbs& verbs) {
   verbs.add<ProgressOptions>({.name = "progress",
                               .summary = "Report progress from inside a task",
                               .footer =
-                                  R"(Speaks to the task's own door, DROVER_URL.
+                                  R"(Works inside a task, through the socket in DROVER_URL.
 
 Examples:
   drover progress 40 'running the tests')"},

@@ -54,7 +54,7 @@ int run(const QueueListOptions& options, Context& context) {
 
 void add_queue(Verbs& verbs) {
   Verbs& queue = verbs.family({.name = "queue",
-                               .summary = "See, pause and resume queues",
+                               .summary = "List, pause and resume queues",
                                .footer =
                                    R"(Examples:
   drover queue list
@@ -62,7 +62,7 @@ void add_queue(Verbs& verbs) {
   drover queue resume eng)"});
   queue.add<QueueListOptions>(
       {.name = "list",
-       .summary = "List the queues, what waits in them and what holds them back",
+       .summary = "List the queues, the tasks in them and what holds them back",
        .footer =
            R"(Piped, it prints tab-separated lines: name; open, paused or full; waiting; running; scheduled; blocked; permits; rate; why.
 
@@ -70,16 +70,16 @@ Examples:
   drover queue list --json)"},
       define, run);
   queue.add<GateSetOptions>({.name = "pause",
-                             .summary = "Start nothing more from a queue",
+                             .summary = "Pause a queue: its tasks do not start",
                              .footer =
-                                 R"(What runs goes on. The same as `drover gate close queue:QUEUE`.
+                                 R"(Running tasks continue. The same as `drover gate close queue:QUEUE`.
 
 Examples:
   drover queue pause eng --reason 'database is moving'
   drover queue pause eng --for 30m)"},
                             define_pause, set_gate);
   queue.add<GateSetOptions>({.name = "resume",
-                             .summary = "Start tasks of a paused queue again",
+                             .summary = "Resume a paused queue",
                              .footer =
                                  R"(The same as `drover gate open queue:QUEUE`.
 

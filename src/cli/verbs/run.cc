@@ -51,7 +51,7 @@ int run(const RunOptions& options, Context& context) {
   if (!end) return context.fail(end.error());
   if (*end != WatchEnd::kDone) {
     const std::string id = enqueued->id.to_string();
-    context.say(fmt::format("no longer waiting; task {} goes on (drover wait {}, drover cancel {})", id, id, id));
+    context.say(fmt::format("stopped waiting; task {} goes on (drover wait {}, drover cancel {})", id, id, id));
     return exit_code_of_giving_up(*end);
   }
   print(task, options, context);
@@ -63,10 +63,10 @@ int run(const RunOptions& options, Context& context) {
 void add_run(Verbs& verbs) {
   verbs.add<RunOptions>(
       {.name = "run",
-       .summary = "Store a task, wait for its end and print its result",
+       .summary = "Store a task, wait until it ends and print its result",
        .footer =
-           R"(Exits with the task's fate: 0 completed, 10 failed, 11 cancelled, 124 not ended within --wait-timeout, which leaves the
-task as it is. A result that is a string is printed as its text. After a second it says on stderr what it waits for.
+           R"(Exits with 0 if the task completed, 10 if it failed, 11 if it was cancelled, and 124 after --wait-timeout; the task
+then goes on. A result that is a string is printed as plain text. After a second it says on stderr what it waits for.
 
 Examples:
   drover run summarise --payload @notes.json

@@ -39,7 +39,7 @@ int run(const ServeOptions& options, Context& context) {
   context.say(fmt::format("serving on {}; Ctrl-C stops", fmt::join(served.addresses(), ", ")));
   const Waker nobody;
   while (stop.requests() == 0) wait_for_wake(stop.waker(), nobody, Millis::max());
-  context.say("stopping; what was asked is answered first");
+  context.say("stopping after the requests that are being answered");
   return kExitOk;
 }
 
@@ -48,11 +48,11 @@ int run(const ServeOptions& options, Context& context) {
 void add_serve(Verbs& verbs) {
   verbs.add<ServeOptions>(
       {.name = "serve",
-       .summary = "Put the queue on the network: REST for programs, and for workers elsewhere",
+       .summary = "Serve the queue to programs and workers on other machines, over REST",
        .footer =
-           R"(Runs until SIGINT or SIGTERM, and does the store's upkeep. Everybody shows a token: `drover token create` makes one, on
-this machine. Any verb and any worker uses the server with --store http://HOST:PORT and DROVER_TOKEN. An address that other
-machines reach needs TLS, or --insecure.
+           R"(Runs until SIGINT or SIGTERM and does the store's upkeep. Every caller needs a token; create one on this machine with
+`drover token create`. Commands and workers elsewhere use the server with --store http://HOST:PORT and DROVER_TOKEN. An
+address that other machines can reach needs TLS or --insecure.
 
 Examples:
   drover serve

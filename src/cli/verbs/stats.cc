@@ -42,10 +42,10 @@ void add_stats(Verbs& verbs) {
       {.name = "stats",
        .summary = "Show how the queues are doing: counts, rates, durations, workers, alerts",
        .footer =
-           R"(Rates and durations are of the last minute, or of the latest 20000 events if those took less.
+           R"(Rates and durations cover the last minute, or the latest 20000 events if those are more recent.
 
-Piped, it prints a tab-separated line per queue: name, waiting, since when the first waits, running, scheduled, blocked, completed, failed,
-cancelled, workers, free slots, then of the window: enqueued, started, completed, failed, retried, then in milliseconds: wait p50
+Piped, it prints a tab-separated line per queue: name, waiting, since when the first has waited, running, scheduled, blocked, completed, failed,
+cancelled, workers, free slots, then in that window: enqueued, started, completed, failed, retried, then in milliseconds: wait p50
 and p95, run p50 and p95.
 
 Examples:

@@ -36,11 +36,11 @@ Table epoch_table(const std::vector<Epoch>& epochs) {
 
 std::string sentence(StoreOptions::What what, const StoreState& state) {
   if (what == StoreOptions::What::kAcceptRegression) {
-    return state.loss ? fmt::format("lost: {}. That is accepted now, and work goes on", to_string(*state.loss))
+    return state.loss ? fmt::format("accepted the loss of {}; workers claim tasks again", to_string(*state.loss))
                       : "nothing is known to be lost; a new epoch has begun";
   }
   return state.loss ? fmt::format(
-                          "acknowledged and gone: {}. Nothing is claimed until drover store "
+                          "acknowledged but missing: {}; workers claim nothing until you run drover store "
                           "accept-regression",
                           to_string(*state.loss))
                     : fmt::format("nothing is known to be lost; the last event is {}", state.extent.seq);
@@ -66,25 +66,25 @@ int run(const StoreOptions& options, Context& context) {
 
 void add_store(Verbs& verbs) {
   Verbs& store = verbs.family({.name = "store",
-                               .summary = "See whether the store lost anything, and go on after a loss",
+                               .summary = "See whether the store has lost anything, and continue after a loss",
                                .footer =
                                    R"(Examples:
   drover store show)"});
   store.add<StoreOptions>(
       {.name = "show",
-       .summary = "Show the store's epochs, and what is gone that was acknowledged",
+       .summary = "Show the store's epochs, and whether acknowledged work is missing",
        .footer =
-           R"(What was acknowledged is known from this machine's side: see `drover.db-mark`, or `marks/` in your state
-folder for Redis. Exits with 1 if something is gone.
+           R"(This machine remembers what the store has acknowledged, in `drover.db-mark` or, for Redis, in `marks/` of your state
+folder. Exits with 1 if something is missing.
 
 Examples:
   drover store show)"},
       define, run);
   store.add<StoreOptions>(
       {.name = "accept-regression",
-       .summary = "Accept that acknowledged work was lost: claims go on",
+       .summary = "Accept the loss of acknowledged work, so that workers claim tasks again",
        .footer =
-           R"(Workers of a store that went backwards claim nothing until this was said. Begins a new epoch.
+           R"(If the store has gone back in time, workers claim nothing until you run this. It begins a new epoch.
 
 Examples:
   drover store accept-regression)"},

@@ -33,11 +33,11 @@ struct TokenRevokeOptions {
 void define(Verb& verb, TokenCreateOptions& options) {
   verb.value("--role", "viewer|producer|worker|operator|admin", &options.role, read_role, "what it allows").required();
   verb.value("--owner", "O", &options.owner, read_name,
-             "viewer, producer: whose tasks they are; default: the owner default");
-  verb.list("--queue", "Q", &options.queues, read_name, "worker: a queue that it serves; default: all");
-  verb.value("--expires", "D", &options.expires, read_time_limit, "how long it is good; default: until revoked");
+             "viewer, producer: whose tasks it may use; unless given, those of the owner named default");
+  verb.list("--queue", "Q", &options.queues, read_name, "worker: a queue that it may serve; default: all");
+  verb.value("--expires", "D", &options.expires, read_time_limit, "how long it is valid; default: until revoked");
   verb.value("--note", "TEXT", &options.note, read_text, "what it is for; shown in the list");
-  verb.json(&options.format, "print the token and what is known of it as JSON");
+  verb.json(&options.format, "print the token and its record as JSON");
 }
 
 void define(Verb& verb, TokenListOptions& options) {
@@ -46,7 +46,7 @@ void define(Verb& verb, TokenListOptions& options) {
 
 void define(Verb& verb, TokenRevokeOptions& options) {
   verb.value("TOKEN", "", &options.id, read_token_id, "its id").required();
-  verb.json(&options.format, "print what is known of it as JSON");
+  verb.json(&options.format, "print its record as JSON");
 }
 
 // "producer of team-a", "worker of eng, ops".
@@ -102,8 +102,9 @@ int run(const TokenCreateOptions& options, Context& context) {
   const auto created = (*opened)->administration().create_token(order);
   if (!created) return context.fail(created.error());
   context.out.line(options.format == Format::kJson ? to_json(*created) : created->text);
-  context.say(fmt::format("token {} ({}{}) is shown this once", created->info.id, role_text(created->info),
-                          options.expires ? ", good for " + format_duration(*options.expires) : ""));
+  context.say(fmt::format("token {} ({}{}): save it now, it is not shown again", created->info.id,
+                          role_text(created->info),
+                          options.expires ? ", valid for " + format_duration(*options.expires) : ""));
   return kExitOk;
 }
 
@@ -133,19 +134,19 @@ int run(const TokenRevokeOptions& options, Context& context) {
 }  // namespace
 
 void add_token(Verbs& verbs) {
-  Verbs& token = verbs.family(
-      {.name = "token",
-       .summary = "Make, see and revoke the tokens by which a server knows its callers",
-       .footer =
-           R"(A token has a role: viewer, producer, worker, operator or admin. Over a server these commands need the
-token of an admin; the first one is made on the store itself.
+  Verbs& token =
+      verbs.family({.name = "token",
+                    .summary = "Create, list and revoke the tokens that identify callers to a server",
+                    .footer =
+                        R"(A token has a role: viewer, producer, worker, operator or admin. Through a server, these
+commands need an admin's token; create the first one directly on the store.
 
 Examples:
   drover token create --role producer --owner team-a
   drover token list)"});
   token.add<TokenCreateOptions>(
       {.name = "create",
-       .summary = "Make a token and print it, once",
+       .summary = "Create a token and print it, once",
        .footer =
            R"(The token alone goes to stdout. Only its SHA-256 is stored: if you lose a token, revoke it and create another.
 
@@ -156,7 +157,7 @@ Examples:
   token.add<TokenListOptions>({.name = "list",
                                .summary = "List the tokens, newest first",
                                .footer =
-                                   R"(Tokens that were revoked or have expired are listed for 30 days more.
+                                   R"(Revoked and expired tokens stay in the list for 30 days.
 
 Piped, it prints tab-separated lines: id, role, owner, queues, state (active, expired, revoked), created_at, created_by, expires_at,
 last_used_at, revoked_at, revoked_by, note.
@@ -166,9 +167,9 @@ Examples:
                               define, run);
   token.add<TokenRevokeOptions>(
       {.name = "revoke",
-       .summary = "Make a token worthless",
+       .summary = "Revoke a token",
        .footer =
-           R"(Servers learn of it within seconds. It takes the id, as `token list` shows it, or the whole token.
+           R"(Servers refuse it within seconds. Give its id, as `token list` shows it, or the whole token.
 
 Examples:
   drover token revoke 4fQ1mZ8x)"},

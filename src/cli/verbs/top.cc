@@ -19,13 +19,13 @@ struct TopOptions {
 Result<Millis> read_interval(std::string_view text) {
   constexpr Millis kFastest{250};
   auto interval = read_time_limit(text);
-  if (interval && *interval < kFastest) return fail(ErrorCode::kInvalidArgument, "250ms is the shortest");
+  if (interval && *interval < kFastest) return fail(ErrorCode::kInvalidArgument, "expected at least 250ms");
   return interval;
 }
 
 void define(Verb& verb, TopOptions& options) {
-  verb.flag("--once", &options.once, true, "print one picture and end");
-  verb.value("--interval", "D", &options.interval, read_interval, "how often it looks; default 1s, at least 250ms");
+  verb.flag("--once", &options.once, true, "print one screen and exit");
+  verb.value("--interval", "D", &options.interval, read_interval, "how often to refresh; default 1s, at least 250ms");
 }
 
 constexpr Millis kDrawEvery{250};

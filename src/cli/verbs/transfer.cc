@@ -35,7 +35,7 @@ struct ImportOptions {
 };
 
 void define(Verb& verb, ExportOptions& options) {
-  verb.value("FILE", "", &options.file, read_text, "where to; - is stdout, and the default");
+  verb.value("FILE", "", &options.file, read_text, "the file to write; default -, which is stdout");
   verb.value("--loki", "DIR", &options.loki, read_text, "write the queue files of loki-mode there instead");
 }
 
@@ -287,10 +287,10 @@ int run(const ImportOptions& options, Context& context) {
 void add_export(Verbs& verbs) {
   verbs.add<ExportOptions>(
       {.name = "export",
-       .summary = "Write everything that the store holds as lines of JSON",
+       .summary = "Write everything in the store as lines of JSON",
        .footer =
-           R"(Policy, gates, tasks with their runs and output, events; oldest first. A file gets its name when it is whole.
-For an exact copy of a busy store stop the work first: `drover gate close all`.
+           R"(Policy, gates, tasks with their runs and output, events; oldest first. The file appears under its name
+only when it is complete. For an exact copy of a busy store, stop the work first: `drover gate close all`.
 
 Examples:
   drover export backup.ndjson
@@ -302,9 +302,10 @@ Examples:
 void add_import(Verbs& verbs) {
   verbs.add<ImportOptions>(
       {.name = "import",
-       .summary = "Put a dump into an empty store, of the same kind or another",
+       .summary = "Load a dump into an empty store, of the same kind or another",
        .footer =
-           R"(What ran when it was exported is taken back, as after a lost worker. Until it has finished the gate `all` is closed.
+           R"(Tasks that were running at the time of the export are handled as if their worker had been lost. The gate `all` is
+closed until the import has finished.
 
 Examples:
   drover --store redis://localhost import backup.ndjson

@@ -48,7 +48,7 @@ void add_trust(Verbs& verbs) {
       {.name = "trust",
        .summary = "Allow `drover up` and `drover work` to run what a drover.yaml says",
        .footer =
-           R"(Records the file's path and SHA-256 in your state folder. A changed file has to be trusted again.
+           R"(Records the path and SHA-256 of the file in your state folder. If the file changes, trust it again.
 
 Examples:
   drover trust

@@ -51,7 +51,7 @@ int run(const TypeShowOptions& options, Context& context) {
   if (!policy) return context.fail(policy.error());
   const auto type = view_type(options.name, *policy);
   if (!type) return context.fail(type.error());
-  if (!policy->types.contains(options.name)) context.say("the policy does not name it: it has the defaults");
+  if (!policy->types.contains(options.name)) context.say("the policy does not name this type: it has the defaults");
   if (options.format == Format::kJson) {
     context.out.line(to_json(*type));
   } else {
@@ -64,9 +64,9 @@ int run(const TypeShowOptions& options, Context& context) {
 
 void add_type(Verbs& verbs) {
   Verbs& type = verbs.family({.name = "type",
-                              .summary = "See what the policy says of the types of tasks",
+                              .summary = "See what the policy says about types of tasks",
                               .footer =
-                                  R"(What is left out in drover.yaml has its default here.
+                                  R"(Settings that drover.yaml leaves out are shown with their defaults.
 
 Examples:
   drover type list
@@ -85,7 +85,8 @@ Examples:
       {.name = "show",
        .summary = "Show one type: its defaults, its retries, its breaker and its contract",
        .footer =
-           R"(The fields are those of types.TYPE in drover.yaml. A type that the policy does not name has the defaults, unless types are closed.
+           R"(The fields are those of types.TYPE in drover.yaml. A type that the policy does not name has the defaults, unless the policy allows
+only the types that it names.
 
 Examples:
   drover type show review

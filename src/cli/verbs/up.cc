@@ -185,7 +185,7 @@ Status check_trust(const std::optional<Project>& project, const Context& context
 // Policy and workers of the project.
 Status set_up_project(const std::optional<Project>& project, Workers& workers, Context& context, Engine& engine) {
   if (!project) {
-    context.say(fmt::format("no {} here: upkeep only, no workers", kProjectFile));
+    context.say(fmt::format("no {} here: running the server and upkeep, but no workers", kProjectFile));
     return {};
   }
   if (auto found = find_programs(*project, context.environment); !found) return found;
@@ -270,7 +270,7 @@ int run(const UpOptions& options, Context& context) {
   context.say(
       fmt::format("up on {} with {}; Ctrl-C stops", without_credentials(*url), counted(std::ssize(serves), "worker")));
   const auto end = show_events(engine, workers, context);
-  context.say("stopping; what runs may finish for a while, another Ctrl-C stops it now");
+  context.say("stopping: running tasks have 30s to finish; press Ctrl-C again to stop them now");
   const auto finished = workers.finish();
   if (!end) return context.fail(end.error());
   return finished ? kExitOk : context.fail(finished.error());
@@ -283,10 +283,10 @@ void add_up(Verbs& verbs) {
       {.name = "up",
        .summary = "Run everything in one process: upkeep, server, and a worker for each runner profile of drover.yaml",
        .footer =
-           R"(Applies the drover.yaml of this folder if it has changed, then runs one worker for each profile under local.runners,
-and `drover serve`, until SIGINT or SIGTERM. It refuses a drover.yaml that is not trusted (exit 4), and changes nothing
-unless it can start. A first signal lets running tasks finish for 30s, a second one stops them. The token that it makes for
-you, once for each store, has the role admin; its file is named at the start.
+           R"(Applies the drover.yaml of this folder if it has changed, then runs a server and one worker for each profile under
+local.runners until SIGINT or SIGTERM. The first signal gives running tasks 30s to finish; the second stops them at once.
+It refuses a drover.yaml that you have not trusted (exit 4), and if it cannot start, it changes nothing. For each store, it
+creates one admin token for you and tells you which file holds it.
 
 Examples:
   drover trust && drover up

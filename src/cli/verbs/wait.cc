@@ -42,10 +42,10 @@ int run(const WaitOptions& options, Context& context) {
 void add_wait(Verbs& verbs) {
   verbs.add<WaitOptions>(
       {.name = "wait",
-       .summary = "Wait for a task's end",
+       .summary = "Wait until a task ends",
        .footer =
-           R"(Prints its last state and exits with its fate: 0 completed, 10 failed, 11 cancelled, 124 not ended in time. After a
-second it says on stderr what it waits for.
+           R"(Prints its state and exits with 0 if it completed, 10 if it failed, 11 if it was cancelled, and 124 after --timeout.
+After a second it says on stderr what it waits for.
 
 Examples:
   drover wait 01920f5e-7a3c-7def-8123-456789abcdef --timeout 10m)"},

@@ -33,7 +33,8 @@ void define(Verb& verb, WorkOptions& options) {
   verb.value("--concurrency", "N", &options.concurrency, integer_between(kConcurrencyBounds),
              "how many at once; default 1, or the sum of the profiles'");
   verb.flag("--until-empty", &options.until_empty, true, "end when nothing is left to do");
-  verb.value("--lease", "D", &options.lease, read_lease, "how long a silent worker keeps its tasks; default 30s");
+  verb.value("--lease", "D", &options.lease, read_lease,
+             "how long a worker keeps its tasks without renewing them; default 30s");
   const OptionHandle heartbeat = verb.value("--heartbeat", "D", &options.heartbeat, read_time_limit,
                                             "how often leases are renewed; default 5s, or a sixth of a shorter lease");
   verb.takes_command(&options.argv);
@@ -119,10 +120,11 @@ void add_work(Verbs& verbs) {
       {.name = "work",
        .summary = "Claim tasks and run them",
        .footer =
-           R"(The command after -- runs once for every task: payload (or prompt) on stdin; the result is the last line of stdout if it is
-JSON, else all of it. Exit code 0 is success, 65 invalid, 77 not authorised, 75 try later, anything else an error.
-With --preset an agent runs every task: it gets the prompt, and Drover understands what it prints. The words after --
-are then the agent's program, if it is not in PATH, and more arguments for it. `drover runner list` shows the presets.
+           R"(Runs the command after -- once for each task, with the payload (or prompt) on stdin. The result is the last line of
+stdout if that is JSON, otherwise all of stdout. Exit code 0 is success, 65 invalid, 77 not authorised, 75 try later, any
+other an error.
+With --preset an agent runs each task: it gets the prompt, and Drover reads what it prints. The words after -- are then
+the agent's program, if it is not in PATH, and more arguments for it. `drover runner list` shows the presets.
 Without either, the runner profiles of a trusted drover.yaml say what runs.
 
 Examples:

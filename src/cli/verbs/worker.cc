@@ -39,7 +39,7 @@ void define(Verb& verb, WorkerDrainOptions& options) {
   verb.flag("--wait", &options.wait, true, "wait until they are gone");
   verb.json(&options.format, R"(print {"draining"})");
   verb.check([&options]() -> Status {
-    if (options.all == !options.id.empty()) return complaint("WORKER", "give one, or --all");
+    if (options.all == !options.id.empty()) return complaint("WORKER", "give the id of one worker, or --all");
     return {};
   });
 }
@@ -112,7 +112,7 @@ int run(const WorkerDrainOptions& options, Context& context) {
   if (!told) return context.fail(told.error());
   if (options.format == Format::kJson) context.out.line(ids_json(*told));
   if (told->empty()) context.say("no workers");
-  for (const std::string& id : *told) context.say(fmt::format("{} drains: it takes no more work", id));
+  for (const std::string& id : *told) context.say(fmt::format("{} is draining: it takes no more tasks", id));
   if (!options.wait) return kExitOk;
   const auto end = wait_until_gone(queue, *told);
   if (!end) return context.fail(end.error());
@@ -123,7 +123,7 @@ int run(const WorkerDrainOptions& options, Context& context) {
 
 void add_worker(Verbs& verbs) {
   Verbs& worker = verbs.family({.name = "worker",
-                                .summary = "See the workers, and send them home",
+                                .summary = "List the workers, and drain them",
                                 .footer =
                                     R"(Examples:
   drover worker list
@@ -131,7 +131,7 @@ void add_worker(Verbs& verbs) {
   worker.add<WorkerListOptions>({.name = "list",
                                  .summary = "List the workers, what they serve and what they run",
                                  .footer =
-                                     R"(STATE is working, draining, or silent: not heard of for 30 seconds.
+                                     R"(STATE is working, draining, or silent, which means no heartbeat for 30 seconds.
 
 Piped, it prints tab-separated lines: id, version, running, capacity, registered_at, last_beat_at, working, draining or silent,
 who told it to drain and why, what it serves.
@@ -141,10 +141,10 @@ Examples:
                                 define, run);
   worker.add<WorkerDrainOptions>(
       {.name = "drain",
-       .summary = "Tell a worker to take no more work, finish what it has and go",
+       .summary = "Tell a worker to finish the tasks it has, take no more and exit",
        .footer =
-           R"(The worker learns of it with its next heartbeat, a few seconds later. What runs may take as long as it needs; then the
-worker exits with 0. A signal to the worker itself still ends it within its drain time.
+           R"(The worker learns of it with its next heartbeat, within a few seconds. Its tasks may take as long as they need; then it
+exits with 0. A signal to the worker still ends it within its drain time.
 
 Examples:
   drover worker drain box:4711:019a8d5e-6f7a-7b3c-9d2e-1f0a2b3c4d5e

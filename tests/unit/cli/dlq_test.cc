@@ -88,8 +88,8 @@ TEST(DlqGrammar, RefusesWhatIsNotClear) {
       {{"dlq", "wait", kLetter, "--for", "1h", "--until", "2026-11-16T00:00:00Z"}, "give one of them"},
       {{"dlq", "escalate", kLetter}, "--to is missing"},
       {{"dlq", "list", "--class", "timeot"}, "did you mean timeout?"},
-      {{"dlq", "list", "--escalated", "maybe"}, "is none of no, yes"},
-      {{"dlq"}, "say which command"},
+      {{"dlq", "list", "--escalated", "maybe"}, "is not one of no, yes"},
+      {{"dlq"}, "name a command"},
   };
   for (const auto& [words, part] : cases) {
     EXPECT_NE(dlq_complaint(words).find(part), std::string::npos) << dlq_complaint(words);

@@ -34,7 +34,8 @@ TEST(ParseGates, EnqueueTakesDedupeLocksAndCost) {
 }
 
 TEST(ParseGates, EnqueueRefusesWhatMakesNoSense) {
-  EXPECT_EQ(refusal({"enqueue", "t", "--dedupe-window", "10m"}), "--dedupe-window: only --dedupe drop has a window");
+  EXPECT_EQ(refusal({"enqueue", "t", "--dedupe-window", "10m"}),
+            "--dedupe-window: only --dedupe drop uses a window; add it, or leave this out");
   EXPECT_NE(refusal({"enqueue", "t", "--dedupe", "merg"}).find("merge"), std::string::npos);
   EXPECT_NE(refusal({"enqueue", "t", "--cost", "0"}).find("--cost"), std::string::npos);
   EXPECT_NE(refusal({"enqueue", "t", "--lock", "a b"}).find("--lock"), std::string::npos);
@@ -69,7 +70,7 @@ TEST(ParseGates, GateRefusesWhatMakesNoSense) {
   EXPECT_NE(refusal({"gate", "limit", "all"}).find("PERMITS is missing"), std::string::npos);
   EXPECT_NE(refusal({"gate", "limit", "all", "-1"}).find("or none"), std::string::npos);
   EXPECT_NE(refusal({"gate", "clos", "all"}).find("did you mean close?"), std::string::npos);
-  EXPECT_NE(refusal({"gate"}).find("say which command: list, open, close, limit"), std::string::npos);
+  EXPECT_NE(refusal({"gate"}).find("name a command: list, open, close, limit"), std::string::npos);
 }
 
 TEST(ParseGates, Queue) {

@@ -195,7 +195,7 @@ TEST(ParseTest, Edit) {
   EXPECT_EQ(edit.value<Texts>("--tag"), (Texts{"a", "b"}));
   EXPECT_EQ(edit.value<Format>("--json"), Format::kJson);
   EXPECT_TRUE(value_of<std::optional<Time>>("--at", {"edit", kId, "--at", "2030-01-01T00:00:00Z"}));
-  EXPECT_NE(refused({"edit", kId}).message.find("say what is to change"), std::string::npos);
+  EXPECT_NE(refused({"edit", kId}).message.find("give something to change"), std::string::npos);
   EXPECT_NE(refused({"edit", kId, "--delay", "1s", "--at", "2030-01-01T00:00:00Z"}).message.find("give one of them"),
             std::string::npos);
 }
@@ -337,11 +337,11 @@ TEST(UsageErrorTest, SaysWhatIsWrong) {
       {{"list", "--sate=failed"}, "unknown option --sate; did you mean --state?", "drover list"},
       {{"--stor", "x", "list"}, "unknown option --stor; did you mean --store?", "drover"},
       {{"config", "aply", "f"}, R"(unknown command "aply"; did you mean apply?)", "drover config"},
-      {{"config"}, "say which command: apply, show", "drover config"},
+      {{"config"}, "name a command: apply, show", "drover config"},
       {{"show"}, "ID is missing", "drover show"},
       {{"show", kId, "more"}, R"(unexpected argument "more")", "drover show"},
       {{"show", "nonsense"}, R"(ID: "nonsense" is not a task id)", "drover show"},
-      {{"enqueue"}, "TYPE is missing; or give --batch FILE", "drover enqueue"},
+      {{"enqueue"}, "TYPE is missing; give one, or --batch FILE", "drover enqueue"},
       {{"enqueue", "t", "--batch", "-"}, "--batch: ", "drover enqueue"},
       {{"enqueue", "--batch", "-", "--queue", "q"}, "--batch: ", "drover enqueue"},
       {{"enqueue", "no good"}, "TYPE: expected 1 to 128 letters", "drover enqueue"},
@@ -369,7 +369,7 @@ TEST(UsageErrorTest, SaysWhatIsWrong) {
       {{"progress", "101"}, "PERCENT: ", "drover progress"},
       {{"completion", "tcsh"}, "bash, zsh, fish", "drover completion"},
       {{"completion"}, "name a shell: bash, zsh or fish", "drover completion"},
-      {{"list", "--", "x"}, "only work", "drover list"},
+      {{"list", "--", "x"}, "only drover work takes a command after --", "drover list"},
   };
   for (const auto& row : rows) {
     const UsageError error = refused(row.arguments);

@@ -52,7 +52,7 @@ TEST(ReferenceTest, AManPageSaysWhatHelpSays) {
   const std::string page = render_man_page(describe_command_line(), {"gate", "close"});
   EXPECT_TRUE(page.starts_with(".TH drover\\-gate\\-close 1 ")) << page;
   EXPECT_TRUE(page.contains("\\fBdrover gate close\\fR \\fIGATE\\fR [\\fIOPTIONS\\fR]")) << page;
-  EXPECT_TRUE(page.contains(".TP\n\\fB\\-\\-for\\fR \\fID\\fR\nonly for so long\n")) << page;
+  EXPECT_TRUE(page.contains(".TP\n\\fB\\-\\-for\\fR \\fID\\fR\nopen it again after this long\n")) << page;
 }
 
 }  // namespace
