@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "core/names.h"
 
 namespace drover {
@@ -41,7 +42,7 @@ void put_members(json::Writer& out, const TokenInfo& token) {
 
 Status read_json(std::string_view json, Role& out) {
   std::string name;
-  if (Status read = json::read_json(json, name); !read) return read;
+  TRY(json::read_json(json, name));
   const auto role = parse_role(name);
   if (!role) return fail(ErrorCode::kInvalidArgument, fmt::format("unknown role {}", quoted_excerpt(name)));
   out = *role;

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/planted_bug.h"
+#include "base/try.h"
 
 namespace drover {
 namespace {
@@ -83,7 +84,7 @@ Result<BelievedTime> parse_believed_time(std::string_view json) {
   json::Reader in(json);
   in.need("wall_ms", wall).need("steady_ms", steady).need("boot", believed.seen.boot).get("believed_ms", now);
   in.need("steady_since_ms", steady_since).get("set_back_to_ms", set_back_to).need("doubted_since_ms", doubted_since);
-  if (const Status read = in.finish(); !read) return std::unexpected(read.error());
+  TRY(in.finish());
   believed.seen.wall = Time(Millis(wall));
   believed.seen.steady = Millis(steady);
   if (now) believed.now = Time(Millis(*now));

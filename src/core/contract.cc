@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/try.h"
 #include "core/names.h"
 
 namespace drover {
@@ -117,7 +118,7 @@ Status check_fallback(const Contract& contract, const std::optional<JsonText>& f
 Status check_result(const Contract& contract, const std::optional<JsonText>& result) {
   if (!contract.result_schema && contract.decision_report == DecisionReport::kIgnored) return {};
   const json::Value value = parsed(result);
-  if (auto valid = check_report(value, contract.decision_report); !valid) return valid;
+  TRY(check_report(value, contract.decision_report));
   return check_schema(contract.result_schema, value, ErrorCode::kInvalidResult, "result");
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/compact_json.h"
 #include "core/spec_check.h"
 #include "core/task_fields.h"
@@ -189,7 +190,7 @@ Status check_json(const JsonText& text) {
 template <class T, class Check>
 Status check_each(const T& items, Check check) {
   for (const auto& item : items) {
-    if (auto valid = check(item); !valid) return valid;
+    TRY(check(item));
   }
   return {};
 }
@@ -319,30 +320,28 @@ Result<LedgerEntry> ledger_from_dump(const JsonText& dumped) {
 }
 
 Result<DumpedTask> task_from_dump(const JsonText& dumped) {
-  const auto value = json::parse(dumped);
-  if (!value) return std::unexpected(value.error());
-  const Value* record = value->find("record");
+  const auto value = TRY(json::parse(dumped));
+  const Value* record = value.find("record");
   if (record == nullptr) return fail(ErrorCode::kInvalidArgument, "record is missing");
   DumpedTask task;
   Getter get(*record);
   visit_record(get, task.record);
   Status status = get.finish();
   if (status) status = check_record(task.record);
-  if (status) status = read_list(*value, "runs", task.runs, [](auto& a, RunSummary& run) { visit_run(a, run); });
-  if (status) status = read_list(*value, "log", task.log, [](auto& a, LogRecord& piece) { visit_log(a, piece); });
-  if (status) status = read_left_out(*value, task.left_out);
+  if (status) status = read_list(value, "runs", task.runs, [](auto& a, RunSummary& run) { visit_run(a, run); });
+  if (status) status = read_list(value, "log", task.log, [](auto& a, LogRecord& piece) { visit_log(a, piece); });
+  if (status) status = read_left_out(value, task.left_out);
   if (!status) return std::unexpected(status.error());
   return task;
 }
 
 Result<Event> event_from_dump(const JsonText& dumped) {
-  const auto value = json::parse(dumped);
-  if (!value) return std::unexpected(value.error());
+  const auto value = TRY(json::parse(dumped));
   Event event;
   std::optional<TaskId> task;
-  Getter get(*value);
+  Getter get(value);
   visit_event(get, event, task);
-  if (auto status = get.finish(); !status) return std::unexpected(status.error());
+  TRY(get.finish());
   if (task) event.task = *task;
   if (auto status = check_json(event.data); !status) return at_field("data", status.error());
   const auto is_plain = [](std::string_view text) { return text.empty() || is_name(text); };

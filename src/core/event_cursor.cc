@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/try.h"
+
 namespace drover {
 
 JsonText to_json(const EventGap& gap) {
@@ -16,15 +18,13 @@ Result<EventCursor::News> EventCursor::next(TaskQueue& queue, int limit) {
   News news;
   auto page = queue.events(std::max<std::int64_t>(after_ - 1, 0), limit + 1);
   if (!page) return std::unexpected(page.error());
-  const auto place = find_place(queue, *page);
-  if (!place) return std::unexpected(place.error());
-  if (*place == Place::kWentBack) {
-    const auto kept = last_kept(queue);
-    if (!kept) return std::unexpected(kept.error());
-    page = queue.events(*kept, limit + 1);
+  const auto place = TRY(find_place(queue, *page));
+  if (place == Place::kWentBack) {
+    const auto kept = TRY(last_kept(queue));
+    page = queue.events(kept, limit + 1);
     if (!page) return std::unexpected(page.error());
-    news.went_back = EventGap{after_, *kept};
-    after_ = *kept;
+    news.went_back = EventGap{after_, kept};
+    after_ = kept;
     last_.reset();
   }
   const bool has_last = !page->empty() && page->front().seq == after_;
@@ -46,13 +46,11 @@ Result<EventCursor::Place> EventCursor::find_place(TaskQueue& queue, const std::
     return !last_ || page.front() == *last_ ? Place::kSame : Place::kWentBack;
   }
   // Retention has let it go, with all before it; or it is somebody else's, whom this caller does not see.
-  const auto last = queue.last_event_seq();
-  if (!last) return std::unexpected(last.error());
-  if (*last < after_) return Place::kWentBack;
+  const auto last = TRY(queue.last_event_seq());
+  if (last < after_) return Place::kWentBack;
   if (!last_) return Place::kSame;
-  const auto oldest = queue.events(0, 1);
-  if (!oldest) return std::unexpected(oldest.error());
-  return !oldest->empty() && oldest->front().seq < after_ ? Place::kWentBack : Place::kSame;
+  const auto oldest = TRY(queue.events(0, 1));
+  return !oldest.empty() && oldest.front().seq < after_ ? Place::kWentBack : Place::kSame;
 }
 
 // What the store has of before the loss is older than what was read last, and what came after it is not.
@@ -66,12 +64,11 @@ Result<std::int64_t> EventCursor::last_kept(TaskQueue& queue) const {
 Result<std::int64_t> find_event_before(Time from, std::int64_t low, std::int64_t high, const ReadEvents& read) {
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    const auto page = read(middle, 1);
-    if (!page) return std::unexpected(page.error());
-    if (page->empty() || page->front().at >= from) {
+    const auto page = TRY(read(middle, 1));
+    if (page.empty() || page.front().at >= from) {
       high = middle;
     } else {
-      low = std::max(middle + 1, page->front().seq);
+      low = std::max(middle + 1, page.front().seq);
     }
   }
   return low;

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/names.h"
 
 namespace drover {
@@ -213,26 +214,25 @@ JsonText gate_to_json(const GateRecord& gate) {
 }
 
 Result<GateRecord> gate_from_json(std::string_view json) {
-  const auto value = json::parse(json);
-  if (!value) return std::unexpected(value.error());
+  const auto value = TRY(json::parse(json));
   const auto unreadable = [] { return fail(ErrorCode::kStoreDamaged, "a gate's record cannot be read"); };
   GateRecord gate;
-  const json::Value* holds = value->find("holds");
+  const json::Value* holds = value.find("holds");
   if (holds == nullptr || holds->as_array() == nullptr) return unreadable();
   for (const json::Value& item : *holds->as_array()) {
     auto hold = read_hold(item);
     if (!hold) return unreadable();
     gate.holds.push_back(*std::move(hold));
   }
-  if (const json::Value* rate = value->find("rate")) {
+  if (const json::Value* rate = value.find("rate")) {
     const auto units = read_number(*rate, "units");
     const auto per = read_number(*rate, "per_ms");
     const auto burst = read_number(*rate, "burst");
     if (!units || !per || !burst || *units < 1) return unreadable();
     gate.rate = Rate{*units, Millis(*per), *burst};
   }
-  gate.breaker.failures = static_cast<int>(read_number(*value, "failures").value_or(0));
-  gate.breaker.first_at = read_time(*value, "first_failure_at").value_or(Time{});
+  gate.breaker.failures = static_cast<int>(read_number(value, "failures").value_or(0));
+  gate.breaker.first_at = read_time(value, "first_failure_at").value_or(Time{});
   return gate;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "core/names.h"
 #include "drover/task.h"
 
@@ -49,37 +50,31 @@ std::unexpected<Error> wrong_form() {
 Result<std::vector<Millis>> parse_durations(const Arguments& texts) {
   std::vector<Millis> durations;
   for (const std::string_view text : texts) {
-    const auto duration = parse_duration(text);
-    if (!duration) return std::unexpected(duration.error());
-    durations.push_back(*duration);
+    const auto duration = TRY(parse_duration(text));
+    durations.push_back(duration);
   }
   return durations;
 }
 
 Result<RetryPolicy> parse_exponential(const Arguments& arguments) {
   if (arguments.size() != 3 && arguments.size() != 4) return wrong_form();
-  const auto bounds = parse_durations({arguments[0], arguments[2]});
-  if (!bounds) return std::unexpected(bounds.error());
-  const auto multiplier = parse_number(arguments[1], 1, kMultiplierMax);
-  if (!multiplier) return std::unexpected(multiplier.error());
+  const auto bounds = TRY(parse_durations({arguments[0], arguments[2]}));
+  const auto multiplier = TRY(parse_number(arguments[1], 1, kMultiplierMax));
 
-  RetryPolicy policy{.base = bounds->front(), .multiplier = *multiplier, .cap = bounds->back()};
+  RetryPolicy policy{.base = bounds.front(), .multiplier = multiplier, .cap = bounds.back()};
   if (policy.base == Millis{0} || policy.cap < policy.base) {
     return fail(ErrorCode::kInvalidArgument, "an exponential retry needs a base above 0 and a cap not below the base");
   }
   if (arguments.size() == 4) {
-    const auto jitter = parse_number(arguments[3], 0, 1);
-    if (!jitter) return std::unexpected(jitter.error());
-    policy.jitter = *jitter;
+    policy.jitter = TRY(parse_number(arguments[3], 0, 1));
   }
   return policy;
 }
 
 Result<RetryPolicy> parse_one_delay(Kind kind, const Arguments& arguments) {
   if (arguments.size() != 1) return wrong_form();
-  const auto delay = parse_duration(arguments[0]);
-  if (!delay) return std::unexpected(delay.error());
-  return RetryPolicy{.kind = kind, .base = *delay};
+  const auto delay = TRY(parse_duration(arguments[0]));
+  return RetryPolicy{.kind = kind, .base = delay};
 }
 
 Result<RetryPolicy> parse_linear(const Arguments& arguments) {
@@ -94,9 +89,8 @@ Result<RetryPolicy> parse_list(const Arguments& arguments) {
   if (arguments.size() > kDelaysMax) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("a retry list has at most {} delays", kDelaysMax));
   }
-  auto delays = parse_durations(arguments);
-  if (!delays) return std::unexpected(delays.error());
-  return RetryPolicy{.kind = Kind::kList, .delays = std::move(*delays)};
+  auto delays = TRY(parse_durations(arguments));
+  return RetryPolicy{.kind = Kind::kList, .delays = std::move(delays)};
 }
 
 using Parser = Result<RetryPolicy> (*)(const Arguments&);

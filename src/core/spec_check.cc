@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "core/task_fields.h"
 
 namespace drover {
@@ -51,7 +52,7 @@ Status check_delay(Millis delay) {
 Status check_tags(const std::vector<std::string>& tags) {
   if (tags.size() > kTagsMax) return invalid(fmt::format("expected at most {} tags, not {}", kTagsMax, tags.size()));
   for (const std::string& tag : tags) {
-    if (auto status = check_name(tag); !status) return status;
+    TRY(check_name(tag));
   }
   return {};
 }
@@ -60,7 +61,7 @@ Status check_locks(const std::vector<std::string>& locks) {
   if (locks.size() > kLocksMax)
     return invalid(fmt::format("expected at most {} locks, not {}", kLocksMax, locks.size()));
   for (auto lock = locks.begin(); lock != locks.end(); ++lock) {
-    if (auto status = check_name(*lock); !status) return status;
+    TRY(check_name(*lock));
     if (std::find(locks.begin(), lock, *lock) != lock) return invalid(fmt::format("{} is named twice", *lock));
   }
   return {};
@@ -149,7 +150,7 @@ Status check_name(std::string_view name) {
 
 // What cannot be written down and read again is no policy.
 Status check_retry_policy(const RetryPolicy& policy) {
-  if (auto read_back = parse_retry_policy(to_string(policy)); !read_back) return std::unexpected(read_back.error());
+  TRY(parse_retry_policy(to_string(policy)));
   return {};
 }
 

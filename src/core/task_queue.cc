@@ -1,6 +1,7 @@
 // The forms of TaskQueue's verbs that follow from others.
 #include "drover/task_queue.h"
 
+#include "base/try.h"
 #include "core/names.h"
 
 #include <algorithm>
@@ -53,10 +54,9 @@ Result<std::vector<std::optional<Task>>> TaskQueue::heads(std::span<const TaskId
 }
 
 Result<std::optional<WorkerInfo>> TaskQueue::worker(const std::string& worker_id) {
-  auto all = workers();
-  if (!all) return std::unexpected(all.error());
-  const auto found = std::ranges::find(*all, worker_id, &WorkerInfo::id);
-  return found != all->end() ? std::optional(std::move(*found)) : std::nullopt;
+  auto all = TRY(workers());
+  const auto found = std::ranges::find(all, worker_id, &WorkerInfo::id);
+  return found != all.end() ? std::optional(std::move(*found)) : std::nullopt;
 }
 
 Result<TaskState> TaskQueue::complete(const Lease& lease, Completion completion) {

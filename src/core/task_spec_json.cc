@@ -8,6 +8,7 @@
 
 #include "base/json_scanner.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "core/task_fields.h"
 #include "core/task_json.h"
@@ -51,10 +52,9 @@ Result<std::int64_t> whole_number_of(const Value& value) {
 
 // Bounded before it becomes an int, so that nothing wraps around.
 Result<int> count_of(const Value& value, Bounds bounds) {
-  const auto number = whole_number_of(value);
-  if (!number) return std::unexpected(number.error());
-  if (const auto status = check_bounds(*number, bounds); !status) return std::unexpected(status.error());
-  return static_cast<int>(*number);
+  const auto number = TRY(whole_number_of(value));
+  TRY(check_bounds(number, bounds));
+  return static_cast<int>(number);
 }
 
 Result<int> priority_of(const Value& value) {
@@ -71,12 +71,9 @@ auto parsed(const Value& value, Parser parser) -> decltype(parser(std::string_vi
 }
 
 Result<Millis> millis_of(const Value& value) {
-  const auto number = whole_number_of(value);
-  if (!number) return std::unexpected(number.error());
-  if (const auto status = check_bounds(*number, {0, kDurationMax.count()}); !status) {
-    return std::unexpected(status.error());
-  }
-  return Millis{*number};
+  const auto number = TRY(whole_number_of(value));
+  TRY(check_bounds(number, {0, kDurationMax.count()}));
+  return Millis{number};
 }
 
 Result<TaskId> task_id_of(std::string_view text) {
@@ -195,9 +192,8 @@ Status read_duration(TaskSpec& spec, const Value& value) {
 
 // The members that are the value null, which is otherwise "unset".
 Status put_null_values(TaskSpec& spec, const Value& value) {
-  const auto names = list_of<std::string>(value, as_it_is);
-  if (!names) return std::unexpected(names.error());
-  for (const std::string& name : *names) {
+  const auto names = TRY(list_of<std::string>(value, as_it_is));
+  for (const std::string& name : names) {
     bool known = false;
     std::string expected;
     visit_task_fields([&](auto field) {
@@ -305,14 +301,13 @@ Result<TaskSpec> parse_task_spec(const json::Value& object) {
 }
 
 Result<TaskSpec> parse_task_spec(std::string_view text) {
-  const auto value = json::parse(text, json::kEnvelopeDepthMax);
-  if (!value) return std::unexpected(value.error());
-  auto spec = parse_task_spec(*value);
+  const auto value = TRY(json::parse(text, json::kEnvelopeDepthMax));
+  auto spec = parse_task_spec(value);
   if (!spec) return spec;
   // A parsed value keeps numbers and order, but not how a string was escaped.
   visit_task_fields([&](auto field) {
     if constexpr (field.kIsAsked && field.kIs.kind == FieldKind::kJson) {
-      const Value* given = value->find(field.name());
+      const Value* given = value.find(field.name());
       if (given != nullptr && !given->is_null()) field.asked(*spec) = member_text(text, field.name());
     }
   });

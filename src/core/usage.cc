@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/try.h"
 #include "core/names.h"
 
 namespace drover {
@@ -119,9 +120,8 @@ Status read_json(std::string_view json, ModelUsage& out) {
 }
 
 Status read_models(std::string_view json, std::map<std::string, ModelUsage, std::less<>>& out) {
-  const auto parsed = json::parse(json, json::kDepthMax, kModelsMax);
-  if (!parsed) return std::unexpected(parsed.error());
-  const json::Value::Object* members = parsed->as_object();
+  const auto parsed = TRY(json::parse(json, json::kDepthMax, kModelsMax));
+  const json::Value::Object* members = parsed.as_object();
   if (members == nullptr) return fail(ErrorCode::kInvalidArgument, "models: expected an object");
   for (const auto& [name, value] : *members) {
     Status read = read_json(json::dump(value), out[name]);
