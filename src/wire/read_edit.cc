@@ -1,5 +1,6 @@
 // What is to change of a task, as members of an object; null has a meaning for each of them.
 #include "base/json_reader.h"
+#include "base/try.h"
 #include "core/spec_check.h"
 #include "wire/read.h"
 
@@ -12,19 +13,15 @@ using json::Reader;
 Status read_priority(const JsonText& json, int& out) {
   if (!json.starts_with('"')) return json::read_json(json, out);
   std::string name;
-  if (Status read = json::read_json(json, name); !read) return read;
-  const auto priority = parse_priority(name);
-  if (!priority) return std::unexpected(priority.error());
-  out = *priority;
+  TRY(json::read_json(json, name));
+  out = TRY(parse_priority(name));
   return {};
 }
 
 Status read_delay(const JsonText& json, Millis& out) {
   std::string text;
-  if (Status read = json::read_json(json, text); !read) return read;
-  const auto delay = parse_duration(text);
-  if (!delay) return std::unexpected(delay.error());
-  out = *delay;
+  TRY(json::read_json(json, text));
+  out = TRY(parse_duration(text));
   return {};
 }
 
@@ -57,9 +54,9 @@ Status read_run_at(Reader& in, EditOrder& out) {
 
 Status read_members(Reader& in, EditOrder& out) {
   in.get_any_text("payload", out.payload).get_any_text("patch", out.patch);
-  if (Status read = read_member(in, "priority", out.priority, read_priority); !read) return read;
-  if (Status read = read_member(in, "delay", out.delay, read_delay); !read) return read;
-  if (Status read = read_member(in, "tags", out.tags, read_tags); !read) return read;
+  TRY(read_member(in, "priority", out.priority, read_priority));
+  TRY(read_member(in, "delay", out.delay, read_delay));
+  TRY(read_member(in, "tags", out.tags, read_tags));
   return read_run_at(in, out);
 }
 
@@ -68,12 +65,12 @@ Status read_members(Reader& in, EditOrder& out) {
 Status read_json(std::string_view json, EditOrder& out) {
   Reader in(json);
   const Status read = read_members(in, out);
-  if (Status whole = in.finish_strictly(); !whole) return whole;
+  TRY(in.finish_strictly());
   return read;
 }
 
 Status read_merge_patch(std::string_view json, EditOrder& out) {
-  if (Status read = read_json(json, out); !read) return read;
+  TRY(read_json(json, out));
   const auto refused = [](std::string_view field, const char* why) {
     return at_field(field, Error{ErrorCode::kInvalidArgument, why, {}});
   };

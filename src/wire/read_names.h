@@ -9,6 +9,7 @@
 
 #include "base/json_reader.h"
 #include "base/text.h"
+#include "base/try.h"
 
 namespace drover {
 
@@ -16,7 +17,7 @@ namespace drover {
 template <class Enum, class Parse>
 [[nodiscard]] Status read_name(std::string_view json, Enum& out, std::string_view what, Parse parse) {
   std::string name;
-  if (Status read = json::read_json(json, name); !read) return read;
+  TRY(json::read_json(json, name));
   const std::optional<Enum> value = parse(name);
   if (!value) return fail(ErrorCode::kInvalidArgument, fmt::format("unknown {} {}", what, quoted_excerpt(name)));
   out = *value;

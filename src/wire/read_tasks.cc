@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/json_reader.h"
+#include "base/try.h"
 #include "core/gate_name.h"
 #include "core/names.h"
 #include "core/task_fields.h"
@@ -51,7 +52,7 @@ Status read_json(std::string_view json, DedupeMode& out) {
 
 Status read_json(std::string_view json, RetryPolicy& out) {
   std::string text;
-  if (Status read = json::read_json(json, text); !read) return read;
+  TRY(json::read_json(json, text));
   auto policy = parse_retry_policy(text);
   if (!policy) return std::unexpected(std::move(policy.error()));
   out = *std::move(policy);
