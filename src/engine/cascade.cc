@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/planted_bug.h"
+#include "base/try.h"
 #include "core/task_fields.h"
 #include "engine/follow_up.h"
 
@@ -32,9 +33,8 @@ void copy_body(const Task& from, Task& to) {
 Result<const TaskRecord*> RecordView::find_head(const TaskId& id) {
   auto it = known_.find(id);
   if (it == known_.end()) {
-    auto read = store_.read(std::span(&id, 1), Parts::kHead);
-    if (!read) return std::unexpected(read.error());
-    it = known_.emplace(id, std::move(read->front())).first;
+    auto read = TRY(store_.read(std::span(&id, 1), Parts::kHead));
+    it = known_.emplace(id, std::move(read.front())).first;
   }
   const std::optional<TaskRecord>& record = it->second;
   return record ? &*record : nullptr;
@@ -42,9 +42,8 @@ Result<const TaskRecord*> RecordView::find_head(const TaskId& id) {
 
 Result<std::optional<TaskRecord>> RecordView::find(const TaskId& id, Parts parts) {
   if (const auto it = known_.find(id); it != known_.end() && parts == Parts::kHead) return it->second;
-  auto read = store_.read(std::span(&id, 1), parts);
-  if (!read) return std::unexpected(read.error());
-  auto record = std::move(read->front());
+  auto read = TRY(store_.read(std::span(&id, 1), parts));
+  auto record = std::move(read.front());
   std::optional<TaskRecord>& known = known_[id];
   if (known && record) {
     // Decided on already: the head is newer than the store's, the body is the store's.
@@ -62,9 +61,8 @@ Status RecordView::prefetch(std::span<const TaskId> ids) {
     if (!known_.contains(id)) missing.push_back(id);
   }
   if (missing.empty()) return {};
-  auto read = store_.read(missing, Parts::kHead);
-  if (!read) return std::unexpected(read.error());
-  for (std::size_t i = 0; i < missing.size(); ++i) known_[missing[i]] = std::move((*read)[i]);
+  auto read = TRY(store_.read(missing, Parts::kHead));
+  for (std::size_t i = 0; i < missing.size(); ++i) known_[missing[i]] = std::move(read[i]);
   return {};
 }
 
@@ -145,10 +143,9 @@ const TaskRecord* Cascade::decided(const TaskId& id) const {
 
 Status Cascade::run(TaskRecord record, const Trigger& trigger) {
   const TaskId id = record.task.id;
-  auto step = decide_on(std::move(record), trigger);
-  if (!step) return std::unexpected(step.error());
-  const bool ended = is_terminal(step->next.task.state);
-  add_decided(std::move(*step));
+  auto step = TRY(decide_on(std::move(record), trigger));
+  const bool ended = is_terminal(step.next.task.state);
+  add_decided(std::move(step));
   if (std::holds_alternative<trigger::Retry>(trigger)) {
     to_follow_.push_back({id, Cause::kRetried});
   } else if (ended || std::holds_alternative<trigger::Cancel>(trigger)) {
@@ -171,7 +168,7 @@ Status Cascade::follow_all() {
   while (!to_follow_.empty()) {
     const Follow next = to_follow_.back();
     to_follow_.pop_back();
-    if (auto status = follow(next); !status) return status;
+    TRY(follow(next));
   }
   return {};
 }
@@ -191,39 +188,36 @@ Status Cascade::follow(const Follow& what) {
 // A record's dependents are followed once and all together, so that none counts this end twice. Its children go first;
 // if they alone are too many they go in portions, and the dependents with the last one.
 Status Cascade::follow_ended(const TaskRecord& record) {
-  auto children = children_to_cancel(record);
-  if (!children) return std::unexpected(children.error());
-  const std::size_t reach = static_cast<std::size_t>(record.dependents) + children->size();
+  auto children = TRY(children_to_cancel(record));
+  const std::size_t reach = static_cast<std::size_t>(record.dependents) + children.size();
   if (reach == 0) return {};
   bool& cascade_due = steps_[index_.at(record.task.id)].next.cascade_due;
   if (steps_.size() > 1 && steps_.size() + reach > kCascadeStepsMax) {
     cascade_due = true;
     return {};
   }
-  const bool in_portions = children->size() > kCascadeStepsMax;
+  const bool in_portions = children.size() > kCascadeStepsMax;
   if (in_portions) {
     cascade_due = true;
-    children->resize(kCascadeStepsMax);
+    children.resize(kCascadeStepsMax);
   }
-  if (auto status = cancel_children(record, *children); !status) return status;
+  TRY(cancel_children(record, children));
   if (in_portions || !is_terminal(record.task.state)) return {};
   return follow_end(record);
 }
 
 Status Cascade::follow_end(const TaskRecord& ended) {
   if (ended.dependents == 0) return {};
-  auto dependents = view_.dependents(ended.task.id);
-  if (!dependents) return std::unexpected(dependents.error());
-  for (TaskRecord& dependent : *dependents) {
+  auto dependents = TRY(view_.dependents(ended.task.id));
+  for (TaskRecord& dependent : dependents) {
     if (const TaskRecord* newer = decided(dependent.task.id)) dependent = *newer;
     if (dependent.task.state != TaskState::kBlocked) continue;
     const bool completed = ended.task.state == TaskState::kCompleted;
     if (!completed && planted(PlantedBug::kParentFailureForgotten)) continue;
     const Trigger trigger = completed ? Trigger(trigger::ParentDone{}) : Trigger(trigger::ParentEnded{ended.task.id});
-    auto step = decide_on(dependent, trigger);
-    if (!step) return std::unexpected(step.error());
-    const bool ends = is_terminal(step->next.task.state);
-    add_decided(std::move(*step));
+    auto step = TRY(decide_on(dependent, trigger));
+    const bool ends = is_terminal(step.next.task.state);
+    add_decided(std::move(step));
     if (ends) to_follow_.push_back({dependent.task.id, Cause::kEnded});
   }
   return {};
@@ -253,9 +247,8 @@ Result<std::vector<TaskRecord>> Cascade::children_to_cancel(const TaskRecord& re
 
 Status Cascade::cancel_children(const TaskRecord& cancelled, std::span<const TaskRecord> children) {
   for (const TaskRecord& child : children) {
-    auto step = decide_on(child, trigger::Cancel{cancelled.task.cancel_reason.value_or("")});
-    if (!step) return std::unexpected(step.error());
-    add(std::move(*step));
+    auto step = TRY(decide_on(child, trigger::Cancel{cancelled.task.cancel_reason.value_or("")}));
+    add(std::move(step));
     to_follow_.push_back({child.task.id, Cause::kEnded});
   }
   return {};
@@ -263,28 +256,23 @@ Status Cascade::cancel_children(const TaskRecord& cancelled, std::span<const Tas
 
 Status Cascade::follow_retry(const TaskRecord& retried) {
   if (retried.dependents == 0) return {};
-  auto dependents = view_.dependents(retried.task.id);
-  if (!dependents) return std::unexpected(dependents.error());
-  for (TaskRecord& dependent : *dependents) {
+  auto dependents = TRY(view_.dependents(retried.task.id));
+  for (TaskRecord& dependent : dependents) {
     if (const TaskRecord* newer = decided(dependent.task.id)) dependent = *newer;
     const bool ended_by_it = dependent.ended_by == retried.task.id;
     if (!ended_by_it && dependent.task.state != TaskState::kBlocked) continue;
-    if (auto status = revive(dependent, retried.task.id); !status) return status;
+    TRY(revive(dependent, retried.task.id));
   }
   return {};
 }
 
 // Counts the dependent's parents afresh. Another parent that ended meanwhile keeps it ended, now on that one's account.
 Status Cascade::revive(const TaskRecord& dependent, const TaskId& parent) {
-  const auto read = view_.find(dependent.task.id, Parts::kAll);
-  if (!read) return std::unexpected(read.error());
-  const std::optional<TaskRecord>& whole = *read;
+  const std::optional<TaskRecord> whole = TRY(view_.find(dependent.task.id, Parts::kAll));
   CHECK(whole.has_value());
   int unmet = 0;
   for (const TaskId& id : whole->task.depends_on) {
-    const auto found = view_.find(id, Parts::kHead);
-    if (!found) return std::unexpected(found.error());
-    const std::optional<TaskRecord>& stored = *found;
+    const std::optional<TaskRecord> stored = TRY(view_.find(id, Parts::kHead));
     if (!stored) continue;  // retention took it: it had ended
     const TaskRecord* newer = decided(id);
     const TaskState state = newer != nullptr ? newer->task.state : stored->task.state;
@@ -298,10 +286,9 @@ Status Cascade::revive(const TaskRecord& dependent, const TaskId& parent) {
     }
     if (!parent_is_done(state, dependent.task.on_parent_failure)) ++unmet;
   }
-  auto step = decide_on(dependent, trigger::ParentRetried{unmet});
-  if (!step) return std::unexpected(step.error());
+  auto step = TRY(decide_on(dependent, trigger::ParentRetried{unmet}));
   const bool was_ended = is_terminal(dependent.task.state);
-  add(std::move(*step));
+  add(std::move(step));
   if (was_ended) to_follow_.push_back({dependent.task.id, Cause::kRetried});
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/try.h"
 #include "core/gate.h"
 #include "core/gate_json.h"
 #include "wire/write.h"
@@ -32,20 +33,18 @@ std::string gate_text(const GateRecord& gate) {
 // A page tells what was left out of all runs on it: one with a single piece tells of one run.
 Status add_left_out(Store& store, const TaskId& id, const LogRecord& piece, DumpedTask& task) {
   if (task.left_out.contains(piece.run)) return {};
-  const auto alone = store.log(id, piece.seq - 1, 1);
-  if (!alone) return std::unexpected(alone.error());
-  task.left_out[piece.run] = alone->left_out_bytes;
+  const auto alone = TRY(store.log(id, piece.seq - 1, 1));
+  task.left_out[piece.run] = alone.left_out_bytes;
   return {};
 }
 
 Status add_log(Store& store, const TaskId& id, DumpedTask& task) {
   std::int64_t after = 0;
   for (;;) {
-    auto page = store.log(id, after, kPage);
-    if (!page) return std::unexpected(page.error());
-    if (page->records.empty()) return {};
-    for (LogRecord& piece : page->records) {
-      if (auto added = add_left_out(store, id, piece, task); !added) return added;
+    auto page = TRY(store.log(id, after, kPage));
+    if (page.records.empty()) return {};
+    for (LogRecord& piece : page.records) {
+      TRY(add_left_out(store, id, piece, task));
       after = piece.seq;
       task.log.push_back(std::move(piece));
     }
@@ -53,16 +52,14 @@ Status add_log(Store& store, const TaskId& id, DumpedTask& task) {
 }
 
 Status add_task(Store& store, const TaskId& id, DumpPart& part) {
-  auto read = store.read(std::span(&id, 1), Parts::kAll);
-  if (!read) return std::unexpected(read.error());
-  std::optional<TaskRecord>& record = read->front();
+  auto read = TRY(store.read(std::span(&id, 1), Parts::kAll));
+  std::optional<TaskRecord>& record = read.front();
   if (!record) return {};  // retention took it meanwhile
   DumpedTask task{.record = *std::move(record), .runs = {}, .log = {}, .left_out = {}};
-  auto runs = store.runs(id, kRunsMax);
-  if (!runs) return std::unexpected(runs.error());
-  std::erase_if(*runs, [](const RunSummary& run) { return !run.ended_at; });
-  task.runs.assign(runs->rbegin(), runs->rend());
-  if (auto read_log = add_log(store, id, task); !read_log) return read_log;
+  auto runs = TRY(store.runs(id, kRunsMax));
+  std::erase_if(runs, [](const RunSummary& run) { return !run.ended_at; });
+  task.runs.assign(runs.rbegin(), runs.rend());
+  TRY(add_log(store, id, task));
   part.text += dump_line("task", to_dump(task));
   ++part.count;
   return {};
@@ -77,17 +74,13 @@ std::string dump_line(std::string_view kind, std::string_view value) {
 }
 
 Result<DumpPart> dump_head(Store& store) {
-  const auto now = store.now();
-  if (!now) return std::unexpected(now.error());
-  const auto state = store.state();
-  if (!state) return std::unexpected(state.error());
-  const auto config = store.config();
-  if (!config) return std::unexpected(config.error());
-  const auto gates = store.gates();
-  if (!gates) return std::unexpected(gates.error());
-  DumpPart part{.text = dump_line("header", header(*now, state->extent))};
-  if (config->version > 0) part.text += dump_line("policy", config->document);
-  for (const GateState& gate : *gates) {
+  const auto now = TRY(store.now());
+  const auto state = TRY(store.state());
+  const auto config = TRY(store.config());
+  const auto gates = TRY(store.gates());
+  DumpPart part{.text = dump_line("header", header(now, state.extent))};
+  if (config.version > 0) part.text += dump_line("policy", config.document);
+  for (const GateState& gate : gates) {
     if (is_default(gate.record)) continue;
     ++part.count;
     part.text += dump_line("gate", gate_text(gate.record));
@@ -103,10 +96,9 @@ Result<DumpPart> dump_head(Store& store) {
 }
 
 Result<DumpIds> dump_ids(Store& store, const std::optional<std::string>& cursor) {
-  auto page = store.list({}, kPage, cursor, Parts::kHead);
-  if (!page) return std::unexpected(page.error());
-  DumpIds found{.ids = {}, .cursor = std::move(page->cursor)};
-  for (const TaskRecord& record : page->records) found.ids.push_back(record.task.id);
+  auto page = TRY(store.list({}, kPage, cursor, Parts::kHead));
+  DumpIds found{.ids = {}, .cursor = std::move(page.cursor)};
+  for (const TaskRecord& record : page.records) found.ids.push_back(record.task.id);
   return found;
 }
 
@@ -114,17 +106,16 @@ Result<DumpPart> dump_tasks(Store& store, std::span<const TaskId> ids) {
   DumpPart part;
   for (const TaskId& id : ids) {
     if (part.text.size() >= kPartBytes) break;
-    if (const Status added = add_task(store, id, part); !added) return std::unexpected(added.error());
+    TRY(add_task(store, id, part));
     ++part.next;
   }
   return part;
 }
 
 Result<DumpPart> dump_events(Store& store, std::int64_t after) {
-  const auto events = store.events(after, kPage);
-  if (!events) return std::unexpected(events.error());
-  DumpPart part{.text = {}, .count = static_cast<std::int64_t>(events->size()), .next = after};
-  for (const Event& event : *events) {
+  const auto events = TRY(store.events(after, kPage));
+  DumpPart part{.text = {}, .count = static_cast<std::int64_t>(events.size()), .next = after};
+  for (const Event& event : events) {
     part.text += dump_line("event", to_dump(event));
     part.next = event.seq;
   }

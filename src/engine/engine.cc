@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/page_limit.h"
 #include "engine/cascade.h"
 #include "policy/document.h"
@@ -38,7 +39,7 @@ Status check_words(std::string_view what, std::string_view words) {
 }
 
 Status check_verdict(const Verdict& verdict) {
-  if (auto valid = check_words("who", verdict.by); !valid) return valid;
+  TRY(check_words("who", verdict.by));
   return check_words("a reason", verdict.why);
 }
 
@@ -62,27 +63,24 @@ Status Engine::change(const TaskId& id, Parts parts, std::string_view verb, cons
 }
 
 Result<Task> Engine::get(const TaskId& id) {
-  auto records = store_.read(std::span(&id, 1), Parts::kAll);
-  if (!records) return std::unexpected(records.error());
-  std::optional<TaskRecord>& record = records->front();
+  auto records = TRY(store_.read(std::span(&id, 1), Parts::kAll));
+  std::optional<TaskRecord>& record = records.front();
   if (!record) return no_such_task(id);
   return std::move(record->task);
 }
 
 Result<std::vector<std::optional<Task>>> Engine::heads(std::span<const TaskId> ids) {
-  auto records = store_.read(ids, Parts::kHead);
-  if (!records) return std::unexpected(records.error());
+  auto records = TRY(store_.read(ids, Parts::kHead));
   std::vector<std::optional<Task>> found;
-  for (std::optional<TaskRecord>& record : *records) {
+  for (std::optional<TaskRecord>& record : records) {
     found.push_back(record ? std::optional(std::move(record->task)) : std::nullopt);
   }
   return found;
 }
 
 Result<std::vector<RunSummary>> Engine::runs(const TaskId& id) {
-  auto records = store_.read(std::span(&id, 1), Parts::kHead);
-  if (!records) return std::unexpected(records.error());
-  if (!records->front()) return no_such_task(id);
+  auto records = TRY(store_.read(std::span(&id, 1), Parts::kHead));
+  if (!records.front()) return no_such_task(id);
   return store_.runs(id, kRunsShown);
 }
 
@@ -96,18 +94,17 @@ Result<TaskPage> Engine::list_heads(const TaskFilter& filter, int limit, const s
 
 Result<TaskPage> Engine::list_parts(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
                                     Parts parts) {
-  if (auto valid = check_page_limit(limit); !valid) return std::unexpected(valid.error());
-  auto page = store_.list(filter, limit, cursor, parts);
-  if (!page) return std::unexpected(page.error());
+  TRY(check_page_limit(limit));
+  auto page = TRY(store_.list(filter, limit, cursor, parts));
   TaskPage out;
-  out.cursor = std::move(page->cursor);
-  out.tasks.reserve(page->records.size());
-  for (TaskRecord& record : page->records) out.tasks.push_back(std::move(record.task));
+  out.cursor = std::move(page.cursor);
+  out.tasks.reserve(page.records.size());
+  for (TaskRecord& record : page.records) out.tasks.push_back(std::move(record.task));
   return out;
 }
 
 Result<std::vector<Event>> Engine::events(std::int64_t after, int limit) {
-  if (auto valid = check_page_limit(limit); !valid) return std::unexpected(valid.error());
+  TRY(check_page_limit(limit));
   return store_.events(after, limit);
 }
 
@@ -116,10 +113,9 @@ Result<std::int64_t> Engine::last_event_seq() {
 }
 
 Result<LogPage> Engine::log(const TaskId& id, std::int64_t after, int limit) {
-  if (auto valid = check_page_limit(limit); !valid) return std::unexpected(valid.error());
-  auto records = store_.read(std::span(&id, 1), Parts::kHead);
-  if (!records) return std::unexpected(records.error());
-  if (!records->front()) return no_such_task(id);
+  TRY(check_page_limit(limit));
+  auto records = TRY(store_.read(std::span(&id, 1), Parts::kHead));
+  if (!records.front()) return no_such_task(id);
   return store_.log(id, after, limit);
 }
 
@@ -128,19 +124,17 @@ Result<Config> Engine::config() {
 }
 
 Result<std::shared_ptr<const Policy>> Engine::policy() {
-  auto config = store_.config();
-  if (!config) return std::unexpected(config.error());
+  auto config = TRY(store_.config());
   const std::lock_guard lock(policy_mutex_);
-  if (policy_ && policy_version_ == config->version) return policy_;
-  auto stored = read_stored_policy(config->document);
-  if (!stored) return std::unexpected(stored.error());
-  if (!stored->ignored.empty()) {
-    log_warn("policy", "a newer version applied this policy; fields that this version does not know are ignored",
-             {{"version", std::to_string(config->version)},
-              {"ignored", fmt::format("{}", fmt::join(stored->ignored, ", "))}});
+  if (policy_ && policy_version_ == config.version) return policy_;
+  auto stored = TRY(read_stored_policy(config.document));
+  if (!stored.ignored.empty()) {
+    log_warn(
+        "policy", "a newer version applied this policy; fields that this version does not know are ignored",
+        {{"version", std::to_string(config.version)}, {"ignored", fmt::format("{}", fmt::join(stored.ignored, ", "))}});
   }
-  policy_ = std::make_shared<const Policy>(std::move(stored->policy));
-  policy_version_ = config->version;
+  policy_ = std::make_shared<const Policy>(std::move(stored.policy));
+  policy_version_ = config.version;
   return policy_;
 }
 

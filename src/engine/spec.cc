@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/dedupe.h"
 #include "core/gate_name.h"
 #include "core/lane.h"
@@ -129,12 +130,10 @@ Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, 
 }
 
 Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& policy, const TaskId& id, Time now) {
-  if (auto valid = check_spec(spec); !valid) return std::unexpected(valid.error());
-  if (auto valid = check_sizes(spec, policy.limits); !valid) return std::unexpected(valid.error());
-  auto payload = checked_json("payload", spec.payload, policy.limits.payload_bytes);
-  if (!payload) return std::unexpected(payload.error());
-  auto fallback = checked_json("fallback_result", spec.fallback_result, policy.limits.result_bytes);
-  if (!fallback) return std::unexpected(fallback.error());
+  TRY(check_spec(spec));
+  TRY(check_sizes(spec, policy.limits));
+  auto payload = TRY(checked_json("payload", spec.payload, policy.limits.payload_bytes));
+  auto fallback = TRY(checked_json("fallback_result", spec.fallback_result, policy.limits.result_bytes));
 
   const TypePolicy& type = policy.type(spec.type);
   Task& task = record.task;
@@ -144,13 +143,13 @@ Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& polic
   task.created_at = now;
   take_defaults(task, type);
   take_asked(task, spec);
-  task.payload = std::move(*payload);
-  task.fallback_result = std::move(*fallback);
+  task.payload = std::move(payload);
+  task.fallback_result = std::move(fallback);
   if (spec.delay) task.run_at = now + *spec.delay;
   task.deadline_at = deadline_of(spec, type, now);
   if (task.deadline_at) record.deadline_span = *task.deadline_at - now;
   task.gates = gates_from(spec, type);
-  if (auto valid = check_cost(task, policy); !valid) return std::unexpected(valid.error());
+  TRY(check_cost(task, policy));
   choose_dedupe(task, spec);
   if (spec.request_id) record.request_hash = request_fingerprint(spec);
   return {};
@@ -163,17 +162,15 @@ Result<std::optional<JsonText>> contract_payload(const Policy& policy, std::stri
   if (whole && whole->size() > static_cast<std::size_t>(policy.limits.payload_bytes)) {
     return too_large("payload", whole->size(), policy.limits.payload_bytes);
   }
-  if (auto valid = check_payload(contract, whole); !valid) return std::unexpected(valid.error());
+  TRY(check_payload(contract, whole));
   return whole;
 }
 
 Status meet_contract(TaskRecord& record, const Policy& policy) {
   Task& task = record.task;
-  if (auto known = check_type(task.type, policy); !known) return known;
-  if (auto valid = check_fallback(policy.type(task.type).contract, task.fallback_result); !valid) return valid;
-  auto payload = contract_payload(policy, task.type, std::move(task.payload));
-  if (!payload) return std::unexpected(payload.error());
-  task.payload = std::move(*payload);
+  TRY(check_type(task.type, policy));
+  TRY(check_fallback(policy.type(task.type).contract, task.fallback_result));
+  task.payload = TRY(contract_payload(policy, task.type, std::move(task.payload)));
   return {};
 }
 
@@ -194,7 +191,7 @@ Result<std::optional<JsonText>> edited_payload(const std::optional<JsonText>& pa
 }
 
 Status check_stored(const Task& task, const Policy& policy) {
-  if (auto known = check_type(task.type, policy); !known) return known;
+  TRY(check_type(task.type, policy));
   return check_payload(policy.type(task.type).contract, task.payload);
 }
 

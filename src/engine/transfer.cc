@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "engine/dump_parts.h"
 #include "engine/gate_status.h"
 #include "policy/document.h"
@@ -55,23 +56,21 @@ class DumpExport {
     std::vector<TaskId> ids;
     std::optional<std::string> cursor;
     do {
-      auto page = store_.dump_ids(cursor);
-      if (!page) return std::unexpected(page.error());
-      ids.insert(ids.end(), page->ids.begin(), page->ids.end());
-      cursor = std::move(page->cursor);
+      auto page = TRY(store_.dump_ids(cursor));
+      ids.insert(ids.end(), page.ids.begin(), page.ids.end());
+      cursor = std::move(page.cursor);
     } while (cursor);
     std::ranges::reverse(ids);
     return ids;
   }
 
   Status put_tasks() {
-    const auto ids = ids_oldest_first();
-    if (!ids) return std::unexpected(ids.error());
-    for (std::span<const TaskId> left = *ids; !left.empty();) {
+    const auto ids = TRY(ids_oldest_first());
+    for (std::span<const TaskId> left = ids; !left.empty();) {
       const auto part = store_.dump_tasks(left.first(std::min(left.size(), kDumpIdsMax)));
-      if (const Status done = put(part, counts_.tasks); !done) return done;
+      TRY(put(part, counts_.tasks));
       left = left.subspan(static_cast<std::size_t>(part->next));
-      sink_.progress(static_cast<std::int64_t>(ids->size() - left.size()), static_cast<std::int64_t>(ids->size()));
+      sink_.progress(static_cast<std::int64_t>(ids.size() - left.size()), static_cast<std::int64_t>(ids.size()));
     }
     return {};
   }
@@ -79,7 +78,7 @@ class DumpExport {
   Status put_events() {
     for (std::int64_t after = 0;;) {
       const auto part = store_.dump_events(after);
-      if (const Status done = put(part, counts_.events); !done) return done;
+      TRY(put(part, counts_.events));
       if (part->count == 0) return {};
       after = part->next;
     }
@@ -111,11 +110,10 @@ std::unexpected<Error> changed_by_others() {
 // Who asks a server to import has a token there, whose making is an event.
 Result<bool> has_events_of_others(Store& store) {
   for (std::int64_t after = 0;;) {
-    const auto events = store.events(after, kPage);
-    if (!events) return std::unexpected(events.error());
-    if (events->empty()) return false;
-    if (!std::ranges::all_of(*events, [](const Event& event) { return event.name.starts_with("token."); })) return true;
-    after = events->back().seq;
+    const auto events = TRY(store.events(after, kPage));
+    if (events.empty()) return false;
+    if (!std::ranges::all_of(events, [](const Event& event) { return event.name.starts_with("token."); })) return true;
+    after = events.back().seq;
   }
 }
 
@@ -141,9 +139,8 @@ Result<DumpCounts> export_dump(Administration& store, const DumpSink& sink) {
 
 Result<bool> is_importing(Store& store) {
   const std::string name(kAllGate);
-  const auto gates = store.read_gates(std::span(&name, 1));
-  if (!gates) return std::unexpected(gates.error());
-  return is_marked(gates->front());
+  const auto gates = TRY(store.read_gates(std::span(&name, 1)));
+  return is_marked(gates.front());
 }
 
 Result<bool> Engine::is_importing() {
@@ -151,36 +148,29 @@ Result<bool> Engine::is_importing() {
 }
 
 Status DumpImport::begin() {
-  const auto gates = store_.gates();
-  if (!gates) return std::unexpected(gates.error());
-  const auto config = store_.config();
-  if (!config) return std::unexpected(config.error());
-  const auto last_event = store_.last_event_seq();
-  if (!last_event) return std::unexpected(last_event.error());
-  const auto tasks = store_.list({}, 1, std::nullopt, Parts::kHead);
-  if (!tasks) return std::unexpected(tasks.error());
-  const auto others = has_events_of_others(store_);
-  if (!others) return std::unexpected(others.error());
-  if (!gates->empty() || config->version != 0 || *others || !tasks->records.empty()) return not_empty(*gates);
-  last_event_ = last_written_event_ = *last_event;
+  const auto gates = TRY(store_.gates());
+  const auto config = TRY(store_.config());
+  const auto last_event = TRY(store_.last_event_seq());
+  const auto tasks = TRY(store_.list({}, 1, std::nullopt, Parts::kHead));
+  const auto others = TRY(has_events_of_others(store_));
+  if (!gates.empty() || config.version != 0 || others || !tasks.records.empty()) return not_empty(gates);
+  last_event_ = last_written_event_ = last_event;
   return {};
 }
 
 Status DumpImport::close_gate() {
-  const auto now = store_.now();
-  if (!now) return std::unexpected(now.error());
+  const auto now = TRY(store_.now());
   GateRecord closed{.name = std::string(kAllGate)};
   set_hold(closed, {.source = HoldSource::kOperator,
                     .closed_until = kUntilOpened,
                     .permits = std::nullopt,
                     .why = "an import has not finished",
                     .by = std::string(kImporter),
-                    .since = *now});
+                    .since = now});
   StepGroup group;
   group.gates.push_back({.name = closed.name, .expected_revision = 0, .next = closed});
-  const auto applied = store_.apply(std::span(&group, 1));
-  if (!applied) return std::unexpected(applied.error());
-  return applied->front() == Applied::kDone ? Status() : Status(not_empty({}));
+  const auto applied = TRY(store_.apply(std::span(&group, 1)));
+  return applied.front() == Applied::kDone ? Status() : Status(not_empty({}));
 }
 
 Status DumpImport::take(std::string_view line) {
@@ -221,13 +211,13 @@ Status DumpImport::take_header(const std::string& text) {
   if (format != kDumpFormat) return bad_dump("this is not a dump: its format is another");
   if (version != kDumpVersion) return bad_dump(fmt::format("this version reads dumps of version {}", kDumpVersion));
   in.need("last_event", dumped_.seq).need("epochs", dumped_.epochs);
-  if (Status read = in.finish(); !read) return read;
-  if (Status sound = check_extent(dumped_); !sound) return sound;
+  TRY(in.finish());
+  TRY(check_extent(dumped_));
   return close_gate();
 }
 
 Status DumpImport::take_policy(const std::string& text) {
-  if (auto parsed = parse_policy(text); !parsed) return std::unexpected(parsed.error());
+  TRY(parse_policy(text));
   if (policy_) return bad_dump("a second policy");
   policy_ = text;
   return {};
@@ -241,11 +231,10 @@ Status DumpImport::take_gate(const std::string& text) {
     return bad_dump("a gate has name and record");
   const bool is_other_owners = *name->as_string() == kOtherOwnersGate;
   if (auto valid = check_gate_name(*name->as_string()); !valid && !is_other_owners) return valid;
-  auto gate = gate_from_json(json::dump(*record));
-  if (!gate) return std::unexpected(gate.error());
-  gate->name = *name->as_string();
-  if (std::ranges::find(gates_, gate->name, &GateRecord::name) != gates_.end()) return bad_dump("a gate comes twice");
-  gates_.push_back(*std::move(gate));
+  auto gate = TRY(gate_from_json(json::dump(*record)));
+  gate.name = *name->as_string();
+  if (std::ranges::find(gates_, gate.name, &GateRecord::name) != gates_.end()) return bad_dump("a gate comes twice");
+  gates_.push_back(std::move(gate));
   ++counts_.gates;
   return {};
 }
@@ -258,26 +247,24 @@ Status DumpImport::take_usage(const std::string& text) {
 }
 
 Status DumpImport::take_task(const std::string& text) {
-  auto task = task_from_dump(text);
-  if (!task) return std::unexpected(task.error());
-  if (!ids_.insert(task->record.task.id).second) return bad_dump("a task comes twice");
+  auto task = TRY(task_from_dump(text));
+  if (!ids_.insert(task.record.task.id).second) return bad_dump("a task comes twice");
   // A worker that this store does not know ran it: what follows is what follows a lost lease.
-  if (task->record.task.state == TaskState::kRunning) task->record.lease = new_lease_id(rng_);
-  tasks_.push_back(*std::move(task));
+  if (task.record.task.state == TaskState::kRunning) task.record.lease = new_lease_id(rng_);
+  tasks_.push_back(std::move(task));
   ++counts_.tasks;
   return tasks_.size() >= kBatchTasks || bytes_ >= kBatchBytes ? flush() : Status();
 }
 
 Status DumpImport::take_event(const std::string& text) {
-  auto event = event_from_dump(text);
-  if (!event) return std::unexpected(event.error());
+  auto event = TRY(event_from_dump(text));
   // Behind those of the store, without a gap; in an empty store they keep their numbers.
-  if (counts_.events == 0 && last_event_ > 0) event_offset_ = last_event_ + 1 - event->seq;
-  dumped_.seq = std::max(dumped_.seq, event->seq);
-  event->seq += event_offset_;
-  if (event->seq <= last_event_) return bad_dump("events stand in the order of their numbers");
-  last_event_ = event->seq;
-  events_.push_back(*std::move(event));
+  if (counts_.events == 0 && last_event_ > 0) event_offset_ = last_event_ + 1 - event.seq;
+  dumped_.seq = std::max(dumped_.seq, event.seq);
+  event.seq += event_offset_;
+  if (event.seq <= last_event_) return bad_dump("events stand in the order of their numbers");
+  last_event_ = event.seq;
+  events_.push_back(std::move(event));
   ++counts_.events;
   return events_.size() >= kBatchEvents || bytes_ >= kBatchBytes ? flush() : Status();
 }
@@ -292,10 +279,9 @@ Status DumpImport::take_end(const std::string& text) {
 Status DumpImport::flush() {
   bytes_ = 0;
   if (tasks_.empty() && events_.empty() && ledger_.empty()) return {};
-  const auto last_event = store_.last_event_seq();
-  if (!last_event) return std::unexpected(last_event.error());
-  if (*last_event != last_written_event_) return changed_by_others();
-  if (auto written = store_.restore(tasks_, events_, ledger_); !written) return written;
+  const auto last_event = TRY(store_.last_event_seq());
+  if (last_event != last_written_event_) return changed_by_others();
+  TRY(store_.restore(tasks_, events_, ledger_));
   last_written_event_ = last_event_;
   tasks_.clear();
   events_.clear();
@@ -304,10 +290,9 @@ Status DumpImport::flush() {
 }
 
 Status DumpImport::mend() {
-  const auto findings = store_.fsck(FsckMode::kRepair);
-  if (!findings) return std::unexpected(findings.error());
-  const auto left = std::ranges::find(*findings, false, &Finding::repaired);
-  if (left == findings->end()) return {};
+  const auto findings = TRY(store_.fsck(FsckMode::kRepair));
+  const auto left = std::ranges::find(findings, false, &Finding::repaired);
+  if (left == findings.end()) return {};
   return fail(ErrorCode::kStoreDamaged, fmt::format("the dump contradicts itself: {}: {}", left->code, left->detail));
 }
 
@@ -318,39 +303,32 @@ Status DumpImport::put_policy() {
   }
   if (!policy_) {
     if (group.gates.empty()) return {};
-    const auto applied = store_.apply(std::span(&group, 1));
-    if (!applied) return std::unexpected(applied.error());
-    return applied->front() == Applied::kDone ? Status() : Status(changed_by_others());
+    const auto applied = TRY(store_.apply(std::span(&group, 1)));
+    return applied.front() == Applied::kDone ? Status() : Status(changed_by_others());
   }
-  const auto policy = parse_policy(*policy_);
-  if (!policy) return std::unexpected(policy.error());
-  const auto stored = store_.put_config(*policy_, 0, group.gates, weights_of(*policy));
-  if (!stored) return std::unexpected(stored.error());
-  return *stored ? Status() : Status(changed_by_others());
+  const auto policy = TRY(parse_policy(*policy_));
+  const auto stored = TRY(store_.put_config(*policy_, 0, group.gates, weights_of(policy)));
+  return stored ? Status() : Status(changed_by_others());
 }
 
 // Whoever saw more of the dumped store than the dump has finds out: docs/internals/store-epochs.md.
 Status DumpImport::put_epochs() {
-  const auto state = store_.state();
-  if (!state) return std::unexpected(state.error());
-  const auto restored = store_.restore_epochs(join_epochs(dumped_, state->extent.epochs));
-  if (!restored) return std::unexpected(restored.error());
-  return *restored ? Status() : Status(changed_by_others());
+  const auto state = TRY(store_.state());
+  const auto restored = TRY(store_.restore_epochs(join_epochs(dumped_, state.extent.epochs)));
+  return restored ? Status() : Status(changed_by_others());
 }
 
 // The last step: from here on the store is whole.
 Status DumpImport::open_gate() {
   const std::string name(kAllGate);
-  const auto read = store_.read_gates(std::span(&name, 1));
-  if (!read) return std::unexpected(read.error());
+  const auto read = TRY(store_.read_gates(std::span(&name, 1)));
   const auto dumped = std::ranges::find(gates_, name, &GateRecord::name);
-  GateStep step{.name = name, .expected_revision = read->front().record.revision};
+  GateStep step{.name = name, .expected_revision = read.front().record.revision};
   step.next = dumped != gates_.end() ? *dumped : GateRecord{.name = name};
   StepGroup group;
   group.gates.push_back(std::move(step));
-  const auto applied = store_.apply(std::span(&group, 1));
-  if (!applied) return std::unexpected(applied.error());
-  if (applied->front() != Applied::kDone) return changed_by_others();
+  const auto applied = TRY(store_.apply(std::span(&group, 1)));
+  if (applied.front() != Applied::kDone) return changed_by_others();
   return {};
 }
 
@@ -362,8 +340,7 @@ Result<DumpCounts> DumpImport::finish() {
   if (status) status = put_epochs();
   if (status) status = open_gate();
   if (!status) return std::unexpected(status.error());
-  if (const auto taken_back = engine_.requeue_stalled(Millis{0}); !taken_back)
-    return std::unexpected(taken_back.error());
+  TRY(engine_.requeue_stalled(Millis{0}));
   return counts_;
 }
 
