@@ -50,13 +50,12 @@ Result<SnapshotPage> snapshot_page(GuardedQueue& queue, const WatchFilter& filte
   }
   const TaskFilter unfinished{.type = filter.type, .queue = filter.queue, .owner = filter.owner, .states = kUnfinished};
   do {
-    auto listed = queue.list_heads(unfinished, kSnapshotTasksAtOnce, cursor);
-    if (!listed) return std::unexpected(listed.error());
-    for (const Task& task : listed->tasks) {
+    auto listed = TRY(queue.list_heads(unfinished, kSnapshotTasksAtOnce, cursor));
+    for (const Task& task : listed.tasks) {
       if (!page.tasks.empty()) page.tasks += ',';
       page.tasks += to_summary_json(task);
     }
-    cursor = std::move(listed->cursor);
+    cursor = std::move(listed.cursor);
   } while (cursor && page.tasks.size() < kFrameBytes);
   page.cursor = std::move(cursor);
   return page;

@@ -152,20 +152,18 @@ Result<std::vector<RunSummary>> GuardedQueue::runs(const TaskId& id) {
 }
 
 Result<TaskPage> GuardedQueue::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
-  const auto visible = own(filter);
-  if (!visible) return std::unexpected(visible.error());
-  return *visible ? queue_.list(**visible, limit, cursor) : TaskPage{};
+  const auto visible = TRY(own(filter));
+  return visible ? queue_.list(*visible, limit, cursor) : TaskPage{};
 }
 
 Result<TaskPage> GuardedQueue::list_heads(const TaskFilter& filter, int limit,
                                           const std::optional<std::string>& cursor) {
-  const auto visible = own(filter);
-  if (!visible) return std::unexpected(visible.error());
-  return *visible ? queue_.list_heads(**visible, limit, cursor) : TaskPage{};
+  const auto visible = TRY(own(filter));
+  return visible ? queue_.list_heads(*visible, limit, cursor) : TaskPage{};
 }
 
 Result<std::optional<TaskFilter>> GuardedQueue::own(const TaskFilter& filter) const {
-  if (const Status allowed = need(Right::kRead); !allowed) return std::unexpected(allowed.error());
+  TRY(need(Right::kRead));
   TaskFilter visible = filter;
   if (principal_.owner) {
     if (filter.owner && filter.owner != principal_.owner) return std::nullopt;
