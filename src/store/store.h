@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.h"
 #include "core/dump.h"
 #include "core/epoch.h"
 #include "core/names.h"
@@ -286,9 +287,8 @@ class Store {
 
   // For the thread of a process that sweeps. One process at a time is enough.
   [[nodiscard]] virtual Result<SweepTurn> take_sweep_turn() {
-    const auto wake = next_wake();
-    if (!wake) return std::unexpected(wake.error());
-    return SweepTurn{.is_ours = true, .rest = std::min(wake->value_or(kSweepEvery), kSweepEvery)};
+    const auto wake = TRY(next_wake());
+    return SweepTurn{.is_ours = true, .rest = std::min(wake.value_or(kSweepEvery), kSweepEvery)};
   }
   // Until something may be due sooner than it was told, or the time has passed, or the thread is to end.
   virtual void wait_for_sweep(std::uint64_t seen, Millis timeout, const std::stop_token& stop) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/try.h"
 
 namespace drover::redis {
 namespace {
@@ -80,10 +81,9 @@ Result<Transport> parse_scheme(std::string_view scheme) {
 
 Result<Parts> split(std::string_view url) {
   const std::size_t colon = url.find("://");
-  const Result<Transport> transport = parse_scheme(url.substr(0, colon));
-  if (!transport) return std::unexpected(transport.error());
+  const auto transport = TRY(parse_scheme(url.substr(0, colon)));
   if (colon == std::string_view::npos) return invalid("a Redis URL is written redis://HOST:PORT/DB");
-  Parts parts{.transport = *transport};
+  Parts parts{.transport = transport};
   std::string_view rest = url.substr(colon + 3);
   const std::size_t authority_end = std::min(rest.find_first_of("/?#"), rest.size());
   std::string_view authority = rest.substr(0, authority_end);
@@ -168,7 +168,7 @@ Status read_option(std::string_view option, Address& address) {
 Status read_options(std::string_view query, Address& address) {
   while (!query.empty()) {
     const std::size_t end = std::min(query.find('&'), query.size());
-    if (const Status read = read_option(query.substr(0, end), address); !read) return read;
+    TRY(read_option(query.substr(0, end), address));
     query.remove_prefix(std::min(end + 1, query.size()));
   }
   return {};
@@ -185,7 +185,7 @@ Status read_unix_path(const Parts& parts, Address& address) {
 }
 
 Status read_network_place(const Parts& parts, Address& address) {
-  if (const Status read = read_host(parts.host_and_port, address); !read) return read;
+  TRY(read_host(parts.host_and_port, address));
   if (parts.path.size() <= 1) return {};
   return read_db(parts.path.substr(1), address);
 }
@@ -193,16 +193,14 @@ Status read_network_place(const Parts& parts, Address& address) {
 }  // namespace
 
 Result<Address> parse_address(std::string_view url) {
-  const Result<Parts> parts = split(url);
-  if (!parts) return std::unexpected(parts.error());
-  Address address{.transport = parts->transport};
+  const auto parts = TRY(split(url));
+  Address address{.transport = parts.transport};
   Status read;
-  if (const std::optional<std::string_view> userinfo = parts->userinfo) read = read_userinfo(*userinfo, address);
+  if (const std::optional<std::string_view> userinfo = parts.userinfo) read = read_userinfo(*userinfo, address);
   if (read) {
-    read =
-        address.transport == Transport::kUnix ? read_unix_path(*parts, address) : read_network_place(*parts, address);
+    read = address.transport == Transport::kUnix ? read_unix_path(parts, address) : read_network_place(parts, address);
   }
-  if (read) read = read_options(parts->query, address);
+  if (read) read = read_options(parts.query, address);
   if (!read) return std::unexpected(read.error());
   return address;
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "base/try.h"
 #include "store/redis/reply_error.h"
 
 namespace drover::redis {
@@ -48,10 +49,9 @@ Client::Client(ClientOptions options)
       blocking_options_(without_preparation(options)) {}
 
 Result<Reply> Client::call(const Command& command) {
-  Result<std::vector<Reply>> replies = call(std::span(&command, 1));
-  if (!replies) return std::unexpected(replies.error());
-  if (const auto failure = failure_of(replies->front())) return std::unexpected(*failure);
-  return std::move(replies->front());
+  auto replies = TRY(call(std::span(&command, 1)));
+  if (const auto failure = failure_of(replies.front())) return std::unexpected(*failure);
+  return std::move(replies.front());
 }
 
 Result<std::vector<Reply>> Client::call(std::span<const Command> commands) {
@@ -130,8 +130,7 @@ void Client::answer(const std::vector<Pending*>& batch, Result<std::vector<Reply
 }
 
 Result<std::vector<Reply>> Client::send(const std::vector<Pending*>& batch) {
-  const Result<Connection*> connection = link_.get();
-  if (!connection) return std::unexpected(connection.error());
+  const auto connection = TRY(link_.get());
   std::vector<const Command*> commands;
   for (const Pending* pending : batch) {
     for (const Command& command : pending->commands) commands.push_back(&command);
@@ -140,7 +139,7 @@ Result<std::vector<Reply>> Client::send(const std::vector<Pending*>& batch) {
     watch_->sending();
     commands.push_back(&watch_->question);
   }
-  Result<std::vector<Reply>> replies = exchange(**connection, commands);
+  Result<std::vector<Reply>> replies = exchange(*connection, commands);
   if (!replies) return replies;
   if (watch_) {
     const Reply answer = std::move(replies->back());
@@ -148,9 +147,7 @@ Result<std::vector<Reply>> Client::send(const std::vector<Pending*>& batch) {
     commands.pop_back();
     judge(answer);
   }
-  if (const Status again = call_missing_again(**connection, commands, *replies); !again) {
-    return std::unexpected(again.error());
-  }
+  TRY(call_missing_again(*connection, commands, *replies));
   if (std::ranges::any_of(*replies, ends_connection)) link_.drop();
   return replies;
 }
@@ -186,9 +183,8 @@ Status Client::call_missing_again(Connection& connection, const std::vector<cons
     link_.lost(prepared.error());
     return {};
   }
-  Result<std::vector<Reply>> repeated = exchange(connection, missing);
-  if (!repeated) return std::unexpected(repeated.error());
-  auto next = repeated->begin();
+  auto repeated = TRY(exchange(connection, missing));
+  auto next = repeated.begin();
   for (Reply& reply : replies) {
     if (is_function_missing(reply)) reply = std::move(*next++);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "store/redis/reply_error.h"
 
 namespace drover::redis {
@@ -21,9 +22,8 @@ Endpoint endpoint_of(const Address& address) {
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const Address& address, const Patience& patience) {
-  Result<std::unique_ptr<Socket>> socket = connect_socket(endpoint_of(address), patience);
-  if (!socket) return std::unexpected(socket.error());
-  std::unique_ptr<Connection> connection(new Connection(*std::move(socket)));
+  auto socket = TRY(connect_socket(endpoint_of(address), patience));
+  std::unique_ptr<Connection> connection(new Connection(std::move(socket)));
   Status ready;
   if (!address.password.empty()) ready = connection->sign_in(address, patience);
   // Before the database: of a server that wants a password this is the answer that says so.
@@ -37,40 +37,36 @@ Status Connection::sign_in(const Address& address, const Patience& patience) {
   Command auth("AUTH");
   if (!address.user.empty()) auth.add(address.user);
   auth.add(address.password);
-  const Result<Reply> reply = call(auth, patience);
-  if (!reply) return std::unexpected(reply.error());
-  if (!reply->is_error()) return {};
-  if (const auto failure = failure_of(*reply)) return std::unexpected(*failure);
-  return fail(ErrorCode::kUnauthorised, fmt::format("Redis refused the sign-in: {}", reply->error_text()),
+  const auto reply = TRY(call(auth, patience));
+  if (!reply.is_error()) return {};
+  if (const auto failure = failure_of(reply)) return std::unexpected(*failure);
+  return fail(ErrorCode::kUnauthorised, fmt::format("Redis refused the sign-in: {}", reply.error_text()),
               "redis.connect");
 }
 
 Status Connection::set_name(const Patience& patience) {
-  const Result<Reply> reply = call(Command("CLIENT", "SETNAME", "drover"), patience);
-  if (!reply) return std::unexpected(reply.error());
+  const auto reply = TRY(call(Command("CLIENT", "SETNAME", "drover"), patience));
   // The name is only for people who look at CLIENT LIST; a user who may not set it may still work.
-  if (!reply->is_error() || reply->error_text().starts_with("NOPERM")) return {};
-  if (const auto failure = failure_of(*reply)) return std::unexpected(*failure);
+  if (!reply.is_error() || reply.error_text().starts_with("NOPERM")) return {};
+  if (const auto failure = failure_of(reply)) return std::unexpected(*failure);
   // A server with too many clients, or in protected mode, says so to the first command and hangs up.
-  return fail(ErrorCode::kStoreUnavailable, fmt::format("Redis refused the connection: {}", reply->error_text()),
+  return fail(ErrorCode::kStoreUnavailable, fmt::format("Redis refused the connection: {}", reply.error_text()),
               "redis.connect");
 }
 
 Status Connection::select(int db, const Patience& patience) {
-  const Result<Reply> reply = call(Command("SELECT", db), patience);
-  if (!reply) return std::unexpected(reply.error());
-  if (!reply->is_error()) return {};
-  if (const auto failure = failure_of(*reply)) return std::unexpected(*failure);
-  return fail(ErrorCode::kInvalidArgument, fmt::format("cannot use database {}: {}", db, reply->error_text()),
+  const auto reply = TRY(call(Command("SELECT", db), patience));
+  if (!reply.is_error()) return {};
+  if (const auto failure = failure_of(reply)) return std::unexpected(*failure);
+  return fail(ErrorCode::kInvalidArgument, fmt::format("cannot use database {}: {}", db, reply.error_text()),
               "redis.connect");
 }
 
 Result<Reply> Connection::call(const Command& command, const Patience& patience) {
   std::string bytes;
   command.append_to(bytes);
-  Result<std::vector<Reply>> replies = exchange(bytes, 1, patience);
-  if (!replies) return std::unexpected(replies.error());
-  return std::move(replies->front());
+  auto replies = TRY(exchange(bytes, 1, patience));
+  return std::move(replies.front());
 }
 
 Result<Reply> Connection::must_call(const Command& command, const Patience& patience) {
@@ -93,15 +89,13 @@ Result<std::vector<Reply>> Connection::read_replies(std::size_t count, const Pat
   std::vector<Reply> replies;
   replies.reserve(count);
   while (replies.size() < count) {
-    Result<std::optional<Reply>> reply = reader_.next();
-    if (!reply) return std::unexpected(reply.error());
-    if (std::optional<Reply>& whole = *reply) {
+    auto reply = TRY(reader_.next());
+    if (std::optional<Reply>& whole = reply) {
       replies.push_back(*std::move(whole));
       continue;
     }
-    const Result<std::size_t> got = socket_->read_some(buffer_, patience);
-    if (!got) return std::unexpected(got.error());
-    if (const Status fed = reader_.feed({buffer_.data(), *got}); !fed) return std::unexpected(fed.error());
+    const auto got = TRY(socket_->read_some(buffer_, patience));
+    TRY(reader_.feed({buffer_.data(), got}));
   }
   if (!reader_.has_more()) return replies;
   return fail(ErrorCode::kStoreUnavailable, "Redis sent more replies than there were commands", "redis.read");

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "store/redis/key_names.h"
 #include "store/redis/reply_error.h"
 
@@ -43,25 +44,21 @@ std::string_view library_name_in(std::string_view text) {
 // Nothing: there is no library, or one too old to tell.
 Result<std::optional<LibraryVersion>> loaded_version(Connection& connection, std::string_view name,
                                                      const Patience& patience) {
-  const Result<Reply> reply = connection.call(Command("FCALL_RO", fmt::format("{}_version", name), 0), patience);
-  if (!reply) return std::unexpected(reply.error());
-  if (is_function_missing(*reply)) return std::nullopt;
-  const Result<std::string_view> text = reply->as_text();
-  if (!text) return std::unexpected(text.error());
-  return parse_version(*text);
+  const auto reply = TRY(connection.call(Command("FCALL_RO", fmt::format("{}_version", name), 0), patience));
+  if (is_function_missing(reply)) return std::nullopt;
+  const auto text = TRY(reply.as_text());
+  return parse_version(text);
 }
 
 // What the data of the store was last written with; 0.0 if it does not say.
 Result<LibraryVersion> required_version(Connection& connection, const std::string& key_prefix,
                                         const Patience& patience) {
-  const Result<Reply> reply = connection.call(Command("HGET", key_prefix + std::string(kSeqKey), "library"), patience);
-  if (!reply) return std::unexpected(reply.error());
-  if (const auto failure = failure_of(*reply)) return std::unexpected(*failure);
+  const auto reply = TRY(connection.call(Command("HGET", key_prefix + std::string(kSeqKey), "library"), patience));
+  if (const auto failure = failure_of(reply)) return std::unexpected(*failure);
   // A key of another type is for fsck to tell, which needs the library.
-  if (reply->is_nil() || reply->is_error()) return LibraryVersion{};
-  const Result<std::string_view> text = reply->as_text();
-  if (!text) return std::unexpected(text.error());
-  return parse_version(*text);
+  if (reply.is_nil() || reply.is_error()) return LibraryVersion{};
+  const auto text = TRY(reply.as_text());
+  return parse_version(text);
 }
 
 Status too_new(LibraryVersion theirs, LibraryVersion ours) {
@@ -80,17 +77,14 @@ std::string to_string(LibraryVersion version) {
 
 Status ensure_library(Connection& connection, const std::string& key_prefix, std::string_view text, LibraryVersion ours,
                       const Patience& patience) {
-  const Result<std::optional<LibraryVersion>> loaded = loaded_version(connection, library_name_in(text), patience);
-  if (!loaded) return std::unexpected(loaded.error());
-  if (const std::optional<LibraryVersion> theirs = *loaded) {
+  const auto loaded = TRY(loaded_version(connection, library_name_in(text), patience));
+  if (const std::optional<LibraryVersion> theirs = loaded) {
     if (theirs->major > ours.major) return too_new(*theirs, ours);
     if (*theirs >= ours) return {};
   }
-  const Result<LibraryVersion> required = required_version(connection, key_prefix, patience);
-  if (!required) return std::unexpected(required.error());
-  if (*required > ours) return too_new(*required, ours);
-  const Result<Reply> done = connection.must_call(Command("FUNCTION", "LOAD", "REPLACE", text), patience);
-  if (!done) return std::unexpected(done.error());
+  const auto required = TRY(required_version(connection, key_prefix, patience));
+  if (required > ours) return too_new(required, ours);
+  TRY(connection.must_call(Command("FUNCTION", "LOAD", "REPLACE", text), patience));
   return {};
 }
 

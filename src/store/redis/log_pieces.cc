@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.h"
 #include "store/log_piece.h"
 
 namespace drover::redis {
@@ -27,30 +28,26 @@ void pack_log_pieces(Pack& pack, std::span<const LogChunk> chunks, std::int64_t 
 }
 
 Result<LogPage> to_log_page(const Reply& reply) {
-  const auto parts = reply.as_array_of(2);
-  if (!parts) return std::unexpected(parts.error());
-  const auto entries = (*parts)[0].as_array();
-  const auto totals = (*parts)[1].as_array();
-  if (!entries || !totals) return std::unexpected(!entries ? entries.error() : totals.error());
+  const auto parts = TRY(reply.as_array_of(2));
+  const auto entries = TRY(parts[0].as_array());
+  const auto totals = TRY(parts[1].as_array());
   std::map<std::string, std::int64_t, std::less<>> totals_of_runs;  // "left_out:RUN", "tail:RUN"
-  for (std::size_t i = 0; i + 1 < totals->size(); i += 2) {
-    totals_of_runs.emplace((*totals)[i].as_text().value_or(""), (*totals)[i + 1].as_integer().value_or(0));
+  for (std::size_t i = 0; i + 1 < totals.size(); i += 2) {
+    totals_of_runs.emplace(totals[i].as_text().value_or(""), totals[i + 1].as_integer().value_or(0));
   }
   LogPage page;
   std::set<int> runs;
-  for (const Reply& entry : *entries) {
-    const auto halves = entry.as_array_of(2);
-    if (!halves) return std::unexpected(halves.error());
+  for (const Reply& entry : entries) {
+    const auto halves = TRY(entry.as_array_of(2));
     // run, its number, at, time, stream, number, text, the text
-    const auto fields = (*halves)[1].as_array_of(8);
-    const auto id = (*halves)[0].as_text();
-    if (!fields || !id) return std::unexpected(!fields ? fields.error() : id.error());
+    const auto fields = TRY(halves[1].as_array_of(8));
+    const auto id = TRY(halves[0].as_text());
     LogRecord record;
-    record.seq = Reply::bulk(std::string(id->substr(0, id->find('-')))).as_integer().value_or(0);
-    record.run = static_cast<int>((*fields)[1].as_integer().value_or(0));
-    record.at = Time(Millis((*fields)[3].as_integer().value_or(0)));
-    record.stream = static_cast<LogStream>((*fields)[5].as_integer().value_or(0));
-    record.text = std::string((*fields)[7].as_text().value_or(""));
+    record.seq = Reply::bulk(std::string(id.substr(0, id.find('-')))).as_integer().value_or(0);
+    record.run = static_cast<int>(fields[1].as_integer().value_or(0));
+    record.at = Time(Millis(fields[3].as_integer().value_or(0)));
+    record.stream = static_cast<LogStream>(fields[5].as_integer().value_or(0));
+    record.text = std::string(fields[7].as_text().value_or(""));
     const std::int64_t left_out = totals_of_runs["left_out:" + std::to_string(record.run)];
     if (record.seq == totals_of_runs["tail:" + std::to_string(record.run)]) record.left_out_before = left_out;
     if (runs.insert(record.run).second) page.left_out_bytes += left_out;

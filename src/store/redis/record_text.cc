@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/compact_json.h"
 #include "core/lane.h"
 #include "core/task_fields.h"
@@ -193,7 +194,7 @@ Result<TaskRecord> read_head(std::string_view id, std::string_view text) {
   record.task.id = *parsed;
   std::string_view words = take_until(text, '\n');
   const std::size_t lane = words.rfind(' ') + 1;
-  if (auto status = read_lane(words.substr(lane), record.task); !status) return std::unexpected(status.error());
+  TRY(read_lane(words.substr(lane), record.task));
   words = words.substr(0, lane);
   const std::string_view json = take_until(text, '\n');
   const auto rest = json::parse(json);
@@ -304,15 +305,12 @@ Status read_body(std::string_view body, Task& task) {
 
 // Body, result and checkpoint.
 Status read_parts(std::span<const Reply> parts, Task& task) {
-  const auto stored = parts[0].as_maybe_text();
-  if (!stored) return std::unexpected(stored.error());
-  const std::optional<std::string_view> body = *stored;
+  const std::optional<std::string_view> body = TRY(parts[0].as_maybe_text());
   if (!body) return unreadable("record", "its body is gone");
-  if (auto status = read_body(*body, task); !status) return status;
+  TRY(read_body(*body, task));
   for (const auto& [reply, to] : {std::pair{&parts[1], &task.result}, {&parts[2], &task.checkpoint}}) {
-    const auto text = reply->as_maybe_text();
-    if (!text) return std::unexpected(text.error());
-    if (const std::optional<std::string_view> part = *text) *to = *part;
+    const auto text = TRY(reply->as_maybe_text());
+    if (const std::optional<std::string_view> part = text) *to = *part;
   }
   return {};
 }
@@ -364,9 +362,8 @@ std::string to_body(const Task& task) {
 }
 
 Result<TaskRecord> to_record(const Reply& reply) {
-  const auto parts = reply.as_array();
-  if (!parts) return std::unexpected(parts.error());
-  return to_record(*parts);
+  const auto parts = TRY(reply.as_array());
+  return to_record(parts);
 }
 
 Result<TaskRecord> to_record(std::span<const Reply> parts) {
@@ -379,12 +376,10 @@ Result<TaskRecord> to_record(std::span<const Reply> parts) {
   auto record = read_head(*id, *text);
   if (!record) return record;
   if (const std::optional<std::string_view> said = *progress) {
-    if (auto status = read_progress(*said, record->task); !status) return std::unexpected(status.error());
+    TRY(read_progress(*said, record->task));
   }
   if (parts.size() == kHeadParts) return record;
-  if (auto status = read_parts(parts.subspan(kHeadParts), record->task); !status) {
-    return std::unexpected(status.error());
-  }
+  TRY(read_parts(parts.subspan(kHeadParts), record->task));
   return record;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/sha256.h"
+#include "base/try.h"
 #include "store/redis/redis_store_class.h"
 
 namespace drover::redis {
@@ -25,19 +26,14 @@ Result<Epoch> parse_epoch(std::string_view text) {
 }
 
 Result<StoreExtent> parse_extent(const Reply& reply) {
-  const auto items = reply.as_array();
-  if (!items) return std::unexpected(items.error());
-  if (items->size() < 2) return fail(ErrorCode::kStoreDamaged, "Redis names no epoch", "redis.epochs");
+  const auto items = TRY(reply.as_array());
+  if (items.size() < 2) return fail(ErrorCode::kStoreDamaged, "Redis names no epoch", "redis.epochs");
   StoreExtent extent;
-  const auto seq = items->front().as_integer();
-  if (!seq) return std::unexpected(seq.error());
-  extent.seq = *seq;
-  for (const Reply& item : items->subspan(1)) {
-    const auto text = item.as_text();
-    if (!text) return std::unexpected(text.error());
-    auto epoch = parse_epoch(*text);
-    if (!epoch) return std::unexpected(epoch.error());
-    extent.epochs.push_back(*std::move(epoch));
+  extent.seq = TRY(items.front().as_integer());
+  for (const Reply& item : items.subspan(1)) {
+    const auto text = TRY(item.as_text());
+    auto epoch = TRY(parse_epoch(text));
+    extent.epochs.push_back(std::move(epoch));
   }
   return extent;
 }
@@ -51,10 +47,9 @@ Command RedisStore::ask_epochs(const Mark& seen, const JsonText& acceptance) con
 // A fresh connection may be one to a server that has lost something.
 Status RedisStore::look(Connection& connection, const Patience& patience) {
   const Mark seen = high_water_.seen();
-  const auto reply = connection.call(ask_epochs(seen, ""), patience);
-  if (!reply) return std::unexpected(reply.error());
+  const auto reply = TRY(connection.call(ask_epochs(seen, ""), patience));
   // Damage that keeps us from looking is for those to mend whose calls come upon it.
-  const auto extent = parse_extent(*reply);
+  const auto extent = parse_extent(reply);
   if (extent) high_water_.look(seen, *extent);
   return {};
 }
@@ -79,45 +74,38 @@ BatchWatch::Verdict RedisStore::judge(const Mark& before, const Reply& answer) {
 // While something is gone, any call tells whether it has been accepted meanwhile.
 Status RedisStore::check_extent() {
   if (!high_water_.loss()) return {};
-  if (const auto clocks = ask_clocks(); !clocks) return std::unexpected(clocks.error());
+  TRY(ask_clocks());
   return high_water_.check();
 }
 
 Result<StoreState> RedisStore::state() {
   const Mark seen = high_water_.seen();
-  const auto reply = ask(ask_epochs(seen, ""));
-  if (!reply) return std::unexpected(reply.error());
-  auto extent = parse_extent(*reply);
-  if (!extent) return std::unexpected(extent.error());
-  high_water_.look(seen, *extent);
-  auto missing = this->missing();
-  if (!missing) return std::unexpected(missing.error());
-  return StoreState{*std::move(extent), high_water_.loss(), *std::move(missing)};
+  const auto reply = TRY(ask(ask_epochs(seen, "")));
+  auto extent = TRY(parse_extent(reply));
+  high_water_.look(seen, extent);
+  auto missing = TRY(this->missing());
+  return StoreState{std::move(extent), high_water_.loss(), std::move(missing)};
 }
 
 Result<bool> RedisStore::hear(const StoreMark& told) {
   if (high_water_.covers(told.mark)) return false;
-  const auto now = state();
-  if (!now) return std::unexpected(now.error());
-  if (now->loss || !reveals_loss(now->extent, told)) return now->loss.has_value();
+  const auto now = TRY(state());
+  if (now.loss || !reveals_loss(now.extent, told)) return now.loss.has_value();
   const auto reply = ask(ask_epochs(told.mark, ""));  // ends the epoch in which it was lost
   if (!reply) return std::unexpected(reply.error());
-  const auto extent = parse_extent(*reply);
-  if (!extent) return std::unexpected(extent.error());
-  high_water_.look(told.mark, *extent);
+  const auto extent = TRY(parse_extent(*reply));
+  high_water_.look(told.mark, extent);
   return true;
 }
 
 Result<StoreState> RedisStore::accept_regression() {
   const auto before = state();
   if (!before) return before;
-  const auto reply = ask(ask_epochs(high_water_.seen(), acceptance_data(before->loss)));
-  if (!reply) return std::unexpected(reply.error());
-  auto extent = parse_extent(*reply);
-  if (!extent) return std::unexpected(extent.error());
-  high_water_.look(high_water_.seen(), *extent);
+  const auto reply = TRY(ask(ask_epochs(high_water_.seen(), acceptance_data(before->loss))));
+  auto extent = TRY(parse_extent(reply));
+  high_water_.look(high_water_.seen(), extent);
   committed();
-  return StoreState{*std::move(extent), before->loss};
+  return StoreState{std::move(extent), before->loss};
 }
 
 Result<bool> RedisStore::restore_epochs(std::span<const Epoch> epochs) {
@@ -125,10 +113,9 @@ Result<bool> RedisStore::restore_epochs(std::span<const Epoch> epochs) {
   for (const Epoch& epoch : epochs) {
     command.add(fmt::format("{} {} {} {} unknown", epoch.number, epoch.id, epoch.after, name_of(epoch.cause)));
   }
-  const auto done = ask_number(command);
-  if (!done) return std::unexpected(done.error());
+  const auto done = TRY(ask_number(command));
   committed();
-  return *done != 0;
+  return done != 0;
 }
 
 }  // namespace drover::redis

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "store/redis/redis_store_class.h"
 #include "store/redis/reply_error.h"
 #include "store/redis/ledger_text.h"
@@ -29,9 +30,9 @@ Status RedisStore::register_worker(const WorkerInfo& worker) {
     info.end_array();
   }
   info.end_array().end_object();
-  const auto reply = ask(
-      function("register_worker").add(worker.id, std::move(info).take(), worker.draining ? "1" : "0", worker.token_id));
-  if (!reply) return std::unexpected(reply.error());
+  const auto reply =
+      TRY(ask(function("register_worker")
+                  .add(worker.id, std::move(info).take(), worker.draining ? "1" : "0", worker.token_id)));
   return {};
 }
 
@@ -44,23 +45,21 @@ Status RedisStore::unregister_worker(const std::string& worker_id, const std::st
 }
 
 Result<bool> RedisStore::drain_worker(const DrainOrder& order) {
-  const auto found = ask_number(
-      function("drain_worker").add(order.worker_id, order.by, order.why, redis::event_text(worker_draining(order))));
-  if (!found) return std::unexpected(found.error());
-  if (*found != 0) committed();
-  return *found != 0;
+  const auto found = TRY(ask_number(
+      function("drain_worker").add(order.worker_id, order.by, order.why, redis::event_text(worker_draining(order)))));
+  if (found != 0) committed();
+  return found != 0;
 }
 
 static Status read_worker_info(std::string_view json, WorkerInfo& worker) {
-  const auto info = json::parse(json);
-  if (!info) return std::unexpected(info.error());
-  if (const json::Value* version = info->find("version"); version != nullptr && version->as_string() != nullptr) {
+  const auto info = TRY(json::parse(json));
+  if (const json::Value* version = info.find("version"); version != nullptr && version->as_string() != nullptr) {
     worker.version = *version->as_string();
   }
-  if (const json::Value* capacity = info->find("capacity"); capacity != nullptr) {
+  if (const json::Value* capacity = info.find("capacity"); capacity != nullptr) {
     worker.capacity = static_cast<int>(capacity->as_int().value_or(1));
   }
-  const json::Value* serves = info->find("serves");
+  const json::Value* serves = info.find("serves");
   if (serves == nullptr || serves->as_array() == nullptr) return {};
   for (const json::Value& item : *serves->as_array()) {
     const json::Value::Array* parts = item.as_array();  // queue, type, and its trouble if it has one
@@ -76,21 +75,18 @@ static Status read_worker_info(std::string_view json, WorkerInfo& worker) {
 static Result<std::vector<WorkerInfo>> read_workers(const Result<Reply>& reply, const Result<Time>& now) {
   if (!reply) return std::unexpected(reply.error());
   if (!now) return std::unexpected(now.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
+  const auto items = TRY(reply->as_array());
   std::vector<WorkerInfo> workers;
-  for (const Reply& item : *items) {
-    const auto parts = item.as_array_of(3);
-    if (!parts) return std::unexpected(parts.error());
-    const auto fields = (*parts)[2].as_array();
-    if (!fields) return std::unexpected(fields.error());
+  for (const Reply& item : items) {
+    const auto parts = TRY(item.as_array_of(3));
+    const auto fields = TRY(parts[2].as_array());
     WorkerInfo worker;
-    worker.id = std::string((*parts)[0].as_text().value_or(""));
-    worker.running = static_cast<int>((*parts)[1].as_integer().value_or(0));
+    worker.id = std::string(parts[0].as_text().value_or(""));
+    worker.running = static_cast<int>(parts[1].as_integer().value_or(0));
     Millis silent{0};
-    for (std::size_t i = 0; i + 1 < fields->size(); i += 2) {
-      const std::string_view name = (*fields)[i].as_text().value_or("");
-      const Reply& value = (*fields)[i + 1];
+    for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+      const std::string_view name = fields[i].as_text().value_or("");
+      const Reply& value = fields[i + 1];
       if (name == "registered_at") worker.registered_at = Time(Millis(value.as_integer().value_or(0)));
       if (name == "last_beat_at") worker.last_beat_at = Time(Millis(value.as_integer().value_or(0)));
       if (name == "silent_ms") silent = Millis(value.as_integer().value_or(0));
@@ -99,9 +95,7 @@ static Result<std::vector<WorkerInfo>> read_workers(const Result<Reply>& reply, 
       if (name == "token_id") worker.token_id = std::string(value.as_text().value_or(""));
       if (name == "drain_reason") worker.drain_reason = std::string(value.as_text().value_or(""));
       if (name != "info") continue;
-      if (auto status = read_worker_info(value.as_text().value_or("{}"), worker); !status) {
-        return std::unexpected(status.error());
-      }
+      TRY(read_worker_info(value.as_text().value_or("{}"), worker));
     }
     worker.last_beat_at = last_heard(worker.last_beat_at, silent, *now);
     workers.push_back(std::move(worker));
@@ -117,9 +111,8 @@ Result<std::vector<WorkerInfo>> RedisStore::workers() {
 }
 
 Result<std::optional<WorkerInfo>> RedisStore::worker(const std::string& worker_id) {
-  auto found = read_workers(ask(function("worker").add(worker_id)), now());
-  if (!found) return std::unexpected(found.error());
-  return found->empty() ? std::nullopt : std::optional(std::move(found->front()));
+  auto found = TRY(read_workers(ask(function("worker").add(worker_id)), now()));
+  return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
 Result<std::vector<std::string>> RedisStore::forget_workers(Millis silent_for) {
@@ -130,10 +123,9 @@ Result<std::vector<std::string>> RedisStore::forget_workers(Millis silent_for) {
   const auto reply =
       ask(function("forget_workers").add(silent_for.count(), event.substr(0, at), event.substr(at + kMark.size())));
   if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
+  const auto items = TRY(reply->as_array());
   std::vector<std::string> gone;
-  for (const Reply& item : *items) gone.emplace_back(item.as_text().value_or(""));
+  for (const Reply& item : items) gone.emplace_back(item.as_text().value_or(""));
   if (!gone.empty()) committed();
   return gone;
 }
@@ -154,14 +146,11 @@ Result<Config> RedisStore::config() {
 }
 
 Result<Config> RedisStore::ask_config() {
-  const auto reply = ask(function("config"));
-  if (!reply) return std::unexpected(reply.error());
-  const auto parts = reply->as_array_of(2);
-  if (!parts) return std::unexpected(parts.error());
-  const auto version = (*parts)[0].as_integer();
-  const auto document = (*parts)[1].as_text();
-  if (!version || !document) return std::unexpected(!version ? version.error() : document.error());
-  return Config{*version, std::string(*document)};
+  const auto reply = TRY(ask(function("config")));
+  const auto parts = TRY(reply.as_array_of(2));
+  const auto version = TRY(parts[0].as_integer());
+  const auto document = TRY(parts[1].as_text());
+  return Config{version, std::string(document)};
 }
 
 Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based_on_version,
@@ -171,32 +160,27 @@ Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based
   packed_weights.put("*").put(weights.others);
   for (const auto& [owner, weight] : weights.owners) packed_weights.put(owner).put(weight);
   command.add(based_on_version, document, packed_weights.list(), redis::packed_gates(gates).list());
-  const auto done = ask_number(command);
-  if (!done) return std::unexpected(done.error());
-  if (*done != 0) committed();
+  const auto done = TRY(ask_number(command));
+  if (done != 0) committed();
   const std::lock_guard lock(known_mutex_);
   config_.reset();
-  return *done != 0;
+  return done != 0;
 }
 
 Status RedisStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
                            std::span<const LedgerEntry> ledger) {
-  const auto reply = ask(function("restore").add(packed_tasks(tasks).list(), packed_events(events).list(),
-                                                 redis::ledger_text(ledger)));
-  if (!reply) return std::unexpected(reply.error());
+  TRY(ask(function("restore").add(packed_tasks(tasks).list(), packed_events(events).list(),
+                                  redis::ledger_text(ledger))));
   committed();
   return {};
 }
 
 Result<StoredDocument> RedisStore::document(DocumentKind kind) {
-  const auto reply = ask(function("document").add(name_of(kind)));
-  if (!reply) return std::unexpected(reply.error());
-  const auto parts = reply->as_array_of(2);
-  if (!parts) return std::unexpected(parts.error());
-  const auto version = (*parts)[0].as_integer();
-  const auto text = (*parts)[1].as_text();
-  if (!version || !text) return std::unexpected(!version ? version.error() : text.error());
-  return StoredDocument{*version, std::string(*text)};
+  const auto reply = TRY(ask(function("document").add(name_of(kind))));
+  const auto parts = TRY(reply.as_array_of(2));
+  const auto version = TRY(parts[0].as_integer());
+  const auto text = TRY(parts[1].as_text());
+  return StoredDocument{version, std::string(text)};
 }
 
 Result<bool> RedisStore::put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
@@ -204,10 +188,9 @@ Result<bool> RedisStore::put_document(DocumentKind kind, const JsonText& text, s
   Command command = function("put_document");
   command.add(name_of(kind), based_on_version, text);
   for (const EventDraft& event : events) command.add(redis::event_text(event));
-  const auto done = ask_number(command);
-  if (!done) return std::unexpected(done.error());
-  if (*done != 0 && !events.empty()) committed();
-  return *done != 0;
+  const auto done = TRY(ask_number(command));
+  if (done != 0 && !events.empty()) committed();
+  return done != 0;
 }
 
 }  // namespace drover::redis

@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/try.h"
 #include "core/gate.h"
 #include "core/inventory.h"
 #include "core/transition.h"
@@ -30,10 +31,9 @@ std::string_view word_of(FsckMode mode) {
 }
 
 Result<ToldFinding> to_finding(const Reply& reply) {
-  const auto parts = reply.as_array_of(4);
-  if (!parts) return std::unexpected(parts.error());
-  const auto text = [&](std::size_t i) { return std::string((*parts)[i].as_text().value_or("")); };
-  return ToldFinding{{text(0), text(1), (*parts)[2].as_integer().value_or(0) != 0}, text(3)};
+  const auto parts = TRY(reply.as_array_of(4));
+  const auto text = [&](std::size_t i) { return std::string(parts[i].as_text().value_or("")); };
+  return ToldFinding{{text(0), text(1), parts[2].as_integer().value_or(0) != 0}, text(3)};
 }
 
 }  // namespace
@@ -62,9 +62,8 @@ Result<std::vector<Finding>> RedisStore::missing() {
 }
 
 Result<std::vector<Finding>> RedisStore::to_missing(const Result<Reply>& reply) {
-  const auto parts = reply ? reply->as_array_of(7) : std::unexpected(reply.error());
-  if (!parts) return std::unexpected(parts.error());
-  const auto number = [&](std::size_t i) { return (*parts)[i].as_integer().value_or(0); };
+  const auto parts = TRY(reply ? reply->as_array_of(7) : std::unexpected(reply.error()));
+  const auto number = [&](std::size_t i) { return parts[i].as_integer().value_or(0); };
   return find_missing({.policy = {number(0), number(1) != 0},
                        .access_tokens = {number(2), number(3) != 0},
                        .first_event = number(4),
@@ -78,8 +77,7 @@ Result<Reply> RedisStore::ask_patiently(const Command& command) {
   const Interrupt never;
   auto reply = client_.blocking_call(command, kFsckTimeMax, never);
   if (reply && is_function_missing(*reply)) {
-    if (const auto loaded = ask_clocks(); !loaded)
-      return std::unexpected(loaded.error());  // any call loads the library
+    TRY(ask_clocks());  // any call loads the library
     reply = client_.blocking_call(command, kFsckTimeMax, never);
   }
   if (reply && reply->is_error()) return std::unexpected(error_of(*reply));
@@ -91,16 +89,13 @@ Result<std::vector<Finding>> RedisStore::check_logs(FsckMode mode) {
   std::string cursor = "0";
   do {
     const auto reply = ask_patiently(function("fsck_logs").add(word_of(mode), cursor));
-    const auto parts = reply ? reply->as_array_of(2) : std::unexpected(reply.error());
-    if (!parts) return std::unexpected(parts.error());
-    const auto next = (*parts)[0].as_text();
-    const auto found = (*parts)[1].as_array();
-    if (!next || !found) return std::unexpected(!next ? next.error() : found.error());
-    cursor = *next;
-    for (const Reply& item : *found) {
-      const auto told = to_finding(item);
-      if (!told) return std::unexpected(told.error());
-      findings.add(told->finding);
+    const auto parts = TRY(reply ? reply->as_array_of(2) : std::unexpected(reply.error()));
+    const auto next = TRY(parts[0].as_text());
+    const auto found = TRY(parts[1].as_array());
+    cursor = next;
+    for (const Reply& item : found) {
+      const auto told = TRY(to_finding(item));
+      findings.add(told.finding);
     }
   } while (cursor != "0");
   return std::move(findings).take();
@@ -110,14 +105,12 @@ Result<std::vector<Finding>> RedisStore::check_tasks(FsckMode mode) {
   Command command = function("fsck").add(word_of(mode));
   add_gate_limits(command);
   const auto reply = ask_patiently(command);
-  const auto items = reply ? reply->as_array() : std::unexpected(reply.error());
-  if (!items) return std::unexpected(items.error());
+  const auto items = TRY(reply ? reply->as_array() : std::unexpected(reply.error()));
   std::vector<Finding> findings;
-  for (const Reply& item : *items) {
-    auto told = to_finding(item);
-    if (!told) return std::unexpected(told.error());
-    if (mode == FsckMode::kRepair && !told->tasks.empty()) told->finding.repaired = unblock(told->tasks);
-    findings.push_back(std::move(told->finding));
+  for (const Reply& item : items) {
+    auto told = TRY(to_finding(item));
+    if (mode == FsckMode::kRepair && !told.tasks.empty()) told.finding.repaired = unblock(told.tasks);
+    findings.push_back(std::move(told.finding));
   }
   return findings;
 }
@@ -169,15 +162,13 @@ bool RedisStore::unblock(const TaskId& id) {
 Result<std::vector<Finding>> RedisStore::check_events() {
   EventReview review;
   const auto made = ask_patiently(function("last_event"));
-  const auto made_n = made ? made->as_integer() : std::unexpected(made.error());
-  if (!made_n) return std::unexpected(made_n.error());
-  if (auto read = read_events_on(review); !read) return std::unexpected(read.error());
-  review.add_end(*made_n);
-  const auto others = tasks_elsewhere(review);
-  if (!others) return std::unexpected(others.error());
+  const auto made_n = TRY(made ? made->as_integer() : std::unexpected(made.error()));
+  TRY(read_events_on(review));
+  review.add_end(made_n);
+  const auto others = TRY(tasks_elsewhere(review));
   const std::int64_t before = review.last();
-  if (auto read = others->empty() ? Status() : read_events_on(review); !read) return std::unexpected(read.error());
-  for (const auto& [id, state] : *others) {
+  TRY(others.empty() ? Status() : read_events_on(review));
+  for (const auto& [id, state] : others) {
     if (review.said().at(id).seq <= before) review.add_wrong_state(id, state);
   }
   return std::move(review).take();
@@ -186,9 +177,8 @@ Result<std::vector<Finding>> RedisStore::check_events() {
 Status RedisStore::read_events_on(EventReview& review) {
   for (;;) {
     const auto reply = ask_patiently(function("events").add(std::max<std::int64_t>(review.last() - 1, 0), kPage));
-    const auto items = reply ? reply->as_array() : std::unexpected(reply.error());
-    if (!items) return std::unexpected(items.error());
-    if (!review.add_page(*items)) return {};
+    const auto items = TRY(reply ? reply->as_array() : std::unexpected(reply.error()));
+    if (!review.add_page(items)) return {};
   }
 }
 
@@ -199,9 +189,8 @@ Result<std::vector<std::pair<TaskId, TaskState>>> RedisStore::tasks_elsewhere(co
     Command command = function("read").add("head");
     for (int i = 0; i < kPage && next != review.said().end(); ++i, ++next) command.add(next->first.to_string());
     const auto reply = ask_patiently(command);
-    const auto items = reply ? reply->as_array() : std::unexpected(reply.error());
-    if (!items) return std::unexpected(items.error());
-    for (const Reply& item : *items) {
+    const auto items = TRY(reply ? reply->as_array() : std::unexpected(reply.error()));
+    for (const Reply& item : items) {
       const auto record = to_record(item);
       if (!record) continue;  // it is gone, or cannot be read, which was told
       const Task& task = record->task;

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <map>
 
+#include "base/try.h"
 #include "core/lane.h"
 #include "store/redis/redis_store_class.h"
 
@@ -44,27 +45,21 @@ std::vector<QueueCounts> in_order(std::map<std::string, QueueCounts> queues) {
 }  // namespace
 
 Result<std::vector<GateState>> RedisStore::gate_states(const Command& command) {
-  const auto reply = ask(command);
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
+  const auto reply = TRY(ask(command));
+  const auto items = TRY(reply.as_array());
   std::vector<GateState> states;
-  for (const Reply& item : *items) {
-    const auto parts = item.as_array_of(5);
-    if (!parts) return std::unexpected(parts.error());
+  for (const Reply& item : items) {
+    const auto parts = TRY(item.as_array_of(5));
     GateState state;
-    const auto record = (*parts)[1].as_text();
-    if (!record) return std::unexpected(record.error());
-    if (const std::size_t space = record->find(' '); space != std::string_view::npos) {
-      auto parsed = gate_from_json(record->substr(space + 1));
-      if (!parsed) return std::unexpected(parsed.error());
-      state.record = *std::move(parsed);
-      std::from_chars(record->data(), record->data() + space, state.record.revision);
+    const auto record = TRY(parts[1].as_text());
+    if (const std::size_t space = record.find(' '); space != std::string_view::npos) {
+      state.record = TRY(gate_from_json(record.substr(space + 1)));
+      std::from_chars(record.data(), record.data() + space, state.record.revision);
     }
-    state.record.name = std::string((*parts)[0].as_text().value_or(""));
-    state.use.in_use = (*parts)[2].as_integer().value_or(0);
-    state.use.rate_at_us = (*parts)[3].as_integer().value_or(0);
-    state.waiting_lanes = (*parts)[4].as_integer().value_or(0);
+    state.record.name = std::string(parts[0].as_text().value_or(""));
+    state.use.in_use = parts[2].as_integer().value_or(0);
+    state.use.rate_at_us = parts[3].as_integer().value_or(0);
+    state.waiting_lanes = parts[4].as_integer().value_or(0);
     states.push_back(std::move(state));
   }
   return states;
@@ -78,40 +73,33 @@ Result<std::vector<GateState>> RedisStore::read_gates(std::span<const std::strin
 }
 
 Result<int> RedisStore::wake_gates() {
-  const auto woken = ask_number(function("wake_gates"));
-  if (!woken) return std::unexpected(woken.error());
-  if (*woken < 0) return mend("a lane could not be read") ? 1 : 0;
-  if (*woken > 0) committed();
-  return static_cast<int>(*woken);
+  const auto woken = TRY(ask_number(function("wake_gates")));
+  if (woken < 0) return mend("a lane could not be read") ? 1 : 0;
+  if (woken > 0) committed();
+  return static_cast<int>(woken);
 }
 
 Result<std::optional<Standing>> RedisStore::standing(const TaskId& id) {
-  const auto reply = ask(function("standing").add(id.to_string()));
-  if (!reply) return std::unexpected(reply.error());
-  if (reply->is_nil()) return std::nullopt;
-  const auto parts = reply->as_array_of(2);
-  if (!parts) return std::unexpected(parts.error());
-  const auto gate = (*parts)[0].as_text();
-  const auto ahead = (*parts)[1].as_integer();
-  if (!gate || !ahead) return std::unexpected(!gate ? gate.error() : ahead.error());
+  const auto reply = TRY(ask(function("standing").add(id.to_string())));
+  if (reply.is_nil()) return std::nullopt;
+  const auto parts = TRY(reply.as_array_of(2));
+  const auto gate = TRY(parts[0].as_text());
+  const auto ahead = TRY(parts[1].as_integer());
   Standing standing;
-  if (!gate->empty()) standing.parked_at = std::string(*gate);
-  standing.ahead = *ahead;
+  if (!gate.empty()) standing.parked_at = std::string(gate);
+  standing.ahead = ahead;
   return standing;
 }
 
 Result<std::vector<WaitingLane>> RedisStore::lanes(int limit) {
-  const auto reply = ask(function("lanes").add(limit));
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
+  const auto reply = TRY(ask(function("lanes").add(limit)));
+  const auto items = TRY(reply.as_array());
   std::vector<WaitingLane> lanes;
-  for (const Reply& item : *items) {
-    const auto parts = item.as_array_of(3);
-    if (!parts) return std::unexpected(parts.error());
-    auto like = task_like((*parts)[0].as_text().value_or(""));
-    const auto tasks = (*parts)[1].as_integer();
-    const auto first = read_first((*parts)[2].as_text().value_or(""));
+  for (const Reply& item : items) {
+    const auto parts = TRY(item.as_array_of(3));
+    auto like = task_like(parts[0].as_text().value_or(""));
+    const auto tasks = parts[1].as_integer();
+    const auto first = read_first(parts[2].as_text().value_or(""));
     if (!like || !tasks || !first) return fail(ErrorCode::kStoreDamaged, "a lane cannot be read", "redis.lanes");
     lanes.push_back({.like = *std::move(like), .tasks = *tasks, .first = *first});
   }
@@ -120,16 +108,14 @@ Result<std::vector<WaitingLane>> RedisStore::lanes(int limit) {
 
 Result<std::vector<QueueCounts>> RedisStore::queues() {
   constexpr std::string_view kFirst = "first:";
-  const auto reply = ask(function("queues"));
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
+  const auto reply = TRY(ask(function("queues")));
+  const auto items = TRY(reply.as_array());
   std::map<std::string, QueueCounts> queues;
-  for (std::size_t i = 0; i + 1 < items->size(); i += 2) {
-    std::string_view field = (*items)[i].as_text().value_or("");
-    const auto number = (*items)[i + 1].as_integer();
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    std::string_view field = items[i].as_text().value_or("");
+    const auto number = items[i + 1].as_integer();
     if (field.starts_with(kFirst)) {
-      queues[std::string(field.substr(kFirst.size()))].first = read_first((*items)[i + 1].as_text().value_or(""));
+      queues[std::string(field.substr(kFirst.size()))].first = read_first(items[i + 1].as_text().value_or(""));
       continue;
     }
     field.remove_prefix(std::min(field.size(), std::string_view("queue:").size()));
@@ -139,16 +125,14 @@ Result<std::vector<QueueCounts>> RedisStore::queues() {
 }
 
 Result<std::vector<QueueCounts>> RedisStore::queues_of(const std::string& owner) {
-  const auto reply = ask(function("queues_of").add(owner));
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
+  const auto reply = TRY(ask(function("queues_of").add(owner)));
+  const auto items = TRY(reply.as_array());
   const std::size_t prefix = std::string_view("own:|").size() + owner.size();
   std::map<std::string, QueueCounts> queues;
-  for (std::size_t i = 0; i + 1 < items->size(); i += 2) {
-    std::string_view field = (*items)[i].as_text().value_or("");
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    std::string_view field = items[i].as_text().value_or("");
     field.remove_prefix(std::min(field.size(), prefix));
-    const auto number = (*items)[i + 1].as_integer();
+    const auto number = items[i + 1].as_integer();
     if (!number || !add_count(queues, field, *number)) return unreadable_counts("redis.queues_of");
   }
   return in_order(std::move(queues));

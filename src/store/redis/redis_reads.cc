@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "core/task_filter.h"
 #include "store/page_cursor.h"
 #include "store/redis/ledger_text.h"
@@ -39,17 +40,14 @@ void RedisStore::heard_lease_time(Millis lease_time, std::optional<Millis> said,
 Result<StoreClocks> RedisStore::ask_clocks() {
   const MonoTime before = clock().mono();
   const std::optional<Millis> said = lease_time();
-  const auto reply = ask(function("clocks"));
-  if (!reply) return std::unexpected(reply.error());
+  const auto reply = TRY(ask(function("clocks")));
   const MonoTime after = clock().mono();
-  const auto parts = reply->as_array_of(2);
-  if (!parts) return std::unexpected(parts.error());
-  const auto wall = (*parts)[0].as_integer();
-  const auto lease_time = (*parts)[1].as_integer();
-  if (!wall || !lease_time) return std::unexpected(!wall ? wall.error() : lease_time.error());
-  heard_lease_time(Millis(*lease_time), said, before, after);
-  step_watch_.look(Time(Millis(*wall)), before, after);
-  return StoreClocks{.wall = Time(Millis(*wall)), .steady = Millis(*lease_time), .boot = "", .unsure = after - before};
+  const auto parts = TRY(reply.as_array_of(2));
+  const auto wall = TRY(parts[0].as_integer());
+  const auto lease_time = TRY(parts[1].as_integer());
+  heard_lease_time(Millis(lease_time), said, before, after);
+  step_watch_.look(Time(Millis(wall)), before, after);
+  return StoreClocks{.wall = Time(Millis(wall)), .steady = Millis(lease_time), .boot = "", .unsure = after - before};
 }
 
 // The server's time, as it was when last asked, and what has passed since. It is for decisions that are applied under
@@ -75,9 +73,8 @@ Result<StoreClocks> RedisStore::clocks() {
 
 Result<Time> RedisStore::now() {
   if (options_.test_clock != nullptr) return options_.test_clock->wall();
-  const auto clocks = this->clocks();
-  if (!clocks) return std::unexpected(clocks.error());
-  return clocks->wall;
+  const auto clocks = TRY(this->clocks());
+  return clocks.wall;
 }
 
 Result<std::vector<std::optional<TaskRecord>>> RedisStore::read(std::span<const TaskId> ids, Parts parts) {
@@ -86,46 +83,35 @@ Result<std::vector<std::optional<TaskRecord>>> RedisStore::read(std::span<const 
   Command command = function("read");
   command.add(parts == Parts::kAll ? "all" : "head");
   for (const TaskId& id : ids) command.add(id.to_string());
-  const auto reply = ask(command);
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array_of(ids.size());
-  if (!items) return std::unexpected(items.error());
-  for (const Reply& item : *items) {
+  const auto reply = TRY(ask(command));
+  const auto items = TRY(reply.as_array_of(ids.size()));
+  for (const Reply& item : items) {
     if (item.is_nil()) {
       found.emplace_back();
       continue;
     }
-    auto record = redis::to_record(item);
-    if (!record) return std::unexpected(record.error());
-    found.emplace_back(*std::move(record));
+    auto record = TRY(redis::to_record(item));
+    found.emplace_back(std::move(record));
   }
   return found;
 }
 
 Result<std::optional<TaskId>> RedisStore::find_request(const std::string& owner, const std::string& request_id) {
-  const auto reply = ask(function("find_request").add(redis::request_key(owner, request_id)));
-  if (!reply) return std::unexpected(reply.error());
-  const auto text = reply->as_maybe_text();
-  if (!text) return std::unexpected(text.error());
-  const std::optional<std::string_view> id = *text;
+  const auto reply = TRY(ask(function("find_request").add(redis::request_key(owner, request_id))));
+  const std::optional<std::string_view> id = TRY(reply.as_maybe_text());
   return id ? TaskId::parse(*id) : std::nullopt;
 }
 
 Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const std::string& type,
                                               const std::string& key) {
-  const auto reply = ask(function("find_dedupe").add(redis::dedupe_key(owner, type, key)));
-  if (!reply) return std::unexpected(reply.error());
-  const auto parts = reply->as_array_of(2);
-  if (!parts) return std::unexpected(parts.error());
+  const auto reply = TRY(ask(function("find_dedupe").add(redis::dedupe_key(owner, type, key))));
+  const auto parts = TRY(reply.as_array_of(2));
   DedupeMatches matches;
-  if (!(*parts)[0].is_nil()) {
-    auto newest = redis::to_record((*parts)[0]);
-    if (!newest) return std::unexpected(newest.error());
-    matches.newest = *std::move(newest);
+  if (!parts[0].is_nil()) {
+    matches.newest = TRY(redis::to_record(parts[0]));
   }
-  const auto unfinished = (*parts)[1].as_array();
-  if (!unfinished) return std::unexpected(unfinished.error());
-  matches.unfinished = readable(*unfinished);
+  const auto unfinished = TRY(parts[1].as_array());
+  matches.unfinished = readable(unfinished);
   return matches;
 }
 
@@ -139,18 +125,15 @@ Result<RedisStore::Slice> RedisStore::list_slice(const TaskFilter& filter, const
                                               filter.parent_id ? filter.parent_id->to_string() : "",
                                               parts == Parts::kAll ? "all" : "head"));
   if (!reply) return std::unexpected(reply.error());
-  const auto halves = reply->as_array_of(2);
-  if (!halves) return std::unexpected(halves.error());
-  const auto items = (*halves)[0].as_array();
-  const auto next = (*halves)[1].as_text();
-  if (!items || !next) return std::unexpected(!items ? items.error() : next.error());
-  Slice slice{.next = std::string(*next)};
-  for (const Reply& item : *items) {
-    const auto fields = item.as_array_of(2);
-    if (!fields) return std::unexpected(fields.error());
-    auto record = redis::to_record((*fields)[1]);
+  const auto halves = TRY(reply->as_array_of(2));
+  const auto items = TRY(halves[0].as_array());
+  const auto next = TRY(halves[1].as_text());
+  Slice slice{.next = std::string(next)};
+  for (const Reply& item : items) {
+    const auto fields = TRY(item.as_array_of(2));
+    auto record = redis::to_record(fields[1]);
     if (record) {
-      slice.found.push_back({std::string((*fields)[0].as_text().value_or("")), *std::move(record)});
+      slice.found.push_back({std::string(fields[0].as_text().value_or("")), *std::move(record)});
     } else {
       log_error("store", "a task's record is unreadable and is left out", {{"why", record.error().message}});
     }
@@ -161,20 +144,18 @@ Result<RedisStore::Slice> RedisStore::list_slice(const TaskFilter& filter, const
 Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
                                     Parts parts) {
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
-  const auto first = parse_page_cursor(cursor);
-  if (!first) return std::unexpected(first.error());
+  const auto first = TRY(parse_page_cursor(cursor));
   const bool sifts = asks_for_end(filter);
   RecordPage page;
   std::string last;  // that is on the page
-  std::string before = std::to_string(*first);
+  std::string before = std::to_string(first);
   // One more than the page holds tells whether there is another. What is sifted here is read in larger slices, without
   // the bodies.
   while (true) {
     const auto wanted = limit + 1 - static_cast<int>(page.records.size());
-    auto slice = sifts ? list_slice(filter, before, std::max(wanted, kSiftSlice), Parts::kHead)
-                       : list_slice(filter, before, wanted, parts);
-    if (!slice) return std::unexpected(slice.error());
-    for (auto& [seq, record] : slice->found) {
+    auto slice = TRY(sifts ? list_slice(filter, before, std::max(wanted, kSiftSlice), Parts::kHead)
+                           : list_slice(filter, before, wanted, parts));
+    for (auto& [seq, record] : slice.found) {
       if (!matches_end(filter, record.task)) continue;
       if (std::cmp_equal(page.records.size(), limit)) {
         page.cursor = last;
@@ -183,8 +164,8 @@ Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const s
       last = seq;
       page.records.push_back(std::move(record));
     }
-    if (page.cursor || slice->next.empty()) break;
-    before = std::move(slice->next);
+    if (page.cursor || slice.next.empty()) break;
+    before = std::move(slice.next);
   }
   if (sifts && parts == Parts::kAll) return with_bodies(std::move(page));
   return page;
@@ -194,26 +175,22 @@ Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const s
 Result<RecordPage> RedisStore::with_bodies(RecordPage heads) {
   std::vector<TaskId> ids;
   for (const TaskRecord& record : heads.records) ids.push_back(record.task.id);
-  auto whole = read(ids, Parts::kAll);
-  if (!whole) return std::unexpected(whole.error());
+  auto whole = TRY(read(ids, Parts::kAll));
   RecordPage page{.records = {}, .cursor = std::move(heads.cursor)};
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    std::optional<TaskRecord>& record = (*whole)[i];
+    std::optional<TaskRecord>& record = whole[i];
     if (record && record->task.state == heads.records[i].task.state) page.records.push_back(*std::move(record));
   }
   return page;
 }
 
 Result<std::vector<RunSummary>> RedisStore::runs(const TaskId& id, int limit) {
-  const auto reply = ask(function("runs").add(id.to_string()));
-  if (!reply) return std::unexpected(reply.error());
-  const auto parts = reply->as_array_of(2);
-  if (!parts) return std::unexpected(parts.error());
+  const auto reply = TRY(ask(function("runs").add(id.to_string())));
+  const auto parts = TRY(reply.as_array_of(2));
   std::vector<RunSummary> runs;
-  if ((*parts)[0].is_nil()) return runs;
-  const auto record = redis::to_record((*parts)[0]);
-  if (!record) return std::unexpected(record.error());
-  const Task& task = record->task;
+  if (parts[0].is_nil()) return runs;
+  const auto record = TRY(redis::to_record(parts[0]));
+  const Task& task = record.task;
   if (task.state == TaskState::kRunning) {
     RunSummary current;
     current.run = task.run;
@@ -224,30 +201,26 @@ Result<std::vector<RunSummary>> RedisStore::runs(const TaskId& id, int limit) {
     current.change = task.next;
     runs.push_back(std::move(current));
   }
-  auto ended = (*parts)[1].as_text();
+  auto ended = parts[1].as_text();
   if (!ended) return std::unexpected(ended.error());
   // Newest first; each stands on a line of its own.
   while (!ended->empty() && std::cmp_less(runs.size(), limit)) {
     ended->remove_suffix(1);
     const std::size_t line = ended->rfind('\n') + 1;
-    auto run = redis::parse_run(ended->substr(line));
-    if (!run) return std::unexpected(run.error());
-    runs.push_back(*std::move(run));
+    auto run = TRY(redis::parse_run(ended->substr(line)));
+    runs.push_back(std::move(run));
     ended = ended->substr(0, line);
   }
   return runs;
 }
 
 Result<std::vector<Event>> RedisStore::events(std::int64_t after, int limit) {
-  const auto reply = ask(function("events").add(std::max<std::int64_t>(after, 0), limit));
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
+  const auto reply = TRY(ask(function("events").add(std::max<std::int64_t>(after, 0), limit)));
+  const auto items = TRY(reply.as_array());
   std::vector<Event> events;
-  for (std::size_t i = 0; i + 2 < items->size(); i += 3) {
-    auto event = redis::to_event(items->subspan(i));
-    if (!event) return std::unexpected(event.error());
-    events.push_back(*std::move(event));
+  for (std::size_t i = 0; i + 2 < items.size(); i += 3) {
+    auto event = TRY(redis::to_event(items.subspan(i)));
+    events.push_back(std::move(event));
   }
   return events;
 }
@@ -257,23 +230,18 @@ Result<std::int64_t> RedisStore::last_event_seq() {
 }
 
 Result<LogPage> RedisStore::log(const TaskId& id, std::int64_t after, int limit) {
-  const auto reply = ask(function("log").add(id.to_string(), std::max<std::int64_t>(after, 0), limit));
-  if (!reply) return std::unexpected(reply.error());
-  return redis::to_log_page(*reply);
+  const auto reply = TRY(ask(function("log").add(id.to_string(), std::max<std::int64_t>(after, 0), limit)));
+  return redis::to_log_page(reply);
 }
 
 Result<std::vector<std::int64_t>> RedisStore::counts(const std::string& scope) {
-  const auto reply = ask(function("count_scopes").add(scope));
-  if (!reply) return std::unexpected(reply.error());
-  const auto scopes = reply->as_array_of(1);
-  if (!scopes) return std::unexpected(scopes.error());
-  const auto states = (*scopes)[0].as_array_of(kTaskStateCount);
-  if (!states) return std::unexpected(states.error());
+  const auto reply = TRY(ask(function("count_scopes").add(scope)));
+  const auto scopes = TRY(reply.as_array_of(1));
+  const auto states = TRY(scopes[0].as_array_of(kTaskStateCount));
   std::vector<std::int64_t> counts;
-  for (const Reply& state : *states) {
-    const auto count = state.as_integer();
-    if (!count) return std::unexpected(count.error());
-    counts.push_back(*count);
+  for (const Reply& state : states) {
+    const auto count = TRY(state.as_integer());
+    counts.push_back(count);
   }
   return counts;
 }
@@ -312,9 +280,8 @@ Result<std::vector<LedgerEntry>> RedisStore::ledger(const std::string& day) {
 Result<Backlog> RedisStore::backlog(std::span<const Serve> serves) {
   Backlog backlog;
   for (const Serve& serve : serves) {
-    const auto found = counts((serve.type ? "line:" : "queue:") + line_of(serve));
-    if (!found) return std::unexpected(found.error());
-    const auto of = [&](TaskState state) { return (*found)[static_cast<std::size_t>(state)]; };
+    const auto found = TRY(counts((serve.type ? "line:" : "queue:") + line_of(serve)));
+    const auto of = [&](TaskState state) { return found[static_cast<std::size_t>(state)]; };
     backlog.waiting += of(TaskState::kPending) + of(TaskState::kStalled) + of(TaskState::kScheduled);
     backlog.running += of(TaskState::kRunning);
     backlog.blocked += of(TaskState::kBlocked);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "store/redis/pool_names.h"
 #include "store/redis/record_text.h"
 #include "store/redis/redis_store_class.h"
@@ -53,8 +54,7 @@ redis::ClientOptions RedisStore::client_options() {
 }
 
 Status RedisStore::open() {
-  auto clocks = ask_clocks();
-  if (!clocks) return std::unexpected(clocks.error());
+  TRY(ask_clocks());
   return {};
 }
 
@@ -118,17 +118,14 @@ bool RedisStore::mend(std::string_view why) {
 }
 
 Result<std::int64_t> RedisStore::ask_number(const Command& command) {
-  const auto reply = ask(command);
-  if (!reply) return std::unexpected(reply.error());
-  return reply->as_integer();
+  const auto reply = TRY(ask(command));
+  return reply.as_integer();
 }
 
 Result<std::vector<TaskRecord>> RedisStore::records(const Command& command) {
-  const auto reply = ask(command);
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
-  return readable(*items);
+  const auto reply = TRY(ask(command));
+  const auto items = TRY(reply.as_array());
+  return readable(items);
 }
 
 std::vector<TaskRecord> RedisStore::readable(std::span<const Reply> items) {
@@ -165,14 +162,11 @@ Result<std::vector<TaskRecord>> RedisStore::lapsed(std::optional<Millis> silent_
 }
 
 Result<std::optional<Millis>> RedisStore::next_wake() {
-  const auto reply = ask(function("next_wake"));
-  if (!reply) return std::unexpected(reply.error());
-  const auto text = reply->as_text();
-  if (!text) return std::unexpected(text.error());
-  if (text->empty()) return std::nullopt;
-  const auto millis = reply->as_integer();
-  if (!millis) return std::unexpected(millis.error());
-  return Millis(*millis);
+  const auto reply = TRY(ask(function("next_wake")));
+  const auto text = TRY(reply.as_text());
+  if (text.empty()) return std::nullopt;
+  const auto millis = TRY(reply.as_integer());
+  return Millis(millis);
 }
 
 Result<int> RedisStore::expire(const Retention& retention, int limit) {
@@ -242,15 +236,13 @@ void RedisStore::wait_for_work(std::span<const Serve> serves, std::uint64_t seen
 
 Result<SweepTurn> RedisStore::take_sweep_turn() {
   const bool was_woken = std::exchange(sweeper_woken_, false);
-  const auto reply = ask(
-      function("sweep_turn").add(sweeper_id_, was_woken ? "1" : "0", kSweeperRestMax.count(), kSweeperLateMax.count()));
-  if (!reply) return std::unexpected(reply.error());
-  const auto parts = reply->as_array_of(2);
-  if (!parts) return std::unexpected(parts.error());
-  const auto ours = (*parts)[0].as_integer();
-  const auto rest = (*parts)[1].as_integer();
-  if (!ours || !rest) return std::unexpected(!ours ? ours.error() : rest.error());
-  return SweepTurn{.is_ours = *ours != 0, .rest = Millis(*rest)};
+  const auto reply =
+      TRY(ask(function("sweep_turn")
+                  .add(sweeper_id_, was_woken ? "1" : "0", kSweeperRestMax.count(), kSweeperLateMax.count())));
+  const auto parts = TRY(reply.as_array_of(2));
+  const auto ours = TRY(parts[0].as_integer());
+  const auto rest = TRY(parts[1].as_integer());
+  return SweepTurn{.is_ours = ours != 0, .rest = Millis(rest)};
 }
 
 void RedisStore::wait_for_sweep(std::uint64_t /*seen*/, Millis timeout, const std::stop_token& stop) {
@@ -275,7 +267,7 @@ namespace drover {
 
 Result<std::unique_ptr<Store>> open_redis(RedisOptions options) {
   auto store = std::make_unique<redis::RedisStore>(std::move(options));
-  if (auto status = store->open(); !status) return std::unexpected(status.error());
+  TRY(store->open());
   return store;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/try.h"
 #include "store/redis/log_pieces.h"
 #include "store/redis/pool_names.h"
 #include "store/redis/record_text.h"
@@ -99,11 +100,9 @@ Result<std::vector<Applied>> RedisStore::apply(std::span<const StepGroup> groups
   }
   std::vector<Applied> verdicts(groups.size(), Applied::kConflict);
   if (!adds) {
-    if (const Status ended = end_runs(groups, verdicts); !ended) return std::unexpected(ended.error());
+    TRY(end_runs(groups, verdicts));
   }
-  if (const Status applied = apply_rest(groups, verdicts, adds ? additions_ : changes_of_stored_); !applied) {
-    return std::unexpected(applied.error());
-  }
+  TRY(apply_rest(groups, verdicts, adds ? additions_ : changes_of_stored_));
   committed();
   return verdicts;
 }
@@ -117,9 +116,7 @@ Status RedisStore::end_runs(std::span<const StepGroup> groups, std::vector<Appli
     if (!run) return {};
     runs.push_back(*std::move(run));
   }
-  auto ended = ended_runs_.call(runs);
-  if (!ended) return std::unexpected(ended.error());
-  verdicts = *std::move(ended);
+  verdicts = TRY(ended_runs_.call(runs));
   return {};
 }
 
@@ -135,9 +132,8 @@ Status RedisStore::apply_rest(std::span<const StepGroup> groups, std::vector<App
     places.push_back(i);
   }
   if (rest.empty()) return {};
-  const auto applied = calls.call(redis::packed_groups(rest));
-  if (!applied) return std::unexpected(applied.error());
-  for (std::size_t k = 0; k < places.size(); ++k) verdicts[places[k]] = (*applied)[k];
+  const auto applied = TRY(calls.call(redis::packed_groups(rest)));
+  for (std::size_t k = 0; k < places.size(); ++k) verdicts[places[k]] = applied[k];
   return {};
 }
 
@@ -252,7 +248,7 @@ std::vector<Result<ClaimAnswer>> RedisStore::send_claims(std::span<const ClaimPa
 
 Result<Claimed> RedisStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                                   const std::optional<ReservedSlots>& reserved) {
-  if (const Status there = check_extent(); !there) return std::unexpected(there.error());
+  TRY(check_extent());
   const auto answer = claims_under_way_.call({.lines = lines_of(request.serves),
                                               .worker_id = request.worker_id,
                                               .lease = request.lease,
@@ -276,19 +272,16 @@ Result<Beat> RedisStore::renew(const std::string& worker_id, std::span<const Lea
   Command command = function("renew");
   command.add(worker_id, lease.count());
   for (const Lease& held : leases) command.add(held.task.to_string(), held.id.to_string());
-  const auto reply = ask(renewals_, command);
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array();
-  if (!items) return std::unexpected(items.error());
+  const auto reply = TRY(ask(renewals_, command));
+  const auto items = TRY(reply.as_array());
   // One answer more than leases: the worker was told to drain.
-  Beat beat{.leases = {}, .drain = items->size() == leases.size() + 1};
-  if (!beat.drain && items->size() != leases.size()) {
+  Beat beat{.leases = {}, .drain = items.size() == leases.size() + 1};
+  if (!beat.drain && items.size() != leases.size()) {
     return fail(ErrorCode::kStoreDamaged, "renew answers for other leases", "redis.renew");
   }
-  for (const Reply& item : items->first(leases.size())) {
-    const auto state = item.as_integer();
-    if (!state) return std::unexpected(state.error());
-    beat.leases.push_back(static_cast<LeaseState>(*state));
+  for (const Reply& item : items.first(leases.size())) {
+    const auto state = TRY(item.as_integer());
+    beat.leases.push_back(static_cast<LeaseState>(state));
   }
   return beat;
 }
@@ -298,12 +291,10 @@ Result<std::vector<bool>> RedisStore::note(std::span<const Note> notes) {
   redis::Pack packed;
   for (const Note& note : notes) pack_note(packed, note, options_.log_bytes_max);
   command.add(options_.log_bytes_max, packed.list());
-  const auto reply = ask(command);
-  if (!reply) return std::unexpected(reply.error());
-  const auto items = reply->as_array_of(notes.size());
-  if (!items) return std::unexpected(items.error());
+  const auto reply = TRY(ask(command));
+  const auto items = TRY(reply.as_array_of(notes.size()));
   std::vector<bool> live;
-  for (const Reply& item : *items) live.push_back(item.as_integer().value_or(0) != 0);
+  for (const Reply& item : items) live.push_back(item.as_integer().value_or(0) != 0);
   committed();
   return live;
 }

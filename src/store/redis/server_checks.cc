@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/try.h"
 #include "store/redis/reply_error.h"
 
 namespace drover::redis {
@@ -37,11 +38,9 @@ Settings parse_info(std::string_view text) {
 }
 
 Result<Settings> read_info(Connection& connection, const Patience& patience) {
-  const Result<Reply> reply = connection.must_call(Command("INFO"), patience);
-  if (!reply) return std::unexpected(reply.error());
-  const Result<std::string_view> text = reply->as_text();
-  if (!text) return std::unexpected(text.error());
-  return parse_info(*text);
+  const auto reply = TRY(connection.must_call(Command("INFO"), patience));
+  const auto text = TRY(reply.as_text());
+  return parse_info(text);
 }
 
 Status check_version(std::string_view version) {
@@ -71,18 +70,16 @@ Status check_policy(std::string_view policy) {
 
 // Nothing when the user may not ask.
 Result<std::optional<Settings>> read_config(Connection& connection, const Patience& patience) {
-  const Result<Reply> reply = connection.call(Command("CONFIG", "GET", "appendonly", "appendfsync",
-                                                      "no-appendfsync-on-rewrite", "save", "min-replicas-to-write"),
-                                              patience);
-  if (!reply) return std::unexpected(reply.error());
+  const auto reply = TRY(connection.call(Command("CONFIG", "GET", "appendonly", "appendfsync",
+                                                 "no-appendfsync-on-rewrite", "save", "min-replicas-to-write"),
+                                         patience));
   // Hosted servers hide CONFIG altogether (ERR unknown command).
-  if (reply->error_text().starts_with("NOPERM") || reply->error_text().starts_with("ERR")) return std::nullopt;
-  const Result<std::span<const Reply>> pairs = reply->as_array();
-  if (!pairs) return std::unexpected(pairs.error());
+  if (reply.error_text().starts_with("NOPERM") || reply.error_text().starts_with("ERR")) return std::nullopt;
+  const auto pairs = TRY(reply.as_array());
   Settings settings;
-  for (std::size_t i = 0; i + 1 < pairs->size(); i += 2) {
-    const Result<std::string_view> name = (*pairs)[i].as_text();
-    const Result<std::string_view> value = (*pairs)[i + 1].as_text();
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    const Result<std::string_view> name = pairs[i].as_text();
+    const Result<std::string_view> value = pairs[i + 1].as_text();
     if (!name) return std::unexpected(name.error());
     if (!value) return std::unexpected(value.error());
     settings.emplace(*name, *value);
@@ -169,19 +166,17 @@ std::string_view name_of(Level level) {
 }
 
 Result<ServerReport> check_server(Connection& connection, const Patience& patience) {
-  const Result<Settings> info = read_info(connection, patience);
-  if (!info) return std::unexpected(info.error());
+  const auto info = TRY(read_info(connection, patience));
   // Valkey names the Redis that it is compatible with in redis_version.
-  Status fit = check_version(value_of(*info, "redis_version"));
-  if (fit) fit = check_role(value_of(*info, "role"));
-  if (fit) fit = check_policy(value_of(*info, "maxmemory_policy"));
+  Status fit = check_version(value_of(info, "redis_version"));
+  if (fit) fit = check_role(value_of(info, "role"));
+  if (fit) fit = check_policy(value_of(info, "maxmemory_policy"));
   if (!fit) return std::unexpected(fit.error());
-  const Result<std::optional<Settings>> config = read_config(connection, patience);
-  if (!config) return std::unexpected(config.error());
-  const std::string_view valkey = value_of(*info, "valkey_version");
+  const auto config = TRY(read_config(connection, patience));
+  const std::string_view valkey = value_of(info, "valkey_version");
   return ServerReport{.product = valkey.empty() ? "Redis" : "Valkey",
-                      .version = std::string(valkey.empty() ? value_of(*info, "redis_version") : valkey),
-                      .durability = durability_of(*config)};
+                      .version = std::string(valkey.empty() ? value_of(info, "redis_version") : valkey),
+                      .durability = durability_of(config)};
 }
 
 }  // namespace drover::redis

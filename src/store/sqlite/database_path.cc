@@ -14,6 +14,7 @@
 #include <fstream>
 
 #include "base/log.h"
+#include "base/try.h"
 
 namespace drover::sqlite {
 namespace {
@@ -60,7 +61,7 @@ Status sync_folder(const std::string& folder) {
 
 Status make_folder(const std::filesystem::path& folder) {
   if (folder.empty() || std::filesystem::exists(folder)) return {};
-  if (Status parent = make_folder(folder.parent_path()); !parent) return parent;
+  TRY(make_folder(folder.parent_path()));
   if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return os_error("make the folder", folder);
   return sync_folder(folder.has_parent_path() ? folder.parent_path().string() : ".");
 }
@@ -109,9 +110,9 @@ Status check_is_database(const std::string& path) {
 Status prepare_path(const std::string& path) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
-  if (Status made = make_folder(folder); !made) return made;
-  if (Status fit = check_file_system(folder); !fit) return fit;
-  if (Status made = make_file(path, folder); !made) return made;
+  TRY(make_folder(folder));
+  TRY(check_file_system(folder));
+  TRY(make_file(path, folder));
   return check_is_database(path);
 }
 

@@ -14,6 +14,7 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "base/unique_fd.h"
 #include "store/sqlite/file_lock.h"
 #include "store/sqlite/open_files.h"
@@ -34,10 +35,10 @@ class PosixSideFiles final : public SideFiles {
       : path_(path), ballast_path_(path + "-ballast"), bell_path_(path + "-bell"), ballast_bytes_(ballast_bytes) {}
 
   Status open() {
-    if (Status opened = lock_.open(path_ + "-lock"); !opened) return opened;
+    TRY(lock_.open(path_ + "-lock"));
     // Before SQLite opens it: if it is still the same afterwards, it is the one that SQLite has.
     for (const std::string& path : {path_, path_ + "-lock"}) {
-      if (Status there = files_.add(path); !there) return there;
+      TRY(files_.add(path));
     }
     bell_ = UniqueFd(::open(bell_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kFileMode));
     if (!bell_.is_open()) return cannot("open", bell_path_);
@@ -55,7 +56,7 @@ class PosixSideFiles final : public SideFiles {
     const std::string database = std::filesystem::canonical(path_, error).string();
     if (error) return fail(ErrorCode::kStoreUnavailable, fmt::format("cannot find {}: {}", path_, error.message()));
     for (const std::string& path : {database + "-wal", database + "-shm"}) {
-      if (Status there = files_.add(path); !there) return there;
+      TRY(files_.add(path));
     }
     return files_.check();
   }
@@ -142,7 +143,7 @@ class PosixSideFiles final : public SideFiles {
 
 Result<std::unique_ptr<SideFiles>> open_side_files(const std::string& path, std::int64_t ballast_bytes) {
   auto files = std::make_unique<PosixSideFiles>(path, ballast_bytes);
-  if (Status opened = files->open(); !opened) return std::unexpected(opened.error());
+  TRY(files->open());
   return files;
 }
 

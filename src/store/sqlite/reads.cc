@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "core/lane.h"
 #include "core/task_filter.h"
 #include "embedded/sqlite.h"
@@ -355,14 +356,13 @@ std::vector<QueueCounts> read_queues_of(Connection& db, const std::string& owner
 Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,
                               const std::optional<std::string>& cursor, Parts parts) {
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
-  const Result<std::int64_t> first = parse_page_cursor(cursor);
-  if (!first) return std::unexpected(first.error());
+  const auto first = TRY(parse_page_cursor(cursor));
   // One more than asked for tells whether there is another page. What is sifted here is looked at in larger slices.
   const bool sifts = asks_for_end(filter);
   const int slice = sifts ? std::max(limit + 1, kSiftSlice) : limit + 1;
   RecordPage page;
   std::int64_t bytes = 0;
-  std::int64_t last = *first;
+  std::int64_t last = first;
   while (true) {
     const std::vector<std::int64_t> seqs = list_seqs(db, filter, last, slice);
     for (const std::int64_t seq : seqs) {

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "store/high_water.h"
 #include "store/sqlite/apply.h"
 #include "store/sqlite/change_watch.h"
@@ -241,7 +242,7 @@ class SqliteStore final : public Store {
   [[nodiscard]] auto reading(std::string_view operation, Body&& body)
       -> Result<std::invoke_result_t<Body, Connection&>> {
     if (side_files_ != nullptr) {
-      if (const Status same = side_files_->known_files(); !same) return std::unexpected(same.error());
+      TRY(side_files_->known_files());
     }
     return guarded(operation, [&] {
       const std::lock_guard lock(read_mutex_);
@@ -257,7 +258,7 @@ class SqliteStore final : public Store {
   [[nodiscard]] Result<T> writing(Operation operation, Body&& body) {
     T answer{};
     operation.body = [&](Transaction& transaction) { answer = body(transaction); };
-    if (Status status = writer_->run(operation); !status) return std::unexpected(status.error());
+    TRY(writer_->run(operation));
     return answer;
   }
 
@@ -290,7 +291,7 @@ SqliteStore::~SqliteStore() {
 
 Status SqliteStore::open() {
   add_new_task_table(write_connection_);
-  if (Status prepared = prepare(); !prepared) return prepared;
+  TRY(prepare());
   Connection& db = write_connection_;
   const bool is_full = options_.synchronous == SqliteOptions::Synchronous::kFull;
   db.execute_script(is_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
@@ -307,12 +308,12 @@ Status SqliteStore::open() {
   writer_ = std::make_unique<Writer>(db, writer_options());
   standing_ = std::make_unique<const StandingContext>(
       StandingContext{*writer_, *options_.clock, [this] { return is_where_it_was(); }});
-  if (const auto looked = look(); !looked) return std::unexpected(looked.error());
+  TRY(look());
   return side_files_ != nullptr ? side_files_->watch_files() : Status();
 }
 
 Result<StoreExtent> SqliteStore::look(const std::optional<StoreMark>& told) {
-  if (const Status same = check_files(); !same) return std::unexpected(same.error());
+  TRY(check_files());
   Mark seen = high_water_.seen();
   must_look_ = false;
   auto extent = reading("sqlite.epochs", [](Connection& db) { return read_extent(db); });
@@ -344,16 +345,14 @@ Status SqliteStore::try_write() {
 }
 
 Result<StoreState> SqliteStore::state() {
-  auto extent = look();
-  if (!extent) return std::unexpected(extent.error());
-  auto missing = reading("sqlite.missing", [](Connection& db) { return missing_in(db); });
-  if (!missing) return std::unexpected(missing.error());
-  return StoreState{*std::move(extent), high_water_.loss(), *std::move(missing)};
+  auto extent = TRY(look());
+  auto missing = TRY(reading("sqlite.missing", [](Connection& db) { return missing_in(db); }));
+  return StoreState{std::move(extent), high_water_.loss(), std::move(missing)};
 }
 
 Result<bool> SqliteStore::hear(const StoreMark& told) {
   if (high_water_.covers(told.mark)) return false;
-  if (const auto looked = look(told); !looked) return std::unexpected(looked.error());
+  TRY(look(told));
   return high_water_.loss().has_value();
 }
 
@@ -364,9 +363,8 @@ Result<StoreState> SqliteStore::accept_regression() {
   const Status accepted = writer_->run(
       {&kRepairFailpoints, [&](Transaction& transaction) { accept_loss(transaction, seen, before->loss); }});
   if (!accepted) return std::unexpected(accepted.error());
-  auto extent = look();
-  if (!extent) return std::unexpected(extent.error());
-  return StoreState{*std::move(extent), before->loss};
+  auto extent = TRY(look());
+  return StoreState{std::move(extent), before->loss};
 }
 
 // The lock is only taken if there is something to change: short-lived processes open a busy store without waiting.
@@ -375,7 +373,7 @@ Status SqliteStore::prepare() {
   const Home home{.boot_id = options_.clock->boot_id(), .file_id = options_.file_id};
   if (is_current(db, home)) return {};
   if (side_files_ != nullptr) {
-    if (Status locked = side_files_->lock(options_.lock_wait); !locked) return locked;
+    TRY(side_files_->lock(options_.lock_wait));
   }
   Result<Status> prepared = guarded("sqlite.open", [&] {
     Status status = prepare_schema(db, options_.path);
@@ -422,9 +420,8 @@ Result<std::vector<std::optional<TaskRecord>>> SqliteStore::read(std::span<const
 
 Result<RecordPage> SqliteStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
                                      Parts parts) {
-  auto page = reading("sqlite.list", [&](Connection& db) { return list_tasks(db, filter, limit, cursor, parts); });
-  if (!page) return std::unexpected(page.error());
-  return *std::move(page);
+  auto page = TRY(reading("sqlite.list", [&](Connection& db) { return list_tasks(db, filter, limit, cursor, parts); }));
+  return page;
 }
 
 Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> groups) {
@@ -439,16 +436,15 @@ Result<std::vector<Applied>> SqliteStore::apply(std::span<const StepGroup> group
 Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                                    const std::optional<ReservedSlots>& reserved) {
   CHECK(std::cmp_less_equal(request.n, lease_ids.size()));
-  if (const Status same = check_files(); !same) return std::unexpected(same.error());
+  TRY(check_files());
   if (!is_where_it_was()) {
-    if (const auto looked = look(); !looked) return std::unexpected(looked.error());
+    TRY(look());
     if (const Status there = high_water_.check(); !there) return std::unexpected(there.error());
   }
   // An idle worker finds nothing without taking the lock from those who write.
-  const auto ready = reading(
-      "sqlite.claim", [&](Connection& db) { return anything_ready(db, request.serves, options_.clock->wall()); });
-  if (!ready) return std::unexpected(ready.error());
-  if (!*ready || request.n <= 0) return Claimed();
+  const auto ready = TRY(reading(
+      "sqlite.claim", [&](Connection& db) { return anything_ready(db, request.serves, options_.clock->wall()); }));
+  if (!ready || request.n <= 0) return Claimed();
   return writing<Claimed>({&kClaimFailpoints, {}}, [&](Transaction& transaction) {
     return claim_tasks(transaction, request, lease_ids, reserved);
   });
@@ -533,16 +529,14 @@ Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {
 
 Result<std::unique_ptr<Store>> open_sqlite(SqliteOptions options) {
   if (!options.path.empty() && options.side_files == nullptr) {
-    if (Status prepared = prepare_path(options.path); !prepared) return std::unexpected(prepared.error());
-    auto side_files = open_side_files(options.path, options.ballast_bytes);
-    if (!side_files) return std::unexpected(side_files.error());
-    options.side_files = *std::move(side_files);
+    TRY(prepare_path(options.path));
+    options.side_files = TRY(open_side_files(options.path, options.ballast_bytes));
     options.mark_path = options.path + "-mark";
     options.file_id = file_id_of(options.path);
   }
   auto opened = guarded("sqlite.open", [&]() -> Result<std::unique_ptr<Store>> {
     auto store = std::make_unique<SqliteStore>(std::move(options));
-    if (Status status = store->open(); !status) return std::unexpected(status.error());
+    TRY(store->open());
     return store;
   });
   if (!opened) return std::unexpected(opened.error());
