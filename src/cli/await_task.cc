@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/try.h"
 #include "core/gate_json.h"
 
 namespace drover::cli {
@@ -43,9 +44,7 @@ Result<WatchEnd> await_task(TaskQueue& queue, const TaskId& id, const WaitLimits
                             Task& task) {
   WaitingReport report(queue, id, context, system_clock());
   const auto look = [&]() -> Result<Seen> {
-    auto found = queue.get(id);
-    if (!found) return std::unexpected(found.error());
-    task = *std::move(found);
+    task = TRY(queue.get(id));
     return is_terminal(task.state) ? Seen::kDone : Seen::kNotYet;
   };
   const auto end = watch(queue, limits.timeout, look, [&] {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/project.h"
 #include "core/gate_name.h"
 
@@ -14,10 +15,9 @@ namespace {
 using Names = std::set<std::string, std::less<>>;
 
 Result<Names> queues_in_use(TaskQueue& queue, const Policy& policy, const std::vector<WorkerInfo>& workers) {
-  const auto queues = queue.queues();
-  if (!queues) return std::unexpected(queues.error());
+  const auto queues = TRY(queue.queues());
   Names names;
-  for (const QueueStatus& one : *queues) {
+  for (const QueueStatus& one : queues) {
     if (one.waiting + one.running + one.scheduled + one.blocked > 0) names.insert(one.name);
   }
   for (const auto& [name, unused] : policy.queues) names.insert(name);
@@ -71,23 +71,20 @@ struct GateUsers {
 
 Result<std::optional<GateUsers>> users_of(TaskQueue& queue, const GateName& gate) {
   if (gate.kind == GateKind::kAll || gate.kind == GateKind::kLock) return std::nullopt;
-  const auto policy = policy_of(queue);
-  if (!policy) return std::unexpected(policy.error());
-  const auto workers = queue.workers();
-  if (!workers) return std::unexpected(workers.error());
+  const auto policy = TRY(policy_of(queue));
+  const auto workers = TRY(queue.workers());
   const std::string subject(gate.subject);
   switch (gate.kind) {
     case GateKind::kQueue: {
-      auto known = queues_in_use(queue, *policy, *workers);
-      if (!known) return std::unexpected(known.error());
-      return GateUsers{*std::move(known), TaskFilter{.queue = subject}};
+      auto known = TRY(queues_in_use(queue, policy, workers));
+      return GateUsers{std::move(known), TaskFilter{.queue = subject}};
     }
     case GateKind::kType:
-      return GateUsers{types_in_use(*policy, *workers), TaskFilter{.type = subject}};
+      return GateUsers{types_in_use(policy, workers), TaskFilter{.type = subject}};
     case GateKind::kOwner:
-      return GateUsers{owners_in_use(*policy), TaskFilter{.owner = subject}};
+      return GateUsers{owners_in_use(policy), TaskFilter{.owner = subject}};
     case GateKind::kProvider:
-      return GateUsers{providers_in_use(*policy), std::nullopt};
+      return GateUsers{providers_in_use(policy), std::nullopt};
     case GateKind::kAll:
     case GateKind::kLock:
       break;
@@ -100,15 +97,13 @@ Result<std::optional<GateUsers>> users_of(TaskQueue& queue, const GateName& gate
 Result<std::optional<std::string>> unused_gate_warning(TaskQueue& queue, const std::string& gate) {
   const auto name = parse_gate_name(gate);
   if (!name) return std::nullopt;
-  const auto users = users_of(queue, *name);
-  if (!users) return std::unexpected(users.error());
-  if (!*users || (*users)->known.contains(name->subject)) return std::nullopt;
-  if (const auto& tasks = (*users)->tasks) {
-    const auto page = queue.list(*tasks, 1, std::nullopt);
-    if (!page) return std::unexpected(page.error());
-    if (!page->tasks.empty()) return std::nullopt;
+  const auto users = TRY(users_of(queue, *name));
+  if (!users || users->known.contains(name->subject)) return std::nullopt;
+  if (const auto& tasks = users->tasks) {
+    const auto page = TRY(queue.list(*tasks, 1, std::nullopt));
+    if (!page.tasks.empty()) return std::nullopt;
   }
-  const std::string_view near = closest_word(name->subject, (*users)->known);
+  const std::string_view near = closest_word(name->subject, users->known);
   return fmt::format("no task, worker or policy names {} {}{}", info_of(name->kind).word, name->subject,
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }

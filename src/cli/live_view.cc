@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/try.h"
 #include "cli/display_text.h"
 #include "cli/task_view.h"
 
@@ -16,18 +17,16 @@ constexpr int kPageEvents = 200;
 Status LiveView::refresh() {
   std::string lines;
   for (bool has_more = true; has_more;) {
-    const auto news = cursor_.next(queue_, kPageEvents);
-    if (!news) return std::unexpected(news.error());
-    if (const auto& gap = news->went_back) lines += gap_line(*gap) + "\n";
-    for (const Event& event : news->events) {
+    const auto news = TRY(cursor_.next(queue_, kPageEvents));
+    if (const auto& gap = news.went_back) lines += gap_line(*gap) + "\n";
+    for (const Event& event : news.events) {
       count(event);
       lines += event_line(event, out_.look());
     }
-    has_more = news->has_more;
+    has_more = news.has_more;
   }
-  const auto backlog = queue_.backlog(serves_);
-  if (!backlog) return std::unexpected(backlog.error());
-  std::string status = status_line(*backlog);
+  const auto backlog = TRY(queue_.backlog(serves_));
+  std::string status = status_line(backlog);
   if (lines.empty() && status == status_) return {};
   clear_status();
   out_.write(lines + status);

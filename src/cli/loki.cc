@@ -10,6 +10,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/files.h"
 
 namespace drover::cli {
@@ -219,9 +220,8 @@ Result<LokiFolder> read_loki(const std::filesystem::path& folder) {
   for (const std::string_view name : kFiles) {
     const std::filesystem::path path = folder / fmt::format("{}.json", name);
     if (!std::filesystem::exists(path, error)) continue;
-    const auto text = read_input(path.string(), kFileLimit);
-    if (!text) return std::unexpected(text.error());
-    auto value = json::parse(*text);
+    const auto text = TRY(read_input(path.string(), kFileLimit));
+    auto value = json::parse(text);
     if (!value) return drover::fail(value.error().code, fmt::format("{}: {}", path.string(), value.error().message));
     if (tasks_in(*value) == nullptr) return invalid(fmt::format("{}: expected a list of tasks", path.string()));
     loki.files.emplace(name, *std::move(value));
@@ -245,27 +245,25 @@ Status write_loki(const std::filesystem::path& folder, const LokiFolder& loki) {
 }
 
 Result<std::vector<std::string>> open_ids(const LokiFolder& loki) {
-  const auto tasks = open_tasks(loki);
-  if (!tasks) return std::unexpected(tasks.error());
+  const auto tasks = TRY(open_tasks(loki));
   std::vector<std::string> ids;
-  for (const auto& [id, task] : *tasks) ids.push_back(id);
+  for (const auto& [id, task] : tasks) ids.push_back(id);
   return ids;
 }
 
 Result<std::vector<TaskSpec>> specs_from_loki(const LokiFolder& loki, const std::map<std::string, TaskId>& known) {
-  const auto tasks = open_tasks(loki);
-  if (!tasks) return std::unexpected(tasks.error());
+  const auto tasks = TRY(open_tasks(loki));
   Index index{.known = known, .added = {}, .completed = completed_ids(loki)};
-  for (const auto& [id, task] : *tasks) index.added.insert(id);
+  for (const auto& [id, task] : tasks) index.added.insert(id);
   std::vector<TaskSpec> specs;
-  for (const auto& [id, task] : *tasks) {
+  for (const auto& [id, task] : tasks) {
     if (known.contains(id)) continue;
     TaskSpec spec{.ref = loki_request_id(id), .type = text_at(*task, "type").value_or("task")};
     spec.request_id = loki_request_id(id);
     spec.source = "loki";
     take_numbers(*task, spec);
     take_content(*task, spec);
-    if (auto taken = take_dependencies(id, *task, index, spec); !taken) return std::unexpected(taken.error());
+    TRY(take_dependencies(id, *task, index, spec));
     specs.push_back(std::move(spec));
   }
   return specs;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/verbs/verbs.h"
 
 namespace drover::cli {
@@ -372,9 +373,8 @@ void Verb::formats(Format* format, const std::string& help) {
 
 std::function<Result<int>(std::string_view)> integer_between(Bounds bounds) {
   return [=](std::string_view text) -> Result<int> {
-    const auto value = read_integer(text, bounds);
-    if (!value) return std::unexpected(value.error());
-    return static_cast<int>(*value);
+    const auto value = TRY(read_integer(text, bounds));
+    return static_cast<int>(value);
   };
 }
 

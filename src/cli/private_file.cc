@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/try.h"
 #include "cli/files.h"
 
 namespace drover::cli {
@@ -28,18 +29,18 @@ Result<std::optional<PrivateFile>> PrivateFile::open_for_reading(std::filesystem
   if (!fd.is_open() && errno == ENOENT) return std::nullopt;
   if (!fd.is_open()) return cannot("read", path, errno);
   PrivateFile file(std::move(fd), std::move(path));
-  if (auto locked = file.lock(LOCK_SH); !locked) return std::unexpected(locked.error());
-  if (auto owned = file.check_ownership(); !owned) return std::unexpected(owned.error());
+  TRY(file.lock(LOCK_SH));
+  TRY(file.check_ownership());
   return file;
 }
 
 Result<PrivateFile> PrivateFile::open_for_writing(std::filesystem::path path) {
-  if (auto made = make_private_folder(path.parent_path()); !made) return std::unexpected(made.error());
+  TRY(make_private_folder(path.parent_path()));
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
   if (!fd.is_open()) return cannot("write", path, errno);
   PrivateFile file(std::move(fd), std::move(path));
-  if (auto locked = file.lock(LOCK_EX); !locked) return std::unexpected(locked.error());
-  if (auto owned = file.check_ownership(); !owned) return std::unexpected(owned.error());
+  TRY(file.lock(LOCK_EX));
+  TRY(file.check_ownership());
   return file;
 }
 

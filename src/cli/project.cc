@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/sha256.h"
+#include "base/try.h"
 #include "cli/files.h"
 #include "cli/trust_file.h"
 
@@ -28,15 +29,12 @@ bool stays_inside(std::string_view url) {
 }
 
 Result<std::optional<std::string>> store_of_project(const Context& context) {
-  const auto found = find_project(context);
-  if (!found) return std::unexpected(found.error());
-  const std::optional<Project>& project = *found;
+  const std::optional<Project> project = TRY(find_project(context));
   if (!project) return std::nullopt;
   const std::optional<std::string>& url = project->document.local.store;
   if (!url || stays_inside(*url)) return url;
-  const auto trusted = is_trusted(*project, context.environment);
-  if (!trusted) return std::unexpected(trusted.error());
-  if (*trusted) return url;
+  const auto trusted = TRY(is_trusted(*project, context.environment));
+  if (trusted) return url;
   return fail(ErrorCode::kForbidden, fmt::format("{} names a store outside its folder, {}; `drover trust` allows it, "
                                                  "--store chooses another",
                                                  project->path.string(), *url));
@@ -45,31 +43,26 @@ Result<std::optional<std::string>> store_of_project(const Context& context) {
 }  // namespace
 
 Result<Project> read_project(const std::filesystem::path& file) {
-  const auto text = read_input(file.string(), kProjectLimit);
-  if (!text) return std::unexpected(text.error());
+  const auto text = TRY(read_input(file.string(), kProjectLimit));
   std::error_code error;
-  Project project{.path = std::filesystem::canonical(file, error), .sha256 = sha256_hex(*text)};
+  Project project{.path = std::filesystem::canonical(file, error), .sha256 = sha256_hex(text)};
   if (error)
     return fail(ErrorCode::kInvalidArgument, fmt::format("cannot read {}: {}", file.string(), error.message()));
-  auto document = parse_document(*text, file.filename().string());
-  if (!document) return std::unexpected(document.error());
-  project.document = *std::move(document);
+  project.document = TRY(parse_document(text, file.filename().string()));
   return project;
 }
 
 Result<bool> is_trusted(const Project& project, const Environment& environment) {
-  const auto trust_file = TrustFile::of_user(environment);
-  if (!trust_file) return std::unexpected(trust_file.error());
-  return trust_file->trusts(project.path, project.sha256);
+  const auto trust_file = TRY(TrustFile::of_user(environment));
+  return trust_file.trusts(project.path, project.sha256);
 }
 
 Result<std::optional<Project>> find_project(const Context& context) {
   const std::filesystem::path file = context.folder / kProjectFile;
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return std::nullopt;
-  auto project = read_project(file);
-  if (!project) return std::unexpected(project.error());
-  return *std::move(project);
+  auto project = TRY(read_project(file));
+  return project;
 }
 
 LogLevel log_level_of(const Context& context, const std::optional<Project>& project, LogLevel otherwise) {
@@ -85,15 +78,13 @@ std::string not_trusted_message(const Project& project) {
 Result<std::string> choose_store(const Context& context) {
   if (context.common.store) return *context.common.store;
   if (const std::string* url = context.environment.find("DROVER_STORE")) return *url;
-  const auto of_project = store_of_project(context);
-  if (!of_project) return std::unexpected(of_project.error());
-  if (const std::optional<std::string>& url = *of_project) return *url;
+  const auto of_project = TRY(store_of_project(context));
+  if (const std::optional<std::string>& url = of_project) return *url;
   const std::filesystem::path folder = context.folder / kProjectFolder;
   std::error_code error;
   if (std::filesystem::is_directory(folder, error)) return sqlite_url(folder / "drover.db");
-  const auto state = state_folder(context.environment);
-  if (!state) return std::unexpected(state.error());
-  return sqlite_url(*state / "drover.db");
+  const auto state = TRY(state_folder(context.environment));
+  return sqlite_url(state / "drover.db");
 }
 
 Result<std::string> token_of(const Context& context) {
@@ -108,13 +99,12 @@ Result<std::string> token_of(const Context& context) {
 }
 
 Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url, const Context& context) {
-  const auto token = token_of(context);
-  if (!token) return std::unexpected(token.error());
-  if (is_server(url) && token->empty()) {
+  const auto token = TRY(token_of(context));
+  if (is_server(url) && token.empty()) {
     return fail(ErrorCode::kUnauthorised,
                 "the server needs a token: set DROVER_TOKEN or --token-file (`drover token create` makes one)");
   }
-  auto opened = open_queue(url, *token);
+  auto opened = open_queue(url, token);
   if (opened || !url.starts_with(kSqlite)) return opened;  // another URL may hold a password
   const std::string_view path = std::string_view(url).substr(kSqlite.size());
   if (opened.error().message.contains(path)) return opened;
@@ -122,33 +112,29 @@ Result<std::unique_ptr<OpenedQueue>> open_store(const std::string& url, const Co
 }
 
 Result<std::unique_ptr<OpenedQueue>> open_chosen_store(const Context& context) {
-  const auto url = choose_store(context);
-  if (!url) return std::unexpected(url.error());
-  if (*url == kMemory) {
+  const auto url = TRY(choose_store(context));
+  if (url == kMemory) {
     return fail(ErrorCode::kInvalidArgument,
                 "a store in memory: would be gone when this command ends; name one that stays with --store, or run "
                 "`drover serve --store memory:` and use its address");
   }
-  return open_store(*url, context);
+  return open_store(url, context);
 }
 
 Result<std::unique_ptr<OpenedQueue>> open_own_store(const Context& context) {
-  const auto url = choose_store(context);
-  if (!url) return std::unexpected(url.error());
-  if (is_server(*url)) {
+  const auto url = TRY(choose_store(context));
+  if (is_server(url)) {
     return fail(
         ErrorCode::kInvalidArgument,
         "this needs the store itself, not a server in front of it: name it with --store sqlite:PATH or redis://…");
   }
-  return open_store(*url, context);
+  return open_store(url, context);
 }
 
 Result<Policy> policy_of(TaskQueue& queue) {
-  const auto config = queue.config();
-  if (!config) return std::unexpected(config.error());
-  auto stored = read_stored_policy(config->document);
-  if (!stored) return std::unexpected(stored.error());
-  return std::move(stored->policy);
+  const auto config = TRY(queue.config());
+  auto stored = TRY(read_stored_policy(config.document));
+  return std::move(stored.policy);
 }
 
 }  // namespace drover::cli

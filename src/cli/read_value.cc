@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "core/fingerprint.h"
 #include "engine/token_document.h"
 
@@ -29,7 +30,7 @@ Result<T> choose(std::string_view text, std::optional<T> found, std::span<const 
 Result<Millis> read_duration(std::string_view text, Status (*check)(Millis)) {
   auto duration = parse_duration(text);
   if (!duration) return duration;
-  if (const Status valid = check(*duration); !valid) return std::unexpected(valid.error());
+  TRY(check(*duration));
   return duration;
 }
 
@@ -57,7 +58,7 @@ Result<std::int64_t> read_integer(std::string_view text, Bounds bounds) {
 }
 
 Result<std::string> read_name(std::string_view text) {
-  if (auto valid = check_name(text); !valid) return std::unexpected(valid.error());
+  TRY(check_name(text));
   return std::string(text);
 }
 
@@ -98,9 +99,8 @@ Result<std::vector<TaskState>> read_states(std::string_view text) {
   std::vector<TaskState> states;
   while (true) {
     const std::size_t comma = text.find(',');
-    const auto state = read_state(text.substr(0, comma));
-    if (!state) return std::unexpected(state.error());
-    states.push_back(*state);
+    const auto state = TRY(read_state(text.substr(0, comma)));
+    states.push_back(state);
     if (comma == std::string_view::npos) return states;
     text.remove_prefix(comma + 1);
   }
@@ -148,7 +148,7 @@ Result<DedupeMode> read_dedupe_mode(std::string_view text) {
 }
 
 Result<std::string> read_gate(std::string_view text) {
-  if (auto valid = check_gate_name(text); !valid) return std::unexpected(valid.error());
+  TRY(check_gate_name(text));
   return std::string(text);
 }
 

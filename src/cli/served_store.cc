@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/try.h"
 
 namespace drover::cli {
 namespace {
@@ -86,9 +87,7 @@ void define_server(Verb& verb, ServeOptions& options) {
 Result<ServerToBe> ServerToBe::prepare(const ServeOptions& options, const Environment& environment) {
   ServerToBe server;
   server.options_ = server_options_of(options, environment);
-  auto premises = server::take_premises(server.options_);
-  if (!premises) return std::unexpected(premises.error());
-  server.premises_ = *std::move(premises);
+  server.premises_ = TRY(server::take_premises(server.options_));
   return server;
 }
 

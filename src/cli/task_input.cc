@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/try.h"
 #include "cli/files.h"
 #include "core/task_json.h"
 #include "core/trace.h"
@@ -60,9 +61,8 @@ void continue_own_trace(const Environment& environment, std::span<TaskSpec> task
 Result<JsonText> read_payload(const std::string& argument) {
   if (argument != "-" && !argument.starts_with('@')) return compact_json("--payload", argument);
   const std::string name = argument == "-" ? argument : argument.substr(1);
-  const auto text = read_input(name, kPayloadLimit);
-  if (!text) return std::unexpected(text.error());
-  auto compact = json::compact(*text);
+  const auto text = TRY(read_input(name, kPayloadLimit));
+  auto compact = json::compact(text);
   if (!compact) return fail(compact.error().code, at_place(name == "-" ? "stdin" : name, 1, compact.error().message));
   return compact;
 }
@@ -70,14 +70,10 @@ Result<JsonText> read_payload(const std::string& argument) {
 Result<TaskSpec> read_task(const TaskArguments& arguments) {
   TaskSpec spec = arguments.spec;
   if (arguments.payload) {
-    auto payload = read_payload(*arguments.payload);
-    if (!payload) return std::unexpected(payload.error());
-    spec.payload = *std::move(payload);
+    spec.payload = TRY(read_payload(*arguments.payload));
   }
   if (arguments.fallback) {
-    auto fallback = compact_json("--fallback", *arguments.fallback);
-    if (!fallback) return std::unexpected(fallback.error());
-    spec.fallback_result = *std::move(fallback);
+    spec.fallback_result = TRY(compact_json("--fallback", *arguments.fallback));
   }
   return spec;
 }
@@ -98,9 +94,8 @@ Result<Batch> parse_batch(std::string_view text, const std::string& name) {
 }
 
 Result<Batch> read_batch(const std::string& file) {
-  const auto text = read_input(file, kBatchLimit);
-  if (!text) return std::unexpected(text.error());
-  return parse_batch(*text, file == "-" ? "stdin" : file);
+  const auto text = TRY(read_input(file, kBatchLimit));
+  return parse_batch(text, file == "-" ? "stdin" : file);
 }
 
 Error at_line(const Batch& batch, Error error) {

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/try.h"
 #include "cli/files.h"
 #include "cli/private_file.h"
 
@@ -33,20 +34,16 @@ void for_each_line(std::string_view text, Visit visit) {
 }  // namespace
 
 Result<TrustFile> TrustFile::of_user(const Environment& environment) {
-  auto folder = state_folder(environment);
-  if (!folder) return std::unexpected(folder.error());
-  return TrustFile(*folder / "trusted");
+  auto folder = TRY(state_folder(environment));
+  return TrustFile(folder / "trusted");
 }
 
 Result<bool> TrustFile::trusts(const std::filesystem::path& file, const std::string& sha256) const {
-  const auto trusted = PrivateFile::open_for_reading(path_);
-  if (!trusted) return std::unexpected(trusted.error());
-  const std::optional<PrivateFile>& there = *trusted;
+  const std::optional<PrivateFile> there = TRY(PrivateFile::open_for_reading(path_));
   if (!there) return false;
-  const auto text = there->read();
-  if (!text) return std::unexpected(text.error());
+  const auto text = TRY(there->read());
   bool found = false;
-  for_each_line(*text,
+  for_each_line(text,
                 [&](const Line& line) { found = found || (line.digest == sha256 && line.path == file.string()); });
   return found;
 }
@@ -54,16 +51,14 @@ Result<bool> TrustFile::trusts(const std::filesystem::path& file, const std::str
 Status TrustFile::trust(const std::filesystem::path& file, const std::string& sha256) const {
   if (file.string().contains('\n'))
     return fail(ErrorCode::kInvalidArgument, "a path with a line end cannot be trusted");
-  const auto trusted = PrivateFile::open_for_writing(path_);
-  if (!trusted) return std::unexpected(trusted.error());
-  const auto before = trusted->read();
-  if (!before) return std::unexpected(before.error());
+  const auto trusted = TRY(PrivateFile::open_for_writing(path_));
+  const auto before = TRY(trusted.read());
   std::string after;
-  for_each_line(*before, [&](const Line& line) {
+  for_each_line(before, [&](const Line& line) {
     if (line.path != file.string()) after += fmt::format("{} {}\n", line.digest, line.path);
   });
   after += fmt::format("{} {}\n", sha256, file.string());
-  return trusted->write(after);
+  return trusted.write(after);
 }
 
 }  // namespace drover::cli

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "base/try.h"
 #include "cli/display_text.h"
 #include "engine/spec.h"
 
@@ -84,10 +85,9 @@ std::string contract_text(const Contract& contract) {
 }  // namespace
 
 Result<TypeView> view_type(const std::string& name, const Policy& policy) {
-  if (auto known = check_type(name, policy); !known) return std::unexpected(known.error());
-  auto record = record_from_spec({.type = name}, policy, TaskId(), Time{});
-  if (!record) return std::unexpected(record.error());
-  return TypeView{name, std::move(record->task), policy.type(name)};
+  TRY(check_type(name, policy));
+  auto record = TRY(record_from_spec({.type = name}, policy, TaskId(), Time{}));
+  return TypeView{name, std::move(record.task), policy.type(name)};
 }
 
 std::string to_json(const TypeView& type) {

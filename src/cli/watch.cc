@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/try.h"
 #include "cli/context.h"
 
 namespace drover::cli {
@@ -38,9 +39,8 @@ void on_hangup(int /*signal*/) {
 
 // The last look: nobody may say that nothing has happened where nobody could see it.
 Result<WatchEnd> at_timeout(const std::function<Result<Seen>()>& look) {
-  const auto seen = look();
-  if (!seen) return std::unexpected(seen.error());
-  return *seen == Seen::kDone ? WatchEnd::kDone : WatchEnd::kTimedOut;
+  const auto seen = TRY(look());
+  return seen == Seen::kDone ? WatchEnd::kDone : WatchEnd::kTimedOut;
 }
 
 }  // namespace
@@ -86,9 +86,8 @@ Result<WatchEnd> watch(TaskQueue& queue, std::optional<Millis> timeout, const st
   const MonoTime started = system_clock().mono();
   while (true) {
     const std::uint64_t changes = queue.changes();
-    const auto seen = look();
-    if (!seen) return std::unexpected(seen.error());
-    if (*seen == Seen::kDone) return WatchEnd::kDone;
+    const auto seen = TRY(look());
+    if (seen == Seen::kDone) return WatchEnd::kDone;
     do {
       if (Interrupts::count() > 0) return WatchEnd::kInterrupted;
       if (ended()) return WatchEnd::kDone;

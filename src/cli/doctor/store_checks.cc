@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/try.h"
 #include "cli/doctor/line.h"
 #include "core/gate_name.h"
 #include "engine/transfer.h"
@@ -26,12 +27,10 @@ void add_answer(TaskQueue& queue, DoctorLines& lines) {
 }
 
 Result<std::optional<Time>> last_event_time(TaskQueue& queue) {
-  const auto seq = queue.last_event_seq();
-  if (!seq) return std::unexpected(seq.error());
-  if (*seq == 0) return std::nullopt;
-  const auto events = queue.events(*seq - 1, 1);
-  if (!events) return std::unexpected(events.error());
-  return events->empty() ? std::nullopt : std::optional(events->front().at);
+  const auto seq = TRY(queue.last_event_seq());
+  if (seq == 0) return std::nullopt;
+  const auto events = TRY(queue.events(seq - 1, 1));
+  return events.empty() ? std::nullopt : std::optional(events.front().at);
 }
 
 void add_clock(OpenedQueue& opened, DoctorLines& lines) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "cli/display_text.h"
 #include "core/gate_name.h"
 
@@ -45,24 +46,14 @@ Status TopSession::look() {
 }
 
 Status TopSession::read(TopData& data) {
-  auto stats = queue_.stats();
-  if (!stats) return std::unexpected(stats.error());
-  data.stats = *std::move(stats);
-  auto queues = queue_.queues();
-  if (!queues) return std::unexpected(queues.error());
-  data.queues = *std::move(queues);
-  auto running = queue_.list({.states = {TaskState::kRunning}}, kRunningShown, std::nullopt);
-  if (!running) return std::unexpected(running.error());
-  data.running = std::move(running->tasks);
-  auto failed = queue_.list({.states = {TaskState::kFailed}}, kDeadLettersShown, std::nullopt);
-  if (!failed) return std::unexpected(failed.error());
-  data.dead_letters = std::move(failed->tasks);
-  auto workers = queue_.workers();
-  if (!workers) return std::unexpected(workers.error());
-  data.workers = *std::move(workers);
-  auto gates = queue_.gates();
-  if (!gates) return std::unexpected(gates.error());
-  data.gates = *std::move(gates);
+  data.stats = TRY(queue_.stats());
+  data.queues = TRY(queue_.queues());
+  auto running = TRY(queue_.list({.states = {TaskState::kRunning}}, kRunningShown, std::nullopt));
+  data.running = std::move(running.tasks);
+  auto failed = TRY(queue_.list({.states = {TaskState::kFailed}}, kDeadLettersShown, std::nullopt));
+  data.dead_letters = std::move(failed.tasks);
+  data.workers = TRY(queue_.workers());
+  data.gates = TRY(queue_.gates());
   return {};
 }
 
