@@ -235,9 +235,8 @@ Result<std::vector<std::string>> env_of(const ConfigNode& node) {
 }
 
 Result<const agents::Preset*> preset_of(const ConfigNode& node) {
-  const auto name = node.text();
-  if (!name) return std::unexpected(name.error());
-  auto preset = agents::preset_named(*name);
+  const auto name = TRY(node.text());
+  auto preset = agents::preset_named(name);
   return preset ? preset : node.error(preset.error());
 }
 
@@ -248,7 +247,7 @@ constexpr auto kVerifyFields = std::to_array<ConfigField<Verify>>({
 
 Result<Verify> verify_of(const ConfigNode& node) {
   Verify verify;
-  if (auto status = read_fields(node, kVerifyFields, verify); !status) return std::unexpected(status.error());
+  TRY(read_fields(node, kVerifyFields, verify));
   if (verify.argv.empty()) return node.error("argv is missing");
   return verify;
 }
@@ -270,7 +269,7 @@ Status read_runners(LocalSettings& local, const ConfigNode& node) {
   return node.members([&](const std::string& type, const ConfigNode& value) -> Status {
     if (const auto status = check_name(type); !status) return value.error(status.error());
     RunnerProfile& profile = local.runners[type];
-    if (auto status = read_fields(value, kRunnerFields, profile); !status) return status;
+    TRY(read_fields(value, kRunnerFields, profile));
     if (profile.argv.empty() && profile.preset != nullptr) profile.argv.emplace_back(profile.preset->program);
     if (profile.argv.empty()) return value.error("name a preset or a command: preset or argv is missing");
     if (profile.preset == nullptr && profile.verify)
