@@ -63,7 +63,7 @@ class Putter {
 template <class T>
 bool is_in_range(std::string_view key, const T& value) {
   if constexpr (std::is_same_v<T, int> || std::is_same_v<T, Millis>) {
-    return value >= T{} || key == "exit_code" || key == "deadline_span_ms";
+    return value >= T{} || key == "exit_code" || key == "deadline_ms";
   } else {
     return true;
   }

@@ -191,7 +191,7 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"traceparent", &Task::traceparent, field::kTrace, &TaskSpec::traceparent>{},
     TaskField<"request_hash", &TaskRecord::request_hash, field::kGiven>{},
     TaskField<"depth", &TaskRecord::depth, field::kGivenPlainly>{},
-    TaskField<"deadline_span_ms", &TaskRecord::deadline_span, field::kGiven>{},
+    TaskField<"deadline_ms", &TaskRecord::deadline, field::kGiven>{},
     TaskField<"place", &TaskRecord::place, field::kMoving>{},
     TaskField<"unmet_parents", &TaskRecord::unmet_parents, field::kMoving>{},
     TaskField<"dependents", &TaskRecord::dependents, field::kMoving>{},

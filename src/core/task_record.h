@@ -44,7 +44,7 @@ struct TaskRecord {
   int depth = 0;                        // spawners above it
   std::optional<TaskId> ended_by;       // the parent whose end ended this task
   bool cascade_due = false;             // it ended, but its dependents were too many for one step: a sweeper goes on
-  std::optional<Millis> deadline_span;  // from enqueue, or from an operator's retry, to deadline_at
+  std::optional<Millis> deadline;       // from enqueue, or from an operator's retry, to deadline_at
   std::optional<LostRun> lost;          // the latest one, until its worker reports a result all the same
   std::optional<JsonText> run_usage;    // of the run that runs, as far as it has said; task.usage has it in it
   std::optional<JsonText> ended_usage;  // of the runs that have ended, if any said

@@ -486,7 +486,7 @@ void reopen(Change& change, int unmet_parents) {
   task.escalation.reset();
   task.next.reset();
   write_result(change, std::nullopt);
-  if (next.deadline_span) task.deadline_at = change.context.now + *next.deadline_span;
+  if (next.deadline) task.deadline_at = change.context.now + *next.deadline;
   next.ended_by.reset();
   next.cascade_due = false;
   next.unmet_parents = unmet_parents;

@@ -147,7 +147,7 @@ Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& polic
   task.fallback_result = std::move(fallback);
   if (spec.delay) task.run_at = now + *spec.delay;
   task.deadline_at = deadline_of(spec, type, now);
-  if (task.deadline_at) record.deadline_span = *task.deadline_at - now;
+  if (task.deadline_at) record.deadline = *task.deadline_at - now;
   task.gates = gates_from(spec, type);
   TRY(check_cost(task, policy));
   choose_dedupe(task, spec);

@@ -113,7 +113,7 @@ CREATE TABLE body (
   cost INTEGER NOT NULL,
   request_hash TEXT NOT NULL,
   depth INTEGER NOT NULL,
-  deadline_span_ms INTEGER,
+  deadline_ms INTEGER,
   -- Of any size.
   payload TEXT,
   prompt TEXT,

@@ -78,7 +78,7 @@ DumpedTask odd_task() {
   record.depth = 4;
   record.ended_by = id_of('2');
   record.cascade_due = true;
-  record.deadline_span = Millis{20};
+  record.deadline = Millis{20};
   record.request_hash = "h";
   dumped.runs = {{.run = 3,
                   .generation = 2,
@@ -157,7 +157,7 @@ TEST(DumpTest, EveryFieldComesBack) {
 TEST(DumpTest, AnExitCodeBelowZeroAndADeadlineThatHadPassedComeBack) {
   DumpedTask task = odd_task();
   task.record.task.exit_code = -1;
-  task.record.deadline_span = Millis{-5};
+  task.record.deadline = Millis{-5};
   const auto read = task_from_dump(to_dump(task));
   ASSERT_TRUE(read.has_value()) << read.error().message;
   EXPECT_EQ(read->record, task.record);

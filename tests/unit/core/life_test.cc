@@ -52,8 +52,8 @@ TaskRecord random_new_record(Rng& rng) {
   task.on_parent_failure = static_cast<OnParentFailure>(rng.below(3));
   if (rng.below(2) == 0) task.run_at = kNow + Millis{static_cast<Millis::rep>(rng.below(1'000))};
   if (rng.below(4) == 0) {
-    record.deadline_span = std::chrono::hours(1);
-    task.deadline_at = kNow + *record.deadline_span;
+    record.deadline = std::chrono::hours(1);
+    task.deadline_at = kNow + *record.deadline;
   }
   if (rng.below(4) == 0) task.fallback_result = "0";
   return record;

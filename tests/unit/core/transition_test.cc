@@ -200,7 +200,7 @@ TaskRecord worn_record(TaskState state) {
   task.run_at = kNow + Millis{9};
   task.started_at = kCreated + Millis{1};
   task.deadline_at = kCreated + std::chrono::hours(3);  // an earlier generation began an hour after the enqueue
-  record.deadline_span = std::chrono::hours(2);
+  record.deadline = std::chrono::hours(2);
   task.progress = Progress{90, "almost"};
   task.cancel_requested_at = kNow;
   task.cancel_reason = "why";
@@ -258,7 +258,7 @@ TEST(Retry, WaitsForItsParentsAgain) {
 TEST(Retry, WithoutADeadlineGetsNone) {
   TaskRecord record = worn_record(kFailed);
   record.task.deadline_at.reset();
-  record.deadline_span.reset();
+  record.deadline.reset();
   EXPECT_EQ(must(record, trigger::Retry{}).next.task.deadline_at, std::nullopt);
 }
 

@@ -36,7 +36,7 @@ TaskRecord full_record(Time now) {
   task.on_parent_failure = OnParentFailure::kRun;
   task.at_most_once = true;
   record.depth = 3;
-  record.deadline_span = Millis(60'000);
+  record.deadline = Millis(60'000);
   record.request_hash = "abc";
   return record;
 }
