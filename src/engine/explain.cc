@@ -137,9 +137,9 @@ Serving who_serves(const std::vector<WorkerInfo>& workers, const Task& task, Tim
   return serving;
 }
 
-Explanation explain_line(const Task& task, const Standing& standing, const Serving& serving) {
+Explanation explain_line(const Task& task, const LanePosition& position, const Serving& serving) {
   const int workers = serving.workers;
-  Explanation answer{.reason = workers > 0 ? Reason::kInLine : Reason::kNoWorker, .ahead = standing.ahead};
+  Explanation answer{.reason = workers > 0 ? Reason::kInLine : Reason::kNoWorker, .ahead = position.ahead};
   if (workers == 0 && !serving.trouble.empty()) {
     answer.text =
         fmt::format("no worker can run tasks of type {} in queue {}: {}", task.type, task.queue, serving.trouble);
@@ -151,7 +151,7 @@ Explanation explain_line(const Task& task, const Standing& standing, const Servi
     return answer;
   }
   const std::string ahead =
-      standing.ahead >= kAheadMax ? fmt::format("{} or more", kAheadMax) : fmt::format("{}", standing.ahead);
+      position.ahead >= kAheadMax ? fmt::format("{} or more", kAheadMax) : fmt::format("{}", position.ahead);
   answer.text = fmt::format("it stands in line in queue {}, priority {}: {} ahead of it in its lane, {} serving it",
                             task.queue, task.priority, ahead, counted(workers, "worker"));
   return answer;
@@ -227,12 +227,12 @@ class Explain {
   }
 
   Result<std::optional<Explanation>> of_waiting(const Task& task) {
-    const std::optional<Standing> standing = TRY(store_.standing(task.id));
-    if (!standing) return std::nullopt;
+    const std::optional<LanePosition> position = TRY(store_.lane_position(task.id));
+    if (!position) return std::nullopt;
     auto refused = TRY(refusals(task));
     if (!refused.empty()) return explain_gates(std::move(refused));
     auto workers = TRY(store_.workers());
-    return explain_line(task, *standing, who_serves(workers, task, now_));
+    return explain_line(task, *position, who_serves(workers, task, now_));
   }
 
   Result<std::optional<Explanation>> of_claimable(const Task& task) {

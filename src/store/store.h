@@ -88,7 +88,7 @@ struct GateState {
 };
 
 // Where a waiting task stands.
-struct Standing {
+struct LanePosition {
   std::optional<std::string> parked_at;  // the gate where its lane is parked; none: the lane is open
   std::int64_t ahead = 0;                // tasks before it in its lane, counted up to kAheadMax
 };
@@ -213,7 +213,7 @@ class Store {
   // Lets lanes go whose gate's time has come, at most kWakesMax. Returns how many; claims do the same.
   [[nodiscard]] virtual Result<int> wake_gates() = 0;
   // None if the task does not wait in a lane.
-  [[nodiscard]] virtual Result<std::optional<Standing>> standing(const TaskId& id) = 0;
+  [[nodiscard]] virtual Result<std::optional<LanePosition>> lane_position(const TaskId& id) = 0;
   // Lanes by name, each with the exact number of its waiting tasks. If there are more than the limit, so many of them.
   [[nodiscard]] virtual Result<std::vector<WaitingLane>> lanes(int limit) = 0;
   // Queues that hold tasks, by name.

@@ -98,10 +98,10 @@ std::string dump(Side& side, std::int64_t& events_after) {
       const auto log = side.engine().log(task.id, 0, kPage);
       if (!log) return fmt::format("log: {}", to_string(log.error()));
       for (const LogRecord& record : log->records) text += "  " + to_json(record) + "\n";
-      const auto standing = side.store().standing(task.id);
-      if (!standing) return fmt::format("standing: {}", to_string(standing.error()));
-      if (*standing)
-        text += fmt::format("  parked at {}, {} ahead\n", (*standing)->parked_at.value_or("-"), (*standing)->ahead);
+      const auto position = side.store().lane_position(task.id);
+      if (!position) return fmt::format("lane_position: {}", to_string(position.error()));
+      if (*position)
+        text += fmt::format("  parked at {}, {} ahead\n", (*position)->parked_at.value_or("-"), (*position)->ahead);
     }
     cursor = page->cursor;
   } while (cursor);

@@ -36,7 +36,7 @@ enum class StoreCall : std::uint8_t {
   kLedger,
   kReadGates,
   kGates,
-  kStanding,
+  kLanePosition,
   kQueues,
   kLanes,
   kQueuesOf,
@@ -134,8 +134,8 @@ class GatedStore : public Store {
   }
   Result<std::vector<GateState>> gates() override { return pass(StoreCall::kGates, &Store::gates); }
   Result<int> wake_gates() override { return pass(StoreCall::kWakeGates, &Store::wake_gates); }
-  Result<std::optional<Standing>> standing(const TaskId& id) override {
-    return pass(StoreCall::kStanding, &Store::standing, id);
+  Result<std::optional<LanePosition>> lane_position(const TaskId& id) override {
+    return pass(StoreCall::kLanePosition, &Store::lane_position, id);
   }
   Result<std::vector<WaitingLane>> lanes(int limit) override { return pass(StoreCall::kLanes, &Store::lanes, limit); }
   Result<std::vector<QueueCounts>> queues() override { return pass(StoreCall::kQueues, &Store::queues); }

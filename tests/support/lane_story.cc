@@ -60,7 +60,7 @@ class Story {
   // ---- what must be so, whatever the model says
   void check_claim(const ClaimRequest& request, const std::optional<ReservedSlots>& reserved, const Claimed& claimed);
   void check_permits();
-  void check_standing();
+  void check_position();
   void check_fsck();
   void wrong(std::string what) {
     if (!wrong_) wrong_ = std::move(what);
@@ -79,7 +79,7 @@ std::optional<std::string> Story::tell(int operations) {
   for (int i = 1; i <= operations && !wrong_; ++i) {
     operate();
     check_permits();
-    check_standing();
+    check_position();
     if (i % kFsckEvery == 0 || i == operations) check_fsck();
     if (wrong_) return fmt::format("operation {}: {}", i, *wrong_);
   }
@@ -328,17 +328,17 @@ void Story::check_permits() {
   }
 }
 
-void Story::check_standing() {
+void Story::check_position() {
   const std::optional<TaskId> id = any_task(false);
   if (!id) return;
-  const auto standing = must(store_.standing(*id));
-  if (!standing) return wrong("a waiting task stands nowhere");
+  const auto position = must(store_.lane_position(*id));
+  if (!position) return wrong("a waiting task stands nowhere");
   const auto entry = std::ranges::find(model_.entries(), *id, [](const auto& other) { return other.task.id; });
-  if (standing->parked_at != model_.parked_at(entry->task)) wrong("a lane is parked elsewhere");
+  if (position->parked_at != model_.parked_at(entry->task)) wrong("a lane is parked elsewhere");
   const auto ahead = std::ranges::count_if(model_.entries(), [&](const LaneModel::Entry& other) {
     return !other.started_at && other.place < entry->place && other.lane == entry->lane;
   });
-  if (standing->ahead != ahead) wrong(fmt::format("{} stand before a task, not {}", ahead, standing->ahead));
+  if (position->ahead != ahead) wrong(fmt::format("{} stand before a task, not {}", ahead, position->ahead));
 }
 
 void Story::check_fsck() {

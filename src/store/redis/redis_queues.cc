@@ -79,16 +79,16 @@ Result<int> RedisStore::wake_gates() {
   return static_cast<int>(woken);
 }
 
-Result<std::optional<Standing>> RedisStore::standing(const TaskId& id) {
-  const auto reply = TRY(ask(function("standing").add(id.to_string())));
+Result<std::optional<LanePosition>> RedisStore::lane_position(const TaskId& id) {
+  const auto reply = TRY(ask(function("lane_position").add(id.to_string())));
   if (reply.is_nil()) return std::nullopt;
   const auto parts = TRY(reply.as_array_of(2));
   const auto gate = TRY(parts[0].as_text());
   const auto ahead = TRY(parts[1].as_integer());
-  Standing standing;
-  if (!gate.empty()) standing.parked_at = std::string(gate);
-  standing.ahead = ahead;
-  return standing;
+  LanePosition position;
+  if (!gate.empty()) position.parked_at = std::string(gate);
+  position.ahead = ahead;
+  return position;
 }
 
 Result<std::vector<WaitingLane>> RedisStore::lanes(int limit) {

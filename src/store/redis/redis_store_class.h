@@ -95,7 +95,7 @@ class RedisStore final : public Store {
   Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override;
   Result<std::vector<GateState>> gates() override { return gate_states(function("gates")); }
   Result<int> wake_gates() override;
-  Result<std::optional<Standing>> standing(const TaskId& id) override;
+  Result<std::optional<LanePosition>> lane_position(const TaskId& id) override;
   Result<std::vector<QueueCounts>> queues() override;
   Result<std::vector<WaitingLane>> lanes(int limit) override;
   Result<std::vector<QueueCounts>> queues_of(const std::string& owner) override;

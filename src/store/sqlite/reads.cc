@@ -45,7 +45,7 @@ constexpr std::string_view kQueues = named_sql(embedded::reads_sql, "queues");
 constexpr std::string_view kQueuesOf = named_sql(embedded::reads_sql, "queues_of");
 constexpr std::string_view kLanes = named_sql(embedded::reads_sql, "lanes");
 constexpr std::string_view kFirstInLine = named_sql(embedded::reads_sql, "first_in_line");
-constexpr std::string_view kStanding = named_sql(embedded::reads_sql, "standing");
+constexpr std::string_view kLanePosition = named_sql(embedded::reads_sql, "lane_position");
 constexpr std::string_view kAhead = named_sql(embedded::lanes_sql, "ahead");
 constexpr std::string_view kNewestWithKey = named_sql(embedded::reads_sql, "newest_with_key");
 constexpr std::string_view kUnfinishedWithKey = named_sql(embedded::reads_sql, "unfinished_with_key");
@@ -287,13 +287,13 @@ Backlog read_backlog(Connection& db, std::span<const Serve> serves) {
   return sum;
 }
 
-std::optional<Standing> read_standing(Connection& db, const TaskId& id) {
-  Statement query = db.prepare(kStanding);
+std::optional<LanePosition> read_lane_position(Connection& db, const TaskId& id) {
+  Statement query = db.prepare(kLanePosition);
   if (!query.bind(id).step()) return std::nullopt;
   const std::int64_t lane = query.integer();
-  Standing standing{.parked_at = query.maybe_text()};
-  standing.ahead = db.number(kAhead, lane, query.integer(), kAheadMax);
-  return standing;
+  LanePosition position{.parked_at = query.maybe_text()};
+  position.ahead = db.number(kAhead, lane, query.integer(), kAheadMax);
+  return position;
 }
 
 namespace {

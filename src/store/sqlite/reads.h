@@ -24,7 +24,7 @@ namespace drover::sqlite {
 [[nodiscard]] std::vector<Event> read_events(Connection& db, std::int64_t after, int limit);
 [[nodiscard]] std::int64_t last_event_seq(Connection& db);
 [[nodiscard]] Backlog read_backlog(Connection& db, std::span<const Serve> serves);
-[[nodiscard]] std::optional<Standing> read_standing(Connection& db, const TaskId& id);
+[[nodiscard]] std::optional<LanePosition> read_lane_position(Connection& db, const TaskId& id);
 [[nodiscard]] std::vector<WaitingLane> read_lanes(Connection& db, int limit);
 [[nodiscard]] std::vector<QueueCounts> read_queues(Connection& db);
 [[nodiscard]] std::vector<QueueCounts> read_queues_of(Connection& db, const std::string& owner);

@@ -95,7 +95,7 @@ SELECT lane.name, (SELECT count(*) FROM task INDEXED BY task_ready WHERE task.la
 FROM lane CROSS JOIN task AS first INDEXED BY task_ready ON first.lane = lane.id AND first.place = lane.head CROSS JOIN body ON body.seq = first.seq
 ORDER BY lane.name LIMIT ?1;
 
--- name: standing
+-- name: lane_position
 -- Inputs: task id. Result: id of its lane, where that is parked, the task's place; only of one that waits.
 SELECT lane.id, lane.parked_at, task.place FROM task JOIN lane ON lane.id = task.lane WHERE task.id = ?1;
 

@@ -124,8 +124,8 @@ class SqliteStore final : public Store {
     return reading("sqlite.gates", [&](Connection& db) { return read_gate_states(db); });
   }
   Result<int> wake_gates() override;
-  Result<std::optional<Standing>> standing(const TaskId& id) override {
-    return reading("sqlite.standing", [&](Connection& db) { return read_standing(db, id); });
+  Result<std::optional<LanePosition>> lane_position(const TaskId& id) override {
+    return reading("sqlite.lane_position", [&](Connection& db) { return read_lane_position(db, id); });
   }
   Result<std::vector<QueueCounts>> queues() override {
     return reading("sqlite.queues", [&](Connection& db) { return read_queues(db); });

@@ -102,9 +102,9 @@ GateState Lanes::gate(const std::string& name) {
 }
 
 std::optional<std::string> Lanes::parked_at(int number) {
-  const auto standing = must(sut_->standing(id(number)));
-  if (!standing) throw std::runtime_error("it stands in no lane");
-  return standing->parked_at;
+  const auto position = must(sut_->lane_position(id(number)));
+  if (!position) throw std::runtime_error("it stands in no lane");
+  return position->parked_at;
 }
 
 void Lanes::expect_sound() {

@@ -107,8 +107,8 @@ TEST_F(Lanes, WhenTheOldestLaneIsNotForThisSlotTheFirstIsTakenInstead) {
 TEST_F(Lanes, CancelledTasksLeaveTheirLaneAndAnEmptyLaneGoes) {
   add({}, 3);
   end(1, trigger::Cancel{"no"});
-  EXPECT_EQ(must(sut_->standing(id(1))), std::nullopt);
-  EXPECT_EQ(must(sut_->standing(id(3)))->ahead, 1);
+  EXPECT_EQ(must(sut_->lane_position(id(1))), std::nullopt);
+  EXPECT_EQ(must(sut_->lane_position(id(3)))->ahead, 1);
   end(2, trigger::Cancel{"no"});
   end(3, trigger::Cancel{"no"});
   EXPECT_TRUE(claim(1).empty());

@@ -350,7 +350,7 @@ end
 local AHEAD_MAX = 1000
 
 -- args: now, id. Answers false, or {gate where its lane is parked or '', how many are before it}.
-function functions.standing(keys, args)
+function functions.lane_position(keys, args)
   begin(keys, args)
   kept.know()
   local record = record_of(args[2])

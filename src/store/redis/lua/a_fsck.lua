@@ -486,7 +486,7 @@ local function wrong_entries(lane, one)
   end
 end
 
-local function wrong_standing(lane, one)
+local function wrong_position(lane, one)
   local head = places_of(one.waiting)[1]
   local where = where_is(lane)
   if not head then return where and 'it is empty and still there' or nil end
@@ -570,7 +570,7 @@ local function check_lanes(image)
     if not image.lanes[lane] then found('lane_wrong', lane .. ': no task is in it', mending) end
   end
   for _, lane in ipairs(image.lane_names) do
-    local wrong = wrong_entries(lane, image.lanes[lane]) or wrong_standing(lane, image.lanes[lane])
+    local wrong = wrong_entries(lane, image.lanes[lane]) or wrong_position(lane, image.lanes[lane])
     if wrong then found('lane_wrong', lane .. ': ' .. wrong, mending) end
   end
   local wrong = wrong_groups(image)
