@@ -22,11 +22,11 @@ constexpr std::size_t kPayloadBytes = 200;
 
 UniqueFd connect_to(const std::string& path) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un place{};
-  place.sun_family = AF_UNIX;
-  if (path.size() >= sizeof place.sun_path) throw std::runtime_error("the path of the socket is too long: " + path);
-  std::ranges::copy(path, place.sun_path);
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) throw std::runtime_error("the path of the socket is too long: " + path);
+  std::ranges::copy(path, address.sun_path);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     throw std::system_error(errno, std::generic_category(), path);
   }
   return fd;

@@ -98,7 +98,7 @@ Status walk(std::string_view text, TokenKind container, Child child) {
 
 }  // namespace
 
-Status read_json(std::string_view json, Place& out) {
+Status read_json(std::string_view json, Unread& out) {
   out.text = json;
   return {};
 }

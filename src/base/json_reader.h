@@ -21,12 +21,12 @@
 namespace drover::json {
 
 // Where a value stands in the text that is read, which must outlive it.
-struct Place {
+struct Unread {
   std::string_view text;
 };
 
 // Each reads a whole value or says what it expected. Other types bring a read_json of their own, beside the type.
-[[nodiscard]] Status read_json(std::string_view json, Place& out);
+[[nodiscard]] Status read_json(std::string_view json, Unread& out);
 [[nodiscard]] Status read_json(std::string_view json, std::string& out);
 [[nodiscard]] Status read_json(std::string_view json, bool& out);
 [[nodiscard]] Status read_json(std::string_view json, int& out);

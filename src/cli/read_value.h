@@ -42,14 +42,14 @@ namespace drover::cli {
 [[nodiscard]] Result<std::string> read_token_id(std::string_view text);
 [[nodiscard]] Result<Format> read_format(std::string_view text);
 [[nodiscard]] Result<LogLevel> read_log_level(std::string_view text);
-// The place of the text among these words.
+// The index of the text among these words.
 [[nodiscard]] Result<std::size_t> read_word(std::string_view text, std::span<const std::string_view> words);
 // One of these words, which are in the order of the enumerators.
 template <class Enum>
 [[nodiscard]] Result<Enum> read_enumerator(std::string_view text, std::span<const std::string_view> words) {
-  const auto place = read_word(text, words);
-  if (!place) return std::unexpected(place.error());
-  return static_cast<Enum>(*place);
+  const auto index = read_word(text, words);
+  if (!index) return std::unexpected(index.error());
+  return static_cast<Enum>(*index);
 }
 
 }  // namespace drover::cli

@@ -36,14 +36,14 @@ ServiceManager::ServiceManager(const Environment& environment) {
 
 void ServiceManager::tell(std::string_view state) const {
   if (socket_.empty()) return;
-  sockaddr_un place{};
-  place.sun_family = AF_UNIX;
-  if (socket_.size() >= sizeof place.sun_path) return;
-  std::memcpy(place.sun_path, socket_.data(), socket_.size());
-  if (place.sun_path[0] == '@') place.sun_path[0] = '\0';  // an abstract name
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_.size() >= sizeof address.sun_path) return;
+  std::memcpy(address.sun_path, socket_.data(), socket_.size());
+  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // an abstract name
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
   const UniqueFd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&place),
+  if (::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
                size) < 0) {
     log_warn("serve", "cannot tell the service manager",
              {{"state", std::string(state)}, {"error", std::strerror(errno)}});

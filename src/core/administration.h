@@ -80,11 +80,11 @@ class Administration {
   [[nodiscard]] virtual Result<DumpPart> dump_tasks(std::span<const TaskId> ids) = 0;
   [[nodiscard]] virtual Result<DumpPart> dump_events(std::int64_t after) = 0;
 
-  // A dump back into an empty store, in pieces of any size; their places make it safe to send one again. Until it has
+  // A dump back into an empty store, in pieces of any size; their offsets make it safe to send one again. Until it has
   // been finished the gate `all` is closed. kWrongState: there is something in the store, or an import under way.
   [[nodiscard]] virtual Result<std::string> begin_import() = 0;  // its id
   // kInvalidArgument names the line, and ends the import; so does a long time without a piece.
-  [[nodiscard]] virtual Result<DumpCounts> import_piece(const std::string& id, std::int64_t place,
+  [[nodiscard]] virtual Result<DumpCounts> import_piece(const std::string& id, std::int64_t offset,
                                                         std::string_view bytes) = 0;
   [[nodiscard]] virtual Result<DumpCounts> finish_import(const std::string& id) = 0;
 };

@@ -18,8 +18,8 @@ Result<EventCursor::News> EventCursor::next(TaskQueue& queue, int limit) {
   News news;
   auto page = queue.events(std::max<std::int64_t>(after_ - 1, 0), limit + 1);
   if (!page) return std::unexpected(page.error());
-  const auto place = TRY(find_place(queue, *page));
-  if (place == Place::kWentBack) {
+  const auto state = TRY(log_state(queue, *page));
+  if (state == LogState::kWentBack) {
     const auto kept = TRY(last_kept(queue));
     page = queue.events(kept, limit + 1);
     if (!page) return std::unexpected(page.error());
@@ -40,17 +40,17 @@ Result<EventCursor::News> EventCursor::next(TaskQueue& queue, int limit) {
   return news;
 }
 
-Result<EventCursor::Place> EventCursor::find_place(TaskQueue& queue, const std::vector<Event>& page) const {
-  if (after_ == 0) return Place::kSame;
+Result<EventCursor::LogState> EventCursor::log_state(TaskQueue& queue, const std::vector<Event>& page) const {
+  if (after_ == 0) return LogState::kSame;
   if (!page.empty() && page.front().seq == after_) {
-    return !last_ || page.front() == *last_ ? Place::kSame : Place::kWentBack;
+    return !last_ || page.front() == *last_ ? LogState::kSame : LogState::kWentBack;
   }
   // Retention has let it go, with all before it; or it is somebody else's, whom this caller does not see.
   const auto last = TRY(queue.last_event_seq());
-  if (last < after_) return Place::kWentBack;
-  if (!last_) return Place::kSame;
+  if (last < after_) return LogState::kWentBack;
+  if (!last_) return LogState::kSame;
   const auto oldest = TRY(queue.events(0, 1));
-  return !oldest.empty() && oldest.front().seq < after_ ? Place::kWentBack : Place::kSame;
+  return !oldest.empty() && oldest.front().seq < after_ ? LogState::kWentBack : LogState::kSame;
 }
 
 // What the store has of before the loss is older than what was read last, and what came after it is not.

@@ -40,9 +40,9 @@ class EventCursor {
   [[nodiscard]] std::int64_t after() const { return after_; }
 
  private:
-  enum class Place : std::uint8_t { kSame, kWentBack };
+  enum class LogState : std::uint8_t { kSame, kWentBack };
 
-  [[nodiscard]] Result<Place> find_place(TaskQueue& queue, const std::vector<Event>& page) const;
+  [[nodiscard]] Result<LogState> log_state(TaskQueue& queue, const std::vector<Event>& page) const;
   [[nodiscard]] Result<std::int64_t> last_kept(TaskQueue& queue) const;
 
   std::int64_t after_;

@@ -213,7 +213,7 @@ Status read_json(std::string_view json, Usage& out) {
   get_tokens_and_cost(in, usage.tokens, usage.cost);
   Count turns;
   Count tool_calls;
-  json::Place models;
+  json::Unread models;
   std::string basis;
   in.get("turns", turns).get("tool_calls", tool_calls).get("cost_basis", basis).get("models", models);
   Status read = in.finish();

@@ -93,13 +93,13 @@ Result<LocalAdministration::Import*> LocalAdministration::find_import(const std:
   return import_.get();
 }
 
-Result<DumpCounts> LocalAdministration::import_piece(const std::string& id, std::int64_t place,
+Result<DumpCounts> LocalAdministration::import_piece(const std::string& id, std::int64_t offset,
                                                      std::string_view bytes) {
   const std::lock_guard lock(import_mutex_);
   const auto found = TRY(find_import(id));
   Import& import = *found;
-  const bool is_repeated = place + static_cast<std::int64_t>(bytes.size()) <= import.taken_bytes;
-  if (!is_repeated && place != import.taken_bytes) {
+  const bool is_repeated = offset + static_cast<std::int64_t>(bytes.size()) <= import.taken_bytes;
+  if (!is_repeated && offset != import.taken_bytes) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("the next byte of this dump is number {}", import.taken_bytes));
   }

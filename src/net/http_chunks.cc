@@ -32,7 +32,7 @@ int hex_digit(char byte) {
 std::expected<std::size_t, HttpError> ChunkReader::feed(std::string_view bytes) {
   std::size_t at = 0;
   while (at < bytes.size() && !is_done()) {
-    if (place_ == Place::kData) {
+    if (state_ == State::kData) {
       const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, bytes.size() - at));
       take_data(bytes.substr(at, size));
       at += size;
@@ -48,39 +48,39 @@ std::expected<std::size_t, HttpError> ChunkReader::feed(std::string_view bytes) 
 void ChunkReader::take_data(std::string_view data) {
   body_.append(data);
   left_ -= data.size();
-  if (left_ == 0) place_ = Place::kDataCr;
+  if (left_ == 0) state_ = State::kDataCr;
 }
 
 ChunkReader::Fed ChunkReader::take_framing(char byte) {
-  switch (place_) {
-    case Place::kSize:
+  switch (state_) {
+    case State::kSize:
       return take_size(byte);
-    case Place::kExtension:
+    case State::kExtension:
       return take_extension(byte);
-    case Place::kSizeLineEnd:
+    case State::kSizeLineEnd:
       return end_size_line(byte);
-    case Place::kDataCr:
-      return expect('\r', byte, Place::kDataLf);
-    case Place::kDataLf:
-      return expect('\n', byte, Place::kSize);
-    case Place::kTrailerName:
-    case Place::kTrailerValue:
+    case State::kDataCr:
+      return expect('\r', byte, State::kDataLf);
+    case State::kDataLf:
+      return expect('\n', byte, State::kSize);
+    case State::kTrailerName:
+    case State::kTrailerValue:
       return take_trailer(byte);
-    case Place::kTrailerLineEnd:
+    case State::kTrailerLineEnd:
       in_line_ = 0;
-      return expect('\n', byte, Place::kTrailerName);
-    case Place::kLastLineEnd:
-      return expect('\n', byte, Place::kEnd);
-    case Place::kData:
-    case Place::kEnd:
+      return expect('\n', byte, State::kTrailerName);
+    case State::kLastLineEnd:
+      return expect('\n', byte, State::kEnd);
+    case State::kData:
+    case State::kEnd:
       break;
   }
   return {};
 }
 
-ChunkReader::Fed ChunkReader::expect(char wanted, char byte, Place next) {
+ChunkReader::Fed ChunkReader::expect(char wanted, char byte, State next) {
   if (byte != wanted) return refuse("a line must end in CR LF");
-  place_ = next;
+  state_ = next;
   return {};
 }
 
@@ -93,13 +93,13 @@ ChunkReader::Fed ChunkReader::take_size(char byte) {
   if (in_line_ == 0) return refuse("a size is missing");
   if (byte != ';' && byte != '\r') return refuse("a size must be hexadecimal");
   in_line_ = 0;
-  place_ = byte == ';' ? Place::kExtension : Place::kSizeLineEnd;
+  state_ = byte == ';' ? State::kExtension : State::kSizeLineEnd;
   return {};
 }
 
 ChunkReader::Fed ChunkReader::take_extension(char byte) {
   if (byte == '\r') {
-    place_ = Place::kSizeLineEnd;
+    state_ = State::kSizeLineEnd;
     return {};
   }
   if (!is_text(byte)) return refuse("a control character in an extension");
@@ -115,25 +115,25 @@ ChunkReader::Fed ChunkReader::end_size_line(char byte) {
   }
   in_line_ = 0;
   left_ = std::exchange(size_, 0);
-  return expect('\n', byte, left_ > 0 ? Place::kData : Place::kTrailerName);
+  return expect('\n', byte, left_ > 0 ? State::kData : State::kTrailerName);
 }
 
 // Its fields are checked and dropped: nobody here asks for them.
 ChunkReader::Fed ChunkReader::take_trailer(char byte) {
   if (++trailer_ > kTrailerBytesMax) return refuse(fmt::format("a trailer of more than {} bytes", kTrailerBytesMax));
-  if (place_ == Place::kTrailerValue) {
+  if (state_ == State::kTrailerValue) {
     if (byte == '\r') {
-      place_ = Place::kTrailerLineEnd;
+      state_ = State::kTrailerLineEnd;
       return {};
     }
     return is_text(byte) ? Fed{} : refuse("a control character in the trailer");
   }
   if (byte == '\r' && in_line_ == 0) {
-    place_ = Place::kLastLineEnd;
+    state_ = State::kLastLineEnd;
     return {};
   }
   if (byte == ':' && in_line_ > 0) {
-    place_ = Place::kTrailerValue;
+    state_ = State::kTrailerValue;
     return {};
   }
   ++in_line_;

@@ -22,12 +22,12 @@ class ChunkReader {
 
   // Returns how many bytes, from the front, belong to this body. After an error it cannot go on.
   [[nodiscard]] std::expected<std::size_t, HttpError> feed(std::string_view bytes);
-  [[nodiscard]] bool is_done() const { return place_ == Place::kEnd; }
+  [[nodiscard]] bool is_done() const { return state_ == State::kEnd; }
   [[nodiscard]] std::size_t held() const { return body_.size(); }
   [[nodiscard]] std::string take() { return std::move(body_); }
 
  private:
-  enum class Place : std::uint8_t {
+  enum class State : std::uint8_t {
     kSize,
     kExtension,
     kSizeLineEnd,  // the LF of a size line
@@ -47,12 +47,12 @@ class ChunkReader {
   [[nodiscard]] Fed take_extension(char byte);
   [[nodiscard]] Fed take_trailer(char byte);
   [[nodiscard]] Fed end_size_line(char byte);
-  [[nodiscard]] Fed expect(char wanted, char byte, Place next);
+  [[nodiscard]] Fed expect(char wanted, char byte, State next);
   void take_data(std::string_view data);
 
   std::size_t body_bytes_max_;
   std::string body_;
-  Place place_ = Place::kSize;
+  State state_ = State::kSize;
   std::uint64_t size_ = 0;   // of the chunk
   std::uint64_t left_ = 0;   // of its data
   std::size_t in_line_ = 0;  // bytes of this size, extension or trailer line

@@ -30,15 +30,15 @@ constexpr Millis kBetweenLooks{50};
 
 std::string peer_of(const sockaddr_storage& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
-  const void* place = nullptr;
+  const void* bytes = nullptr;
   if (address.ss_family == AF_INET) {
-    place = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+    bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
   } else if (address.ss_family == AF_INET6) {
-    place = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    bytes = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
   } else {
     return std::string(kUnixPeer);
   }
-  return ::inet_ntop(address.ss_family, place, text.data(), text.size()) != nullptr ? text.data() : "unknown";
+  return ::inet_ntop(address.ss_family, bytes, text.data(), text.size()) != nullptr ? text.data() : "unknown";
 }
 
 bool somebody_waits(const UniqueFd& listener) {
@@ -180,7 +180,7 @@ MonoTime HttpServer::tick(MonoTime now) {
     next = std::min(next, connection.gives_up_at());
     ++it;
   }
-  for (auto& [place, strangers] : strangers_) std::erase_if(strangers, is_no_stranger);
+  for (auto& [neighbours, strangers] : strangers_) std::erase_if(strangers, is_no_stranger);
   std::erase_if(strangers_, [](const auto& entry) { return entry.second.empty(); });
   if (is_paused_ && (connections_.size() < limits_.connections_max || !strangers_.empty())) {
     is_paused_ = false;

@@ -156,13 +156,13 @@ Result<UniqueFd> connect_any(const std::vector<SocketAddress>& addresses, const 
 
 Result<std::vector<SocketAddress>> addresses_of(const Endpoint& endpoint, const Patience& patience) {
   if (endpoint.transport != Endpoint::Transport::kUnix) return resolve(endpoint.host, endpoint.port, patience);
-  sockaddr_un place{};
-  place.sun_family = AF_UNIX;
-  if (endpoint.path.size() >= sizeof place.sun_path) {
+  sockaddr_un socket_name{};
+  socket_name.sun_family = AF_UNIX;
+  if (endpoint.path.size() >= sizeof socket_name.sun_path) {
     return fail(ErrorCode::kInvalidArgument, "the path of the Unix socket is too long for the system");
   }
-  std::memcpy(place.sun_path, endpoint.path.data(), endpoint.path.size());
-  return std::vector{SocketAddress(reinterpret_cast<const sockaddr*>(&place), sizeof place)};
+  std::memcpy(socket_name.sun_path, endpoint.path.data(), endpoint.path.size());
+  return std::vector{SocketAddress(reinterpret_cast<const sockaddr*>(&socket_name), sizeof socket_name)};
 }
 
 }  // namespace

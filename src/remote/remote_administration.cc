@@ -78,14 +78,14 @@ class RemoteAdministration final : public Administration {
     return calls_->ask_value<std::string>("id", "POST", "/v1/dump/imports");
   }
 
-  Result<DumpCounts> import_piece(const std::string& id, std::int64_t place, std::string_view bytes) override {
+  Result<DumpCounts> import_piece(const std::string& id, std::int64_t offset, std::string_view bytes) override {
     DumpCounts counts;
     while (true) {
       const std::string_view piece = bytes.substr(0, kPieceBytes);
-      TRY(calls_->ask_into(counts, "PUT", with_query(import_path(id), {{"place", std::to_string(place)}}),
+      TRY(calls_->ask_into(counts, "PUT", with_query(import_path(id), {{"offset", std::to_string(offset)}}),
                            std::string(piece), kLongTimeout, {{"content-type", "application/x-ndjson"}}));
       bytes.remove_prefix(piece.size());
-      place += static_cast<std::int64_t>(piece.size());
+      offset += static_cast<std::int64_t>(piece.size());
       if (bytes.empty()) return counts;
     }
   }
@@ -105,7 +105,7 @@ class RemoteAdministration final : public Administration {
     for (;;) {
       Body body;
       body.list("ids", ids | std::views::transform([](const TaskId& id) { return QuotedId{id}; }));
-      body.number("place", static_cast<std::int64_t>(part.text.size()));
+      body.number("offset", static_cast<std::int64_t>(part.text.size()));
       if (!version.empty()) body.text("version", version);
       auto answer = TRY(calls_->exchange("POST", "/v1/dump/tasks", body.take(), kLongTimeout, {}));
       const Status read = read_headers(answer, part);

@@ -171,19 +171,19 @@ class RemoteQueue final : public TaskQueue {
   std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override {
     std::vector<Result<TaskState>> answers(items.size(), TaskState::kPending);
     std::vector<Settlement> good;
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> indices;
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (const Status checked = check_settlement(items[i]); !checked) {
         answers[i] = std::unexpected(checked.error());
         continue;
       }
       good.push_back(items[i]);
-      places.push_back(i);
+      indices.push_back(i);
     }
     if (good.empty()) return answers;
     const auto settled = ask_settled(Body().list("items", good).take(), good.size());
     for (std::size_t i = 0; i < good.size(); ++i) {
-      answers[places[i]] = settled ? (*settled)[i] : std::unexpected(settled.error());
+      answers[indices[i]] = settled ? (*settled)[i] : std::unexpected(settled.error());
     }
     return answers;
   }
@@ -304,10 +304,10 @@ class RemoteQueue final : public TaskQueue {
 
   Result<std::vector<Result<TaskState>>> ask_settled(std::string request, std::size_t count) {
     const auto body = TRY(calls_->fetch("POST", "/v1/settlements", std::move(request)));
-    Listed<json::Place> listed{.name = "items", .items = {}};
+    Listed<json::Unread> listed{.name = "items", .items = {}};
     if (const Status read = read_json(body, listed); !read) return unreadable(read.error());
     std::vector<Result<TaskState>> settled;
-    for (const json::Place& item : listed.items) {
+    for (const json::Unread& item : listed.items) {
       json::Reader in(item.text);
       TaskState state{};
       std::string code;

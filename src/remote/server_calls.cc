@@ -38,12 +38,12 @@ std::unexpected<Error> unreadable(const Error& error) {
 
 Result<std::unique_ptr<ServerCalls>> ServerCalls::open(RemoteOptions options) {
   TRY(check_token_text(options.token));
-  auto places = TRY(parse_server_urls(options.url));
-  return std::make_unique<ServerCalls>(std::move(places), std::move(options));
+  auto addresses = TRY(parse_server_urls(options.url));
+  return std::make_unique<ServerCalls>(std::move(addresses), std::move(options));
 }
 
-ServerCalls::ServerCalls(std::vector<ServerPlace> places, RemoteOptions options) : options_(std::move(options)) {
-  for (ServerPlace& place : places) servers_.push_back(std::make_unique<Server>(std::move(place)));
+ServerCalls::ServerCalls(std::vector<ServerAddress> addresses, RemoteOptions options) : options_(std::move(options)) {
+  for (ServerAddress& address : addresses) servers_.push_back(std::make_unique<Server>(std::move(address)));
 }
 
 // With the server that answered last. When it does not answer the next one is asked from then on: at once if the

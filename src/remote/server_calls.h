@@ -96,7 +96,7 @@ class ServerCalls {
  public:
   // kInvalidArgument: the URL is none of a server. Nothing is asked yet.
   [[nodiscard]] static Result<std::unique_ptr<ServerCalls>> open(RemoteOptions options);
-  ServerCalls(std::vector<ServerPlace> places, RemoteOptions options);
+  ServerCalls(std::vector<ServerAddress> addresses, RemoteOptions options);
 
   [[nodiscard]] Millis timeout() const { return options_.timeout; }
   [[nodiscard]] const Interrupt& leaving() const { return leaving_; }
@@ -149,7 +149,7 @@ class ServerCalls {
 
  private:
   struct Server {
-    explicit Server(ServerPlace place) : client(std::move(place.endpoint)), host(std::move(place.host)) {}
+    explicit Server(ServerAddress address) : client(std::move(address.endpoint)), host(std::move(address.host)) {}
 
     HttpClient client;
     const std::string host;

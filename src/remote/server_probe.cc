@@ -19,10 +19,10 @@ Status read_json(std::string_view json, Reason& out) {
 }  // namespace
 
 // Not ready is an answer, too, whatever its status.
-Result<std::vector<std::string>> ask_readiness(const ServerPlace& place, Millis timeout) {
-  HttpClient client(place.endpoint);
+Result<std::vector<std::string>> ask_readiness(const ServerAddress& address, Millis timeout) {
+  HttpClient client(address.endpoint);
   const auto answer = TRY(client.exchange(
-      {.method = "GET", .target = "/readyz", .body = {}, .keep_alive = false, .headers = {{"host", place.host}}},
+      {.method = "GET", .target = "/readyz", .body = {}, .keep_alive = false, .headers = {{"host", address.host}}},
       timeout));
   remote::Listed<Reason> listed{.name = "reasons", .items = {}};
   if (const Status read = remote::read_json(answer.body, listed); !read) return remote::unreadable(read.error());

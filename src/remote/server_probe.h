@@ -11,7 +11,7 @@
 namespace drover {
 
 // Why the server cannot do its work just now; empty if it can. No token is needed.
-[[nodiscard]] Result<std::vector<std::string>> ask_readiness(const ServerPlace& place, Millis timeout);
+[[nodiscard]] Result<std::vector<std::string>> ask_readiness(const ServerAddress& address, Millis timeout);
 // Who both are. kUnauthorised: the server does not know the token.
 [[nodiscard]] Result<Introduction> ask_introduction(const RemoteOptions& options);
 

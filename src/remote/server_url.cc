@@ -40,20 +40,20 @@ bool read_host(std::string_view text, Endpoint& endpoint) {
 
 }  // namespace
 
-Result<ServerPlace> parse_server_url(const std::string& url) {
-  ServerPlace place{.endpoint = {.peer = "the server", .url = url}, .host = "drover"};
+Result<ServerAddress> parse_server_url(const std::string& url) {
+  ServerAddress address{.endpoint = {.peer = "the server", .url = url}, .host = "drover"};
   std::string_view rest = url;
   if (rest.starts_with("unix:")) {
-    place.endpoint.transport = Endpoint::Transport::kUnix;
-    place.endpoint.path = rest.substr(5);
-    return place.endpoint.path.empty() ? Result<ServerPlace>(no_url(url)) : place;
+    address.endpoint.transport = Endpoint::Transport::kUnix;
+    address.endpoint.path = rest.substr(5);
+    return address.endpoint.path.empty() ? Result<ServerAddress>(no_url(url)) : address;
   }
   if (rest.starts_with("https://")) {
-    place.endpoint.transport = Endpoint::Transport::kTls;
-    place.endpoint.port = kHttpsPort;
+    address.endpoint.transport = Endpoint::Transport::kTls;
+    address.endpoint.port = kHttpsPort;
     rest.remove_prefix(8);
   } else if (rest.starts_with("http://")) {
-    place.endpoint.port = kDefaultPort;
+    address.endpoint.port = kDefaultPort;
     rest.remove_prefix(7);
   } else {
     return no_url(url);
@@ -62,23 +62,23 @@ Result<ServerPlace> parse_server_url(const std::string& url) {
   if (const std::size_t mark = rest.find('?'); mark != std::string_view::npos) {
     const auto file =
         rest.substr(mark).starts_with(kCa) ? percent_decode(rest.substr(mark + kCa.size())) : std::nullopt;
-    if (!file || place.endpoint.transport != Endpoint::Transport::kTls) return no_url(url);
-    place.endpoint.ca_file = *file;
+    if (!file || address.endpoint.transport != Endpoint::Transport::kTls) return no_url(url);
+    address.endpoint.ca_file = *file;
     rest = rest.substr(0, mark);
   }
   if (rest.ends_with('/')) rest.remove_suffix(1);
-  if (!read_host(rest, place.endpoint)) return no_url(url);
-  place.host = rest;
-  return place;
+  if (!read_host(rest, address.endpoint)) return no_url(url);
+  address.host = rest;
+  return address;
 }
 
-Result<std::vector<ServerPlace>> parse_server_urls(std::string_view urls) {
-  std::vector<ServerPlace> places;
+Result<std::vector<ServerAddress>> parse_server_urls(std::string_view urls) {
+  std::vector<ServerAddress> addresses;
   for (;;) {
     const std::size_t comma = std::min(urls.find(','), urls.size());
-    auto place = TRY(parse_server_url(std::string(urls.substr(0, comma))));
-    places.push_back(std::move(place));
-    if (comma == urls.size()) return places;
+    auto address = TRY(parse_server_url(std::string(urls.substr(0, comma))));
+    addresses.push_back(std::move(address));
+    if (comma == urls.size()) return addresses;
     urls.remove_prefix(comma + 1);
   }
 }

@@ -9,13 +9,13 @@
 
 namespace drover {
 
-struct ServerPlace {
+struct ServerAddress {
   Endpoint endpoint;
   std::string host;  // by which the server is called
 };
 
 // kInvalidArgument if it is none of these.
-[[nodiscard]] Result<ServerPlace> parse_server_url(const std::string& url);
-[[nodiscard]] Result<std::vector<ServerPlace>> parse_server_urls(std::string_view urls);
+[[nodiscard]] Result<ServerAddress> parse_server_url(const std::string& url);
+[[nodiscard]] Result<std::vector<ServerAddress>> parse_server_urls(std::string_view urls);
 
 }  // namespace drover

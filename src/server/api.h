@@ -119,7 +119,7 @@ enum class Access : std::uint8_t {
   kAnyone,  // no token is asked for, and the queue shows nothing
 };
 
-enum class Place : std::uint8_t {
+enum class AnsweredBy : std::uint8_t {
   kPool,  // a thread that may wait for the queue
   kFew,   // the same, but few at a time and none while memory is tight: the answer may be large
   kLoop,  // the server's own thread, whatever else it has to do; server.cc answers
@@ -130,7 +130,7 @@ struct Route {
   std::string_view pattern;  // "/v1/tasks/{id}/wait"
   Answer (*answer)(const Call&);
   Access access = Access::kToken;
-  Place place = Place::kPool;
+  AnsweredBy answered_by = AnsweredBy::kPool;
   // If there is this, calls of several clients at the same moment are answered together, each by itself.
   std::vector<Answer> (*answer_together)(std::span<const Call>) = nullptr;
 };

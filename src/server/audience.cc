@@ -97,7 +97,7 @@ struct Audience::Watcher {
   MonoTime not_before = {};
   MonoTime check_at = {};
 
-  [[nodiscard]] bool has_place() const {
+  [[nodiscard]] bool has_cursor() const {
     return stage == Stage::kSnapshot || stage == Stage::kPast || stage == Stage::kLive;
   }
 };
@@ -208,7 +208,7 @@ void Audience::notice(const Pulse& pulse) {
     const bool went_back = pulse.seq < recent_.last();
     recent_.restart(pulse.seq);
     for (const WatcherRef& watcher : watchers_) {
-      const bool is_beyond = went_back && watcher->has_place() && watcher->cursor > pulse.seq;
+      const bool is_beyond = went_back && watcher->has_cursor() && watcher->cursor > pulse.seq;
       if (had_begun && (watcher->stage == Watcher::Stage::kLive || is_beyond)) tell_gap(*watcher, pulse.seq);
     }
   } else {
@@ -229,10 +229,10 @@ MonoTime Audience::tick(MonoTime now) {
   }
   const MonoTime slice_ends_at = system_clock().mono() + kRoundSliceMax;
   do {
-    const auto place = watchers_.begin();
-    watchers_.splice(watchers_.end(), watchers_, place);
-    due_at_ = std::min(due_at_, step(*place, now));
-    if ((*place)->client->is_closed()) watchers_.erase(place);
+    const auto next = watchers_.begin();
+    watchers_.splice(watchers_.end(), watchers_, next);
+    due_at_ = std::min(due_at_, step(*next, now));
+    if ((*next)->client->is_closed()) watchers_.erase(next);
     if (--left_in_round_ == 0) return due_at_;
   } while (system_clock().mono() < slice_ends_at);
   return now;

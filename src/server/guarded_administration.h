@@ -48,8 +48,8 @@ class GuardedAdministration final : public Administration {
   Result<std::string> begin_import() override {
     return if_allowed(Right::kAdminister, [&] { return administration_.begin_import(); });
   }
-  Result<DumpCounts> import_piece(const std::string& id, std::int64_t place, std::string_view bytes) override {
-    return if_allowed(Right::kAdminister, [&] { return administration_.import_piece(id, place, bytes); });
+  Result<DumpCounts> import_piece(const std::string& id, std::int64_t offset, std::string_view bytes) override {
+    return if_allowed(Right::kAdminister, [&] { return administration_.import_piece(id, offset, bytes); });
   }
   Result<DumpCounts> finish_import(const std::string& id) override {
     return if_allowed(Right::kAdminister, [&] { return administration_.finish_import(id); });

@@ -16,22 +16,23 @@ std::string key_of_token(std::string_view token) {
 }  // namespace
 
 std::optional<Millis> Limiter::refuse(std::string_view peer, std::string_view token, MonoTime now) {
-  const std::string place = neighbourhood(peer);
+  const std::string neighbours = neighbourhood(peer);
   const auto known = token.empty() ? buckets_.end() : buckets_.find(key_of_token(token));
   const bool is_known = known != buckets_.end() && known->second.is_good;
   if (!token.empty() && !is_known) {
-    if (const auto wait = wait_of(bucket("failures " + place, of_peer(place, limits_.failures), now))) return wait;
+    if (const auto wait = wait_of(bucket("failures " + neighbours, of_peer(neighbours, limits_.failures), now)))
+      return wait;
   }
   Bucket& requests = is_known ? bucket(key_of_token(token), limits_.by_token, now)
-                              : bucket("requests " + place, of_peer(place, limits_.without_token), now);
+                              : bucket("requests " + neighbours, of_peer(neighbours, limits_.without_token), now);
   if (const auto wait = wait_of(requests)) return wait;
   requests.tokens -= 1;
   return std::nullopt;
 }
 
 void Limiter::note_failure(std::string_view peer, MonoTime now) {
-  const std::string place = neighbourhood(peer);
-  Bucket& failures = bucket("failures " + place, of_peer(place, limits_.failures), now);
+  const std::string neighbours = neighbourhood(peer);
+  Bucket& failures = bucket("failures " + neighbours, of_peer(neighbours, limits_.failures), now);
   failures.tokens = std::max(failures.tokens - 1, 0.0);
 }
 
@@ -46,15 +47,15 @@ Limiter::Bucket& Limiter::bucket(const std::string& key, const Allowance& allowa
   }
   if (buckets_.size() >= limits_.callers_max) forget_full(now);
   // Those for whom there is no room share one.
-  const std::string place = buckets_.size() < limits_.callers_max ? key : key.substr(0, key.find(' '));
+  const std::string shared_key = buckets_.size() < limits_.callers_max ? key : key.substr(0, key.find(' '));
   const auto [made, is_new] =
-      buckets_.try_emplace(place, Bucket{.tokens = allowance.burst, .filled_at = now, .allowance = allowance});
+      buckets_.try_emplace(shared_key, Bucket{.tokens = allowance.burst, .filled_at = now, .allowance = allowance});
   if (!is_new) fill(made->second, now);
   return made->second;
 }
 
-Allowance Limiter::of_peer(std::string_view place, Allowance allowance) const {
-  if (place != kLocalPeers) return allowance;
+Allowance Limiter::of_peer(std::string_view neighbours, Allowance allowance) const {
+  if (neighbours != kLocalPeers) return allowance;
   return {.per_second = allowance.per_second * limits_.local_factor, .burst = allowance.burst * limits_.local_factor};
 }
 

@@ -51,19 +51,20 @@ bool is_socket(const std::string& path) {
 
 Result<Listening> listen_unix(const std::string& address) {
   const std::string path = address.substr(kUnixScheme.size());
-  sockaddr_un place{};
-  place.sun_family = AF_UNIX;
+  sockaddr_un socket_name{};
+  socket_name.sun_family = AF_UNIX;
   if (path.empty()) return cannot_listen(address, "expected unix:PATH");
-  if (path.size() >= sizeof place.sun_path) return cannot_listen(address, "the path is too long");
-  std::memcpy(place.sun_path, path.data(), path.size());
-  const auto* const name = reinterpret_cast<const sockaddr*>(&place);
+  if (path.size() >= sizeof socket_name.sun_path) return cannot_listen(address, "the path is too long");
+  std::memcpy(socket_name.sun_path, path.data(), path.size());
+  const auto* const name = reinterpret_cast<const sockaddr*>(&socket_name);
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return cannot_listen(address, std::strerror(errno));
   UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(probe.get(), name, sizeof place) == 0) return cannot_listen(address, "somebody listens there already");
+  if (::connect(probe.get(), name, sizeof socket_name) == 0)
+    return cannot_listen(address, "somebody listens there already");
   if (errno == ECONNREFUSED && is_socket(path)) ::unlink(path.c_str());  // left behind by one that died
   const mode_t before = ::umask(S_IRWXG | S_IRWXO);
-  const bool bound = ::bind(socket.get(), name, sizeof place) == 0;
+  const bool bound = ::bind(socket.get(), name, sizeof socket_name) == 0;
   const int error = errno;
   ::umask(before);
   if (!bound) return cannot_listen(address, std::strerror(error));
@@ -90,15 +91,15 @@ bool is_loopback(const sockaddr* address) {
 }
 
 Result<Listening> listen_tcp(const std::string& address, Reach reach) {
-  auto place = TRY(split(address));
-  std::string name = place.host;
+  auto parts = TRY(split(address));
+  std::string name = parts.host;
   if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* raw = nullptr;
-  const int error = ::getaddrinfo(name.c_str(), std::to_string(place.port).c_str(), &hints, &raw);
+  const int error = ::getaddrinfo(name.c_str(), std::to_string(parts.port).c_str(), &hints, &raw);
   if (error != 0) return cannot_listen(address, ::gai_strerror(error));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(raw, ::freeaddrinfo);
   if (reach == Reach::kThisMachine && !is_loopback(raw->ai_addr)) {
@@ -115,7 +116,7 @@ Result<Listening> listen_tcp(const std::string& address, Reach reach) {
                                                       : std::strerror(errno));
   }
   const auto port = TRY(port_of(socket, address));
-  return Listening{.socket = std::move(socket), .host = std::move(place.host), .port = port};
+  return Listening{.socket = std::move(socket), .host = std::move(parts.host), .port = port};
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ struct Postponed {
 };
 
 bool is_large(const Request& request) {
-  return request.match.route->place == Place::kFew || request.http.body.size() > kLargeBodyBytes;
+  return request.match.route->answered_by == AnsweredBy::kFew || request.http.body.size() > kLargeBodyBytes;
 }
 
 std::size_t bytes_of(const Answer& answer) {
@@ -219,7 +219,7 @@ class HttpApi final : public Server {
     auto found = find_route(request, *target);
     if (auto* refused = std::get_if<HttpResponse>(&found)) return refuse(nullptr, std::move(*refused));
     const Route& route = *std::get<Match>(found).route;
-    if (route.place == Place::kLoop) return answer_here(route, client, began);
+    if (route.answered_by == AnsweredBy::kLoop) return answer_here(route, client, began);
     if (const auto wait = limiter_.refuse(request.peer, bearer_token(request), began)) {
       return refuse(&route, too_many(*wait));
     }

@@ -21,8 +21,8 @@ Answer metrics(const Call& call) {
 constexpr std::array kServerRoutes{
     Route{"GET", "/openapi.json", openapi, Access::kAnyone},
     Route{"GET", "/metrics", metrics},
-    Route{"GET", kHealthPath, nullptr, Access::kAnyone, Place::kLoop},
-    Route{"GET", kReadyPath, nullptr, Access::kAnyone, Place::kLoop},
+    Route{"GET", kHealthPath, nullptr, Access::kAnyone, AnsweredBy::kLoop},
+    Route{"GET", kReadyPath, nullptr, Access::kAnyone, AnsweredBy::kLoop},
 };
 
 }  // namespace

@@ -70,11 +70,11 @@ Result<Batch> read_batch(const Call& call) {
   std::vector<std::string_view> items{call.request.body};
   if (body.has("tasks")) {
     batch.is_batch = true;
-    std::vector<json::Place> places;
-    body.need("tasks", places);
+    std::vector<json::Unread> unread;
+    body.need("tasks", unread);
     TRY(body.finish_strictly());
-    items.assign(places.size(), {});
-    std::ranges::transform(places, items.begin(), &json::Place::text);
+    items.assign(unread.size(), {});
+    std::ranges::transform(unread, items.begin(), &json::Unread::text);
   }
   for (const std::string_view item : items) {
     auto spec = parse_task_spec(item);
@@ -279,15 +279,15 @@ Answer remove(const Call& call) {
 }
 
 constexpr std::array kTaskRoutes{
-    Route{"POST", "/v1/tasks", enqueue, Access::kToken, Place::kPool, enqueue_together},
-    Route{"GET", "/v1/tasks", list, Access::kToken, Place::kFew},
-    Route{"GET", "/v1/tasks/{id}", show, Access::kToken, Place::kFew},
+    Route{"POST", "/v1/tasks", enqueue, Access::kToken, AnsweredBy::kPool, enqueue_together},
+    Route{"GET", "/v1/tasks", list, Access::kToken, AnsweredBy::kFew},
+    Route{"GET", "/v1/tasks/{id}", show, Access::kToken, AnsweredBy::kFew},
     Route{"PATCH", "/v1/tasks/{id}", edit},
     Route{"DELETE", "/v1/tasks/{id}", remove},
     Route{"GET", "/v1/tasks/{id}/wait", wait_for_end},
-    Route{"GET", "/v1/tasks/{id}/runs", runs, Access::kToken, Place::kFew},
-    Route{"GET", "/v1/tasks/{id}/log", log, Access::kToken, Place::kFew},
-    Route{"GET", "/v1/tasks/{id}/transcript", transcript, Access::kToken, Place::kFew},
+    Route{"GET", "/v1/tasks/{id}/runs", runs, Access::kToken, AnsweredBy::kFew},
+    Route{"GET", "/v1/tasks/{id}/log", log, Access::kToken, AnsweredBy::kFew},
+    Route{"GET", "/v1/tasks/{id}/transcript", transcript, Access::kToken, AnsweredBy::kFew},
     Route{"GET", "/v1/tasks/{id}/explain", explain},
     Route{"POST", "/v1/tasks/{id}/cancel", cancel},
     Route{"GET", "/v1/tasks/{id}/cancel", preview_cancel},

@@ -29,7 +29,7 @@ using DoctorLines = std::vector<DoctorLine>;
 inline constexpr Millis kServerPatience{5'000};
 
 // Each group of checks adds its lines. The store's files, or its server, before it is opened.
-void check_store_place(const std::string& url, DoctorLines& lines);
+void check_store_location(const std::string& url, DoctorLines& lines);
 void check_database_files(const std::string& path, DoctorLines& lines);
 void check_redis_server(const std::string& url, DoctorLines& lines);
 // Servers in front of it, with the user's token.

@@ -15,9 +15,9 @@ bool is_this_machine(std::string_view host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-DoctorLine transport_line(const ServerPlace& place) {
-  DoctorLine line{.check = "transport", .subject = place.endpoint.url};
-  switch (place.endpoint.transport) {
+DoctorLine transport_line(const ServerAddress& address) {
+  DoctorLine line{.check = "transport", .subject = address.endpoint.url};
+  switch (address.endpoint.transport) {
     case Endpoint::Transport::kUnix:
       line.detail = "a socket of this machine";
       return line;
@@ -27,7 +27,7 @@ DoctorLine transport_line(const ServerPlace& place) {
     case Endpoint::Transport::kTcp:
       break;
   }
-  if (is_this_machine(place.endpoint.host)) {
+  if (is_this_machine(address.endpoint.host)) {
     line.detail = "plain HTTP on this machine";
     return line;
   }
@@ -37,8 +37,8 @@ DoctorLine transport_line(const ServerPlace& place) {
   return line;
 }
 
-DoctorLine ready_line(const ServerPlace& place, const Result<std::vector<std::string>>& reasons) {
-  DoctorLine line{.check = "server", .subject = place.endpoint.url, .detail = "answers, and is ready"};
+DoctorLine ready_line(const ServerAddress& address, const Result<std::vector<std::string>>& reasons) {
+  DoctorLine line{.check = "server", .subject = address.endpoint.url, .detail = "answers, and is ready"};
   if (reasons && reasons->empty()) return line;
   line.level = DoctorLevel::kFail;
   line.detail =
@@ -74,12 +74,12 @@ DoctorLine server_version_line(const Introduction& introduction) {
 }
 
 void check_one(const std::string& url, const std::string& token, DoctorLines& lines) {
-  const auto place = parse_server_url(url);
-  if (!place) return;  // opening it says what is wrong with the URL
-  const auto reasons = ask_readiness(*place, kServerPatience);
-  lines.push_back(ready_line(*place, reasons));
+  const auto address = parse_server_url(url);
+  if (!address) return;  // opening it says what is wrong with the URL
+  const auto reasons = ask_readiness(*address, kServerPatience);
+  lines.push_back(ready_line(*address, reasons));
   if (!reasons) return;
-  lines.push_back(transport_line(*place));
+  lines.push_back(transport_line(*address));
   const auto introduction = ask_introduction({.url = url, .token = token, .timeout = kServerPatience});
   lines.push_back(token_line(introduction));
   if (introduction) lines.push_back(server_version_line(*introduction));

@@ -53,16 +53,16 @@ using Order = bool (*)(const T&, const T&);
 template <class T, std::size_t N>
 std::vector<T> sorted(std::vector<T> items, const std::array<Order<T>, N>& orders, int chosen) {
   const Order<T> before = orders[static_cast<std::size_t>(chosen) % N];
-  std::vector<std::size_t> places(items.size());
-  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::vector<std::size_t> order(items.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
   // Those that are equal stay in their order.
-  std::ranges::sort(places, [&](std::size_t a, std::size_t b) {
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     if (before(items[a], items[b])) return true;
     return a < b && !before(items[b], items[a]);
   });
   std::vector<T> in_order;
   in_order.reserve(items.size());
-  for (const std::size_t place : places) in_order.push_back(std::move(items[place]));
+  for (const std::size_t i : order) in_order.push_back(std::move(items[i]));
   return in_order;
 }
 

@@ -54,7 +54,7 @@ std::unique_ptr<OpenedQueue> open_for_doctor(const Context& context, DoctorLines
   if (opened) {
     lines.push_back({.check = "opens",
                      .detail = (*opened)->is_remote()
-                                   ? "through a server; where that runs, doctor looks at its place, too"
+                                   ? "through a server; where that runs, doctor checks its location, too"
                                    : "yes, its schema is current"});
     return *std::move(opened);
   }
@@ -65,8 +65,8 @@ std::unique_ptr<OpenedQueue> open_for_doctor(const Context& context, DoctorLines
   return nullptr;
 }
 
-void check_place(const std::string& url, const Context& context, DoctorLines& lines) {
-  if (!is_server(url)) return check_store_place(url, lines);
+void check_location(const std::string& url, const Context& context, DoctorLines& lines) {
+  if (!is_server(url)) return check_store_location(url, lines);
   // One that cannot be read is told of where it is used.
   check_servers(url, token_of(context).value_or(""), lines);
 }
@@ -75,7 +75,7 @@ DoctorLines examine(const Context& context) {
   DoctorLines lines;
   std::unique_ptr<OpenedQueue> opened;
   if (const auto url = choose_store(context); url) {
-    check_place(*url, context, lines);
+    check_location(*url, context, lines);
     opened = open_for_doctor(context, lines);
   } else {
     lines.push_back({.level = DoctorLevel::kFail,

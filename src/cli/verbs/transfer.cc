@@ -185,13 +185,13 @@ Result<DumpCounts> import_pieces(DumpReader& reader, Administration& store, Outp
   const auto id = store.begin_import();
   if (!id) return std::unexpected(id.error());
   ProgressLine progress(err);
-  for (std::int64_t place = 0;;) {
+  for (std::int64_t offset = 0;;) {
     const auto bytes = reader.piece();
     if (!bytes) return std::unexpected(bytes.error());
     if (bytes->empty()) return store.finish_import(*id);
-    const auto counts = store.import_piece(*id, place, *bytes);
+    const auto counts = store.import_piece(*id, offset, *bytes);
     if (!counts) return counts;
-    place += static_cast<std::int64_t>(bytes->size());
+    offset += static_cast<std::int64_t>(bytes->size());
     progress.show(counts->tasks, std::nullopt);
   }
 }

@@ -184,7 +184,7 @@ Status read_unix_path(const Parts& parts, Address& address) {
   return {};
 }
 
-Status read_network_place(const Parts& parts, Address& address) {
+Status read_network_address(const Parts& parts, Address& address) {
   TRY(read_host(parts.host_and_port, address));
   if (parts.path.size() <= 1) return {};
   return read_db(parts.path.substr(1), address);
@@ -198,7 +198,8 @@ Result<Address> parse_address(std::string_view url) {
   Status read;
   if (const std::optional<std::string_view> userinfo = parts.userinfo) read = read_userinfo(*userinfo, address);
   if (read) {
-    read = address.transport == Transport::kUnix ? read_unix_path(parts, address) : read_network_place(parts, address);
+    read =
+        address.transport == Transport::kUnix ? read_unix_path(parts, address) : read_network_address(parts, address);
   }
   if (read) read = read_options(parts.query, address);
   if (!read) return std::unexpected(read.error());

@@ -35,26 +35,26 @@ void pack_note(redis::Pack& pack, const Note& note, std::int64_t log_bytes_max) 
 
 constexpr std::size_t kClaimMax = 100;  // tasks that one claim takes for several callers
 
-// Which parcels are one claim, by their places.
+// Which parcels are one claim, by their indices.
 std::vector<std::vector<std::size_t>> claims_of(std::span<const ClaimParcel* const> parcels) {
   struct Claim {
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> indices;
     std::size_t size;
   };
   std::vector<Claim> claims;
   for (std::size_t i = 0; i < parcels.size(); ++i) {
     const ClaimParcel& parcel = *parcels[i];
     const auto fits = [&](const Claim& claim) {
-      return claim.size + parcel.size() <= kClaimMax && go_together(*parcels[claim.places.front()], parcel);
+      return claim.size + parcel.size() <= kClaimMax && go_together(*parcels[claim.indices.front()], parcel);
     };
     const auto found = std::ranges::find_if(claims, fits);
     Claim& claim = found != claims.end() ? *found : claims.emplace_back();
-    claim.places.push_back(i);
+    claim.indices.push_back(i);
     claim.size += parcel.size();
   }
-  std::vector<std::vector<std::size_t>> places;
-  for (Claim& claim : claims) places.push_back(std::move(claim.places));
-  return places;
+  std::vector<std::vector<std::size_t>> indices;
+  for (Claim& claim : claims) indices.push_back(std::move(claim.indices));
+  return indices;
 }
 
 bool is_no_pool(const Reply& reply) {
@@ -125,15 +125,15 @@ Status RedisStore::end_runs(std::span<const StepGroup> groups, std::vector<Appli
 Status RedisStore::apply_rest(std::span<const StepGroup> groups, std::vector<Applied>& verdicts,
                               CombinedSteps<redis::PackedGroups>& calls) {
   std::vector<const StepGroup*> rest;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (verdicts[i] != Applied::kConflict) continue;
     rest.push_back(&groups[i]);
-    places.push_back(i);
+    indices.push_back(i);
   }
   if (rest.empty()) return {};
   const auto applied = TRY(calls.call(redis::packed_groups(rest)));
-  for (std::size_t k = 0; k < places.size(); ++k) verdicts[places[k]] = applied[k];
+  for (std::size_t k = 0; k < indices.size(); ++k) verdicts[indices[k]] = applied[k];
   return {};
 }
 

@@ -22,8 +22,8 @@ namespace {
 using test::must;
 
 // A store with a server in front of it.
-struct Place {
-  explicit Place(Clock& clock)
+struct Served {
+  explicit Served(Clock& clock)
       : store(must(open_sqlite({.path = {}, .clock = &clock}))),
         server(must(Server::start(engine, here, door, {.listen = {"127.0.0.1:0"}}))),
         there(must(open_remote_administration({.url = server->addresses().front(), .token = "admin"}))) {}
@@ -49,8 +49,8 @@ std::string dump_of(Administration& store) {
 
 Result<DumpCounts> import_into(Administration& store, std::string_view dump, std::size_t piece_bytes) {
   const std::string id = must(store.begin_import());
-  for (std::size_t place = 0; place < dump.size(); place += piece_bytes) {
-    const auto taken = store.import_piece(id, static_cast<std::int64_t>(place), dump.substr(place, piece_bytes));
+  for (std::size_t offset = 0; offset < dump.size(); offset += piece_bytes) {
+    const auto taken = store.import_piece(id, static_cast<std::int64_t>(offset), dump.substr(offset, piece_bytes));
     if (!taken) return taken;
   }
   return store.finish_import(id);
@@ -58,50 +58,50 @@ Result<DumpCounts> import_into(Administration& store, std::string_view dump, std
 
 class DumpRoutes : public ::testing::Test {
  protected:
-  void fill(Place& place, int tasks) {
+  void fill(Served& served, int tasks) {
     for (int i = 0; i < tasks; ++i) {
-      must(place.engine.enqueue_one({.type = "work", .payload = fmt::format(R"({{"n":{}}})", i), .tags = {"t"}}));
+      must(served.engine.enqueue_one({.type = "work", .payload = fmt::format(R"({{"n":{}}})", i), .tags = {"t"}}));
     }
-    must(place.engine.set_gate({.gate = "queue:later", .what = GateOrder::Close{}, .why = "lunch", .by = "ann"}));
-    must(place.engine.apply_config(R"({"types":{"work":{"max_attempts":9}}})", 0));
+    must(served.engine.set_gate({.gate = "queue:later", .what = GateOrder::Close{}, .why = "lunch", .by = "ann"}));
+    must(served.engine.apply_config(R"({"types":{"work":{"max_attempts":9}}})", 0));
   }
   // A run whose output is six times as long in a dump.
-  void run_and_fail(Place& place) {
-    const auto claimed = must(place.engine.claim({.worker_id = "w", .serves = {{.queue = "work", .type = {}}}}));
+  void run_and_fail(Served& served) {
+    const auto claimed = must(served.engine.claim({.worker_id = "w", .serves = {{.queue = "work", .type = {}}}}));
     ASSERT_EQ(claimed.size(), 1U);
     const std::vector<LogChunk> chunks(16, {.text = std::string(64 * 1024, '\x01')});
-    must(place.engine.append_log(claimed.front().lease, chunks));
+    must(served.engine.append_log(claimed.front().lease, chunks));
     const Settlement end{.lease = claimed.front().lease, .end = Failure{.error_class = ErrorClass::kInvalid}};
-    must(place.engine.settle(std::span(&end, 1)).front());
-    must(place.engine.retry(claimed.front().task.id));
+    must(served.engine.settle(std::span(&end, 1)).front());
+    must(served.engine.retry(claimed.front().task.id));
   }
 
   test::ManualClock clock_;
 };
 
 TEST_F(DumpRoutes, ADumpOverAServerIsTheSameByteForByte) {
-  Place place(clock_);
-  fill(place, 1'234);
-  const std::string dump = dump_of(place.here);
-  EXPECT_EQ(dump_of(*place.there), dump);
+  Served served(clock_);
+  fill(served, 1'234);
+  const std::string dump = dump_of(served.here);
+  EXPECT_EQ(dump_of(*served.there), dump);
   EXPECT_TRUE(dump.ends_with(R"({"end":{"gates":1,"tasks":1234,"events":1235}})"
                              "\n"))
       << dump.substr(dump.size() - 100);
 }
 
 TEST_F(DumpRoutes, ATaskThatIsLargerThanAnAnswerComesInPiecesOfOneVersion) {
-  Place place(clock_);
-  const TaskId id = must(place.engine.enqueue_one({.type = "work", .max_attempts = 1})).id;
-  run_and_fail(place);
-  const std::string dump = dump_of(place.here);
-  EXPECT_EQ(dump_of(*place.there), dump);
+  Served served(clock_);
+  const TaskId id = must(served.engine.enqueue_one({.type = "work", .max_attempts = 1})).id;
+  run_and_fail(served);
+  const std::string dump = dump_of(served.here);
+  EXPECT_EQ(dump_of(*served.there), dump);
 
-  HttpClient client(must(parse_server_url(place.server->addresses().front())).endpoint);
+  HttpClient client(must(parse_server_url(served.server->addresses().front())).endpoint);
   const auto ask = [&](std::size_t from, const std::string& version) {
     return must(client.exchange(
         {.method = "POST",
          .target = "/v1/dump/tasks",
-         .body = fmt::format(R"({{"ids":["{}"],"place":{},"version":"{}"}})", id.to_string(), from, version),
+         .body = fmt::format(R"({{"ids":["{}"],"offset":{},"version":"{}"}})", id.to_string(), from, version),
          .headers = {{"host", "localhost"}, {"authorization", "Bearer admin"}}},
         Millis{30'000}));
   };
@@ -113,7 +113,7 @@ TEST_F(DumpRoutes, ATaskThatIsLargerThanAnAnswerComesInPiecesOfOneVersion) {
   const HttpResponse rest = ask(first.body.size(), version);
   EXPECT_EQ(rest.header("drover-version"), "");
   EXPECT_NE(dump.find(first.body + rest.body), std::string::npos);
-  run_and_fail(place);
+  run_and_fail(served);
   EXPECT_EQ(ask(first.body.size(), version).status, 412) << "the task has changed meanwhile";
 }
 
@@ -123,10 +123,10 @@ std::string body_of(const std::string& dump) {
 }
 
 TEST_F(DumpRoutes, PiecesMayEndAnywhereAndComeTwice) {
-  Place place(clock_);
-  fill(place, 30);
-  const std::string dump = dump_of(place.here);
-  Place other(clock_);
+  Served served(clock_);
+  fill(served, 30);
+  const std::string dump = dump_of(served.here);
+  Served other(clock_);
   const std::string id = must(other.there->begin_import());
   for (std::size_t at = 0; at < dump.size(); at += 997) {
     const std::string_view piece = std::string_view(dump).substr(at, 997);
@@ -141,12 +141,12 @@ TEST_F(DumpRoutes, PiecesMayEndAnywhereAndComeTwice) {
 }
 
 TEST_F(DumpRoutes, AWrongLineIsNamedAndEndsTheImport) {
-  Place place(clock_);
-  fill(place, 3);
-  std::string dump = dump_of(place.here);
+  Served served(clock_);
+  fill(served, 3);
+  std::string dump = dump_of(served.here);
   dump.insert(dump.find("\n{\"task\"") + 1, "{\"what\":1}\n");
-  Place there(clock_);
-  Place here(clock_);
+  Served there(clock_);
+  Served here(clock_);
   const auto far = import_into(*there.there, dump, 100);
   const auto near = import_into(here.here, dump, dump.size());
   ASSERT_FALSE(far.has_value());
@@ -158,10 +158,10 @@ TEST_F(DumpRoutes, AWrongLineIsNamedAndEndsTheImport) {
 }
 
 TEST_F(DumpRoutes, OneImportAtATimeAndNothingStartsBeforeItIsFinished) {
-  Place place(clock_);
-  fill(place, 3);
-  const std::string dump = dump_of(place.here);
-  Place other(clock_);
+  Served served(clock_);
+  fill(served, 3);
+  const std::string dump = dump_of(served.here);
+  Served other(clock_);
   const std::string id = must(other.there->begin_import());
   EXPECT_EQ(other.there->begin_import().error().code, ErrorCode::kWrongState);
   must(other.there->import_piece(id, 0, dump));
@@ -172,10 +172,10 @@ TEST_F(DumpRoutes, OneImportAtATimeAndNothingStartsBeforeItIsFinished) {
 }
 
 TEST_F(DumpRoutes, TokensMayBeThereAndEventsComeBehindTheirs) {
-  Place place(clock_);
-  fill(place, 2);
-  const std::string dump = dump_of(place.here);
-  Place other(clock_);
+  Served served(clock_);
+  fill(served, 2);
+  const std::string dump = dump_of(served.here);
+  Served other(clock_);
   must(other.here.create_token({.role = Role::kAdmin}));
   must(import_into(*other.there, dump, 1'000));
   const auto events = must(other.engine.events(0, 100));
@@ -186,11 +186,11 @@ TEST_F(DumpRoutes, TokensMayBeThereAndEventsComeBehindTheirs) {
 }
 
 TEST_F(DumpRoutes, WhatOthersDoMeanwhileEndsTheImport) {
-  Place place(clock_);
-  fill(place, 3);
-  Place other(clock_);
+  Served served(clock_);
+  fill(served, 3);
+  Served other(clock_);
   const std::string id = must(other.there->begin_import());
-  must(other.there->import_piece(id, 0, dump_of(place.here)));
+  must(other.there->import_piece(id, 0, dump_of(served.here)));
   must(other.engine.enqueue_one({.type = "work"}));
   EXPECT_EQ(other.there->finish_import(id).error().code, ErrorCode::kWrongState);
 }

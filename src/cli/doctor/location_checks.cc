@@ -157,7 +157,7 @@ void check_redis_server(const std::string& url, DoctorLines& lines) {
   lines.push_back(durability_line(report->durability));
 }
 
-void check_store_place(const std::string& url, DoctorLines& lines) {
+void check_store_location(const std::string& url, DoctorLines& lines) {
   constexpr std::string_view kSqlite = "sqlite:";
   if (url == "memory:") {
     lines.push_back({.level = DoctorLevel::kWarn,
