@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/try.h"
 #include "cli/options.h"
 #include "core/role.h"
 #include "core/spec_check.h"
@@ -47,9 +48,8 @@ namespace drover::cli {
 // One of these words, which are in the order of the enumerators.
 template <class Enum>
 [[nodiscard]] Result<Enum> read_enumerator(std::string_view text, std::span<const std::string_view> words) {
-  const auto index = read_word(text, words);
-  if (!index) return std::unexpected(index.error());
-  return static_cast<Enum>(*index);
+  const auto index = TRY(read_word(text, words));
+  return static_cast<Enum>(index);
 }
 
 }  // namespace drover::cli

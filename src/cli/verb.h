@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/try.h"
 #include "cli/command_spec.h"
 #include "cli/context.h"
 #include "cli/options.h"
@@ -62,9 +63,7 @@ class Verb {
                      const std::string& help) {
     remember(names, target);
     return add(names, value, Repeat::kOnce, help, [=](const std::string& word) -> Status {
-      auto read_value = read(word);
-      if (!read_value) return std::unexpected(read_value.error());
-      *target = *std::move(read_value);
+      *target = TRY(read(word));
       return {};
     });
   }
@@ -85,9 +84,8 @@ class Verb {
                     const std::string& help) {
     remember(names, target);
     return add(names, value, Repeat::kMany, help, [=](const std::string& word) -> Status {
-      auto read_value = read(word);
-      if (!read_value) return std::unexpected(read_value.error());
-      target->push_back(*std::move(read_value));
+      auto read_value = TRY(read(word));
+      target->push_back(std::move(read_value));
       return {};
     });
   }

@@ -1,6 +1,7 @@
 // drover complete: the names that completion scripts ask for.
 #include <set>
 
+#include "base/try.h"
 #include "cli/project.h"
 #include "cli/verb.h"
 
@@ -38,10 +39,9 @@ using Names = Result<std::set<std::string>>;
 
 template <class Collect>
 Names names_of_tasks(TaskQueue& queue, Collect collect) {
-  const auto page = queue.list({}, kNewestTasks, std::nullopt);
-  if (!page) return std::unexpected(page.error());
+  const auto page = TRY(queue.list({}, kNewestTasks, std::nullopt));
   std::set<std::string> names;
-  for (const Task& task : page->tasks) collect(task, names);
+  for (const Task& task : page.tasks) collect(task, names);
   return names;
 }
 
@@ -61,10 +61,9 @@ Names names_of(const Result<std::vector<T>>& items, Project project) {
 }
 
 Names names_of_tokens(OpenedQueue& opened) {
-  const auto tokens = opened.administration().tokens();
-  if (!tokens) return std::unexpected(tokens.error());
+  const auto tokens = TRY(opened.administration().tokens());
   std::set<std::string> names;
-  for (const TokenInfo& token : *tokens) {
+  for (const TokenInfo& token : tokens) {
     if (!token.revoked_at) names.insert(token.id);
   }
   return names;
@@ -102,9 +101,8 @@ Names names_in_store(OpenedQueue& opened, StoreWord what) {
 Names names(StoreWord what, const Context& context) {
   if (what == StoreWord::kState) return names_of_all<TaskState>(kTaskStateCount);
   if (what == StoreWord::kClass) return names_of_all<ErrorClass>(kErrorClassCount);
-  const auto opened = open_chosen_store(context);
-  if (!opened) return std::unexpected(opened.error());
-  return names_in_store(**opened, what);
+  const auto opened = TRY(open_chosen_store(context));
+  return names_in_store(*opened, what);
 }
 
 int run(const CompleteOptions& options, Context& context) {

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/json.h"
+#include "base/try.h"
 #include "cli/document_diff.h"
 #include "cli/files.h"
 #include "cli/project.h"
@@ -36,14 +37,13 @@ void define(Verb& verb, ConfigShowOptions& options) {
 constexpr ReadLimit kDocumentLimit{4 << 20, ErrorCode::kInvalidConfig};
 
 Result<Document> read_document(const std::string& file) {
-  const auto text = read_input(file, kDocumentLimit);
-  if (!text) return std::unexpected(text.error());
+  const auto text = TRY(read_input(file, kDocumentLimit));
   // More often a command that failed than somebody who wants no policy.
-  if (std::ranges::all_of(*text, [](unsigned char c) { return std::isspace(c) != 0; })) {
+  if (std::ranges::all_of(text, [](unsigned char c) { return std::isspace(c) != 0; })) {
     return drover::fail(ErrorCode::kInvalidConfig,
                         fmt::format("{} is empty; to remove the policy, apply {{}}", file == "-" ? "stdin" : file));
   }
-  return parse_document(*text, file == "-" ? "stdin" : file);
+  return parse_document(text, file == "-" ? "stdin" : file);
 }
 
 // What an apply did, or of a dry run would do.
@@ -54,11 +54,9 @@ struct Change {
 };
 
 Result<std::vector<Difference>> differences_of(const JsonText& before, const JsonText& after) {
-  const auto old_document = json::parse(before);
-  if (!old_document) return std::unexpected(old_document.error());
-  const auto new_document = json::parse(after);
-  if (!new_document) return std::unexpected(new_document.error());
-  return differences(*old_document, *new_document);
+  const auto old_document = TRY(json::parse(before));
+  const auto new_document = TRY(json::parse(after));
+  return differences(old_document, new_document);
 }
 
 // "+ types.b.queue: "q"" for what came, "-" for what went, "~" for what changed.

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/dlq_view.h"
 #include "cli/listing.h"
 #include "cli/project.h"
@@ -84,15 +85,14 @@ int list_tasks(TaskQueue& queue, const DlqListOptions& options, Context& context
 Result<std::map<int, std::string>> output_tails(TaskQueue& queue, const TaskId& id) {
   std::map<int, std::string> tails;
   for (std::int64_t after = 0;;) {
-    const auto page = queue.log(id, after, kLogPage);
-    if (!page) return std::unexpected(page.error());
-    for (const LogRecord& record : page->records) {
+    const auto page = TRY(queue.log(id, after, kLogPage));
+    for (const LogRecord& record : page.records) {
       std::string& tail = tails[record.run];
       tail += record.text;
       if (tail.size() > kTailBytes) tail.erase(0, tail.size() - kTailBytes);
       after = record.seq;
     }
-    if (page->records.size() < static_cast<std::size_t>(kLogPage)) break;
+    if (page.records.size() < static_cast<std::size_t>(kLogPage)) break;
   }
   for (auto& [run, tail] : tails) tail = to_utf8(tail);
   return tails;

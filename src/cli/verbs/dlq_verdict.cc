@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/progress_bar.h"
 #include "cli/project.h"
 #include "cli/task_input.h"
@@ -151,9 +152,7 @@ Result<Judge> judge_for(TaskQueue& queue, const DlqVerdictOptions& options) {
   RetryOrder order{.verdict = verdict, .run_at = options.wait_until};
   if (options.wait_for) order.run_at = system_clock().wall() + *options.wait_for;
   if (options.payload) {
-    auto payload = read_payload(*options.payload);
-    if (!payload) return std::unexpected(payload.error());
-    order.payload = *std::move(payload);
+    order.payload = TRY(read_payload(*options.payload));
   }
   order.patch = options.patch;
   return [&queue, order](const TaskId& id) { return without_value(queue.retry(id, order)); };
@@ -279,9 +278,8 @@ TaskFilter filter_of(const DlqVerdictOptions& options) {
 }
 
 Result<std::int64_t> count_matches(TaskQueue& queue, const TaskFilter& filter) {
-  const auto groups = queue.error_groups(filter);
-  if (!groups) return std::unexpected(groups.error());
-  return std::accumulate(groups->begin(), groups->end(), std::int64_t{0},
+  const auto groups = TRY(queue.error_groups(filter));
+  return std::accumulate(groups.begin(), groups.end(), std::int64_t{0},
                          [](std::int64_t sum, const ErrorGroup& group) { return sum + group.count; });
 }
 

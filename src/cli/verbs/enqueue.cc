@@ -1,5 +1,6 @@
 // drover enqueue: one task from flags, or a batch from a file, all or nothing.
 #include "base/clock.h"
+#include "base/try.h"
 #include "cli/await_task.h"
 #include "cli/project.h"
 #include "cli/task_input.h"
@@ -40,10 +41,9 @@ void define(Verb& verb, EnqueueOptions& options) {
 
 Result<Batch> tasks_of(const EnqueueOptions& options) {
   if (options.batch) return read_batch(*options.batch);
-  auto task = read_task(options.task);
-  if (!task) return std::unexpected(task.error());
+  auto task = TRY(read_task(options.task));
   Batch batch;
-  batch.tasks.push_back(*std::move(task));
+  batch.tasks.push_back(std::move(task));
   return batch;
 }
 

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/try.h"
 #include "cli/project.h"
 #include "cli/task_view.h"
 #include "cli/verb.h"
@@ -45,15 +46,14 @@ class EventPrinter {
   // Prints what came since the last call; kDone when the limit is reached or nobody reads any more.
   Result<Seen> print_new() {
     for (bool has_more = true; has_more;) {
-      const auto news = cursor_.next(queue_, kPageEvents);
-      if (!news) return std::unexpected(news.error());
-      if (const auto& gap = news->went_back) print(*gap);
-      for (const Event& event : news->events) {
+      const auto news = TRY(cursor_.next(queue_, kPageEvents));
+      if (const auto& gap = news.went_back) print(*gap);
+      for (const Event& event : news.events) {
         if (enough()) return Seen::kDone;
         print(event);
       }
       if (enough()) return Seen::kDone;
-      has_more = news->has_more;
+      has_more = news.has_more;
     }
     return Seen::kNotYet;
   }

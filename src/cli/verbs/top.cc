@@ -1,5 +1,6 @@
 // drover top: the queues, live.
 #include "base/clock.h"
+#include "base/try.h"
 #include "cli/project.h"
 #include "cli/top/session.h"
 #include "cli/verb.h"
@@ -31,8 +32,7 @@ void define(Verb& verb, TopOptions& options) {
 constexpr Millis kDrawEvery{250};
 
 Status run_live(TopSession& session, Look look, Millis interval) {
-  auto screen = Screen::take();
-  if (!screen) return std::unexpected(screen.error());
+  auto screen = TRY(Screen::take());
   const Interrupts interrupts;
   MonoTime next_look{};
   Screen::Size size{};
@@ -43,11 +43,11 @@ Status run_live(TopSession& session, Look look, Millis interval) {
       next_look = now + interval;
     }
     const Screen::Size size_now = Screen::size();
-    if (size_now.columns != size.columns || size_now.rows != size.rows) screen->forget();
+    if (size_now.columns != size.columns || size_now.rows != size.rows) screen.forget();
     size = size_now;
     look.width = size.columns;
-    screen->show(session.lines(look, size.rows));
-    for (const Key& key : screen->wait_for_keys(std::min(kDrawEvery, interval))) {
+    screen.show(session.lines(look, size.rows));
+    for (const Key& key : screen.wait_for_keys(std::min(kDrawEvery, interval))) {
       if (!session.press(key, look)) return {};
     }
   }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "base/unique_fd.h"
 #include "cli/loki.h"
 #include "cli/project.h"
@@ -173,35 +174,31 @@ template <class Visit>
 Status each_task(TaskQueue& queue, const TaskFilter& filter, Visit visit) {
   std::optional<std::string> cursor;
   do {
-    auto page = queue.list(filter, kPageTasks, cursor);
-    if (!page) return std::unexpected(page.error());
-    for (Task& task : page->tasks) visit(std::move(task));
-    cursor = std::move(page->cursor);
+    auto page = TRY(queue.list(filter, kPageTasks, cursor));
+    for (Task& task : page.tasks) visit(std::move(task));
+    cursor = std::move(page.cursor);
   } while (cursor);
   return {};
 }
 
 Result<DumpCounts> import_pieces(DumpReader& reader, Administration& store, Output& err) {
-  const auto id = store.begin_import();
-  if (!id) return std::unexpected(id.error());
+  const auto id = TRY(store.begin_import());
   ProgressLine progress(err);
   for (std::int64_t offset = 0;;) {
-    const auto bytes = reader.piece();
-    if (!bytes) return std::unexpected(bytes.error());
-    if (bytes->empty()) return store.finish_import(*id);
-    const auto counts = store.import_piece(*id, offset, *bytes);
+    const auto bytes = TRY(reader.piece());
+    if (bytes.empty()) return store.finish_import(id);
+    const auto counts = store.import_piece(id, offset, bytes);
     if (!counts) return counts;
-    offset += static_cast<std::int64_t>(bytes->size());
+    offset += static_cast<std::int64_t>(bytes.size());
     progress.show(counts->tasks, std::nullopt);
   }
 }
 
 // Those of the folder that an earlier import has taken.
 Result<std::map<std::string, TaskId>> known_tasks(TaskQueue& queue, const LokiFolder& loki) {
-  const auto ids = open_ids(loki);
-  if (!ids) return std::unexpected(ids.error());
+  const auto ids = TRY(open_ids(loki));
   std::map<std::string, std::string> by_request;
-  for (const std::string& id : *ids) by_request.emplace(loki_request_id(id), id);
+  for (const std::string& id : ids) by_request.emplace(loki_request_id(id), id);
   std::map<std::string, TaskId> known;
   const Status read = each_task(queue, {.owner = std::string(kDefaultOwner)}, [&](const Task& task) {
     const auto found = task.request_id ? by_request.find(*task.request_id) : by_request.end();

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/files.h"
 #include "cli/live_view.h"
 #include "cli/project.h"
@@ -120,11 +121,10 @@ Status prepare_store_folder(Context& context, const std::optional<Project>& proj
   const std::filesystem::path folder = context.folder / kProjectFolder;
   std::error_code error;
   if (chosen || !project || project->document.local.store || std::filesystem::exists(folder, error)) return {};
-  const auto before = choose_store(context);
-  if (!before) return std::unexpected(before.error());
-  if (auto made = make_private_folder(folder); !made) return made;
+  const auto before = TRY(choose_store(context));
+  TRY(make_private_folder(folder));
   std::string told = fmt::format("created {} for the tasks of this project", folder.string());
-  if (has_unfinished_tasks(*before, context)) told += fmt::format("; unfinished ones are in --store {}", *before);
+  if (has_unfinished_tasks(before, context)) told += fmt::format("; unfinished ones are in --store {}", before);
   context.say(told);
   return {};
 }
@@ -134,10 +134,9 @@ Status prepare_store_folder(Context& context, const std::optional<Project>& proj
 Status apply_policy(TaskQueue& queue, const Project& project) {
   if (project.document.shared == "{}") return {};
   for (int tries = 1;; ++tries) {
-    const auto config = queue.config();
-    if (!config) return std::unexpected(config.error());
-    if (config->document == project.document.shared) return {};
-    const auto applied = queue.apply_config(project.document.shared, config->version);
+    const auto config = TRY(queue.config());
+    if (config.document == project.document.shared) return {};
+    const auto applied = queue.apply_config(project.document.shared, config.version);
     if (applied) {
       log_info("up", "applied the policy",
                {{"file", project.path.string()}, {"version", std::to_string(applied->version)}});
@@ -158,16 +157,14 @@ Status find_programs(const Project& project, const Environment& environment) {
 }
 
 Status add_workers(Workers& workers, const Project& project, const Context& context, Engine& engine) {
-  const auto state = state_folder(context.environment);
-  if (!state) return std::unexpected(state.error());
-  const auto policy = engine.policy();
-  if (!policy) return std::unexpected(policy.error());
+  const auto state = TRY(state_folder(context.environment));
+  const auto policy = TRY(engine.policy());
   for (const auto& [type, profile] : project.document.local.runners) {
-    workers.add({.serves = {{(*policy)->queue_of(type), type}},
+    workers.add({.serves = {{policy->queue_of(type), type}},
                  .runners = {.for_all = {}, .by_type = {{type, profile}}},
-                 .state_dir = state->string(),
+                 .state_dir = state.string(),
                  .version = DROVER_VERSION,
-                 .result_bytes_max = static_cast<std::size_t>((*policy)->limits.result_bytes)});
+                 .result_bytes_max = static_cast<std::size_t>(policy->limits.result_bytes)});
   }
   return {};
 }
@@ -175,9 +172,8 @@ Status add_workers(Workers& workers, const Project& project, const Context& cont
 // Under a service manager a project that is not run is an outage that nobody sees.
 Status check_trust(const std::optional<Project>& project, const Context& context) {
   if (!project) return {};
-  const auto trusted = is_trusted(*project, context.environment);
-  if (!trusted) return std::unexpected(trusted.error());
-  if (*trusted) return {};
+  const auto trusted = TRY(is_trusted(*project, context.environment));
+  if (trusted) return {};
   return drover::fail(ErrorCode::kForbidden,
                       fmt::format("{}; `drover serve` starts a server without it", not_trusted_message(*project)));
 }
@@ -188,8 +184,8 @@ Status set_up_project(const std::optional<Project>& project, Workers& workers, C
     context.say(fmt::format("no {} here: running the server and upkeep, but no workers", kProjectFile));
     return {};
   }
-  if (auto found = find_programs(*project, context.environment); !found) return found;
-  if (auto applied = apply_policy(engine, *project); !applied) return applied;
+  TRY(find_programs(*project, context.environment));
+  TRY(apply_policy(engine, *project));
   return add_workers(workers, *project, context, engine);
 }
 
@@ -200,11 +196,10 @@ class EventLog {
 
   [[nodiscard]] Status refresh() {
     for (bool has_more = true; has_more;) {
-      const auto news = cursor_.next(queue_, kPageEvents);
-      if (!news) return std::unexpected(news.error());
-      if (const auto& gap = news->went_back) log_warn("up", gap_line(*gap));
-      for (const Event& event : news->events) log_event(event);
-      has_more = news->has_more;
+      const auto news = TRY(cursor_.next(queue_, kPageEvents));
+      if (const auto& gap = news.went_back) log_warn("up", gap_line(*gap));
+      for (const Event& event : news.events) log_event(event);
+      has_more = news.has_more;
     }
     return {};
   }
@@ -230,13 +225,12 @@ Result<WatchEnd> show_until_stopped(TaskQueue& queue, const Workers& workers, Vi
 }
 
 Result<WatchEnd> show_events(TaskQueue& queue, const Workers& workers, Context& context) {
-  const auto last = queue.last_event_seq();
-  if (!last) return std::unexpected(last.error());
+  const auto last = TRY(queue.last_event_seq());
   if (context.out.look().terminal) {
-    LiveView view(queue, context.out, workers.serves(), *last);
+    LiveView view(queue, context.out, workers.serves(), last);
     return show_until_stopped(queue, workers, view);
   }
-  EventLog view(queue, *last);
+  EventLog view(queue, last);
   return show_until_stopped(queue, workers, view);
 }
 

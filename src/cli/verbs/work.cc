@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/try.h"
 #include "cli/files.h"
 #include "cli/project.h"
 #include "cli/verb.h"
@@ -54,9 +55,8 @@ Result<Runners> runners_of_project(const Context& context, const std::optional<P
         ErrorCode::kInvalidArgument,
         fmt::format("nothing to run: give a command after --, or a runner profile in {}", kProjectFile));
   }
-  const auto trusted = is_trusted(*project, context.environment);
-  if (!trusted) return std::unexpected(trusted.error());
-  if (!*trusted) return drover::fail(ErrorCode::kForbidden, not_trusted_message(*project));
+  const auto trusted = TRY(is_trusted(*project, context.environment));
+  if (!trusted) return drover::fail(ErrorCode::kForbidden, not_trusted_message(*project));
   return Runners{.by_type = project->document.local.runners};
 }
 
@@ -81,21 +81,18 @@ std::vector<Serve> serves_of(const WorkOptions& options, const Policy& policy) {
 
 Result<WorkerConfig> config_of(const WorkOptions& options, const Context& context,
                                const std::optional<Project>& project, TaskQueue& queue) {
-  auto runners = runners_of(options, context, project);
-  if (!runners) return std::unexpected(runners.error());
-  const auto state = state_folder(context.environment);
-  if (!state) return std::unexpected(state.error());
-  const auto policy = policy_of(queue);
-  if (!policy) return std::unexpected(policy.error());
-  return WorkerConfig{.serves = serves_of(options, *policy),
-                      .runners = *std::move(runners),
-                      .state_dir = state->string(),
+  auto runners = TRY(runners_of(options, context, project));
+  const auto state = TRY(state_folder(context.environment));
+  const auto policy = TRY(policy_of(queue));
+  return WorkerConfig{.serves = serves_of(options, policy),
+                      .runners = std::move(runners),
+                      .state_dir = state.string(),
                       .version = DROVER_VERSION,
                       .concurrency = options.concurrency,
                       .lease = options.lease,
                       .heartbeat = options.heartbeat,
                       .when_empty = options.until_empty ? WhenEmpty::kFinish : WhenEmpty::kWait,
-                      .result_bytes_max = static_cast<std::size_t>(policy->limits.result_bytes)};
+                      .result_bytes_max = static_cast<std::size_t>(policy.limits.result_bytes)};
 }
 
 int run(const WorkOptions& options, Context& context) {

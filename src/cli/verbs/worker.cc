@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/try.h"
 #include "cli/listing.h"
 #include "cli/project.h"
 #include "cli/task_view.h"
@@ -49,10 +50,9 @@ using WorkerIds = std::vector<std::string>;
 // Those that are to drain.
 Result<WorkerIds> chosen(TaskQueue& queue, const WorkerDrainOptions& options) {
   if (!options.all) return WorkerIds{options.id};
-  const auto workers = queue.workers();
-  if (!workers) return std::unexpected(workers.error());
+  const auto workers = TRY(queue.workers());
   WorkerIds ids;
-  for (const WorkerInfo& worker : *workers) ids.push_back(worker.id);
+  for (const WorkerInfo& worker : workers) ids.push_back(worker.id);
   return ids;
 }
 
@@ -73,10 +73,9 @@ Result<WorkerIds> order_drain(TaskQueue& queue, const WorkerIds& ids, const Work
 Result<WatchEnd> wait_until_gone(TaskQueue& queue, const WorkerIds& ids) {
   const Interrupts interrupts;
   return watch(queue, std::nullopt, [&]() -> Result<Seen> {
-    const auto workers = queue.workers();
-    if (!workers) return std::unexpected(workers.error());
+    const auto workers = TRY(queue.workers());
     const bool any_left = std::ranges::any_of(
-        *workers, [&](const WorkerInfo& worker) { return std::ranges::find(ids, worker.id) != ids.end(); });
+        workers, [&](const WorkerInfo& worker) { return std::ranges::find(ids, worker.id) != ids.end(); });
     return any_left ? Seen::kNotYet : Seen::kDone;
   });
 }
