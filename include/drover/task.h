@@ -205,7 +205,7 @@ struct RunSummary {
                         // while it runs
   std::optional<TaskError> error;
   std::optional<int> exit_code;
-  std::optional<std::string> note;  // what the run left for the next one
+  std::optional<std::string> note;     // what the run left for the next one
   std::optional<JsonText> usage{};     // what its agent used
   std::optional<JsonText> change{};    // how it differed from the first run
   std::optional<JsonText> evidence{};  // of its check

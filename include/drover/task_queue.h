@@ -227,12 +227,13 @@ struct Release {
 struct CancelConfirmed {
   std::optional<int> exit_code{};
 };
-// What a run of an agent says of itself, while it runs and with its end. Each report takes the place of what the run said
-// before, so one that comes twice changes nothing.
+// What a run of an agent says of itself, while it runs and with its end. Each report takes the place of what the run
+// said before, so one that comes twice changes nothing.
 struct RunReport {
   std::optional<AgentState> agent{};
-  std::optional<Usage> usage{};        // of this run so far, all of it
-  std::optional<JsonText> evidence{};  // with its end: an object, "exit_code" among its members, of what checked the work
+  std::optional<Usage> usage{};  // of this run so far, all of it
+  std::optional<JsonText>
+      evidence{};  // with its end: an object, "exit_code" among its members, of what checked the work
 
   [[nodiscard]] bool is_empty() const { return !agent && !usage && !evidence; }
 };

@@ -75,18 +75,18 @@ struct UsageAmounts {
   TokenCounts tokens{};
   std::int64_t turns = 0;
   std::int64_t tool_calls = 0;
-  std::int64_t runs = 0;              // that have ended
-  MicroDollars reported_cost = 0;     // that agents said
-  MicroDollars table_cost = 0;        // tokens times the policy's prices
-  std::int64_t unpriced_tokens = 0;   // whose cost nobody knows
+  std::int64_t runs = 0;             // that have ended
+  MicroDollars reported_cost = 0;    // that agents said
+  MicroDollars table_cost = 0;       // tokens times the policy's prices
+  std::int64_t unpriced_tokens = 0;  // whose cost nobody knows
 
   bool operator==(const UsageAmounts&) const = default;
 };
 
 struct UsageQuery {
-  std::vector<UsageDimension> by{};   // at least one
-  std::string from{};                 // "2026-11-18", UTC; empty: since the ledger began
-  std::string to{};                   // that day included; empty: until today
+  std::vector<UsageDimension> by{};  // at least one
+  std::string from{};                // "2026-11-18", UTC; empty: since the ledger began
+  std::string to{};                  // that day included; empty: until today
   std::optional<std::string> owner{};
   std::optional<std::string> type{};
 };

@@ -9,8 +9,10 @@
 #include "base/json.h"
 #include "cli/display_text.h"
 #include "cli/gate_view.h"
+#include "cli/usage_view.h"
 #include "core/fingerprint.h"
 #include "core/lane.h"
+#include "core/run_report.h"
 #include "core/task_fields.h"
 
 namespace drover::cli {
@@ -210,6 +212,20 @@ void add_texts(Page& page, const Task& task) {
   });
 }
 
+std::string agent_text(const AgentState& agent) {
+  std::string text = agent.preset;
+  if (!agent.model.empty()) text += " " + agent.model;
+  if (!agent.session_id.empty()) text += ", session " + agent.session_id;
+  return text + fmt::format(" on {}{}", agent.host, agent.resumed ? ", resumed" : "");
+}
+
+std::string next_run_text(const Task& task) {
+  const NextRun next = next_run_of(task);
+  std::string text = next.session == SessionUse::kResume ? "resumes the session" : "begins a fresh session";
+  if (next.model) text += " with " + *next.model;
+  return text;
+}
+
 void add_outcome(Page& page, const Task& task, std::span<const RunSummary> runs, Time now) {
   if (task.progress) page.add("progress", fmt::format("{}% {}", task.progress->percent, task.progress->message));
   page.add_time("cancel asked", task.cancel_requested_at, now);
@@ -217,6 +233,9 @@ void add_outcome(Page& page, const Task& task, std::span<const RunSummary> runs,
   add_error(page, task, runs);
   add_texts<FieldKind::kLabel>(page, task);
   add_texts<FieldKind::kText>(page, task);
+  if (const auto agent = agent_of(task)) page.add("agent", agent_text(*agent));
+  if (task.usage) page.add("used", usage_text(task.usage));
+  if (task.next && !is_terminal(task.state)) page.add("next run", next_run_text(task));
   page.add_json("payload", task.payload);
   page.add_json("checkpoint", task.checkpoint);
   page.add_json(task.fallback ? "fallback" : "result", task.result);
@@ -319,12 +338,13 @@ Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStat
                Cell(std::string(name_of(task.state)), paint_of(task.state)), std::to_string(task.priority),
                Cell(fmt::format("{}/{}", task.attempts, task.max_attempts), std::to_string(task.attempts)),
                std::to_string(task.max_attempts), Cell(since(task.created_at, now), format_time(task.created_at)),
-               joined(held_note(task, gates), note_on(task, now))});
+               joined(joined(held_note(task, gates), note_on(task, now)), cost_text(task))});
   }
   return table;
 }
 
 Table run_table(std::span<const RunSummary> runs, Time now) {
+  const bool any_used = std::ranges::any_of(runs, [](const RunSummary& run) { return run.usage.has_value(); });
   Table table({{"RUN"},
                {"GENERATION", Fit::kHidden},
                {"OUTCOME"},
@@ -332,6 +352,7 @@ Table run_table(std::span<const RunSummary> runs, Time now) {
                {"ENDED", Fit::kHidden},
                {"TOOK"},
                {"EXIT"},
+               {"USED", any_used ? Fit::kElastic : Fit::kHidden},
                {"WORKER", Fit::kElastic},
                {"ERROR", Fit::kRest}});
   for (const RunSummary& run : runs) {
@@ -341,7 +362,7 @@ Table run_table(std::span<const RunSummary> runs, Time now) {
                Cell(run.outcome.empty() ? "running" : run.outcome, paint_of_outcome(run.outcome)),
                Cell(fmt::format("{} ago", since(run.started_at, now)), format_time(run.started_at)),
                time_or_empty(run.ended_at), Cell(coarse_duration(took), std::to_string(took.count())),
-               Cell(run.exit_code ? std::to_string(*run.exit_code) : ""), run.worker_id,
+               Cell(run.exit_code ? std::to_string(*run.exit_code) : ""), usage_text(run.usage), run.worker_id,
                run.error ? error_text(*run.error) : ""});
   }
   return table;

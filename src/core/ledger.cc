@@ -145,8 +145,9 @@ Result<std::vector<UsageDimension>> parse_usage_dimensions(std::string_view list
     const std::string_view name = list.substr(0, end);
     const auto dimension = parse_usage_dimension(name);
     if (!dimension) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("by {} is unknown; choose among day, owner, type, runner, model, class",
-                                                           quoted_excerpt(name)));
+      return fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("by {} is unknown; choose among day, owner, type, runner, model, class", quoted_excerpt(name)));
     }
     dimensions.push_back(*dimension);
     list.remove_prefix(std::min(end + 1, list.size()));
@@ -164,7 +165,8 @@ std::string join_names(std::span<const UsageDimension> dimensions) {
 }
 
 Status check_usage_query(const UsageQuery& query) {
-  if (query.by.empty()) return fail(ErrorCode::kInvalidArgument, "say by what: day, owner, type, runner, model or class");
+  if (query.by.empty())
+    return fail(ErrorCode::kInvalidArgument, "say by what: day, owner, type, runner, model or class");
   std::vector<UsageDimension> sorted = query.by;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
@@ -186,7 +188,8 @@ Status UsageSum::add(const LedgerEntry& entry) {
     names.push_back(name_in(entry.key, dimension));
     // What was used stands under no class, and how runs ended under no model: they are not asked for here.
     const bool is_model = dimension == UsageDimension::kModel;
-    if ((is_model && entry.amounts.runs != 0) || (dimension == UsageDimension::kClass && names.back().empty())) return {};
+    if ((is_model && entry.amounts.runs != 0) || (dimension == UsageDimension::kClass && names.back().empty()))
+      return {};
   }
   drover::add(rows_[std::move(names)], entry.amounts);
   if (rows_.size() <= kUsageRowsMax) return {};

@@ -1,5 +1,5 @@
-// The ledger: what agents used, by day, owner, type, runner and model. It outlives the tasks, so a month's bill is there
-// when they are gone. Everything in it is a sum of whole numbers: a store adds, and needs to know nothing else.
+// The ledger: what agents used, by day, owner, type, runner and model. It outlives the tasks, so a month's bill is
+// there when they are gone. Everything in it is a sum of whole numbers: a store adds, and needs to know nothing else.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ void add(UsageAmounts& to, const UsageAmounts& more);
 
 // What an amount is booked under.
 struct LedgerKey {
-  std::string day{};    // "2026-11-18", UTC
+  std::string day{};  // "2026-11-18", UTC
   std::string owner{};
   std::string type{};
   std::string runner{};

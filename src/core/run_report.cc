@@ -144,7 +144,8 @@ std::vector<LedgerEntry> take_report(TaskRecord& record, const RunReport& report
   record.run_usage = usage_json(said);
   task.usage = usage_json(usage_of(record.ended_usage) + said);
   const auto agent = agent_of(task);
-  const LedgerKey under{.day = day_of(now), .owner = task.owner, .type = task.type, .runner = agent ? agent->preset : ""};
+  const LedgerKey under{
+      .day = day_of(now), .owner = task.owner, .type = task.type, .runner = agent ? agent->preset : ""};
   return booked(under, planted(PlantedBug::kUsageBookedAgain) ? Usage() : before, said);
 }
 

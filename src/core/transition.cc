@@ -63,10 +63,8 @@ const TypePolicy& type_of(const DecisionContext& context) {
 LedgerKey ledger_key(const Change& change) {
   const Task& task = change.step.next.task;
   const auto agent = agent_of(task);
-  return {.day = day_of(change.context.now),
-          .owner = task.owner,
-          .type = task.type,
-          .runner = agent ? agent->preset : ""};
+  return {
+      .day = day_of(change.context.now), .owner = task.owner, .type = task.type, .runner = agent ? agent->preset : ""};
 }
 
 // What the run used is now part of the past; the ledger counts how it ended.
@@ -168,9 +166,8 @@ void complete(Change& change) {
   const Completion& completion = std::get<trigger::Complete>(change.trigger).completion;
   Task& task = change.step.next.task;
   task.exit_code = completion.exit_code;
-  RunEnd end{.exit_code = completion.exit_code,
-             .note = completion.note,
-             .evidence = report_in(change.trigger)->evidence};
+  RunEnd end{
+      .exit_code = completion.exit_code, .note = completion.note, .evidence = report_in(change.trigger)->evidence};
   if (cancel_was_requested(change) && !planted(PlantedBug::kCancelForgetsRequest)) {
     return end_run_cancelled(change, std::move(end));
   }
@@ -245,9 +242,10 @@ const ClassRule& rule_of(const DecisionContext& context, ErrorClass error_class)
 
 // The same run would end the same way, and be paid again: somebody has to add a check to the runner first.
 void refuse_unverified(Change& change, RunEnd end) {
-  const TaskError error{ErrorClass::kVerifyFailed, "tasks of this type complete only with evidence that a check has passed "
-                                                   "(verify: required), and this run brought none: add verify to the "
-                                                   "runner's profile"};
+  const TaskError error{ErrorClass::kVerifyFailed,
+                        "tasks of this type complete only with evidence that a check has passed "
+                        "(verify: required), and this run brought none: add verify to the "
+                        "runner's profile"};
   end_run_failed(change, std::move(end), error, rule_of(change.context, error.error_class));
 }
 
@@ -547,9 +545,10 @@ void delete_task(Change& change) {
 
 using Apply = void (*)(Change&);
 // In the order of Rule, without kRefuse.
-constexpr std::array<Apply, 18> kApply{
-    meet_parent, end_by_parent,  make_pending,  start, note_report, complete, fail_run, give_back, confirm_cancel, stall,
-    cancel_now,  request_cancel, miss_deadline, edit,  retry,    revive,   escalate,  delete_task};
+constexpr std::array<Apply, 18> kApply{meet_parent, end_by_parent,  make_pending,  start,          note_report,
+                                       complete,    fail_run,       give_back,     confirm_cancel, stall,
+                                       cancel_now,  request_cancel, miss_deadline, edit,           retry,
+                                       revive,      escalate,       delete_task};
 static_assert(kApply.size() == std::to_underlying(Rule::kDelete));
 
 // The table goes by the state alone; here is what else the record has to say.

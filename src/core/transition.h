@@ -73,10 +73,10 @@ struct Delete {
 };
 }  // namespace trigger
 
-using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Report, trigger::Complete,
-                             trigger::Fail, trigger::Release, trigger::ConfirmCancel, trigger::LeaseLost,
-                             trigger::Cancel, trigger::Deadline, trigger::Edit, trigger::Retry, trigger::ParentRetried,
-                             trigger::Escalate, trigger::Delete>;
+using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Report,
+                             trigger::Complete, trigger::Fail, trigger::Release, trigger::ConfirmCancel,
+                             trigger::LeaseLost, trigger::Cancel, trigger::Deadline, trigger::Edit, trigger::Retry,
+                             trigger::ParentRetried, trigger::Escalate, trigger::Delete>;
 inline constexpr int kTriggerCount = 17;
 static_assert(std::variant_size_v<Trigger> == kTriggerCount);
 
@@ -111,7 +111,7 @@ using TransitionTable = std::array<std::array<Rule, kTaskStateCount>, kTriggerCo
 
 struct DecisionContext {
   Time now{};
-  double unit = 0;                      // uniform in [0, 1), for jitter
+  double unit = 0;                     // uniform in [0, 1), for jitter
   const TypePolicy* type = nullptr;    // of the task; the defaults if null
   const PriceTable* prices = nullptr;  // of models; none if null
 };

@@ -10,8 +10,9 @@ using enum Rule;
 
 // In the order of Trigger's alternatives.
 constexpr Names<kTriggerCount> kTriggerNames{
-    "parent_done", "parent_ended", "due",      "claim", "report", "complete", "fail",           "release",  "confirm_cancel",
-    "lease_lost",  "cancel",       "deadline", "edit",  "retry",    "parent_retried", "escalate", "delete"};
+    "parent_done",    "parent_ended",   "due",        "claim",  "report",   "complete", "fail",
+    "release",        "confirm_cancel", "lease_lost", "cancel", "deadline", "edit",     "retry",
+    "parent_retried", "escalate",       "delete"};
 
 // Rows in the order of Trigger's alternatives, columns in that of TaskState.
 // clang-format off

@@ -266,15 +266,17 @@ Status Engine::report(const Lease& lease, const RunReport& report) {
   const auto policy = TRY(this->policy());
   const Time now = TRY(store_.now());
   recent_.forget_claimed(lease.task);
-  return change(lease.task, Parts::kHead, "report", [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
-    TRY(check_fence(record, lease));
-    Cascade cascade(view, rng_, *policy, now);
-    TRY(cascade.run(record, trigger::Report{report}));
-    // Nothing new: nothing to write.
-    const TaskRecord* told = cascade.decided(lease.task);
-    if (told->task.usage == record.task.usage && told->task.agent == record.task.agent) return StepGroup{};
-    return cascade.take_last();
-  });
+  return change(lease.task, Parts::kHead, "report",
+                [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
+                  TRY(check_fence(record, lease));
+                  Cascade cascade(view, rng_, *policy, now);
+                  TRY(cascade.run(record, trigger::Report{report}));
+                  // Nothing new: nothing to write.
+                  const TaskRecord* told = cascade.decided(lease.task);
+                  if (told->task.usage == record.task.usage && told->task.agent == record.task.agent)
+                    return StepGroup{};
+                  return cascade.take_last();
+                });
 }
 
 // A worker that cannot be told apart from a broken one may say it many times: the event comes once.

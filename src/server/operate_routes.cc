@@ -83,12 +83,11 @@ Answer fsck(const Call& call) {
 }
 
 constexpr std::array kOperateRoutes{
-    Route{"GET", "/v1/gates", gates},   Route{"POST", "/v1/gates/{name}", set_gate},
-    Route{"GET", "/v1/queues", queues}, Route{"GET", "/v1/dlq", dead_letters},
-    Route{"GET", "/v1/stats", stats},   Route{"GET", "/v1/alerts", alerts},
-    Route{"GET", "/v1/usage", usage},
-    Route{"GET", "/v1/config", config}, Route{"PUT", "/v1/config", apply_config},
-    Route{"POST", "/v1/fsck", fsck},
+    Route{"GET", "/v1/gates", gates},         Route{"POST", "/v1/gates/{name}", set_gate},
+    Route{"GET", "/v1/queues", queues},       Route{"GET", "/v1/dlq", dead_letters},
+    Route{"GET", "/v1/stats", stats},         Route{"GET", "/v1/alerts", alerts},
+    Route{"GET", "/v1/usage", usage},         Route{"GET", "/v1/config", config},
+    Route{"PUT", "/v1/config", apply_config}, Route{"POST", "/v1/fsck", fsck},
 };
 
 }  // namespace

@@ -92,11 +92,11 @@ std::size_t bytes_of(const Answer& answer) {
 // What workers say of their runs, many times a minute, is in the event log as far as it matters. The pieces of a dump
 // are many, too: an import is known by its beginning and its end.
 bool is_chatter(const Route& route) {
-  constexpr std::array<std::string_view, 9> kChatter{
-      "/v1/workers/{id}/claim", "/v1/workers/{id}/heartbeat", "/v1/tasks/{id}/progress",
-      "/v1/tasks/{id}/log",     "/v1/tasks/{id}/checkpoint",  "/v1/backlog",
-      "/v1/tasks/{id}/usage",
-      "/v1/dump/tasks",         "/v1/dump/imports/{id}"};
+  constexpr std::array<std::string_view, 9> kChatter{"/v1/workers/{id}/claim",    "/v1/workers/{id}/heartbeat",
+                                                     "/v1/tasks/{id}/progress",   "/v1/tasks/{id}/log",
+                                                     "/v1/tasks/{id}/checkpoint", "/v1/backlog",
+                                                     "/v1/tasks/{id}/usage",      "/v1/dump/tasks",
+                                                     "/v1/dump/imports/{id}"};
   return std::ranges::find(kChatter, route.pattern) != kChatter.end();
 }
 

@@ -113,8 +113,8 @@ Status read_json(std::string_view json, UsageRow& out) {
     if (!kAmountFields[i].name.ends_with("_cost")) in.get(kAmountFields[i].name, numbers[i]);
   }
   out.amounts = amounts_of(numbers);
-  for (const auto& [name, cost] : {std::pair{"reported_cost_usd", &out.amounts.reported_cost},
-                                   {"table_cost_usd", &out.amounts.table_cost}}) {
+  for (const auto& [name, cost] :
+       {std::pair{"reported_cost_usd", &out.amounts.reported_cost}, {"table_cost_usd", &out.amounts.table_cost}}) {
     std::optional<std::string> text;
     in.get_text(name, text);
     *cost = text ? dollars(*text).value_or(0) : 0;

@@ -23,6 +23,7 @@
 #include "net/event_loop.h"
 #include "worker/agent_process.h"
 #include "worker/door.h"
+#include "worker/host_name.h"
 #include "worker/output.h"
 #include "worker/run_files.h"
 #include "worker/run_plan.h"
@@ -31,7 +32,6 @@
 #include "worker/secrets.h"
 #include "worker/shim_protocol.h"
 #include "worker/start_troubles.h"
-#include "worker/host_name.h"
 
 namespace drover {
 

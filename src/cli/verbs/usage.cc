@@ -49,15 +49,16 @@ std::string rows_json(const std::vector<UsageRow>& rows) {
 Table usage_table(const std::vector<UsageRow>& rows, const UsageQuery& query) {
   std::vector<Column> columns;
   for (const UsageDimension dimension : query.by) columns.push_back({usage_title(dimension), Fit::kElastic});
-  for (const std::string_view title : {"RUNS", "TURNS", "INPUT", "CACHED", "OUTPUT", "COST"}) columns.push_back({title});
+  for (const std::string_view title : {"RUNS", "TURNS", "INPUT", "CACHED", "OUTPUT", "COST"})
+    columns.push_back({title});
   columns.push_back({"UNPRICED"});
   Table table(std::move(columns));
   const auto add = [&](const std::vector<std::string>& names, const UsageAmounts& amounts, Paint paint) {
     std::vector<Cell> cells;
     for (const std::string& name : names) cells.emplace_back(name, paint);
     for (const std::int64_t number : {amounts.runs, amounts.turns}) cells.emplace_back(std::to_string(number));
-    for (const std::int64_t tokens : {amounts.tokens.input + amounts.tokens.cache_write, amounts.tokens.cached_input,
-                                      amounts.tokens.output}) {
+    for (const std::int64_t tokens :
+         {amounts.tokens.input + amounts.tokens.cache_write, amounts.tokens.cached_input, amounts.tokens.output}) {
       cells.emplace_back(short_count(tokens), std::to_string(tokens));
     }
     const MicroDollars cost = amounts.reported_cost + amounts.table_cost;

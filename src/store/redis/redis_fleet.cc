@@ -5,9 +5,9 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/try.h"
+#include "store/redis/ledger_text.h"
 #include "store/redis/redis_store_class.h"
 #include "store/redis/reply_error.h"
-#include "store/redis/ledger_text.h"
 #include "store/redis/restore_arguments.h"
 #include "store/redis/step_arguments.h"
 #include "store/worker_events.h"
@@ -169,8 +169,8 @@ Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based
 
 Status RedisStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
                            std::span<const LedgerEntry> ledger) {
-  TRY(ask(function("restore").add(packed_tasks(tasks).list(), packed_events(events).list(),
-                                  redis::ledger_text(ledger))));
+  TRY(ask(
+      function("restore").add(packed_tasks(tasks).list(), packed_events(events).list(), redis::ledger_text(ledger))));
   committed();
   return {};
 }

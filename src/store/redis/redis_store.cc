@@ -171,10 +171,9 @@ Result<std::optional<Millis>> RedisStore::next_wake() {
 
 Result<int> RedisStore::expire(const Retention& retention, int limit) {
   const auto millis = [](Time time) { return time.time_since_epoch().count(); };
-  const auto gone =
-      ask_number(function("expire").add(millis(retention.finished_until), retention.tasks_max, retention.bytes_max,
-                                        millis(retention.events_until), retention.events_max, limit,
-                                        retention.ledger_from));
+  const auto gone = ask_number(function("expire").add(millis(retention.finished_until), retention.tasks_max,
+                                                      retention.bytes_max, millis(retention.events_until),
+                                                      retention.events_max, limit, retention.ledger_from));
   if (!gone) return std::unexpected(gone.error());
   if (*gone > 0) committed();
   return static_cast<int>(*gone);

@@ -137,8 +137,9 @@ bool is_first_completion(const Step& step) {
   const Task& task = next.task;
   const bool only_ends = step.guard == Step::Guard::kRevision && step.payload == Step::PayloadWrite::kKeep &&
                          step.tags == Step::TagsWrite::kKeep && step.fate == Step::Fate::kStays;
-  return next.kept.seq != 0 && step.ledger.empty() && task.state == TaskState::kCompleted && task.run == 1 && step.run_end &&
-         !step.run_end->revoked && replaces_result(step) && only_ends && is_bare_beside(next, [](auto field) {
+  return next.kept.seq != 0 && step.ledger.empty() && task.state == TaskState::kCompleted && task.run == 1 &&
+         step.run_end && !step.run_end->revoked && replaces_result(step) && only_ends &&
+         is_bare_beside(next, [](auto field) {
            return is_left_at_end(field) || field.template is<&Task::state, &Task::finished_at, &Task::exit_code,
                                                              &Task::result, &TaskRecord::revision>();
          });
