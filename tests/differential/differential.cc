@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "engine/sweepers.h"
 #include "support/manual_clock.h"
+#include "wire/write.h"
 
 namespace drover::test {
 namespace {
@@ -114,6 +115,13 @@ std::string dump(Side& side, std::int64_t& events_after) {
   }
   text += text_of(side.engine().gates(), [](const auto& gates) { return text_of_all(gates); });
   text += text_of(side.engine().queues(), [](const auto& queues) { return text_of_all(queues); });
+  text += text_of(side.engine().usage({.by = {UsageDimension::kDay, UsageDimension::kOwner, UsageDimension::kType,
+                                              UsageDimension::kModel}}),
+                  [](const auto& rows) {
+                    std::string lines;
+                    for (const UsageRow& row : rows) lines += to_json(row) + "\n";
+                    return lines;
+                  });
   const auto findings = side.engine().fsck(FsckMode::kCheck);
   if (!findings) return fmt::format("fsck: {}", to_string(findings.error()));
   for (const Finding& finding : *findings) text += fmt::format("FSCK {} {}\n", finding.code, finding.detail);
@@ -323,7 +331,15 @@ class Driver {
         item.end = completion;
       }
     }
+    if (one_in(3)) item.report = any_report();
     return item;
+  }
+
+  RunReport any_report() {
+    RunReport report{.agent = AgentState{.preset = "claude", .session_id = "s | 1", .host = "here"},
+                     .usage = Usage{.tokens = {.output = static_cast<std::int64_t>(below(1'000))}}};
+    report.usage->models[one_in(2) ? "opus" : "ha|iku"] = {.tokens = report.usage->tokens};
+    return report;
   }
 
   void settle() {
@@ -357,10 +373,12 @@ class Driver {
   void note() {
     if (held_.empty()) return;
     const Lease lease = any_of(held_);
-    const std::uint64_t kind = below(3);
+    const std::uint64_t kind = below(4);
+    const RunReport report = any_report();
     both("note", [&](Side& side) {
       if (kind == 0) return text_of(side.engine().progress(lease, {static_cast<int>(kind), "half | way"}));
       if (kind == 1) return text_of(side.engine().checkpoint(lease, "{\"at\":1}"));
+      if (kind == 2) return text_of(side.engine().report(lease, report));
       const std::vector<LogChunk> chunks{{LogStream::kOut, "line\n"}};
       return text_of(side.engine().append_log(lease, chunks));
     });

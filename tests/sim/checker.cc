@@ -6,6 +6,8 @@
 
 #include "base/json.h"
 #include "core/lane.h"
+#include "core/ledger.h"
+#include "core/run_report.h"
 
 namespace drover::sim {
 namespace {
@@ -401,7 +403,42 @@ void Checker::fsck(Store& store) {
   if (!findings->empty()) report("P8 fsck", fmt::format("{}: {}", findings->front().code, findings->front().detail));
 }
 
+// What a task used is what its runs used, and the ledger has it once.
+void Checker::check_usage(Store& store) {
+  constexpr int kRunsMax = 1'000'000;
+  Usage all;
+  std::int64_t runs_that_said = 0;
+  for (const TaskId& id : in_order_) {
+    if (find(id)->deleted()) return;  // the ledger has more than the tasks that are left
+    const auto read = store.read(std::span(&id, 1), Parts::kHead);
+    const auto runs = store.runs(id, kRunsMax);
+    if (!read || !read->front() || !runs) return;
+    Usage sum;
+    for (const RunSummary& run : *runs) {
+      sum = sum + usage_of(run.usage);
+      if (run.usage && run.ended_at) ++runs_that_said;
+    }
+    const Usage total = usage_of(read->front()->task.usage);
+    if (total != sum)
+      return report("T20 usage", fmt::format("task {} used {}, its runs {}", id.to_string(), total.tokens.output,
+                                             sum.tokens.output));
+    all = all + total;
+  }
+  UsageAmounts booked;
+  const auto days = store.ledger_days();
+  if (!days) return;
+  for (const std::string& day : *days) {
+    const auto entries = store.ledger(day);
+    if (!entries) return;
+    for (const LedgerEntry& entry : *entries) add(booked, entry.amounts);
+  }
+  if (booked.tokens != all.tokens || booked.turns != all.turns || booked.runs != runs_that_said)
+    report("T20 usage", fmt::format("the ledger has {} tokens of {} runs, the tasks {} of {}", booked.tokens.output,
+                                    booked.runs, all.tokens.output, runs_that_said));
+}
+
 void Checker::final_check(Store& store) {
+  check_usage(store);
   for (const TaskId& id : in_order_) {
     const Life& life = *find(id);
     if (life.deleted()) continue;

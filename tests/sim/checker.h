@@ -70,7 +70,7 @@ class Checker {
   // Every row against everything known.
   void scan(Store& store);
   void fsck(Store& store);
-  // Once all is quiet: bodies, results, logs.
+  // Once all is quiet: bodies, results, logs, usage.
   void final_check(Store& store);
 
   [[nodiscard]] int unfinished() const;
@@ -89,6 +89,7 @@ class Checker {
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
  private:
+  void check_usage(Store& store);
   struct Vouched {
     Millis until{0};
     Millis at{0};

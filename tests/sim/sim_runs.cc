@@ -16,6 +16,15 @@ using namespace std::chrono_literals;
 constexpr Millis kGrace{2'000};
 constexpr Millis kObeysWithin{150};
 
+// Twice as much at the end as half way.
+RunReport used_by(const AgentRun& run, int part) {
+  const std::int64_t tokens = std::int64_t{part} * (100 + run.run);
+  RunReport report{.agent = AgentState{.preset = "sim", .session_id = fmt::format("{}.{}", run.number, run.run)},
+                   .usage = Usage{.tokens = {.input = tokens, .output = tokens}, .turns = part}};
+  report.usage->models["model"] = {.tokens = report.usage->tokens};
+  return report;
+}
+
 int number_in(const Task& task) {
   // {"n":NUMBER}
   return task.payload ? std::atoi(task.payload->c_str() + 5) : 0;
@@ -173,8 +182,9 @@ void SimRuns::speak(Agent& agent) {
   const Status checkpoint =
       worker_.dead() ? Status{} : queue.checkpoint(lease, fmt::format(R"({{"run":{}}})", agent.run.run));
   const Status log = worker_.dead() ? Status{} : queue.append_log(lease, std::span(&chunk, 1));
-  world_.trace("{} run {} talks: {}{}{}", agent.run.number, agent.run.run, progress.has_value(), checkpoint.has_value(),
-               log.has_value());
+  const Status used = worker_.dead() ? Status{} : queue.report(lease, used_by(agent.run, 1));
+  world_.trace("{} run {} talks: {}{}{}{}", agent.run.number, agent.run.run, progress.has_value(),
+               checkpoint.has_value(), log.has_value(), used.has_value());
 }
 
 void SimRuns::spawn_children(Agent& agent) {
@@ -209,15 +219,18 @@ Settlement SimRuns::settlement(const Agent& agent, const ProcessEnd& end) const 
   const Behaviour& behaviour = agent.behaviour;
   const bool its_own = !end.stopped && std::holds_alternative<Exited>(end.how);
   if (its_own && behaviour.kind == Behaviour::Kind::kFail) {
-    return {agent.run.lease, Failure{.error_class = behaviour.error_class,
-                                     .message = "as planned",
-                                     .retry_after = behaviour.retry_after,
-                                     .exit_code = 1}};
+    return {agent.run.lease,
+            Failure{.error_class = behaviour.error_class,
+                    .message = "as planned",
+                    .retry_after = behaviour.retry_after,
+                    .exit_code = 1},
+            used_by(agent.run, 2)};
   }
   ResultCapture out(1 << 20);
   out.feed(fmt::format("{{\"run\":{}}}\n", agent.run.run));
   const LastLine err;
-  return {agent.run.lease, exec_outcome(end, {agent.task, out, err})};
+  return {agent.run.lease, exec_outcome(end, {agent.task, out, err}),
+          behaviour.talks ? used_by(agent.run, 2) : RunReport{}};
 }
 
 }  // namespace drover::sim

@@ -62,7 +62,8 @@ void add_show(Verbs& verbs) {
       {.name = "show",
        .summary = "Show one task",
        .footer =
-           R"(Piped, --runs prints tab-separated lines: run, generation, outcome, started_at, ended_at, milliseconds it took, exit code, worker, error.
+           R"(Piped, --runs prints tab-separated lines: run, generation, outcome, started_at, ended_at, milliseconds it took, exit code,
+what its agent used, worker, error.
 
 Examples:
   drover show 01920f5e-7a3c-7def-8123-456789abcdef

@@ -197,7 +197,7 @@ Result<std::vector<RunSummary>> RedisStore::runs(const TaskId& id, int limit) {
     current.generation = task.generation;
     current.worker_id = task.worker_id.value_or("");
     current.started_at = task.started_at.value_or(Time{});
-    current.usage = record->run_usage;
+    current.usage = record.run_usage;
     current.change = task.next;
     runs.push_back(std::move(current));
   }

@@ -54,9 +54,9 @@ CREATE TABLE task (
   error_message TEXT,
   exit_code INTEGER,
   escalation TEXT,              -- JSON: to, by, why, at; null: nobody has it
+  usage TEXT,                   -- JSON, as agent, next, run_usage and ended_usage
   cancel_reason TEXT,
-  agent TEXT,                   -- JSON, as usage, next, run_usage and ended_usage
-  usage TEXT,
+  agent TEXT,
   next TEXT,
   place INTEGER NOT NULL,
   unmet_parents INTEGER NOT NULL,

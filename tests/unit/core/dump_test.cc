@@ -67,6 +67,9 @@ DumpedTask odd_task() {
   task.worker_id = "h:1:w";
   task.cancel_requested_at = Time(Millis{18});
   task.cancel_reason = "why";
+  task.usage = R"({"turns":3})";
+  task.agent = R"({"preset":"claude"})";
+  task.next = R"({"session":"resume"})";
   task.fallback = true;
   task.error = TaskError{ErrorClass::kLost, "gone"};
   task.exit_code = 3;

@@ -36,6 +36,10 @@ Trigger random_trigger(Rng& rng) {
       return trigger::Deadline{};
     case 11:
       return trigger::Retry{static_cast<int>(rng.below(3))};
+    case 12:
+    case 13:
+      return trigger::Report{{.agent = AgentState{.preset = "claude"},
+                              .usage = Usage{.tokens = {.output = static_cast<std::int64_t>(rng.below(1'000))}}}};
     default:
       return trigger::ParentRetried{static_cast<int>(rng.below(3))};
   }

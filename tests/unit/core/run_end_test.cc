@@ -130,7 +130,8 @@ TEST(Fail, TheTypesOwnTableDecides) {
   classes[static_cast<std::size_t>(ErrorClass::kAgentError)] = {
       .action = Action::kDefer, .timeout_factor = 0.5, .alert = true};
   DecisionContext context = kContext;
-  context.classes = &classes;
+  const TypePolicy type{.classes = classes};
+  context.type = &type;
   const Step step = must(record_in(kRunning), failure(ErrorClass::kAgentError), context);
   EXPECT_EQ(step.next.task.defers, 1);
   EXPECT_EQ(step.next.task.timeout, Task{}.timeout);  // a factor below 1 does not shrink it

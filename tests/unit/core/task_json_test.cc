@@ -59,6 +59,8 @@ constexpr std::string_view kDesignKeys[] = {"id",
                                             "escalation",
                                             "usage",
                                             "cancel_reason",
+                                            "agent",
+                                            "next",
                                             "traceparent"};
 
 Task full_task() {
@@ -85,6 +87,9 @@ Task full_task() {
   task.exit_code = -9;
   task.escalation = Escalation{.to = "ada", .by = "bob@box", .why = "look", .at = kCreated + Millis{6}};
   task.cancel_reason = "enough";
+  task.usage = R"({"turns":3})";
+  task.agent = R"({"preset":"claude"})";
+  task.next = R"({"session":"resume"})";
   task.dedupe_key = "k";
   task.dedupe = DedupeMode::kKeepLatest;
   task.gates = {"provider:p", "lock:a"};
@@ -119,7 +124,7 @@ TEST(TaskJson, GoldenEmpty) {
       R"("idle_timeout_ms":600000,"deadline_at":null,"max_stalls":3,"max_defers":100,"on_parent_failure":"cancel",)"
       R"("at_most_once":false,"fallback_result":null,"checkpoint":null,"generation":1,"dedupe":null,)"
       R"("gates":["all","queue:eng","type:eng","owner:default"],"cost":1,"progress":null,"worker_id":null,"cancel_requested_at":null,"result":null,"fallback":false,)"
-      R"("error":null,"exit_code":null,"escalation":null,"usage":null,"cancel_reason":null,"traceparent":null})");
+      R"("error":null,"exit_code":null,"escalation":null,"usage":null,"cancel_reason":null,"agent":null,"next":null,"traceparent":null})");
 }
 
 TEST(TaskJson, GoldenFull) {
@@ -138,24 +143,29 @@ TEST(TaskJson, GoldenFull) {
       R"("gates":["all","queue:q","type:eng","owner:o","provider:p","lock:a"],"cost":7,"progress":{"percent":40,"message":"half \"way\""},"worker_id":"h:1:u",)"
       R"("cancel_requested_at":"2027-01-15T08:00:00.005Z","result":{"b":1,"a":2},"fallback":true,)"
       R"("error":{"class":"timeout","message":"too slow","fingerprint":"7d9c902384df"},"exit_code":-9,)"
-      R"("escalation":{"to":"ada","by":"bob@box","why":"look","at":"2027-01-15T08:00:00.006Z"},"usage":null,"cancel_reason":"enough",)"
+      R"("escalation":{"to":"ada","by":"bob@box","why":"look","at":"2027-01-15T08:00:00.006Z"},"usage":{"turns":3},"cancel_reason":"enough","agent":{"preset":"claude"},"next":{"session":"resume"},)"
       R"("traceparent":"tp"})");
 }
 
 TEST(RunJson, Golden) {
   RunSummary run{.run = 2, .generation = 1, .worker_id = "h:1:u", .started_at = kCreated};
-  EXPECT_EQ(to_json(run), R"({"run":2,"generation":1,"worker_id":"h:1:u","started_at":"2027-01-15T08:00:00.000Z",)"
-                          R"("ended_at":null,"outcome":null,"error":null,"exit_code":null,"note":null})");
+  EXPECT_EQ(
+      to_json(run),
+      R"({"run":2,"generation":1,"worker_id":"h:1:u","started_at":"2027-01-15T08:00:00.000Z",)"
+      R"("ended_at":null,"outcome":null,"error":null,"exit_code":null,"note":null,"usage":null,"change":null,"evidence":null})");
   run.ended_at = kCreated + Millis{7};
   run.outcome = "retrying";
   run.error = TaskError{ErrorClass::kAgentError, "boom"};
   run.exit_code = 1;
   run.note = "n";
+  run.usage = R"({"turns":1})";
+  run.change = R"({"session":"fresh"})";
+  run.evidence = R"({"exit_code":0})";
   EXPECT_EQ(
       to_json(run),
       R"({"run":2,"generation":1,"worker_id":"h:1:u","started_at":"2027-01-15T08:00:00.000Z",)"
       R"("ended_at":"2027-01-15T08:00:00.007Z","outcome":"retrying",)"
-      R"("error":{"class":"agent_error","message":"boom","fingerprint":"199593831b5e"},"exit_code":1,"note":"n"})");
+      R"("error":{"class":"agent_error","message":"boom","fingerprint":"199593831b5e"},"exit_code":1,"note":"n","usage":{"turns":1},"change":{"session":"fresh"},"evidence":{"exit_code":0}})");
 }
 
 TEST(EventJson, Golden) {

@@ -181,7 +181,8 @@ TEST(Deadline, SaysWhomToTell) {
   ClassTable classes = default_class_table();
   classes[static_cast<std::size_t>(ErrorClass::kDeadline)].alert = true;
   DecisionContext context = kContext;
-  context.classes = &classes;
+  const TypePolicy type{.classes = classes};
+  context.type = &type;
   EXPECT_EQ(must(record_in(kPending), trigger::Deadline{}, context).events.at(0).data,
             R"({"fallback":false,"alert":true})");
 }

@@ -1,7 +1,5 @@
 -- The ledger of usage: of each day a hash, whose fields are names and whose values are amounts; core/ledger.h.
 
-local ledger = {}
-
 -- text: JSON, as ledger_text.cc makes it: day, names, amounts of each
 function ledger.book(text)
   for _, entry in ipairs(cjson.decode(text)) do
