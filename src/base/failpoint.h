@@ -37,9 +37,15 @@ enum class Failpoint : std::uint8_t {
   kWorkerAfterSpawn,
   kWorkerBeforeSettle,
   kWorkerAfterSettle,
+  kWorkspaceGit,
+  kWorkspaceGitRuns,
+  kWorkspaceSaved,
+  kWorkspaceRename,
+  kWorkspaceRemove,
+  kWorkspaceErase,
 };
 
-inline constexpr int kFailpointCount = static_cast<int>(Failpoint::kWorkerAfterSettle) + 1;
+inline constexpr int kFailpointCount = static_cast<int>(Failpoint::kWorkspaceErase) + 1;
 
 void failpoint(Failpoint step);
 

@@ -96,6 +96,18 @@ std::string_view name_of(Failpoint step) {
       return "worker.before_settle";
     case kWorkerAfterSettle:
       return "worker.after_settle";
+    case kWorkspaceGit:
+      return "workspace.git";
+    case kWorkspaceGitRuns:
+      return "workspace.git_runs";
+    case kWorkspaceSaved:
+      return "workspace.saved";
+    case kWorkspaceRename:
+      return "workspace.rename";
+    case kWorkspaceRemove:
+      return "workspace.remove";
+    case kWorkspaceErase:
+      return "workspace.erase";
   }
   CHECK_MSG(false, "no such failpoint");
 }

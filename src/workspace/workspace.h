@@ -1,0 +1,124 @@
+// A folder for each task, from a git repository, that outlives the task's runs and is deleted only when its work is
+// safe.
+//
+//   ROOT/TASK_ID/work/       what the agent sees
+//               /drover.git/ our own git directory, while a step is at work
+//               /meta.json   how the workspace was made
+//   ROOT/TASK_ID.lock        who uses it (lock.h)
+//   ROOT/saved.git           where workspaces without a repository are saved
+//
+// One idea: git never runs with a configuration that an agent can write. docs/internals/workspaces.md tells the rest.
+// Everything here blocks while git works. Safe from any thread and process: workspaces and repositories have locks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "drover/error.h"
+#include "drover/ids.h"
+#include "drover/time.h"
+
+namespace drover::workspace {
+
+enum class Kind : std::uint8_t { kNone, kDirectory, kClone, kWorktree };
+[[nodiscard]] std::string_view name_of(Kind kind);
+[[nodiscard]] std::optional<Kind> kind_from_name(std::string_view name);
+
+// Errors that are the task's or its agent's fault: trying again changes nothing.
+[[nodiscard]] bool is_fault_of_task(ErrorCode code);
+
+struct PrepareRequest {
+  std::string root;
+  TaskId task;
+  Kind kind = Kind::kNone;
+  std::string repo;           // from the worker's configuration; for kClone and kWorktree
+  std::string base = "HEAD";  // from the task: HEAD, a branch, a tag or a remote branch
+};
+
+struct Prepared {
+  std::string path;         // empty for kNone, as are the next two for kDirectory
+  std::string branch;       // drover/TASK_ID
+  std::string base_commit;  // where the branch started
+  bool reused = false;
+  bool set_up = false;  // whether mark_set_up was called for it
+};
+
+// Takes the task's workspace as it is, or makes it. kInvalidArgument: the base is refused; kInvalidConfig: the
+// repository is none, or the workspace was made from another one.
+[[nodiscard]] Result<Prepared> prepare(const PrepareRequest& request);
+// Remembers that the commands which set a workspace up have succeeded.
+[[nodiscard]] Status mark_set_up(const std::string& root, const TaskId& task);
+
+struct Finished {
+  std::string branch;
+  std::string head;
+  std::int64_t commits = 0;  // since the base commit, as are the next three
+  std::int64_t files = 0;
+  std::int64_t insertions = 0;
+  std::int64_t deletions = 0;
+  std::int64_t uncommitted_files = 0;  // neither committed nor ignored
+};
+
+// Brings the agent's HEAD into the repository as branch drover/TASK_ID. kWrongState: the agent left a HEAD that cannot
+// be read, or objects that git refuses.
+[[nodiscard]] Result<Finished> finish(const std::string& root, const TaskId& task);
+
+struct Saved {
+  bool saved = false;
+  std::string why;     // when it is not: what would be lost
+  std::string commit;  // refs/drover/TASK_ID of the repository; empty if there is nothing to keep
+};
+
+// Everything that is not ignored, and every commit that a ref of the clone reaches, is in refs/drover/TASK_ID of the
+// repository, durably; or it says why not. Nothing is deleted.
+[[nodiscard]] Result<Saved> save(const std::string& root, const TaskId& task);
+
+// Saves, and deletes the workspace if that succeeded. kWrongState: somebody uses it. kNotFound: there is none.
+[[nodiscard]] Result<Saved> remove(const std::string& root, const TaskId& task);
+
+struct Workspace {
+  TaskId task;
+  Kind kind = Kind::kDirectory;
+  std::string repo;
+  std::string branch;
+  std::string base_commit;
+  std::string path;
+  std::int64_t bytes = 0;  // on disk
+  Time used_at;            // the end of the last step
+};
+
+// By task. What cannot be read is left out.
+[[nodiscard]] Result<std::vector<Workspace>> list(const std::string& root);
+[[nodiscard]] Result<Workspace> find(const std::string& root, const TaskId& task);
+
+// What the task's workspace changed since its base commit, committed or not, as a patch; ignored files are left out.
+[[nodiscard]] Result<std::string> diff(const std::string& root, const TaskId& task);
+
+enum class Fate : std::uint8_t { kUnfinished, kCompleted, kFailed };
+
+struct KeepPolicy {
+  Millis completed{0};
+  Millis failed = std::chrono::days(7);
+  std::int64_t bytes_max = std::int64_t{20} << 30;
+};
+
+struct Reaped {
+  struct Kept {
+    TaskId task;
+    std::string why;
+  };
+  std::vector<TaskId> removed;
+  std::vector<Kept> kept;  // due, and not removed
+  std::int64_t bytes = 0;  // of what is left
+};
+
+// Removes the workspaces of ended tasks: those that were kept long enough, then the oldest ones until the rest is
+// within bytes_max. One that somebody uses stays.
+[[nodiscard]] Result<Reaped> reap(const std::string& root, const KeepPolicy& policy, Time now,
+                                  const std::function<Fate(const TaskId&)>& fate_of);
+
+}  // namespace drover::workspace
