@@ -19,6 +19,8 @@
 #include "wire/filter_query.h"
 #include "wire/read.h"
 #include "wire/write.h"
+#include "workspace/agent_refs.h"
+#include "workspace/base_ref.h"
 
 namespace drover::fuzz {
 namespace {
@@ -137,6 +139,19 @@ void feed_fingerprint(std::string_view input) {
   const std::string pattern = pattern_of(input);
   CHECK(pattern.size() <= kPatternBytesMax && is_utf8(pattern));
   CHECK_MSG(pattern_of(pattern) == pattern, pattern);
+}
+
+// The base that a task names, and packed-refs as an agent may leave it.
+void feed_git_refs(std::string_view input) {
+  if (const auto refs = workspace::refs_of_base(input)) {
+    for (const std::string& ref : *refs) {
+      CHECK_MSG(ref == "HEAD" || ref.starts_with("refs/"), ref);
+      CHECK_MSG(!ref.starts_with("refs/drover/") && !ref.starts_with("refs/heads/drover/"), ref);
+      CHECK_MSG(ref.find_first_of(" ~^:?*[\\\n\r\t") == std::string::npos && !ref.contains(".."), ref);
+    }
+  }
+  for (const auto& ref : workspace::read_packed_refs(std::string(input)))
+    CHECK_MSG(ref.object.size() == 40 || ref.object.size() == 64, ref.object);
 }
 
 void feed_token(std::string_view input) {

@@ -19,6 +19,7 @@ constexpr std::array kTargets{
     Target{"token", feed_token},
     Target{"api", feed_api},
     Target{"fingerprint", feed_fingerprint},
+    Target{"git_refs", feed_git_refs},
     Target{"chunked", feed_chunked},
     Target{"websocket_control", feed_websocket_control},
     Target{"agent", feed_agent},

@@ -32,5 +32,6 @@ void feed_websocket_control(std::string_view input);
 void feed_time_zone(std::string_view input);
 void feed_token(std::string_view input);
 void feed_fingerprint(std::string_view input);
+void feed_git_refs(std::string_view input);
 
 }  // namespace drover::fuzz
