@@ -144,6 +144,8 @@ struct Task {
   std::optional<std::string> prompt;
   std::optional<std::string> system_prompt;
   std::optional<std::string> model;
+  std::optional<std::string> repo;  // a repository by the name that workers have for it
+  std::optional<std::string> base;  // what the work starts from: HEAD, a branch, a tag or a remote branch
   std::optional<std::string> agent_id;
   std::optional<std::string> source;
   std::optional<std::string> traceparent;
@@ -252,6 +254,8 @@ struct TaskSpec {
   std::optional<std::string> prompt{};
   std::optional<std::string> system_prompt{};
   std::optional<std::string> model{};
+  std::optional<std::string> repo{};
+  std::optional<std::string> base{};
   std::optional<std::string> agent_id{};
   std::optional<std::string> source{};
   std::optional<std::string> traceparent{};

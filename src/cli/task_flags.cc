@@ -18,6 +18,8 @@ void define_task(Verb& verb, TaskArguments* task) {
   verb.value("--prompt", "TEXT", &spec->prompt, read_text, "what the agent is asked");
   verb.value("--system-prompt", "TEXT", &spec->system_prompt, read_text, "what the agent is told before anything else");
   verb.value("--model", "M", &spec->model, read_text, "which model the agent uses");
+  verb.value("--repo", "NAME", &spec->repo, read_text, "work on this repository, as workers call it");
+  verb.value("--base", "REF", &spec->base, read_text, "start from this branch or tag of it");
   verb.value("--queue", "Q", &spec->queue, read_name, "where it waits; default: the type's, or its name");
   verb.value("--owner", "O", &spec->owner, read_name, "the user or project that it runs for");
   verb.value("--priority", "P", &spec->priority, parse_priority, "0 (first) to 9, or critical, high, normal, low");

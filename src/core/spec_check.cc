@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
+#include "core/base_ref.h"
 #include "core/task_fields.h"
 
 namespace drover {
@@ -41,6 +42,17 @@ Status check_text(std::string_view text) {
 Status check_label(std::string_view text) {
   if (text.size() <= kLabelBytesMax && is_utf8(text)) return {};
   return invalid(fmt::format("expected UTF-8 text of at most {} bytes", kLabelBytesMax));
+}
+
+// It becomes a word on command lines.
+Status check_repo(std::string_view name) {
+  if (name.starts_with('-')) return invalid("expected a name that does not begin with -, not " + quoted_excerpt(name));
+  return check_name(name);
+}
+
+Status check_base(std::string_view base) {
+  const auto refs = refs_of_base(base);
+  return refs ? Status() : std::unexpected(refs.error());
 }
 
 Status check_delay(Millis delay) {
@@ -92,6 +104,8 @@ auto within(Bounds bounds) {
 template <class Field, class T>
 Status check_value(Field field, const T& value) {
   if constexpr (field.kIs.kind == FieldKind::kName) return check_name(value);
+  if constexpr (field.template is<&Task::repo>()) return check_repo(value);
+  if constexpr (field.template is<&Task::base>()) return check_base(value);
   if constexpr (field.kIs.kind == FieldKind::kLabel) return check_label(value);
   if constexpr (field.kIs.kind == FieldKind::kText) return check_text(value);
   if constexpr (field.kIs.bounds.max > 0) return check_bounds(value, field.kIs.bounds);

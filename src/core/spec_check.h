@@ -31,7 +31,7 @@ inline constexpr Bounds kConcurrencyBounds{1, 1'000};  // of one worker
 inline constexpr std::size_t kTagsMax = 100;
 inline constexpr std::size_t kLocksMax = 8;
 inline constexpr std::size_t kParentsMax = 1'000;
-inline constexpr std::size_t kLabelBytesMax = 1'024;  // model, agent_id, source, traceparent
+inline constexpr std::size_t kLabelBytesMax = 1'024;  // model, agent_id, source, traceparent, …
 
 // Errors are kInvalidArgument and say what was expected; the caller names the field.
 [[nodiscard]] Status check_bounds(std::int64_t value, Bounds bounds);

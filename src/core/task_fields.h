@@ -146,6 +146,8 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"prompt", &Task::prompt, field::kText, &TaskSpec::prompt>{},
     TaskField<"system_prompt", &Task::system_prompt, field::kText, &TaskSpec::system_prompt>{},
     TaskField<"model", &Task::model, field::kLabel, &TaskSpec::model>{},
+    TaskField<"repo", &Task::repo, field::kLabel, &TaskSpec::repo>{},
+    TaskField<"base", &Task::base, field::kLabel, &TaskSpec::base>{},
     TaskField<"agent_id", &Task::agent_id, field::kLabel, &TaskSpec::agent_id>{},
     TaskField<"source", &Task::source, field::kLabel, &TaskSpec::source>{},
     TaskField<"tags", &Task::tags, field::kList, &TaskSpec::tags>{},

@@ -10,7 +10,8 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "workspace/base_ref.h"
+#include "core/base_ref.h"
+#include "core/spec_check.h"
 #include "workspace/files.h"
 #include "workspace/git_dir.h"
 
@@ -87,7 +88,7 @@ Result<std::string> Repository::shallow() const {
 
 Result<std::string> Repository::resolve_base(const std::string& base, const Lock& step) const {
   const auto refs = refs_of_base(base);
-  if (!refs) return std::unexpected(refs.error());
+  if (!refs) return at_field("base", refs.error());
   Git git = Git::discovering(path);
   git.holding(step.fd());
   for (const std::string& ref : *refs) {
@@ -96,7 +97,7 @@ Result<std::string> Repository::resolve_base(const std::string& base, const Lock
     if (found->exit_code == 0) return lines_of(found->out).at(0);
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("base {} names no commit in {}; name HEAD, a branch, a tag or a remote branch",
+              fmt::format("base: {} names no commit in {}; name HEAD, a branch, a tag or a remote branch",
                           quoted_excerpt(base), path));
 }
 

@@ -128,6 +128,13 @@ TEST_P(BadInput, TextThatIsNoUtf8) {
   expect_refused({.type = "work", .source = "\xff"}, ErrorCode::kInvalidArgument, "source");
 }
 
+TEST_P(BadInput, ABaseThatIsNoRefOrAnothersWork) {
+  for (const char* base : {"--upload-pack=x", "main~1", "refs/drover/x", "drover/x", ""}) {
+    expect_refused({.type = "work", .base = base}, ErrorCode::kInvalidArgument, "base");
+  }
+  expect_refused({.type = "work", .repo = "-x"}, ErrorCode::kInvalidArgument, "repo");
+}
+
 TEST_P(BadInput, TooManyTags) {
   expect_refused({.type = "work", .tags = std::vector<std::string>(10'000, "x")}, ErrorCode::kInvalidArgument, "tags");
 }

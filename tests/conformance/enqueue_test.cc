@@ -96,6 +96,8 @@ TEST_P(Enqueue, KeepsEveryFieldThatIsGiven) {
                                  .prompt = "do it",
                                  .system_prompt = "be brief",
                                  .model = "large",
+                                 .repo = "site",
+                                 .base = "release/2",
                                  .agent_id = "agent-7",
                                  .source = "cli",
                                  .traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -121,6 +123,8 @@ TEST_P(Enqueue, KeepsEveryFieldThatIsGiven) {
   EXPECT_EQ(task.prompt, "do it");
   EXPECT_EQ(task.system_prompt, "be brief");
   EXPECT_EQ(task.model, "large");
+  EXPECT_EQ(task.repo, "site");
+  EXPECT_EQ(task.base, "release/2");
   EXPECT_EQ(task.agent_id, "agent-7");
   EXPECT_EQ(task.source, "cli");
   EXPECT_EQ(task.traceparent, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");

@@ -116,6 +116,8 @@ TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
                                        "prompt",
                                        "system_prompt",
                                        "model",
+                                       "repo",
+                                       "base",
                                        "agent_id",
                                        "source",
                                        "tags",

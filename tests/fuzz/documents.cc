@@ -6,6 +6,7 @@
 #include "base/json_reader.h"
 #include "base/json_schema.h"
 #include "base/text.h"
+#include "core/base_ref.h"
 #include "core/dedupe.h"
 #include "core/fingerprint.h"
 #include "core/task_json.h"
@@ -20,7 +21,6 @@
 #include "wire/read.h"
 #include "wire/write.h"
 #include "workspace/agent_refs.h"
-#include "workspace/base_ref.h"
 
 namespace drover::fuzz {
 namespace {
@@ -143,7 +143,7 @@ void feed_fingerprint(std::string_view input) {
 
 // The base that a task names, and packed-refs as an agent may leave it.
 void feed_git_refs(std::string_view input) {
-  if (const auto refs = workspace::refs_of_base(input)) {
+  if (const auto refs = refs_of_base(input)) {
     for (const std::string& ref : *refs) {
       CHECK_MSG(ref == "HEAD" || ref.starts_with("refs/"), ref);
       CHECK_MSG(!ref.starts_with("refs/drover/") && !ref.starts_with("refs/heads/drover/"), ref);

@@ -119,6 +119,8 @@ CREATE TABLE body (
   prompt TEXT,
   system_prompt TEXT,
   model TEXT,
+  repo TEXT,
+  base TEXT,
   agent_id TEXT,
   source TEXT,
   tags TEXT,        -- a JSON array of names; table tag is its index

@@ -30,6 +30,8 @@ DumpedTask odd_task() {
   task.prompt = "p\n";
   task.system_prompt = "";
   task.model = "m";
+  task.repo = "r";
+  task.base = "b";
   task.agent_id = "a";
   task.source = "s";
   task.traceparent = "tp";
@@ -83,6 +85,8 @@ DumpedTask odd_task() {
   record.cascade_due = true;
   record.deadline = Millis{20};
   record.request_hash = "h";
+  record.run_usage = R"({"turns":1})";
+  record.ended_usage = R"({"turns":2})";
   dumped.runs = {{.run = 3,
                   .generation = 2,
                   .worker_id = "w",
@@ -91,7 +95,10 @@ DumpedTask odd_task() {
                   .outcome = "failed",
                   .error = TaskError{ErrorClass::kOom, "m"},
                   .exit_code = 9,
-                  .note = "n"}};
+                  .note = "n",
+                  .usage = R"({"turns":1})",
+                  .change = R"({"session":"fresh"})",
+                  .evidence = R"({"exit_code":0})"}};
   dumped.log = {{.seq = 5, .run = 3, .at = Time(Millis{3}), .stream = LogStream::kErr, .text = "t\n"}};
   dumped.left_out = {{3, 1'000}};
   return dumped;

@@ -51,6 +51,8 @@ inline TaskRecord new_record() {
   task.prompt = "p";
   task.system_prompt = "s";
   task.model = "m";
+  task.repo = "site";
+  task.base = "main";
   task.agent_id = "agent";
   task.source = "src";
   task.traceparent = "tp";

@@ -18,6 +18,8 @@ constexpr std::string_view kDesignKeys[] = {"id",
                                             "prompt",
                                             "system_prompt",
                                             "model",
+                                            "repo",
+                                            "base",
                                             "agent_id",
                                             "source",
                                             "tags",
@@ -117,7 +119,7 @@ TEST(TaskJson, GoldenEmpty) {
   EXPECT_EQ(
       to_json(task),
       R"({"id":"01926f3e-7c00-7000-8000-000000000001","type":"eng","queue":"eng","owner":"default","state":"pending",)"
-      R"("priority":5,"payload":null,"prompt":null,"system_prompt":null,"model":null,"agent_id":null,"source":null,)"
+      R"("priority":5,"payload":null,"prompt":null,"system_prompt":null,"model":null,"repo":null,"base":null,"agent_id":null,"source":null,)"
       R"("tags":[],"parent_id":null,"depends_on":[],"request_id":null,"dedupe_key":null,"locks":[],"run_at":null,)"
       R"("created_at":"2027-01-15T08:00:00.000Z","started_at":null,"finished_at":null,"run":0,"attempts":0,)"
       R"("max_attempts":3,"stalls":0,"defers":0,"retry":"exponential:1s,2,300s","timeout_ms":3600000,)"
@@ -131,7 +133,7 @@ TEST(TaskJson, GoldenFull) {
   EXPECT_EQ(
       to_json(full_task()),
       R"({"id":"01926f3e-7c00-7000-8000-000000000001","type":"eng","queue":"q","owner":"o","state":"running",)"
-      R"("priority":2,"payload":{"a":0.10},"prompt":"p","system_prompt":"s","model":"m","agent_id":"agent",)"
+      R"("priority":2,"payload":{"a":0.10},"prompt":"p","system_prompt":"s","model":"m","repo":"site","base":"main","agent_id":"agent",)"
       R"("source":"src","tags":["x","y"],"parent_id":"00000000-0000-0000-0000-000000000002",)"
       R"("depends_on":["00000000-0000-0000-0000-000000000008","00000000-0000-0000-0000-000000000009"],)"
       R"("request_id":"r","dedupe_key":"k","locks":["a"],"run_at":"2027-01-15T08:00:00.001Z",)"

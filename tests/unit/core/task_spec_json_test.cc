@@ -32,7 +32,8 @@ std::string refusal(std::string_view text) {
 TEST(TaskSpecJson, ReadsEveryField) {
   const TaskSpec spec = must_parse(R"({
     "id": "01926F3E-7C00-7000-8000-000000000001", "ref": "a", "type": "eng", "queue": "q", "owner": "o",
-    "priority": 2, "payload": {"k": [1, 2]}, "prompt": "p", "system_prompt": "s", "model": "m", "agent_id": "x",
+    "priority": 2, "payload": {"k": [1, 2]}, "prompt": "p", "system_prompt": "s", "model": "m", "repo": "site", "base": "main",
+    "agent_id": "x",
     "source": "src", "traceparent": "tp", "tags": ["t1", "t2"],
     "parent_id": "00000000-0000-0000-0000-000000000002",
     "depends_on": ["@b", "00000000-0000-0000-0000-000000000003"], "request_id": "r", "dedupe_key": "k",
@@ -50,6 +51,8 @@ TEST(TaskSpecJson, ReadsEveryField) {
   expected.prompt = "p";
   expected.system_prompt = "s";
   expected.model = "m";
+  expected.repo = "site";
+  expected.base = "main";
   expected.agent_id = "x";
   expected.source = "src";
   expected.traceparent = "tp";
@@ -218,6 +221,10 @@ TEST(CheckSpec, BoundsEveryValueOfCallersInCode) {
   EXPECT_EQ(complaint([&](TaskSpec& s) { s.prompt = bad_utf8; }), "prompt");
   EXPECT_EQ(complaint([&](TaskSpec& s) { s.system_prompt = bad_utf8; }), "system_prompt");
   EXPECT_EQ(complaint([&](TaskSpec& s) { s.model = long_text; }), "model");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.repo = "-x"; }), "repo");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.repo = "../x"; }), "repo");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.base = "--upload-pack=x"; }), "base");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.base = "refs/drover/x"; }), "base");
   EXPECT_EQ(complaint([&](TaskSpec& s) { s.agent_id = bad_utf8; }), "agent_id");
   EXPECT_EQ(complaint([&](TaskSpec& s) { s.source = long_text; }), "source");
   EXPECT_EQ(complaint([&](TaskSpec& s) { s.traceparent = long_text; }), "traceparent");

@@ -44,6 +44,8 @@ TEST(SpecTest, EveryFieldChangesTheFingerprint) {
       with([](TaskSpec& s) { s.prompt = ""; }),
       with([](TaskSpec& s) { s.system_prompt = "x"; }),
       with([](TaskSpec& s) { s.model = "x"; }),
+      with([](TaskSpec& s) { s.repo = "x"; }),
+      with([](TaskSpec& s) { s.base = "x"; }),
       with([](TaskSpec& s) { s.agent_id = "x"; }),
       with([](TaskSpec& s) { s.source = "x"; }),
       with([](TaskSpec& s) { s.tags = {"a", "b"}; }),

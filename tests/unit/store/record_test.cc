@@ -18,6 +18,8 @@ TaskRecord full_record(Time now) {
   task.prompt = std::string("one\0two", 7);
   task.system_prompt = "";
   task.model = "m";
+  task.repo = "r";
+  task.base = "b";
   task.agent_id = "a";
   task.source = "s";
   task.traceparent = "00-1-2-03";

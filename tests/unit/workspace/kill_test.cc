@@ -197,7 +197,7 @@ TEST(Step, ItsExitCodeTellsWhoseFaultItIs) {
   const auto refused = ws::run_step("prepare", request(room.repo(), "--upload-pack=x"));
   EXPECT_EQ(refused.exit_code, 65);
   EXPECT_TRUE(
-      refused.json.starts_with(R"({"code":"invalid_argument","message":"base \"--upload-pack=x\" is not the name)"));
+      refused.json.starts_with(R"({"code":"invalid_argument","message":"base: \"--upload-pack=x\" is not the name)"));
   EXPECT_EQ(ws::run_step("prepare", request("/nowhere", "main")).exit_code, 1);
   EXPECT_EQ(ws::run_step("prepare", "{}").exit_code, 1);
   EXPECT_EQ(ws::run_step("prepare", R"({"surprise":1})").exit_code, 1);

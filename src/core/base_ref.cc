@@ -1,4 +1,4 @@
-#include "workspace/base_ref.h"
+#include "core/base_ref.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-namespace drover::workspace {
+namespace drover {
 namespace {
 
 constexpr std::size_t kBytesMax = 255;
@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 3> kFolders{"refs/heads/", "refs/tags/", 
 
 std::unexpected<Error> refuse(std::string_view base, std::string_view why) {
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("base {} {}; name HEAD, a branch, a tag or a remote branch", quoted_excerpt(base), why));
+              fmt::format("{} {}; name HEAD, a branch, a tag or a remote branch", quoted_excerpt(base), why));
 }
 
 // As git check-ref-format has it, which leaves out every way to write anything but a name: "main~1", "@{u}", ":/text".
@@ -63,4 +63,4 @@ Result<std::vector<std::string>> refs_of_base(std::string_view base) {
   return refs;
 }
 
-}  // namespace drover::workspace
+}  // namespace drover

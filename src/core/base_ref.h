@@ -8,9 +8,9 @@
 
 #include "drover/error.h"
 
-namespace drover::workspace {
+namespace drover {
 
 // The refs that the word may mean, the likeliest first; kInvalidArgument says what is wrong with it.
 [[nodiscard]] Result<std::vector<std::string>> refs_of_base(std::string_view base);
 
-}  // namespace drover::workspace
+}  // namespace drover
