@@ -7,7 +7,8 @@ in $HOME, and prints what the CLI prints. Lines `do: VERB ARGS` of the prompt, o
 
     say TEXT                a reply of the model            print TEXT, stderr TEXT   a raw line
     run COMMAND             a reply that calls the shell    write PATH TEXT           a file, silently
-    env [NAME], argv, prompt   say what it was given        tokens IN CACHED OUT [REASONING]   of the replies from here on
+    env [NAME], argv, prompt, digest   say what it was given; digest: the prompt's SHA-256
+    tokens IN CACHED OUT [REASONING]   of the replies from here on
     sleep SECONDS, hang     nothing, for so long            ignore SIGNAL...          INT and TERM, say
     spawn COMMAND           a child in a session of its own that keeps stdout open and is not waited for
     background COMMAND      claude: a command whose end is announced, and followed by a second result
@@ -16,10 +17,11 @@ in $HOME, and prints what the CLI prints. Lines `do: VERB ARGS` of the prompt, o
     replay NAME             tests/fixtures/agents/PRESET-NAME, with this session's id, and its exit code
     exit CODE, die SIGNAL   now
 
-A verb may have conditions before it: `fresh`, `resumed`, `in-run N` (DROVER_RUN), `in-attempt N`: `do: fresh die KILL`,
-`do: resumed say Back.` A prompt without such lines is answered with "Done." Signals act as on the real CLI; see NOTES.md.
+A verb may have conditions before it: `fresh`, `resumed`, `in-run N` (DROVER_RUN), `in-attempt N`, `asked WORD` (the prompt has
+it): `do: fresh die KILL`, `do: resumed say Back.` A prompt without such lines is answered with "Done." Signals act as on the real CLI; see NOTES.md.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -97,6 +99,9 @@ class Agent:
     def verb_prompt(self, _):
         self.voice.reply(self.prompt)
 
+    def verb_digest(self, _):
+        self.voice.reply(hashlib.sha256(self.prompt.encode()).hexdigest())
+
     def verb_print(self, text):
         print(text, flush=True)
 
@@ -151,10 +156,12 @@ class Agent:
     def holds(self, words, resumed):
         """Takes the conditions from the front of words; False if one does not hold."""
         holds = True
-        while words and words[0] in ("fresh", "resumed", "in-run", "in-attempt"):
+        while words and words[0] in ("fresh", "resumed", "in-run", "in-attempt", "asked"):
             word = words.pop(0)
             if word in ("fresh", "resumed"):
                 holds = holds and (word == "resumed") == resumed
+            elif word == "asked":
+                holds = words.pop(0) in self.prompt and holds
             else:
                 holds = holds and os.environ.get(f"DROVER_{word[3:].upper()}") == words.pop(0)
         return holds

@@ -1,11 +1,14 @@
 """One process of an agent CLI, as a worker would run it: pipes, a session of its own, the prompt on stdin."""
 
+import ctypes
 import os
 import pathlib
 import signal
 import subprocess
 import threading
 import time
+
+PR_SET_CHILD_SUBREAPER = 36   # of <linux/prctl.h>
 
 
 class Running:
@@ -62,15 +65,35 @@ class Running:
         for thread in self.threads:
             thread.join(5)
 
-    def showing(self, marker):
-        """The names of its processes that have the marker where everybody on the machine can read it: arguments and environment."""
-        found = set()
-        for entry in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                name, _, rest = (entry / "stat").read_text().rpartition(")")
-                ours = int(rest.split()[3]) == self.process.pid
-                if ours and any(marker in (entry / file).read_bytes() for file in ("cmdline", "environ")):
-                    found.add(name.partition("(")[2])
-            except (FileNotFoundError, ProcessLookupError, PermissionError):
-                pass
-        return found
+
+def adopt_orphans():
+    """What our processes start stays below us, even if it leaves its session and its parent ends."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def processes_below(ancestor):
+    parents = {}
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    below, found = {ancestor}, True
+    while found:
+        found = {pid for pid, parent in parents.items() if parent in below} - below
+        below |= found
+    return below - {ancestor}
+
+
+def processes_showing(marker):
+    """The names of processes below us that have the marker where others on the machine can read it: arguments and environment."""
+    found = set()
+    for pid in processes_below(os.getpid()):
+        entry = pathlib.Path("/proc") / str(pid)
+        try:
+            if any(marker in (entry / file).read_bytes() for file in ("cmdline", "environ")):
+                found.add((entry / "comm").read_text().strip())
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            pass
+    return found

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The mock and the fake agent keep what they promise: python3 tests/agents/selftest.py. Needs nothing but Python."""
 
+import hashlib
 import http.client
 import json
 import importlib
@@ -122,6 +123,24 @@ class MockTest(Temporary):
         self.assertRegex(process.stdout.readline(), r"^http://127\.0\.0\.1:\d+\n$")
         process.terminate()
         self.assertEqual(process.wait(BOUND_S), 0)
+
+
+class LeakTest(unittest.TestCase):
+    """A prompt that shows is found, wherever the process went; one that does not is not."""
+
+    SCRIPT = """
+import running, subprocess, sys
+running.adopt_orphans()
+parent = subprocess.Popen(["/bin/sh", "-c", 'exec 3<&0; setsid sh -c "echo; read end <&3; : in-its-arguments" &'],
+                          env={"PATH": "/usr/bin:/bin", "LEAK": "in-its-environment"}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+parent.stdout.readline()
+parent.wait()
+print([sorted(running.processes_showing(marker)) for marker in (b"in-its-arguments", b"in-its-environment", b"nowhere")])
+"""
+
+    def test_the_marker_is_found_in_a_process_that_has_left(self):
+        done = subprocess.run([sys.executable, "-c", self.SCRIPT], cwd=HERE, capture_output=True, text=True, timeout=BOUND_S, check=True)
+        self.assertEqual(done.stdout, "[['sh'], ['sh'], []]\n")
 
 
 class TableTest(unittest.TestCase):
@@ -247,6 +266,9 @@ class FakeTest(Temporary):
         self.assertEqual(found.message, str(self.place.home))
         _, found, _ = self.run_fake("claude", "a marker\ndo: prompt")
         self.assertIn("a marker", found.message)
+        prompt = "a marker\ndo: asked nothing say no\ndo: asked marker digest"
+        _, found, _ = self.run_fake("claude", prompt)
+        self.assertEqual(found.message, hashlib.sha256(prompt.encode()).hexdigest())
 
     def test_an_unknown_argument_is_refused(self):
         done = subprocess.run([HERE / "fake_agent.py", "claude", "--nonsense"], stdin=subprocess.DEVNULL, capture_output=True,

@@ -12,6 +12,7 @@ import dataclasses
 import json
 import pathlib
 import re
+import secrets
 import shutil
 import signal
 import sys
@@ -20,13 +21,13 @@ import time
 
 from clis import CLIS, Outcome, Place, events
 from mock_provider import Mock, Server
-from running import Running
+from running import Running, adopt_orphans, processes_showing
 
 HERE = pathlib.Path(__file__).resolve().parent
 START_SECONDS_MAX = 300
 RUN_SECONDS_MAX = 240
 SILENT_SECONDS = 60     # after so long a CLI that is expected to try again in silence counts as one that does
-MARKER = "prompt-marker-7d1f"
+MARKER = secrets.token_hex(5)   # in every prompt, and nowhere else
 MISSING = "22222222-2222-4222-8222-222222222222"
 
 
@@ -41,15 +42,16 @@ class Case:
     when: str = ""          # "request": the first request has arrived; "tool": its command runs
     only: tuple = ()        # the CLIs that have it; all if empty
     env: tuple = ()         # (name, value) beside the CLI's own; None takes it away
-    padding: int = 0        # bytes to add to the prompt
+    prompt_bytes: int = 0   # a prompt of this size, the marker over and over; else a short one
 
 
 INT, TERM, KILL = signal.SIGINT, signal.SIGTERM, signal.SIGKILL
 SUBSCRIPTION = (("ANTHROPIC_API_KEY", None), ("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-mock"))
 CASES = {
     "ok": Case("ok"),
-    "prompt_200_kb": Case("ok", padding=200_000),
-    "prompt_1_mb": Case("ok", padding=1_000_000),
+    "prompt_10_b": Case("ok", prompt_bytes=10),
+    "prompt_200_kb": Case("ok", prompt_bytes=200_000),
+    "prompt_1_mib": Case("ok", prompt_bytes=1 << 20),
     "tools": Case("tools"),
     "three_requests": Case("three_requests"),
     "three_requests_resumed": Case("three_requests", after="three_requests", resumed=True),
@@ -143,8 +145,7 @@ class Bench:
         environment = {"PATH": f"{self.binaries}:/usr/bin:/bin", "HOME": str(self.place.home), "TERM": "xterm-256color",
                        "LANG": "C.UTF-8", **self.cli.env(self.place, self.server.url), **dict(case.env)}
         environment = {variable: value for variable, value in environment.items() if value is not None}
-        prompt = f"{MARKER} Please do it. mock:{case.scenario}\n{'0123456 ' * (case.padding // 8)}"
-        running, leaked = Running(self.cli.argv(self.place, work, session, case.resumed), work, environment, prompt), set()
+        running, leaked = Running(self.cli.argv(self.place, work, session, case.resumed), work, environment, prompt_of(case)), set()
         try:
             timed_out = not self.attend(running, case, work, start, seconds_max, leaked)
             seconds = time.monotonic() - running.begun
@@ -168,7 +169,7 @@ class Bench:
         The time runs from the first request: how long a CLI takes to start says more about the machine."""
         pending, until = case.signal, running.begun + START_SECONDS_MAX
         while time.monotonic() < until:
-            leaked |= running.showing(MARKER.encode())
+            leaked |= processes_showing(MARKER.encode())
             requested = self.requests(start)
             if requested:
                 until = min(until, time.monotonic() + seconds_max)
@@ -180,6 +181,13 @@ class Bench:
             if running.ended_within(0.2):
                 return True
         return False
+
+
+def prompt_of(case):
+    """One without a `mock:` word is answered with the scenario "ok"."""
+    if case.prompt_bytes:
+        return (f"{MARKER}\n" * (case.prompt_bytes // len(MARKER) + 1))[:case.prompt_bytes]
+    return f"{MARKER} Please do it. mock:{case.scenario}\n"
 
 
 def since(totals, session, total):
@@ -279,7 +287,7 @@ def try_cli(cli, given, expected):
                 silent = not given.learn and expected[cli.name, name][0][0] == "timeout"
                 ran = bench.run(name, case, SILENT_SECONDS if silent else RUN_SECONDS_MAX)
                 found = observed(bench, name)
-                if given.capture and not case.padding:
+                if given.capture and not case.prompt_bytes:
                     capture(given.capture, bench, name, ran)
                 if given.learn:
                     print(f"{cli.name:9} {name:22} {found[0]:9} {found[1]:8} {found[2]:2} {found[3]:3} {found[4]:6} {found[5]:6} "
@@ -305,6 +313,7 @@ def main():
     given = parser.parse_args()
     expected = {} if given.learn else expectations()
     signal.signal(TERM, lambda *_: sys.exit(1))  # so that the run under way is ended, too
+    adopt_orphans()
     failed = sum(try_cli(CLIS[name], given, expected) for name in given.cli or CLIS)
     print(f"{failed} runs were not as expected" if failed else "every run was as expected")
     return 1 if failed else 0
