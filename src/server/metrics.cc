@@ -12,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/try.h"
 #include "base/clock.h"
 #include "core/gate_name.h"
 #include "server/api.h"
@@ -122,6 +123,37 @@ void add_gates(const Stats& stats, const std::vector<GateStatus>& gates, Familie
       gauge("drover_permits", "Permits of all gates with a limit.", static_cast<double>(stats.permits.permits)));
 }
 
+MetricFamily counters(std::string name, std::string help) {
+  return {.name = std::move(name), .help = std::move(help), .type = MetricType::Counter, .metric = {}};
+}
+
+// From the ledger: it is the same whichever server is asked, and goes on when one restarts.
+Status add_agents(TaskQueue& queue, Families& families) {
+  MetricFamily runs = counters("drover_agent_runs_total", "Runs of agents that have ended, by how.");
+  MetricFamily tokens = counters("drover_agent_tokens_total", "Tokens that agents used.");
+  MetricFamily costs = counters("drover_agent_cost_usd_total", "What agents cost, by who says so.");
+  for (const UsageRow& row : TRY(queue.usage({.by = {UsageDimension::kRunner, UsageDimension::kClass}}))) {
+    add(runs, {{"runner", row.names.at(UsageDimension::kRunner)}, {"class", row.names.at(UsageDimension::kClass)}},
+        static_cast<double>(row.amounts.runs));
+  }
+  for (const UsageRow& row : TRY(queue.usage({.by = {UsageDimension::kRunner}}))) {
+    const std::string& runner = row.names.at(UsageDimension::kRunner);
+    const TokenCounts& used = row.amounts.tokens;
+    for (const auto& [kind, count] : {std::pair{"input", used.input},
+                                      {"cached_input", used.cached_input},
+                                      {"cache_write", used.cache_write},
+                                      {"output", used.output},
+                                      {"reasoning", used.reasoning}}) {
+      add(tokens, {{"runner", runner}, {"kind", kind}}, static_cast<double>(count));
+    }
+    constexpr double kDollar = 1e6;
+    add(costs, {{"runner", runner}, {"basis", "reported"}}, static_cast<double>(row.amounts.reported_cost) / kDollar);
+    add(costs, {{"runner", runner}, {"basis", "table"}}, static_cast<double>(row.amounts.table_cost) / kDollar);
+  }
+  for (MetricFamily* family : {&runs, &tokens, &costs}) families.push_back(std::move(*family));
+  return {};
+}
+
 void add_process(Families& families) {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -211,7 +243,7 @@ struct Metrics::Impl {
     add_workers(*stats, families);
     add_alerts(*stats, families);
     add_gates(*stats, *gates, families);
-    return true;
+    return add_agents(queue, families).has_value();
   }
 };
 

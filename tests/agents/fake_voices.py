@@ -164,11 +164,12 @@ class Claude(Voice):
         final = {"output_tokens": output, "output_tokens_details": {"thinking_tokens": reasoning}}
         self.turns += 1
         if self.asked.partial:
-            self.say(type="stream_event", event={"type": "message_start", "message": message}, parent_tool_use_id=None)
+            self.say(type="stream_event", event={"type": "message_start", "message": message}, parent_tool_use_id=None,
+                     api_message_id=message["id"])
         self.say(type="assistant", message=message | {"content": [block]}, parent_tool_use_id=None)
         if self.asked.partial:
             self.say(type="stream_event", event={"type": "message_delta", "delta": {"stop_reason": stop}, "usage": final},
-                     parent_tool_use_id=None)
+                     parent_tool_use_id=None, api_message_id=message["id"])
         folder = os.getcwd().replace("/", "-")
         self.own_line(f".claude/projects/{folder}/{self.session.identity}.jsonl", {
             "type": "assistant", "sessionId": self.session.identity, "message": message | {"content": [block], "usage": usage | final}})

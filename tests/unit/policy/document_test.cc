@@ -80,7 +80,8 @@ types:
   EXPECT_EQ(deploy.at_most_once, true);
   EXPECT_EQ(deploy.retry, parse_retry_policy("list:1s,5s"));
   classes = default_class_table();
-  classes[static_cast<std::size_t>(ErrorClass::kAgentError)] = {.action = Action::kFail, .alert = true};
+  classes[static_cast<std::size_t>(ErrorClass::kAgentError)] = {
+      .action = Action::kFail, .alert = true, .session = SessionUse::kResume};
   classes[static_cast<std::size_t>(ErrorClass::kLost)].alert = true;
   EXPECT_EQ(deploy.classes, classes);
 
