@@ -53,7 +53,7 @@ TEST_F(DrainTest, AnOrderSendsAWorkerHomeWhenItsTaskIsDone) {
   const std::string id = worker_id(sandbox);
   const Outcome drained = sandbox.drover({"worker", "drain", id, "--reason", "upgrade", "--wait"});
   EXPECT_EQ(drained.exit_code, 0) << drained.err;
-  EXPECT_NE(drained.err.find(id + " drains"), std::string::npos) << drained.err;
+  EXPECT_NE(drained.err.find(id + " is draining"), std::string::npos) << drained.err;
   EXPECT_EQ(worker->wait(kHangs), (Exit{.code = 0}));
   EXPECT_EQ(sandbox.state_of(running), "completed");
   EXPECT_EQ(sandbox.must({"worker", "list", "--json"}), "[]\n");
