@@ -66,9 +66,17 @@ struct AgentState {
 };
 
 // What an amount of usage is booked under. The ledger outlives the tasks.
-enum class UsageDimension : std::uint8_t { kDay, kOwner, kType, kRunner, kModel, kClass };
-inline constexpr int kUsageDimensionCount = 6;
-[[nodiscard]] std::string_view name_of(UsageDimension dimension);  // "day", "owner", "type", "runner", "model", "class"
+enum class UsageDimension : std::uint8_t {
+  kDay,
+  kOwner,
+  kType,
+  kRunner,
+  kModel,
+  kClass,  // how runs ended
+  kTag,    // not in the ledger: of tasks that are still there; alone, or with owner, type and runner
+};
+inline constexpr int kUsageDimensionCount = 7;
+[[nodiscard]] std::string_view name_of(UsageDimension dimension);  // "day", "owner", and so on
 [[nodiscard]] std::optional<UsageDimension> parse_usage_dimension(std::string_view name);
 
 struct UsageAmounts {

@@ -11,7 +11,7 @@
 namespace drover::cli {
 
 std::string_view usage_title(UsageDimension dimension) {
-  constexpr Names<kUsageDimensionCount> kTitles{"DAY", "OWNER", "TYPE", "RUNNER", "MODEL", "CLASS"};
+  constexpr Names<kUsageDimensionCount> kTitles{"DAY", "OWNER", "TYPE", "RUNNER", "MODEL", "CLASS", "TAG"};
   return name_in(kTitles, dimension);
 }
 

@@ -14,7 +14,7 @@
 namespace drover {
 namespace {
 
-constexpr Names<kUsageDimensionCount> kDimensionNames{"day", "owner", "type", "runner", "model", "class"};
+constexpr Names<kUsageDimensionCount> kDimensionNames{"day", "owner", "type", "runner", "model", "class", "tag"};
 
 std::int64_t sum(std::int64_t a, std::int64_t b) {
   std::int64_t total = 0;
@@ -112,8 +112,8 @@ void add(UsageAmounts& to, const UsageAmounts& more) {
 }
 
 const std::string& name_in(const LedgerKey& key, UsageDimension dimension) {
-  const std::array<const std::string*, kUsageDimensionCount> names{&key.day,    &key.owner, &key.type,
-                                                                   &key.runner, &key.model, &key.error_class};
+  const std::array<const std::string*, kUsageDimensionCount> names{&key.day,   &key.owner,       &key.type, &key.runner,
+                                                                   &key.model, &key.error_class, &key.tag};
   return *names.at(std::to_underlying(dimension));
 }
 
@@ -127,6 +127,12 @@ std::vector<LedgerEntry> booked(const LedgerKey& under, const Usage& before, con
     entry.key.model = model;
   }
   return entries;
+}
+
+UsageAmounts amounts_of(const Usage& usage) {
+  UsageAmounts sum;
+  for (const auto& [model, amounts] : by_model(usage)) add(sum, amounts);
+  return sum;
 }
 
 std::string day_of(Time time) {
@@ -145,9 +151,9 @@ Result<std::vector<UsageDimension>> parse_usage_dimensions(std::string_view list
     const std::string_view name = list.substr(0, end);
     const auto dimension = parse_usage_dimension(name);
     if (!dimension) {
-      return fail(
-          ErrorCode::kInvalidArgument,
-          fmt::format("by {} is unknown; choose among day, owner, type, runner, model, class", quoted_excerpt(name)));
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("by {} is unknown; choose among day, owner, type, runner, model, class, tag",
+                              quoted_excerpt(name)));
     }
     dimensions.push_back(*dimension);
     list.remove_prefix(std::min(end + 1, list.size()));
@@ -166,11 +172,22 @@ std::string join_names(std::span<const UsageDimension> dimensions) {
 
 Status check_usage_query(const UsageQuery& query) {
   if (query.by.empty())
-    return fail(ErrorCode::kInvalidArgument, "say by what: day, owner, type, runner, model or class");
+    return fail(ErrorCode::kInvalidArgument, "say by what: day, owner, type, runner, model, class or tag");
   std::vector<UsageDimension> sorted = query.by;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("by {} is said twice", name_of(*twice)));
+  }
+  const auto is_of_tasks = [](UsageDimension dimension) {
+    return dimension == UsageDimension::kTag || dimension == UsageDimension::kOwner ||
+           dimension == UsageDimension::kType || dimension == UsageDimension::kRunner;
+  };
+  const bool by_tag = std::ranges::find(query.by, UsageDimension::kTag) != query.by.end();
+  if (by_tag && (!std::ranges::all_of(query.by, is_of_tasks) || !query.from.empty() || !query.to.empty())) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        "by tag is a sum over the tasks that are still there: with owner, type and runner, not with days, models "
+        "or classes");
   }
   for (const std::string* day : {&query.from, &query.to}) {
     if (!day->empty() && !is_day(*day)) {

@@ -49,6 +49,8 @@ struct LedgerKey {
   std::string model{};
   std::string error_class{};  // of runs that have ended: their class, or "completed" and the like; else empty
 
+  std::string tag{};  // only in sums over tasks
+
   auto operator<=>(const LedgerKey&) const = default;
 };
 [[nodiscard]] const std::string& name_in(const LedgerKey& key, UsageDimension dimension);
@@ -63,6 +65,9 @@ struct LedgerEntry {
 // What a run's usage has become, less what was booked of it before. An amount may be negative: the agent has corrected
 // itself.
 [[nodiscard]] std::vector<LedgerEntry> booked(const LedgerKey& under, const Usage& before, const Usage& now);
+
+// All of it in one.
+[[nodiscard]] UsageAmounts amounts_of(const Usage& usage);
 
 [[nodiscard]] std::string day_of(Time time);
 [[nodiscard]] bool is_day(std::string_view text);

@@ -196,15 +196,4 @@ Result<Stats> Engine::owner_stats(const std::string& owner) {
   return stats;
 }
 
-Result<std::vector<UsageRow>> Engine::usage(const UsageQuery& query) {
-  TRY(check_usage_query(query));
-  UsageSum sum(query);
-  for (const std::string& day : TRY(store_.ledger_days())) {
-    const bool is_wanted = (query.from.empty() || day >= query.from) && (query.to.empty() || day <= query.to);
-    if (!is_wanted) continue;
-    for (const LedgerEntry& entry : TRY(store_.ledger(day))) TRY(sum.add(entry));
-  }
-  return std::move(sum).take();
-}
-
 }  // namespace drover

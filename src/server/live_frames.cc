@@ -71,7 +71,9 @@ void EventsFrame::add(const Event& event) {
   if (names_ == EventNames::kDrover) return add_text(to_json(event));
   const auto found = std::ranges::find(kOrchestratorNames, event.name, &OtherName::name);
   if (found == kOrchestratorNames.end()) return;
-  if (is_terminal(event.state)) add_text(orchestrator_json(event, "transcript_updated"));
+  // What an agent is doing comes from its transcript.
+  if (is_terminal(event.state) || event.name == "task.progressed")
+    add_text(orchestrator_json(event, "transcript_updated"));
   add_text(orchestrator_json(event, found->other));
 }
 

@@ -12,8 +12,8 @@
 #include <sstream>
 #include <utility>
 
-#include "base/try.h"
 #include "base/clock.h"
+#include "base/try.h"
 #include "core/gate_name.h"
 #include "server/api.h"
 #include "server/event_counters.h"

@@ -153,6 +153,20 @@ TEST_P(AgentUsage, TheLedgerOutlivesItsTasks) {
   EXPECT_TRUE(must(queue().usage({.by = {UsageDimension::kDay}, .owner = "ann"})).empty());
 }
 
+TEST_P(AgentUsage, ByTagItIsOfTheTasksThatAreThere) {
+  const TaskId id = enqueue({.type = "work", .tags = {"a", "b"}});
+  end(start(id), Completion{}, report_of(100, 1'000));
+  end(start_work(), Completion{}, report_of(10, 100));
+  const auto by_tag = rows({UsageDimension::kTag});
+  ASSERT_EQ(by_tag.size(), 2U);
+  EXPECT_EQ(by_tag.front().names.at(UsageDimension::kTag), "a");
+  EXPECT_EQ(by_tag.front().amounts.tokens.output, 100);
+  EXPECT_EQ(by_tag.front().amounts.reported_cost, 1'000);
+  must(queue().remove(id, {}));
+  EXPECT_TRUE(rows({UsageDimension::kTag}).empty());
+  EXPECT_EQ(code_of(queue().usage({.by = {UsageDimension::kTag, UsageDimension::kDay}})), ErrorCode::kInvalidArgument);
+}
+
 TEST_P(AgentUsage, TheClassSaysHowTheNextRunBegins) {
   apply_config(
       R"({"types":{"work":{"models":["opus","sonnet"],"retry":"fixed:1s",

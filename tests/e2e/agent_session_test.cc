@@ -19,8 +19,8 @@ class AgentSessionTest : public AgentFixture {
   }
 };
 
-// Two replies, then three in a run that goes on with the session of the first. Gemini says what it used only at its end,
-// which the first run did not reach; opencode's words are one reply.
+// Two replies, then three in a run that goes on with the session of the first. Gemini says what it used only at its
+// end, which the first run did not reach; opencode's words are one reply.
 TEST_F(AgentSessionTest, AResumedSessionIsBilledOnce) {
   using Expected = std::pair<const char*, const char*>;
   for (const auto& [preset, output_tokens] :

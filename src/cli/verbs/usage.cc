@@ -29,7 +29,7 @@ Result<std::string> read_day(std::string_view text) {
 
 void define(Verb& verb, UsageOptions& options) {
   verb.value("--by", "WHAT", &options.query.by, dimensions,
-             "day, owner, type, runner, model or class; several with commas (default: day)");
+             "day, owner, type, runner, model, class or tag; several with commas (default: day)");
   verb.value("--from", "DAY", &options.query.from, read_day, "from this day on, UTC (default: since the ledger began)");
   verb.value("--to", "DAY", &options.query.to, read_day, "up to this day (default: today)");
   verb.value("--owner", "OWNER", &options.query.owner, read_name, "only what this owner's agents used");
@@ -117,6 +117,8 @@ void add_usage(Verbs& verbs) {
            R"(The ledger has what every run of an agent used, by day, owner, type, runner and model. It outlives the tasks.
 INPUT has what was written to a cache in it, CACHED what was read from one. UNPRICED counts tokens whose cost nobody knows:
 the agent reports none, and the policy's `prices` has none for the model.
+
+By tag it sums up the tasks that are still there; a task with two tags counts for both.
 
 Piped, it prints a tab-separated line per row.
 
