@@ -9,12 +9,12 @@
 namespace drover {
 namespace {
 
-constexpr int kPage = 500;
+constexpr int kTasksPerPage = 500;
 
 Status add_tasks_by_tag(Store& store, const UsageQuery& query, UsageSum& sum) {
   std::optional<std::string> cursor;
   do {
-    RecordPage page = TRY(store.list({.type = query.type, .owner = query.owner}, kPage, cursor, Parts::kAll));
+    RecordPage page = TRY(store.list({.type = query.type, .owner = query.owner}, kTasksPerPage, cursor, Parts::kAll));
     for (const TaskRecord& record : page.records) {
       const Task& task = record.task;
       if (!task.usage) continue;

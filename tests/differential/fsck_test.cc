@@ -104,6 +104,8 @@ const Damage kDamages[] = {
      [](const RedisHand& hand) { hand.replace(3, "{", "{\"finished_at\":5,"); }},
     {"RunAtGone", "run_at_missing", Cure::kReported, "UPDATE task SET run_at = NULL WHERE seq = 2",
      [](const RedisHand& hand) { hand.replace(2, "\"run_at\":", "\"ran_at\":"); }},
+    {"UsageGone", "usage_wrong", Cure::kReported, "UPDATE task SET usage = NULL WHERE seq = 1",
+     [](const RedisHand& hand) { hand.replace(1, "\"usage\":", "\"unused\":"); }},
     {"EventGap", "event_gap", Cure::kReported, "DELETE FROM event_page WHERE last = 3",
      [](const RedisHand& hand) { hand.run({"XDEL", "events", "3-0"}); }},
     {"LastEventGone", "event_gap", Cure::kReported,
@@ -175,6 +177,7 @@ class Side {
     const Lease second = claim().lease;
     must(engine().append_log(second, std::vector<LogChunk>{{LogStream::kOut, "hello"}, {LogStream::kErr, "world"}}));
     must(engine().checkpoint(second, "[1]"));
+    must(engine().report(second, {.usage = Usage{.tokens = {.output = 1}, .turns = 1}}));
     must(engine().complete(second, {.result = "\"done\""}));
     tasks_.push_back(must(engine().enqueue_one({.type = "work", .delay = Millis{1'000}})).id);
     tasks_.push_back(must(engine().enqueue_one({.type = "work", .prompt = "go"})).id);

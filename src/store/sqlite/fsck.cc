@@ -106,6 +106,7 @@ const std::array kChecks{
     Check{"run_number_wrong", named_sql(embedded::fsck_sql, "find_run_number")},
     Check{"finish_time_wrong", named_sql(embedded::fsck_sql, "find_finish_time")},
     Check{"run_at_missing", named_sql(embedded::fsck_sql, "find_run_at_missing")},
+    Check{"usage_wrong", named_sql(embedded::fsck_sql, "find_usage_wrong")},
     Check{"index_column_wrong", named_sql(embedded::fsck_sql, "find_indexed"),
           named_sql(embedded::fsck_sql, "repair_indexed")},
     Check{"dedupe_index_wrong", named_sql(embedded::fsck_sql, "find_dedupe"),

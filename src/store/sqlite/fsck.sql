@@ -210,6 +210,10 @@ WHERE (state >= {completed}) <> (finished_at IS NOT NULL);
 -- name: find_run_at_missing
 SELECT id, 'scheduled without a time' FROM task WHERE state = {scheduled} AND run_at IS NULL;
 
+-- name: find_usage_wrong
+SELECT id, 'its usage is not that of its runs' FROM task
+WHERE (usage IS NULL) <> (run_usage IS NULL AND ended_usage IS NULL) OR (run_usage IS NOT NULL AND state <> {running});
+
 -- name: find_place_missing
 SELECT id, 'in line without a place' FROM task WHERE state IN ({pending}, {stalled}) AND place <= 0;
 

@@ -396,6 +396,23 @@ local function check_orphans(image)
   end
 end
 
+-- The days of the ledger.
+local function check_ledger()
+  local known = {}
+  for _, day in ipairs(call('ZRANGE', KEY.ledger_days, 0, -1)) do known[day] = true end
+  for _, day in ipairs(keys_of(NAME.ledger)) do
+    if not known[day] then
+      found('index_wrong', 'ledger_days lacks ' .. day, mending)
+      if mending then call('ZADD', KEY.ledger_days, (string.gsub(day, '-', '')), day) end
+    end
+    known[day] = nil
+  end
+  for day in pairs(known) do
+    found('index_wrong', 'ledger_days holds ' .. day .. ' wrongly', mending)
+    if mending then call('ZREM', KEY.ledger_days, day) end
+  end
+end
+
 -- ---- counts
 
 -- From the moves of all tasks: field -> number.
@@ -726,6 +743,7 @@ function functions.fsck(keys, args)
   check_numbers(image)
   check_task_list(image)
   check_orphans(image)
+  check_ledger()
   check_counts()
   check_limits(args)
   check_lanes(image)

@@ -29,6 +29,10 @@ local function check_times(id, record, rest)
     found('finish_time_wrong', 'task ' .. id .. ': is finished without a time, or has one without being finished')
   end
   if record.state == 'scheduled' and not rest.run_at then found('run_at_missing', 'task ' .. id .. ': scheduled without a time') end
+  local of_runs = rest.run_usage or rest.ended_usage
+  if (rest.usage == nil) ~= (of_runs == nil) or (rest.run_usage and record.state ~= 'running') then
+    found('usage_wrong', 'task ' .. id .. ': its usage is not that of its runs')
+  end
 end
 
 -- What its output comes to, by its totals.
