@@ -137,4 +137,10 @@ Result<Policy> policy_of(TaskQueue& queue) {
   return std::move(stored.policy);
 }
 
+std::vector<Serve> serves_of_type(const std::string& type, const Policy& policy) {
+  std::vector<Serve> serves{{type, type}};
+  if (const std::string queue = policy.queue_of(type); queue != type) serves.push_back({queue, type});
+  return serves;
+}
+
 }  // namespace drover::cli

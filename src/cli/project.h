@@ -48,5 +48,8 @@ struct Project {
 [[nodiscard]] Result<std::unique_ptr<OpenedQueue>> open_own_store(const Context& context);
 // The policy in force there.
 [[nodiscard]] Result<Policy> policy_of(TaskQueue& queue);
+// Where tasks of that type may wait: in the queue that the policy gives it, and in the one of its name, where those are
+// that were enqueued before the policy was applied.
+[[nodiscard]] std::vector<Serve> serves_of_type(const std::string& type, const Policy& policy);
 
 }  // namespace drover::cli

@@ -57,6 +57,17 @@ TEST_F(UpTest, RunsWhatATrustedProjectSays) {
   EXPECT_EQ(up->wait(kHangs), (Exit{.code = 0}));
 }
 
+// It waits in the queue of its type's name: nobody had told the store of another one.
+TEST_F(UpTest, RunsWhatWasEnqueuedBeforeItAppliedThePolicy) {
+  std::filesystem::create_directory(sandbox.file(".drover"));
+  sandbox.must({"trust"});
+  const std::string id = sandbox.enqueue({"greet"});
+  EXPECT_EQ(at(sandbox.show(id), "queue"), "greet");
+  const auto up = start_up();
+  EXPECT_TRUE(contains(up->errors(), "with 1 worker;"));
+  EXPECT_EQ(sandbox.must({"wait", "-q", id}), "completed\n");
+}
+
 TEST_F(UpTest, RefusesAProjectThatIsNotTrusted) {
   const Outcome refused = sandbox.drover({"up"});
   expect_refused(refused, 4, "forbidden");

@@ -63,6 +63,7 @@ class Workers {
     for (const One& worker : workers_) std::ranges::copy(worker.config.serves, std::back_inserter(all));
     return all;
   }
+  [[nodiscard]] std::int64_t count() const { return std::ssize(workers_); }
   // Whether there is nothing left to stay for: one gave up, or all were told to go.
   [[nodiscard]] bool are_done() const {
     return failed_ || (ended_ > 0 && std::cmp_equal(ended_.load(), workers_.size()));
@@ -160,7 +161,7 @@ Status add_workers(Workers& workers, const Project& project, const Context& cont
   const auto state = TRY(state_folder(context.environment));
   const auto policy = TRY(engine.policy());
   for (const auto& [type, profile] : project.document.local.runners) {
-    workers.add({.serves = {{policy->queue_of(type), type}},
+    workers.add({.serves = serves_of_type(type, *policy),
                  .runners = {.for_all = {}, .by_type = {{type, profile}}},
                  .state_dir = state.string(),
                  .version = DROVER_VERSION,
@@ -260,9 +261,8 @@ int run(const UpOptions& options, Context& context) {
   const ServedStore served(**opened, tokens, *std::move(server), context.environment);
   workers.start(engine);
   context.say(fmt::format("serving on {}; your token is in {}", fmt::join(served.addresses(), ", "), token->string()));
-  const std::vector<Serve> serves = workers.serves();
   context.say(
-      fmt::format("up on {} with {}; Ctrl-C stops", without_credentials(*url), counted(std::ssize(serves), "worker")));
+      fmt::format("up on {} with {}; Ctrl-C stops", without_credentials(*url), counted(workers.count(), "worker")));
   const auto end = show_events(engine, workers, context);
   context.say("stopping: running tasks have 30s to finish; press Ctrl-C again to stop them now");
   const auto finished = workers.finish();

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/try.h"
 #include "cli/files.h"
@@ -67,14 +68,10 @@ Result<Runners> runners_of(const WorkOptions& options, const Context& context, c
   return Runners{.for_all = std::move(profile)};
 }
 
-// A type is served in the queue of its name, and in the one that the policy gives it.
 std::vector<Serve> serves_of(const WorkOptions& options, const Policy& policy) {
   std::vector<Serve> serves;
-  for (const std::string& type : options.types) {
-    serves.push_back({type, type});
-    const std::string queue = policy.queue_of(type);
-    if (queue != type) serves.push_back({queue, type});
-  }
+  for (const std::string& type : options.types)
+    std::ranges::copy(serves_of_type(type, policy), std::back_inserter(serves));
   for (const std::string& queue : options.queues) serves.push_back({queue, std::nullopt});
   return serves;
 }
