@@ -36,7 +36,8 @@ int run(const TrustOptions& options, Context& context) {
   context.say(fmt::format("trusted {}; {}", project->path.string(),
                           runners.empty() ? "it has no local.runners, so nothing runs" : "`drover up` may run:"));
   for (const auto& [type, runner] : runners) {
-    context.err.line("  " + one_line(fmt::format("{}: {}", type, fmt::join(runner.argv, " "))));
+    const std::string check = runner.verify ? fmt::format(", then {}", fmt::join(runner.verify->argv, " ")) : "";
+    context.err.line("  " + one_line(fmt::format("{}: {}{}", type, fmt::join(runner.argv, " "), check)));
   }
   return kExitOk;
 }
