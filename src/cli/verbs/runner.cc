@@ -1,9 +1,6 @@
 // drover runner: what presets make of agents.
 #include <fmt/ranges.h>
 
-#include <filesystem>
-#include <ranges>
-
 #include "agents/agent_reader.h"
 #include "agents/preset.h"
 #include "base/clock.h"
@@ -11,10 +8,11 @@
 #include "base/time_zone.h"
 #include "cli/display_text.h"
 #include "cli/files.h"
+#include "cli/installed_agent.h"
 #include "cli/listing.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "worker/runner_profile.h"
+#include "cli/verbs/runner.h"
 
 namespace drover::cli {
 namespace {
@@ -45,51 +43,19 @@ void define(Verb& verb, RunnerListOptions& options) {
   verb.formats(&options.format, "print a JSON array of presets");
 }
 
-// What is known of a preset's agent on this machine, without calling it.
-struct InstalledAgent {
-  const agents::Preset* preset = nullptr;
-  std::string program;  // its path; empty: it is not in PATH
-  std::string login;    // the variable or file by which it logs in; empty: none was found
-  std::string call;     // the command line of a run, without what differs from task to task
-
-  [[nodiscard]] bool is_ready() const { return !program.empty() && !login.empty(); }
+// An agent, and the command line of a run without what differs from task to task.
+struct ListedAgent {
+  InstalledAgent installed;
+  std::string call;
 };
 
-std::string find_in_path(std::string_view program, const Environment& environment) {
-  const std::string* path = environment.find("PATH");
-  const std::string_view folders = path != nullptr ? std::string_view(*path) : std::string_view();
-  for (const auto part : std::views::split(folders, ':')) {
-    std::string file = fmt::format("{}/{}", std::string_view(part.begin(), part.end()), program);
-    if (finds_program(file, "")) return file;
-  }
-  return {};
+ListedAgent listed(const InstalledAgent& agent, const Context& context) {
+  const auto argv = agents::call_argv(*agent.preset, {.folder = context.folder.string(), .title = "TASK"});
+  return {.installed = agent, .call = argv ? fmt::format("{}", fmt::join(*argv, " ")) : to_string(argv.error())};
 }
 
-std::string find_login(const agents::Preset& preset, const Environment& environment) {
-  for (const std::string_view name : preset.login_variables) {
-    if (const std::string* value = environment.find(std::string(name)); value != nullptr && !value->empty()) {
-      return std::string(name);
-    }
-  }
-  const std::string* home = environment.find("HOME");
-  for (const std::string_view name : preset.login_files) {
-    std::error_code error;
-    if (home != nullptr && std::filesystem::exists(std::filesystem::path(*home) / name, error)) {
-      return fmt::format("~/{}", name);
-    }
-  }
-  return {};
-}
-
-InstalledAgent look_at(const agents::Preset& preset, const Context& context) {
-  const auto argv = agents::call_argv(preset, {.folder = context.folder.string(), .title = "TASK"});
-  return {.preset = &preset,
-          .program = find_in_path(preset.program, context.environment),
-          .login = find_login(preset, context.environment),
-          .call = argv ? fmt::format("{}", fmt::join(*argv, " ")) : to_string(argv.error())};
-}
-
-std::string to_json(const InstalledAgent& agent) {
+std::string to_json(const ListedAgent& agent) {
+  const auto& [installed, call] = agent;
   json::Writer out;
   const auto text_or_null = [&](std::string_view key, const std::string& text) {
     out.key(key);
@@ -99,41 +65,36 @@ std::string to_json(const InstalledAgent& agent) {
       out.string(text);
     }
   };
-  out.begin_object().key("preset").string(agent.preset->name).key("ready").boolean(agent.is_ready());
-  text_or_null("program", agent.program);
-  text_or_null("login", agent.login);
-  out.key("call").string(agent.call).key("provider").string(agent.preset->provider).end_object();
+  out.begin_object().key("preset").string(installed.preset->name).key("ready").boolean(installed.is_ready());
+  text_or_null("program", installed.program);
+  text_or_null("login", installed.login());
+  out.key("call").string(call).key("provider").string(installed.preset->provider).end_object();
   return std::move(out).take();
 }
 
-Table agents_table(const std::vector<InstalledAgent>& agents) {
+Table agents_table(const std::vector<ListedAgent>& agents) {
   Table table({{"PRESET"}, {"PROGRAM"}, {"LOGIN"}, {"CALLED AS"}});
-  for (const InstalledAgent& agent : agents) {
-    table.add({Cell(std::string(agent.preset->name)),
-               agent.program.empty() ? Cell("not installed", Paint::kDim) : Cell(agent.program),
-               agent.login.empty() ? Cell("not found", Paint::kYellow) : Cell(agent.login), Cell(agent.call)});
+  for (const auto& [installed, call] : agents) {
+    const std::string login = installed.login();
+    table.add({Cell(std::string(installed.preset->name)),
+               installed.program.empty() ? Cell("not installed", Paint::kDim) : Cell(installed.program),
+               login.empty() ? Cell("not found", Paint::kYellow) : Cell(login), Cell(call)});
   }
   return table;
 }
 
 int run(const RunnerListOptions& options, Context& context) {
-  std::vector<InstalledAgent> found;
-  for (const agents::Preset& preset : agents::presets()) found.push_back(look_at(preset, context));
-  print(Listing<InstalledAgent>{.items = found,
-                                .nothing = "there are no presets",
-                                .name = [](const InstalledAgent& agent) { return std::string(agent.preset->name); },
-                                .table = [&] { return agents_table(found); }},
+  std::vector<ListedAgent> found;
+  for (const InstalledAgent& agent : look_at_all(context.environment)) found.push_back(listed(agent, context));
+  print(Listing<ListedAgent>{.items = found,
+                             .nothing = "there are no presets",
+                             .name = [](const ListedAgent& agent) { return std::string(agent.installed.preset->name); },
+                             .table = [&] { return agents_table(found); }},
         options.format, context);
   return kExitOk;
 }
 
 constexpr ReadLimit kOutputLimit{256U << 20, ErrorCode::kLimitExceeded};
-
-std::string tokens_line(const Usage& usage) {
-  const TokenCounts& tokens = usage.tokens;
-  return fmt::format("{} in, {} cached, {} written to a cache, {} out ({} reasoning)", tokens.input,
-                     tokens.cached_input, tokens.cache_write, tokens.output, tokens.reasoning);
-}
 
 void print_page(const agents::AgentOutcome& outcome, Output& out) {
   const auto row = [&](std::string_view name, std::string_view value) {
@@ -149,8 +110,8 @@ void print_page(const agents::AgentOutcome& outcome, Output& out) {
   row("session", outcome.session_id.value_or("-"));
   row("turns", std::to_string(outcome.usage.turns));
   row("tool calls", std::to_string(outcome.usage.tool_calls));
-  row("tokens", tokens_line(outcome.usage));
-  row("cost", outcome.usage.cost ? "$" + format_dollars(*outcome.usage.cost) : "not reported");
+  row("tokens", tokens_text(outcome.usage));
+  row("cost", cost_text(outcome.usage));
 }
 
 agents::WallClock clock_of(const Environment& environment) {
@@ -181,6 +142,16 @@ int run(const RunnerParseOptions& options, Context& context) {
 
 }  // namespace
 
+std::string tokens_text(const Usage& usage) {
+  const TokenCounts& tokens = usage.tokens;
+  return fmt::format("{} in, {} cached, {} written to a cache, {} out ({} reasoning)", tokens.input,
+                     tokens.cached_input, tokens.cache_write, tokens.output, tokens.reasoning);
+}
+
+std::string cost_text(const Usage& usage) {
+  return usage.cost ? "$" + format_dollars(*usage.cost) : "not reported";
+}
+
 void add_runner(Verbs& verbs) {
   Verbs& runner =
       verbs.family({.name = "runner",
@@ -190,6 +161,7 @@ void add_runner(Verbs& verbs) {
 
 Examples:
   drover runner list
+  drover runner test fix
   claude -p --output-format stream-json --verbose 'say hi' | drover runner parse claude -)"});
   runner.add<RunnerListOptions>(
       {.name = "list",
@@ -203,6 +175,7 @@ Examples:
   drover runner list
   drover runner list --json | jq '.[] | select(.ready).preset')"},
       define, run);
+  add_runner_test(runner);
   runner.add<RunnerParseOptions>(
       {.name = "parse",
        .summary = "Show what the output of an agent means",

@@ -11,6 +11,7 @@
 #include "cli/files.h"
 #include "cli/live_view.h"
 #include "cli/project.h"
+#include "cli/project_folder.h"
 #include "cli/served_store.h"
 #include "cli/task_view.h"
 #include "cli/user_token.h"
@@ -99,36 +100,6 @@ class Workers {
   std::atomic<int> ended_ = 0;
   std::atomic<bool> failed_ = false;
 };
-
-// Whether there is a store at that URL with tasks that have not ended. One that does not open has a say when it is
-// used.
-bool has_unfinished_tasks(const std::string& url, const Context& context) {
-  std::error_code error;
-  if (!std::filesystem::exists(url.substr(url.find(':') + 1), error)) return false;
-  const auto opened = open_store(url, context);
-  if (!opened) return false;
-  TaskFilter unfinished;
-  for (std::size_t i = 0; i < kTaskStateCount; ++i) {
-    if (!is_terminal(static_cast<TaskState>(i))) unfinished.states.push_back(static_cast<TaskState>(i));
-  }
-  const auto page = (*opened)->queue().list(unfinished, 1, std::nullopt);
-  return page && !page->tasks.empty();
-}
-
-// A project keeps its store in its own folder, unless something else is said. Commands in this folder used another one
-// until now, so the change is told.
-Status prepare_store_folder(Context& context, const std::optional<Project>& project) {
-  const bool chosen = context.common.store || context.environment.find("DROVER_STORE") != nullptr;
-  const std::filesystem::path folder = context.folder / kProjectFolder;
-  std::error_code error;
-  if (chosen || !project || project->document.local.store || std::filesystem::exists(folder, error)) return {};
-  const auto before = TRY(choose_store(context));
-  TRY(make_private_folder(folder));
-  std::string told = fmt::format("created {} for the tasks of this project", folder.string());
-  if (has_unfinished_tasks(before, context)) told += fmt::format("; unfinished ones are in --store {}", before);
-  context.say(told);
-  return {};
-}
 
 // Somebody else may apply a policy at the same time; then the newest file wins, which is ours. A file with nothing but
 // local settings has no policy.
@@ -244,7 +215,7 @@ int run(const UpOptions& options, Context& context) {
   if (auto trusted = check_trust(*project, context); !trusted) return context.fail(trusted.error());
   auto server = ServerToBe::prepare(options.serve, context.environment);
   if (!server) return context.fail(server.error());
-  if (auto made = prepare_store_folder(context, *project); !made) return context.fail(made.error());
+  if (auto made = make_project_folder(context, *project); !made) return context.fail(made.error());
   const auto url = choose_store(context);
   if (!url) return context.fail(url.error());
   const auto opened = open_own_store(context);
