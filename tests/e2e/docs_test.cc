@@ -3,7 +3,8 @@
 // In a ```console block a line that starts with "$ " is a command, one that starts with "> " goes on with it,
 // everything else is its output, stdout and stderr together. All blocks of a page are one shell in an empty folder.
 // <id>, <print> (a fingerprint), <token> (its id), <time> and <ago> stand for what differs each time. Blocks about
-// building (./dev, git) are left to the reader.
+// building (./dev, git) are left to the reader, and so are those marked ```console later, whose commands are still to
+// come. claude, codex and gemini are there; tests/agents/as_documented.txt says what they do.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -101,22 +102,37 @@ std::vector<std::string> pages() {
   return found;
 }
 
-class DocsTest : public E2eTest, public testing::WithParamInterface<std::string> {};
+class DocsTest : public E2eTest, public testing::WithParamInterface<std::string> {
+ protected:
+  void install_agents() const {
+    for (const char* name : {"claude", "codex", "gemini"}) {
+      const std::string file = fmt::format("home/{}", name);
+      sandbox.write_file(file,
+                         fmt::format("#!/bin/sh\nFAKE_AGENT_SCRIPT={0}/as_documented.txt exec {0}/fake_agent.py {1} "
+                                     "\"$@\"\n",
+                                     DROVER_SOURCE_DIR "/tests/agents", name));
+      std::filesystem::permissions(sandbox.file(file), std::filesystem::perms::owner_all);
+    }
+  }
+};
 
 TEST_P(DocsTest, SessionsAreReal) {
   const std::vector<Step> steps = session_of(std::string(DROVER_SOURCE_DIR) + "/" + GetParam());
   const std::string script = script_of(steps);
-  for (const std::string program : {"curl", "sqlite3"}) {
+  for (const std::string program : {"curl", "sqlite3", "git"}) {
     if (script.find(program + " ") == std::string::npos) continue;
     ASSERT_TRUE(is_installed(program)) << "./dev test installs " << program;
   }
   std::filesystem::create_symlink(DROVER_BIN, sandbox.file("home/drover"));
+  install_agents();
   std::filesystem::create_directory(sandbox.folder() / "empty");
   const Outcome outcome = run_to_end(
       {.argv = {"/bin/bash", "-c", script},
        .environment = {"PATH=" + sandbox.file("home") + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + sandbox.file("home"),
                        "XDG_STATE_HOME=" + sandbox.file("state"), "XDG_RUNTIME_DIR=" + sandbox.file("runtime"),
-                       "LANG=C.UTF-8", "DROVER_STORE=sqlite:" + sandbox.store_path()},
+                       "LANG=C.UTF-8", "DROVER_STORE=sqlite:" + sandbox.store_path(), "DROVER_LISTEN=127.0.0.1:0",
+                       "ANTHROPIC_API_KEY=sk-of-the-docs", "OPENAI_API_KEY=sk-of-the-docs",
+                       "GEMINI_API_KEY=sk-of-the-docs"},
        .folder = sandbox.folder() / "empty",
        .input = {}},
       kSessionMax);
