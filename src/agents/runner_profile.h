@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agents/preset.h"
+#include "core/workspace_profile.h"
 #include "drover/time.h"
 
 namespace drover {
@@ -27,6 +28,7 @@ struct RunnerProfile {
   const agents::Preset* preset = nullptr;  // none: a program that speaks the exec protocol
   agents::Permissions permissions = agents::Permissions::kBypass;
   std::optional<Verify> verify{};
+  WorkspaceProfile workspace{};
 
   bool operator==(const RunnerProfile&) const = default;
 };

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/try.h"
 #include "core/spec_check.h"
@@ -33,6 +35,23 @@ template <class Parser>
   const auto value = parser(text);
   if (!value) return node.error(fmt::format("expected {}, not {}", choices, quoted_excerpt(text)));
   return *value;
+}
+
+[[nodiscard]] inline Result<std::vector<std::string>> texts_of(const ConfigNode& node) {
+  const auto items = TRY(node.items());
+  std::vector<std::string> texts;
+  for (const ConfigNode& item : items) {
+    auto text = TRY(item.text());
+    if (text.contains('\0')) return item.error("contains a NUL character");
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+[[nodiscard]] inline Result<std::vector<std::string>> argv_of(const ConfigNode& node) {
+  auto argv = texts_of(node);
+  if (argv && (argv->empty() || argv->front().empty())) return node.error("the program to run is missing");
+  return argv;
 }
 
 [[nodiscard]] inline Result<int> priority_of(const ConfigNode& node) {

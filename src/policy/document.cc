@@ -15,6 +15,7 @@
 #include "policy/contract_fields.h"
 #include "policy/gate_sections.h"
 #include "policy/health_section.h"
+#include "policy/workspace_section.h"
 
 namespace drover {
 namespace {
@@ -206,23 +207,6 @@ bool is_variable_name(std::string_view text) {
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 && std::ranges::all_of(text, is_word);
 }
 
-Result<std::vector<std::string>> texts_of(const ConfigNode& node) {
-  const auto items = TRY(node.items());
-  std::vector<std::string> texts;
-  for (const ConfigNode& item : items) {
-    auto text = TRY(item.text());
-    if (text.contains('\0')) return item.error("contains a NUL character");
-    texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
-Result<std::vector<std::string>> argv_of(const ConfigNode& node) {
-  auto argv = texts_of(node);
-  if (argv && (argv->empty() || argv->front().empty())) return node.error("the program to run is missing");
-  return argv;
-}
-
 Result<std::vector<std::string>> env_of(const ConfigNode& node) {
   auto names = texts_of(node);
   if (!names) return names;
@@ -263,6 +247,7 @@ constexpr auto kRunnerFields = std::to_array<ConfigField<RunnerProfile>>({
     {"env", [](RunnerProfile& r, const ConfigNode& n) { return put(env_of(n), r.env); }},
     {"concurrency",
      [](RunnerProfile& r, const ConfigNode& n) { return put(count_of(n, kConcurrencyBounds), r.concurrency); }},
+    {"workspace", [](RunnerProfile& r, const ConfigNode& n) { return read_workspace(r.workspace, n); }},
 });
 
 Status read_runners(LocalSettings& local, const ConfigNode& node) {
@@ -288,6 +273,7 @@ constexpr auto kLogFields = std::to_array<ConfigField<LocalSettings>>({
 constexpr auto kLocalFields = std::to_array<ConfigField<LocalSettings>>({
     {"log", [](LocalSettings& l, const ConfigNode& n) { return read_fields(n, kLogFields, l); }},
     {"runners", [](LocalSettings& l, const ConfigNode& n) { return read_runners(l, n); }},
+    {"repos", [](LocalSettings& l, const ConfigNode& n) { return read_repos(l.repos, n); }},
 });
 
 // ---- the whole
@@ -312,11 +298,22 @@ constexpr auto kTopFields = std::to_array<ConfigField<Document>>({
 });
 constexpr std::array<std::string_view, 2> kNeverShared{"store", "local"};
 
+Status check_repos_of_runners(const ConfigNode& root, const LocalSettings& local) {
+  for (const auto& [type, profile] : local.runners) {
+    const std::string& repo = profile.workspace.repo;
+    if (repo.empty() || local.repos.contains(repo)) continue;
+    const std::vector<std::string> path{"local", "runners", type, "workspace", "repo"};
+    return root.at(path).error(fmt::format("there is no repository {0}; add local.repos.{0}", repo));
+  }
+  return {};
+}
+
 // All but the part that all processes share.
 Result<Document> read_document(const ConfigNode& root) {
   Document document;
   TRY(read_fields(root, kTopFields, document));
   TRY(check_follow_ups(root, document.policy));
+  TRY(check_repos_of_runners(root, document.local));
   return document;
 }
 

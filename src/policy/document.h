@@ -19,6 +19,7 @@ struct LocalSettings {
   std::optional<LogLevel> log_level;
   std::optional<std::string> store;  // a store URL
   std::map<std::string, RunnerProfile, std::less<>> runners;
+  Repos repos;
 
   bool operator==(const LocalSettings&) const = default;
 };

@@ -91,6 +91,9 @@ class FileActions {
   FileActions& operator=(const FileActions&) = delete;
 
   void move(const UniqueFd& from, int to) { CHECK(::posix_spawn_file_actions_adddup2(&actions_, from.get(), to) == 0); }
+  void change_folder(const std::string& folder) {
+    CHECK(::posix_spawn_file_actions_addchdir_np(&actions_, folder.c_str()) == 0);
+  }
   void open_null(int fd) { CHECK(::posix_spawn_file_actions_addopen(&actions_, fd, "/dev/null", O_WRONLY, 0) == 0); }
   void close_from(int fd) { CHECK(::posix_spawn_file_actions_addclosefrom_np(&actions_, fd) == 0); }
 
@@ -166,7 +169,8 @@ Result<ShimProcess> start_shim(const AgentCommand& command) {
   auto pipes = TRY(make_pipes());
 
   ShimProcess shim;
-  const FileActions actions(pipes);
+  FileActions actions(pipes);
+  if (!command.folder.empty()) actions.change_folder(command.folder);
   const Attributes attributes;
   std::vector<std::string> argv = shim_argv(command);
   std::vector<std::string> environment = command.environment;

@@ -16,6 +16,7 @@ struct AgentCommand {
   std::string shim_program = "/proc/self/exe";  // called as PROGRAM shim …
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // NAME=VALUE, all of it
+  std::string folder{};                  // where it runs; empty: where this process does
   MonoTime expires_at;
   Millis lease{0};
 };

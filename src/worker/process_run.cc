@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "base/failpoint.h"
@@ -14,6 +15,7 @@
 #include "worker/machine_limits.h"
 #include "worker/runners/agent.h"
 #include "worker/runners/exec.h"
+#include "worker/runners/workspace.h"
 
 namespace drover {
 namespace {
@@ -49,9 +51,20 @@ bool is_untouched(const End& end) {
   return release != nullptr && release->begun == Begun::kNo;
 }
 
-std::unique_ptr<RunPlan> make_plan(const RunSetting& setting) {
+std::string current_folder() {
+  std::error_code error;  // somebody may have deleted it
+  return std::filesystem::current_path(error).string();
+}
+
+std::unique_ptr<RunPlan> make_program_plan(const RunSetting& setting) {
   const agents::Preset* preset = setting.profile.preset;
   return preset != nullptr ? make_agent_plan(*preset, setting) : make_exec_plan(setting);
+}
+
+std::unique_ptr<RunPlan> make_plan(const RunSetting& setting) {
+  auto workspace = choose_workspace(setting.claimed.task, setting.profile.workspace, setting.repos);
+  if (workspace && workspace->kind == WorkspaceKind::kNone) return make_program_plan(setting);
+  return make_workspace_plan(setting, std::move(workspace), make_program_plan);
 }
 
 }  // namespace
@@ -86,7 +99,11 @@ Status ProcessRun::try_start() {
                      .worker_environment = host_.environment,
                      .worker_id = host_.options.worker_id,
                      .host = host_.options.host,
-                     .result_bytes_max = host_.options.result_bytes_max});
+                     .result_bytes_max = host_.options.result_bytes_max,
+                     .folder = current_folder(),
+                     .repos = host_.options.runners.repos,
+                     .shim_program = host_.options.shim_program,
+                     .state_dir = host_.options.state_dir});
   auto first = plan_->begin();
   if (!first) return std::unexpected(first.error());
   if (auto* end = std::get_if<End>(&*first)) {
@@ -98,9 +115,11 @@ Status ProcessRun::try_start() {
 
 Status ProcessRun::start_step(RunStep step) {
   program_ = step.argv.front();
+  is_of_profile_ = step.is_of_profile;
   shim_ = TRY(start_shim({.shim_program = host_.options.shim_program,
                           .argv = std::move(step.argv),
                           .environment = std::move(step.environment),
+                          .folder = std::move(step.folder),
                           .expires_at = expires_at_,
                           .lease = host_.options.lease}));
   failpoint(Failpoint::kWorkerAfterSpawn);
@@ -389,16 +408,19 @@ void ProcessRun::take_report(const ShimReport& report) {
   }
   if (const auto* exited = std::get_if<AgentExited>(&report)) report_ = *exited;
   if (const auto* killed = std::get_if<AgentKilled>(&report)) report_ = *killed;
-  if (std::holds_alternative<AgentStarted>(report)) host_.started(claimed_->task.type);
+  if (std::holds_alternative<AgentStarted>(report) && is_of_profile_) host_.started(claimed_->task.type);
 }
 
 void ProcessRun::spawn_failed(int error_number) {
   const std::string why = fmt::format("cannot run {}: {}", program_, explain_error(error_number));
-  const MonoTime now = system_clock().mono();
-  if (is_used_up(error_number)) return host_.troubles.cannot_start(why, now);
+  if (is_used_up(error_number)) return host_.troubles.cannot_start(why, system_clock().mono());
+  if (is_of_profile_) cannot_run(why);
+}
+
+void ProcessRun::cannot_run(const std::string& why) {
   const Runners& runners = host_.options.runners;
   const bool is_for_all = runners.for_all && profile_ == &*runners.for_all;
-  host_.troubles.cannot_run(is_for_all ? std::nullopt : std::optional(claimed_->task.type), why, now);
+  host_.troubles.cannot_run(is_for_all ? std::nullopt : std::optional(claimed_->task.type), why, system_clock().mono());
 }
 
 void ProcessRun::shim_ready() {
@@ -467,6 +489,10 @@ void ProcessRun::step_ended(const ProcessEnd& end) {
   finish_output();
   close_pipes();
   auto next = plan_->after(end);
+  if (const auto* unable = std::get_if<CannotRun>(&next)) {
+    cannot_run(unable->why);
+    return begin_flushing(Release{Begun::kNo});
+  }
   auto* step = std::get_if<RunStep>(&next);
   if (step == nullptr) return begin_flushing(std::get<End>(std::move(next)));
   if (stop_cause_) return begin_flushing(stopped_outcome(*stop_cause_, end, claimed_->task));

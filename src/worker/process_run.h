@@ -38,6 +38,7 @@ namespace drover {
 struct ProcessRunsOptions {
   std::string worker_id;
   std::string host = host_name();
+  std::vector<Serve> serves{};
   Runners runners;
   std::string state_dir;
   std::string shim_program = "/proc/self/exe";
@@ -75,6 +76,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   [[nodiscard]] bool is_over() const { return phase_ == Phase::kOver; }
   [[nodiscard]] RunEnded end() const;
   [[nodiscard]] const Lease& lease() const { return claimed_->lease; }
+  [[nodiscard]] const Task& task() const { return claimed_->task; }
   [[nodiscard]] const ShimProcess* shim() const { return shim_.pidfd.is_open() ? &shim_ : nullptr; }
 
  private:
@@ -95,6 +97,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void read_status();
   void take_report(const ShimReport& report);
   void spawn_failed(int error_number);
+  void cannot_run(const std::string& why);
   void shim_ready();
   void shim_gone();
   void drain_pipes();
@@ -121,7 +124,8 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   std::shared_ptr<const ClaimedTask> claimed_;
   const RunnerProfile* profile_ = nullptr;
   std::unique_ptr<RunPlan> plan_;
-  std::string program_;  // of the running step
+  std::string program_;        // of the running step, as is the next
+  bool is_of_profile_ = true;  // RunStep::is_of_profile
   bool interrupt_first_ = false;
   bool is_settling_ = false;  // it is being ended after its last word
   bool is_overdue_ = false;   // or because its own time is over

@@ -26,7 +26,8 @@ ProcessRuns::ProcessRuns(TaskQueue& queue, ProcessRunsOptions options, std::func
       }),
       undertaker_(options_.shim_program, worker_mark(options_.worker_id)),
       log_calls_(kCallThreadsMax),
-      door_calls_(kCallThreadsMax) {
+      door_calls_(kCallThreadsMax),
+      reaper_(queue_, options_) {
   become_subreaper();
   thread_ = std::thread([this] { run(); });
 }
@@ -98,7 +99,9 @@ bool ProcessRuns::has_program(const std::optional<std::string>& type) const {
 void ProcessRuns::collect_ended() {
   std::vector<RunEnded> ended;
   for (const auto& run : runs_) {
-    if (run->is_over()) ended.push_back(run->end());
+    if (!run->is_over()) continue;
+    ended.push_back(run->end());
+    reaper_.run_ended(run->task(), ended.back().end);
   }
   if (ended.empty()) return;
   std::erase_if(runs_, [](const auto& run) { return run->is_over(); });

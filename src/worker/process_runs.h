@@ -13,6 +13,7 @@
 #include "worker/process_run.h"
 #include "worker/runs.h"
 #include "worker/undertaker.h"
+#include "worker/workspace_reaper.h"
 
 namespace drover {
 
@@ -52,6 +53,7 @@ class ProcessRuns final : public Runs {
   CallPool log_calls_;
   CallPool door_calls_;
   ByteBudget door_bytes_{kDoorBytesMax};
+  WorkspaceReaper reaper_;
 
   // The loop's thread only.
   std::vector<std::shared_ptr<ProcessRun>> runs_;

@@ -20,9 +20,11 @@ namespace drover {
 struct RunStep {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // NAME=VALUE, all of it
+  std::string folder{};                  // where it runs; empty: where the worker does
   std::string input{};                   // what it reads from stdin
   Millis timeout{0};                     // beside the run's own; zero: none
   bool interrupt_first = false;          // it takes an INT for a reason to end well; others get TERM at once
+  bool is_of_profile = true;             // that it starts, or cannot, tells whether this worker can run the type
 };
 
 // What a piece of output is to the run.
@@ -33,7 +35,13 @@ struct Heard {
   bool is_sign_of_life = false;        // the idle timeout starts anew
 };
 
-using Next = std::variant<RunStep, End>;
+// The worker's machine or configuration is at fault before anything of the task has begun: the task goes back, and the
+// worker takes no more of its type for a while.
+struct CannotRun {
+  std::string why;
+};
+
+using Next = std::variant<RunStep, End, CannotRun>;
 
 // All functions are called on the thread of the runs' event loop: none of them waits for anything.
 class RunPlan {
@@ -63,6 +71,10 @@ struct RunSetting {
   const std::string& worker_id;
   const std::string& host;  // where sessions of agents are kept
   std::size_t result_bytes_max = 0;
+  std::string folder{};  // where it works
+  const Repos& repos;
+  const std::string& shim_program;
+  const std::string& state_dir;
 };
 
 }  // namespace drover

@@ -44,6 +44,7 @@ Result<WorkReport> run_worker(TaskQueue& queue, const WorkerConfig& config, cons
   const Waker wake;
   ProcessRuns runs(queue,
                    {.worker_id = worker_id,
+                    .serves = serves,
                     .runners = config.runners,
                     .state_dir = config.state_dir,
                     .shim_program = config.shim_program,

@@ -27,6 +27,11 @@ bool is_program(const std::filesystem::path& file) {
   return std::filesystem::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0;
 }
 
+// "./dev" of a command that runs in a workspace is the repository's: each task has its own.
+bool is_of_workspace(const std::string& program, const RunnerProfile& profile) {
+  return profile.workspace.is_wanted() && program.contains('/') && !program.starts_with('/');
+}
+
 bool is_allowed(std::string_view name, const RunnerProfile& profile) {
   if (std::ranges::find(kOurs, name) != kOurs.end()) return false;
   return name.starts_with("LC_") || std::ranges::find(kAllowed, name) != kAllowed.end() ||
@@ -73,8 +78,14 @@ bool finds_program(const std::string& program, std::string_view path) {
 std::optional<MissingProgram> missing_program(const RunnerProfile& profile, std::string_view path) {
   const std::string& agent = profile.argv.front();
   if (!finds_program(agent, path)) return MissingProgram{agent, "argv"};
-  const std::string check = profile.verify ? profile.verify->argv.front() : agent;
-  if (!finds_program(check, path)) return MissingProgram{check, "verify.argv"};
+  const auto is_missing = [&](const std::vector<std::string>& argv) {
+    return !argv.empty() && !is_of_workspace(argv.front(), profile) && !finds_program(argv.front(), path);
+  };
+  if (profile.verify && is_missing(profile.verify->argv)) {
+    return MissingProgram{profile.verify->argv.front(), "verify.argv"};
+  }
+  const std::vector<std::string>& setup = profile.workspace.setup;
+  if (is_missing(setup)) return MissingProgram{setup.front(), "workspace.setup"};
   return std::nullopt;
 }
 
@@ -103,6 +114,10 @@ std::vector<Serve> serves_with_runners(const std::vector<Serve>& serves, const R
     for (const auto& [type, profile] : runners.by_type) with_runners.push_back({serve.queue, type});
   }
   return with_runners;
+}
+
+std::string workspace_root(const WorkspaceProfile& profile, const std::string& state_dir) {
+  return profile.root.empty() ? state_dir + "/workspaces" : profile.root;
 }
 
 Slots slots_for(const std::vector<Serve>& serves, const Runners& runners, std::optional<int> wanted) {

@@ -16,6 +16,7 @@ namespace drover {
 struct Runners {
   std::optional<RunnerProfile> for_all;  // drover work … -- ARGV
   std::map<std::string, RunnerProfile, std::less<>> by_type;
+  Repos repos{};  // that tasks may name
 
   // Nothing if this worker cannot run that type.
   [[nodiscard]] const RunnerProfile* find(std::string_view type) const;
@@ -38,6 +39,9 @@ struct MissingProgram {
 
 // A queue is served for the types that there is a runner for: of each its own place to look for work.
 [[nodiscard]] std::vector<Serve> serves_with_runners(const std::vector<Serve>& serves, const Runners& runners);
+
+// Where the workspaces of a profile are.
+[[nodiscard]] std::string workspace_root(const WorkspaceProfile& profile, const std::string& state_dir);
 
 // How many tasks a worker runs at once, in all and of the types that have a limit of their own.
 struct Slots {

@@ -58,19 +58,27 @@ Result<Workspace> look_at(const Place& place) {
 
 }  // namespace
 
-Result<std::vector<Workspace>> list(const std::string& root) {
+Result<std::vector<TaskId>> tasks_in(const std::string& root) {
   const auto place = Place::find(root, {});
-  if (!place && place.error().code == ErrorCode::kNotFound) return std::vector<Workspace>{};
+  if (!place && place.error().code == ErrorCode::kNotFound) return std::vector<TaskId>{};
   if (!place) return std::unexpected(place.error());
   std::error_code error;
-  std::vector<Workspace> found;
+  std::vector<TaskId> tasks;
   for (const auto& entry : fs::directory_iterator(place->root, error)) {
-    const auto task = TaskId::parse(entry.path().filename().string());
-    if (!task) continue;
-    if (auto workspace = look_at({place->root, *task})) found.push_back(*std::move(workspace));
+    if (const auto task = TaskId::parse(entry.path().filename().string())) tasks.push_back(*task);
   }
   if (error) return cannot("read", place->root, error.value());
-  std::ranges::sort(found, {}, &Workspace::task);
+  std::ranges::sort(tasks);
+  return tasks;
+}
+
+Result<std::vector<Workspace>> list(const std::string& root) {
+  const auto tasks = tasks_in(root);
+  if (!tasks) return std::unexpected(tasks.error());
+  std::vector<Workspace> found;
+  for (const TaskId& task : *tasks) {
+    if (auto workspace = find(root, task)) found.push_back(*std::move(workspace));
+  }
   return found;
 }
 

@@ -66,6 +66,10 @@ Result<Lock> Lock::use(const std::string& root, const TaskId& task) {
   return Lock(std::move(**file), path);
 }
 
+Result<std::optional<Lock>> Lock::try_use(const std::string& root, const TaskId& task) {
+  return without_waiting(root, task, F_RDLCK);
+}
+
 Result<Lock> Lock::step(const std::string& root, const TaskId& task) {
   auto lock = use(root, task);
   if (lock && !take(lock->fd(), F_OFD_SETLKW, F_WRLCK, kStep)) return cannot("lock", lock->path_, errno);
@@ -73,8 +77,12 @@ Result<Lock> Lock::step(const std::string& root, const TaskId& task) {
 }
 
 Result<std::optional<Lock>> Lock::alone(const std::string& root, const TaskId& task) {
+  return without_waiting(root, task, F_WRLCK);
+}
+
+Result<std::optional<Lock>> Lock::without_waiting(const std::string& root, const TaskId& task, short type) {
   const std::string path = lock_path(root, task);
-  auto file = open_locked(path, F_OFD_SETLK, F_WRLCK);
+  auto file = open_locked(path, F_OFD_SETLK, type);
   if (!file) return std::unexpected(file.error());
   if (!*file) return std::nullopt;
   return Lock(std::move(**file), path);

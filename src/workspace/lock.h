@@ -15,7 +15,9 @@ class Lock {
  public:
   // Held while a task runs: the workspace is not removed. Waits while it is being removed.
   [[nodiscard]] static Result<Lock> use(const std::string& root, const TaskId& task);
-  // The same, and no other step of this task is at work.
+  // The same without waiting: nothing while it is being removed.
+  [[nodiscard]] static Result<std::optional<Lock>> try_use(const std::string& root, const TaskId& task);
+  // As use(), and no other step of this task is at work.
   [[nodiscard]] static Result<Lock> step(const std::string& root, const TaskId& task);
   // Nobody else uses it; nothing if somebody does.
   [[nodiscard]] static Result<std::optional<Lock>> alone(const std::string& root, const TaskId& task);
@@ -29,6 +31,8 @@ class Lock {
   void remove_file() const;
 
  private:
+  [[nodiscard]] static Result<std::optional<Lock>> without_waiting(const std::string& root, const TaskId& task,
+                                                                   short type);
   Lock(UniqueFd file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
 
   UniqueFd file_;

@@ -12,7 +12,6 @@
 #include "base/json_reader.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "core/names.h"
 #include "workspace/files.h"
 #include "workspace/git_dir.h"
 
@@ -21,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Names<4> kKinds{"none", "directory", "clone", "worktree"};
 constexpr std::size_t kMetaBytesMax = 64 << 10;
 
 Result<Place> existing(const std::string& root, const TaskId& task) {
@@ -39,14 +37,6 @@ Result<Place> existing(const std::string& root, const TaskId& task) {
 }
 
 }  // namespace
-
-std::string_view name_of(Kind kind) {
-  return name_in(kKinds, kind);
-}
-
-std::optional<Kind> kind_from_name(std::string_view name) {
-  return value_in<Kind>(kKinds, name);
-}
 
 bool is_fault_of_task(ErrorCode code) {
   return code == ErrorCode::kInvalidArgument || code == ErrorCode::kWrongState;
@@ -90,7 +80,7 @@ Result<Meta> read_meta(const std::string& folder) {
   in.need("object_format", meta.repository.object_format);
   in.need("branch", meta.branch).need("base_commit", meta.base_commit);
   const Status read = in.finish();
-  const auto known = kind_from_name(kind);
+  const auto known = parse_workspace_kind(kind);
   if (!read || !known) return trouble(fmt::format("{}/meta.json cannot be read", folder));
   meta.kind = *known;
   return meta;

@@ -111,6 +111,10 @@ void remove_stale_locks(const Meta& meta, const std::string& work) {
   const auto refs = refs_of(meta, work);
   if (!refs) return;  // finish() tells
   for (const char* name : {"/index.lock", "/HEAD.lock"}) ::unlink((refs->own + name).c_str());
+  if (meta.kind != Kind::kClone) return;  // the repository is not the agent's alone
+  const std::string branch = fmt::format("/refs/heads/{}.lock", meta.branch);
+  for (const std::string& name : {std::string("/config.lock"), std::string("/packed-refs.lock"), branch})
+    ::unlink((refs->own + name).c_str());
 }
 
 Status check_same(const PrepareRequest& request, const Meta& meta, const Lock& step) {
@@ -122,7 +126,7 @@ Status check_same(const PrepareRequest& request, const Meta& meta, const Lock& s
   }
   if (meta.kind == request.kind && meta.repository.path == repo) return {};
   return fail(
-      ErrorCode::kInvalidConfig,
+      ErrorCode::kWrongState,
       fmt::format("the workspace of task {0} was made as a {1} of {2}; remove it with `drover workspace remove {0}`",
                   request.task.to_string(), name_of(meta.kind), meta.repository.path),
       "workspace");
@@ -137,6 +141,9 @@ Result<Prepared> prepare(const PrepareRequest& request) {
   const auto step = Lock::step(place->root, place->task);
   if (!step) return std::unexpected(step.error());
   if (auto cleared = clear_leftovers(*place, *step); !cleared) return std::unexpected(cleared.error());
+  if (exists(place->folder()) && !exists(place->work())) {  // the agent deleted it: nothing is left to keep
+    if (auto erased = erase(*place, place->folder(), *step); !erased) return std::unexpected(erased.error());
+  }
   const bool reused = exists(place->folder());
   auto meta = reused ? read_meta(place->folder()) : describe(request, *place, *step);
   if (!meta) return std::unexpected(meta.error());

@@ -34,23 +34,25 @@ class Reaping {
  public:
   Reaping(const std::string& root, const KeepPolicy& policy, Time now) : root_(root), policy_(policy), now_(now) {}
 
-  Reaped run(const std::vector<Workspace>& all, const std::function<Fate(const TaskId&)>& fate_of) {
-    std::vector<const Workspace*> ended;
-    for (const Workspace& workspace : all) {
-      reaped_.bytes += workspace.bytes;
-      const Fate fate = fate_of(workspace.task);
+  Reaped run(const std::vector<TaskId>& tasks, const std::function<std::optional<Fate>(const TaskId&)>& fate_of) {
+    std::vector<Workspace> ended;
+    for (const TaskId& task : tasks) {
+      const auto fate = fate_of(task);
+      auto workspace = fate ? find(root_, task) : fail(ErrorCode::kNotFound, "");
+      if (!workspace) continue;
+      reaped_.bytes += workspace->bytes;
       if (fate == Fate::kUnfinished) continue;
       const Millis kept_for = fate == Fate::kCompleted ? policy_.completed : policy_.failed;
-      if (now_ - workspace.used_at >= kept_for) {
-        remove_one(workspace);
+      if (now_ - workspace->used_at >= kept_for) {
+        remove_one(*workspace);
       } else {
-        ended.push_back(&workspace);
+        ended.push_back(*std::move(workspace));
       }
     }
     std::ranges::sort(ended, {}, &Workspace::used_at);
-    for (const Workspace* workspace : ended) {
+    for (const Workspace& workspace : ended) {
       if (reaped_.bytes <= policy_.bytes_max) break;
-      remove_one(*workspace);
+      remove_one(workspace);
     }
     return std::move(reaped_);
   }
@@ -58,11 +60,12 @@ class Reaping {
  private:
   void remove_one(const Workspace& workspace) {
     const auto removed = remove(root_, workspace.task);
-    if (!removed || !removed->saved) {
+    const bool is_gone = !removed && removed.error().code == ErrorCode::kNotFound;  // another worker was faster
+    if (!is_gone && (!removed || !removed->saved)) {
       reaped_.kept.push_back({workspace.task, removed ? removed->why : removed.error().message});
       return;
     }
-    reaped_.removed.push_back(workspace.task);
+    if (!is_gone) reaped_.removed.push_back(workspace.task);
     reaped_.bytes -= workspace.bytes;
   }
 
@@ -75,13 +78,13 @@ class Reaping {
 }  // namespace
 
 Result<Reaped> reap(const std::string& root, const KeepPolicy& policy, Time now,
-                    const std::function<Fate(const TaskId&)>& fate_of) {
+                    const std::function<std::optional<Fate>(const TaskId&)>& fate_of) {
   const auto place = Place::find(root, {});
   if (!place && place.error().code == ErrorCode::kNotFound) return Reaped{};
-  const auto all = list(root);
-  if (!place || !all) return std::unexpected((place ? all.error() : place.error()));
+  const auto tasks = tasks_in(root);
+  if (!place || !tasks) return std::unexpected((place ? tasks.error() : place.error()));
   clear_up(place->root);
-  return Reaping(place->root, policy, now).run(*all, fate_of);
+  return Reaping(place->root, policy, now).run(*tasks, fate_of);
 }
 
 }  // namespace drover::workspace

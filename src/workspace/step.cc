@@ -7,7 +7,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <map>
+#include <optional>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "workspace/workspace.h"
@@ -28,7 +32,7 @@ Result<PrepareRequest> read_request(const std::string& text) {
   in.need("root", request.root).need("task_id", request.task);
   in.get("kind", kind).get("repo", request.repo).get("base", request.base);
   if (const Status read = in.finish_strictly(); !read) return fail(ErrorCode::kInvalidJson, read.error().message);
-  const auto known = kind_from_name(kind);
+  const auto known = parse_workspace_kind(kind);
   if (!known) return fail(ErrorCode::kInvalidJson, "kind is none, directory, clone or worktree");
   request.kind = *known;
   return request;
@@ -70,6 +74,47 @@ std::string to_json(const Saved& saved) {
   return std::move(out).take();
 }
 
+std::string to_json(const Reaped& reaped) {
+  json::Writer out;
+  out.begin_object().key("removed").begin_array();
+  for (const TaskId& task : reaped.removed) out.string(task.to_string());
+  out.end_array().key("kept").begin_array();
+  for (const Reaped::Kept& kept : reaped.kept) {
+    out.begin_object().key("task_id").string(kept.task.to_string()).key("why").string(kept.why).end_object();
+  }
+  out.end_array().key("bytes").number(reaped.bytes).end_object();
+  return std::move(out).take();
+}
+
+struct ReapRequest {
+  std::string root;
+  KeepPolicy keep;
+  std::map<TaskId, Fate> fates;
+};
+
+Result<ReapRequest> read_reap_request(const std::string& text) {
+  ReapRequest request;
+  std::vector<TaskId> unfinished;
+  std::vector<TaskId> completed;
+  std::vector<TaskId> failed;
+  json::Reader in(text);
+  in.need("root", request.root).need("completed_ms", request.keep.completed).need("failed_ms", request.keep.failed);
+  in.need("bytes_max", request.keep.bytes_max);
+  in.need("unfinished", unfinished).need("completed", completed).need("failed", failed);
+  if (const Status read = in.finish_strictly(); !read) return fail(ErrorCode::kInvalidJson, read.error().message);
+  for (const TaskId& task : unfinished) request.fates[task] = Fate::kUnfinished;
+  for (const TaskId& task : completed) request.fates[task] = Fate::kCompleted;
+  for (const TaskId& task : failed) request.fates[task] = Fate::kFailed;
+  return request;
+}
+
+Result<Reaped> reap_by(const ReapRequest& request) {
+  return reap(request.root, request.keep, system_clock().wall(), [&](const TaskId& task) {
+    const auto found = request.fates.find(task);
+    return found != request.fates.end() ? std::optional(found->second) : std::nullopt;
+  });
+}
+
 StepAnswer refusal(const Error& error) {
   json::Writer out;
   out.begin_object();
@@ -100,6 +145,10 @@ Result<std::string> read_stdin() {
 }  // namespace
 
 StepAnswer run_step(std::string_view name, const std::string& text) {
+  if (name == "reap") {
+    const auto request = read_reap_request(text);
+    return request ? answer(reap_by(*request)) : refusal(request.error());
+  }
   const auto request = read_request(text);
   if (!request) return refusal(request.error());
   if (name == "prepare") return answer(prepare(*request));
@@ -110,12 +159,13 @@ StepAnswer run_step(std::string_view name, const std::string& text) {
     const Status marked = mark_set_up(request->root, request->task);
     return marked ? StepAnswer{0, "{}"} : refusal(marked.error());
   }
-  return {kExitUsage, R"({"code":"invalid_argument","message":"the step is prepare, set-up, finish, save or remove"})"};
+  return {kExitUsage,
+          R"({"code":"invalid_argument","message":"the step is prepare, set-up, finish, save, remove or reap"})"};
 }
 
 int step_main(int argc, char** argv) {
   if (argc != 3) {
-    fmt::print(stderr, "usage: drover workspace-step prepare|set-up|finish|save|remove\n");
+    fmt::print(stderr, "usage: drover workspace-step prepare|set-up|finish|save|remove|reap\n");
     return kExitUsage;
   }
   std::signal(SIGPIPE, SIG_IGN);

@@ -12,7 +12,8 @@ struct StepAnswer {
   std::string json;  // the answer, or {"code", "message"}
 };
 
-// `name`: prepare {root, task_id, kind, repo, base}, set-up, finish, save or remove {root, task_id}.
+// `name`: prepare {root, task_id, kind, repo, base}; set-up, finish, save or remove {root, task_id}; reap {root,
+// completed_ms, failed_ms, bytes_max, unfinished: [TASK_ID, …], completed: […], failed: […]}.
 [[nodiscard]] StepAnswer run_step(std::string_view name, const std::string& request);
 
 // drover workspace-step NAME: the request on stdin, the answer as the last line of stdout. Not for people.

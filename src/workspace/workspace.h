@@ -18,15 +18,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/workspace_profile.h"
 #include "drover/error.h"
 #include "drover/ids.h"
 #include "drover/time.h"
 
 namespace drover::workspace {
 
-enum class Kind : std::uint8_t { kNone, kDirectory, kClone, kWorktree };
-[[nodiscard]] std::string_view name_of(Kind kind);
-[[nodiscard]] std::optional<Kind> kind_from_name(std::string_view name);
+using Kind = WorkspaceKind;
+using KeepPolicy = WorkspaceKeep;
 
 // Errors that are the task's or its agent's fault: trying again changes nothing.
 [[nodiscard]] bool is_fault_of_task(ErrorCode code);
@@ -47,8 +47,8 @@ struct Prepared {
   bool set_up = false;  // whether mark_set_up was called for it
 };
 
-// Takes the task's workspace as it is, or makes it. kInvalidArgument: the base is refused; kInvalidConfig: the
-// repository is none, or the workspace was made from another one.
+// Takes the task's workspace as it is, or makes it. kInvalidArgument: the base is refused; kInvalidConfig: there is no
+// such repository; kWrongState: the workspace was made from another one.
 [[nodiscard]] Result<Prepared> prepare(const PrepareRequest& request);
 // Remembers that the commands which set a workspace up have succeeded.
 [[nodiscard]] Status mark_set_up(const std::string& root, const TaskId& task);
@@ -91,6 +91,8 @@ struct Workspace {
   Time used_at;            // the end of the last step
 };
 
+// The tasks that have a workspace there, sorted.
+[[nodiscard]] Result<std::vector<TaskId>> tasks_in(const std::string& root);
 // By task. What cannot be read is left out.
 [[nodiscard]] Result<std::vector<Workspace>> list(const std::string& root);
 [[nodiscard]] Result<Workspace> find(const std::string& root, const TaskId& task);
@@ -99,12 +101,6 @@ struct Workspace {
 [[nodiscard]] Result<std::string> diff(const std::string& root, const TaskId& task);
 
 enum class Fate : std::uint8_t { kUnfinished, kCompleted, kFailed };
-
-struct KeepPolicy {
-  Millis completed{0};
-  Millis failed = std::chrono::days(7);
-  std::int64_t bytes_max = std::int64_t{20} << 30;
-};
 
 struct Reaped {
   struct Kept {
@@ -117,8 +113,8 @@ struct Reaped {
 };
 
 // Removes the workspaces of ended tasks: those that were kept long enough, then the oldest ones until the rest is
-// within bytes_max. One that somebody uses stays.
+// within bytes_max. One that somebody uses stays. A task without a fate is somebody else's: it is not looked at.
 [[nodiscard]] Result<Reaped> reap(const std::string& root, const KeepPolicy& policy, Time now,
-                                  const std::function<Fate(const TaskId&)>& fate_of);
+                                  const std::function<std::optional<Fate>(const TaskId&)>& fate_of);
 
 }  // namespace drover::workspace

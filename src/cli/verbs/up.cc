@@ -133,7 +133,7 @@ Status add_workers(Workers& workers, const Project& project, const Context& cont
   const auto policy = TRY(engine.policy());
   for (const auto& [type, profile] : project.document.local.runners) {
     workers.add({.serves = serves_of_type(type, *policy),
-                 .runners = {.for_all = {}, .by_type = {{type, profile}}},
+                 .runners = {.for_all = {}, .by_type = {{type, profile}}, .repos = project.document.local.repos},
                  .state_dir = state.string(),
                  .version = DROVER_VERSION,
                  .result_bytes_max = static_cast<std::size_t>(policy->limits.result_bytes)});

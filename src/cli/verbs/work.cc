@@ -58,14 +58,19 @@ Result<Runners> runners_of_project(const Context& context, const std::optional<P
   }
   const auto trusted = TRY(is_trusted(*project, context.environment));
   if (!trusted) return drover::fail(ErrorCode::kForbidden, not_trusted_message(*project));
-  return Runners{.by_type = project->document.local.runners};
+  return Runners{.for_all = {}, .by_type = project->document.local.runners, .repos = project->document.local.repos};
 }
 
 Result<Runners> runners_of(const WorkOptions& options, const Context& context, const std::optional<Project>& project) {
   if (options.preset == nullptr && options.argv.empty()) return runners_of_project(context, project);
   RunnerProfile profile{.argv = options.argv, .preset = options.preset};
   if (profile.argv.empty()) profile.argv.emplace_back(options.preset->program);
-  return Runners{.for_all = std::move(profile)};
+  Runners runners{.for_all = std::move(profile), .by_type = {}};
+  if (!project) return runners;
+  const auto trusted = is_trusted(*project, context.environment);
+  if (!trusted) return std::unexpected(trusted.error());
+  if (*trusted) runners.repos = project->document.local.repos;
+  return runners;
 }
 
 std::vector<Serve> serves_of(const WorkOptions& options, const Policy& policy) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <csignal>
-#include <filesystem>
 #include <ranges>
 
 #include "agents/agent_reader.h"
@@ -267,7 +266,7 @@ class AgentPlan final : public RunPlan {
 
   const agents::Preset& preset_;
   const RunSetting setting_;
-  const std::string folder_ = std::filesystem::current_path().string();
+  const std::string& folder_ = setting_.folder;
   const std::optional<std::string> model_ = next_run_of(task()).model.or_else([&] { return task().model; });
   std::optional<AgentState> resumes_ = session_to_resume();
   Phase phase_ = Phase::kAgent;

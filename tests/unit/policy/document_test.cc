@@ -183,7 +183,7 @@ TEST(Document, UnknownFieldsNameTheirLineAndTheNearestWord) {
   EXPECT_EQ(
       refusal("local:\n  runners:\n    eng: {argv: [x], shell: 'true'}\n"),
       "drover.yaml:3: local.runners.eng.shell: unknown field \"shell\" (known: preset, permissions, verify, argv, env, "
-      "concurrency)");
+      "concurrency, workspace)");
   // A part of the document that comes later.
   EXPECT_EQ(refusal("\nroutes: {}\n").find("drover.yaml:2: routes: unknown"), 0u);
   // The rules end tasks with these classes; only the alert can be chosen.

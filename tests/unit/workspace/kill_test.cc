@@ -73,7 +73,7 @@ class Kill : public testing::TestWithParam<Kind> {
  protected:
   std::string request(int n) const {
     return fmt::format(R"({{"root":"{}","task_id":"{}","kind":"{}","repo":"{}","base":"main"}})", room_.root(),
-                       numbered_workspace(n).to_string(), ws::name_of(GetParam()), room_.repo());
+                       numbered_workspace(n).to_string(), name_of(GetParam()), room_.repo());
   }
   StepProcess start(const std::string& step, int n, const std::string& failpoint = {}) {
     write_text(room_.file("request"), request(n));

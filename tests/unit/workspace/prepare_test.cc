@@ -169,10 +169,21 @@ TEST(PrepareOther, AnotherKindOrRepositoryIsRefused) {
   const WorkspaceRoom room;
   const WorkspaceRoom other;
   (void)room.prepare(1, Kind::kClone);
-  EXPECT_EQ(code_of(ws::prepare(room.request(1, Kind::kWorktree))), ErrorCode::kInvalidConfig);
+  EXPECT_EQ(code_of(ws::prepare(room.request(1, Kind::kWorktree))), ErrorCode::kWrongState);
   auto request = room.request(1, Kind::kClone);
   request.repo = other.repo();
-  EXPECT_EQ(code_of(ws::prepare(request)), ErrorCode::kInvalidConfig);
+  EXPECT_EQ(code_of(ws::prepare(request)), ErrorCode::kWrongState);
+}
+
+TEST(PrepareOther, AWorkspaceThatItsAgentDeletedIsMadeAgain) {
+  const WorkspaceRoom room;
+  for (const Kind kind : {Kind::kClone, Kind::kWorktree}) {
+    const int n = kind == Kind::kClone ? 1 : 2;
+    fs::remove_all(room.prepare(n, kind).path);
+    const ws::Prepared again = room.prepare(n, kind);
+    EXPECT_FALSE(again.reused);
+    EXPECT_EQ(read_text(again.path + "/README"), "one\ntwo\n");
+  }
 }
 
 TEST(PrepareOther, ARepositoryIsNotLookedForInTheFoldersAbove) {

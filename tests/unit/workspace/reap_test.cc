@@ -6,6 +6,7 @@
 
 #include "unit/workspace/workspace_support.h"
 #include "workspace/lock.h"
+#include "workspace/step.h"
 
 namespace drover::test {
 namespace {
@@ -30,7 +31,10 @@ class Reap : public testing::Test {
     fates_[numbered_workspace(n)] = fate;
   }
   ws::Reaped reap(Time now, const ws::KeepPolicy& policy = kWeek) {
-    return must(ws::reap(room_.root(), policy, now, [&](const TaskId& task) { return fates_.at(task); }));
+    return must(ws::reap(room_.root(), policy, now, [&](const TaskId& task) {
+      const auto fate = fates_.find(task);
+      return fate != fates_.end() ? std::optional(fate->second) : std::nullopt;
+    }));
   }
   bool is_there(int n) { return ws::find(room_.root(), numbered_workspace(n)).has_value(); }
 
@@ -74,6 +78,34 @@ TEST_F(Reap, RemovesTheOldestUntilTheRestFits) {
   EXPECT_EQ(reaped.removed, std::vector{numbered_workspace(1)});
   EXPECT_LE(reaped.bytes, 2'800'000);
   EXPECT_TRUE(is_there(2) && is_there(3));
+}
+
+TEST_F(Reap, WhatHasNoFateIsNotLookedAt) {
+  make(1, Kind::kClone, Fate::kCompleted);
+  fates_.clear();
+  const ws::Reaped reaped = reap(now_plus(hours(1'000)), {.completed = {}, .failed = {}, .bytes_max = 0});
+  EXPECT_TRUE(reaped.removed.empty() && reaped.kept.empty());
+  EXPECT_EQ(reaped.bytes, 0);
+  EXPECT_TRUE(is_there(1));
+}
+
+TEST_F(Reap, TheStepIsToldTheFates) {
+  make(1, Kind::kClone, Fate::kCompleted);
+  make(2, Kind::kClone, Fate::kFailed);
+  make(3, Kind::kClone, Fate::kUnfinished);
+  const std::string one = numbered_workspace(1).to_string();
+  const auto step = [&](const std::string& failed) {
+    return ws::run_step("reap",
+                        fmt::format(R"({{"root":"{}","completed_ms":0,"failed_ms":3600000,"bytes_max":1000000000,)"
+                                    R"("completed":["{}"],"failed":{},"unfinished":["{}"]}})",
+                                    room_.root(), one, failed, numbered_workspace(3).to_string()));
+  };
+  const auto reaped = step(fmt::format(R"(["{}"])", numbered_workspace(2).to_string()));
+  EXPECT_EQ(reaped.exit_code, 0);
+  EXPECT_TRUE(reaped.json.starts_with(fmt::format(R"({{"removed":["{}"],"kept":[],"bytes":)", one))) << reaped.json;
+  EXPECT_FALSE(is_there(1));
+  EXPECT_TRUE(is_there(2) && is_there(3));
+  for (const char* wrong : {"{}", "1", R"(["x"])"}) EXPECT_EQ(step(wrong).exit_code, 1) << wrong;
 }
 
 TEST_F(Reap, OneThatIsInUseStays) {

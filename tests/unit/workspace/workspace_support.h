@@ -23,7 +23,7 @@ bool succeeds(const std::string& command);
 
 // How tests that run for several kinds are told apart.
 inline std::string kind_of_test(const testing::TestParamInfo<ws::Kind>& test) {
-  return std::string(ws::name_of(test.param));
+  return std::string(name_of(test.param));
 }
 
 TaskId numbered_workspace(int n);
