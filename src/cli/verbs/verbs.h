@@ -12,6 +12,7 @@ void add_up(Verbs& verbs);
 void add_serve(Verbs& verbs);
 void add_work(Verbs& verbs);
 void add_runner(Verbs& verbs);
+void add_workspace(Verbs& verbs);
 void add_progress(Verbs& verbs);
 void add_enqueue(Verbs& verbs);
 void add_run(Verbs& verbs);
@@ -60,7 +61,7 @@ inline constexpr VerbEntry kVerbs[] = {
     {"Tasks", add_retry},      {"Tasks", add_dlq},        {"Operating", add_stats},  {"Operating", add_usage}, {"Operating", add_top},
     {"Operating", add_doctor}, {"Operating", add_alerts}, {"Operating", add_events}, {"Operating", add_queue},
     {"Operating", add_gate},   {"Operating", add_worker}, {"Operating", add_config}, {"Operating", add_type},
-    {"Operating", add_trust},  {"Operating", add_token},  {"Operating", add_audit},  {"Operating", add_fsck},
+    {"Operating", add_trust},  {"Operating", add_workspace}, {"Operating", add_token},  {"Operating", add_audit},  {"Operating", add_fsck},
     {"Operating", add_store},  {"Operating", add_export}, {"Operating", add_import}, {"Other", add_completion},
     {"Other", add_complete},   {"Other", add_help},
 };
