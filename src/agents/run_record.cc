@@ -149,7 +149,9 @@ void RunRecord::deny_tool(std::string_view name) {
   if (denied_tools_.size() < kDeniedToolsMax) denied_tools_.push_back(cut(name, kNameBytesMax));
 }
 
-void RunRecord::request(std::string_view key, const Spent& spent) {
+void RunRecord::request(std::string_view said_key, const Spent& spent) {
+  // One without a name is no other's repetition.
+  const std::string key = said_key.empty() ? fmt::format("request {}", turns_requested_) : std::string(said_key);
   auto known = requests_.find(key);
   if (known == requests_.end()) {
     known = requests_.emplace(key, Spent{.model = spent.model}).first;

@@ -70,22 +70,22 @@ Table dead_letter_table(std::span<const Task> tasks, Time now) {
   return table;
 }
 
-std::string dead_letter_page(const Task& task, std::span<const RunReport> runs, Time now, const Look& look) {
+std::string dead_letter_page(const Task& task, std::span<const RunWithOutput> runs, Time now, const Look& look) {
   std::vector<RunSummary> summaries;
-  for (const RunReport& report : runs) summaries.push_back(report.run);
+  for (const RunWithOutput& report : runs) summaries.push_back(report.run);
   std::string text = task_page(task, summaries, now, look);
   if (!look.terminal) return text;
-  for (const RunReport& report : runs) {
+  for (const RunWithOutput& report : runs) {
     if (report.output_tail.empty()) continue;
     text += fmt::format("\nrun {} wrote at its end:\n{}", report.run.run, indented(harmless(report.output_tail)));
   }
   return text;
 }
 
-std::string dead_letter_json(const Task& task, std::span<const RunReport> runs) {
+std::string dead_letter_json(const Task& task, std::span<const RunWithOutput> runs) {
   json::Writer out;
   out.begin_object().key("task").raw(to_json(task)).key("runs").begin_array();
-  for (const RunReport& report : runs) {
+  for (const RunWithOutput& report : runs) {
     // The run's own members, and one more.
     std::string members = to_json(report.run);
     members.pop_back();

@@ -13,14 +13,14 @@ namespace drover::cli {
 [[nodiscard]] Table dead_letter_table(std::span<const Task> tasks, Time now);
 
 // One run, and the end of what it wrote.
-struct RunReport {
+struct RunWithOutput {
   RunSummary run;
   std::string output_tail;
 };
 
 // A dead letter with everything that was tried.
-[[nodiscard]] std::string dead_letter_page(const Task& task, std::span<const RunReport> runs, Time now,
+[[nodiscard]] std::string dead_letter_page(const Task& task, std::span<const RunWithOutput> runs, Time now,
                                            const Look& look);
-[[nodiscard]] std::string dead_letter_json(const Task& task, std::span<const RunReport> runs);
+[[nodiscard]] std::string dead_letter_json(const Task& task, std::span<const RunWithOutput> runs);
 
 }  // namespace drover::cli

@@ -72,9 +72,12 @@ void add_runners(std::string& text, const ProjectDraft& draft) {
     add(text, "      permissions: bypass", "it acts without asking; or edits (in its folder only), or read_only");
     add(text, "      concurrency: 1", "two agents in one folder get in each other's way");
     if (draft.verify) add_verify(text, *draft.verify);
-    if (draft.is_repository)
-      add(text, "      # workspace: {kind: clone}", "a clone for each task: then several can run at once");
+    if (!draft.repository.empty())
+      add(text, "      # workspace: {kind: clone, repo: here}", "a clone for each task: then several can run at once");
   }
+  if (!draft.repository.empty())
+    add(text, fmt::format("  # repos: {{here: {{path: {}}}}}", draft.repository),
+        "goes with workspace: what is cloned");
 }
 
 // Nothing of it needs an agent, and it shows all that there is to learn.

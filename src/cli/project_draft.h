@@ -22,7 +22,7 @@ struct DraftRunner {
 struct ProjectDraft {
   std::vector<DraftRunner> runners{};  // none: the file has a command as an example
   std::optional<VerifyGuess> verify{};
-  bool is_repository = false;  // the folder is one of git
+  std::string repository{};  // the folder, if it is one of git
 };
 
 // One type for each agent whose program is there: `fix` for the first that is ready, else for the first, and

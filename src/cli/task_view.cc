@@ -235,7 +235,8 @@ void add_outcome(Page& page, const Task& task, std::span<const RunSummary> runs,
   add_texts<FieldKind::kText>(page, task);
   if (const auto agent = agent_of(task)) page.add("agent", agent_text(*agent));
   if (task.usage) page.add("used", usage_text(task.usage));
-  if (task.next && !is_terminal(task.state)) page.add("next run", next_run_text(task));
+  if (task.next && !is_terminal(task.state) && task.state != TaskState::kRunning)
+    page.add("next run", next_run_text(task));
   page.add_json("payload", task.payload);
   page.add_json("checkpoint", task.checkpoint);
   page.add_json(task.fallback ? "fallback" : "result", task.result);

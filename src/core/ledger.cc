@@ -33,7 +33,7 @@ void add_tokens(TokenCounts& to, const TokenCounts& more, std::int64_t sign) {
   to.reasoning = sum(to.reasoning, sign * more.reasoning);
 }
 
-// The model that most of the work was done with: what no model is named for is its.
+// The model with the most output. It also gets turns, tool calls and anything that the agent did not assign to a model.
 std::string main_model(const Usage& usage) {
   std::string_view main;
   std::int64_t most = -1;
@@ -172,7 +172,7 @@ std::string join_names(std::span<const UsageDimension> dimensions) {
 
 Status check_usage_query(const UsageQuery& query) {
   if (query.by.empty())
-    return fail(ErrorCode::kInvalidArgument, "say by what: day, owner, type, runner, model, class or tag");
+    return fail(ErrorCode::kInvalidArgument, "by is empty; choose from day, owner, type, runner, model, class and tag");
   std::vector<UsageDimension> sorted = query.by;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
@@ -186,8 +186,13 @@ Status check_usage_query(const UsageQuery& query) {
   if (by_tag && (!std::ranges::all_of(query.by, is_of_tasks) || !query.from.empty() || !query.to.empty())) {
     return fail(
         ErrorCode::kInvalidArgument,
-        "by tag is a sum over the tasks that are still there: with owner, type and runner, not with days, models "
-        "or classes");
+        "tag goes only with owner, type and runner, and without from and to: it adds up the tasks that still exist, "
+        "because the ledger does not record tags");
+  }
+  const auto has = [&](UsageDimension dimension) { return std::ranges::find(query.by, dimension) != query.by.end(); };
+  if (has(UsageDimension::kClass) && has(UsageDimension::kModel)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "class and model do not go together: a run has one class and may use several models");
   }
   for (const std::string* day : {&query.from, &query.to}) {
     if (!day->empty() && !is_day(*day)) {
@@ -203,7 +208,7 @@ Status UsageSum::add(const LedgerEntry& entry) {
   std::vector<std::string> names;
   for (const UsageDimension dimension : query_.by) {
     names.push_back(name_in(entry.key, dimension));
-    // What was used stands under no class, and how runs ended under no model: they are not asked for here.
+    // Usage is booked without a class, and run counts without a model. Skip entries that lack the dimension.
     const bool is_model = dimension == UsageDimension::kModel;
     if ((is_model && entry.amounts.runs != 0) || (dimension == UsageDimension::kClass && names.back().empty()))
       return {};
@@ -211,7 +216,7 @@ Status UsageSum::add(const LedgerEntry& entry) {
   drover::add(rows_[std::move(names)], entry.amounts);
   if (rows_.size() <= kUsageRowsMax) return {};
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("that would be more than {} rows; ask for fewer days, or by less", kUsageRowsMax));
+              fmt::format("the answer has more than {} rows; ask for fewer days or fewer dimensions", kUsageRowsMax));
 }
 
 std::vector<UsageRow> UsageSum::take() && {

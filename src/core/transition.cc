@@ -122,6 +122,17 @@ void plan_next_run(Change& change, SessionUse session, const ClassRule& rule) {
   change.next_run = next_run_json(next);
 }
 
+// After a run that nobody is to blame for. One that has said nothing has not begun, as far as is known: what was
+// planned for it is planned for the next.
+void plan_same_run_again(Change& change) {
+  const TaskRecord& next = change.step.next;
+  if (!next.run_usage && next.task.next) {
+    change.next_run = next.task.next;
+  } else {
+    plan_next_run(change, SessionUse::kResume, {});
+  }
+}
+
 // Closes the run in the history; its lease and its worker have no say any more.
 void close_run(Change& change, std::string_view outcome, RunEnd end) {
   TaskRecord& next = change.step.next;
@@ -242,10 +253,10 @@ const ClassRule& rule_of(const DecisionContext& context, ErrorClass error_class)
 
 // The same run would end the same way, and be paid again: somebody has to add a check to the runner first.
 void refuse_unverified(Change& change, RunEnd end) {
-  const TaskError error{ErrorClass::kVerifyFailed,
-                        "tasks of this type complete only with evidence that a check has passed "
-                        "(verify: required), and this run brought none: add verify to the "
-                        "runner's profile"};
+  const TaskError error{
+      ErrorClass::kVerifyFailed,
+      "the type has verify: required, but this run reported no passed check; add verify to the runner's "
+      "profile"};
   end_run_failed(change, std::move(end), error, rule_of(change.context, error.error_class));
 }
 
@@ -278,7 +289,7 @@ void give_back(Change& change) {
   }
   next.task.state = TaskState::kPending;
   next.task.attempts -= 1;
-  plan_next_run(change, SessionUse::kResume, {});
+  plan_same_run_again(change);
   if (planted(PlantedBug::kReleaseLosesPlace)) move_to_tail(next);
   end_run(change, "released", {});
 }
@@ -312,7 +323,7 @@ void stall(Change& change) {
     return end_run_failed(change, {}, *error, rule_of(change.context, error->error_class));
   }
   task.state = TaskState::kStalled;
-  plan_next_run(change, SessionUse::kResume, {});
+  plan_same_run_again(change);
   end_run(change, "stalled", {}, object_of("worker_id", task.worker_id.value_or("")));
 }
 

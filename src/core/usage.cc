@@ -83,12 +83,17 @@ void write_cost(json::Writer& writer, const std::optional<MicroDollars>& cost) {
   }
 }
 
+// No agent uses more, and sums of such counts stay whole numbers in every store.
+constexpr std::int64_t kCountMax = 1'000'000'000'000;
+
 struct Count {
   std::int64_t value = 0;
 };
 Status read_json(std::string_view json, Count& out) {
   Status read = json::read_json(json, out.value);
-  if (read && out.value < 0) return fail(ErrorCode::kInvalidArgument, "a count is not negative");
+  if (read && (out.value < 0 || out.value > kCountMax)) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("a count must be between 0 and {}", kCountMax));
+  }
   return read;
 }
 
@@ -231,6 +236,10 @@ Status read_json(std::string_view json, Usage& out) {
 }
 
 std::string format_dollars(MicroDollars amount) {
+  if (amount < 0)
+    return "-" + format_dollars(amount == std::numeric_limits<MicroDollars>::min()
+                                    ? std::numeric_limits<MicroDollars>::max()
+                                    : -amount);
   std::string text = fmt::format("{}.{:06}", amount / kMicrosPerDollar, amount % kMicrosPerDollar);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();

@@ -196,7 +196,10 @@ Status read_prices(PriceTable& prices, const ConfigNode& node) {
   return node.members([&](const std::string& model, const ConfigNode& value) -> Status {
     if (model.empty() || model.size() > kModelBytesMax) return value.error("expected the name of a model");
     if (prices.size() >= kPricesMax) return value.error(fmt::format("at most {} models have prices", kPricesMax));
-    return read_fields(value, kPriceFields, prices[model]);
+    ModelPrice& price = prices[model] = {.input = -1, .output = -1};
+    TRY(read_fields(value, kPriceFields, price));
+    if (price.input >= 0 && price.output >= 0) return {};
+    return value.error("input and output are both needed, in dollars per million tokens");
   });
 }
 

@@ -10,7 +10,7 @@ namespace drover {
 namespace {
 
 // By yaml-cpp's own words.
-constexpr auto kComplaints = std::to_array<std::pair<std::string_view, std::string_view>>({
+const auto kComplaints = std::to_array<std::pair<std::string_view, std::string_view>>({
     {YAML::ErrorMsg::END_OF_SEQ_FLOW, "a [ is not closed"},
     {YAML::ErrorMsg::END_OF_MAP_FLOW, "a { is not closed"},
     {YAML::ErrorMsg::FLOW_END, "a bracket closes nothing"},

@@ -117,7 +117,9 @@ Status read_json(std::string_view json, UsageRow& out) {
        {std::pair{"reported_cost_usd", &out.amounts.reported_cost}, {"table_cost_usd", &out.amounts.table_cost}}) {
     std::optional<std::string> text;
     in.get_text(name, text);
-    *cost = text ? dollars(*text).value_or(0) : 0;
+    const bool is_negative = text && text->starts_with('-');  // a correction
+    const MicroDollars amount = text ? dollars(std::string_view(*text).substr(is_negative ? 1 : 0)).value_or(0) : 0;
+    *cost = is_negative ? -amount : amount;
   }
   return in.finish();
 }

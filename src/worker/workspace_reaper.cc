@@ -32,11 +32,12 @@ constexpr std::size_t kReapAnswerBytesMax = 16 << 20;
 constexpr Millis kReapStepMax{60 * 60'000};
 constexpr Millis kReapPoll{200};
 
+// A task that this worker cannot see may be of another store, may wait for its next run, or may be long gone.
+constexpr Millis kUnknownKept{30LL * 24 * 3'600'000};
+
 using workspace::Fate;
 
 std::optional<Fate> fate_after(const Result<Task>& task) {
-  // Too old for the store, or hidden from this worker: kept as long as if it had failed.
-  if (!task && task.error().code == ErrorCode::kNotFound) return Fate::kFailed;
   if (!task) return std::nullopt;
   if (!is_terminal(task->state)) return Fate::kUnfinished;
   return task->state == TaskState::kCompleted ? Fate::kCompleted : Fate::kFailed;
@@ -164,13 +165,18 @@ void WorkspaceReaper::look_at_all() {
       continue;
     }
     Fates fates;
+    Fates unknown;
     for (const TaskId& id : *tasks) {
-      if (fates.size() == kFatesMax) break;
+      if (fates.size() + unknown.size() == kFatesMax) break;
       const auto task = queue_.get(id);
+      if (!task && task.error().code == ErrorCode::kNotFound) unknown.emplace(id, Fate::kFailed);
       if (task && (!serves(*task) || options_.runners.find(task->type) != profile)) continue;
       if (const auto fate = fate_after(task)) fates.emplace(id, *fate);
     }
     reap(*profile, fates, Scope::kAll);
+    RunnerProfile patient = *profile;
+    patient.workspace.keep.failed = std::max(patient.workspace.keep.failed, kUnknownKept);
+    reap(patient, unknown, Scope::kSome);
   }
 }
 

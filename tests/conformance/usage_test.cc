@@ -128,6 +128,8 @@ TEST_P(AgentUsage, BadReportsChangeNothing) {
   EXPECT_EQ(code_of(queue().report(lease, {.agent = long_winded})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(queue().report(lease, {.evidence = "{}"})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(queue().usage({})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(queue().usage({.by = {UsageDimension::kClass, UsageDimension::kModel}})),
+            ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(queue().usage({.by = {UsageDimension::kDay}, .from = "yesterday"})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(world(), before);
 }
@@ -180,11 +182,27 @@ TEST_P(AgentUsage, TheClassSaysHowTheNextRunBegins) {
   EXPECT_EQ(next_run_of(get(id)), (NextRun{.session = SessionUse::kFresh, .model = "sonnet"}));
   EXPECT_EQ(last_run(id).change, R"({"session":"resume"})");
   pass(1s);
-  lose(start(id));
+  lose([&] {
+    const Lease lease = start(id);
+    must(queue().report(lease, report_of(100)));
+    return lease;
+  }());
   EXPECT_EQ(next_run_of(get(id)), (NextRun{.session = SessionUse::kResume, .model = "sonnet"}));
   end(start(id), Completion{}, report_of(100));
   EXPECT_EQ(get(id).next, std::nullopt);
   EXPECT_EQ(last_run(id).change, R"({"session":"resume","model":"sonnet"})");
+}
+
+// A run that was lost before it began does not undo what the one before it had led to.
+TEST_P(AgentUsage, ARunThatSaysNothingLeavesThePlanAsItIs) {
+  apply_config(R"({"types":{"work":{"retry":"fixed:1s","errors":{"context_too_long":{"action":"retry"}}}}})");
+  const TaskId id = enqueue_work();
+  end(start(id), Failure{.error_class = ErrorClass::kContextTooLong, .message = "long"}, report_of(100));
+  pass(1s);
+  release(start(id));
+  EXPECT_EQ(next_run_of(get(id)).session, SessionUse::kFresh);
+  lose(start(id));
+  EXPECT_EQ(next_run_of(get(id)).session, SessionUse::kFresh);
 }
 
 TEST_P(AgentUsage, ATaskWithoutAnAgentHasNoNextRunToPlan) {

@@ -20,11 +20,11 @@ class AgentSessionTest : public AgentFixture {
 };
 
 // Two replies, then three in a run that goes on with the session of the first. Gemini says what it used only at its
-// end, which the first run did not reach; opencode's words are one reply.
+// end, which the first run did not reach; opencode when the next reply begins.
 TEST_F(AgentSessionTest, AResumedSessionIsBilledOnce) {
   using Expected = std::pair<const char*, const char*>;
   for (const auto& [preset, output_tokens] :
-       {Expected{"claude", "250"}, {"codex", "250"}, {"gemini", "150"}, {"opencode", "100"}}) {
+       {Expected{"claude", "250"}, {"codex", "250"}, {"gemini", "150"}, {"opencode", "200"}}) {
     write_profile(fmt::format("preset: {}", preset));
     const json::Value task =
         after_work("do: tokens 1000 200 50\ndo: say One.\ndo: say Two.\ndo: fresh exit 1\ndo: resumed say Three.");

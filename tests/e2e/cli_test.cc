@@ -159,6 +159,8 @@ TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
                                        "escalation",
                                        "usage",
                                        "cancel_reason",
+                                       "agent",
+                                       "next",
                                        "traceparent"};
   EXPECT_EQ(keys_of(task), shape);
   EXPECT_EQ(at(task, "id"), id);

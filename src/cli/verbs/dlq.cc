@@ -105,7 +105,7 @@ int show_task(TaskQueue& queue, const TaskId& id, Format format, Context& contex
   if (!runs) return context.fail(runs.error());
   auto tails = output_tails(queue, id);
   if (!tails) return context.fail(tails.error());
-  std::vector<RunReport> reports;
+  std::vector<RunWithOutput> reports;
   for (RunSummary& run : *runs) {
     std::string& tail = (*tails)[run.run];
     reports.push_back({std::move(run), std::move(tail)});

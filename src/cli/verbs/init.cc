@@ -71,7 +71,7 @@ ProjectDraft draft_for(const Context& context) {
   std::error_code error;
   return {.runners = draft_runners(look_at_all(context.environment)),
           .verify = guess_verify(context.folder, context.environment),
-          .is_repository = std::filesystem::exists(context.folder / ".git", error)};
+          .repository = std::filesystem::exists(context.folder / ".git", error) ? context.folder.string() : ""};
 }
 
 std::string to_json(const ProjectDraft& draft, const std::filesystem::path& path) {

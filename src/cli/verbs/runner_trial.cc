@@ -198,6 +198,7 @@ int run(const RunnerTestOptions& options, Context& context) {
   context.say(fmt::format("asking {} for one word; this costs a little", profile->preset->name));
   RunnerProfile without_check = *profile;
   without_check.verify.reset();
+  without_check.workspace = {};
   const auto end = try_runner(options, without_check, trial);
   if (!end) return context.fail(end.error());
   if (*end == WatchEnd::kInterrupted) return kExitInterrupted;

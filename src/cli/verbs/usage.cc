@@ -1,6 +1,8 @@
 // drover usage: what agents used and what it cost, from the ledger.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/project.h"
 #include "cli/table.h"
 #include "cli/usage_view.h"
@@ -48,7 +50,7 @@ std::string rows_json(const std::vector<UsageRow>& rows) {
 
 Table usage_table(const std::vector<UsageRow>& rows, const UsageQuery& query) {
   std::vector<Column> columns;
-  for (const UsageDimension dimension : query.by) columns.push_back({usage_title(dimension), Fit::kElastic});
+  for (const UsageDimension dimension : query.by) columns.push_back({usage_title(dimension)});
   for (const std::string_view title : {"RUNS", "TURNS", "INPUT", "CACHED", "OUTPUT", "COST"})
     columns.push_back({title});
   columns.push_back({"UNPRICED"});
@@ -83,7 +85,7 @@ std::string total_line(const std::vector<UsageRow>& rows) {
   std::string text = fmt::format("{} in all", short_dollars(total.reported_cost + total.table_cost));
   if (total.table_cost > 0) text += fmt::format(", {} of it by the table of prices", short_dollars(total.table_cost));
   if (total.unpriced_tokens > 0) {
-    text += fmt::format("; nobody knows the price of {} tokens: add their models to `prices`",
+    text += fmt::format("; {} tokens have no price: add their models to `prices` in drover.yaml",
                         short_count(total.unpriced_tokens));
   }
   return text;
@@ -103,7 +105,11 @@ int run(const UsageOptions& options, Context& context) {
     return kExitOk;
   }
   context.out.write(usage_table(*rows, options.query).render(context.out.look()));
-  if (context.out.look().terminal) context.say(total_line(*rows));
+  // Runs by class cost nothing of their own, and a task with two tags is in two rows: there is no sum of these.
+  const bool has_sum = std::ranges::none_of(options.query.by, [](UsageDimension dimension) {
+    return dimension == UsageDimension::kClass || dimension == UsageDimension::kTag;
+  });
+  if (context.out.look().terminal && has_sum) context.say(total_line(*rows));
   return kExitOk;
 }
 
@@ -115,8 +121,8 @@ void add_usage(Verbs& verbs) {
        .summary = "Show what agents used and what it cost",
        .footer =
            R"(The ledger has what every run of an agent used, by day, owner, type, runner and model. It outlives the tasks.
-INPUT has what was written to a cache in it, CACHED what was read from one. UNPRICED counts tokens whose cost nobody knows:
-the agent reports none, and the policy's `prices` has none for the model.
+INPUT includes tokens written to a cache; CACHED counts tokens read from one. UNPRICED counts tokens of unknown cost: the
+agent reported none, and the policy's `prices` does not list the model.
 
 By tag it sums up the tasks that are still there; a task with two tags counts for both.
 

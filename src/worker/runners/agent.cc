@@ -21,6 +21,8 @@ using agents::AgentOutcome;
 
 // What is kept of a verify command's output, for the next run to read.
 constexpr std::size_t kTailBytes = 4 * 1024;
+// A report with more is refused.
+constexpr std::size_t kModelsToldMax = 100;
 
 // A payload that is one text is meant as that text.
 std::string payload_text(const JsonText& payload) {
@@ -75,13 +77,17 @@ class AgentPlan final : public RunPlan {
   RunReport report() const override {
     if (!reader_) return {};
     AgentState agent{.preset = std::string(preset_.name),
-                     .session_id = reader_->session_id().value_or(""),
+                     .session_id = reader_->session_id().value_or(resumes_ ? resumes_->session_id : ""),
                      .host = setting_.host,
-                     .workspace = folder_,
+                     .workspace = to_utf8(folder_),
                      .model = model_.value_or(""),
                      .resumed = resumes_.has_value(),
                      .session_totals = reader_->session_totals()};
-    return {.agent = std::move(agent), .usage = usage(), .evidence = evidence_};
+    Usage used = usage();
+    for (Usage* counted : {&used, &agent.session_totals}) {
+      if (counted->models.size() > kModelsToldMax) counted->models.clear();  // their sum is what counts
+    }
+    return {.agent = std::move(agent), .usage = std::move(used), .evidence = evidence_};
   }
 
   Next after(const ProcessEnd& end) override { return phase_ == Phase::kAgent ? after_agent(end) : after_verify(end); }
@@ -96,7 +102,7 @@ class AgentPlan final : public RunPlan {
   [[nodiscard]] std::optional<AgentState> session_to_resume() const {
     std::optional<AgentState> agent = agent_of(task());
     const bool is_here = agent && agent->preset == preset_.name && agent->host == setting_.host &&
-                         agent->workspace == folder_ && !agent->session_id.empty();
+                         agent->workspace == to_utf8(folder_) && !agent->session_id.empty();
     if (!is_here || next_run_of(task()).session != SessionUse::kResume) return std::nullopt;
     return agent;
   }

@@ -196,7 +196,8 @@ class WorkspacePlan final : public RunPlan {
     if (!lock_ || !is_real_folder(prepared_.path)) {
       lock_.reset();
       if (prepares_ < kPreparesMax) return prepare();
-      return CannotRun{fmt::format("the workspace {} goes away as often as it is prepared", prepared_.path)};
+      return CannotRun{fmt::format(
+          "the workspace {} disappeared each time after it was prepared; find out what deletes it", prepared_.path)};
     }
     return prepared_.set_up || profile_.workspace.setup.empty() ? start_inner() : set_up();
   }

@@ -126,14 +126,14 @@ TEST(DlqView, ADeadLetterWithWhatItsRunsWrote) {
   task.state = TaskState::kFailed;
   task.error = TaskError{ErrorClass::kInvalid, "page 3 is gone"};
   task.escalation = Escalation{.to = "ada", .by = "bob", .why = "look", .at = kReadAt};
-  const std::vector<RunReport> runs{
+  const std::vector<RunWithOutput> runs{
       {.run = {.run = 1, .worker_id = "w", .started_at = kReadAt, .ended_at = kReadAt, .outcome = "failed"},
        .output_tail = "one\n\x1b[31mtwo\n"}};
   const std::string page = dead_letter_page(task, runs, kReadAt, {.terminal = true, .width = 100});
   EXPECT_NE(page.find("run 1 wrote at its end:\n    one\n    two\n"), std::string::npos) << page;
   EXPECT_NE(page.find("to ada by bob at 2027-01-15T08:00:00.000Z: look"), std::string::npos) << page;
   const std::string json = dead_letter_json(task, runs);
-  EXPECT_NE(json.find(R"("note":null,"output_tail":"one\n\u001b[31mtwo\n"}]})"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("evidence":null,"output_tail":"one\n\u001b[31mtwo\n"}]})"), std::string::npos) << json;
 }
 
 TEST(ProgressBar, IsDrawnOnceTheWorkTakesAMoment) {

@@ -58,7 +58,8 @@ TEST(ProjectDraftTest, EveryCombinationOfAgentsIsReadBack) {
       const std::vector<DraftRunner> runners = draft_runners(agents_of(bits, logins));
       EXPECT_EQ(runners.size(), static_cast<std::size_t>(std::popcount(bits)));
       expect_round_trip({.runners = runners});
-      expect_round_trip({.runners = runners, .verify = VerifyGuess{.argv = {"make", "test"}}, .is_repository = true});
+      expect_round_trip(
+          {.runners = runners, .verify = VerifyGuess{.argv = {"make", "test"}}, .repository = "/srv/site"});
       expect_round_trip({.runners = runners, .verify = VerifyGuess{{"go", "test", "./..."}, true}});
     }
   }
@@ -106,7 +107,8 @@ TEST(ProjectDraftTest, ALoginThatIsMissingIsToldInTheFile) {
 
 TEST(ProjectDraftTest, AWorkspaceIsOfferedWhereThereIsARepository) {
   const auto runners = draft_runners(agents_of(0b00001, 1));
-  EXPECT_TRUE(draft_yaml({.runners = runners, .is_repository = true}).contains("# workspace: {kind: clone}"));
+  EXPECT_TRUE(
+      draft_yaml({.runners = runners, .repository = "/srv/site"}).contains("# workspace: {kind: clone, repo: here}"));
   EXPECT_FALSE(draft_yaml({.runners = runners}).contains("workspace"));
 }
 

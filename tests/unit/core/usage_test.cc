@@ -82,6 +82,9 @@ TEST(Usage, JsonBothWays) {
   ASSERT_TRUE(read_json(json, read));
   EXPECT_EQ(read, usage);
   ASSERT_TRUE(read_json(usage_json({}), read));
+  EXPECT_FALSE(read_json(R"({"input_tokens":9000000000000000000})", read));
+  EXPECT_FALSE(read_json(R"({"turns":-1})", read));
+  EXPECT_EQ(format_dollars(-500'000), "-0.5");
   EXPECT_EQ(read, Usage{});
   ASSERT_TRUE(read_json("{}", read));
   EXPECT_EQ(read, Usage{});
