@@ -21,7 +21,7 @@ struct LogFollowOptions {
 void define(Verb& verb, LogFollowOptions& options);
 
 // Calls `print` with each record of the runs that are asked for, oldest first. Says where something was left out and,
-// to people, where another run begins. kNotFound if there is no such task or run.
+// to people, where another run begins. kNotFound: the task or the run does not exist.
 [[nodiscard]] Status follow_log(const LogFollowOptions& options, Context& context,
                                 const std::function<void(const LogRecord&)>& print);
 

@@ -21,7 +21,7 @@ int run_transcript(const LogFollowOptions& options, Context& context) {
     }
   });
   if (!followed) return context.fail(followed.error());
-  if (is_empty) context.say("there is no transcript: only agents of a preset leave one; see `drover logs`");
+  if (is_empty) context.say("this task has no transcript: only agents with a preset write one; see `drover logs`");
   return kExitOk;
 }
 

@@ -105,7 +105,7 @@ int run(const UsageOptions& options, Context& context) {
     return kExitOk;
   }
   context.out.write(usage_table(*rows, options.query).render(context.out.look()));
-  // Runs by class cost nothing of their own, and a task with two tags is in two rows: there is no sum of these.
+  // Runs by class have no cost, and a task with two tags is in two rows: a total would be wrong.
   const bool has_sum = std::ranges::none_of(options.query.by, [](UsageDimension dimension) {
     return dimension == UsageDimension::kClass || dimension == UsageDimension::kTag;
   });
