@@ -61,9 +61,9 @@ Status check_run(const Task& task, const LogFollowOptions& options) {
 
 void define(Verb& verb, LogFollowOptions& options) {
   verb.task_id(&options.id);
-  verb.flag("-f,--follow", &options.follow, true, "go on until the task ends");
+  verb.flag("-f,--follow", &options.follow, true, "keep printing until the task ends");
   verb.value("--run", "N", &options.run, integer_between({1, 1'000'000'000}), "only this run");
-  verb.json(&options.format, "print one JSON object a line");
+  verb.json(&options.format, "print one JSON object per line");
 }
 
 Status follow_log(const LogFollowOptions& options, Context& context,

@@ -55,10 +55,10 @@ Status PrivateFile::check_ownership() const {
   struct stat found{};
   if (::fstat(fd_.get(), &found) != 0) return cannot("read", path_, errno);
   if (!S_ISREG(found.st_mode) || found.st_uid != ::geteuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return fail(ErrorCode::kForbidden,
-                fmt::format("{} must be a file of yours that nobody else may touch; put it right or remove it "
-                            "(chmod 600)",
-                            path_.string()));
+    return fail(
+        ErrorCode::kForbidden,
+        fmt::format("{} must belong to you, and no other user may have access to it: chmod 600 it, or remove it",
+                    path_.string()));
   }
   return {};
 }

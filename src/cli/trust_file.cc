@@ -50,7 +50,7 @@ Result<bool> TrustFile::trusts(const std::filesystem::path& file, const std::str
 
 Status TrustFile::trust(const std::filesystem::path& file, const std::string& sha256) const {
   if (file.string().contains('\n'))
-    return fail(ErrorCode::kInvalidArgument, "a path with a line end cannot be trusted");
+    return fail(ErrorCode::kInvalidArgument, "a path that contains a line break cannot be trusted");
   const auto trusted = TRY(PrivateFile::open_for_writing(path_));
   const auto before = TRY(trusted.read());
   std::string after;

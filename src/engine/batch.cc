@@ -101,7 +101,7 @@ Result<std::vector<BatchItem>> plan_batch(std::span<const TaskSpec> specs, std::
     const std::string name = ref ? "@" + *ref : fmt::format("number {}", stuck + 1);
     return fail(
         ErrorCode::kCycle,
-        fmt::format("the tasks of this batch depend on each other in a circle; {} is part of it or behind it", name));
+        fmt::format("the tasks of this batch depend on each other in a circle; {} is in it or depends on it", name));
   }
   return ordered;
 }

@@ -19,7 +19,7 @@ Result<BelievedTime> Engine::look_at_clocks(const StoreClocks& clocks) {
   const auto document = TRY(store_.document(DocumentKind::kBelievedTime));
   const auto before = parse_believed_time(document.text);
   if (!before && document.version > 0)
-    log_error("engine", "the time that was believed last cannot be read; nothing is deleted by age for an hour",
+    log_error("engine", "cannot read the last trusted time; nothing is deleted by age for an hour",
               {{"error", to_string(before.error())}});
   BelievedTime next;
   if (before) {

@@ -14,11 +14,11 @@ Result<TaskRecord> follow_up_record(const FollowUp& follow_up, const TaskRecord&
                                     const TaskId& id, Time now) {
   const Limits& limits = policy.limits;
   if (ended.depth >= limits.depth) {
-    return fail(ErrorCode::kLimitExceeded,
-                fmt::format("tasks may follow each other {} deep, not deeper", limits.depth));
+    return fail(ErrorCode::kLimitExceeded, fmt::format("tasks may be spawned at most {} levels deep", limits.depth));
   }
   if (ended.children >= limits.children) {
-    return fail(ErrorCode::kLimitExceeded, fmt::format("the ended task has {} children", ended.children));
+    return fail(ErrorCode::kLimitExceeded,
+                fmt::format("the ended task has {} children already, and no more are allowed", ended.children));
   }
   const auto bytes_max = static_cast<std::size_t>(limits.payload_bytes);
   TaskSpec spec{.type = follow_up.type,

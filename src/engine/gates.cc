@@ -21,8 +21,9 @@ Status check_order(const GateOrder& order, Time now) {
   TRY(check_gate_name(order.gate));
   TRY(check_verdict({.by = order.by, .why = order.why}));
   if (const auto* close = std::get_if<GateOrder::Close>(&order.what); close != nullptr && close->until <= now) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a gate is closed until a time to come, not until {}", format_time(close->until)));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("a gate can be closed only until a time in the future, not until {}", format_time(close->until)));
   }
   const auto* limit = std::get_if<GateOrder::Limit>(&order.what);
   if (limit == nullptr || !limit->permits) return {};

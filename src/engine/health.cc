@@ -95,9 +95,9 @@ void find_lost_workers(const HealthSnapshot& snapshot, Alerts& found) {
     found.push_back({.kind = AlertKind::kWorkerLost,
                      .severity = worker.running > 0 ? Severity::kCritical : Severity::kWarning,
                      .subject = "worker:" + worker.id,
-                     .detail = fmt::format("not heard of since {}, holds {}", format_time(worker.last_beat_at),
+                     .detail = fmt::format("no heartbeat since {}; holds {}", format_time(worker.last_beat_at),
                                            counted(worker.running, "task")),
-                     .fix = "check its machine; its tasks go to others when their leases have run out"});
+                     .fix = "check its machine; other workers get its tasks when their leases run out"});
   }
 }
 

@@ -71,8 +71,9 @@ Result<std::string> LocalAdministration::begin_import() {
   const std::lock_guard lock(import_mutex_);
   give_up_silent_import();
   if (import_ != nullptr) {
-    return fail(ErrorCode::kWrongState, fmt::format("an import is under way; it is given up after {} without a piece",
-                                                    format_duration(kImportPatience)));
+    return fail(ErrorCode::kWrongState,
+                fmt::format("another import is under way; it is abandoned if no data arrives for {}",
+                            format_duration(kImportPatience)));
   }
   auto import = std::make_unique<Import>(store_, engine_, rng_);
   TRY(import->dump.begin());
@@ -87,7 +88,7 @@ void LocalAdministration::give_up_silent_import() {
 Result<LocalAdministration::Import*> LocalAdministration::find_import(const std::string& id) {
   give_up_silent_import();
   if (import_ == nullptr || import_->id != id) {
-    return fail(ErrorCode::kNotFound, "there is no such import under way: it has ended, or was given up");
+    return fail(ErrorCode::kNotFound, "no such import is under way: it has ended or was abandoned");
   }
   import_->used_at = system_clock().mono();
   return import_.get();
@@ -100,8 +101,7 @@ Result<DumpCounts> LocalAdministration::import_piece(const std::string& id, std:
   Import& import = *found;
   const bool is_repeated = offset + static_cast<std::int64_t>(bytes.size()) <= import.taken_bytes;
   if (!is_repeated && offset != import.taken_bytes) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the next byte of this dump is number {}", import.taken_bytes));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("the dump must continue at byte {}", import.taken_bytes));
   }
   const Status taken = is_repeated ? Status() : import.take(bytes);
   const DumpCounts counts = import.dump.counts();

@@ -43,9 +43,10 @@ bool has_owner(Role role) {
 Status check_queues(const NewToken& order) {
   if (order.queues.empty()) return {};
   if (order.role != Role::kWorker)
-    return invalid(fmt::format("queues: the role {} has none; only worker has", name_of(order.role)));
+    return invalid(
+        fmt::format("queues: a token of the role {} cannot have queues; only a worker's can", name_of(order.role)));
   if (order.queues.size() > kTokenQueuesMax)
-    return invalid(fmt::format("queues: {} are too many for one token; {} at most, or none for all",
+    return invalid(fmt::format("queues: {} is too many for one token; name at most {}, or none to allow all",
                                order.queues.size(), kTokenQueuesMax));
   for (const std::string& queue : order.queues) {
     if (const Status checked = check_name(queue); !checked) return at_field("queues", checked.error());
@@ -56,7 +57,9 @@ Status check_queues(const NewToken& order) {
 Status check_owner(const NewToken& order) {
   if (!order.owner) return {};
   if (!has_owner(order.role))
-    return invalid(fmt::format("owner: the role {} has none; only viewer and producer have", name_of(order.role)));
+    return invalid(
+        fmt::format("owner: a token of the role {} cannot have an owner; only a viewer's or a producer's can",
+                    name_of(order.role)));
   if (const Status checked = check_name(*order.owner); !checked) return at_field("owner", checked.error());
   return {};
 }
@@ -68,7 +71,8 @@ Status check_order(const NewToken& order) {
   if (!is_utf8(order.note) || order.note.size() > kTokenNoteBytesMax)
     return invalid(fmt::format("note: expected UTF-8 of at most {} bytes", kTokenNoteBytesMax));
   if (order.expires_in && (*order.expires_in <= Millis{0} || *order.expires_in > kDurationMax))
-    return invalid(fmt::format("expires_in: expected more than nothing and at most {}", format_duration(kDurationMax)));
+    return invalid(
+        fmt::format("expires_in: expected a duration above 0 and at most {}", format_duration(kDurationMax)));
   return {};
 }
 
@@ -156,7 +160,8 @@ Result<CreatedToken> TokenBook::create(const NewToken& order) {
   const Status done = update([&](TokenDocument& document, Time now) -> Result<Told> {
     TRY(check_order(order));
     if (count_active(document, now) >= kTokensMax)
-      return fail(ErrorCode::kLimitExceeded, fmt::format("there are {} tokens already: revoke some", kTokensMax));
+      return fail(ErrorCode::kLimitExceeded,
+                  fmt::format("there are {} tokens already, and no more are allowed: revoke some", kTokensMax));
     created.info = info_of(order, now);
     do {
       created.info.id = new_token_id(rng_);

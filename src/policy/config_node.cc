@@ -226,7 +226,7 @@ Status ConfigNode::members(const Member& member) const {
     if (!key.IsScalar()) return ConfigNode(key, line, path_, source_).error("a key must be a word");
     const std::string& name = key.Scalar();
     const ConfigNode child(entry.second, line, path_of(name), source_);
-    if (!seen.insert(name).second) return child.error("stands here a second time");
+    if (!seen.insert(name).second) return child.error("is given twice");
     TRY(member(name, child));
   }
   return {};

@@ -16,7 +16,7 @@ Result<JsonText> follow_up_json(const ConfigNode& node) {
   if (!payload) return payload;
   const std::array<std::string, 1> task{"task"};
   if (json::parse(*payload)->find(task.front()) != nullptr) {
-    return node.at(task).error("the ended task comes under this name");
+    return node.at(task).error("this name is reserved for the ended task");
   }
   return payload;
 }

@@ -97,7 +97,7 @@ Result<OwnerPolicy> owner_policy(const NamedOwner& owner, const OwnerReading& ot
 Status check_section(const std::string& name, const ConfigNode& value) {
   const auto gate = parse_gate_name(name);
   if (!gate || info_of(gate->kind).section == "gates") return {};
-  return value.error(fmt::format("stands under {}, not under gates", info_of(gate->kind).section));
+  return value.error(fmt::format("belongs under {}, not under gates", info_of(gate->kind).section));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using Times = Threshold<Millis>;
 template <class T>
 Status check_order(const Threshold<T>& threshold, const ConfigNode& node) {
   if (threshold.warning <= threshold.critical) return {};
-  return node.error("warning is more than critical");
+  return node.error("warning must not be more than critical");
 }
 
 constexpr auto kFactorFields = std::to_array<ConfigField<Counts>>({

@@ -21,7 +21,7 @@ const auto kComplaints = std::to_array<std::pair<std::string_view, std::string_v
     {YAML::ErrorMsg::END_OF_MAP, "this does not belong to the mapping above; check the indentation"},
     {YAML::ErrorMsg::END_OF_SEQ, "this does not belong to the list above; check the indentation"},
     {YAML::ErrorMsg::UNKNOWN_TOKEN, "text that begins with this character must be in quotes"},
-    {YAML::ErrorMsg::UNKNOWN_ANCHOR, "text that begins with * refers to an anchor, and there is none of that name"},
+    {YAML::ErrorMsg::UNKNOWN_ANCHOR, "text that begins with * refers to an anchor, but no anchor has that name"},
     {YAML::ErrorMsg::TAB_IN_INDENTATION, "tab character; indent with spaces"},
 });
 

@@ -58,22 +58,23 @@ std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const Http
   if (hosts != 1) return refusal(kBadRequest, ErrorCode::kInvalidArgument, "there must be one Host header");
   if (!is_known(rules, request.header("host"))) {
     return refusal(kMisdirected, ErrorCode::kForbidden,
-                   fmt::format("this server is not called {}; see --host", quoted_excerpt(request.header("host"))));
+                   fmt::format("this server does not answer to the name {}; allow it with --host",
+                               quoted_excerpt(request.header("host"))));
   }
   const std::string_view origin = request.header("origin");
   if (!origin.empty()) {
     const std::size_t scheme = origin.find("://");
     if (scheme == std::string_view::npos || !is_known(rules, origin.substr(scheme + 3))) {
       return refusal(kForbidden, ErrorCode::kForbidden,
-                     fmt::format("requests from the origin {} are not taken", quoted_excerpt(origin)));
+                     fmt::format("requests from the origin {} are refused", quoted_excerpt(origin)));
     }
   }
   if (request.header("sec-fetch-site") == "cross-site") {
-    return refusal(kForbidden, ErrorCode::kForbidden, "requests from another site are not taken");
+    return refusal(kForbidden, ErrorCode::kForbidden, "requests from another site are refused");
   }
   if (!request.body.empty() && !is_json(request.header("content-type"))) {
     return refusal(kUnsupportedMedia, ErrorCode::kInvalidArgument,
-                   "the body must be application/json; of a PATCH also application/merge-patch+json, of a dump "
+                   "the body must be application/json; a PATCH may also be application/merge-patch+json, and a dump "
                    "application/x-ndjson");
   }
   return std::nullopt;

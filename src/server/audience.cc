@@ -180,7 +180,7 @@ void Audience::answer_ping(Watcher& watcher) {
 void Audience::take_message(const WatcherRef& watcher, const WebSocketMessage& message) {
   if (message.kind == WebSocketKind::kClose) return dismiss(*watcher, CloseCode::kNormal, "");
   if (!watcher->introduce) {
-    return dismiss(*watcher, CloseCode::kPolicyViolation, "nothing is expected but the token, once");
+    return dismiss(*watcher, CloseCode::kPolicyViolation, "unexpected message; send only the token, once");
   }
   std::string token;
   json::Reader body(message.payload);
@@ -199,7 +199,7 @@ void Audience::dismiss(Watcher& watcher, CloseCode code, std::string_view reason
 }
 
 void Audience::dismiss_all() {
-  for (const WatcherRef& watcher : watchers_) dismiss(*watcher, CloseCode::kGoingAway, "the server stops");
+  for (const WatcherRef& watcher : watchers_) dismiss(*watcher, CloseCode::kGoingAway, "the server is stopping");
 }
 
 void Audience::notice(const Pulse& pulse) {
@@ -244,7 +244,7 @@ MonoTime Audience::step(const WatcherRef& watcher, MonoTime now) {
   if (who.client->is_closed() || who.stage == Stage::kLeaving) return kNever;
   if (who.stage == Stage::kGuest) {
     if (now - who.frame_at < kGuestMax) return who.frame_at + kGuestMax;
-    dismiss(who, CloseCode::kPolicyViolation, "the token did not come in time");
+    dismiss(who, CloseCode::kPolicyViolation, "no token arrived in time");
     return kNever;
   }
   if (who.is_reading) return kNever;
@@ -381,7 +381,7 @@ void Audience::check_token(const WatcherRef& watcher) {
         principal ? *principal != watcher->watch.principal : principal.error().code == ErrorCode::kUnauthorised;
     return [this, watcher, is_over] {
       watcher->check_at = system_clock().mono() + tokens_again_;
-      if (is_over) dismiss(*watcher, CloseCode::kPolicyViolation, "the token is not valid any more");
+      if (is_over) dismiss(*watcher, CloseCode::kPolicyViolation, "the token is no longer valid");
     };
   });
 }

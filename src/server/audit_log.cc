@@ -58,12 +58,12 @@ struct Line {
 
 // What a line says of its place in the chain; what is wrong with it otherwise.
 std::expected<Line, std::string> read_line(std::string_view text) {
-  if (text.size() <= kTailChars || !text.ends_with(kLineEnd)) return std::unexpected("it is cut off, or no record");
+  if (text.size() <= kTailChars || !text.ends_with(kLineEnd)) return std::unexpected("it is cut off or not a record");
   const std::string_view body = text.substr(0, text.size() - kTailChars);
   const std::string_view tail = text.substr(body.size());
   if (!tail.starts_with(kHashKey)) return std::unexpected("it has no hash at its end");
   Line line{.hash = std::string(tail.substr(kHashKey.size(), kHashChars))};
-  if (sha256_hex(body) != line.hash) return std::unexpected("it was changed: its hash is another");
+  if (sha256_hex(body) != line.hash) return std::unexpected("it was changed: its hash does not match");
   const auto parsed = json::parse(text);
   const json::Value* const seq = parsed ? parsed->find("seq") : nullptr;
   const json::Value* const previous = parsed ? parsed->find("prev") : nullptr;
@@ -91,14 +91,14 @@ Result<AuditLog::End> AuditLog::find_end(int file, const std::string& path) {
   End end{.seq = 0, .hash = first_hash(), .bytes = from + static_cast<std::int64_t>(whole)};
   if (whole != tail.size()) {
     if (::ftruncate(file, end.bytes) != 0) return cannot_use(path, std::strerror(errno));
-    log_warn("audit", "took away a last line that was cut off",
+    log_warn("audit", "removed an incomplete last line",
              {{"path", path}, {"bytes", std::to_string(tail.size() - whole)}});
   }
   if (whole == 0) return end;
   const std::size_t before = tail.rfind('\n', whole - 2);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
   const auto line = read_line(std::string_view(tail).substr(begin, whole - 1 - begin));
-  if (!line) return cannot_use(path, "its last line is not as it was written: " + line.error());
+  if (!line) return cannot_use(path, "its last line is invalid: " + line.error());
   end.seq = line->seq;
   end.hash = line->hash;
   return end;
@@ -107,7 +107,7 @@ Result<AuditLog::End> AuditLog::find_end(int file, const std::string& path) {
 Result<std::unique_ptr<AuditLog>> AuditLog::open(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.is_open()) return cannot_use(path, std::strerror(errno));
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return cannot_use(path, "another server writes it");
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return cannot_use(path, "another server is writing to it");
   auto end = TRY(find_end(file.get(), path));
   return std::unique_ptr<AuditLog>(new AuditLog(std::move(file), path, std::move(end)));
 }
@@ -129,7 +129,7 @@ void AuditLog::add(AuditRecord record) {
       return;
     }
   }
-  if (dropped_++ == 0) log_error("audit", "records are dropped: too many wait for the disk", {{"path", path_}});
+  if (dropped_++ == 0) log_error("audit", "records are dropped: too many are waiting for the disk", {{"path", path_}});
 }
 
 void AuditLog::run(const std::stop_token& stop) {
@@ -144,12 +144,13 @@ void AuditLog::run(const std::stop_token& stop) {
     }
     while (!write(taken)) {
       if (failures_++ == 0) {
-        log_error("audit", "cannot write, and tries again", {{"path", path_}, {"error", std::strerror(errno)}});
+        log_error("audit", "cannot write to the audit log; trying again",
+                  {{"path", path_}, {"error", std::strerror(errno)}});
       }
       std::unique_lock lock(mutex_);
       has_work_.wait_for(lock, stop, kTryAgain, [] { return false; });
       if (stop.stop_requested()) {
-        log_error("audit", "records are lost: the server ends, and they cannot be written",
+        log_error("audit", "records are lost: the server is stopping and cannot write them",
                   {{"path", path_}, {"records", std::to_string(taken.size() + waiting_.size())}});
         return;
       }
@@ -198,7 +199,7 @@ Result<AuditSummary> verify_audit_log(const std::string& path) {
     const auto line = read_line(text);
     if (!line) return bad(line.error());
     if (line->previous != summary.last_hash) return bad("it does not follow the line before it");
-    if (line->seq != summary.records + 1) return bad("its number does not follow");
+    if (line->seq != summary.records + 1) return bad("its number does not follow the one before it");
     summary.last_hash = line->hash;
     ++summary.records;
   }

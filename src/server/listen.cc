@@ -61,7 +61,7 @@ Result<Listening> listen_unix(const std::string& address) {
   if (!socket.is_open()) return cannot_listen(address, std::strerror(errno));
   UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (::connect(probe.get(), name, sizeof socket_name) == 0)
-    return cannot_listen(address, "somebody listens there already");
+    return cannot_listen(address, "another process is already listening there");
   if (errno == ECONNREFUSED && is_socket(path)) ::unlink(path.c_str());  // left behind by one that died
   const mode_t before = ::umask(S_IRWXG | S_IRWXO);
   const bool bound = ::bind(socket.get(), name, sizeof socket_name) == 0;
@@ -104,16 +104,18 @@ Result<Listening> listen_tcp(const std::string& address, Reach reach) {
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(raw, ::freeaddrinfo);
   if (reach == Reach::kThisMachine && !is_loopback(raw->ai_addr)) {
     return cannot_listen(address,
-                         "other machines reach it, and tokens would go over the wire in the open; give --tls-cert and "
-                         "--tls-key, or --insecure where something else keeps others out");
+                         "other machines can reach it, and tokens would travel unencrypted; give --tls-cert and "
+                         "--tls-key, or --insecure if something else protects the network");
   }
   UniqueFd socket(::socket(raw->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return cannot_listen(address, std::strerror(errno));
   const int on = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(socket.get(), raw->ai_addr, raw->ai_addrlen) != 0 || ::listen(socket.get(), kBacklog) != 0) {
-    return cannot_listen(address, errno == EADDRINUSE ? "somebody listens there already; name another with --listen"
-                                                      : std::strerror(errno));
+    return cannot_listen(address,
+                         errno == EADDRINUSE
+                             ? "another process is already listening there; choose another address with --listen"
+                             : std::strerror(errno));
   }
   const auto port = TRY(port_of(socket, address));
   return Listening{.socket = std::move(socket), .host = std::move(parts.host), .port = port};

@@ -25,7 +25,7 @@ struct Reason {
 Reason reason_of(const Error& error) {
   switch (error.code) {
     case ErrorCode::kStoreRegressed:
-      return {error.code, "the store went backwards: what was acknowledged is gone, and claims pause"};
+      return {error.code, "the store went backwards: acknowledged work is missing, so workers claim nothing"};
     case ErrorCode::kStoreDamaged:
       return {error.code, "the store is damaged, or its files were replaced under the server; the log says more"};
     case ErrorCode::kSchemaTooNew:
@@ -34,7 +34,7 @@ Reason reason_of(const Error& error) {
       return {error.code, "the disk of the store is full: new tasks are refused"};
     default:
       return {ErrorCode::kStoreUnavailable, error.operation == Readiness::kWriteOperation
-                                                ? "the store answers, and cannot be written"
+                                                ? "the store answers but cannot be written to"
                                                 : "the store does not answer"};
   }
 }
@@ -83,14 +83,14 @@ HttpResponse Readiness::answer(const std::optional<Error>& error) const {
     if (!reasons.empty()) reasons += ',';
     reasons += fmt::format(R"({{"code":"{}","message":"{}"}})", code, message);
   };
-  if (stopping_) add("stopping", "the server is going down");
+  if (stopping_) add("stopping", "the server is stopping");
   if (error) {
     const Reason reason = reason_of(*error);
     const bool is_for_a_while = reason.code == ErrorCode::kStoreUnavailable;
     if (!stopping_ || !is_for_a_while) add(error_info(reason.code).name, reason.message);
   }
   if (!error && is_stalled_) {
-    add("not_consumed", "tasks wait, nothing holds them back, and workers with free slots do not take them");
+    add("not_consumed", "tasks are waiting and nothing holds them back, but workers with free slots do not take them");
   }
   return {.status = reasons.empty() ? kOkStatus : kNotReady,
           .body = fmt::format(R"({{"ready":{},"reasons":[{}]}})", reasons.empty(), reasons)};

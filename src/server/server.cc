@@ -203,7 +203,7 @@ class HttpApi final : public Server {
     send_gathered();
     if (now >= complain_at_ && lacked_memory_.exchange(false)) {
       complain_at_ = now + kBetweenComplaints;
-      log_warn("server", "there was no memory for a call: it was refused");
+      log_warn("server", "out of memory: a request was refused");
     }
   }
 
@@ -499,7 +499,7 @@ class HttpApi final : public Server {
     if (!told) return;
     const auto reveals = administration_.hear(*told);
     if (!reveals || !*reveals) return;  // a store that does not answer says so to the call itself
-    log_error("server", "a client has seen more of the store than there is",
+    log_error("server", "a client has seen events that the store no longer has",
               {{"token", request.principal->token_id}, {"seen", to_string(*told)}});
   }
 
@@ -561,22 +561,22 @@ class HttpApi final : public Server {
         piece->empty() ? client->end_pieces() : client->add_piece(*piece);
       };
     };
-    const bool taken = submit(few_, read, [request] { break_off(*request, "there is no memory for the rest"); });
-    if (!taken) break_off(*request, "the server has too much to do");
+    const bool taken = submit(few_, read, [request] { break_off(*request, "out of memory"); });
+    if (!taken) break_off(*request, "the server is overloaded");
   }
 
   // A body that ends without its last chunk is known to be cut.
   static void break_off(const Request& request, std::string_view why) {
     const auto client = request.client.lock();
     if (client == nullptr || client->is_closed()) return;
-    log_warn("server", "an answer is cut off",
+    log_warn("server", "a response was cut off",
              {{"route", std::string(request.match.route->pattern)}, {"why", std::string(why)}});
     client->close();
   }
 
   void give_back(const Handout& handout) {
     if (handout.leases.empty()) return;
-    log_info("server", "a worker was gone before it got its tasks: they are given back",
+    log_info("server", "a worker disconnected before it got its tasks; giving them back",
              {{"tasks", std::to_string(handout.leases.size())}});
     const auto settle = [this, leases = handout.leases]() -> std::function<void()> {
       std::vector<Settlement> items;
@@ -587,7 +587,7 @@ class HttpApi final : public Server {
       return [] {};
     };
     const bool taken = submit(pool_, settle, [] {});
-    if (!taken) log_warn("server", "there is too much to do to give tasks back: their leases will run out", {});
+    if (!taken) log_warn("server", "overloaded, cannot give tasks back: they wait until their leases run out", {});
   }
 
   // Events are read from when somebody waits for the first time. The first pulse says that anything may have happened.
@@ -612,7 +612,7 @@ class HttpApi final : public Server {
 
   static HttpResponse overloaded() {
     HttpResponse response =
-        problem(Error{ErrorCode::kStoreUnavailable, "the server has too much to do; try again in a moment", {}});
+        problem(Error{ErrorCode::kStoreUnavailable, "the server is overloaded; try again in a moment", {}});
     add_retry_after(response);
     return response;
   }

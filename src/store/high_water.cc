@@ -29,7 +29,7 @@ void HighWater::look(const Mark& seen_before, const StoreExtent& extent) {
     return raise(extent.mark());
   }
   if (found != loss_) {
-    log_error("store", "the store went backwards: what was acknowledged is gone, and claims pause",
+    log_error("store", "the store went backwards: acknowledged work is missing, so workers claim nothing",
               {{"lost", to_string(*found)}, {"accept", "drover store accept-regression"}});
   }
   loss_ = found;

@@ -102,7 +102,7 @@ BelievedTime look_at_clocks(const std::string& state_dir, const StoreClocks& clo
   fresh << to_json(now);
   fresh.close();
   if (!fresh || std::rename((path + ".new").c_str(), path.c_str()) != 0)
-    log_warn("worker", "cannot write down the time; files of old runs stay longer", {{"path", path}});
+    log_warn("worker", "cannot record the time; files of old runs stay longer", {{"path", path}});
   return now;
 }
 

@@ -57,7 +57,8 @@ int undertaker_main(int argc, char** argv) {
 Undertaker::Undertaker(const std::string& program, const std::string& mark) {
   auto started = start_helper({program, "undertaker", mark});
   if (!started) {
-    log_warn("worker", "runs on without an undertaker", {{"error", to_string(started.error())}});
+    log_warn("worker", "cannot start the process that cleans up if this worker is killed; working without it",
+             {{"error", to_string(started.error())}});
     return;
   }
   pid_ = started->pid;

@@ -32,7 +32,7 @@ TEST_P(CapacityLimit, PerOwner) {
   set_limits(R"({"max_waiting_per_owner":2})");
   enqueue({.type = "work", .owner = "me"});
   enqueue({.type = "work", .owner = "me"});
-  expect_too_many({{.type = "work", .owner = "me"}}, "at most 2 of one owner (limits.max_waiting_per_owner)");
+  expect_too_many({{.type = "work", .owner = "me"}}, "at most 2 for one owner (limits.max_waiting_per_owner)");
   enqueue({.type = "work", .owner = "you"});
 }
 

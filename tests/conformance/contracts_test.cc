@@ -338,7 +338,7 @@ TEST_P(Contracts, BadContractsAreRefusedWithTheirPlace) {
        R"(types.work.decision_report: expected required, optional or ignored, not "yes")"},
       {R"({"on_success":{}})", "types.work.on_success: type is missing"},
       {R"({"on_success":{"type":"x","payload":{"task":1}}})",
-       "types.work.on_success.payload.task: the ended task comes under this name"},
+       "types.work.on_success.payload.task: this name is reserved for the ended task"},
   };
   for (const auto& [contract, what] : rows) {
     const auto answer = queue().apply_config(fmt::format(R"({{"types":{{"work":{}}}}})", contract), 0);

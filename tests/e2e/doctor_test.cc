@@ -96,7 +96,7 @@ TEST_F(DoctorTest, AStoreThatIsHalfImported) {
   const auto found = complaint("import");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->level, "fail");
-  EXPECT_TRUE(contains(found->detail, "not all is here"));
+  EXPECT_TRUE(contains(found->detail, "the store is incomplete"));
   EXPECT_FALSE(contains(sandbox.drover({"gate", "close", "lock:any"}).err, "warning"));
   const Outcome opened = sandbox.drover({"gate", "open", "all"});
   EXPECT_EQ(opened.exit_code, 0);

@@ -52,7 +52,8 @@ class ToldRegressionTest : public E2eTest {
     while (shown.exit_code == 0 && mono_now() < end) shown = at_server({"store", "show"});
     EXPECT_EQ(shown.exit_code, 1) << shown.out << shown.err << server_->errors();
     EXPECT_TRUE(contains(shown.out + shown.err, "events ")) << "which range";
-    EXPECT_TRUE(contains(server_->errors(), "a client has seen more of the store than there is")) << server_->errors();
+    EXPECT_TRUE(contains(server_->errors(), "a client has seen events that the store no longer has"))
+        << server_->errors();
     EXPECT_EQ(at_server({"doctor"}).exit_code, 1);
     // Nothing is claimed until somebody accepts it.
     EXPECT_EQ(at_server({"store", "accept-regression"}).exit_code, 0);

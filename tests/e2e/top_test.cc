@@ -51,10 +51,10 @@ TEST_F(TopTest, ShowsQueuesTasksAndWorkersAndTakesKeys) {
   press("c");
   EXPECT_TRUE(await_screen("cancel task " + id + "? y/n"));
   press("n");
-  EXPECT_TRUE(await_screen("nothing was done"));
+  EXPECT_TRUE(await_screen("nothing was changed"));
   press("c");
   press("y");
-  EXPECT_TRUE(await_screen("cancel was requested"));
+  EXPECT_TRUE(await_screen("asked the task to stop"));
   EXPECT_EQ(sandbox.drover({"wait", id}).exit_code, 11);
 
   press("/");

@@ -162,7 +162,7 @@ TEST_F(UpTest, ChangesNothingWhenItsAddressIsTaken) {
     arguments.insert(arguments.end(), {"--listen", e2e::address_of(*server)});
     const Outcome second = sandbox.drover(arguments);
     EXPECT_EQ(second.exit_code, 1);
-    EXPECT_TRUE(contains(second.err, "name another with --listen")) << second.err;
+    EXPECT_TRUE(contains(second.err, "choose another address with --listen")) << second.err;
   }
   EXPECT_FALSE(std::filesystem::exists(sandbox.file(".drover")));
   EXPECT_FALSE(std::filesystem::exists(sandbox.file("new.db")));

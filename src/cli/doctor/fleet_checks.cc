@@ -21,23 +21,23 @@ std::string_view all_is_well(AlertKind kind) {
     case AlertKind::kDeadLetter:
       return "none";
     case AlertKind::kFailure:
-      return "none of a class that alerts";
+      return "none of a class that raises alerts";
     case AlertKind::kWorkerLost:
       return "none is silent";
     case AlertKind::kNotServed:
-      return "every queue with tasks that wait has a worker";
+      return "every queue with waiting tasks has a worker";
     case AlertKind::kHeld:
       return "no gate holds tasks back";
     case AlertKind::kIdleWorkers:
-      return "nothing waits for a worker that is idle";
+      return "no task waits while workers are idle";
     case AlertKind::kWaiting:
-      return "as many wait as usual";
+      return "no more tasks are waiting than usual";
     case AlertKind::kLag:
-      return "few wait";
+      return "few tasks are waiting";
     case AlertKind::kRunningPerWorker:
-      return "none runs very many";
+      return "no worker runs too many tasks";
     case AlertKind::kNoProgress:
-      return "every running task is heard of";
+      return "every running task makes progress";
   }
   return "";
 }

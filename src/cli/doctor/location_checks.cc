@@ -35,7 +35,7 @@ void add_permissions(const std::filesystem::path& path, ::mode_t forbidden, std:
   lines.push_back({.level = DoctorLevel::kWarn,
                    .check = "permissions",
                    .subject = path.string(),
-                   .detail = fmt::format("{:04o}: others than its owner have access", mode),
+                   .detail = fmt::format("{:04o}: other users have access", mode),
                    .fix = fmt::format("chmod {} {}", right, path.string())});
 }
 
@@ -87,7 +87,7 @@ DoctorLine durability_line(const redis::Durability& durability) {
       return line;
     case Level::kUnknown:
       line.level = DoctorLevel::kWarn;
-      line.fix = "let the user of the URL ask: redis-cli ACL SETUSER NAME +config|get";
+      line.fix = "allow the URL's user to ask: redis-cli ACL SETUSER NAME +config|get";
       return line;
     case Level::kNone:
     case Level::kSnapshot:
@@ -163,7 +163,7 @@ void check_store_location(const std::string& url, DoctorLines& lines) {
     lines.push_back({.level = DoctorLevel::kWarn,
                      .check = "durable",
                      .subject = url,
-                     .detail = "a store in memory ends with its process",
+                     .detail = "a store in memory is gone when its process exits",
                      .fix = "keep it in a file: --store sqlite:PATH"});
   } else if (url.starts_with(kSqlite)) {
     check_database_files(url.substr(kSqlite.size()), lines);

@@ -43,8 +43,8 @@ DoctorLine ready_line(const ServerAddress& address, const Result<std::vector<std
   line.level = DoctorLevel::kFail;
   line.detail =
       reasons ? fmt::format("answers, but is not ready: {}", fmt::join(*reasons, "; ")) : reasons.error().message;
-  line.fix =
-      reasons ? "drover doctor where it runs, and its log" : "start it (drover serve), or name another: --store URL";
+  line.fix = reasons ? "run drover doctor on its machine, and read its log"
+                     : "start it (drover serve), or name another: --store URL";
   return line;
 }
 
@@ -57,9 +57,8 @@ std::string role_text(const Introduction& known) {
 
 DoctorLine token_line(const Result<Introduction>& introduction) {
   if (!introduction) {
-    return not_checked(
-        "token", introduction.error(),
-        "have one made (drover token create --role ROLE), and show it: DROVER_TOKEN, or --token-file FILE");
+    return not_checked("token", introduction.error(),
+                       "ask for one (drover token create --role ROLE), then set DROVER_TOKEN or --token-file FILE");
   }
   return {.check = "token", .subject = introduction->token_id, .detail = role_text(*introduction)};
 }

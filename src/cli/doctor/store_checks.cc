@@ -65,13 +65,14 @@ void add_import(TaskQueue& queue, DoctorLines& lines) {
   const auto gates = queue.gates();
   if (!gates) return lines.push_back(not_checked("import", gates.error(), kFix));
   if (std::ranges::none_of(*gates, [](const GateStatus& gate) { return is_import_mark(gate); })) {
-    return lines.push_back({.check = "import", .detail = "none is unfinished"});
+    return lines.push_back({.check = "import", .detail = "no import is unfinished"});
   }
-  lines.push_back({.level = DoctorLevel::kFail,
-                   .check = "import",
-                   .subject = std::string(kAllGate),
-                   .detail = "an import is under way, or was interrupted: not all is here, and nothing is claimed",
-                   .fix = "if it was interrupted: remove the store, and drover import into a new one"});
+  lines.push_back(
+      {.level = DoctorLevel::kFail,
+       .check = "import",
+       .subject = std::string(kAllGate),
+       .detail = "an import is under way or was interrupted: the store is incomplete, and nothing is claimed",
+       .fix = "if it was interrupted: remove the store, and drover import into a new one"});
 }
 
 }  // namespace

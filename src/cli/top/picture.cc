@@ -241,13 +241,13 @@ std::vector<std::string> header_lines(const TopData& data, const Look& look) {
 
 const std::vector<std::string>& help_lines() {
   static const std::vector<std::string> lines{
-      "tab, shift-tab   next panel, panel before",
-      "arrows, j k      line down, line up",
+      "tab, shift-tab   next panel, previous panel",
+      "arrows, j k      next line, previous line",
       "s                sort the panel by its next column",
-      "/                show only lines with what you type; esc takes the filter away",
+      "/                show only lines that contain what you type; esc clears the filter",
       "p                pause or resume the queue; close or open the gate",
       "c                cancel the task; asks first",
-      "enter, l         the task's log, live; q or esc leads back",
+      "enter, l         the task's log, live; q or esc goes back",
       "r                retry the dead letter; asks first",
       "q                quit",
   };

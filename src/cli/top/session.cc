@@ -143,7 +143,7 @@ void TopSession::press_in_question(const Key& key) {
   if (key.kind == KeyKind::kText && key.text == "y") {
     question.yes();
   } else {
-    view_.said = "nothing was done";
+    view_.said = "nothing was changed";
   }
 }
 
@@ -174,7 +174,7 @@ void TopSession::say(const Status& status, std::string done) {
 void TopSession::pause_or_resume(const Look& look) {
   const auto id = chosen_id(look);
   if (!id || (view_.panel != Panel::kQueues && view_.panel != Panel::kGates)) {
-    view_.said = "p is for queues and gates";
+    view_.said = "p works on queues and gates";
     return;
   }
   const std::string gate = view_.panel == Panel::kQueues ? gate_name(GateKind::kQueue, *id) : *id;
@@ -190,12 +190,13 @@ void TopSession::pause_or_resume(const Look& look) {
 void TopSession::ask_to_cancel(const Look& look) {
   const auto id = chosen_id(look);
   if (!id || view_.panel != Panel::kRunning) {
-    view_.said = "c is for running tasks";
+    view_.said = "c works on running tasks";
     return;
   }
   question_ = Question{.text = fmt::format("cancel task {}? y/n", *id), .yes = [this, id = *id] {
                          const auto task = TaskId::parse(id);
-                         if (task) say(status_of(queue_.cancel(*task, "drover top by " + by_)), "cancel was requested");
+                         if (task)
+                           say(status_of(queue_.cancel(*task, "drover top by " + by_)), "asked the task to stop");
                          look_again_ = true;
                        }};
 }
@@ -203,12 +204,12 @@ void TopSession::ask_to_cancel(const Look& look) {
 void TopSession::ask_to_retry(const Look& look) {
   const auto id = chosen_id(look);
   if (!id || view_.panel != Panel::kDeadLetters) {
-    view_.said = "r is for dead letters";
+    view_.said = "r works on dead letters";
     return;
   }
   question_ = Question{.text = fmt::format("retry task {}? y/n", *id), .yes = [this, id = *id] {
                          const auto task = TaskId::parse(id);
-                         if (task) say(status_of(queue_.retry(*task)), "it is retried");
+                         if (task) say(status_of(queue_.retry(*task)), "the task will run again");
                          look_again_ = true;
                        }};
 }
@@ -220,7 +221,7 @@ void TopSession::open_log(const Look& look) {
   const auto id = chosen_id(look);
   const auto task = id ? TaskId::parse(*id) : std::nullopt;
   if (!task) {
-    view_.said = "choose a task: running, or a dead letter";
+    view_.said = "choose a running task or a dead letter";
     return;
   }
   log_ = LogView{.task = *task};

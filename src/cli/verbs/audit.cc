@@ -43,8 +43,8 @@ void add_audit(Verbs& verbs) {
        .summary = "Check that nobody has changed an audit log",
        .footer =
            R"(If a line was changed, removed or added, it names the first one and exits with 1. Otherwise it prints the number of
-records and the hash of the last one, tab-separated. Note that hash somewhere else: only a comparison with it shows that
-lines were cut from the end.
+records and the hash of the last one, tab-separated. Keep that hash somewhere else: only by comparing it
+later can you tell that lines were cut from the end.
 
 Examples:
   drover audit verify /var/log/drover/audit.log

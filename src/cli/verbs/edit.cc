@@ -21,10 +21,10 @@ void define(Verb& verb, EditOptions& options) {
   verb.task_id(&options.id);
   EditOrder& order = options.order;
   verb.value("--priority", "P", &order.priority, parse_priority, "0 (first) to 9, or critical, high, normal, low");
-  verb.value("--delay", "D", &order.delay, parse_duration, "start no earlier than this from now; 0s: at once");
+  verb.value("--delay", "D", &order.delay, parse_duration, "wait at least this long from now; 0s means at once");
   verb.value("--at", "T", &order.run_at, parse_time, "start no earlier than this time (RFC 3339)");
   verb.value("--payload", "JSON|@FILE|-", &options.payload, read_text, "replaces the payload: JSON, a file or stdin");
-  verb.list("--tag", "T", &options.tags, read_name, "its labels; they replace the old ones");
+  verb.list("--tag", "T", &options.tags, read_name, "a label; the labels you give replace all the old ones");
   verb.json(&options.format, "print the task as JSON");
   verb.check([&options, &order]() -> Status {
     if (order.delay && order.run_at) return complaint("--delay and --at", "give one of them");
@@ -62,8 +62,8 @@ void add_edit(Verbs& verbs) {
       {.name = "edit",
        .summary = "Change a task that has not started",
        .footer =
-           R"(You can change the priority, time, payload and tags of a task that waits; what you leave out stays. With another
-priority, or if a new time makes it ready, it goes to the end of the line. Tasks that run or have ended are refused.
+           R"(Changes the priority, time, payload or tags of a waiting task, and keeps whatever you leave out. A new priority, or a
+time that makes the task ready, moves it to the end of the line. Tasks that are running or have ended are refused.
 
 Examples:
   drover edit 01920f5e-7a3c-7def-8123-456789abcdef --priority critical

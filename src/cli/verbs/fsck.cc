@@ -43,9 +43,8 @@ Table findings_table(const std::vector<Finding>& findings) {
 }
 
 constexpr std::string_view kDamageAdvice =
-    "pages of the database are damaged: stop all workers and copy the file; --repair rebuilds indexes, for anything "
-    "else "
-    "restore a backup (.recover of sqlite3 may save the rest)";
+    "pages of the database are damaged: stop all workers and copy the file, then try --repair, which rebuilds indexes; "
+    "if that is not enough, restore a backup (.recover of sqlite3 may save some of the data)";
 
 bool is_page_damage(const Finding& finding) {
   return finding.code == "database_damaged" && !finding.repaired;

@@ -60,7 +60,7 @@ void add_gate(Verbs& verbs) {
   Verbs& gate = verbs.family(
       {.name = "gate",
        .summary = "List, close, open and limit gates, which decide what may start",
-       .footer = "A gate is asked before a task may start: " + gate_name_forms() + R"(. Running tasks continue.
+       .footer = "Before a task may start, Drover asks its gates: " + gate_name_forms() + R"(. Running tasks continue.
 
 Examples:
   drover gate list
@@ -77,7 +77,7 @@ Examples:
   drover gate list --json)"},
       define, run);
   gate.add<GateSetOptions>({.name = "open",
-                            .summary = "Open a gate: remove everything that holds it, except the policy's limits",
+                            .summary = "Open a gate: lift every hold on it except the policy's limits",
                             .footer =
                                 R"(Removes pauses, limits set by hand, an open breaker and a provider's pause.
 
@@ -87,7 +87,7 @@ Examples:
                            define_open, set_gate);
   gate.add<GateSetOptions>(
       {.name = "close",
-       .summary = "Close a gate: tasks that pass it do not start",
+       .summary = "Close a gate: the tasks behind it do not start",
        .footer =
            R"(It stays closed until somebody opens it, or for the time that you give. Running tasks continue.
 

@@ -34,7 +34,7 @@ void add_retry(Verbs& verbs) {
   verbs.add<RetryOptions>({.name = "retry",
                            .summary = "Run a failed or cancelled task again",
                            .footer =
-                               R"(Its counters start from zero; its earlier runs stay on record.
+                               R"(Its attempts are counted from zero again; its earlier runs stay on record.
 
 Examples:
   drover retry 01920f5e-7a3c-7def-8123-456789abcdef)"},

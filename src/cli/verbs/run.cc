@@ -36,11 +36,11 @@ void print(const Task& task, const RunOptions& options, Context& context) {
 }
 
 int run(const RunOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);  // before the task is read: it finds out which ids are meant
+  if (!opened) return context.fail(opened.error());
   auto spec = read_task(options.task);
   if (!spec) return context.fail(spec.error());
   continue_own_trace(context.environment, std::span(&*spec, 1));
-  const auto opened = open_chosen_store(context);
-  if (!opened) return context.fail(opened.error());
   TaskQueue& queue = (*opened)->queue();
   const auto enqueued = queue.enqueue_one(*spec);
   if (!enqueued) return context.fail(enqueued.error());
@@ -65,8 +65,9 @@ void add_run(Verbs& verbs) {
       {.name = "run",
        .summary = "Store a task, wait until it ends and print its result",
        .footer =
-           R"(Exits with 0 if the task completed, 10 if it failed, 11 if it was cancelled, and 124 after --wait-timeout; the task
-then goes on. A result that is a string is printed as plain text. After a second it says on stderr what it waits for.
+           R"(Exits with 0 if the task completed, 10 if it failed, 11 if it was cancelled, and 124 after --wait-timeout, which
+does not stop the task. A result that is a string is printed as plain text. After a second it says on stderr what it
+is waiting for.
 
 Examples:
   drover run summarise --payload @notes.json

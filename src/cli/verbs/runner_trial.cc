@@ -58,8 +58,8 @@ Result<RunnerProfile> profile_to_try(const std::string& type, const std::optiona
   }
   if (found->second.preset == nullptr) {
     return drover::fail(ErrorCode::kInvalidArgument,
-                        fmt::format("{} runs a command of yours, and only you know what a first task for it is: "
-                                    "try `drover run {}` with one",
+                        fmt::format("{} runs your own command, and Drover cannot know what input it expects: "
+                                    "try it with `drover run {}`",
                                     type, type));
   }
   return found->second;
@@ -213,9 +213,9 @@ void add_runner_test(Verbs& runner) {
        .summary = "Try the agent of a type with one tiny task",
        .footer =
            R"(Asks the agent for a single word, with the profile that drover.yaml gives the type, and shows each step: program, login, start,
-session, answer, usage, time. It uses a store in memory and a temporary folder, so your tasks and your policy are left alone and
-nothing stays behind but what the agent itself keeps of its sessions. The profile's verify is not run. It costs what one short
-answer costs. Exits with 0 only if the task completed, 10 if it failed, 1 if a program is missing.
+session, answer, usage, time. It uses a store in memory and a temporary folder, so it does not touch your tasks or
+your policy. Only what the agent itself records about its sessions remains. The profile's verify command does not run. The test
+costs as much as one short answer. Exits with 0 only if the task completed, 10 if it failed, 1 if a program is missing.
 
 Examples:
   drover runner test fix

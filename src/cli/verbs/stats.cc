@@ -42,9 +42,9 @@ void add_stats(Verbs& verbs) {
       {.name = "stats",
        .summary = "Show how the queues are doing: counts, rates, durations, workers, alerts",
        .footer =
-           R"(Rates and durations cover the last minute, or the latest 20000 events if those are more recent.
+           R"(Rates and durations cover the last minute, or the last 20000 events if those go back less than a minute.
 
-Piped, it prints a tab-separated line per queue: name, waiting, since when the first has waited, running, scheduled, blocked, completed, failed,
+Piped, it prints a tab-separated line per queue: name, waiting, when the first of them became ready, running, scheduled, blocked, completed, failed,
 cancelled, workers, free slots, then in that window: enqueued, started, completed, failed, retried, then in milliseconds: wait p50
 and p95, run p50 and p95.
 

@@ -70,21 +70,22 @@ void add_store(Verbs& verbs) {
                                .footer =
                                    R"(Examples:
   drover store show)"});
-  store.add<StoreOptions>(
-      {.name = "show",
-       .summary = "Show the store's epochs, and whether acknowledged work is missing",
-       .footer =
-           R"(This machine remembers what the store has acknowledged, in `drover.db-mark` or, for Redis, in `marks/` of your state
+  store.add<StoreOptions>({.name = "show",
+                           .summary = "Show the store's epochs, and whether acknowledged work is missing",
+                           .footer =
+                               R"(An epoch is a stretch of the store's history in which it cannot have lost anything.
+This machine remembers what the store has acknowledged, in `drover.db-mark` or, for Redis, in `marks/` of your state
 folder. Exits with 1 if something is missing.
 
 Examples:
   drover store show)"},
-      define, run);
+                          define, run);
   store.add<StoreOptions>(
       {.name = "accept-regression",
        .summary = "Accept the loss of acknowledged work, so that workers claim tasks again",
        .footer =
-           R"(If the store has gone back in time, workers claim nothing until you run this. It begins a new epoch.
+           R"(If the store is older than what it had acknowledged, as after an old backup was restored, workers claim nothing
+until you run this. It begins a new epoch: see `drover store show`.
 
 Examples:
   drover store accept-regression)"},

@@ -33,7 +33,7 @@ struct TokenRevokeOptions {
 void define(Verb& verb, TokenCreateOptions& options) {
   verb.value("--role", "viewer|producer|worker|operator|admin", &options.role, read_role, "what it allows").required();
   verb.value("--owner", "O", &options.owner, read_name,
-             "viewer, producer: whose tasks it may use; unless given, those of the owner named default");
+             "viewer, producer: whose tasks it may use; without it, those of the owner named default");
   verb.list("--queue", "Q", &options.queues, read_name, "worker: a queue that it may serve; default: all");
   verb.value("--expires", "D", &options.expires, read_time_limit, "how long it is valid; default: until revoked");
   verb.value("--note", "TEXT", &options.note, read_text, "what it is for; shown in the list");

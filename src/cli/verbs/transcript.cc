@@ -32,8 +32,8 @@ void add_transcript(Verbs& verbs) {
       {.name = "transcript",
        .summary = "Show what a task's agents said and did",
        .footer =
-           R"(Words of the model, tools that it called and what they answered, retries, errors and the result. Very long texts
-are cut; all that the agent printed is in the run's folder on its worker's machine.
+           R"(Shows the model's text, the tools it called and their answers, retries, errors and the result. Very long texts are
+cut; the complete output is in the run's folder on the worker's machine.
 
 Examples:
   drover transcript -f 01920f5e-7a3c-7def-8123-456789abcdef

@@ -286,8 +286,8 @@ void add_export(Verbs& verbs) {
       {.name = "export",
        .summary = "Write everything in the store as lines of JSON",
        .footer =
-           R"(Policy, gates, tasks with their runs and output, events; oldest first. The file appears under its name
-only when it is complete. For an exact copy of a busy store, stop the work first: `drover gate close all`.
+           R"(Writes the policy, the gates, the tasks with their runs and output, and the events, oldest first. The file gets its
+name only when it is complete. For an exact copy of a busy store, stop the work first: `drover gate close all`.
 
 Examples:
   drover export backup.ndjson

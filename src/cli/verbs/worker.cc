@@ -142,8 +142,8 @@ Examples:
       {.name = "drain",
        .summary = "Tell a worker to finish the tasks it has, take no more and exit",
        .footer =
-           R"(The worker learns of it with its next heartbeat, within a few seconds. Its tasks may take as long as they need; then it
-exits with 0. A signal to the worker still ends it within its drain time.
+           R"(The worker hears of it at its next heartbeat, within a few seconds. It lets its tasks take as long as they need, then
+exits with 0. If you send it a signal, it still stops within its drain time.
 
 Examples:
   drover worker drain box:4711:019a8d5e-6f7a-7b3c-9d2e-1f0a2b3c4d5e

@@ -97,7 +97,7 @@ TEST_F(RunnerTrialTest, TheProvidersTroubleIsNotTheAgents) {
   fail(ErrorClass::kRateLimited, "429");
   EXPECT_TRUE(trial_.advice().contains("try again later"));
   fail(ErrorClass::kQuotaExhausted, "limit");
-  EXPECT_TRUE(trial_.advice().contains("nothing left"));
+  EXPECT_TRUE(trial_.advice().contains("used up"));
   fail(ErrorClass::kTimeout, "ran longer than 3m");
   EXPECT_TRUE(trial_.advice().contains("--timeout"));
 }

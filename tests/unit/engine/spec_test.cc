@@ -123,7 +123,7 @@ TEST(SpecTest, ACostOverABurstIsRefusedAndNamesTheGate) {
   EXPECT_EQ(task_of({.type = "t", .cost = 5}, policy).cost, 5);
   const auto refused = record_from_spec({.type = "t", .owner = "me", .cost = 6}, policy, TaskId{}, Time{});
   ASSERT_EQ(code_of(refused), ErrorCode::kLimitExceeded);
-  EXPECT_EQ(refused.error().message, "cost: is 6; the rate of owner:me lets at most 5 go at once");
+  EXPECT_EQ(refused.error().message, "cost: 6 is more than the rate limit of owner:me ever allows at once (5)");
 }
 
 TEST(SpecTest, AKeyOrAModeIsEnoughToDeduplicate) {

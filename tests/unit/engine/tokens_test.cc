@@ -164,9 +164,9 @@ TEST_P(TokenBookTest, RolesHaveWhatTheyNeedAndNothingElse) {
     EXPECT_EQ(refusal({.role = role, .queues = {"eng"}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(must(book_.list()).size(), 4U);
   EXPECT_EQ(book_.create({.role = Role::kOperator, .owner = "ada"}).error().message,
-            "owner: the role operator has none; only viewer and producer have");
+            "owner: a token of the role operator cannot have an owner; only a viewer's or a producer's can");
   EXPECT_EQ(book_.create({.role = Role::kViewer, .queues = {"eng"}}).error().message,
-            "queues: the role viewer has none; only worker has");
+            "queues: a token of the role viewer cannot have queues; only a worker's can");
 }
 
 TEST_P(TokenBookTest, RefusesWhatMakesNoSense) {

@@ -88,7 +88,7 @@ TEST(DocumentProperty, SharedReadsBackAsTheSamePolicy) {
     const auto document = parse_document(text, "drover.yaml");
     // Two types of one name are a mistake of the generator, and refused as they should be.
     if (!document) {
-      ASSERT_NE(document.error().message.find("a second time"), std::string::npos) << to_string(document.error());
+      ASSERT_NE(document.error().message.find("is given twice"), std::string::npos) << to_string(document.error());
       continue;
     }
     const auto policy = parse_policy(document->shared);

@@ -86,9 +86,9 @@ TEST(GateSections, ComplaintsNameLineAndPath) {
   EXPECT_EQ(refusal_of("owners: {'a b': {}}").find("drover.yaml:1: owners.a b: "), 0U);
   EXPECT_EQ(refusal_of("owners: {team: {burst: 2}}"), "drover.yaml:1: owners.team: burst is set, but no rate");
   EXPECT_EQ(refusal_of("gates: {'queue:eng': {permits: 1}}"),
-            "drover.yaml:1: gates.queue:eng: stands under queues, not under gates");
+            "drover.yaml:1: gates.queue:eng: belongs under queues, not under gates");
   EXPECT_EQ(refusal_of("gates: {'owner:o': {permits: 1}}"),
-            "drover.yaml:1: gates.owner:o: stands under owners, not under gates");
+            "drover.yaml:1: gates.owner:o: belongs under owners, not under gates");
   EXPECT_EQ(refusal_of("gates: {'tag:x': {permits: 1}}").find(R"(drover.yaml:1: gates.tag:x: "tag:x" is not a gate)"),
             0U);
   EXPECT_EQ(refusal_of("gates: {all: {weight: 1}}").find("drover.yaml:1: gates.all.weight: unknown field"), 0U);

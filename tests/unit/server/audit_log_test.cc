@@ -87,7 +87,7 @@ TEST_F(AuditLogTest, WhatWasChangedTakenOutOrPutInIsNamed) {
   EXPECT_NE(complaint().find("line 3: it does not follow"), std::string::npos) << complaint();
 
   overwrite(whole + "nonsense\n");
-  EXPECT_NE(complaint().find("line 5: it is cut off, or no record"), std::string::npos) << complaint();
+  EXPECT_NE(complaint().find("line 5: it is cut off or not a record"), std::string::npos) << complaint();
   EXPECT_FALSE(AuditLog::open(path_)) << "and nothing is put behind it";
 }
 
@@ -104,7 +104,7 @@ TEST_F(AuditLogTest, OneServerWritesIt) {
   const auto first = test::must(AuditLog::open(path_));
   const auto second = AuditLog::open(path_);
   ASSERT_FALSE(second);
-  EXPECT_NE(second.error().message.find("another server writes it"), std::string::npos);
+  EXPECT_NE(second.error().message.find("another server is writing to it"), std::string::npos);
 }
 
 // A limit on the size of files stands for a disk that is full for a while.
