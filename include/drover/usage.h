@@ -25,10 +25,10 @@ struct TokenCounts {
 
 using MicroDollars = std::int64_t;
 
-// Unset cost: nobody knows it.
 struct ModelUsage {
   TokenCounts tokens{};
-  std::optional<MicroDollars> cost{};
+  std::optional<MicroDollars> cost{};  // as far as it is known; unset: nobody knows any of it
+  std::int64_t unpriced_tokens = 0;    // with a cost: how many tokens it leaves out. Without one it leaves out all
 
   bool operator==(const ModelUsage&) const = default;
 };
@@ -44,8 +44,9 @@ struct Usage {
   TokenCounts tokens{};
   std::int64_t turns = 0;  // requests that a model answered
   std::int64_t tool_calls = 0;
-  std::optional<MicroDollars> cost{};
-  std::optional<CostBasis> basis{};  // set with cost
+  std::optional<MicroDollars> cost{};  // this and unpriced_tokens as with one model
+  std::optional<CostBasis> basis{};    // set with cost
+  std::int64_t unpriced_tokens = 0;
   std::map<std::string, ModelUsage, std::less<>> models{};
 
   bool operator==(const Usage&) const = default;

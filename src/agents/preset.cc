@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "core/names.h"
+#include "core/spec_check.h"
 
 namespace drover::agents {
 
@@ -21,7 +22,6 @@ Preset letta_preset();
 namespace {
 
 constexpr Names<kPermissionsCount> kPermissionsNames{"bypass", "edits", "read_only"};
-constexpr std::size_t kValueBytesMax = 256;
 
 const auto& table() {
   static const std::array kTable{
@@ -30,22 +30,11 @@ const auto& table() {
   return kTable;
 }
 
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-}
-
-// A value that may come from a task stands alone in the command line, so it must not look like an option.
+// A value that may come from a task stands alone in the command line.
 Status check_value(std::string_view name, const std::optional<std::string>& value) {
-  const auto refuse = [&](std::string_view why) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} {} {}", name, quoted_excerpt(*value), why));
-  };
   if (!value) return {};
-  if (value->empty()) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is empty; leave it out instead", name));
-  if (value->starts_with('-')) return refuse("begins with '-' and could be taken for an option");
-  if (std::ranges::any_of(*value, is_control)) return refuse("has control characters");
-  if (!is_utf8(*value)) return refuse("is not UTF-8");
-  if (value->size() > kValueBytesMax) return refuse(fmt::format("is longer than {} bytes", kValueBytesMax));
-  return {};
+  const Status good = check_word(*value);
+  return good ? good : at_field(name, good.error());
 }
 
 Status check_file(const Preset& preset, std::string_view what, std::string_view file, bool taken) {

@@ -9,6 +9,7 @@
 #include "agents/fields.h"
 #include "agents/preset.h"
 #include "base/text.h"
+#include "core/spec_check.h"
 
 namespace drover::agents {
 namespace {
@@ -74,8 +75,8 @@ AgentEvent& RunRecord::add(AgentEventKind kind, std::string_view text) {
 }
 
 void RunRecord::session(std::string_view id) {
-  if (id.empty() || id.size() > kNameBytesMax || session_id_ == id) return;
-  session_id_ = to_utf8(id);
+  if (session_id_ == id || !check_word(id)) return;
+  session_id_ = id;
   add(AgentEventKind::kSession, id);
 }
 
@@ -172,23 +173,28 @@ void RunRecord::request(std::string_view said_key, const Spent& spent) {
 }
 
 Usage RunRecord::sum_of(const std::vector<Spent>& spent, std::optional<double> dollars) const {
+  using Dollars = std::optional<double>;  // as far as they are known
+  const auto add_to = [](auto& used, Dollars& cost, const Spent& item) {
+    used.tokens = (Usage{.tokens = used.tokens} + Usage{.tokens = item.tokens}).tokens;
+    if (item.dollars) cost = cost.value_or(0) + *item.dollars;
+    if (!item.dollars) used.unpriced_tokens = sum(used.unpriced_tokens, token_count(item.tokens));
+  };
   Usage total;
-  std::map<std::string, std::optional<double>, std::less<>> costs;
-  bool all_priced = !spent.empty();
-  double sum = 0;
+  Dollars total_cost;
+  std::map<std::string, Dollars, std::less<>> costs;
   for (const Spent& item : spent) {
     const std::string& model = item.model.empty() ? options_.model : item.model;
-    total = total + Usage{.tokens = item.tokens};
-    all_priced = all_priced && item.dollars;
-    sum += item.dollars.value_or(0);
-    if (model.empty()) continue;
-    ModelUsage& used = total.models[cut(model, kNameBytesMax)];
-    used.tokens = (Usage{.tokens = used.tokens} + Usage{.tokens = item.tokens}).tokens;
-    if (item.dollars) costs[model] = costs[model].value_or(0) + *item.dollars;
+    add_to(total, total_cost, item);
+    if (check_word(model)) add_to(total.models[model], costs[model], item);
   }
-  for (auto& [model, used] : total.models) used.cost = micros(costs[model]);
-  total.cost = micros(dollars ? dollars : all_priced ? std::optional(sum) : std::nullopt);
+  if (dollars) total.unpriced_tokens = 0;
+  total.cost = micros(dollars ? dollars : total_cost);
   if (total.cost) total.basis = CostBasis::kReported;
+  if (!total.cost) total.unpriced_tokens = 0;
+  for (auto& [model, used] : total.models) {
+    if (total.cost) used.cost = micros(costs[model]);
+    if (!used.cost) used.unpriced_tokens = 0;
+  }
   return total;
 }
 

@@ -84,6 +84,7 @@ class Writer {
   Writer& end_array();
   Writer& key(std::string_view name);
   Writer& string(std::string_view text);
+  Writer& string_or_null(std::string_view text);  // null if it is empty
   Writer& number(std::int64_t value);
   Writer& boolean(bool value);
   Writer& null();

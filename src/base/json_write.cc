@@ -166,6 +166,10 @@ Writer& Writer::string(std::string_view text) {
   return *this;
 }
 
+Writer& Writer::string_or_null(std::string_view text) {
+  return text.empty() ? null() : string(text);
+}
+
 Writer& Writer::number(std::int64_t value) {
   before_value();
   std::array<char, 24> digits{};

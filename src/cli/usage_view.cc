@@ -31,10 +31,10 @@ std::string short_dollars(MicroDollars amount) {
 }
 
 std::string cost_text(const Task& task) {
-  if (!task.usage) return "";
   const Usage usage = usage_of(task.usage);
-  if (usage.tokens == TokenCounts{} && !usage.cost) return "";
-  return usage.cost ? short_dollars(*usage.cost) : "?";
+  const std::string known = usage.cost ? short_dollars(*usage.cost) : "";
+  if (unpriced_tokens(usage) == 0) return known;
+  return known.empty() ? "?" : known + "+?";
 }
 
 std::string usage_text(const std::optional<JsonText>& json) {
@@ -45,6 +45,9 @@ std::string usage_text(const std::optional<JsonText>& json) {
                                  short_count(tokens.input + tokens.cache_write), short_count(tokens.cached_input),
                                  short_count(tokens.output));
   if (usage.cost) text += ", " + short_dollars(*usage.cost);
+  if (usage.cost && unpriced_tokens(usage) > 0) {
+    text += fmt::format(" and {} tokens of unknown cost", short_count(unpriced_tokens(usage)));
+  }
   return text;
 }
 

@@ -11,6 +11,8 @@
 
 namespace drover {
 
+struct TypePolicy;
+
 struct BreakerPolicy {
   int failures = 5;  // 0: no breaker
   Millis window{60'000};
@@ -20,8 +22,9 @@ struct BreakerPolicy {
 };
 
 enum class RunVerdict : std::uint8_t { kGood, kBad, kNeither };
-// Completed is good; agent_error, timeout, killed and spawn_failed are bad; everything else says nothing of the type.
-[[nodiscard]] RunVerdict verdict_of(const Settlement& settlement);
+// Completed is good, unless the type wants proof of it and there is none; agent_error, timeout, killed and spawn_failed
+// are bad; everything else says nothing of the type.
+[[nodiscard]] RunVerdict verdict_of(const Settlement& settlement, const TypePolicy& type);
 
 enum class BreakerChange : std::uint8_t { kNone, kCounted, kOpened, kClosed, kReopened };
 

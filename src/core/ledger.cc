@@ -2,36 +2,22 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
+#include <charconv>
 #include <map>
 #include <utility>
 
 #include "base/text.h"
 #include "core/names.h"
+#include "core/spec_check.h"
+#include "core/usage.h"
 
 namespace drover {
 namespace {
 
 constexpr Names<kUsageDimensionCount> kDimensionNames{"day", "owner", "type", "runner", "model", "class", "tag"};
-
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-  std::int64_t total = 0;
-  return __builtin_add_overflow(a, b, &total) ? std::numeric_limits<std::int64_t>::max() : total;
-}
-
-std::int64_t count_of(const TokenCounts& tokens) {
-  return sum(sum(tokens.input, tokens.cached_input), sum(tokens.cache_write, tokens.output));
-}
-
-void add_tokens(TokenCounts& to, const TokenCounts& more, std::int64_t sign) {
-  to.input = sum(to.input, sign * more.input);
-  to.cached_input = sum(to.cached_input, sign * more.cached_input);
-  to.cache_write = sum(to.cache_write, sign * more.cache_write);
-  to.output = sum(to.output, sign * more.output);
-  to.reasoning = sum(to.reasoning, sign * more.reasoning);
-}
 
 // The model with the most output. It also gets turns, tool calls and anything that the agent did not assign to a model.
 std::string main_model(const Usage& usage) {
@@ -45,40 +31,39 @@ std::string main_model(const Usage& usage) {
   return std::string(main);
 }
 
-void add_cost(UsageAmounts& to, const Usage& usage, MicroDollars cost) {
-  MicroDollars& part = usage.basis == CostBasis::kTable ? to.table_cost : to.reported_cost;
-  part = sum(part, cost);
-}
-
-std::map<std::string, UsageAmounts> by_model(const Usage& usage) {
-  std::map<std::string, UsageAmounts> rows;
-  if (usage.is_empty()) return rows;
-  UsageAmounts& main = rows[main_model(usage)];
-  main.turns = usage.turns;
-  main.tool_calls = usage.tool_calls;
-  TokenCounts rest = usage.tokens;
-  MicroDollars rest_cost = usage.cost.value_or(0);
-  for (const auto& [name, model] : usage.models) {
-    UsageAmounts& row = rows[name];
-    row.tokens = model.tokens;
-    add_tokens(rest, model.tokens, -1);
-    if (model.cost) add_cost(row, usage, *model.cost);
-    if (model.cost && usage.cost) rest_cost -= *model.cost;
-    if (!model.cost && !usage.cost) row.unpriced_tokens = count_of(model.tokens);
-  }
-  add_tokens(main.tokens, rest, 1);
-  if (usage.cost) {
-    add_cost(main, usage, rest_cost);
-  } else {
-    main.unpriced_tokens = sum(main.unpriced_tokens, count_of(rest));
-  }
-  return rows;
+template <class Used>
+UsageAmounts tokens_and_cost(const Used& used, std::optional<CostBasis> basis) {
+  UsageAmounts amounts{.tokens = used.tokens, .unpriced_tokens = unpriced_tokens(used)};
+  (basis == CostBasis::kTable ? amounts.table_cost : amounts.reported_cost) = used.cost.value_or(0);
+  return amounts;
 }
 
 UsageAmounts negative(const UsageAmounts& amounts) {
   AmountNumbers numbers = numbers_of(amounts);
   for (std::int64_t& number : numbers) number = -number;
   return amounts_of(numbers);
+}
+
+bool has(std::span<const UsageDimension> by, UsageDimension dimension) {
+  return std::ranges::find(by, dimension) != by.end();
+}
+
+std::unexpected<Error> refuse_by(std::string_view why) {
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}; choose among {}", why, fmt::join(kDimensionNames, ", ")));
+}
+
+std::map<std::string, UsageAmounts> by_model(const Usage& usage) {
+  std::map<std::string, UsageAmounts> rows;
+  if (usage.is_empty()) return rows;
+  UsageAmounts rest = amounts_of(usage);
+  for (const auto& [name, model] : usage.models) {
+    UsageAmounts& row = rows[name] = tokens_and_cost(model, usage.basis);
+    // A cost that the agent has not divided among its models covers them all.
+    row.unpriced_tokens = std::min(row.unpriced_tokens, rest.unpriced_tokens);
+    add(rest, negative(row));
+  }
+  add(rows[main_model(usage)], rest);
+  return rows;
 }
 
 }  // namespace
@@ -130,9 +115,10 @@ std::vector<LedgerEntry> booked(const LedgerKey& under, const Usage& before, con
 }
 
 UsageAmounts amounts_of(const Usage& usage) {
-  UsageAmounts sum;
-  for (const auto& [model, amounts] : by_model(usage)) add(sum, amounts);
-  return sum;
+  UsageAmounts amounts = tokens_and_cost(usage, usage.basis);
+  amounts.turns = usage.turns;
+  amounts.tool_calls = usage.tool_calls;
+  return amounts;
 }
 
 std::string day_of(Time time) {
@@ -140,8 +126,15 @@ std::string day_of(Time time) {
 }
 
 bool is_day(std::string_view text) {
-  const auto parsed = parse_time(fmt::format("{}T00:00:00Z", text));
-  return text.size() == 10 && parsed && day_of(*parsed) == text;
+  constexpr std::string_view kForm = "dddd-dd-dd";
+  const auto fits = [](char form, char c) { return form == 'd' ? c >= '0' && c <= '9' : c == form; };
+  if (!std::ranges::equal(kForm, text, fits)) return false;
+  const auto number = [&](std::size_t at, std::size_t size) {
+    int value = 0;
+    std::from_chars(text.data() + at, text.data() + at + size, value);
+    return value;
+  };
+  return (std::chrono::year(number(0, 4)) / number(5, 2) / number(8, 2)).ok();
 }
 
 Result<std::vector<UsageDimension>> parse_usage_dimensions(std::string_view list) {
@@ -150,15 +143,19 @@ Result<std::vector<UsageDimension>> parse_usage_dimensions(std::string_view list
     const std::size_t end = std::min(list.find(','), list.size());
     const std::string_view name = list.substr(0, end);
     const auto dimension = parse_usage_dimension(name);
-    if (!dimension) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("by {} is unknown; choose among day, owner, type, runner, model, class, tag",
-                              quoted_excerpt(name)));
-    }
+    if (!dimension) return refuse_by(fmt::format("by {} is unknown", quoted_excerpt(name)));
     dimensions.push_back(*dimension);
     list.remove_prefix(std::min(end + 1, list.size()));
   }
   return dimensions;
+}
+
+bool tells_usage(std::span<const UsageDimension> by) {
+  return !has(by, UsageDimension::kClass);
+}
+
+bool tells_runs(std::span<const UsageDimension> by) {
+  return !has(by, UsageDimension::kModel) && !has(by, UsageDimension::kTag);
 }
 
 std::string join_names(std::span<const UsageDimension> dimensions) {
@@ -171,8 +168,7 @@ std::string join_names(std::span<const UsageDimension> dimensions) {
 }
 
 Status check_usage_query(const UsageQuery& query) {
-  if (query.by.empty())
-    return fail(ErrorCode::kInvalidArgument, "by is empty; choose from day, owner, type, runner, model, class and tag");
+  if (query.by.empty()) return refuse_by("by is empty");
   std::vector<UsageDimension> sorted = query.by;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
@@ -182,22 +178,25 @@ Status check_usage_query(const UsageQuery& query) {
     return dimension == UsageDimension::kTag || dimension == UsageDimension::kOwner ||
            dimension == UsageDimension::kType || dimension == UsageDimension::kRunner;
   };
-  const bool by_tag = std::ranges::find(query.by, UsageDimension::kTag) != query.by.end();
+  const bool by_tag = has(query.by, UsageDimension::kTag);
   if (by_tag && (!std::ranges::all_of(query.by, is_of_tasks) || !query.from.empty() || !query.to.empty())) {
     return fail(
         ErrorCode::kInvalidArgument,
         "tag goes only with owner, type and runner, and without from and to: it adds up the tasks that still exist, "
         "because the ledger does not record tags");
   }
-  const auto has = [&](UsageDimension dimension) { return std::ranges::find(query.by, dimension) != query.by.end(); };
-  if (has(UsageDimension::kClass) && has(UsageDimension::kModel)) {
+  if (has(query.by, UsageDimension::kClass) && has(query.by, UsageDimension::kModel)) {
     return fail(ErrorCode::kInvalidArgument,
                 "class and model do not go together: a run has one class and may use several models");
   }
   for (const std::string* day : {&query.from, &query.to}) {
     if (!day->empty() && !is_day(*day)) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a day; write it as 2026-11-18", *day));
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} is not a day; write it as 2026-11-18", quoted_excerpt(*day)));
     }
+  }
+  for (const auto& [field, name] : {std::pair{"owner", &query.owner}, {"type", &query.type}}) {
+    if (const Status good = *name ? check_name(**name) : Status(); !good) return at_field(field, good.error());
   }
   return {};
 }

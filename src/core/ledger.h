@@ -75,7 +75,11 @@ struct LedgerEntry {
 // "day,owner"; kInvalidArgument lists those that there are.
 [[nodiscard]] Result<std::vector<UsageDimension>> parse_usage_dimensions(std::string_view list);
 [[nodiscard]] std::string join_names(std::span<const UsageDimension> dimensions);
-// kInvalidArgument: no dimension, one twice, or a day that is none.
+// What rows by these dimensions can tell: usage is booked without the class in which a run will end, and runs without a
+// model; tags are of tasks.
+[[nodiscard]] bool tells_usage(std::span<const UsageDimension> by);
+[[nodiscard]] bool tells_runs(std::span<const UsageDimension> by);
+// kInvalidArgument: no dimension, one twice, a day that is none, or an owner or a type that is no name.
 [[nodiscard]] Status check_usage_query(const UsageQuery& query);
 // The rows of a query, from entries in any order. kInvalidArgument if there are more than kUsageRowsMax.
 class UsageSum {

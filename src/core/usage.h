@@ -12,18 +12,39 @@
 
 namespace drover {
 
-// Sums stop at the largest number. A cost that one of them lacks is missing from the sum only if that one used tokens;
-// one part from the table makes the sum's basis the table.
+// Stops at the largest number.
+[[nodiscard]] std::int64_t sum(std::int64_t a, std::int64_t b);
+// As providers bill them: reasoning is not counted beside the output.
+[[nodiscard]] std::int64_t token_count(const TokenCounts& tokens);
+// Whose cost nobody knows: a cost is what is known of it, and this is what it leaves out. All of it is known if this is
+// 0. Tasks, runs and the ledger all show the two together.
+[[nodiscard]] std::int64_t unpriced_tokens(const ModelUsage& used);
+[[nodiscard]] std::int64_t unpriced_tokens(const Usage& used);
+
+// One part from the table makes the sum's basis the table.
 [[nodiscard]] Usage operator+(const Usage& a, const Usage& b);
+// What is known of a run that has said both, in whichever order: the larger of each number. A cost that the agent has
+// reported takes the place of one from the table.
+[[nodiscard]] Usage most_of(Usage known, Usage said);
 // What was used between two cumulative totals of the same counter, field by field. A field that went down means that
 // the counter began again: it counts whole.
 [[nodiscard]] Usage used_since(const Usage& total, const Usage& earlier);
 
 // {"input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens", "turns",
 // "tool_calls",
-//  "cost_usd", "cost_basis", "models": {NAME: {the five counts, "cost_usd"}}}
+//  "cost_usd", "unpriced_tokens", "cost_basis", "models": {NAME: {the five counts, "cost_usd", "unpriced_tokens"}}}
 [[nodiscard]] std::string usage_json(const Usage& usage);
 [[nodiscard]] Status read_json(std::string_view json, Usage& out);
+// By a caller, who may not say more than we know; what we have stored may be of a newer program.
+template <class T>
+struct Said {
+  T what{};
+};
+[[nodiscard]] Status read_json(std::string_view json, Said<Usage>& out);
+// kInvalidArgument: no run uses that.
+[[nodiscard]] Status check_usage(const Usage& usage);
+// Cuts what an agent says to what check_usage takes: a run must not be lost because its agent made up a number.
+[[nodiscard]] Usage within_bounds(Usage usage);
 
 // "0.024", "0", "12.000001": exact, without trailing zeros.
 [[nodiscard]] std::string format_dollars(MicroDollars amount);

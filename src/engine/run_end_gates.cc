@@ -43,9 +43,10 @@ bool is_closed_by_providers(const std::string& gate) {
 }  // namespace
 
 RunVerdict RunEndGates::verdict(const Task& task, const Settlement& end) const {
+  const TypePolicy& type = policy_.type(task.type);
   // A run that was asked to stop says nothing of its type.
-  if (task.cancel_requested_at || policy_.type(task.type).breaker.failures == 0) return RunVerdict::kNeither;
-  return verdict_of(end);
+  if (task.cancel_requested_at || type.breaker.failures == 0) return RunVerdict::kNeither;
+  return verdict_of(end, type);
 }
 
 std::optional<RunEndGates::Closing> RunEndGates::closing(const Task& task, const Settlement& end) const {

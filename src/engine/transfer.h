@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,8 +74,9 @@ class DumpImport {
   std::vector<DumpedTask> tasks_;
   std::vector<Event> events_;
   std::vector<LedgerEntry> ledger_;
-  std::size_t bytes_ = 0;          // of what waits to be written
-  std::int64_t event_offset_ = 0;  // of the numbers here to those in the dump
+  std::map<LedgerKey, UsageAmounts> ledger_sums_;  // by owner, type and runner
+  std::size_t bytes_ = 0;                          // of what waits to be written
+  std::int64_t event_offset_ = 0;                  // of the numbers here to those in the dump
   std::int64_t last_event_ = 0;
   std::int64_t last_written_event_ = 0;
 };

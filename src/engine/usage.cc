@@ -18,9 +18,7 @@ Status add_tasks_by_tag(Store& store, const UsageQuery& query, UsageSum& sum) {
     for (const TaskRecord& record : page.records) {
       const Task& task = record.task;
       if (!task.usage) continue;
-      const auto agent = agent_of(task);
-      LedgerEntry entry{.key = {.owner = task.owner, .type = task.type, .runner = agent ? agent->preset : ""},
-                        .amounts = amounts_of(usage_of(task.usage))};
+      LedgerEntry entry{.key = ledger_key(task, ""), .amounts = amounts_of(usage_of(task.usage))};
       for (const std::string& tag : task.tags) {
         entry.key.tag = tag;
         TRY(sum.add(entry));

@@ -8,8 +8,13 @@
 namespace drover::server {
 
 Status Call::only(std::initializer_list<std::string_view> known) const {
-  for (const auto& [name, value] : target.query) {
-    if (std::ranges::find(known, name) != known.end()) continue;
+  for (auto parameter = target.query.begin(); parameter != target.query.end(); ++parameter) {
+    const std::string& name = parameter->first;
+    if (std::ranges::find(known, name) != known.end()) {
+      const auto is_same = [&](const auto& other) { return other.first == name; };
+      if (std::none_of(target.query.begin(), parameter, is_same)) continue;
+      return fail(ErrorCode::kInvalidArgument, fmt::format("the parameter {} is given twice", name));
+    }
     const std::string_view near = closest_word(name, known);
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("unknown parameter {}{}", quoted_excerpt(name),

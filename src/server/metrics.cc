@@ -123,15 +123,12 @@ void add_gates(const Stats& stats, const std::vector<GateStatus>& gates, Familie
       gauge("drover_permits", "Permits of all gates with a limit.", static_cast<double>(stats.permits.permits)));
 }
 
-MetricFamily counters(std::string name, std::string help) {
-  return {.name = std::move(name), .help = std::move(help), .type = MetricType::Counter, .metric = {}};
-}
-
-// From the ledger: it is the same whichever server is asked, and goes on when one restarts.
+// From the ledger: the same whichever server is asked, and when one restarts. Gauges, because a day that is too old to
+// be kept and an agent that corrects itself take away from the sums.
 Status add_agents(TaskQueue& queue, Families& families) {
-  MetricFamily runs = counters("drover_agent_runs_total", "Runs of agents that have ended, by how.");
-  MetricFamily tokens = counters("drover_agent_tokens_total", "Tokens that agents used.");
-  MetricFamily costs = counters("drover_agent_cost_usd_total", "What agents cost, by who says so.");
+  MetricFamily runs = gauges("drover_agent_runs", "Runs of agents that have ended, by how.");
+  MetricFamily tokens = gauges("drover_agent_tokens", "Tokens that agents used.");
+  MetricFamily costs = gauges("drover_agent_cost_usd", "What agents cost, by who says so.");
   for (const UsageRow& row : TRY(queue.usage({.by = {UsageDimension::kRunner, UsageDimension::kClass}}))) {
     add(runs, {{"runner", row.names.at(UsageDimension::kRunner)}, {"class", row.names.at(UsageDimension::kClass)}},
         static_cast<double>(row.amounts.runs));

@@ -33,6 +33,14 @@ TEST_P(BadInput, Names) {
   }
 }
 
+// It becomes a word on an agent's command line.
+TEST_P(BadInput, Models) {
+  for (const std::string& model :
+       {std::string(), std::string("-p"), std::string("a\nb"), std::string("nul\0", 4), std::string(257, 'x')}) {
+    expect_refused({.type = "work", .model = model}, ErrorCode::kInvalidArgument, "model");
+  }
+}
+
 TEST_P(BadInput, Numbers) {
   for (const int priority : {-1, 10, 1'000'000}) {
     expect_refused({.type = "work", .priority = priority}, ErrorCode::kInvalidArgument, "priority");

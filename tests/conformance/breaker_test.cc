@@ -47,6 +47,23 @@ TEST_P(CircuitBreaker, ASuccessInBetweenBeginsAnew) {
   EXPECT_NE(gate("type:work"), std::nullopt);
 }
 
+// It says that it is done, and is not believed.
+TEST_P(CircuitBreaker, ACompletionWithoutTheRequiredProofIsNoSuccess) {
+  apply_config(R"({"types":{"work":{"verify":"required","max_attempts":1,
+                                    "breaker":{"failures":3,"window":"60s","open":"30s"}}}})");
+  const auto complete_unproven = [&](const Lease& lease) {
+    const Settlement item{.lease = lease, .end = Completion{}};
+    EXPECT_EQ(must(queue().settle(std::span(&item, 1)).front()), TaskState::kFailed);
+  };
+  fail_some(2);
+  complete_unproven(start_work());
+  fail_some(1);
+  EXPECT_EQ(gate("type:work").value_or(GateStatus{}).closed_until, now() + 30s) << "three failures in a row";
+  pass(30s);
+  complete_unproven(start_work());
+  EXPECT_EQ(gate_story(), "breaker.opened type:work") << "the probe has shown nothing";
+}
+
 TEST_P(CircuitBreaker, OnlyFailuresOfTheTypeCount) {
   for (const ErrorClass error_class :
        {ErrorClass::kInvalid, ErrorClass::kRateLimited, ErrorClass::kOom, ErrorClass::kAuth, ErrorClass::kOverloaded}) {

@@ -48,33 +48,39 @@ std::string rows_json(const std::vector<UsageRow>& rows) {
   return text + "]}";
 }
 
+Cell tokens_cell(std::int64_t tokens) {
+  return {short_count(tokens), std::to_string(tokens)};
+}
+
+// Only what such rows can tell.
 Table usage_table(const std::vector<UsageRow>& rows, const UsageQuery& query) {
+  const bool with_runs = tells_runs(query.by);
+  const bool with_usage = tells_usage(query.by);
   std::vector<Column> columns;
   for (const UsageDimension dimension : query.by) columns.push_back({usage_title(dimension)});
-  for (const std::string_view title : {"RUNS", "TURNS", "INPUT", "CACHED", "OUTPUT", "COST"})
-    columns.push_back({title});
-  columns.push_back({"UNPRICED"});
+  if (with_runs) columns.push_back({"RUNS"});
+  if (with_usage) {
+    for (const std::string_view title : {"TURNS", "INPUT", "CACHED", "OUTPUT", "COST", "UNPRICED"})
+      columns.push_back({title});
+  }
   Table table(std::move(columns));
-  const auto add = [&](const std::vector<std::string>& names, const UsageAmounts& amounts, Paint paint) {
+  for (const auto& [names, amounts] : rows) {
     std::vector<Cell> cells;
-    for (const std::string& name : names) cells.emplace_back(name, paint);
-    for (const std::int64_t number : {amounts.runs, amounts.turns}) cells.emplace_back(std::to_string(number));
-    for (const std::int64_t tokens :
-         {amounts.tokens.input + amounts.tokens.cache_write, amounts.tokens.cached_input, amounts.tokens.output}) {
-      cells.emplace_back(short_count(tokens), std::to_string(tokens));
-    }
-    const MicroDollars cost = amounts.reported_cost + amounts.table_cost;
-    cells.emplace_back(short_dollars(cost), format_dollars(cost));
-    cells.emplace_back(short_count(amounts.unpriced_tokens), std::to_string(amounts.unpriced_tokens));
-    table.add(std::move(cells));
-  };
-  for (const UsageRow& row : rows) {
-    std::vector<std::string> names;
     for (const UsageDimension dimension : query.by) {
-      const std::string& name = row.names.at(dimension);
-      names.push_back(name.empty() ? "-" : name);
+      const std::string& name = names.at(dimension);
+      cells.emplace_back(name.empty() ? "-" : name);
     }
-    add(names, row.amounts, Paint::kNone);
+    if (with_runs) cells.emplace_back(std::to_string(amounts.runs));
+    if (with_usage) {
+      const MicroDollars cost = amounts.reported_cost + amounts.table_cost;
+      cells.emplace_back(std::to_string(amounts.turns));
+      cells.push_back(tokens_cell(amounts.tokens.input + amounts.tokens.cache_write));
+      cells.push_back(tokens_cell(amounts.tokens.cached_input));
+      cells.push_back(tokens_cell(amounts.tokens.output));
+      cells.emplace_back(short_dollars(cost), format_dollars(cost));
+      cells.push_back(tokens_cell(amounts.unpriced_tokens));
+    }
+    table.add(std::move(cells));
   }
   return table;
 }
@@ -121,9 +127,11 @@ void add_usage(Verbs& verbs) {
        .summary = "Show what agents used and what it cost",
        .footer =
            R"(The ledger has what every run of an agent used, by day, owner, type, runner and model. It outlives the tasks.
-INPUT includes tokens written to a cache; CACHED counts tokens read from one. UNPRICED counts tokens of unknown cost: the
-agent reported none, and the policy's `prices` does not list the model.
+INPUT includes tokens written to a cache; CACHED counts tokens read from one. COST is what is known, and UNPRICED counts the
+tokens that it leaves out: the agent reported no cost, or was killed before it did, and the policy's `prices` does not list
+the model.
 
+By class it counts runs, and by model what they used: a run has one class and may use several models.
 By tag it sums up the tasks that are still there; a task with two tags counts for both.
 
 Piped, it prints a tab-separated line per row.

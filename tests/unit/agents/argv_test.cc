@@ -101,9 +101,9 @@ TEST(AgentArgv, RefusesWhatCouldBeAnOption) {
     EXPECT_FALSE(call_argv(preset, call));
   }
   EXPECT_EQ(argv_of("claude", {.folder = "/w", .model = "-x"}),
-            "invalid_argument: model \"-x\" begins with '-' and could be taken for an option");
+            "invalid_argument: model: \"-x\" begins with '-' and could be taken for an option");
   const AgentCall with_zero{.folder = "/w", .model = std::string("a\0b", 3)};
-  EXPECT_EQ(argv_of("claude", with_zero), "invalid_argument: model \"a\\u0000b\" has control characters");
+  EXPECT_EQ(argv_of("claude", with_zero), "invalid_argument: model: \"a\\u0000b\" has control characters");
 }
 
 TEST(AgentArgv, RefusesFilesThatHaveNoOption) {

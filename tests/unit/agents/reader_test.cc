@@ -216,6 +216,28 @@ TEST(AgentReader, OldRequestsStayCounted) {
   EXPECT_EQ(reader.usage().models.at("p/m").cost, 1'500);
 }
 
+TEST(AgentReader, ACostIsWhatTheAgentSaysOfIt) {
+  AgentReader reader(*find_preset("opencode"), {.clock = kClock, .model = "p/m"});
+  reader.read_stdout(R"({"type":"step_finish","part":{"id":"1","reason":"tool-calls","cost":0.5,"tokens":{"input":3}}}
+{"type":"step_finish","part":{"id":"2","reason":"tool-calls","tokens":{"input":4}}}
+)",
+                     kNow);
+  EXPECT_EQ(reader.usage().cost, 500'000);
+  EXPECT_EQ(unpriced_tokens(reader.usage()), 4);
+  EXPECT_EQ(unpriced_tokens(reader.usage().models.at("p/m")), 4);
+}
+
+// A report with them would be refused.
+TEST(AgentReader, NamesThatNoCommandLineTakesAreLeftOut) {
+  const AgentOutcome outcome = outcome_of(
+      "claude", {R"({"type":"result","subtype":"success","session_id":"-p","result":"x","total_cost_usd":0.5,)"
+                 R"("model_usage_since_last_result":{"a\nb":{"inputTokens":7,"costUSD":0.5}}})"});
+  EXPECT_EQ(outcome.session_id, std::nullopt);
+  EXPECT_EQ(outcome.usage.tokens.input, 7);
+  EXPECT_EQ(outcome.usage.cost, 500'000);
+  EXPECT_TRUE(outcome.usage.models.empty());
+}
+
 TEST(AgentReader, LettaCountsCachedTokensInTwoWays) {
   const auto tokens = [](std::string_view usage) {
     return outcome_of("letta",

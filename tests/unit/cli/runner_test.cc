@@ -46,7 +46,7 @@ TEST_F(RunnerParseTest, PrintsOneObject) {
       R"({"outcome":"failed","class":"rate_limited","message":"exceeded retry limit, last status: 429 Too Many Requests",)"
       R"("retry_after_ms":null,"reset_at":null,"result":null,"session_id":"T","usage":{"input_tokens":0,)"
       R"("cached_input_tokens":0,"cache_write_tokens":0,"output_tokens":0,"reasoning_tokens":0,"turns":0,"tool_calls":0,)"
-      R"("cost_usd":null,"cost_basis":null,"models":{}}})"
+      R"("cost_usd":null,"unpriced_tokens":0,"cost_basis":null,"models":{}}})"
       "\n");
 }
 

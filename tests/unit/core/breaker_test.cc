@@ -25,15 +25,26 @@ Settlement failed(ErrorClass error_class) {
 }
 
 TEST(Breaker, WhichEndsSaySomethingOfTheType) {
-  EXPECT_EQ(verdict_of({Lease{}, Completion{}}), RunVerdict::kGood);
-  EXPECT_EQ(verdict_of({Lease{}, Release{}}), RunVerdict::kNeither);
-  EXPECT_EQ(verdict_of({Lease{}, CancelConfirmed{}}), RunVerdict::kNeither);
+  const TypePolicy type;
+  EXPECT_EQ(verdict_of({Lease{}, Completion{}}, type), RunVerdict::kGood);
+  EXPECT_EQ(verdict_of({Lease{}, Release{}}, type), RunVerdict::kNeither);
+  EXPECT_EQ(verdict_of({Lease{}, CancelConfirmed{}}, type), RunVerdict::kNeither);
   for (int i = 0; i < kErrorClassCount; ++i) {
     const auto error_class = static_cast<ErrorClass>(i);
     const bool bad = error_class == ErrorClass::kAgentError || error_class == ErrorClass::kTimeout ||
                      error_class == ErrorClass::kKilled || error_class == ErrorClass::kSpawnFailed;
-    EXPECT_EQ(verdict_of(failed(error_class)), bad ? RunVerdict::kBad : RunVerdict::kNeither) << name_of(error_class);
+    EXPECT_EQ(verdict_of(failed(error_class), type), bad ? RunVerdict::kBad : RunVerdict::kNeither)
+        << name_of(error_class);
   }
+}
+
+TEST(Breaker, AnUnprovenCompletionIsNotGood) {
+  TypePolicy type;
+  type.verify = VerifyRule::kRequired;
+  Settlement settlement{Lease{}, Completion{}};
+  EXPECT_EQ(verdict_of(settlement, type), RunVerdict::kNeither);
+  settlement.report.evidence = R"({"exit_code":0})";
+  EXPECT_EQ(verdict_of(settlement, type), RunVerdict::kGood);
 }
 
 TEST(Breaker, FailuresInARowOpenIt) {

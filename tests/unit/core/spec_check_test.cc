@@ -17,6 +17,17 @@ TEST(CheckLeaseLength, TakesWhatQueuesGive) {
   }
 }
 
+TEST(CheckWord, TakesWhatMayStandAloneOnACommandLine) {
+  for (const std::string& good : {std::string("opus"), std::string("openai/gpt-5:high"), std::string("größer"),
+                                  std::string("a -b"), std::string(256, 'x')}) {
+    EXPECT_TRUE(check_word(good).has_value()) << good;
+  }
+  for (const std::string& bad : {std::string(), std::string("-p"), std::string("a\nb"), std::string("a\0b", 3),
+                                 std::string("a\x7f"), std::string("\xff"), std::string(257, 'x')}) {
+    EXPECT_EQ(test::code_of(check_word(bad)), ErrorCode::kInvalidArgument) << bad;
+  }
+}
+
 TEST(CheckEdit, SomethingHasToChange) {
   EXPECT_EQ(test::code_of(check_edit({})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(test::code_of(check_edit({.version = "0123456789abcdef"})), ErrorCode::kInvalidArgument);

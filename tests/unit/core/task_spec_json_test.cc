@@ -220,7 +220,9 @@ TEST(CheckSpec, BoundsEveryValueOfCallersInCode) {
   EXPECT_EQ(complaint([](TaskSpec& s) { s.depends_on.assign(kParentsMax + 1, task_id(1)); }), "depends_on");
   EXPECT_EQ(complaint([&](TaskSpec& s) { s.prompt = bad_utf8; }), "prompt");
   EXPECT_EQ(complaint([&](TaskSpec& s) { s.system_prompt = bad_utf8; }), "system_prompt");
-  EXPECT_EQ(complaint([&](TaskSpec& s) { s.model = long_text; }), "model");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.model = std::string(kWordBytesMax + 1, 'x'); }), "model");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.model = ""; }), "model");
+  EXPECT_EQ(complaint([](TaskSpec& s) { s.model = "-p"; }), "model");
   EXPECT_EQ(complaint([](TaskSpec& s) { s.repo = "-x"; }), "repo");
   EXPECT_EQ(complaint([](TaskSpec& s) { s.repo = "../x"; }), "repo");
   EXPECT_EQ(complaint([](TaskSpec& s) { s.base = "--upload-pack=x"; }), "base");
@@ -263,7 +265,7 @@ TEST(CheckSpec, TakesTheEdges) {
   spec.dedupe = DedupeMode::kDrop;
   spec.dedupe_window = Millis{1};
   spec.depends_on.assign(kParentsMax, std::string("a"));
-  spec.model = std::string(kLabelBytesMax, 'x');
+  spec.model = std::string(kWordBytesMax, 'x');
   spec.prompt = "ü";
   EXPECT_TRUE(check_spec(spec));
 }

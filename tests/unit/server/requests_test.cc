@@ -117,6 +117,44 @@ TEST_F(Requests, AnIdempotencyKeyThatIsNoNameIsRefused) {
   EXPECT_TRUE(must(engine_.list({}, 10, {})).tasks.empty());
 }
 
+TEST_F(Requests, AReportSaysOnlyWhatIsKnown) {
+  must(engine_.enqueue_one({.type = "work"}));
+  must(engine_.register_worker({.id = "w", .version = "1", .serves = {{.queue = "work"}}}));
+  const Lease lease = must(engine_.claim({.worker_id = "w", .serves = {{.queue = "work"}}})).front().lease;
+  const auto say = [&](const std::string& verb, const std::string& members) {
+    return ask("POST", fmt::format("/v1/tasks/{}/{}", lease.task.to_string(), verb),
+               fmt::format(R"({{"lease_id":"{}",{}}})", lease.id.to_string(), members));
+  };
+  for (const char* bad :
+       {R"("usage":{"input":1})", R"("usage":{"models":{"m":{"turns":1}}})", R"("usage":{"models":{"":{}}})",
+        R"("usage":{"models":{"a\u0007":{}}})", R"("usage":{"turns":-1})", R"("usage":{"turns":1000000000001})",
+        R"("agent":{"preset":"claude","mood":1})", R"("agent":{"preset":"claude","totals":{"mood":1}})",
+        R"("agent":{"preset":"claude","session_id":"-p"})", R"("agent":{"preset":"claude","model":"-p"})"}) {
+    for (const char* verb : {"usage", "complete"}) {
+      const HttpResponse answer = say(verb, bad);
+      EXPECT_EQ(answer.status, 400) << verb << " " << bad;
+      EXPECT_TRUE(answer.body.contains("invalid_argument")) << answer.body;
+    }
+  }
+  EXPECT_EQ(say("complete", R"("evidence":{"duration_ms":9000000000000000})").status, 400);
+  EXPECT_EQ(must(engine_.get(lease.task)).usage, std::nullopt);
+  EXPECT_EQ(say("usage", R"("usage":{"input_tokens":9,"turns":2})").status, 204);
+  EXPECT_EQ(say("usage", R"("usage":{"input_tokens":7,"turns":3})").status, 204);
+  EXPECT_TRUE(must(engine_.get(lease.task)).usage.value_or("").starts_with(R"({"input_tokens":9,)"));
+  const HttpResponse metrics = ask("GET", "/metrics");
+  EXPECT_TRUE(metrics.body.contains("# TYPE drover_agent_tokens gauge\n")) << metrics.body;
+  EXPECT_TRUE(metrics.body.contains("drover_agent_tokens{runner=\"\",kind=\"input\"} 9\n")) << metrics.body;
+}
+
+TEST_F(Requests, AQuestionForUsageThatMakesNoSenseIsRefused) {
+  for (const char* bad : {"owner=a/b", "type=%00", "by=day&by=owner", "by=moon", "to=2026-02-30", "from=9999-12-32"}) {
+    EXPECT_EQ(ask("GET", std::string("/v1/usage?") + bad).status, 400) << bad;
+  }
+  for (const char* good : {"to=9999-12-31", "from=0001-01-01", "by=day,owner&owner=ann&type=fix"}) {
+    EXPECT_EQ(ask("GET", std::string("/v1/usage?") + good).status, 200) << good;
+  }
+}
+
 TEST_F(Requests, AConditionThatIsNoneIsRefused) {
   const TaskId id = must(engine_.enqueue_one({.type = "work"})).id;
   for (const std::string condition : {"", "abc", "\"", "\"a\", \"b\""}) {

@@ -71,6 +71,34 @@ TEST(ProcessRuns, ThePayloadIsTheInputAndTheLastLineOfJsonTheResult) {
   EXPECT_EQ(get_end<Completion>(ended).exit_code, 0);
 }
 
+// The session's id comes once. If it got lost with a report that failed, a killed worker's run could not be resumed.
+TEST(ProcessRuns, AReportThatWasNotStoredIsMadeAgain) {
+  ProcessRunsOptions options = RunsFixture::default_options();
+  TempDir dir;
+  const std::string program = dir.file("claude");
+  std::ofstream(program) << "#!/bin/sh\necho '{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s1\"}'\n"
+                            "exec sleep 1000\n";
+  fs::permissions(program, fs::perms::owner_all);
+  options.runners.for_all = RunnerProfile{.argv = {program}, .preset = agents::find_preset("claude")};
+  RunsFixture fixture(options);
+  fixture.queue.outage = Error{ErrorCode::kStoreUnavailable, "the store is away", {}};
+  ClaimedTask claimed = numbered_task(1);
+  claimed.task.prompt = "do it";
+  const Lease lease = fixture.start(std::move(claimed));
+  const auto was_asked = [&] { return std::ranges::count(fixture.queue.calls, "report") > 0; };
+  ASSERT_TRUE(fixture.queue.wait_until(kLong, [&] { return was_asked() && fixture.queue.reports.empty(); }));
+  {
+    const std::scoped_lock lock(fixture.queue.mutex);
+    fixture.queue.outage.reset();
+  }
+  EXPECT_TRUE(fixture.queue.wait_until(kLong, [&] { return !fixture.queue.reports.empty(); }));
+  fixture.runs().stop(lease, StopReason::kCancelled);
+  const RunEnded ended = fixture.wait_ended();
+  const std::scoped_lock lock(fixture.queue.mutex);
+  ASSERT_FALSE(fixture.queue.reports.empty());
+  EXPECT_EQ(fixture.queue.reports.front().agent.value_or(AgentState{}).session_id, "s1");
+}
+
 TEST(ProcessRuns, APayloadBeyondThePipesCapacityArrivesWhole) {
   RunsFixture fixture(options_with({{AGENTSIM_BIN, "echo_stdin=true"}, {}}));
   const std::string payload = "\"" + std::string(1'000'000, 'x') + "\"";
