@@ -81,6 +81,8 @@ class AgentReader {
   // Bytes as they come, cut anywhere; what the whole lines among them say.
   std::vector<AgentEvent> read_stdout(std::string_view bytes, Time now);
   std::vector<AgentEvent> read_stderr(std::string_view bytes, Time now);
+  // What was added to the agent's own file during the run. If the turn ended well there, that counts as said.
+  std::vector<AgentEvent> read_own_file(std::string_view lines, Time now);
   // The streams have ended: what an unfinished last line says.
   std::vector<AgentEvent> finish(Time now);
 
@@ -114,6 +116,7 @@ class AgentReader {
   void read_error_line(std::string_view line);
 
   const Preset& preset_;
+  bool has_ended_elsewhere_ = false;  // what it says when it is ended after that does not count
   std::unique_ptr<RunRecord> record_;
   std::unique_ptr<Lines> out_;
   std::unique_ptr<Lines> err_;

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "agents/fields.h"
+#include "agents/own_turn.h"
 #include "agents/preset.h"
 #include "agents/run_record.h"
 
@@ -207,6 +208,23 @@ void read_line(const json::Value& line, RunRecord& run) {
   }
 }
 
+// Its session file: each part of a message is a line. Messages of sub-agents are beside the conversation.
+void read_own_line(const json::Value& line, OwnTurn& turn) {
+  const std::string_view type = text_of(line, "type");
+  if ((type != "user" && type != "assistant") || is_true(line, "isSidechain")) return;
+  turn.is_done = false;
+  const json::Value& message = child_of(line, "message");
+  const std::string_view model = text_of(message, "model");
+  if (type == "user" || model == kSynthetic || is_true(line, "isApiErrorMessage")) return;
+  turn.requests[std::string(text_of(message, "id"))] = {.model = std::string(model),
+                                                        .tokens = tokens_of(child_of(message, "usage"))};
+  if (text_of(message, "stop_reason") != "end_turn") return;
+  const std::string answer = content_text(child_of(message, "content"));
+  if (answer.empty()) return;
+  turn.answer = answer;
+  turn.is_done = true;
+}
+
 }  // namespace
 
 Preset claude_preset() {
@@ -223,7 +241,8 @@ Preset claude_preset() {
           .lost_session = "(?i)no conversation found|session .* not found",
           .exits = {},
           .add_arguments = add_arguments,
-          .read_line = read_line};
+          .read_line = read_line,
+          .own_file = {"CLAUDE_CONFIG_DIR", ".claude", "projects", 1, read_own_line}};
 }
 
 }  // namespace drover::agents

@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "agents/fields.h"
+#include "agents/own_turn.h"
 #include "agents/preset.h"
 #include "agents/run_record.h"
 
@@ -128,6 +129,27 @@ void read_line(const json::Value& line, RunRecord& run) {
   }
 }
 
+// Its rollout file. Nothing else follows the end of a turn but the next one.
+void read_own_line(const json::Value& line, OwnTurn& turn) {
+  const std::string_view type = text_of(line, "type");
+  const json::Value& payload = child_of(line, "payload");
+  const std::string_view event = type == "event_msg" ? text_of(payload, "type") : std::string_view();
+  if (type == "token_usage_record") {
+    turn.session_total = tokens_of(child_of(payload, "thread_token_usage"));
+  } else if (event == "token_count") {
+    const json::Value& total = child_of(child_of(payload, "info"), "total_token_usage");
+    if (total.as_object() != nullptr) turn.session_total = tokens_of(total);
+  } else if (event == "agent_message") {
+    turn.answer = text_of(payload, "message");
+    turn.is_done = false;
+  } else if (event == "task_complete" || event == "turn_complete") {
+    if (const std::string_view last = text_of(payload, "last_agent_message"); !last.empty()) turn.answer = last;
+    turn.is_done = true;
+  } else if (!event.empty() || type == "response_item") {
+    turn.is_done = false;
+  }
+}
+
 }  // namespace
 
 Preset codex_preset() {
@@ -142,7 +164,8 @@ Preset codex_preset() {
           .lost_session = "(?i)no rollout found|no thread with id|thread not found|session .* not found",
           .exits = {},
           .add_arguments = add_arguments,
-          .read_line = read_line};
+          .read_line = read_line,
+          .own_file = {"CODEX_HOME", ".codex", "sessions", 3, read_own_line}};
 }
 
 }  // namespace drover::agents

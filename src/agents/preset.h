@@ -16,6 +16,7 @@
 
 namespace drover::agents {
 
+struct OwnTurn;
 class RunRecord;
 
 struct ExitMeaning {
@@ -72,6 +73,16 @@ struct Arguments {
   }
 };
 
+// Where the agent itself keeps a session: FOLDER/within/…/…ID.jsonl.
+struct OwnFile {
+  std::string_view variable;  // of the environment, which names the folder
+  std::string_view home;      // the folder in the home folder, if that is not set
+  std::string_view within;
+  int depth = 0;  // how many folders are between
+  // One line of it that is JSON. Null: the agent keeps none that tells more than its output.
+  void (*read_line)(const json::Value& line, OwnTurn& turn) = nullptr;
+};
+
 struct Preset {
   std::string_view name;      // "claude"
   std::string_view program;   // of the executable in PATH
@@ -100,6 +111,7 @@ struct Preset {
   void (*read_line)(const json::Value& line, RunRecord& run);
   // One line of stderr. Null: they say nothing but why it failed.
   void (*read_error_line)(std::string_view line, RunRecord& run) = nullptr;
+  OwnFile own_file{};
 };
 
 // All of them, in the order in which people are shown them.

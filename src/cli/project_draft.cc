@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "cli/display_text.h"
 
 namespace drover::cli {
@@ -37,7 +38,7 @@ void add_types(std::string& text, const ProjectDraft& draft) {
     add(text, "    timeout: 45m", "a run that takes longer is stopped, and tried again");
     add(text, "    idle_timeout: 10m", "so is one in which nothing happens for this long");
   }
-  if (!is_shared) return;
+  if (!is_shared || draft.has_clones()) return;
   text += "\nqueues:\n";
   add(text, "  agents: {permits: 1}", "one agent at a time, since all of them work in this folder");
 }
@@ -70,14 +71,20 @@ void add_runners(std::string& text, const ProjectDraft& draft) {
     add(text, fmt::format("      preset: {}", agent.preset->name), agent.program);
     add_login(text, agent);
     add(text, "      permissions: bypass", "it acts without asking; or edits (in its folder only), or read_only");
-    add(text, "      concurrency: 1", "two agents in one folder get in each other's way");
+    add(text, "      concurrency: 1",
+        draft.has_clones() ? "how many at once; each has a clone of its own"
+                           : "two agents in one folder get in each other's way");
     if (draft.verify) add_verify(text, *draft.verify);
-    if (!draft.repository.empty())
-      add(text, "      # workspace: {kind: clone, repo: here}", "a clone for each task: then several can run at once");
+    if (!draft.repository.empty()) {
+      add(text, fmt::format("      {}workspace: {{kind: clone, repo: here}}", draft.has_clones() ? "" : "# "),
+          draft.has_clones() ? "its work comes back as branch drover/ID"
+                             : "a clone for each task, once the repository has a commit");
+    }
   }
-  if (!draft.repository.empty())
-    add(text, fmt::format("  # repos: {{here: {{path: {}}}}}", draft.repository),
-        "goes with workspace: what is cloned");
+  if (draft.repository.empty()) return;
+  add(text,
+      fmt::format("  {}repos: {{here: {{path: {}}}}}", draft.has_clones() ? "" : "# ", json::quote(draft.repository)),
+      "what is cloned, as far as it is committed");
 }
 
 // Nothing of it needs an agent, and it shows all that there is to learn.

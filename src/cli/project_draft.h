@@ -23,6 +23,9 @@ struct ProjectDraft {
   std::vector<DraftRunner> runners{};  // none: the file has a command as an example
   std::optional<VerifyGuess> verify{};
   std::string repository{};  // the folder, if it is one of git
+  bool has_commit = false;   // in it: without one there is nothing to clone
+
+  [[nodiscard]] bool has_clones() const { return !repository.empty() && has_commit; }
 };
 
 // One type for each agent whose program is there: `fix` for the first that is ready, else for the first, and

@@ -11,11 +11,14 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kBytesMax = 255;
+constexpr std::size_t kSha1Digits = 40;
+constexpr std::size_t kSha256Digits = 64;
 constexpr std::array<std::string_view, 3> kFolders{"refs/heads/", "refs/tags/", "refs/remotes/"};
 
 std::unexpected<Error> refuse(std::string_view base, std::string_view why) {
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} {}; name HEAD, a branch, a tag or a remote branch", quoted_excerpt(base), why));
+              fmt::format("{} {}; name HEAD, a branch, a tag, a remote branch, or the full id of a commit",
+                          quoted_excerpt(base), why));
 }
 
 // As git check-ref-format has it, which leaves out every way to write anything but a name: "main~1", "@{u}", ":/text".
@@ -36,7 +39,8 @@ bool is_ref_name(std::string_view name) {
   return true;
 }
 
-// drover/ID as a branch, here or of any remote.
+}  // namespace
+
 bool is_work_of_a_task(std::string_view ref) {
   if (ref.starts_with("refs/remotes/")) {
     const std::size_t slash = ref.find('/', std::string_view("refs/remotes/").size());
@@ -45,7 +49,10 @@ bool is_work_of_a_task(std::string_view ref) {
   return ref.starts_with("refs/heads/drover/");
 }
 
-}  // namespace
+bool is_commit_id(std::string_view base) {
+  return (base.size() == kSha1Digits || base.size() == kSha256Digits) &&
+         std::ranges::all_of(base, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
 
 Result<std::vector<std::string>> refs_of_base(std::string_view base) {
   if (base == "HEAD") return std::vector<std::string>{"HEAD"};

@@ -1,9 +1,12 @@
 #include "core/policy.h"
 
 #include "core/gate_name.h"
+#include "core/names.h"
 
 namespace drover {
 namespace {
+
+constexpr Names<3> kVerifyRules{"optional", "required", "unchanged"};
 
 const TypePolicy kDefaultType;
 
@@ -28,6 +31,14 @@ const GatePolicy* entry_of(const Policy& policy, std::string_view gate) {
 }
 
 }  // namespace
+
+std::string_view name_of(VerifyRule rule) {
+  return name_in(kVerifyRules, rule);
+}
+
+std::optional<VerifyRule> parse_verify_rule(std::string_view name) {
+  return value_in<VerifyRule>(kVerifyRules, name);
+}
 
 const TypePolicy& Policy::type(std::string_view name) const {
   const TypePolicy* type = find(types, name);

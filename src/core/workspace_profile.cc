@@ -41,10 +41,10 @@ Result<WorkspaceChoice> choose_workspace(const Task& task, const WorkspaceProfil
         task.type));
   const auto found = repos.find(repo);
   if (found == repos.end())
-    return refuse(
-        fmt::format("the worker knows no repository {0}: name another one, or add local.repos.{0} to the "
-                    "worker's drover.yaml",
-                    repo));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("the worker knows no repository {0}: name another one, or add local.repos.{0} to the "
+                            "worker's drover.yaml",
+                            repo));
   const RepoProfile& allowed = found->second;
   if (!allowed.owners.empty() && std::ranges::find(allowed.owners, task.owner) == allowed.owners.end())
     return refuse(

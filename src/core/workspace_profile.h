@@ -70,7 +70,8 @@ struct WorkspaceChoice {
   bool operator==(const WorkspaceChoice&) const = default;
 };
 
-// kInvalidArgument if the task asks for what it cannot have; the message says what to do.
+// kInvalidArgument if the task asks for what it cannot have, kNotFound if for a repository that this worker does not
+// have; the message says what to do.
 [[nodiscard]] Result<WorkspaceChoice> choose_workspace(const Task& task, const WorkspaceProfile& profile,
                                                        const Repos& repos);
 

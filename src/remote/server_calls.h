@@ -99,6 +99,8 @@ class ServerCalls {
   ServerCalls(std::vector<ServerAddress> addresses, RemoteOptions options);
 
   [[nodiscard]] Millis timeout() const { return options_.timeout; }
+  // As the latest answer told; empty if none did.
+  [[nodiscard]] std::string store_id() const { return seen_.mark().value_or(StoreMark()).store; }
   [[nodiscard]] const Interrupt& leaving() const { return leaving_; }
   // How many calls so far may have changed something.
   [[nodiscard]] std::uint64_t changes() const { return changes_.load(); }

@@ -57,4 +57,14 @@ class LastLine {
   std::string last_;
 };
 
+// The last 4 KiB of a stream, for people and for the next run to read.
+class Tail {
+ public:
+  void feed(std::string_view bytes);
+  [[nodiscard]] std::string text() const;  // UTF-8
+
+ private:
+  std::string kept_;
+};
+
 }  // namespace drover

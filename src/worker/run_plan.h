@@ -41,7 +41,13 @@ struct CannotRun {
   std::string why;
 };
 
-using Next = std::variant<RunStep, End, CannotRun>;
+// The task names something that this worker does not have: it goes back, for another worker, behind the others of its
+// type.
+struct NotHere {
+  std::string why;
+};
+
+using Next = std::variant<RunStep, End, CannotRun, NotHere>;
 
 // All functions are called on the thread of the runs' event loop: none of them waits for anything.
 class RunPlan {
@@ -54,12 +60,22 @@ class RunPlan {
   [[nodiscard]] virtual Heard take(LogStream stream, std::string_view bytes) = 0;
   // Whether the running step has said its last word: it gets a little time to go, then it is ended.
   [[nodiscard]] virtual bool has_settled() const { return false; }
+  // Nothing was heard of the running step for the idle timeout: what can be learnt elsewhere. It is over if it has
+  // settled by that.
+  [[nodiscard]] virtual Heard look_elsewhere() { return {}; }
   // The running step prints no more.
   [[nodiscard]] virtual Heard finish() { return {}; }
   // What the run says of itself so far: kept with the task while it runs, and with its end.
   [[nodiscard]] virtual RunReport report() const { return {}; }
   // Asked once, when a step and all that it started are gone. A step that was stopped ends the run.
   [[nodiscard]] virtual Next after(const ProcessEnd& end) = 0;
+};
+
+// The workspace that a plan works in.
+struct WorkspaceUse {
+  std::string root{};
+  bool has_repository = false;
+  bool is_new = false;  // no run has worked in it
 };
 
 // What a plan is made of; all of it outlives the plan.
@@ -72,9 +88,11 @@ struct RunSetting {
   const std::string& host;  // where sessions of agents are kept
   std::size_t result_bytes_max = 0;
   std::string folder{};  // where it works
+  std::optional<WorkspaceUse> workspace{};
   const Repos& repos;
   const std::string& shim_program;
   const std::string& state_dir;
+  std::string store_id{};  // whose tasks these are
 };
 
 }  // namespace drover

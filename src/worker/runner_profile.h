@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agents/runner_profile.h"
+#include "core/policy.h"
 #include "drover/task_queue.h"
 
 namespace drover {
@@ -37,11 +38,19 @@ struct MissingProgram {
 // kInvalidArgument if a program that runs what is served is not there, and which.
 [[nodiscard]] Status check_programs(const std::vector<Serve>& serves, const Runners& runners, std::string_view path);
 
+// kInvalidArgument if a type that is served completes only with a check, and its runner has none: its agent would be
+// paid for nothing.
+[[nodiscard]] Status check_verifies(const std::vector<Serve>& serves, const Runners& runners, const Policy& policy);
+// The type's rule for that profile, if it asks for a check that the profile does not make.
+[[nodiscard]] std::optional<VerifyRule> missing_check(const RunnerProfile& profile, const TypePolicy& type);
+
 // A queue is served for the types that there is a runner for: of each its own place to look for work.
 [[nodiscard]] std::vector<Serve> serves_with_runners(const std::vector<Serve>& serves, const Runners& runners);
 
-// Where the workspaces of a profile are.
-[[nodiscard]] std::string workspace_root(const WorkspaceProfile& profile, const std::string& state_dir);
+// The folder of all workspaces of a profile, and of those of one store.
+[[nodiscard]] std::string workspace_folder(const WorkspaceProfile& profile, const std::string& state_dir);
+[[nodiscard]] std::string workspace_root(const WorkspaceProfile& profile, const std::string& state_dir,
+                                         const std::string& store_id);
 
 // How many tasks a worker runs at once, in all and of the types that have a limit of their own.
 struct Slots {

@@ -27,11 +27,13 @@ struct Unable {
   enum class Kind : std::uint8_t {
     kProgram,  // it is missing, or cannot be executed
     kMachine,  // nothing can be started: descriptors, processes, memory or the disk are used up
+    kTask,     // some tasks name what is not here; others of the type may run
   };
   Kind kind = Kind::kProgram;
   std::optional<std::string> type;  // none: any
   std::string why;
   MonoTime until{};
+  std::size_t tasks = 0;  // of kTask: how many were given back
 
   bool operator==(const Unable&) const = default;
 };

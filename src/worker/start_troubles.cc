@@ -19,6 +19,8 @@ constexpr Pauses kMachinePauses{Millis{250}, Millis{10'000}};
 constexpr Millis kProbation{5'000};
 // How long the start of a program may take before another is tried.
 constexpr Millis kTrialMax{5'000};
+// How many tasks that name what is not here are told apart.
+constexpr std::size_t kTasksMax = 10'000;
 
 }  // namespace
 
@@ -26,6 +28,14 @@ void StartTroubles::cannot_run(const std::optional<std::string>& type, const std
   const std::scoped_lock lock(mutex_);
   troubles_.erase({Unable::Kind::kMachine, std::nullopt});  // a process was started, or the program would be fine
   note({Unable::Kind::kProgram, type}, why, now);
+}
+
+void StartTroubles::cannot_run_task(const TaskId& task, const std::optional<std::string>& type, const std::string& why,
+                                    MonoTime now) {
+  const std::scoped_lock lock(mutex_);
+  const Key key{Unable::Kind::kTask, type};
+  note(key, why, now);
+  if (auto& tasks = troubles_[key].tasks; tasks.size() < kTasksMax) tasks.insert(task);
 }
 
 void StartTroubles::cannot_start(const std::string& why, MonoTime now) {
@@ -37,7 +47,7 @@ void StartTroubles::note(const Key& key, const std::string& why, MonoTime now) {
   Trouble& trouble = troubles_[key];
   // What was claimed together fails together: that is one trouble, not many.
   if (now < trouble.until && !trouble.is_tried) return;
-  const Pauses& pauses = key.first == Unable::Kind::kProgram ? kProgramPauses : kMachinePauses;
+  const Pauses& pauses = key.first == Unable::Kind::kMachine ? kMachinePauses : kProgramPauses;
   trouble.why = why;
   trouble.pause = std::clamp(trouble.pause * 2, pauses.first, pauses.longest);
   trouble.until = now + trouble.pause;
@@ -50,8 +60,11 @@ void StartTroubles::note(const Key& key, const std::string& why, MonoTime now) {
 }
 
 std::vector<StartTroubles::Key> StartTroubles::keys_of(const std::string& type) const {
-  return {
-      {Unable::Kind::kProgram, type}, {Unable::Kind::kProgram, std::nullopt}, {Unable::Kind::kMachine, std::nullopt}};
+  return {{Unable::Kind::kProgram, type},
+          {Unable::Kind::kProgram, std::nullopt},
+          {Unable::Kind::kMachine, std::nullopt},
+          {Unable::Kind::kTask, type},
+          {Unable::Kind::kTask, std::nullopt}};
 }
 
 void StartTroubles::trying(const std::string& type, MonoTime now) {
@@ -95,7 +108,7 @@ std::vector<Unable> StartTroubles::look(MonoTime now, const IsThere& is_there) {
       trouble.pause = std::min(trouble.pause * 2, kProgramPauses.longest);
       trouble.until = now + trouble.pause;
     }
-    unable.push_back({key.first, key.second, trouble.why, trouble.until});
+    unable.push_back({key.first, key.second, trouble.why, trouble.until, trouble.tasks.size()});
   }
   return unable;
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,9 @@ class StartTroubles {
  public:
   // A program is missing or cannot be executed. No type: it is the one for all types.
   void cannot_run(const std::optional<std::string>& type, const std::string& why, MonoTime now);
+  // The task names what is not here; others of its type may not.
+  void cannot_run_task(const TaskId& task, const std::optional<std::string>& type, const std::string& why,
+                       MonoTime now);
   // Nothing can be started: descriptors, processes, memory or the disk are used up.
   void cannot_start(const std::string& why, MonoTime now);
   // A task of that type is about to start: until it is known how that went, no other is tried.
@@ -41,6 +45,7 @@ class StartTroubles {
     MonoTime until{};
     MonoTime failed_at{};
     bool is_tried = false;  // a start is under way that tells whether it is over
+    std::set<TaskId> tasks{};
   };
   using Key = std::pair<Unable::Kind, std::optional<std::string>>;
 

@@ -47,12 +47,14 @@ class WorkspaceReaper {
   void look_at_all();
   // All by one profile; its limit on bytes counts only where all of its workspaces are looked at.
   enum class Scope : std::uint8_t { kSome, kAll };
-  void reap(const RunnerProfile& profile, const Fates& fates, Scope scope);
+  void reap(const std::string& root, const RunnerProfile& profile, const Fates& fates, Scope scope);
   [[nodiscard]] std::string run_step(const std::string& request);
   void tell(const std::string& answer);
   [[nodiscard]] std::vector<const RunnerProfile*> profiles() const;
   // Others' tasks may be kept by other rules.
   [[nodiscard]] bool serves(const Task& task) const;
+  // Where the store's workspaces by that profile are.
+  [[nodiscard]] Result<std::string> root_of(const RunnerProfile& profile) const;
   [[nodiscard]] bool has_workspace(const RunnerProfile& profile, const TaskId& task) const;
 
   TaskQueue& queue_;
@@ -62,7 +64,6 @@ class WorkspaceReaper {
   std::mutex mutex_;
   std::condition_variable changed_;
   Recent recent_;
-  bool is_all_due_ = true;
   bool stopping_ = false;
   std::thread thread_;  // last: it uses all of the above
 };

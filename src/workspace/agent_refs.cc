@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "workspace/files.h"
 
 namespace drover::workspace {
@@ -42,10 +43,9 @@ class RefReader {
   [[nodiscard]] Result<std::string> read(const std::string& name) const {
     auto text = read_beneath(folder_.get(), name, kRefBytesMax);
     if (!text && text.error().code == ErrorCode::kNotFound) {
-      const auto refs = packed();
-      if (!refs) return std::unexpected(refs.error());
-      const auto found = std::ranges::find(*refs, name, &PackedRef::name);
-      if (found == refs->end()) return text;
+      const auto refs = TRY(packed());
+      const auto found = std::ranges::find(refs, name, &PackedRef::name);
+      if (found == refs.end()) return text;
       return found->object;
     }
     if (text) text->erase(text->find_last_not_of(" \t\r\n") + 1);
@@ -135,7 +135,7 @@ Result<std::vector<std::string>> read_tips(const std::string& git_dir) {
   const RefReader reader(git_dir);
   if (!reader.is_open()) return unreadable(".git", "it is not the folder that Drover made");
   std::vector<std::string> names;
-  if (auto found = find_loose(reader.fd(), "refs", names); !found) return std::unexpected(found.error());
+  TRY(find_loose(reader.fd(), "refs", names));
   const auto packed = reader.packed();
   if (!packed) return unreadable("packed-refs", packed.error().message);
   std::vector<std::string> tips;
@@ -151,7 +151,7 @@ Result<std::vector<std::string>> read_tips(const std::string& git_dir) {
     if (!is_object_name(*text)) return unreadable(name, "it names no commit");
     tips.push_back(*text);
   }
-  if (auto added = add_stashes(reader.fd(), tips); !added) return std::unexpected(added.error());
+  TRY(add_stashes(reader.fd(), tips));
   std::ranges::sort(tips);
   tips.erase(std::ranges::unique(tips).begin(), tips.end());
   return tips;

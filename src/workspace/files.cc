@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "base/try.h"
 
 namespace drover::workspace {
 namespace {
@@ -147,7 +148,7 @@ Status write_file(const std::string& path, std::string_view text) {
 
 Status replace_file(const std::string& path, std::string_view text) {
   const std::string fresh = path + ".new";
-  if (auto written = write_file(fresh, text); !written) return written;
+  TRY(write_file(fresh, text));
   return rename_file(fresh, path);
 }
 
@@ -180,7 +181,7 @@ Status remove_tree(const std::string& path) {
       if (::unlinkat(top.get(), name.c_str(), 0) == 0) continue;
       const std::string shown = fmt::format("{}/{}", path, name);
       if (!is_folder(errno)) return cannot("delete", shown, errno);
-      if (auto flat = flatten(top.get(), name, shown, moved); !flat) return flat;
+      TRY(flatten(top.get(), name, shown, moved));
     }
   }
   if (::rmdir(path.c_str()) != 0) return cannot("delete", path, errno);

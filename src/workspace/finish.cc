@@ -4,6 +4,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "base/try.h"
 #include "workspace/files.h"
 #include "workspace/place.h"
 
@@ -31,78 +32,62 @@ void add_size_of_difference(const std::string& numstat, Finished& finished) {
 // In our own git directory, once its index is that of the head. Submodules are left alone: git would run in them.
 Status measure(const Git& git, const Meta& meta, Finished& finished) {
   const auto status =
-      git.run({"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"});
-  if (!status) return std::unexpected(status.error());
-  finished.uncommitted_files = std::ranges::count(*status, '\0');
+      TRY(git.run({"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"}));
+  finished.uncommitted_files = std::ranges::count(status, '\0');
   if (finished.head.empty()) return {};
-  const auto commits = git.word({"rev-list", "--count", fmt::format("{}..{}", meta.base_commit, finished.head)});
-  if (!commits) return std::unexpected(commits.error());
-  finished.commits = number_in(*commits);
-  const auto numstat = git.run({"diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
-                                "--ignore-submodules=all", meta.base_commit, finished.head});
-  if (!numstat) return std::unexpected(numstat.error());
-  add_size_of_difference(*numstat, finished);
+  const auto commits = TRY(git.word({"rev-list", "--count", fmt::format("{}..{}", meta.base_commit, finished.head)}));
+  finished.commits = number_in(commits);
+  const auto numstat = TRY(git.run({"diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff",
+                                    "--no-textconv", "--ignore-submodules=all", meta.base_commit, finished.head}));
+  add_size_of_difference(numstat, finished);
   return {};
 }
 
 Status move_branch(LockedRepository& repository, const Meta& meta, const AgentHead& head, const Scratch& scratch) {
   const std::string branch = "refs/heads/" + meta.branch;
   if (meta.kind == Kind::kClone) {
-    const auto named = scratch.git().run({"update-ref", "refs/drover/head", head.commit});
-    if (!named) return std::unexpected(named.error());
+    TRY(scratch.git().run({"update-ref", "refs/drover/head", head.commit}));
     return repository.fetch(scratch.git().git_dir(), "+refs/drover/head:" + branch);
   }
   if (head.ref == branch) return {};
   // The agent of a worktree went elsewhere. What it left on our branch is not lost when the branch moves.
-  const auto left = repository.commit_of(branch);
-  if (!left) return std::unexpected(left.error());
-  if (*left) {
-    if (auto kept = repository.keep(**left); !kept) return kept;
-  }
+  const auto left = TRY(repository.commit_of(branch));
+  if (left) TRY(repository.keep(*left));
   return repository.set_ref(branch, head.commit);
 }
 
 Status take_branch(const Place& place, const Meta& meta, const AgentHead& head, const Scratch& scratch,
                    const Lock& step) {
-  auto repository = LockedRepository::lock(meta.repository, place.task, step);
-  if (!repository) return std::unexpected(repository.error());
-  if (auto moved = move_branch(*repository, meta, head, scratch); !moved) return moved;
+  auto repository = TRY(LockedRepository::lock(meta.repository, place.task, step));
+  TRY(move_branch(repository, meta, head, scratch));
   // git takes the short name drover/ID for refs/drover/ID first, so that must not be behind the branch.
-  return repository->keep(head.commit);
+  return repository.keep(head.commit);
 }
 
 }  // namespace
 
 Result<Finished> finish(const std::string& root, const TaskId& task) {
-  const auto place = Place::find(root, task);
-  if (!place) return std::unexpected(place.error());
-  const auto step = Lock::step(place->root, place->task);
-  if (!step) return std::unexpected(step.error());
-  const auto meta = read_meta(place->folder());
-  if (!meta) return std::unexpected(meta.error());
+  const auto place = TRY(Place::find(root, task));
+  const auto step = TRY(Lock::step(place.root, place.task));
+  const auto meta = TRY(read_meta(place.folder()));
   AgentHead head;
-  if (meta->kind != Kind::kDirectory) {
-    const auto refs = refs_of(*meta, place->work());
-    auto found = refs ? read_head(*refs) : std::unexpected(refs.error());
-    if (!found) return std::unexpected(found.error());
-    head = *std::move(found);
+  if (meta.kind != Kind::kDirectory) {
+    const auto refs = TRY(refs_of(meta, place.work()));
+    head = TRY(read_head(refs));
   }
   const auto scratch =
-      Scratch::make(place->folder(), *meta, head.commit.empty() ? "ref: refs/heads/none" : head.commit, *step);
-  if (!scratch) return std::unexpected(scratch.error());
+      TRY(Scratch::make(place.folder(), meta, head.commit.empty() ? "ref: refs/heads/none" : head.commit, step));
   if (!head.commit.empty()) {
-    const auto found = scratch->git().ask({"cat-file", "-e", head.commit + "^{commit}"});
-    if (!found) return std::unexpected(found.error());
-    if (found->exit_code != 0)
+    const auto found = TRY(scratch.git().ask({"cat-file", "-e", head.commit + "^{commit}"}));
+    if (found.exit_code != 0)
       return fail(ErrorCode::kWrongState,
                   fmt::format("HEAD of the workspace names {}, which is no commit", head.commit));
-    if (auto taken = take_branch(*place, *meta, head, *scratch, *step); !taken) return std::unexpected(taken.error());
-    const auto read = scratch->git().run({"read-tree", head.commit});
-    if (!read) return std::unexpected(read.error());
+    TRY(take_branch(place, meta, head, scratch, step));
+    TRY(scratch.git().run({"read-tree", head.commit}));
   }
-  Finished finished{.branch = meta->branch, .head = head.commit};
-  if (auto measured = measure(scratch->git(), *meta, finished); !measured) return std::unexpected(measured.error());
-  step->touch();
+  Finished finished{.branch = meta.branch, .head = head.commit};
+  TRY(measure(scratch.git(), meta, finished));
+  step.touch();
   return finished;
 }
 

@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/failpoint.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "base/unique_fd.h"
 #include "workspace/files.h"
 
@@ -207,24 +208,21 @@ Result<GitOutput> Git::ask(const Arguments& arguments, std::string_view input) c
   spawning.give(err->get(), STDERR_FILENO);
   spawning.start_in(!discover_in_.empty() ? discover_in_ : !work_tree_.empty() ? work_tree_ : git_dir_);
   failpoint(Failpoint::kWorkspaceGit);
-  const auto pid = spawning.start(command_line(arguments), environment());
-  if (!pid) return std::unexpected(pid.error());
+  const auto pid = TRY(spawning.start(command_line(arguments), environment()));
   failpoint(Failpoint::kWorkspaceGitRuns);
-  const auto exit_code = wait_for(*pid);
-  if (!exit_code) return std::unexpected(exit_code.error());
+  const auto exit_code = TRY(wait_for(pid));
   auto output = contents(*out);
   auto complaint = contents(*err);
   if (!output || !complaint) return std::unexpected((output ? complaint : output).error());
-  return GitOutput{*exit_code, *std::move(output), on_one_line(*std::move(complaint))};
+  return GitOutput{exit_code, *std::move(output), on_one_line(*std::move(complaint))};
 }
 
 Result<std::string> Git::run(const Arguments& arguments, std::string_view input) const {
-  auto output = ask(arguments, input);
-  if (!output) return std::unexpected(output.error());
-  if (output->exit_code != 0)
+  auto output = TRY(ask(arguments, input));
+  if (output.exit_code != 0)
     return trouble(
-        fmt::format("git {} failed with exit code {}: {}", arguments.front(), output->exit_code, output->complaint));
-  return std::move(output->out);
+        fmt::format("git {} failed with exit code {}: {}", arguments.front(), output.exit_code, output.complaint));
+  return std::move(output.out);
 }
 
 Result<std::string> Git::word(const Arguments& arguments, std::string_view input) const {

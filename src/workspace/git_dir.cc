@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/try.h"
 #include "workspace/files.h"
 
 namespace drover::workspace {
@@ -22,7 +23,7 @@ std::string configuration(const GitDirSpec& spec) {
 
 Status write_git_dir(const std::string& path, const GitDirSpec& spec) {
   for (const char* folder : {"", "/objects", "/objects/info", "/objects/pack", "/refs", "/refs/heads", "/info"}) {
-    if (auto made = make_folder(path + folder); !made) return made;
+    TRY(make_folder(path + folder));
   }
   std::string alternates;
   for (const std::string& objects : spec.alternates) alternates += objects + "\n";
@@ -36,7 +37,7 @@ Status write_git_dir(const std::string& path, const GitDirSpec& spec) {
   }};
   for (const auto& [name, text] : files) {
     if (text.empty()) continue;
-    if (auto written = write_file(path + name, text); !written) return written;
+    TRY(write_file(path + name, text));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <climits>
 #include <filesystem>
 
+#include "base/try.h"
 #include "workspace/files.h"
 #include "workspace/place.h"
 
@@ -44,19 +45,30 @@ Time last_used(const Place& place) {
 }
 
 Result<Workspace> look_at(const Place& place) {
-  auto meta = read_meta(place.folder());
-  if (!meta) return std::unexpected(meta.error());
+  auto meta = TRY(read_meta(place.folder()));
   return Workspace{.task = place.task,
-                   .kind = meta->kind,
-                   .repo = std::move(meta->repository.path),
-                   .branch = std::move(meta->branch),
-                   .base_commit = std::move(meta->base_commit),
+                   .kind = meta.kind,
+                   .repo = std::move(meta.repository.path),
+                   .branch = std::move(meta.branch),
+                   .base_commit = std::move(meta.base_commit),
                    .path = place.work(),
                    .bytes = bytes_on_disk(place.folder()),
-                   .used_at = last_used(place)};
+                   .used_at = last_used(place),
+                   .is_gone = place.shape() == Shape::kGone};
 }
 
 }  // namespace
+
+std::vector<std::string> stores_in(const std::string& folder) {
+  const UniqueFd opened = open_folder(folder);
+  std::vector<std::string> stores = names_in(opened.get()).value_or(std::vector<std::string>{});
+  std::erase_if(stores, [&](const std::string& name) {
+    struct stat info{};
+    return ::fstatat(opened.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(info.st_mode);
+  });
+  std::ranges::sort(stores);
+  return stores;
+}
 
 Result<std::vector<TaskId>> tasks_in(const std::string& root) {
   const auto place = Place::find(root, {});
@@ -73,19 +85,17 @@ Result<std::vector<TaskId>> tasks_in(const std::string& root) {
 }
 
 Result<std::vector<Workspace>> list(const std::string& root) {
-  const auto tasks = tasks_in(root);
-  if (!tasks) return std::unexpected(tasks.error());
+  const auto tasks = TRY(tasks_in(root));
   std::vector<Workspace> found;
-  for (const TaskId& task : *tasks) {
+  for (const TaskId& task : tasks) {
     if (auto workspace = find(root, task)) found.push_back(*std::move(workspace));
   }
   return found;
 }
 
 Result<Workspace> find(const std::string& root, const TaskId& task) {
-  const auto place = Place::find(root, task);
-  if (!place) return std::unexpected(place.error());
-  return look_at(*place);
+  const auto place = TRY(Place::find(root, task));
+  return look_at(place);
 }
 
 }  // namespace drover::workspace

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/try.h"
 #include "workspace/files.h"
 
 namespace drover::workspace {
@@ -60,10 +61,9 @@ std::string lock_path(const std::string& root, const TaskId& task) {
 
 Result<Lock> Lock::use(const std::string& root, const TaskId& task) {
   const std::string path = lock_path(root, task);
-  auto file = open_locked(path, F_OFD_SETLKW, F_RDLCK);
-  if (!file) return std::unexpected(file.error());
-  if (!*file) return cannot("lock", path, EAGAIN);
-  return Lock(std::move(**file), path);
+  auto file = TRY(open_locked(path, F_OFD_SETLKW, F_RDLCK));
+  if (!file) return cannot("lock", path, EAGAIN);
+  return Lock(std::move(*file), path);
 }
 
 Result<std::optional<Lock>> Lock::try_use(const std::string& root, const TaskId& task) {
@@ -82,10 +82,9 @@ Result<std::optional<Lock>> Lock::alone(const std::string& root, const TaskId& t
 
 Result<std::optional<Lock>> Lock::without_waiting(const std::string& root, const TaskId& task, short type) {
   const std::string path = lock_path(root, task);
-  auto file = open_locked(path, F_OFD_SETLK, type);
-  if (!file) return std::unexpected(file.error());
-  if (!*file) return std::nullopt;
-  return Lock(std::move(**file), path);
+  auto file = TRY(open_locked(path, F_OFD_SETLK, type));
+  if (!file) return std::nullopt;
+  return Lock(std::move(*file), path);
 }
 
 Result<Lock> Lock::repository(const std::string& git_dir) {

@@ -20,6 +20,13 @@ struct Meta {
   std::string base_commit;
 };
 
+// What is in the place of a workspace.
+enum class Shape : std::uint8_t {
+  kNone,
+  kGone,  // the folder that the agent sees is not there any more: somebody deleted it
+  kThere,
+};
+
 struct Place {
   std::string root;  // absolute, without symbolic links
   TaskId task;
@@ -33,6 +40,11 @@ struct Place {
   [[nodiscard]] std::string fresh() const { return folder() + ".new"; }  // while it is being made
   [[nodiscard]] std::string gone() const { return folder() + ".gone"; }  // while it is being deleted
   [[nodiscard]] std::string work() const { return folder() + "/work"; }
+
+  // kWrongState if a file or a symbolic link is where a folder should be: it is neither followed nor deleted.
+  [[nodiscard]] Result<Shape> shape() const;
+  // kNotFound unless the folder that the agent sees is there.
+  [[nodiscard]] Status check_there() const;
 };
 
 [[nodiscard]] Status write_meta(const std::string& folder, const Meta& meta);
@@ -64,7 +76,7 @@ class Scratch {
 // The folder of a workspace, and its registration in the repository.
 [[nodiscard]] Status erase(const Place& place, const std::string& folder, const Lock& step);
 
-// save() under a lock that the caller holds.
+// save() under a lock that the caller holds. Of a workspace that is gone: what its repository knows of it.
 [[nodiscard]] Result<Saved> save_under(const Place& place, const Lock& step);
 
 }  // namespace drover::workspace

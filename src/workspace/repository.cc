@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "base/try.h"
 #include "core/base_ref.h"
 #include "core/spec_check.h"
 #include "workspace/files.h"
@@ -41,6 +42,23 @@ std::unexpected<Error> not_a_repository(const std::string& path, std::string_vie
               fmt::format("{} cannot be used as a repository: {}", quoted_excerpt(path), why), "workspace");
 }
 
+// Others' work, and what no ref names, is not for a task that happens to know its id.
+Result<std::string> reachable_commit(const Git& git, const std::string& id, const std::string& path) {
+  const auto refuse = [&](std::string_view why) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("base: the commit {} {} {}", id, why, path));
+  };
+  const auto found = TRY(git.ask({"rev-parse", "--verify", "--quiet", "--end-of-options", id + "^{commit}"}));
+  if (found.exit_code != 0) return refuse("is not in");
+  const std::string commit = lines_of(found.out).at(0);
+  const auto of_head = TRY(git.ask({"merge-base", "--is-ancestor", commit, "HEAD"}));
+  if (of_head.exit_code == 0) return commit;
+  const auto refs = TRY(git.run(
+      {"for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/tags", "refs/remotes"}));
+  const auto is_open = [](const std::string& ref) { return !is_work_of_a_task(ref); };
+  if (std::ranges::any_of(lines_of(refs), is_open)) return commit;
+  return refuse("is on no branch or tag, apart from the work of other tasks, in");
+}
+
 }  // namespace
 
 std::string branch_of(const TaskId& task) {
@@ -57,24 +75,21 @@ Result<Repository> Repository::open(const std::string& path, const Lock& step) {
   if (error) return not_a_repository(path, error.message());
   if (!is_plain_path(real)) return not_a_repository(path, "its path is not UTF-8, or has control characters");
   Git git = Git::discovering(real);
-  const auto found =
-      git.holding(step.fd()).ask({"rev-parse", "--path-format=absolute", "--git-common-dir", "--show-object-format"});
-  if (!found) return std::unexpected(found.error());
-  const auto lines = lines_of(found->out);
-  if (found->exit_code != 0 || lines.size() != 2) return not_a_repository(path, found->complaint);
+  const auto found = TRY(
+      git.holding(step.fd()).ask({"rev-parse", "--path-format=absolute", "--git-common-dir", "--show-object-format"}));
+  const auto lines = lines_of(found.out);
+  if (found.exit_code != 0 || lines.size() != 2) return not_a_repository(path, found.complaint);
   return Repository{real, lines[0], lines[1]};
 }
 
 Result<Repository> Repository::for_directories(const std::string& root) {
   const Repository repository{root + "/saved.git", root + "/saved.git", "sha1"};
-  const auto lock = Lock::repository(root);
-  if (!lock) return std::unexpected(lock.error());
+  const auto lock = TRY(Lock::repository(root));
   if (exists(repository.git_dir)) return repository;
   const std::string fresh = repository.git_dir + ".new";
-  if (auto removed = remove_tree(fresh); !removed) return std::unexpected(removed.error());
-  if (auto written = write_git_dir(fresh, {.head = "ref: refs/heads/none"}); !written)
-    return std::unexpected(written.error());
-  if (auto renamed = rename_file(fresh, repository.git_dir); !renamed) return std::unexpected(renamed.error());
+  TRY(remove_tree(fresh));
+  TRY(write_git_dir(fresh, {.head = "ref: refs/heads/none"}));
+  TRY(rename_file(fresh, repository.git_dir));
   return repository;
 }
 
@@ -92,23 +107,24 @@ Result<std::string> Repository::resolve_base(const std::string& base, const Lock
   Git git = Git::discovering(path);
   git.holding(step.fd());
   for (const std::string& ref : *refs) {
-    const auto found = git.ask({"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"});
-    if (!found) return std::unexpected(found.error());
-    if (found->exit_code == 0) return lines_of(found->out).at(0);
+    const auto found = TRY(git.ask({"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}));
+    if (found.exit_code == 0) return lines_of(found.out).at(0);
   }
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("base: {} names no commit in {}; name HEAD, a branch, a tag or a remote branch",
-                          quoted_excerpt(base), path));
+  if (is_commit_id(base)) return reachable_commit(git, base, path);
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("base: {} names no commit in {}; name HEAD, a branch, a tag, a remote branch, or the full id of "
+                  "a commit",
+                  quoted_excerpt(base), path));
 }
 
 Result<std::string> Repository::refs_for_clone(const Lock& step) const {
   Git git(git_dir);
   const auto refs =
-      git.holding(step.fd()).run({"for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"});
-  if (!refs) return std::unexpected(refs.error());
+      TRY(git.holding(step.fd()).run({"for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags"}));
   constexpr std::string_view kHeads = " refs/heads/";
   std::string packed;
-  for (std::string line : lines_of(*refs)) {
+  for (std::string line : lines_of(refs)) {
     const std::size_t at = line.find(kHeads);
     if (line.contains(" refs/heads/drover/")) continue;
     if (at != std::string::npos) line.replace(at, kHeads.size(), " refs/remotes/origin/");
@@ -118,68 +134,58 @@ Result<std::string> Repository::refs_for_clone(const Lock& step) const {
 }
 
 Result<LockedRepository> LockedRepository::lock(const Repository& repository, const TaskId& task, const Lock& step) {
-  auto lock = Lock::repository(repository.git_dir);
-  if (!lock) return std::unexpected(lock.error());
+  auto lock = TRY(Lock::repository(repository.git_dir));
   Git git(repository.git_dir);
-  git.holding(step.fd()).holding(lock->fd()).durably();
+  git.holding(step.fd()).holding(lock.fd()).durably();
   // Of a git that was killed: one that lives would hold our locks.
   for (const std::string& ref : {kept_ref_of(task), "refs/heads/" + branch_of(task)})
     ::unlink(fmt::format("{}/{}.lock", repository.git_dir, ref).c_str());
-  return LockedRepository(repository, task, *std::move(lock), std::move(git));
+  return LockedRepository(repository, task, std::move(lock), std::move(git));
 }
 
 Result<std::optional<std::string>> LockedRepository::commit_of(const std::string& ref) const {
-  const auto found = git_.ask({"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"});
-  if (!found) return std::unexpected(found.error());
-  if (found->exit_code != 0) return std::nullopt;
-  return lines_of(found->out).at(0);
+  const auto found = TRY(git_.ask({"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}));
+  if (found.exit_code != 0) return std::nullopt;
+  return lines_of(found.out).at(0);
 }
 
 Status LockedRepository::set_ref(const std::string& ref, const std::string& commit) {
-  const auto set = git_.run({"update-ref", "-m", "drover", ref, commit});
-  if (!set) return std::unexpected(set.error());
+  TRY(git_.run({"update-ref", "-m", "drover", ref, commit}));
   return {};
 }
 
 Status LockedRepository::keep(const std::string& commit) {
   const std::string ref = kept_ref_of(task_);
-  const auto old = commit_of(ref);
-  if (!old) return std::unexpected(old.error());
-  if (!*old) return set_ref(ref, commit);
-  const auto tips = git_.run({"merge-base", "--independent", **old, commit});
-  if (!tips) return std::unexpected(tips.error());
-  const auto lines = lines_of(*tips);
-  if (lines.size() == 1) return lines[0] == **old ? Status{} : set_ref(ref, lines[0]);
-  const auto both = git_.word(
-      {"commit-tree", commit + "^{tree}", "-p", commit, "-p", **old, "-m", "Keep what this task left behind earlier"});
-  if (!both) return std::unexpected(both.error());
-  return set_ref(ref, *both);
+  const auto old = TRY(commit_of(ref));
+  if (!old) return set_ref(ref, commit);
+  const auto tips = TRY(git_.run({"merge-base", "--independent", *old, commit}));
+  const auto lines = lines_of(tips);
+  if (lines.size() == 1) return lines[0] == *old ? Status{} : set_ref(ref, lines[0]);
+  const auto both = TRY(git_.word(
+      {"commit-tree", commit + "^{tree}", "-p", commit, "-p", *old, "-m", "Keep what this task left behind earlier"}));
+  return set_ref(ref, both);
 }
 
 Status LockedRepository::fetch(const std::string& git_dir, const std::string& refspec) {
   const auto fetched =
-      git_.ask({"fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance",
-                "--no-recurse-submodules", "--no-write-commit-graph", git_dir, refspec});
-  if (!fetched) return std::unexpected(fetched.error());
-  if (fetched->exit_code == 0) return {};
+      TRY(git_.ask({"fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance",
+                    "--no-recurse-submodules", "--no-write-commit-graph", git_dir, refspec}));
+  if (fetched.exit_code == 0) return {};
   const bool is_machine =
-      std::ranges::any_of(kMachineTrouble, [&](std::string_view text) { return fetched->complaint.contains(text); });
+      std::ranges::any_of(kMachineTrouble, [&](std::string_view text) { return fetched.complaint.contains(text); });
   return fail(is_machine ? ErrorCode::kInternal : ErrorCode::kWrongState,
-              fmt::format("git could not take the commits into {}: {}", repository_.path, fetched->complaint),
+              fmt::format("git could not take the commits into {}: {}", repository_.path, fetched.complaint),
               "workspace");
 }
 
 Status LockedRepository::add_worktree(const std::string& work, const std::string& final_work,
                                       const std::string& commit) {
   for (const std::string& old : {work, final_work}) {
-    if (auto forgotten = forget_worktree(old); !forgotten) return forgotten;
+    TRY(forget_worktree(old));
   }
-  const auto added =
-      git_.run({"worktree", "add", "--quiet", "--no-checkout", "--no-track", "-B", branch_of(task_), work, commit});
-  if (!added) return std::unexpected(added.error());
-  const auto git_dir = worktree_git_dir(repository_.git_dir, work);
-  if (!git_dir) return std::unexpected(git_dir.error());
-  return replace_file(*git_dir + "/gitdir", final_work + "/.git\n");
+  TRY(git_.run({"worktree", "add", "--quiet", "--no-checkout", "--no-track", "-B", branch_of(task_), work, commit}));
+  const auto git_dir = TRY(worktree_git_dir(repository_.git_dir, work));
+  return replace_file(git_dir + "/gitdir", final_work + "/.git\n");
 }
 
 Status LockedRepository::forget_worktree(const std::string& work) {

@@ -8,6 +8,7 @@
 
 #include "base/failpoint.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "workspace/files.h"
 #include "workspace/obstacles.h"
 #include "workspace/place.h"
@@ -52,66 +53,56 @@ class Saving {
 
 Status Saving::read_refs() {
   if (meta_.kind == Kind::kDirectory) return {};
-  const auto refs = refs_of(meta_, place_.work());
-  if (!refs) return std::unexpected(refs.error());
-  const auto head = read_head(*refs);
-  if (!head) return std::unexpected(head.error());
-  head_ = head->commit;
+  const auto refs = TRY(refs_of(meta_, place_.work()));
+  const auto head = TRY(read_head(refs));
+  head_ = head.commit;
   tips_ = {meta_.base_commit};
   if (meta_.kind != Kind::kClone) return {};
 
   const UniqueFd folder = open_folder(place_.folder());
-  const auto given_text = read_beneath(folder.get(), "refs", kRefsBytesMax);
-  if (!given_text) return std::unexpected(given_text.error());
+  const auto given_text = TRY(read_beneath(folder.get(), "refs", kRefsBytesMax));
   std::set<std::string> given;
-  for (const PackedRef& ref : read_packed_refs(*given_text)) given.insert(ref.object);
-  auto tips = read_tips(refs->own);
-  if (!tips) return std::unexpected(tips.error());
-  std::erase_if(*tips, [&](const std::string& tip) { return given.contains(tip); });
-  if (tips->size() > kTipsMax)
+  for (const PackedRef& ref : read_packed_refs(given_text)) given.insert(ref.object);
+  auto tips = TRY(read_tips(refs.own));
+  std::erase_if(tips, [&](const std::string& tip) { return given.contains(tip); });
+  if (tips.size() > kTipsMax)
     return fail(ErrorCode::kWrongState, fmt::format("the clone has more than {} refs of its own", kTipsMax));
-  tips_.insert(tips_.end(), tips->begin(), tips->end());
+  tips_.insert(tips_.end(), tips.begin(), tips.end());
   return {};
 }
 
 // Before any command of git that looks at files: in a submodule it would obey the configuration there.
 Status Saving::check_obstacles(const Git& git) {
-  const auto entries = git.run({"ls-files", "--stage", "-z"});
-  if (!entries) return std::unexpected(entries.error());
+  const auto entries = TRY(git.run({"ls-files", "--stage", "-z"}));
   std::set<std::string> submodules;
-  for (const std::string& entry : parts_of(*entries, '\0')) {
+  for (const std::string& entry : parts_of(entries, '\0')) {
     if (entry.starts_with("160000 ")) submodules.insert(entry.substr(entry.find('\t') + 1));
   }
-  auto obstacles =
-      find_obstacles(place_.work(), meta_.kind == Kind::kDirectory ? TopGit::kObstacle : TopGit::kExpected, submodules);
-  if (!obstacles) return std::unexpected(obstacles.error());
+  auto obstacles = TRY(find_obstacles(
+      place_.work(), meta_.kind == Kind::kDirectory ? TopGit::kObstacle : TopGit::kExpected, submodules));
   std::string paths;
-  for (const Obstacle& obstacle : *obstacles) {
+  for (const Obstacle& obstacle : obstacles) {
     if (!obstacle.always) paths += "./" + obstacle.path + '\0';  // so that no name begins a pattern
   }
   if (!paths.empty()) {
-    const auto answer = git.ask({"check-ignore", "-z", "--stdin"}, paths);
-    if (!answer) return std::unexpected(answer.error());
-    if (answer->exit_code > 1) return trouble(fmt::format("git check-ignore failed: {}", answer->complaint));
-    const auto names = parts_of(answer->out, '\0');
+    const auto answer = TRY(git.ask({"check-ignore", "-z", "--stdin"}, paths));
+    if (answer.exit_code > 1) return trouble(fmt::format("git check-ignore failed: {}", answer.complaint));
+    const auto names = parts_of(answer.out, '\0');
     const std::set<std::string> ignored(names.begin(), names.end());
-    std::erase_if(*obstacles, [&](const Obstacle& each) { return !each.always && ignored.contains("./" + each.path); });
+    std::erase_if(obstacles, [&](const Obstacle& each) { return !each.always && ignored.contains("./" + each.path); });
   }
-  if (obstacles->empty()) return {};
+  if (obstacles.empty()) return {};
   std::string why;
-  for (const Obstacle& obstacle : *obstacles | std::views::take(kNamedMax))
+  for (const Obstacle& obstacle : obstacles | std::views::take(kNamedMax))
     why += fmt::format("{}{} {}", why.empty() ? "" : "; ", quoted_excerpt(obstacle.path), obstacle.why);
-  if (obstacles->size() > kNamedMax) why += fmt::format("; and {} more", obstacles->size() - kNamedMax);
+  if (obstacles.size() > kNamedMax) why += fmt::format("; and {} more", obstacles.size() - kNamedMax);
   return fail(ErrorCode::kWrongState, why);
 }
 
 Result<std::string> Saving::write_tree(const Git& git) {
-  const auto read =
-      git.run(head_.empty() ? Git::Arguments{"read-tree", "--empty"} : Git::Arguments{"read-tree", head_});
-  if (!read) return std::unexpected(read.error());
-  if (auto clear = check_obstacles(git); !clear) return std::unexpected(clear.error());
-  const auto added = git.run({"add", "--all"});
-  if (!added) return std::unexpected(added.error());
+  TRY(git.run(head_.empty() ? Git::Arguments{"read-tree", "--empty"} : Git::Arguments{"read-tree", head_}));
+  TRY(check_obstacles(git));
+  TRY(git.run({"add", "--all"}));
   return git.word({"write-tree"});
 }
 
@@ -120,30 +111,26 @@ Result<std::vector<std::string>> Saving::tips_with(const Git& git, const std::op
   if (!head_.empty()) arguments.push_back(head_);
   if (kept) arguments.push_back(*kept);
   for (const std::string& tip : tips_) {
-    auto commit = git.word({"rev-parse", "--verify", "--end-of-options", tip + "^{commit}"});
-    if (!commit) return std::unexpected(commit.error());
-    arguments.push_back(*std::move(commit));
+    auto commit = TRY(git.word({"rev-parse", "--verify", "--end-of-options", tip + "^{commit}"}));
+    arguments.push_back(std::move(commit));
   }
   if (arguments.size() == 2) return std::vector<std::string>{};
-  const auto independent = git.run(arguments);
-  if (!independent) return std::unexpected(independent.error());
-  return parts_of(*independent, '\n');
+  const auto independent = TRY(git.run(arguments));
+  return parts_of(independent, '\n');
 }
 
 Result<std::string> Saving::make_commit(const Git& git, const std::string& tree,
                                         const std::optional<std::string>& kept) {
-  const auto tips = tips_with(git, kept);
-  if (!tips) return std::unexpected(tips.error());
+  const auto tips = TRY(tips_with(git, kept));
   // One commit that reaches everything and has these files: HEAD of a clean workspace, or what was saved before.
-  if (tips->size() == 1 && (tips->front() == head_ || tips->front() == kept)) {
-    const auto its_tree = git.word({"rev-parse", "--verify", "--end-of-options", tips->front() + "^{tree}"});
-    if (!its_tree) return std::unexpected(its_tree.error());
-    if (*its_tree == tree) return tips->front();
+  if (tips.size() == 1 && (tips.front() == head_ || tips.front() == kept)) {
+    const auto its_tree = TRY(git.word({"rev-parse", "--verify", "--end-of-options", tips.front() + "^{tree}"}));
+    if (its_tree == tree) return tips.front();
   }
   Git::Arguments arguments{"commit-tree", tree, "-m",
                            fmt::format("Save the workspace of task {}", place_.task.to_string())};
   if (!head_.empty()) arguments.insert(arguments.end(), {"-p", head_});
-  for (const std::string& tip : *tips) {
+  for (const std::string& tip : tips) {
     if (tip != head_) arguments.insert(arguments.end(), {"-p", tip});
   }
   return git.word(arguments);
@@ -151,58 +138,64 @@ Result<std::string> Saving::make_commit(const Git& git, const std::string& tree,
 
 Result<std::string> Saving::bring(const Git& git, const std::string& tree) {
   const std::string ref = kept_ref_of(place_.task);
-  auto repository = LockedRepository::lock(meta_.repository, place_.task, step_);
-  if (!repository) return std::unexpected(repository.error());
-  const auto kept = repository->commit_of(ref);
-  if (!kept) return std::unexpected(kept.error());
-  if (head_.empty() && !*kept) {
-    const auto empty = git.word({"hash-object", "-t", "tree", "/dev/null"});
-    if (!empty) return std::unexpected(empty.error());
-    if (*empty == tree) return std::string{};
+  auto repository = TRY(LockedRepository::lock(meta_.repository, place_.task, step_));
+  const auto kept = TRY(repository.commit_of(ref));
+  if (head_.empty() && !kept) {
+    const auto empty = TRY(git.word({"hash-object", "-t", "tree", "/dev/null"}));
+    if (empty == tree) return std::string{};
   }
-  auto commit = make_commit(git, tree, *kept);
-  if (!commit) return std::unexpected(commit.error());
-  if (*commit != *kept) {
-    const auto named = git.run({"update-ref", "refs/drover/head", *commit});
-    if (!named) return std::unexpected(named.error());
+  auto commit = TRY(make_commit(git, tree, kept));
+  if (commit != kept) {
+    TRY(git.run({"update-ref", "refs/drover/head", commit}));
     // Without force: git itself refuses what would no longer reach the work that was kept before.
-    if (auto fetched = repository->fetch(git.git_dir(), "refs/drover/head:" + ref); !fetched)
-      return std::unexpected(fetched.error());
+    TRY(repository.fetch(git.git_dir(), "refs/drover/head:" + ref));
   }
   return commit;
 }
 
 Result<std::string> Saving::run() {
-  if (auto read = read_refs(); !read) return std::unexpected(read.error());
-  const auto scratch = Scratch::make(place_.folder(), meta_, head_.empty() ? "ref: refs/heads/none" : head_, step_);
-  if (!scratch) return std::unexpected(scratch.error());
-  const auto tree = write_tree(scratch->git());
-  if (!tree) return std::unexpected(tree.error());
-  auto commit = bring(scratch->git(), *tree);
+  TRY(read_refs());
+  const auto scratch =
+      TRY(Scratch::make(place_.folder(), meta_, head_.empty() ? "ref: refs/heads/none" : head_, step_));
+  const auto tree = TRY(write_tree(scratch.git()));
+  auto commit = bring(scratch.git(), tree);
   failpoint(Failpoint::kWorkspaceSaved);
   if (!commit) return commit;
   // Without the repository's lock: a busy disk takes seconds.
-  if (auto synced = sync_file_system(meta_.repository.git_dir); !synced) return std::unexpected(synced.error());
+  TRY(sync_file_system(meta_.repository.git_dir));
   return commit;
+}
+
+// A clone took all of its commits with it; those of a worktree are in the repository.
+Result<Saved> save_gone(const Place& place, const Lock& step) {
+  const Saved nothing{.saved = true, .why = {}, .commit = {}};
+  const auto meta = read_meta(place.folder());
+  if (!meta || meta->kind != Kind::kWorktree) return nothing;
+  const auto refs = refs_of(*meta, place.work());
+  const auto head = refs ? read_head(*refs) : std::unexpected(refs.error());
+  if (!head) return nothing;
+  auto repository = TRY(LockedRepository::lock(meta->repository, place.task, step));
+  TRY(repository.keep(head->commit));
+  return Saved{.saved = true, .why = {}, .commit = head->commit};
 }
 
 }  // namespace
 
 Result<Saved> save_under(const Place& place, const Lock& step) {
-  auto meta = read_meta(place.folder());
-  if (!meta) return std::unexpected(meta.error());
-  auto commit = Saving(place, *std::move(meta), step).run();
+  const auto shape = place.shape();
+  if (!shape) return Saved{.saved = false, .why = shape.error().message, .commit = {}};
+  if (*shape == Shape::kGone) return save_gone(place, step);
+  auto meta = TRY(read_meta(place.folder()));
+  auto commit = Saving(place, std::move(meta), step).run();
   if (!commit) return Saved{.saved = false, .why = commit.error().message, .commit = {}};
   return Saved{.saved = true, .why = {}, .commit = *std::move(commit)};
 }
 
 Result<Saved> save(const std::string& root, const TaskId& task) {
-  const auto place = Place::find(root, task);
-  if (!place) return std::unexpected(place.error());
-  if (!exists(place->folder())) return fail(ErrorCode::kNotFound, "the task has no workspace here", "workspace");
-  const auto step = Lock::step(place->root, place->task);
-  if (!step) return std::unexpected(step.error());
-  return save_under(*place, *step);
+  const auto place = TRY(Place::find(root, task));
+  if (!exists(place.folder())) return fail(ErrorCode::kNotFound, "the task has no workspace here", "workspace");
+  const auto step = TRY(Lock::step(place.root, place.task));
+  return save_under(place, step);
 }
 
 }  // namespace drover::workspace

@@ -46,7 +46,16 @@ std::string to_json(const Prepared& prepared) {
   out.key("base_commit").string(prepared.base_commit);
   out.key("reused").boolean(prepared.reused);
   out.key("set_up").boolean(prepared.set_up);
+  out.key("begun").boolean(prepared.begun);
   out.end_object();
+  return std::move(out).take();
+}
+
+std::string to_json(const Inspected& inspected) {
+  json::Writer out;
+  out.begin_object().key("commit").string(inspected.commit).key("changed").begin_array();
+  for (const std::string& file : inspected.changed) out.string(file);
+  out.end_array().end_object();
   return std::move(out).take();
 }
 
@@ -84,6 +93,20 @@ std::string to_json(const Reaped& reaped) {
   }
   out.end_array().key("bytes").number(reaped.bytes).end_object();
   return std::move(out).take();
+}
+
+struct InspectRequest {
+  std::string root;
+  TaskId task;
+  std::vector<std::string> argv;
+};
+
+Result<InspectRequest> read_inspect_request(const std::string& text) {
+  InspectRequest request;
+  json::Reader in(text);
+  in.need("root", request.root).need("task_id", request.task).need("argv", request.argv);
+  if (const Status read = in.finish_strictly(); !read) return fail(ErrorCode::kInvalidJson, read.error().message);
+  return request;
 }
 
 struct ReapRequest {
@@ -144,28 +167,74 @@ Result<std::string> read_stdin() {
 
 }  // namespace
 
+Status read_json(std::string_view json, Prepared& out) {
+  json::Reader in(json);
+  in.need("path", out.path).need("branch", out.branch).need("base_commit", out.base_commit);
+  in.need("reused", out.reused).need("set_up", out.set_up).need("begun", out.begun);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Marked& /*out*/) {
+  return json::Reader(json).finish();
+}
+
+Status read_json(std::string_view json, Inspected& out) {
+  json::Reader in(json);
+  in.need("commit", out.commit).need("changed", out.changed);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Finished& out) {
+  json::Reader in(json);
+  in.need("branch", out.branch).need("head", out.head).need("commits", out.commits).need("files", out.files);
+  in.need("insertions", out.insertions).need("deletions", out.deletions);
+  in.need("uncommitted_files", out.uncommitted_files);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Reaped::Kept& out) {
+  json::Reader in(json);
+  in.need("task_id", out.task).need("why", out.why);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, Reaped& out) {
+  json::Reader in(json);
+  in.need("removed", out.removed).need("kept", out.kept).need("bytes", out.bytes);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, StepError& out) {
+  json::Reader in(json);
+  in.need("code", out.code).need("message", out.message);
+  return in.finish();
+}
+
 StepAnswer run_step(std::string_view name, const std::string& text) {
   if (name == "reap") {
     const auto request = read_reap_request(text);
     return request ? answer(reap_by(*request)) : refusal(request.error());
   }
+  if (name == "inspect") {
+    const auto request = read_inspect_request(text);
+    return request ? answer(inspect(request->root, request->task, request->argv)) : refusal(request.error());
+  }
   const auto request = read_request(text);
   if (!request) return refusal(request.error());
   if (name == "prepare") return answer(prepare(*request));
   if (name == "finish") return answer(finish(request->root, request->task));
-  if (name == "save") return answer(save(request->root, request->task));
   if (name == "remove") return answer(remove(request->root, request->task));
   if (name == "set-up") {
     const Status marked = mark_set_up(request->root, request->task);
     return marked ? StepAnswer{0, "{}"} : refusal(marked.error());
   }
   return {kExitUsage,
-          R"({"code":"invalid_argument","message":"the step is prepare, set-up, finish, save, remove or reap"})"};
+          R"({"code":"invalid_argument","message":"the step is prepare, set-up, inspect, finish, remove or reap"})"};
 }
 
 int step_main(int argc, char** argv) {
   if (argc != 3) {
-    fmt::print(stderr, "usage: drover workspace-step prepare|set-up|finish|save|remove|reap\n");
+    fmt::print(stderr, "usage: drover workspace-step prepare|set-up|inspect|finish|remove|reap\n");
     return kExitUsage;
   }
   std::signal(SIGPIPE, SIG_IGN);

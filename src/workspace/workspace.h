@@ -1,6 +1,8 @@
 // A folder for each task, from a git repository, that outlives the task's runs and is deleted only when its work is
 // safe.
 //
+// A root holds the workspaces of one store: tasks of other stores may have the same ids.
+//
 //   ROOT/TASK_ID/work/       what the agent sees
 //               /drover.git/ our own git directory, while a step is at work
 //               /meta.json   how the workspace was made
@@ -36,7 +38,7 @@ struct PrepareRequest {
   TaskId task;
   Kind kind = Kind::kNone;
   std::string repo;           // from the worker's configuration; for kClone and kWorktree
-  std::string base = "HEAD";  // from the task: HEAD, a branch, a tag or a remote branch
+  std::string base = "HEAD";  // from the task: HEAD, a branch, a tag, a remote branch, or the commit of one
 };
 
 struct Prepared {
@@ -45,13 +47,16 @@ struct Prepared {
   std::string base_commit;  // where the branch started
   bool reused = false;
   bool set_up = false;  // whether mark_set_up was called for it
+  bool begun = false;   // the same of mark_begun
 };
 
 // Takes the task's workspace as it is, or makes it. kInvalidArgument: the base is refused; kInvalidConfig: there is no
-// such repository; kWrongState: the workspace was made from another one.
+// such repository; kWrongState: the workspace was made from another one, or something else is in its place.
 [[nodiscard]] Result<Prepared> prepare(const PrepareRequest& request);
 // Remembers that the commands which set a workspace up have succeeded.
 [[nodiscard]] Status mark_set_up(const std::string& root, const TaskId& task);
+// Remembers that the task's program has begun to work in it, for the holder of its lock.
+[[nodiscard]] Status mark_begun(const std::string& root, const TaskId& task);
 
 struct Finished {
   std::string branch;
@@ -89,8 +94,11 @@ struct Workspace {
   std::string path;
   std::int64_t bytes = 0;  // on disk
   Time used_at;            // the end of the last step
+  bool is_gone = false;    // somebody deleted what is at `path`
 };
 
+// The stores that have a root in that folder, sorted.
+[[nodiscard]] std::vector<std::string> stores_in(const std::string& folder);
 // The tasks that have a workspace there, sorted.
 [[nodiscard]] Result<std::vector<TaskId>> tasks_in(const std::string& root);
 // By task. What cannot be read is left out.
@@ -99,6 +107,17 @@ struct Workspace {
 
 // What the task's workspace changed since its base commit, committed or not, as a patch; ignored files are left out.
 [[nodiscard]] Result<std::string> diff(const std::string& root, const TaskId& task);
+
+// The work that is about to be checked.
+struct Inspected {
+  std::string commit;  // HEAD
+  // Files of the check that differ from the base commit: those that words of its command name, and those in folders
+  // that they name. Of very many, the first.
+  std::vector<std::string> changed;
+};
+// kWrongState: the agent left a HEAD that cannot be read.
+[[nodiscard]] Result<Inspected> inspect(const std::string& root, const TaskId& task,
+                                        const std::vector<std::string>& check_argv);
 
 enum class Fate : std::uint8_t { kUnfinished, kCompleted, kFailed };
 

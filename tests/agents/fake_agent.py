@@ -14,6 +14,7 @@ in $HOME, and prints what the CLI prints. Lines `do: VERB ARGS` of the prompt, o
     background COMMAND      claude: a command whose end is announced, and followed by a second result
     throttled               claude: a remark that a request is tried again after a 429
     success [TEXT]          the final event; without one it comes by itself at the end
+    write-down TEXT         claude, codex: the final event, in the agent's own file alone
     replay NAME             tests/fixtures/agents/PRESET-NAME, with this session's id, and its exit code
     exit CODE, die SIGNAL   now
 
@@ -131,6 +132,9 @@ class Agent:
     def verb_throttled(self, _):
         self.voice.throttled()
 
+    def verb_write_down(self, text):
+        self.voice.write_down(text)
+
     def verb_success(self, text):
         self.finished = True
         self.voice.success(text or self.voice.last)
@@ -171,7 +175,7 @@ class Agent:
             words = line.split(" ")
             if not self.holds(words, resumed):
                 continue
-            verb = getattr(self, f"verb_{words[0]}", None)
+            verb = getattr(self, f"verb_{words[0].replace('-', '_')}", None)
             if verb is None:
                 raise SystemExit(f"fake agent: no verb {words[0]!r}")
             verb(" ".join(words[1:]))

@@ -117,6 +117,10 @@ class Voice:
     def success(self, text):
         raise NotImplementedError
 
+    def write_down(self, text):
+        """The last word of a run, in the CLI's own file alone."""
+        raise SystemExit(f"fake agent: {self.preset} has no such file")
+
     def interrupted(self):
         """The last words of a run whose signals say "bill"."""
 
@@ -155,6 +159,10 @@ class Claude(Voice):
         self.say(type="system", subtype="init", cwd=os.getcwd(), tools=["Bash", "Edit", "Read", "Write"], mcp_servers=[],
                  model=self.model, permissionMode="bypassPermissions", apiKeySource="ANTHROPIC_API_KEY", claude_code_version="2.1.326")
 
+    def write_down(self, text):
+        self.say = lambda **event: None
+        self.message({"type": "text", "text": text}, "end_turn")
+
     def message(self, block, stop):
         given, cached, output, reasoning = self.tokens
         number = self.count_reply()
@@ -172,7 +180,7 @@ class Claude(Voice):
                      parent_tool_use_id=None, api_message_id=message["id"])
         folder = os.getcwd().replace("/", "-")
         self.own_line(f".claude/projects/{folder}/{self.session.identity}.jsonl", {
-            "type": "assistant", "sessionId": self.session.identity, "message": message | {"content": [block], "usage": usage | final}})
+            "type": "assistant", "sessionId": self.session.identity, "message": message | {"content": [block], "stop_reason": stop, "usage": usage | final}})
         return number
 
     def reply(self, text):
@@ -251,9 +259,17 @@ class Codex(Voice):
         return {"input_tokens": given + cached, "cached_input_tokens": cached, "cache_write_input_tokens": 0,
                 "output_tokens": output, "reasoning_output_tokens": reasoning}
 
+    def write_down(self, text):
+        self.book()
+        self.own_line(self.rollout(), {"timestamp": stamp(), "type": "event_msg", "payload": {
+            "type": "task_complete", "last_agent_message": text}})
+
+    def rollout(self):
+        return f".codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-{self.session.identity}.jsonl"
+
     def book(self):
         number = self.count_reply()
-        path = f".codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-{self.session.identity}.jsonl"
+        path = self.rollout()
         total = self.usage(self.session.kept["tokens"])
         self.own_line(path, {"timestamp": stamp(), "type": "token_usage_record", "payload": {
             "thread_id": self.session.identity, "response_id": f"resp_{number}", "usage": self.usage(self.tokens),

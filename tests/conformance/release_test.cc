@@ -33,6 +33,18 @@ TEST_P(Releasing, KeepsTheCheckpoint) {
   EXPECT_EQ(claim_one().task.checkpoint, R"({"page":7})");
 }
 
+// A worker that lacks what the task names would take it again and again, and nothing else.
+TEST_P(Releasing, WhatCannotRunHereWaitsBehindTheOthers) {
+  const Lease first = start_new({.type = "work", .max_attempts = 1, .at_most_once = true});
+  const TaskId second = enqueue_work();
+  const Settlement item{first, Release{Begun::kNotHere}};
+  EXPECT_EQ(must(queue().settle(std::span(&item, 1)).front()), TaskState::kPending);
+  EXPECT_EQ(get(first.task).attempts, 0);
+  EXPECT_EQ(story(first.task), "enqueued claimed released");
+  EXPECT_EQ(claim_one().task.id, second);
+  EXPECT_EQ(claim_one().task.id, first.task);
+}
+
 // One goes to the tail of the lane in the same call in which the other comes back to its place there.
 TEST_P(Releasing, BesideOneThatIsTriedAgainAtOnce) {
   apply_config(R"({"types":{"work":{"breaker":"off"}}})");

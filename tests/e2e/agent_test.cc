@@ -152,11 +152,9 @@ TEST_F(AgentTest, ASecretIsStoredNowhere) {
 }
 
 TEST_F(AgentTest, ATaskCannotSlipInOptions) {
-  write_profile("preset: claude");
-  const json::Value task = after_work("do: say hello", {"--model=--dangerously-skip-permissions"});
-  EXPECT_EQ(at(task, "state"), "failed");
-  EXPECT_EQ(error_class(task), "invalid");
-  EXPECT_EQ(at(task, "attempts"), "1");
+  const Outcome refused = sandbox.drover({"enqueue", "fix", "--prompt", "x", "--model=--dangerously-skip-permissions"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_TRUE(contains(refused.err, "could be taken for an option")) << refused.err;
 }
 
 TEST_F(AgentTest, ATaskWithoutAPromptIsInvalid) {
@@ -175,6 +173,44 @@ TEST_F(AgentTest, PresetsAreChosenOnTheCommandLineToo) {
   const Outcome unknown = sandbox.drover({"work", "--type", "fix", "--preset", "nosuch"});
   EXPECT_EQ(unknown.exit_code, 2) << unknown.err;
   EXPECT_TRUE(contains(unknown.err, "claude"));
+}
+
+// The agent's own file has the end of the turn that its output lacks.
+TEST_F(AgentTest, ASilentAgentThatWroteItsEndDownHasSucceeded) {
+  for (const char* preset : {"claude", "codex"}) {
+    write_profile(fmt::format("preset: {}, env: [ANTHROPIC_API_KEY]", preset));
+    const json::Value task =
+        after_work(fmt::format("do: tokens 100 0 10\ndo: say One.\ndo: write-down Fixed {}.\ndo: hang", kSecret),
+                   {"--idle-timeout", "4s"});
+    EXPECT_EQ(at(task, "state"), "completed") << preset << " " << at(task, "error");
+    EXPECT_EQ(at(task, "attempts"), "1") << preset;
+    EXPECT_EQ(at(task, "result"), "Fixed ***ANTHROPIC_API_KEY***.") << preset;
+    EXPECT_EQ(at(*task.find("usage"), "output_tokens"), "20") << preset;
+    // What an earlier run wrote there is not this run's.
+    const json::Value again = after_work("do: fresh write-down Old.\ndo: fresh exit 1\ndo: hang",
+                                         {"--idle-timeout", "4s", "--max-attempts", "2"});
+    EXPECT_EQ(at(again, "state"), "failed") << preset;
+    EXPECT_EQ(error_class(again), "timeout") << preset;
+    EXPECT_EQ(at(*again.find("agent"), "resumed"), "true") << preset;
+  }
+}
+
+TEST_F(AgentTest, ATypeThatMustBeCheckedIsNotServedWithoutACheck) {
+  sandbox.write_file("drover.yaml",
+                     "types: {fix: {verify: required}}\nlocal:\n  runners:\n    fix: {preset: claude}\n");
+  sandbox.must({"trust", "drover.yaml"});
+  sandbox.must({"config", "apply", "drover.yaml"});
+  id_ = sandbox.enqueue({"fix", "--prompt", "do: say Done."});
+  for (const Arguments& worker :
+       {Arguments{"work", "--type", "fix", "--until-empty"},
+        Arguments{"work", "--queue", "fix", "--until-empty", "--preset", "claude"}, Arguments{"up"}}) {
+    if (sandbox.is_served() && worker.front() == "up") continue;  // it wants a store of its own
+    const Outcome refused = sandbox.drover(worker);
+    EXPECT_NE(refused.exit_code, 0);
+    EXPECT_TRUE(contains(refused.err, "type fix has verify: required, but its runner checks nothing")) << refused.err;
+  }
+  EXPECT_EQ(at(sandbox.show(id_), "run"), "0");
+  EXPECT_TRUE(contains(sandbox.drover({"doctor"}).out, "its runner checks nothing"));
 }
 
 }  // namespace

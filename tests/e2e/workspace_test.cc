@@ -53,7 +53,12 @@ class WorkspaceTest : public E2eTest {
   }
   static std::string error_class(const json::Value& task) { return at(*task.find("error"), "class"); }
   static std::string error_message(const json::Value& task) { return at(*task.find("error"), "message"); }
-  [[nodiscard]] std::string root() const { return sandbox.file("state/drover/workspaces"); }
+  // Of the only store that has workspaces in the folder.
+  static std::string root_in(const std::string& folder) {
+    for (const auto& entry : fs::directory_iterator(folder)) return entry.path().string();
+    return folder + "/none";
+  }
+  [[nodiscard]] std::string root() const { return root_in(sandbox.file("state/drover/workspaces")); }
   [[nodiscard]] std::string folder() const { return fmt::format("{}/{}", root(), id_); }
   [[nodiscard]] std::string work_folder() const { return folder() + "/work"; }
   [[nodiscard]] std::string kept_ref() const { return "refs/drover/" + id_; }
@@ -111,14 +116,14 @@ TEST_F(WorkspaceTest, EachKindHasItsFolder) {
     write_profile(fmt::format("kind: {}{}, path: {}", kind, is_directory ? "" : ", repo: site", sandbox.file("ws")));
     const json::Value task = after_work("do: run ls; pwd\ndo: say Done.");
     ASSERT_EQ(at(task, "state"), "completed") << kind << at(task, "error");
-    EXPECT_TRUE(contains(transcript(), fmt::format("{}/{}/work", sandbox.file("ws"), id_))) << kind;
+    EXPECT_TRUE(contains(transcript(), fmt::format("{}/{}/work", root_in(sandbox.file("ws")), id_))) << kind;
     EXPECT_EQ(transcript().contains("README"), !is_directory) << kind;
     EXPECT_EQ(at(task, "result") == "Done.", is_directory) << kind;
   }
 }
 
 TEST_F(WorkspaceTest, ARetryFindsWhatTheLastRunLeft) {
-  write_profile("repo: site, setup: [/bin/sh, -c, 'echo once >> ../../../../../set_up']");
+  write_profile("repo: site, setup: [/bin/sh, -c, 'echo once >> ../../../../../../set_up']");
   const json::Value task = after_work(
       "do: in-run 1 run echo half-done > half.txt\ndo: in-run 1 exit 1\ndo: in-run 2 run cat half.txt\ndo: say Done.");
   ASSERT_EQ(at(task, "state"), "completed") << at(task, "error");
@@ -215,7 +220,24 @@ TEST_F(WorkspaceTest, TheWorkOfOthersIsRefused) {
   EXPECT_TRUE(contains(error_message(foreign), "local.repos.site.owners"));
   EXPECT_EQ(at(foreign, "attempts"), "1");
   EXPECT_EQ(at(after_work("do: say Done.", {"--repo", "site", "--owner", "team-a"}), "state"), "completed");
-  EXPECT_EQ(error_class(after_work("do: say Done.", {"--repo", "other"})), "invalid");
+}
+
+// A full id will do, if a branch or tag that is nobody's work reaches the commit.
+TEST_F(WorkspaceTest, ACommitIsABase) {
+  write_profile("repo: site");
+  const std::string first = repo.git("rev-parse main");
+  const std::string commit_empty = "-c user.name=a -c user.email=a@example.org commit -q --allow-empty -m empty";
+  repo.git(commit_empty);
+  repo.git("checkout -q --detach");
+  repo.git(commit_empty);
+  repo.git("branch drover/other");
+  repo.git("checkout -q main");
+  const json::Value task = after_work("do: say Done.", {"--base", first});
+  ASSERT_EQ(at(task, "state"), "completed") << at(task, "error");
+  EXPECT_EQ(at(*task.find("result"), "base"), first);
+  const json::Value foreign = after_work("do: say Done.", {"--base", repo.git("rev-parse drover/other")});
+  EXPECT_EQ(error_class(foreign), "invalid");
+  EXPECT_TRUE(contains(error_message(foreign), "apart from the work of other tasks"));
 }
 
 TEST_F(WorkspaceTest, ABaseThatIsNotThereIsTheTasksFault) {
@@ -235,14 +257,27 @@ TEST_F(WorkspaceTest, ARepositoryThatIsNotThereIsTheWorkersFault) {
   EXPECT_EQ(at(task, "attempts"), "0");
 }
 
-// Tasks of its type that name another one go on.
-TEST_F(WorkspaceTest, OneOfManyRepositoriesThatIsNotThereFailsItsTasks) {
+// Another worker may have it. Tasks of its type that name another one go on.
+TEST_F(WorkspaceTest, ATaskForARepositoryThatIsNotHereIsGivenBack) {
   write_profile("base: HEAD");
-  fs::remove_all(repo.path());
-  const json::Value task = after_work("do: say Done.", {"--repo", "site", "--max-attempts", "2"});
-  EXPECT_EQ(at(task, "state"), "failed");
-  EXPECT_EQ(error_class(task), "spawn_failed");
-  EXPECT_EQ(at(after_work("do: say Done."), "state"), "completed");
+  sandbox.write_file("drover.yaml",
+                     fmt::format("local:\n  repos: {{site: {{path: {}}}, lost: {{path: {}}}}}\n  runners:\n"
+                                 "    fix: {{preset: claude}}\n",
+                                 repo.path(), sandbox.file("nowhere")));
+  sandbox.must({"trust", "drover.yaml"});
+  const std::string unknown = enqueue("do: say Done.", {"--repo", "other", "--at-most-once"});
+  const std::string missing = enqueue("do: say Done.", {"--repo", "lost"});
+  const std::string good = enqueue("do: say Done.", {"--repo", "site"});
+  const Outcome worked = sandbox.drover(work({"--until-empty"}), {}, Millis{60'000});
+  EXPECT_EQ(worked.exit_code, 1);
+  EXPECT_TRUE(contains(worked.err, "knows no repository other"));
+  EXPECT_TRUE(contains(worked.err, "cannot be used as a repository"));
+  EXPECT_EQ(sandbox.state_of(good), "completed");
+  for (const std::string& id : {unknown, missing}) {
+    const json::Value task = sandbox.show(id);
+    EXPECT_EQ(at(task, "state"), "pending");
+    EXPECT_EQ(at(task, "attempts"), "0");
+  }
 }
 
 TEST_F(WorkspaceTest, AWorkerWhoseAgentDeletesItsFolderGoesOn) {
@@ -267,6 +302,99 @@ TEST_F(WorkspaceTest, CommandsShowAndRemoveWorkspaces) {
   EXPECT_EQ(at(sandbox.must_json({"workspace", "remove", id_, "--json"}), "ref"), kept_ref());
   EXPECT_EQ(repo.git(fmt::format("show {}:new.txt", kept_ref())), "new");
   expect_refused(sandbox.drover({"workspace", "path", id_}), 5, "not_found");
+}
+
+// Task ids are not unique over stores: a dump may be loaded into another one.
+TEST_F(WorkspaceTest, StoresDoNotTouchEachOthersWorkspaces) {
+  write_profile("repo: site, keep: {completed: 1h}");
+  id_ = enqueue("do: run echo mine >> mine.txt; cat mine.txt\ndo: say Done.");
+  std::string dump = sandbox.must({"export"});
+  const std::string marker = R"("epochs":[{"number":1,"id":")";
+  dump.replace(dump.find(marker) + marker.size(), 16, "0123456789abcdef");
+  const Outcome first = sandbox.drover(work({"--until-empty"}), {}, Millis{60'000});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const std::string ours = work_folder();
+  sandbox.set("DROVER_STORE", "sqlite:" + sandbox.file("other.db"));
+  sandbox.must({"import", "-"}, dump);
+  EXPECT_EQ(sandbox.must({"workspace", "list", "--json"}), "[]\n");
+  for (const char* verb : {"path", "diff", "remove"})
+    expect_refused(sandbox.drover({"workspace", verb, id_}), 5, "not_found");
+  const Outcome second = sandbox.drover(work({"--until-empty"}), {}, Millis{60'000});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_EQ(sandbox.state_of(id_), "completed");
+  EXPECT_FALSE(transcript().contains(R"(mine\nmine)")) << "it has a folder of its own";
+  EXPECT_EQ(sandbox.must_json({"workspace", "list", "--json"}).as_array()->size(), 1U);
+  EXPECT_EQ(sandbox.must_json({"workspace", "list", "--all", "--json"}).as_array()->size(), 2U);
+  sandbox.must({"workspace", "remove", id_});
+  EXPECT_TRUE(fs::exists(ours + "/mine.txt"));
+  EXPECT_EQ(
+      sandbox.must({"workspace", "path", id_, "--of", fs::path(ours).parent_path().parent_path().filename().string()}),
+      ours + "\n");
+  sandbox.set("DROVER_STORE", sandbox.store_url());
+  EXPECT_EQ(sandbox.must({"workspace", "path", id_}), ours + "\n");
+}
+
+TEST_F(WorkspaceTest, ADeletedWorkspaceIsToldAndCanBeRemoved) {
+  write_profile("repo: site, keep: {completed: 1h}");
+  after_work("do: say Done.");
+  fs::remove_all(work_folder());
+  for (const char* verb : {"path", "diff"}) {
+    const Outcome told = sandbox.drover({"workspace", verb, id_});
+    expect_refused(told, 5, "not_found");
+    EXPECT_TRUE(contains(told.err, "somebody deleted"));
+  }
+  EXPECT_EQ(at(sandbox.must_json({"workspace", "list", "--json"}).as_array()->front(), "gone"), "true");
+  sandbox.must({"workspace", "remove", id_});
+  EXPECT_EQ(sandbox.must({"workspace", "list", "--json"}), "[]\n");
+}
+
+// Over an empty clone the agent would believe in work that is not there.
+TEST_F(WorkspaceTest, ASessionIsNotResumedInAnotherWorkspace) {
+  write_profile("repo: site");
+  const json::Value task = after_work(
+      "do: in-run 1 run echo half > half.txt\ndo: in-run 1 run rm -rf $PWD\ndo: in-run 1 exit 1\ndo: resumed exit "
+      "1\ndo: say Done.");
+  ASSERT_EQ(at(task, "state"), "completed") << at(task, "error");
+  EXPECT_EQ(at(task, "run"), "2");
+  EXPECT_EQ(at(*task.find("agent"), "resumed"), "false");
+  const json::Value runs = sandbox.must_json({"show", id_, "--runs", "--json"});
+  const json::Value& last = runs.as_array()->front();
+  EXPECT_TRUE(contains(at(last, "note"), "session_lost: claude began afresh")) << at(last, "note");
+  EXPECT_TRUE(contains(at(last, "note"), "a workspace that is gone"));
+  EXPECT_EQ(at(*last.find("change"), "session"), "fresh");
+}
+
+TEST_F(WorkspaceTest, AFolderThatBecameALinkEndsTheTask) {
+  write_profile("repo: site");
+  const json::Value task = after_work(
+      "do: in-run 1 run cd .. && mv work elsewhere && ln -s elsewhere work\ndo: in-run 1 exit 1\ndo: say Done.");
+  EXPECT_EQ(at(task, "state"), "failed");
+  EXPECT_EQ(error_class(task), "invalid");
+  EXPECT_EQ(at(task, "attempts"), "2");
+  EXPECT_TRUE(contains(error_message(task), "is a symbolic link"));
+  EXPECT_TRUE(fs::exists(folder() + "/elsewhere/README"));
+}
+
+TEST_F(WorkspaceTest, EvidenceSaysWhatWasCheckedAndWhetherTheCheckWasChanged) {
+  sandbox.write_file("site/dev", "#!/bin/sh\ntest -e fixed\n");
+  fs::permissions(sandbox.file("site/dev"), fs::perms::owner_all);
+  repo.git(fmt::format("add dev && cd {} && {} commit -q -m dev", repo.path(), kAgentGit));
+  write_profile("repo: site", "", ", verify: {argv: [./dev, test]}");
+  sandbox.write_file("policy.yaml", "types: {fix: {verify: unchanged}}\n");
+  sandbox.must({"config", "apply", "policy.yaml"});
+  const json::Value task =
+      after_work("do: in-run 1 run echo exit 0 > dev\ndo: in-run 2 run git checkout -q dev && touch fixed && " +
+                 commit("fixed") + "\ndo: say Done.");
+  ASSERT_EQ(at(task, "state"), "completed") << at(task, "error");
+  EXPECT_EQ(at(task, "attempts"), "2");
+  const json::Value runs = sandbox.must_json({"show", id_, "--runs", "--json"});
+  const json::Value& second = *runs.as_array()->at(0).find("evidence");
+  const json::Value& first = *runs.as_array()->at(1).find("evidence");
+  EXPECT_EQ(at(first, "changed"), R"(["dev"])");
+  EXPECT_EQ(at(first, "exit_code"), "0");
+  EXPECT_EQ(at(second, "changed"), "[]");
+  EXPECT_EQ(at(second, "commit"), repo.git("rev-parse refs/heads/drover/" + id_));
+  EXPECT_TRUE(contains(at(*runs.as_array()->at(1).find("error"), "message"), "changed what checks it: dev"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "cli/project_draft.h"
 #include "cli/project_folder.h"
 #include "cli/verb.h"
+#include "workspace/git.h"
 
 namespace drover::cli {
 namespace {
@@ -67,11 +68,19 @@ Status write_project(const std::filesystem::path& path, std::string_view text, b
   return cannot(why);
 }
 
+bool has_commit(const std::string& repository) {
+  const auto head = workspace::Git::discovering(repository).ask({"rev-parse", "--verify", "--quiet", "HEAD^{commit}"});
+  return head && head->exit_code == 0;
+}
+
 ProjectDraft draft_for(const Context& context) {
   std::error_code error;
-  return {.runners = draft_runners(look_at_all(context.environment)),
-          .verify = guess_verify(context.folder, context.environment),
-          .repository = std::filesystem::exists(context.folder / ".git", error) ? context.folder.string() : ""};
+  ProjectDraft draft{.runners = draft_runners(look_at_all(context.environment)),
+                     .verify = guess_verify(context.folder, context.environment)};
+  if (!std::filesystem::exists(context.folder / ".git", error)) return draft;
+  draft.repository = context.folder.string();
+  draft.has_commit = has_commit(draft.repository);
+  return draft;
 }
 
 std::string to_json(const ProjectDraft& draft, const std::filesystem::path& path) {
@@ -113,6 +122,8 @@ void tell(const ProjectDraft& draft, Context& context) {
         fmt::format("`{}` {}", fmt::join(draft.verify->argv, " "),
                     draft.verify->is_sure ? "checks each run" : "is there as a comment: see whether it is right"));
   }
+  if (draft.has_clones() && !draft.runners.empty())
+    row("workspace", "each task works in a clone of what is committed here, on a branch drover/ID");
   context.say("read it, then:");
   for (const std::string& command : next_commands(draft)) context.err.line("  " + command);
 }
@@ -146,7 +157,8 @@ void add_init(Verbs& verbs) {
        .footer =
            R"(Looks for Claude Code, Codex, Gemini CLI, opencode and Letta Code in PATH, and for a command that tests the work here, such
 as `make test`. The file has one type of task for each agent: `fix` for the first one that can log in, `fix-codex` and so on for
-the others. A test command that is only a guess is there as a comment. Nothing is called, and nothing runs before `drover trust`.
+the others. A test command that is only a guess is there as a comment. In a git repository with a commit, each task works in
+a clone of its own. Nothing runs before `drover trust`.
 It also makes the folder .drover for the tasks, unless DROVER_STORE or --store says where they are.
 
 Examples:

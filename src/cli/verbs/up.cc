@@ -132,6 +132,7 @@ Status add_workers(Workers& workers, const Project& project, const Context& cont
   const auto state = TRY(state_folder(context.environment));
   const auto policy = TRY(engine.policy());
   for (const auto& [type, profile] : project.document.local.runners) {
+    TRY(check_verifies({{type, type}}, {.for_all = {}, .by_type = {{type, profile}}}, *policy));
     workers.add({.serves = serves_of_type(type, *policy),
                  .runners = {.for_all = {}, .by_type = {{type, profile}}, .repos = project.document.local.repos},
                  .state_dir = state.string(),

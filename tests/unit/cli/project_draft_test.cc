@@ -60,6 +60,7 @@ TEST(ProjectDraftTest, EveryCombinationOfAgentsIsReadBack) {
       expect_round_trip({.runners = runners});
       expect_round_trip(
           {.runners = runners, .verify = VerifyGuess{.argv = {"make", "test"}}, .repository = "/srv/site"});
+      expect_round_trip({.runners = runners, .repository = "/srv/a, b: {\"}#c", .has_commit = true});
       expect_round_trip({.runners = runners, .verify = VerifyGuess{{"go", "test", "./..."}, true}});
     }
   }
@@ -105,10 +106,17 @@ TEST(ProjectDraftTest, ALoginThatIsMissingIsToldInTheFile) {
   EXPECT_TRUE(draft_yaml({.runners = draft_runners(agents)}).contains("no login was found: start `claude` once"));
 }
 
-TEST(ProjectDraftTest, AWorkspaceIsOfferedWhereThereIsARepository) {
-  const auto runners = draft_runners(agents_of(0b00001, 1));
+TEST(ProjectDraftTest, EachTaskHasACloneWhereThereIsARepository) {
+  const auto runners = draft_runners(agents_of(0b00011, 1));
+  const Document cloned = document_of({.runners = runners, .repository = "/srv/site", .has_commit = true});
+  for (const auto& [type, profile] : cloned.local.runners) {
+    EXPECT_EQ(profile.workspace.kind, WorkspaceKind::kClone) << type;
+    EXPECT_EQ(cloned.local.repos.at(profile.workspace.repo).path, "/srv/site");
+  }
+  EXPECT_TRUE(cloned.policy.queues.empty()) << "they need not take turns";
   EXPECT_TRUE(
-      draft_yaml({.runners = runners, .repository = "/srv/site"}).contains("# workspace: {kind: clone, repo: here}"));
+      draft_yaml({.runners = runners, .repository = "/srv/site"}).contains("# workspace: {kind: clone, repo: here}"))
+      << "there is nothing to clone before the first commit";
   EXPECT_FALSE(draft_yaml({.runners = runners}).contains("workspace"));
 }
 

@@ -33,6 +33,14 @@ TEST(BaseRef, RefusesWhatIsNoName) {
   }
 }
 
+TEST(BaseRef, KnowsTheFullIdOfACommit) {
+  EXPECT_TRUE(is_commit_id(std::string(40, 'a')));
+  EXPECT_TRUE(is_commit_id(std::string(64, '0')));
+  for (const std::string& base : {std::string(39, 'a'), std::string(40, 'g'), std::string(40, 'A'), std::string()})
+    EXPECT_FALSE(is_commit_id(base)) << base;
+  EXPECT_TRUE(refs_of_base(std::string(40, 'a'))) << "it may also be the name of a branch";
+}
+
 TEST(BaseRef, RefusesTheWorkOfOtherTasks) {
   for (const char* base : {"refs/drover/x", "refs/notes/commits", "drover/x", "refs/heads/drover/x",
                            "refs/remotes/origin/drover/x", "origin/drover/x"}) {

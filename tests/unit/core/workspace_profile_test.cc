@@ -61,9 +61,15 @@ TEST(ChooseWorkspace, TheTaskGoesBeforeTheProfile) {
   EXPECT_EQ(*choose_workspace(task_of("team-a", "site", "v1"), profile, repos()), site);
 }
 
+TEST(ChooseWorkspace, ARepositoryThatIsNotHereIsNotTheTasksFault) {
+  const auto other = choose_workspace(task_of("x", "other"), {}, repos());
+  EXPECT_EQ(other.error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(other.error().message.contains("knows no repository other"));
+  EXPECT_EQ(choose_workspace(task_of("x", "site"), {}, repos()).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST(ChooseWorkspace, RefusesWhatTheTaskCannotHave) {
   EXPECT_TRUE(refusal(task_of("x", "site"), {}).contains("site is not open to owner x"));
-  EXPECT_TRUE(refusal(task_of("x", "other"), {}).contains("knows no repository other"));
   EXPECT_TRUE(refusal(task_of("x"), {.kind = WorkspaceKind::kClone}).contains("names no repository"));
   EXPECT_TRUE(refusal(task_of("x", "docs"), {.kind = WorkspaceKind::kNone}).contains("have no repository here"));
   EXPECT_TRUE(refusal(task_of("x", {}, "main"), {}).contains("have no repository here"));

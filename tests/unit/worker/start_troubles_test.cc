@@ -98,5 +98,18 @@ TEST(MachineLimits, AnErrorOfALimitSaysWhichAndWhatHelps) {
   EXPECT_FALSE(is_used_up(ENOENT));
 }
 
+TEST_F(StartTroublesTest, TasksThatNameWhatIsNotHereAreToldApart) {
+  const TaskId one = *TaskId::parse("01000000-0000-0000-0000-000000000001");
+  const TaskId two = *TaskId::parse("01000000-0000-0000-0000-000000000002");
+  for (const TaskId& task : {one, two, one}) troubles.cannot_run_task(task, "a", "no repository x", now);
+  const std::vector<Unable> unable = current();
+  ASSERT_EQ(unable.size(), 1U);
+  EXPECT_EQ(unable[0], (Unable{Unable::Kind::kTask, "a", "no repository x", now + Millis{5'000}, 2}));
+  now = now + Millis{5'000};
+  troubles.trying("a", now);
+  EXPECT_TRUE(troubles.started("a", now)) << "another task of the type runs";
+  EXPECT_TRUE(current().empty());
+}
+
 }  // namespace
 }  // namespace drover::test

@@ -172,17 +172,19 @@ TEST(Step, AnswersInJson) {
       fs::weakly_canonical(room.root()).string() + "/" + numbered_workspace(1).to_string() + "/work";
   const auto prepared = ws::run_step("prepare", request(clone));
   EXPECT_EQ(prepared.exit_code, 0);
-  EXPECT_EQ(prepared.json,
-            fmt::format(R"({{"path":"{}","branch":"{}","base_commit":"{}","reused":false,"set_up":false}})", path,
-                        task_branch(1), base));
+  EXPECT_EQ(
+      prepared.json,
+      fmt::format(R"({{"path":"{}","branch":"{}","base_commit":"{}","reused":false,"set_up":false,"begun":false}})",
+                  path, task_branch(1), base));
   EXPECT_EQ(ws::run_step("set-up", request("")).json, "{}");
-  EXPECT_TRUE(ws::run_step("prepare", request(clone)).json.ends_with(R"("reused":true,"set_up":true})"));
+  EXPECT_TRUE(ws::run_step("prepare", request(clone)).json.ends_with(R"("reused":true,"set_up":true,"begun":false})"));
   EXPECT_EQ(
       ws::run_step("finish", request("")).json,
       fmt::format(
           R"({{"branch":"{}","head":"{}","commits":0,"files":0,"insertions":0,"deletions":0,"uncommitted_files":0}})",
           task_branch(1), base));
-  EXPECT_EQ(ws::run_step("save", request("")).json, fmt::format(R"({{"saved":true,"commit":"{}"}})", base));
+  EXPECT_EQ(ws::run_step("inspect", request(R"(,"argv":["README"])")).json,
+            fmt::format(R"({{"commit":"{}","changed":[]}})", base));
   (void)shell("git init -q " + path + "/nested");
   EXPECT_EQ(ws::run_step("remove", request("")).json,
             R"({"saved":false,"why":"\"nested\" is a repository of its own","commit":""})");

@@ -103,7 +103,7 @@ TEST_P(Prepare, RefusesABaseThatIsNoRef) {
                                        "main\nmain2",
                                        "no-such-branch",
                                        "refs/heads/../drover/other",
-                                       room_.commit_of("main"),
+                                       std::string(40, 'a'),
                                        std::string("ma\0in", 5),
                                        std::string(300, 'a')};
   for (const std::string& base : bases) {
@@ -113,6 +113,24 @@ TEST_P(Prepare, RefusesABaseThatIsNoRef) {
   }
   EXPECT_FALSE(fs::exists(marker));
   EXPECT_TRUE(must(ws::list(room_.root())).empty());
+}
+
+// The work of other tasks is refused by its commit's id, too, until somebody has merged it.
+TEST_P(Prepare, StartsFromACommitThatABranchOrTagReaches) {
+  (void)room_.git("checkout -q -b side && git commit -q --allow-empty -m side && git checkout -q main");
+  (void)room_.git("checkout -q --detach && git commit -q --allow-empty -m other && git branch drover/other");
+  const std::string other = room_.commit_of("HEAD");
+  (void)room_.git("update-ref refs/drover/other " + other + " && git checkout -q main");
+  int n = 1;
+  for (const std::string& name : {std::string("main"), std::string("main~1"), std::string("side")}) {
+    const std::string commit = room_.commit_of(name);
+    EXPECT_EQ(must(ws::prepare(room_.request(n++, GetParam(), commit))).base_commit, commit) << name;
+  }
+  EXPECT_EQ(code_of(ws::prepare(room_.request(n, GetParam(), other))), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(ws::prepare(room_.request(n, GetParam(), room_.git("rev-parse main^{tree}")))),
+            ErrorCode::kInvalidArgument);
+  (void)room_.git("merge -q --no-ff -m merged " + other);
+  EXPECT_EQ(must(ws::prepare(room_.request(n, GetParam(), other))).base_commit, other);
 }
 
 TEST_P(Prepare, ANewWorkspaceDoesNotLoseWhatAnEarlierOneLeft) {
@@ -184,6 +202,118 @@ TEST(PrepareOther, AWorkspaceThatItsAgentDeletedIsMadeAgain) {
     EXPECT_FALSE(again.reused);
     EXPECT_EQ(read_text(again.path + "/README"), "one\ntwo\n");
   }
+}
+
+TEST(PrepareOther, AWorkspaceThatIsGoneIsToldAndRemoved) {
+  const WorkspaceRoom room;
+  for (const Kind kind : {Kind::kClone, Kind::kWorktree, Kind::kDirectory}) {
+    const TaskId task = numbered_workspace(static_cast<int>(kind));
+    fs::remove_all(room.prepare(static_cast<int>(kind), kind).path);
+    EXPECT_TRUE(must(ws::find(room.root(), task)).is_gone);
+    const auto diff = ws::diff(room.root(), task);
+    ASSERT_EQ(code_of(diff), ErrorCode::kNotFound);
+    EXPECT_TRUE(diff.error().message.contains("somebody deleted")) << diff.error().message;
+    EXPECT_TRUE(must(ws::remove(room.root(), task)).saved);
+    EXPECT_EQ(code_of(ws::find(room.root(), task)), ErrorCode::kNotFound);
+  }
+}
+
+// Its commits are in the repository, on no branch: the registration of the worktree was all that named them.
+TEST(PrepareOther, CommitsOfAWorktreeThatIsGoneAreKept) {
+  const WorkspaceRoom room;
+  for (const int n : {1, 2}) {
+    const ws::Prepared workspace = room.prepare(n, Kind::kWorktree);
+    (void)WorkspaceRoom::agent(workspace, "checkout -q --detach");
+    write_text(workspace.path + "/new", "x");
+    WorkspaceRoom::commit_all(workspace, "precious");
+    const std::string head = WorkspaceRoom::agent(workspace, "rev-parse HEAD");
+    fs::remove_all(workspace.path);
+    if (n == 1) {
+      EXPECT_TRUE(must(ws::remove(room.root(), numbered_workspace(n))).saved);
+    } else {
+      EXPECT_FALSE(room.prepare(n, Kind::kWorktree).reused);
+    }
+    EXPECT_EQ(room.git("merge-base " + head + " " + saved_ref(n)), head);
+  }
+}
+
+TEST(PrepareOther, WhatIsInThePlaceOfAWorkspaceIsNeitherFollowedNorDeleted) {
+  const WorkspaceRoom room;
+  const TaskId task = numbered_workspace(1);
+  const std::string folder = fmt::format("{}/{}", room.root(), task.to_string());
+  write_text(room.file("elsewhere/precious"), "x");
+  for (const bool is_link : {true, false}) {
+    for (const std::string& path : {folder + "/work", folder}) {
+      (void)room.prepare(1, Kind::kClone);
+      fs::remove_all(path);
+      if (is_link) {
+        fs::create_symlink(room.file("elsewhere"), path);
+      } else {
+        write_text(path, "precious");
+      }
+      const auto prepared = ws::prepare(room.request(1, Kind::kClone));
+      ASSERT_EQ(code_of(prepared), ErrorCode::kWrongState) << path;
+      EXPECT_TRUE(prepared.error().message.contains(is_link ? "is a symbolic link" : "is a file"));
+      EXPECT_TRUE(prepared.error().message.contains("drover retry"));
+      EXPECT_FALSE(must(ws::remove(room.root(), task)).saved);
+      EXPECT_TRUE(fs::exists(fs::symlink_status(path)));
+      EXPECT_EQ(read_text(room.file("elsewhere/precious")), "x");
+      fs::remove(path);
+    }
+  }
+  EXPECT_FALSE(room.prepare(1, Kind::kClone).reused);
+}
+
+TEST(PrepareOther, AWorkspaceThatCannotBeReadIsNotUsed) {
+  const WorkspaceRoom room;
+  const ws::Prepared workspace = room.prepare(1, Kind::kClone);
+  write_text(fs::path(workspace.path).parent_path().string() + "/meta.json", "{}");
+  EXPECT_EQ(code_of(ws::prepare(room.request(1, Kind::kClone))), ErrorCode::kWrongState);
+}
+
+TEST(PrepareOther, RemembersThatItsAgentHasBegun) {
+  const WorkspaceRoom room;
+  const ws::Prepared workspace = room.prepare(1, Kind::kClone);
+  EXPECT_FALSE(workspace.begun);
+  EXPECT_FALSE(room.prepare(1, Kind::kClone).begun);
+  must(ws::mark_begun(room.root(), numbered_workspace(1)));
+  EXPECT_TRUE(room.prepare(1, Kind::kClone).begun);
+  fs::remove_all(workspace.path);
+  EXPECT_FALSE(room.prepare(1, Kind::kClone).begun) << "not in the new one";
+}
+
+TEST(Inspect, TellsWhichFilesOfItsCheckARunHasChanged) {
+  for (const Kind kind : {Kind::kClone, Kind::kWorktree}) {
+    const WorkspaceRoom room;
+    write_text(room.repo() + "/dev", "#!/bin/sh\n");
+    write_text(room.repo() + "/tests/a", "a");
+    (void)room.git("add -A && git commit -q -m check");
+    const ws::Prepared workspace = room.prepare(1, kind);
+    const auto changed = [&](const std::vector<std::string>& argv) {
+      return must(ws::inspect(room.root(), numbered_workspace(1), argv)).changed;
+    };
+    using Files = std::vector<std::string>;
+    const Files all{"./dev", "test", "--only=tests/", "--", "/etc/passwd", "../..", ".", "-"};
+    EXPECT_EQ(changed(all), Files{});
+    write_text(workspace.path + "/src.c", "x");
+    EXPECT_EQ(changed(all), Files{}) << "it may change anything else";
+    write_text(workspace.path + "/dev", "exit 0");
+    write_text(workspace.path + "/tests/b", "new");
+    EXPECT_EQ(changed(all), (Files{"dev", "tests/b"}));
+    WorkspaceRoom::commit_all(workspace, "mine");
+    fs::remove(workspace.path + "/tests/a");
+    EXPECT_EQ(changed(all), (Files{"dev", "tests/a", "tests/b"}));
+    EXPECT_EQ(changed({"sh", "tests"}), (Files{"tests/a", "tests/b"}));
+    EXPECT_EQ(must(ws::inspect(room.root(), numbered_workspace(1), {"./dev"})).commit,
+              WorkspaceRoom::agent(workspace, "rev-parse HEAD"));
+  }
+}
+
+TEST(Inspect, NamesABoundedNumberOfFiles) {
+  const WorkspaceRoom room;
+  const ws::Prepared workspace = room.prepare(1, Kind::kClone);
+  for (int i = 0; i < 200; ++i) write_text(fmt::format("{}/tests/{}", workspace.path, i), "x");
+  EXPECT_EQ(must(ws::inspect(room.root(), numbered_workspace(1), {"tests"})).changed.size(), 50U);
 }
 
 TEST(PrepareOther, ARepositoryIsNotLookedForInTheFoldersAbove) {
