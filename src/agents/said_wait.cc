@@ -187,6 +187,16 @@ std::optional<std::chrono::seconds> utc_only(std::string_view zone, Time /*at*/)
   return std::nullopt;
 }
 
+std::optional<Millis> SaidWait::from(Time now) const {
+  if (retry_after) return retry_after;
+  return reset_at.transform([&](Time reset) { return std::max(reset - now, Millis(0)); });
+}
+
+SaidWait wait_in_time(std::string_view time, const WallClock& clock) {
+  const SaidWait said = wait_in_header(time, clock);
+  return said == SaidWait{} ? wait_in_text("resets " + std::string(time), clock) : said;
+}
+
 SaidWait wait_in_text(std::string_view text, const WallClock& clock) {
   const std::string plain = plain_text(text.substr(0, kTextBytesMax));
   return {.retry_after = relative_wait(plain), .reset_at = absolute_time(plain, clock)};

@@ -15,6 +15,8 @@ struct SaidWait {
   std::optional<Millis> retry_after{};
   std::optional<Time> reset_at{};
 
+  // How long to wait, whichever way it was said.
+  [[nodiscard]] std::optional<Millis> from(Time now) const;
   bool operator==(const SaidWait&) const = default;
 };
 
@@ -22,6 +24,8 @@ struct SaidWait {
 // reached|EPOCH", "reset after 21h12m33s", and the like. A clock time is the next one; one that has only just passed is
 // meant too.
 [[nodiscard]] SaidWait wait_in_text(std::string_view text, const WallClock& clock);
+// A time by itself: what wait_in_text reads of one, or what a Retry-After header may be.
+[[nodiscard]] SaidWait wait_in_time(std::string_view time, const WallClock& clock);
 // A Retry-After header: seconds, or an HTTP date. `answered` is the answer's own date, if it has one.
 [[nodiscard]] SaidWait wait_in_header(std::string_view value, const WallClock& clock, std::string_view answered = {});
 // Seconds or milliseconds since 1970, whichever it must be.

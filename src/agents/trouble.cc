@@ -44,13 +44,14 @@ const auto& rows() {
            R"(high demand|service unavailable)"),
        {503, 529}},
       {ErrorClass::kRateLimited,
-       RE2(R"((?i)rate[ _-]?limit|RetryableQuota|RESOURCE_EXHAUSTED|too[ _]many[ _]requests|resource has been exhausted|)"
-           R"(exceeded your current quota|quota exceeded|quota increase|limit reached)"),
+       RE2(R"((?i)rate[ _-]?limit|RetryableQuota|RESOURCE_EXHAUSTED|too[ _]?many[ _]?requests|resource has been exhausted|)"
+           R"(exceeded your current quota|quota exceeded|quota increase|limit reached|throttl|rate exceeded|request ?limit ?exceeded)"),
        {429}},
       {ErrorClass::kAuth,
        RE2(R"((?i)authentication|unauthenticated|unauthori[sz]ed|permission_(?:error|denied)|invalid_api_key|ProviderAuth|api_key_invalid|)"
            R"((?:invalid|incorrect|missing|no) (?:[\w-]+ )?api[ _-]key|api[ _-]key (?:is )?(?:not valid|invalid|missing|not found)|)"
-           R"(not logged in|run /login|(?:log|sign) ?in again|token (?:has )?expired|auth method|_API_KEY\b)"),
+           R"(not logged in|run /login|(?:log|sign) ?in again|(?:token (?:has )?|credentials )expired|expired ?token|auth method|)"
+           R"(_API_KEY\b|bad credentials|credentials were not found|locate credentials|auth login|docker login|denied \(publickey)"),
        {401, 403}},
       {ErrorClass::kInvalid,
        RE2(R"((?i)model_?not_?found|unknown model|model [^\n]{1,80}(?:not found|does not exist|not supported)|issue with the selected model)"),
@@ -127,7 +128,9 @@ ErrorClass class_of(const Trouble& trouble) {
   const ErrorClass found = from_table(words, trouble.status ? trouble.status : status_in(words));
   // A rate is over in a moment; what names the hour of its end is a quota.
   const bool has_hour = trouble.wait.reset_at && !trouble.wait.retry_after;
-  return found == ErrorClass::kRateLimited && has_hour ? ErrorClass::kQuotaExhausted : found;
+  if (found == ErrorClass::kRateLimited && has_hour) return ErrorClass::kQuotaExhausted;
+  // Who says when to come back asks for patience, not for money.
+  return found == ErrorClass::kBilling && trouble.wait.retry_after ? ErrorClass::kRateLimited : found;
 }
 
 ErrorClass class_of_stranger(std::string_view text) {

@@ -41,6 +41,7 @@ int run_command_line(int argc, char** argv) {
   if (!invocation) return report(invocation.error());
   configure_log(invocation->common.log_level.value_or(LogLevel::kError), LogFormat::kAuto);
   Context context = make_context(invocation->common);
+  context.prefixes = invocation->prefixes;
   const int exit_code = invocation->run(context);
   const auto written = context.out.result();
   return written ? exit_code : context.fail(written.error());

@@ -119,7 +119,9 @@ std::string_view store_word_of(std::string_view name) {
   static constexpr std::array kWords = std::to_array<std::pair<std::string_view, std::string_view>>({
       {"ID", "task"},
       {"--after", "task"},
-      {"--parent", "task"},
+      {"--spawner", "task"},
+      {"--task", "task"},
+      {"--worker", "worker"},
       {"TYPE", "type"},
       {"--type", "type"},
       {"QUEUE", "queue"},

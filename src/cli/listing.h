@@ -49,4 +49,7 @@ void print(const Listing<T>& listing, Format format, Context& context) {
 [[nodiscard]] Result<TaskPage> list_up_to(TaskQueue& queue, const TaskFilter& filter, int limit,
                                           const std::optional<std::string>& cursor);
 
+// The one task whose id begins so; kNotFound without one, kInvalidArgument with several.
+[[nodiscard]] Result<TaskId> task_with_prefix(TaskQueue& queue, const std::string& prefix);
+
 }  // namespace drover::cli

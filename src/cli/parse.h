@@ -17,6 +17,7 @@ struct Invocation {
   std::string command;               // "gate close"; --help is "help", --version is "--version"
   std::function<int(Context&)> run;  // owns the options; returns the exit code
   Targets options;
+  std::vector<TaskPrefix> prefixes{};
 
   // The value of an option or argument of that type, given or not: value<std::string>("--reason").
   template <class T>

@@ -9,10 +9,12 @@
 #include <optional>
 #include <span>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "core/fingerprint.h"
+#include "core/task_filter.h"
 #include "engine/token_document.h"
 
 namespace drover::cli {
@@ -104,6 +106,23 @@ Result<std::vector<TaskState>> read_states(std::string_view text) {
     if (comma == std::string_view::npos) return states;
     text.remove_prefix(comma + 1);
   }
+}
+
+Result<std::variant<TaskId, std::string>> read_task(std::string_view text) {
+  if (const auto id = TaskId::parse(text)) return *id;
+  std::string prefix(text);
+  std::ranges::transform(prefix, prefix.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (text.size() >= kIdPrefixMin && check_filter({.id_prefix = prefix})) return prefix;
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{} is not a task id; type all of it, or at least the first {} characters",
+                          quoted_excerpt(text), kIdPrefixMin));
+}
+
+Result<Time> read_past_time(std::string_view text) {
+  if (const auto ago = parse_duration(text)) return system_clock().wall() - *ago;
+  if (auto time = parse_time(text)) return time;
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("expected a time (RFC 3339), or how long ago, like 2h, not {}", quoted_excerpt(text)));
 }
 
 Result<ErrorClass> read_error_class(std::string_view text) {

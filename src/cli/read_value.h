@@ -23,6 +23,10 @@ namespace drover::cli {
 [[nodiscard]] Result<std::string> read_host(std::string_view text);
 [[nodiscard]] Result<std::string> read_text(std::string_view text);
 [[nodiscard]] Result<TaskId> read_task_id(std::string_view text);
+// The id of a task, or the beginning of one in small letters.
+[[nodiscard]] Result<std::variant<TaskId, std::string>> read_task(std::string_view text);
+// A time (RFC 3339), or how long ago: 2h.
+[[nodiscard]] Result<Time> read_past_time(std::string_view text);
 [[nodiscard]] Result<Millis> read_time_limit(std::string_view text);
 [[nodiscard]] Result<Millis> read_lease(std::string_view text);
 // One or more states with commas between them.

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kGap = 2;  // columns between two columns
 constexpr std::size_t kElasticWidthMin = 6;
 constexpr std::size_t kRestWidthMin = 8;
+constexpr std::size_t kRestWidthGood = 40;
 
 std::size_t total_width(const std::vector<std::size_t>& widths) {
   std::size_t total = 0;
@@ -62,12 +63,22 @@ bool Table::give_way(std::vector<std::size_t>& widths, std::size_t total) const 
   return true;
 }
 
+// Leaves out as many of the spare columns as it takes, the last one first.
+void Table::drop_spare(std::vector<std::size_t>& widths, std::size_t total) const {
+  std::vector<std::size_t> needed = widths;
+  if (!columns_.empty() && columns_.back().fit == Fit::kRest) needed.back() = std::min(needed.back(), kRestWidthGood);
+  for (std::size_t i = columns_.size(); i-- > 0 && total_width(needed) > total;) {
+    if (columns_[i].fit == Fit::kSpare) widths[i] = needed[i] = 0;
+  }
+}
+
 // What each column gets; 0 leaves it out.
 std::vector<std::size_t> Table::fitted_widths(std::size_t total) const {
   std::vector<std::size_t> widths = wanted_widths();
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].fit == Fit::kHidden) widths[i] = 0;
   }
+  drop_spare(widths, total);
   if (!columns_.empty() && columns_.back().fit == Fit::kRest) {
     const std::size_t wanted = std::exchange(widths.back(), 0);
     const std::size_t others = total_width(widths) + kGap;

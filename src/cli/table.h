@@ -14,6 +14,7 @@ enum class Fit : std::uint8_t {
   kWhole,    // never cut: ids and the like, which people copy
   kElastic,  // gives way when the table is too wide, and goes when that does not help
   kRest,    // takes what the others leave, elastic ones give it a little, and goes if there is nothing; the last column
+  kSpare,   // only where the others have room enough
   kHidden,  // for programs only
 };
 
@@ -46,6 +47,7 @@ class Table {
 
  private:
   [[nodiscard]] std::vector<std::size_t> wanted_widths() const;
+  void drop_spare(std::vector<std::size_t>& widths, std::size_t total) const;
   [[nodiscard]] bool give_way(std::vector<std::size_t>& widths, std::size_t total) const;
   [[nodiscard]] std::vector<std::size_t> fitted_widths(std::size_t total) const;
   [[nodiscard]] std::string render_aligned(const std::vector<std::size_t>& widths, const Look& look) const;

@@ -53,6 +53,7 @@ class Verb {
     std::vector<std::function<Status()>> checks;
     std::vector<std::string>* argv = nullptr;  // takes the command after --, if the verb allows one
     Targets targets;
+    std::vector<TaskPrefix> prefixes;  // that were typed
   };
 
   Verb(CLI::App* app, Definition* definition) : app_(app), definition_(definition) {}
@@ -101,7 +102,25 @@ class Verb {
   void json(Format* format, const std::string& help);
   // For verbs that print many: --json and --output.
   void formats(Format* format, const std::string& help);
-  void task_id(TaskId* id) { value("ID", "", id, read_task_id, "the task").required(); }
+  // A task by its id, or by the beginning of it: open_chosen_store() finds out which task that is.
+  template <class Target>
+  OptionHandle task(const std::string& names, const std::string& value, Target* target, const std::string& help) {
+    remember(names, target);
+    return add(names, value, Repeat::kOnce, help, [definition = definition_, target](const std::string& word) {
+      return take_task(word, *definition, [target](const TaskId& id) { *target = id; });
+    });
+  }
+  template <class Item>
+  OptionHandle tasks(const std::string& names, const std::string& value, std::vector<Item>* target,
+                     const std::string& help) {
+    remember(names, target);
+    return add(names, value, Repeat::kMany, help, [definition = definition_, target](const std::string& word) {
+      target->emplace_back(TaskId());
+      return take_task(word, *definition,
+                       [target, place = target->size() - 1](const TaskId& id) { (*target)[place] = id; });
+    });
+  }
+  void task_id(TaskId* id) { task("ID", "", id, "the task").required(); }
 
   // Whether the options go together, looked at when all of them are read.
   void check(std::function<Status()> check) { definition_->checks.push_back(std::move(check)); }
@@ -114,6 +133,7 @@ class Verb {
   enum class Repeat : std::uint8_t { kOnce, kMany };
   using Take = std::function<Status(const std::string&)>;
 
+  static Status take_task(const std::string& word, Definition& definition, std::function<void(const TaskId&)> put);
   void remember(const std::string& names, std::any target) {
     definition_->targets[names.substr(names.rfind(',') + 1)] = std::move(target);
   }

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
+#include "drover/error.h"
 #include "drover/task.h"
 
 namespace drover {
@@ -36,6 +39,13 @@ struct ClassRule {
 
   bool operator==(const ClassRule&) const = default;
 };
+
+// Given by the rules themselves, never by a run: stalled, lost, deadline, parent_failed, …
+[[nodiscard]] constexpr bool is_verdict(ErrorClass error_class) {
+  return error_class >= ErrorClass::kStalled;
+}
+// A class that a run may give to its failure. kInvalidArgument for a verdict and for a word that is not known.
+[[nodiscard]] Result<ErrorClass> parse_reported_class(std::string_view name);
 
 inline constexpr Millis kTimeoutMax{24 * 3'600'000};
 

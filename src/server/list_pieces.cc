@@ -7,7 +7,9 @@
 
 #include "base/json.h"
 #include "base/try.h"
+#include "core/task_filter.h"
 #include "core/task_json.h"
+#include "wire/write.h"
 
 namespace drover::server {
 namespace {
@@ -39,12 +41,16 @@ Status ListPieces::add_tasks(GuardedQueue& queue, std::string& piece) {
     task = {};  // it may be large
   }
   left_ -= static_cast<int>(page.tasks.size());
+  searched_ = both(searched_, page.searched);
+  is_done_ = left_ <= 0 || !page.cursor || ends_search(filter_, page, wanted, searched_);
   cursor_ = std::move(page.cursor);
-  is_done_ = left_ <= 0 || !cursor_;
   // Large ones are read one by one, small ones together.
   const bool are_small = piece.size() - before < kPieceBytes;
   at_once_ = are_small ? std::min(at_once_ * 2, kTasksAtOnce) : std::max(at_once_ / 2, 1);
-  if (is_done_) piece += fmt::format("],\"cursor\":{}}}\n", cursor_ ? json::quote(*cursor_) : "null");
+  if (is_done_) {
+    piece += fmt::format("],\"cursor\":{},\"searched\":{}}}\n", cursor_ ? json::quote(*cursor_) : "null",
+                         searched_ ? to_json(*searched_) : "null");
+  }
   return {};
 }
 

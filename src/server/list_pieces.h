@@ -14,7 +14,7 @@ class ListPieces {
   ListPieces(TaskFilter filter, int limit, std::optional<std::string> cursor)
       : filter_(std::move(filter)), left_(limit), cursor_(std::move(cursor)) {}
 
-  // The next piece of {"tasks": [...], "cursor": ...}; empty after the last.
+  // The next piece of {"tasks": [...], "cursor": ..., "searched": ...}; empty after the last.
   [[nodiscard]] Result<std::string> next(GuardedQueue& queue);
   [[nodiscard]] bool is_done() const { return is_done_; }
 
@@ -25,6 +25,7 @@ class ListPieces {
   int left_;
   int at_once_ = 1;
   std::optional<std::string> cursor_;
+  std::optional<Searched> searched_;
   bool has_begun_ = false;
   bool has_tasks_ = false;
   bool is_done_ = false;

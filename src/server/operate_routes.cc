@@ -47,6 +47,11 @@ Answer stats(const Call& call) {
   return respond(owner ? call.queue.owner_stats(*owner) : call.queue.stats());
 }
 
+Answer stuck(const Call& call) {
+  if (const Status known = call.only({"owner"}); !known) return problem(known.error());
+  return respond(call.queue.stuck(call.parameter("owner")));
+}
+
 // ?by=day,owner&from=2026-11-01&to=2026-11-30&owner=O&type=T
 Answer usage(const Call& call) {
   if (const Status known = call.only({"by", "from", "to", "owner", "type"}); !known) return problem(known.error());
@@ -68,6 +73,15 @@ Answer config(const Call& call) {
   return respond(call.queue.config());
 }
 
+Answer config_versions(const Call& call) {
+  return respond_list("versions", call.queue.config_versions());
+}
+
+Answer config_at(const Call& call) {
+  const auto version = read_number("version", call.captures[0], INT64_MAX);
+  return respond(version ? call.queue.config_at(*version) : std::unexpected(version.error()));
+}
+
 Answer apply_config(const Call& call) {
   Config config;
   if (const Status read = read_json(call.request.body, config); !read) return problem(read.error());
@@ -83,11 +97,19 @@ Answer fsck(const Call& call) {
 }
 
 constexpr std::array kOperateRoutes{
-    Route{"GET", "/v1/gates", gates},         Route{"POST", "/v1/gates/{name}", set_gate},
-    Route{"GET", "/v1/queues", queues},       Route{"GET", "/v1/dlq", dead_letters},
-    Route{"GET", "/v1/stats", stats},         Route{"GET", "/v1/alerts", alerts},
-    Route{"GET", "/v1/usage", usage},         Route{"GET", "/v1/config", config},
-    Route{"PUT", "/v1/config", apply_config}, Route{"POST", "/v1/fsck", fsck},
+    Route{"GET", "/v1/gates", gates},
+    Route{"POST", "/v1/gates/{name}", set_gate},
+    Route{"GET", "/v1/queues", queues},
+    Route{"GET", "/v1/dlq", dead_letters},
+    Route{"GET", "/v1/stats", stats},
+    Route{"GET", "/v1/alerts", alerts},
+    Route{"GET", "/v1/stuck", stuck},
+    Route{"GET", "/v1/usage", usage},
+    Route{"GET", "/v1/config", config},
+    Route{"PUT", "/v1/config", apply_config},
+    Route{"GET", "/v1/config/versions", config_versions},
+    Route{"GET", "/v1/config/versions/{version}", config_at},
+    Route{"POST", "/v1/fsck", fsck},
 };
 
 }  // namespace

@@ -130,6 +130,7 @@ struct Note {
 struct RecordPage {
   std::vector<TaskRecord> records;
   std::optional<std::string> cursor;
+  std::optional<Searched> searched{};
 };
 
 // What retention lets go of: finished tasks, oldest first, beyond any of these. Which time it is says
@@ -183,7 +184,8 @@ class Store {
   // Heads of the tasks that depend on `parent`; of the tasks that `spawner` spawned.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> dependents(const TaskId& parent) = 0;
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> children(const TaskId& spawner) = 0;
-  // Newest first. A page may end early when its bodies are large; its cursor then tells.
+  // Newest first. A page may end early when its bodies are large, or when many tasks were looked at; its cursor then
+  // tells.
   [[nodiscard]] virtual Result<RecordPage> list(const TaskFilter& filter, int limit,
                                                 const std::optional<std::string>& cursor, Parts parts) = 0;
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) = 0;  // newest first
@@ -244,6 +246,9 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<std::string>> forget_workers(Millis silent_for) = 0;
 
   [[nodiscard]] virtual Result<Config> config() = 0;
+  // Newest first; and the document of one of them, if it is there.
+  [[nodiscard]] virtual Result<std::vector<ConfigVersion>> config_versions(int limit) = 0;
+  [[nodiscard]] virtual Result<std::optional<JsonText>> config_at(std::int64_t version) = 0;
   // The document, its limits as steps of gates, and its weights, together. False: based_on_version is not the stored
   // one any more, or a gate has moved.
   [[nodiscard]] virtual Result<bool> put_config(const JsonText& document, std::int64_t based_on_version,

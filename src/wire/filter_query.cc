@@ -67,9 +67,16 @@ constexpr auto kFields = std::to_array<Field>({
     {"owner", [](TaskFilter& f, const std::string& v) { return as_it_is(f.owner, v); }},
     {"state", [](TaskFilter& f, const std::string& v) { return put_states(f, v); }},
     {"tag", [](TaskFilter& f, const std::string& v) { return as_it_is(f.tag, v); }},
-    {"parent_id", [](TaskFilter& f, const std::string& v) { return put(f.parent_id, v, "a UUID", TaskId::parse); }},
+    {"spawner", [](TaskFilter& f, const std::string& v) { return put(f.parent_id, v, "a UUID", TaskId::parse); }},
     {"class", [](TaskFilter& f, const std::string& v) { return put_class(f, v); }},
     {"fingerprint", [](TaskFilter& f, const std::string& v) { return as_it_is(f.fingerprint, v); }},
+    {"worker", [](TaskFilter& f, const std::string& v) { return as_it_is(f.worker_id, v); }},
+    {"since",
+     [](TaskFilter& f, const std::string& v) { return put(f.created_since, v, "a time (RFC 3339)", parse_time); }},
+    {"until",
+     [](TaskFilter& f, const std::string& v) { return put(f.created_until, v, "a time (RFC 3339)", parse_time); }},
+    {"search", [](TaskFilter& f, const std::string& v) { return as_it_is(f.search, v); }},
+    {"id", [](TaskFilter& f, const std::string& v) { return as_it_is(f.id_prefix, v); }},
     {"finished_before",
      [](TaskFilter& f, const std::string& v) { return put(f.finished_before, v, "a time (RFC 3339)", parse_time); }},
     {"escalated",
@@ -104,9 +111,14 @@ std::vector<std::pair<std::string, std::string>> query_of_filter(const TaskFilte
   put_text("owner", filter.owner);
   for (const TaskState state : filter.states) query.emplace_back("state", name_of(state));
   put_text("tag", filter.tag);
-  if (filter.parent_id) query.emplace_back("parent_id", filter.parent_id->to_string());
+  if (filter.parent_id) query.emplace_back("spawner", filter.parent_id->to_string());
   if (filter.error_class) query.emplace_back("class", name_of(*filter.error_class));
   put_text("fingerprint", filter.fingerprint);
+  put_text("worker", filter.worker_id);
+  if (filter.created_since) query.emplace_back("since", format_time(*filter.created_since));
+  if (filter.created_until) query.emplace_back("until", format_time(*filter.created_until));
+  put_text("search", filter.search);
+  put_text("id", filter.id_prefix);
   if (filter.finished_before) query.emplace_back("finished_before", format_time(*filter.finished_before));
   if (filter.escalated) query.emplace_back("escalated", *filter.escalated ? "true" : "false");
   return query;

@@ -152,6 +152,21 @@ Status read_json(std::string_view json, Explanation& out) {
   return in.finish();
 }
 
+Status read_json(std::string_view json, StuckGroup& out) {
+  Reader in(json);
+  in.need("reason", out.reason).get("gate", out.gate).get("queue", out.queue).need("tasks", out.tasks);
+  in.need("since", out.since).need("example", out.example).need("text", out.text);
+  get_until(in, "at", out.at);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, StuckReport& out) {
+  Reader in(json);
+  in.need("groups", out.groups).need("unexamined", out.unexamined);
+  in.need("scheduled", out.scheduled).need("blocked", out.blocked);
+  return in.finish();
+}
+
 Status read_json(std::string_view json, Alert& out) {
   Reader in(json);
   in.need("kind", out.kind).need("severity", out.severity).need("subject", out.subject);
@@ -178,6 +193,12 @@ Status read_json(std::string_view json, Backlog& out) {
 Status read_json(std::string_view json, Finding& out) {
   Reader in(json);
   in.need("code", out.code).need("detail", out.detail).need("repaired", out.repaired);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, ConfigVersion& out) {
+  Reader in(json);
+  in.need("version", out.version).need("applied_at", out.applied_at);
   return in.finish();
 }
 

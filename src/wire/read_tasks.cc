@@ -140,9 +140,15 @@ Status read_json(std::string_view json, CancelEffect& out) {
   return in.finish();
 }
 
+Status read_json(std::string_view json, Searched& out) {
+  Reader in(json);
+  in.need("tasks", out.tasks).need("back_to", out.back_to);
+  return in.finish();
+}
+
 Status read_json(std::string_view json, TaskPage& out) {
   Reader in(json);
-  in.need("tasks", out.tasks).get("cursor", out.cursor);
+  in.need("tasks", out.tasks).get("cursor", out.cursor).get("searched", out.searched);
   return in.finish();
 }
 

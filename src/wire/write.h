@@ -21,6 +21,7 @@ namespace drover {
 [[nodiscard]] std::string to_json(const Backlog& backlog);
 [[nodiscard]] std::string to_json(const Finding& finding);
 [[nodiscard]] std::string to_json(const Config& config);
+[[nodiscard]] std::string to_json(const ConfigVersion& version);
 [[nodiscard]] std::string to_json(const Serve& serve);
 [[nodiscard]] std::string to_json(const Lease& lease);
 [[nodiscard]] std::string to_json(const LogChunk& chunk);
@@ -34,6 +35,7 @@ namespace drover {
 [[nodiscard]] std::string to_json(const UsageRow& row);
 [[nodiscard]] std::string to_json(const EditOrder& order);  // without the version, which is a header
 [[nodiscard]] std::string to_json(const RetryOrder& order);
+[[nodiscard]] std::string to_json(const Searched& searched);
 [[nodiscard]] std::string to_json(const TaskPage& page);
 [[nodiscard]] std::string to_json(const LogPage& page);
 [[nodiscard]] std::string to_json(const NewToken& order);

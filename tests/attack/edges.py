@@ -306,7 +306,7 @@ def bad_queries(server, witness):
     through = []
     values = ["x", "-1", "99999999999999999999", "1e3", "%00", "%ff%fe", "%zz", "%", "0x1", "1;2", "'%20OR%201=1--", "a" * 60_000,
               "%F0%9F%90%91", "..%2f..%2fetc%2fpasswd", "{}", "null", "-9223372036854775809"]
-    paths = ["/v1/tasks?cursor={}", "/v1/tasks?limit={}", "/v1/tasks?parent_id={}", "/v1/tasks?finished_before={}",
+    paths = ["/v1/tasks?cursor={}", "/v1/tasks?limit={}", "/v1/tasks?spawner={}", "/v1/tasks?finished_before={}",
              "/v1/tasks?fingerprint={}", "/v1/tasks/{}", "/v1/tasks/{}/wait?timeout=0s", "/v1/events?after={}", "/v1/events?limit={}",
              "/v1/changes?timeout={}", "/v1/stats?owner={}", "/v1/gates/{}", "/v1/dump/tasks?ids={}", "/v1/dump/ids?after={}",
              "/v1/workers/{}/claim", "/v1/tokens/{}"]

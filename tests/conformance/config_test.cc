@@ -29,6 +29,25 @@ TEST_P(Configuration, AChangeBasedOnAnOldVersionIsRefused) {
   EXPECT_EQ(must(queue().apply_config("{}", 1)).version, 2);
 }
 
+TEST_P(Configuration, EveryVersionIsKept) {
+  EXPECT_TRUE(must(queue().config_versions()).empty());
+  EXPECT_EQ(code_of(queue().config_at(0)), ErrorCode::kNotFound);
+  const Time began = now();
+  must(queue().apply_config(R"({"limits":{"max_waiting":7}})", 0));
+  advance(Millis(1'000));
+  must(queue().apply_config("{}", 1));
+  const std::vector<ConfigVersion> versions = must(queue().config_versions());
+  ASSERT_EQ(versions.size(), 2U);
+  EXPECT_EQ(versions[0].version, 2);
+  EXPECT_EQ(versions[1].version, 1);
+  EXPECT_GE(versions[1].applied_at, began);
+  EXPECT_GE(versions[0].applied_at, versions[1].applied_at + Millis(1'000));
+  EXPECT_EQ(must(queue().config_at(1)).document, R"({"limits":{"max_waiting":7}})");
+  EXPECT_EQ(must(queue().config_at(1)).version, 1);
+  EXPECT_EQ(must(queue().config_at(2)).document, "{}");
+  EXPECT_EQ(code_of(queue().config_at(3)), ErrorCode::kNotFound);
+}
+
 TEST_P(Configuration, ABadDocumentIsRefused) {
   const char* bad[] = {
       "{",

@@ -72,6 +72,64 @@ TEST_P(ListFilter, ByState) {
             (std::vector{placed[TaskState::kCompleted], placed[TaskState::kRunning], placed[TaskState::kPending]}));
 }
 
+TEST_P(ListFilter, ByCreation) {
+  const TaskId a = enqueue_work();
+  advance(Millis(1'000));
+  const TaskId b = enqueue_work();
+  advance(Millis(1'000));
+  const TaskId c = enqueue_work();
+  const Time of_b = must(queue().get(b)).created_at;
+  EXPECT_EQ(list({.created_since = of_b}), (std::vector{c, b}));
+  EXPECT_EQ(list({.created_until = of_b}), std::vector{a});
+  EXPECT_EQ(list({.created_since = of_b, .created_until = of_b + Millis(1)}), std::vector{b});
+}
+
+TEST_P(ListFilter, ByWorker) {
+  const TaskId id = enqueue_work();
+  enqueue_work();
+  static_cast<void>(start(id));
+  const std::string worker = must(queue().get(id)).worker_id.value();
+  EXPECT_EQ(list({.worker_id = worker}), std::vector{id});
+  EXPECT_TRUE(list({.worker_id = "nobody"}).empty());
+}
+
+TEST_P(ListFilter, BySearchInPromptPayloadAndError) {
+  const TaskId a = enqueue({.type = "work", .prompt = "Fix the Login page"});
+  const TaskId b = enqueue({.type = "work", .payload = R"({"note":"log \"in\""})"});
+  const TaskId c = enqueue({.type = "work", .max_attempts = 1});
+  enqueue({.type = "work", .prompt = "else"});
+  EXPECT_EQ(list({.search = "LOG"}), (std::vector{b, a}));
+  EXPECT_EQ(list({.search = "log \"in\""}), std::vector{b});
+  cancel(a);
+  cancel(b);
+  fail(start(c), ErrorClass::kAgentError);
+  const std::string message = must(queue().get(c)).error.value().message;
+  EXPECT_EQ(list({.search = message}), std::vector{c});
+  EXPECT_TRUE(list({.search = "nowhere"}).empty());
+  EXPECT_EQ(list({.owner = "nobody", .search = "log"}), std::vector<TaskId>());
+  EXPECT_EQ(queue().list({.search = ""}, 10, std::nullopt).error().code, ErrorCode::kInvalidArgument);
+  const TaskPage page = must(queue().list({.search = "nowhere"}, 10, std::nullopt));
+  EXPECT_EQ(page.searched.value_or(Searched()).tasks, 4);
+  EXPECT_EQ(must(queue().list({}, 10, std::nullopt)).searched, std::nullopt);
+}
+
+TEST_P(ListFilter, ByTheBeginningOfItsId) {
+  const TaskId a =
+      enqueue({.id = TaskId::parse("0197b7d4-5c61-7cd5-8000-0123456789ab"), .type = "work", .tags = {"red"}});
+  const TaskId b = enqueue({.id = TaskId::parse("0197b7d4-5c62-7cd5-8000-0123456789ab"), .type = "else"});
+  enqueue({.id = TaskId::parse("0297b7d4-5c62-7cd5-8000-0123456789ab"), .type = "work"});
+  EXPECT_EQ(list({.id_prefix = "0197"}), (std::vector{b, a}));
+  EXPECT_EQ(list({.id_prefix = "0197b7d4-5c61"}), std::vector{a});
+  EXPECT_EQ(list({.id_prefix = a.to_string()}), std::vector{a});
+  EXPECT_EQ(list({.type = "else", .id_prefix = "0197"}), std::vector{b});
+  EXPECT_EQ(list({.tag = "red", .id_prefix = "0"}), std::vector{a});
+  EXPECT_TRUE(list({.id_prefix = "ffff"}).empty());
+  EXPECT_EQ(queue().list({.id_prefix = "Q"}, 10, std::nullopt).error().code, ErrorCode::kInvalidArgument);
+  const TaskPage first = must(queue().list({.id_prefix = "0197"}, 1, std::nullopt));
+  ASSERT_TRUE(first.cursor.has_value());
+  EXPECT_EQ(must(queue().list({.id_prefix = "0197"}, 1, first.cursor)).tasks.front().id, a);
+}
+
 TEST_P(ListFilter, FollowsATaskThroughItsStates) {
   const TaskId id = enqueue_work();
   EXPECT_EQ(list({.states = {TaskState::kPending}}), std::vector{id});

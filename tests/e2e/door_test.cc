@@ -28,6 +28,40 @@ TEST_F(DoorTest, ProgressVerbSpeaksToTheDoor) {
   EXPECT_EQ(at(task, "progress"), R"({"percent":65,"message":"running the tests"})");
 }
 
+TEST_F(DoorTest, WhatTheRunSaysOfItsFailureWinsOverItsExit) {
+  const std::string drover = DROVER_BIN;
+  const auto task_after = [&](const std::string& script) {
+    const std::string id = sandbox.enqueue({"work", "--max-attempts", "1"});
+    work_until_empty("work", {"/bin/sh", "-c", script});
+    return sandbox.show(id);
+  };
+  const json::Value said = task_after(drover + " fail --class auth first && " + drover +
+                                      " fail --class billing --note 'ask later' 'no money'; exit 3");
+  EXPECT_EQ(at(said, "state"), "failed");
+  EXPECT_EQ(at(*said.find("error"), "class"), "billing");
+  EXPECT_EQ(at(*said.find("error"), "message"), "no money");
+  EXPECT_EQ(at(said, "exit_code"), "3");
+  const json::Value runs = sandbox.must_json({"show", at(said, "id"), "--runs", "--json"});
+  EXPECT_EQ(at(runs.as_array()->front(), "note"), "ask later");
+
+  const json::Value with_exit_0 = task_after(drover + " fail --class invalid; echo '\"done\"'");
+  EXPECT_EQ(at(*with_exit_0.find("error"), "class"), "invalid");
+  EXPECT_EQ(at(with_exit_0, "exit_code"), "0");
+  const json::Value refused = task_after(drover + " fail --class deadline || exit 65");
+  EXPECT_EQ(at(*refused.find("error"), "class"), "invalid") << "what was refused does not count";
+}
+
+TEST_F(DoorTest, ATaskWaitsAsLongAsItsRunWasTold) {
+  const std::string id = sandbox.enqueue({"work"});
+  work_until_empty("work", {"/bin/sh", "-c",
+                            "if test -e seen; then echo 1; else touch seen; " + std::string(DROVER_BIN) +
+                                " fail --class overloaded --retry-after 1ms; fi"});
+  const json::Value task = sandbox.show(id);
+  EXPECT_EQ(at(task, "state"), "completed");
+  EXPECT_EQ(at(task, "attempts"), "1");
+  EXPECT_EQ(at(task, "defers"), "1");
+}
+
 TEST_F(DoorTest, TheNextRunSeesWhatTheFirstOneLeft) {
   const std::string id = sandbox.enqueue({"work", "--retry", "fixed:1ms", "--payload", R"({"fail_first":1})"});
   work_until_empty("work", agentsim({"show_task=true", "checkpoint={\"page\":7}"}));
@@ -44,7 +78,7 @@ TEST_F(DoorTest, ChildrenBelongToTheirSpawner) {
   const std::string id = sandbox.enqueue({"work", "--owner", "ada"});
   work_until_empty("work", agentsim({"children=3", "child_type=child", "child_payload={\"n\":1}"}));
   EXPECT_EQ(sandbox.state_of(id), "completed");
-  const json::Value children = sandbox.must_json({"list", "--parent", id, "--json"});
+  const json::Value children = sandbox.must_json({"list", "--spawner", id, "--json"});
   ASSERT_EQ(children.as_array()->size(), 3U);
   for (const json::Value& child : *children.as_array()) {
     EXPECT_EQ(at(child, "parent_id"), id);
@@ -61,7 +95,7 @@ TEST_F(DoorTest, CancelReachesChildren) {
   ASSERT_TRUE(await_line(sandbox.file("grandchild")));
   sandbox.must({"cancel", id});
   ASSERT_TRUE(events.next("task.cancelled", id));
-  const json::Value children = sandbox.must_json({"list", "--parent", id, "--json"});
+  const json::Value children = sandbox.must_json({"list", "--spawner", id, "--json"});
   ASSERT_EQ(children.as_array()->size(), 2U);
   for (const json::Value& child : *children.as_array()) EXPECT_EQ(at(child, "state"), "cancelled");
 }

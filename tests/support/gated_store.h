@@ -173,6 +173,12 @@ class GatedStore : public Store {
     return pass(StoreCall::kForgetWorkers, &Store::forget_workers, silent_for);
   }
   Result<Config> config() override { return pass(StoreCall::kConfig, &Store::config); }
+  Result<std::vector<ConfigVersion>> config_versions(int limit) override {
+    return pass(StoreCall::kConfig, &Store::config_versions, limit);
+  }
+  Result<std::optional<JsonText>> config_at(std::int64_t version) override {
+    return pass(StoreCall::kConfig, &Store::config_at, version);
+  }
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override {
     return pass(StoreCall::kPutConfig, &Store::put_config, document, based_on_version, gates, weights);

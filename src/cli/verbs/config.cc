@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <cctype>
+#include <limits>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/try.h"
 #include "cli/document_diff.h"
 #include "cli/files.h"
+#include "cli/listing.h"
 #include "cli/project.h"
+#include "cli/task_view.h"
 #include "cli/verb.h"
+#include "wire/write.h"
 
 namespace drover::cli {
 namespace {
@@ -21,16 +26,45 @@ struct ConfigApplyOptions {
 };
 
 struct ConfigShowOptions {
+  std::optional<std::int64_t> version;  // unset: the one in force
   Format format = Format::kAuto;
 };
 
+struct ConfigHistoryOptions {
+  Format format = Format::kAuto;
+};
+
+struct ConfigRollbackOptions {
+  std::int64_t version = 0;
+  bool dry_run = false;
+  Format format = Format::kAuto;
+};
+
+Result<std::int64_t> read_version(std::string_view text) {
+  return read_integer(text, {1, std::numeric_limits<std::int64_t>::max()});
+}
+
+void define_change(Verb& verb, bool* dry_run, Format* format) {
+  verb.flag("--dry-run", dry_run, true, "say what would change, and change nothing");
+  verb.json(format, R"(print {"version", "changed", "differences"}; for a dry run also "would_change")");
+}
+
 void define(Verb& verb, ConfigApplyOptions& options) {
   verb.value("FILE", "", &options.file, read_text, "a drover.yaml, YAML or JSON; - is stdin").required();
-  verb.flag("--dry-run", &options.dry_run, true, "say what would change, and change nothing");
-  verb.json(&options.format, R"(print {"version", "changed", "differences"}; for a dry run also "would_change")");
+  define_change(verb, &options.dry_run, &options.format);
+}
+
+void define(Verb& verb, ConfigRollbackOptions& options) {
+  verb.value("VERSION", "", &options.version, read_version, "a number of `drover config history`").required();
+  define_change(verb, &options.dry_run, &options.format);
+}
+
+void define(Verb& verb, ConfigHistoryOptions& options) {
+  verb.formats(&options.format, R"(print an array of {"version", "applied_at"})");
 }
 
 void define(Verb& verb, ConfigShowOptions& options) {
+  verb.value("--version", "N", &options.version, read_version, "as it was in this version, not the one in force");
   verb.json(&options.format, R"(print {"version", "document"})");
 }
 
@@ -87,16 +121,34 @@ void print_json(const Change& change, bool dry_run, Output& out) {
 }
 
 // The differences are what a dry run is asked for; of an apply they are news beside it.
-void print(const Change& change, const ConfigApplyOptions& options, Context& context) {
-  if (options.format == Format::kJson) return print_json(change, options.dry_run, context.out);
-  print_lines(change.differences, options.dry_run ? context.out : context.err);
+void print(const Change& change, bool dry_run, Format format, Context& context) {
+  if (format == Format::kJson) return print_json(change, dry_run, context.out);
+  print_lines(change.differences, dry_run ? context.out : context.err);
   if (!change.is_other) {
     context.say(fmt::format("nothing to change: this is version {}", change.version));
-  } else if (options.dry_run) {
+  } else if (dry_run) {
     context.say(fmt::format("nothing was changed: the policy is version {}", change.version));
   } else {
     context.say(fmt::format("the policy is now version {}", change.version));
   }
+}
+
+// Makes this document the policy, as a new version.
+int change_policy(TaskQueue& queue, const JsonText& shared, bool dry_run, Format format, Context& context) {
+  const auto config = queue.config();
+  if (!config) return context.fail(config.error());
+  auto found = differences_of(config->document, shared);
+  if (!found) return context.fail(found.error());
+  Change change{.version = config->version,
+                .is_other = config->version == 0 || config->document != shared,
+                .differences = *std::move(found)};
+  if (change.is_other && !dry_run) {
+    const auto applied = queue.apply_config(shared, config->version);
+    if (!applied) return context.fail(applied.error());
+    change.version = applied->version;
+  }
+  print(change, dry_run, format, context);
+  return kExitOk;
 }
 
 int run(const ConfigApplyOptions& options, Context& context) {
@@ -104,20 +156,36 @@ int run(const ConfigApplyOptions& options, Context& context) {
   if (!document) return context.fail(document.error());
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  TaskQueue& queue = (*opened)->queue();
-  const auto config = queue.config();
-  if (!config) return context.fail(config.error());
-  auto found = differences_of(config->document, document->shared);
-  if (!found) return context.fail(found.error());
-  Change change{.version = config->version,
-                .is_other = config->version == 0 || config->document != document->shared,
-                .differences = *std::move(found)};
-  if (change.is_other && !options.dry_run) {
-    const auto applied = queue.apply_config(document->shared, config->version);
-    if (!applied) return context.fail(applied.error());
-    change.version = applied->version;
-  }
-  print(change, options, context);
+  return change_policy((*opened)->queue(), document->shared, options.dry_run, options.format, context);
+}
+
+int run(const ConfigRollbackOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto old = (*opened)->queue().config_at(options.version);
+  if (!old) return context.fail(old.error());
+  return change_policy((*opened)->queue(), old->document, options.dry_run, options.format, context);
+}
+
+int run(const ConfigHistoryOptions& options, Context& context) {
+  const auto opened = open_chosen_store(context);
+  if (!opened) return context.fail(opened.error());
+  const auto versions = (*opened)->queue().config_versions();
+  if (!versions) return context.fail(versions.error());
+  const Time now = system_clock().wall();
+  print(Listing<ConfigVersion>{.items = *versions,
+                               .nothing = "no policy was ever applied",
+                               .name = [](const ConfigVersion& version) { return std::to_string(version.version); },
+                               .table =
+                                   [&] {
+                                     Table table({{"VERSION"}, {"APPLIED"}, {"AGE", Fit::kElastic}});
+                                     for (const ConfigVersion& version : *versions) {
+                                       table.add({std::to_string(version.version), format_time(version.applied_at),
+                                                  coarse_duration(std::max(Millis{0}, now - version.applied_at))});
+                                     }
+                                     return table;
+                                   }},
+        options.format, context);
   return kExitOk;
 }
 
@@ -125,12 +193,11 @@ int run(const ConfigApplyOptions& options, Context& context) {
 int run(const ConfigShowOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto config = (*opened)->queue().config();
+  TaskQueue& queue = (*opened)->queue();
+  const auto config = options.version ? queue.config_at(*options.version) : queue.config();
   if (!config) return context.fail(config.error());
   if (options.format == Format::kJson) {
-    json::Writer writer;
-    writer.begin_object().key("version").number(config->version).key("document").raw(config->document).end_object();
-    context.out.line(std::move(writer).take());
+    context.out.line(to_json(*config));
     return kExitOk;
   }
   const auto document = json::parse(config->document);
@@ -147,7 +214,8 @@ void add_config(Verbs& verbs) {
                                 .footer =
                                     R"(Examples:
   drover config show
-  drover config apply drover.yaml)"});
+  drover config apply drover.yaml
+  drover config history)"});
   config.add<ConfigApplyOptions>(
       {.name = "apply",
        .summary = "Store a drover.yaml as the policy, without its section `local`",
@@ -159,11 +227,28 @@ Examples:
   drover config apply drover.yaml)"},
       define, run);
   config.add<ConfigShowOptions>({.name = "show",
-                                 .summary = "Show the policy in force",
+                                 .summary = "Show the policy in force, or an earlier version of it",
                                  .footer =
                                      R"(Examples:
+  drover config show --version 3
   drover config show > policy.yaml && drover config apply policy.yaml)"},
                                 define, run);
+  config.add<ConfigHistoryOptions>(
+      {.name = "history",
+       .summary = "List the versions of the policy, newest first",
+       .footer =
+           R"(Piped, it prints tab-separated lines: version, applied_at, age. At most the newest 1000.
+
+Examples:
+  drover config history)"},
+      define, run);
+  config.add<ConfigRollbackOptions>({.name = "rollback",
+                                     .summary = "Apply an earlier version of the policy again, as a new version",
+                                     .footer =
+                                         R"(Examples:
+  drover config rollback 3 --dry-run
+  drover config rollback 3)"},
+                                    define, run);
 }
 
 }  // namespace drover::cli

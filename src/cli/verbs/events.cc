@@ -1,6 +1,7 @@
 // drover events: what happened, by cursor, and what happens next.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/try.h"
@@ -17,6 +18,9 @@ namespace {
 struct EventsOptions {
   std::optional<std::int64_t> after;  // unset: from the first one, or, following, from now
   std::optional<int> limit;
+  std::optional<TaskId> task;
+  std::optional<std::string> type;
+  std::vector<std::string> names;
   bool follow = false;
   Format format = Format::kAuto;
 };
@@ -28,10 +32,19 @@ void define(Verb& verb, EventsOptions& options) {
   };
   verb.value("--after", "SEQ", &options.after, read_seq, "only events after this number; 0 is from the first");
   verb.value("--limit", "N", &options.limit, integer_between({1, 1'000'000'000}), "show at most N");
+  verb.task("--task", "ID", &options.task, "only of this task");
+  verb.value("--type", "T", &options.type, read_name, "only of tasks of this type");
+  verb.list("--name", "NAME", &options.names, read_name, "only events of this name: task.failed, or failed for short");
   verb.json(&options.format, "print one JSON object per line");
 }
 
 constexpr int kPageEvents = 500;
+
+bool is_asked_for(const Event& event, const EventsOptions& options) {
+  const auto is_its_name = [&](const std::string& name) { return event.name == name || event.name == "task." + name; };
+  return (!options.task || event.task == *options.task) && (!options.type || event.type == *options.type) &&
+         (options.names.empty() || std::ranges::any_of(options.names, is_its_name));
+}
 
 // A number that was given and never read may be a mistake, or of another store.
 std::string beyond_line(const EventGap& gap) {
@@ -50,7 +63,7 @@ class EventPrinter {
       if (const auto& gap = news.went_back) print(*gap);
       for (const Event& event : news.events) {
         if (enough()) return Seen::kDone;
-        print(event);
+        if (is_asked_for(event, options_)) print(event);
       }
       if (enough()) return Seen::kDone;
       has_more = news.has_more;
@@ -117,6 +130,7 @@ void add_events(Verbs& verbs) {
 
 Examples:
   drover events -f
+  drover events --task 0197b7d4-5c61 --name failed --name retrying
   drover events --after 1200 --json)"},
       define, run);
 }

@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/listing.h"
 #include "cli/project.h"
 #include "cli/task_view.h"
 #include "cli/verb.h"
 #include "core/task_json.h"
+#include "wire/write.h"
 
 namespace drover::cli {
 
@@ -18,6 +20,7 @@ struct ListOptions {
   TaskFilter filter;
   int limit = kListLimitDefault;
   std::optional<std::string> cursor;
+  bool paged = false;
   Format format = Format::kAuto;
 };
 
@@ -29,7 +32,13 @@ void define(Verb& verb, ListOptions& options) {
   verb.value("--state", "S,S", &filter.states, read_states,
              "only these states: blocked scheduled pending running stalled completed failed cancelled");
   verb.value("--tag", "T", &filter.tag, read_name, "only with this tag");
-  verb.value("--parent", "ID", &filter.parent_id, read_task_id, "only what this task spawned");
+  verb.task("--spawner", "ID", &filter.parent_id, "only what this task spawned");
+  verb.value("--worker", "ID", &filter.worker_id, read_text, "only what this worker runs, or ran last");
+  verb.value("--since", "T", &filter.created_since, read_past_time,
+             "only created then or later: RFC 3339, or how long ago: 2h");
+  verb.value("--until", "T", &filter.created_until, read_past_time, "only created before then");
+  verb.value("--search", "TEXT", &filter.search, read_text,
+             "only with this text in the prompt, the payload or the error");
   verb.value("--class", "C", &filter.error_class, read_error_class, "only with this class of error");
   verb.value("--fingerprint", "F", &filter.fingerprint, read_fingerprint, "only with errors of this kind");
   verb.value("--limit", "N", &options.limit, integer_between({1, 1'000'000}),
@@ -37,6 +46,11 @@ void define(Verb& verb, ListOptions& options) {
   verb.value("--cursor", "C", &options.cursor, read_text, "continue a list that was cut off");
   verb.flag("-q,--quiet", &options.format, Format::kName, "ids only, as -o name");
   verb.formats(&options.format, "print a JSON array of tasks");
+  verb.flag("--paged", &options.paged, true, R"(with --json: print {"tasks", "cursor", "searched"} instead)");
+  verb.check([&options]() -> Status {
+    if (options.paged && options.format != Format::kJson) return complaint("--paged", "needs --json");
+    return {};
+  });
 }
 
 // The gates that may hold some of these tasks back; none if nothing waits, or if this token may not see gates.
@@ -49,12 +63,27 @@ Result<std::vector<GateStatus>> gates_before(TaskQueue& queue, std::span<const T
   return gates;
 }
 
+// Where to go on, and how far a search has looked.
+void say_what_is_left(const TaskPage& page, const TaskFilter& filter, Context& context) {
+  if (filter.search && page.cursor) {
+    return context.say(fmt::format("searched {}, back to {}: add --cursor {} to look further",
+                                   counted(page.searched.value_or(Searched()).tasks, "task"),
+                                   format_time(page.searched.value_or(Searched()).back_to), *page.cursor));
+  }
+  if (page.cursor)
+    context.say(fmt::format("there are more: add --cursor {} to continue, or raise --limit", *page.cursor));
+}
+
 int run(const ListOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
   const auto listed = list_up_to((*opened)->queue(), options.filter, options.limit, options.cursor);
   if (!listed) return context.fail(listed.error());
   const TaskPage& page = *listed;
+  if (options.paged) {
+    context.out.line(to_json(page));
+    return kExitOk;
+  }
   const auto gates = gates_before((*opened)->queue(), page.tasks);
   if (!gates) return context.fail(gates.error());
   print(Listing<Task>{.items = page.tasks,
@@ -62,8 +91,7 @@ int run(const ListOptions& options, Context& context) {
                       .name = [](const Task& task) { return task.id.to_string(); },
                       .table = [&] { return task_table(page.tasks, system_clock().wall(), *gates); }},
         options.format, context);
-  if (page.cursor)
-    context.say(fmt::format("there are more: add --cursor {} to continue, or raise --limit", *page.cursor));
+  say_what_is_left(page, options.filter, context);
   return kExitOk;
 }
 
@@ -79,6 +107,7 @@ void add_list(Verbs& verbs) {
 Examples:
   drover list --state running,stalled
   drover list --tag nightly --json | jq '.[].id'
+  drover list --since 2h --search 'payment failed'
   drover list --class timeout)"},
       define, run);
 }

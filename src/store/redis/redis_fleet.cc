@@ -153,6 +153,24 @@ Result<Config> RedisStore::ask_config() {
   return Config{version, std::string(document)};
 }
 
+Result<std::vector<ConfigVersion>> RedisStore::config_versions(int limit) {
+  const auto reply = TRY(ask(function("config_versions").add(limit)));
+  const auto items = TRY(reply.as_array());
+  std::vector<ConfigVersion> versions;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    const auto version = TRY(items[i].as_integer());
+    const auto applied_at = TRY(items[i + 1].as_integer());
+    versions.push_back({.version = version, .applied_at = Time(Millis(applied_at))});
+  }
+  return versions;
+}
+
+Result<std::optional<JsonText>> RedisStore::config_at(std::int64_t version) {
+  const auto reply = TRY(ask(function("config_at").add(version)));
+  const std::optional<std::string_view> document = TRY(reply.as_maybe_text());
+  return document ? std::optional(JsonText(*document)) : std::nullopt;
+}
+
 Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based_on_version,
                                     std::span<const GateStep> gates, const Weights& weights) {
   Command command = function("put_config");

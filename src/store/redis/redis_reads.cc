@@ -123,7 +123,7 @@ Result<RedisStore::Slice> RedisStore::list_slice(const TaskFilter& filter, const
   const auto reply = ask(function("list").add(before, limit, filter.type.value_or(""), filter.queue.value_or(""),
                                               filter.owner.value_or(""), states, filter.tag.value_or(""),
                                               filter.parent_id ? filter.parent_id->to_string() : "",
-                                              parts == Parts::kAll ? "all" : "head"));
+                                              parts == Parts::kAll ? "all" : "head", filter.id_prefix.value_or("")));
   if (!reply) return std::unexpected(reply.error());
   const auto halves = TRY(reply->as_array_of(2));
   const auto items = TRY(halves[0].as_array());
@@ -145,30 +145,40 @@ Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const s
                                     Parts parts) {
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
   const auto first = TRY(parse_page_cursor(cursor));
-  const bool sifts = asks_for_end(filter);
+  TaskSieve sieve(filter);
+  const Parts sieved = sieve.is_needed() ? sieve.parts() : parts;
   RecordPage page;
   std::string last;  // that is on the page
   std::string before = std::to_string(first);
+  std::string looked_at = before;
+  bool is_done = false;
   // One more than the page holds tells whether there is another. What is sifted here is read in larger slices, without
-  // the bodies.
+  // the bodies unless they are searched.
   while (true) {
     const auto wanted = limit + 1 - static_cast<int>(page.records.size());
-    auto slice = TRY(sifts ? list_slice(filter, before, std::max(wanted, kSiftSlice), Parts::kHead)
-                           : list_slice(filter, before, wanted, parts));
+    auto slice = TRY(list_slice(filter, before, sieve.is_needed() ? std::max(wanted, kSiftSlice) : wanted, sieved));
     for (auto& [seq, record] : slice.found) {
-      if (!matches_end(filter, record.task)) continue;
-      if (std::cmp_equal(page.records.size(), limit)) {
+      if (sieve.has_looked_enough()) {
+        page.cursor = looked_at;
+        break;
+      }
+      const bool is_wanted = sieve.takes(record.task);
+      if (is_wanted && std::cmp_equal(page.records.size(), limit)) {
         page.cursor = last;
         break;
       }
+      looked_at = seq;
+      is_done = sieve.is_past_all();
+      if (is_done) break;
+      if (!is_wanted) continue;
       last = seq;
       page.records.push_back(std::move(record));
     }
-    if (page.cursor || slice.next.empty()) break;
+    if (page.cursor || is_done || slice.next.empty()) break;
     before = std::move(slice.next);
   }
-  if (sifts && parts == Parts::kAll) return with_bodies(std::move(page));
-  return page;
+  page.searched = sieve.searched();
+  return sieved == Parts::kHead && parts == Parts::kAll ? with_bodies(std::move(page)) : std::move(page);
 }
 
 // Their whole records; what has moved on meanwhile is left out.
@@ -176,7 +186,7 @@ Result<RecordPage> RedisStore::with_bodies(RecordPage heads) {
   std::vector<TaskId> ids;
   for (const TaskRecord& record : heads.records) ids.push_back(record.task.id);
   auto whole = TRY(read(ids, Parts::kAll));
-  RecordPage page{.records = {}, .cursor = std::move(heads.cursor)};
+  RecordPage page{.records = {}, .cursor = std::move(heads.cursor), .searched = heads.searched};
   for (std::size_t i = 0; i < ids.size(); ++i) {
     std::optional<TaskRecord>& record = whole[i];
     if (record && record->task.state == heads.records[i].task.state) page.records.push_back(*std::move(record));

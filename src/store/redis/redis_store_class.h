@@ -117,6 +117,8 @@ class RedisStore final : public Store {
   Result<std::vector<std::string>> forget_workers(Millis silent_for) override;
 
   Result<Config> config() override;
+  Result<std::vector<ConfigVersion>> config_versions(int limit) override;
+  Result<std::optional<JsonText>> config_at(std::int64_t version) override;
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,

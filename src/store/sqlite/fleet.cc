@@ -20,6 +20,8 @@ constexpr std::string_view kPutDocument = named_sql(embedded::fleet_sql, "put_do
 constexpr std::string_view kWorker = named_sql(embedded::fleet_sql, "worker");
 constexpr std::string_view kWorkers = named_sql(embedded::fleet_sql, "workers");
 constexpr std::string_view kForgetWorkers = named_sql(embedded::fleet_sql, "forget_workers");
+constexpr std::string_view kConfigVersions = named_sql(embedded::fleet_sql, "config_versions");
+constexpr std::string_view kConfigAt = named_sql(embedded::fleet_sql, "config_at");
 constexpr std::string_view kConfig = named_sql(embedded::fleet_sql, "config");
 constexpr std::string_view kNotePolicy = named_sql(embedded::fleet_sql, "note_policy");
 constexpr std::string_view kNoteAccessTokens = named_sql(embedded::fleet_sql, "note_access_tokens");
@@ -153,6 +155,23 @@ Config read_config(Connection& db) {
   if (!query.step()) throw SqliteFailure(SQLITE_CORRUPT, "table sequence is empty");
   const std::int64_t version = query.integer();
   return {version, query.text()};
+}
+
+std::vector<ConfigVersion> read_config_versions(Connection& db, int limit) {
+  std::vector<ConfigVersion> versions;
+  Statement query = db.prepare(kConfigVersions);
+  query.bind(limit);
+  while (query.step()) {
+    const std::int64_t version = query.integer();
+    versions.push_back({.version = version, .applied_at = query.time()});
+  }
+  return versions;
+}
+
+std::optional<JsonText> read_config_at(Connection& db, std::int64_t version) {
+  Statement query = db.prepare(kConfigAt);
+  if (!query.bind(version).step()) return std::nullopt;
+  return query.text();
 }
 
 bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,

@@ -39,6 +39,14 @@ RETURNING id;
 -- Also of a policy that is gone: the next one gets the next number.
 SELECT policy, coalesce(document, '{}') FROM sequence LEFT JOIN config ON version = policy;
 
+-- name: config_versions
+-- Inputs: limit. Result: version and wall time of each, newest first.
+SELECT version, applied_at FROM config ORDER BY version DESC LIMIT ?1;
+
+-- name: config_at
+-- Inputs: version. Result: its document.
+SELECT document FROM config WHERE version = ?1;
+
 -- name: note_policy
 -- Inputs: version. Writes: sequence.
 UPDATE sequence SET policy = ?1;

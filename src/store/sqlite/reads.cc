@@ -39,6 +39,7 @@ constexpr std::string_view kListRunning = named_sql(embedded::reads_sql, "list_r
 constexpr std::string_view kListCompleted = named_sql(embedded::reads_sql, "list_completed");
 constexpr std::string_view kCount = named_sql(embedded::transaction_sql, "count");
 constexpr std::string_view kListByTag = named_sql(embedded::reads_sql, "list_by_tag");
+constexpr std::string_view kListById = named_sql(embedded::reads_sql, "list_by_id");
 constexpr std::string_view kListByParent = named_sql(embedded::reads_sql, "list_by_parent");
 constexpr std::string_view kBacklog = named_sql(embedded::reads_sql, "backlog");
 constexpr std::string_view kQueues = named_sql(embedded::reads_sql, "queues");
@@ -104,6 +105,14 @@ std::vector<std::int64_t> list_seqs(Connection& db, const TaskFilter& filter, st
   const std::set<TaskState> states(filter.states.begin(), filter.states.end());
   const bool goes_by_state =
       !states.empty() && std::ranges::all_of(states, [&](TaskState state) { return is_quick_to_sort(db, state); });
+  if (filter.id_prefix) {
+    const IdRange ids = ids_with_prefix(*filter.id_prefix);
+    Statement query = db.prepare(kListById);
+    bind_filter(query, filter, before, limit);
+    query.bind(ids.first, ids.last, filter.tag, filter.parent_id);
+    read_seqs(query, seqs);
+    return seqs;
+  }
   if (filter.parent_id || filter.tag || !goes_by_state) {
     Statement query = db.prepare(filter.parent_id ? kListByParent : filter.tag ? kListByTag : kList);
     bind_filter(query, filter, before, limit);
@@ -154,9 +163,9 @@ std::optional<TaskRecord> read_at(Connection& db, std::int64_t seq, Parts parts)
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
-bool matches_end_at(Connection& db, const TaskFilter& filter, std::int64_t seq) {
-  const std::optional<TaskRecord> head = read_at(db, seq, Parts::kHead);
-  return head && matches_end(filter, head->task);
+bool is_taken(TaskSieve& sieve, Connection& db, std::int64_t seq) {
+  const std::optional<TaskRecord> record = read_at(db, seq, sieve.parts());
+  return record && sieve.takes(record->task);
 }
 
 }  // namespace
@@ -358,29 +367,30 @@ Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limi
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
   const auto first = TRY(parse_page_cursor(cursor));
   // One more than asked for tells whether there is another page. What is sifted here is looked at in larger slices.
-  const bool sifts = asks_for_end(filter);
-  const int slice = sifts ? std::max(limit + 1, kSiftSlice) : limit + 1;
+  TaskSieve sieve(filter);
+  const int slice = sieve.is_needed() ? std::max(limit + 1, kSiftSlice) : limit + 1;
   RecordPage page;
   std::int64_t bytes = 0;
   std::int64_t last = first;
+  const auto finish = [&](bool goes_on) {
+    if (goes_on) page.cursor = std::to_string(last);
+    page.searched = sieve.searched();
+    return std::move(page);
+  };
   while (true) {
     const std::vector<std::int64_t> seqs = list_seqs(db, filter, last, slice);
     for (const std::int64_t seq : seqs) {
-      if (sifts && !matches_end_at(db, filter, seq)) {
-        last = seq;
-        continue;
-      }
-      if (std::cmp_equal(page.records.size(), limit) || bytes > kPageBytesMax) {
-        page.cursor = std::to_string(last);
-        return page;
-      }
+      if (sieve.has_looked_enough()) return finish(true);
+      const bool is_wanted = !sieve.is_needed() || is_taken(sieve, db, seq);
+      if (is_wanted && (std::cmp_equal(page.records.size(), limit) || bytes > kPageBytesMax)) return finish(true);
       last = seq;
-      std::optional<TaskRecord> record = read_at(db, seq, parts);
+      if (sieve.is_past_all()) return finish(false);
+      std::optional<TaskRecord> record = is_wanted ? read_at(db, seq, parts) : std::nullopt;
       if (!record) continue;
       bytes += body_bytes(record->task);
       page.records.push_back(*std::move(record));
     }
-    if (std::cmp_less(seqs.size(), slice)) return page;
+    if (std::cmp_less(seqs.size(), slice)) return finish(false);
   }
 }
 

@@ -66,6 +66,13 @@ WHERE parent_id = ?7 AND body.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS 
   AND (?8 IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.tag = ?8 AND tag.seq = body.seq))
 ORDER BY body.seq DESC LIMIT ?2;
 
+-- name: list_by_id
+-- Inputs: as list, then the first and the last id, a tag and the spawner's id (null: any). Result: as list.
+SELECT task.seq FROM task CROSS JOIN body USING (seq)
+WHERE id BETWEEN ?7 AND ?8 AND +task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
+  AND (?9 IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.tag = ?9 AND tag.seq = task.seq)) AND (?10 IS NULL OR parent_id = ?10)
+ORDER BY +task.seq DESC LIMIT ?2;
+
 -- name: backlog
 -- Inputs: scope of counts. Result: how many are waiting for a worker or a time, running, blocked.
 SELECT scheduled + pending + stalled, running, blocked FROM counts WHERE scope = ?1;
@@ -91,7 +98,7 @@ SELECT 'queue:' || queue, id, since FROM (
 
 -- name: lanes
 -- Inputs: limit. Result: of each lane, by name: its name, how many tasks wait in it, the id of the first, and when that was ready.
-SELECT lane.name, (SELECT count(*) FROM task INDEXED BY task_ready WHERE task.lane = lane.id), first.id, coalesce(first.run_at, body.created_at)
+SELECT lane.name, lane.tasks, first.id, coalesce(first.run_at, body.created_at)
 FROM lane CROSS JOIN task AS first INDEXED BY task_ready ON first.lane = lane.id AND first.place = lane.head CROSS JOIN body ON body.seq = first.seq
 ORDER BY lane.name LIMIT ?1;
 

@@ -185,6 +185,12 @@ class SqliteStore final : public Store {
   Result<Config> config() override {
     return reading("sqlite.config", [&](Connection& db) { return read_config(db); });
   }
+  Result<std::vector<ConfigVersion>> config_versions(int limit) override {
+    return reading("sqlite.config_versions", [&](Connection& db) { return read_config_versions(db, limit); });
+  }
+  Result<std::optional<JsonText>> config_at(std::int64_t version) override {
+    return reading("sqlite.config_at", [&](Connection& db) { return read_config_at(db, version); });
+  }
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override {
     return writing<bool>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "agents/trouble.h"
+#include "base/clock.h"
 #include "base/json.h"
+#include "base/time_zone.h"
 
 namespace drover {
 namespace {
@@ -27,6 +30,17 @@ End completed(const ExecFacts& facts) {
   return Completion{.result = *std::move(result), .exit_code = 0};
 }
 
+// What its output says of the failure. A pattern of the profile wins over the exit code. What Drover reads by itself
+// does not, but may say why a program defers itself, and for how long.
+std::optional<agents::OutputTrouble> said_trouble(int code, const ExecFacts& facts, const agents::WallClock& clock) {
+  const std::vector<std::string> lines = facts.tail.lines();
+  auto trouble = agents::trouble_by_pattern(lines, facts.patterns, clock);
+  if (trouble) return trouble;
+  trouble = agents::usual_trouble(lines, clock);
+  const bool defers = code == kExitDeferred && trouble && agents::is_throttle(trouble->error_class);
+  return class_of_exit(code) == ErrorClass::kAgentError || defers ? trouble : std::nullopt;
+}
+
 class ExecPlan final : public RunPlan {
  public:
   explicit ExecPlan(const RunSetting& setting) : setting_(setting), out_(setting.result_bytes_max) {}
@@ -42,15 +56,21 @@ class ExecPlan final : public RunPlan {
   Heard take(LogStream stream, std::string_view bytes) override {
     if (stream == LogStream::kOut) out_.feed(bytes);
     if (stream == LogStream::kErr) err_.feed(bytes);
+    tail_.feed(stream, bytes);
     return {.log = {{stream, std::string(bytes)}}, .is_sign_of_life = true};
   }
 
-  Next after(const ProcessEnd& end) override { return exec_outcome(end, {setting_.claimed.task, out_, err_}); }
+  Next after(const ProcessEnd& end) override {
+    const std::string zone(variable_in(setting_.worker_environment, "TZ"));
+    return exec_outcome(end, {setting_.claimed.task, out_, err_, tail_, setting_.profile.patterns},
+                        {.now = system_clock().wall(), .offset = ZoneFiles(zone)});
+  }
 
  private:
   RunSetting setting_;
   ResultCapture out_;
   LastLine err_;
+  agents::OutputTail tail_;
 };
 
 }  // namespace
@@ -101,12 +121,28 @@ Result<JsonText> ResultCapture::result() const {
                           bytes_, bytes_max_));
 }
 
-End exec_outcome(const ProcessEnd& end, const ExecFacts& facts) {
+namespace {
+
+// What a program prints of a wait is believed within reason: nothing that has passed, no more than a weekly limit
+// takes.
+std::optional<Millis> believed_wait(const std::optional<agents::OutputTrouble>& trouble, Time now) {
+  constexpr Millis kWaitMax = std::chrono::days(8);
+  if (!trouble) return std::nullopt;
+  const auto wait = trouble->wait.from(now);
+  return wait && *wait > Millis(0) && *wait <= kWaitMax ? wait : std::nullopt;
+}
+
+}  // namespace
+
+End exec_outcome(const ProcessEnd& end, const ExecFacts& facts, const agents::WallClock& clock) {
   if (auto interrupted = outcome_of_interruption(end, facts.task, facts.err.text())) return *std::move(interrupted);
   const int code = exit_code_of(end).value_or(0);
   if (code == 0) return completed(facts);
-  return Failure{.error_class = class_of_exit(code),
-                 .message = with_last_words(fmt::format("exit code {}", code), facts.err.text()),
+  const auto trouble = said_trouble(code, facts, clock);
+  const std::string words = trouble ? trouble->line : facts.err.text();
+  return Failure{.error_class = trouble ? trouble->error_class : class_of_exit(code),
+                 .message = with_last_words(fmt::format("exit code {}", code), words),
+                 .retry_after = believed_wait(trouble, clock.now),
                  .exit_code = code};
 }
 

@@ -1,14 +1,17 @@
 // The exec protocol: what a program's exit and output mean for its task. Pure.
 //
-// exit 0 success, 65 invalid, 77 not authorised, 75 deferred like a rate limit, anything else agent_error; a signal of
-// its own is `killed`. Result: the last non-empty line of stdout if it is a JSON value, else all of stdout as a string.
+// exit 0 success, 65 invalid, 77 not authorised, 75 deferred like a rate limit, anything else what its output says, or
+// agent_error; a signal of its own is `killed`. Result: the last non-empty line of stdout if it is a JSON value, else
+// all of stdout as a string.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "agents/output_trouble.h"
 #include "worker/process_end.h"
 #include "worker/run_plan.h"
 
@@ -44,9 +47,11 @@ struct ExecFacts {
   const Task& task;
   const ResultCapture& out;
   const LastLine& err;
+  const agents::OutputTail& tail;
+  std::span<const agents::OutputPattern> patterns;
 };
 
-[[nodiscard]] End exec_outcome(const ProcessEnd& end, const ExecFacts& facts);
+[[nodiscard]] End exec_outcome(const ProcessEnd& end, const ExecFacts& facts, const agents::WallClock& clock);
 
 // One step: the profile's argv, with the payload or the prompt as its input.
 [[nodiscard]] std::unique_ptr<RunPlan> make_exec_plan(const RunSetting& setting);

@@ -49,6 +49,15 @@ TEST(TableTest, DropsTheRestWhenNextToNothingIsLeft) {
             "id-2  羊飼い  12m\n");
 }
 
+TEST(TableTest, SpareColumnsAreThereIfThereIsRoom) {
+  Table table({{"ID"}, {"QUEUE", Fit::kSpare}, {"OWNER", Fit::kSpare}, {"NOTE", Fit::kRest}});
+  table.add({Cell("id-1"), Cell("wool"), Cell("ada"), Cell(std::string(60, 'x'))});
+  EXPECT_TRUE(table.render(terminal(60)).starts_with("ID    QUEUE  OWNER  NOTE\nid-1  wool   ada    xxx"));
+  EXPECT_TRUE(table.render(terminal(59)).starts_with("ID    QUEUE  NOTE\nid-1  wool   xxx"));
+  EXPECT_TRUE(table.render(terminal(52)).starts_with("ID    NOTE\nid-1  xxx"));
+  EXPECT_TRUE(table.render({.terminal = false, .color = false, .width = 10}).starts_with("id-1\twool\tada\txxx"));
+}
+
 TEST(TableTest, ElasticColumnsMakeRoomForTheRestIfItSaysSomething) {
   for (const std::string note : {"the wolf", ""}) {
     Table table({{"ID"}, {"WORKER", Fit::kElastic}, {"ERROR", Fit::kRest}});

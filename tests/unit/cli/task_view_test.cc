@@ -43,11 +43,11 @@ std::vector<Task> herd() {
 
 TEST(TaskTableTest, At120) {
   EXPECT_EQ(task_table(herd(), kNow).render(kTerminal120),
-            "ID                                    TYPE  STATE      TRY  AGE  NOTE\n"
-            "01000000-0000-0000-0000-000000000001  herd  running    1/3  5m   40% 羊飼い at work\n"
-            "01000000-0000-0000-0000-000000000002  herd  failed     1/3  5m   agent_error: exit code 3: the wolf was "
-            "there before us…\n"
-            "01000000-0000-0000-0000-000000000003  herd  scheduled  1/3  5m   in 1m30s\n");
+            "ID                                    TYPE  QUEUE  STATE      TRY  AGE  NOTE\n"
+            "01000000-0000-0000-0000-000000000001  herd  herd   running    1/3  5m   40% 羊飼い at work\n"
+            "01000000-0000-0000-0000-000000000002  herd  herd   failed     1/3  5m   agent_error: exit code 3: the wolf"
+            " was there be…\n"
+            "01000000-0000-0000-0000-000000000003  herd  herd   scheduled  1/3  5m   in 1m30s\n");
 }
 
 TEST(TaskTableTest, At80) {

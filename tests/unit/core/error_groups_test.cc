@@ -80,7 +80,8 @@ TEST(TaskFilter, GoesByTheEnd) {
   Task waiting = record_in(TaskState::kPending).task;
   Task escalated = failed;
   escalated.escalation = Escalation{.to = "ada"};
-  EXPECT_FALSE(asks_for_end({.type = "eng"}));
+  const TaskFilter by_type{.type = "eng"};
+  EXPECT_FALSE(TaskSieve(by_type).is_needed());
   struct Case {
     TaskFilter filter;
     bool failed, waiting, escalated;
@@ -96,10 +97,11 @@ TEST(TaskFilter, GoesByTheEnd) {
       {{.escalated = false}, true, true, false},
   };
   for (const Case& c : cases) {
-    EXPECT_TRUE(asks_for_end(c.filter));
-    EXPECT_EQ(matches_end(c.filter, failed), c.failed);
-    EXPECT_EQ(matches_end(c.filter, waiting), c.waiting);
-    EXPECT_EQ(matches_end(c.filter, escalated), c.escalated);
+    TaskSieve sieve(c.filter);
+    EXPECT_TRUE(sieve.is_needed());
+    EXPECT_EQ(sieve.takes(failed), c.failed);
+    EXPECT_EQ(sieve.takes(waiting), c.waiting);
+    EXPECT_EQ(sieve.takes(escalated), c.escalated);
   }
 }
 

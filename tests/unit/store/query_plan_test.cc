@@ -20,6 +20,7 @@ struct Plan {
   const char* name;
   std::string_view sql;
   std::string_view index;  // that the search goes by
+  bool sorts = false;      // what the index leaves is few, and not in the right order
 };
 
 const Plan kPlans[] = {
@@ -56,6 +57,7 @@ const Plan kPlans[] = {
     {"Weight", named_sql(embedded::lanes_sql, "weight"), "(owner=?)"},
     {"List", named_sql(embedded::reads_sql, "list"), "INTEGER PRIMARY KEY (rowid<?)"},
     {"ListByState", named_sql(embedded::reads_sql, "list_by_state"), "task_by_state (listed_state=? AND rowid<?)"},
+    {"ListById", named_sql(embedded::reads_sql, "list_by_id"), "sqlite_autoindex_task_1 (id>? AND id<?)", true},
     {"ListByParent", named_sql(embedded::reads_sql, "list_by_parent"), "body_children (parent_id=? AND rowid<?)"},
     {"Due", named_sql(embedded::sweeps_sql, "due"), "task_scheduled (due_at<?)"},
     {"PastDeadline", named_sql(embedded::sweeps_sql, "past_deadline"), "task_deadline (late_at<?)"},
@@ -95,7 +97,7 @@ class QueryPlan : public ::testing::TestWithParam<Plan> {
 TEST_P(QueryPlan, GoesByItsIndex) {
   const std::string plan = plan_of(GetParam().sql);
   EXPECT_NE(plan.find(GetParam().index), std::string::npos) << plan;
-  EXPECT_EQ(plan.find("TEMP B-TREE"), std::string::npos) << plan;
+  EXPECT_EQ(plan.contains("TEMP B-TREE"), GetParam().sorts) << plan;
 }
 
 INSTANTIATE_TEST_SUITE_P(Statements, QueryPlan, ::testing::ValuesIn(kPlans),

@@ -17,6 +17,11 @@ TEST(FilterQuery, EveryPartComesBack) {
   filter.fingerprint = "abc";
   filter.finished_before = *parse_time("2026-01-02T03:04:05.678Z");
   filter.escalated = false;
+  filter.worker_id = "w";
+  filter.created_since = *parse_time("2026-01-02T03:04:05.678Z");
+  filter.created_until = *parse_time("2026-02-02T03:04:05.678Z");
+  filter.search = "a & b";
+  filter.id_prefix = "0197";
   const auto query = query_of_filter(filter);
   const auto read = filter_of_query(query, {});
   ASSERT_TRUE(read);
@@ -25,6 +30,8 @@ TEST(FilterQuery, EveryPartComesBack) {
   EXPECT_EQ(read->parent_id, filter.parent_id);
   EXPECT_EQ(read->finished_before, filter.finished_before);
   EXPECT_EQ(read->escalated, false);
+  EXPECT_EQ(read->created_until, filter.created_until);
+  EXPECT_EQ(read->search, filter.search);
 }
 
 TEST(FilterQuery, SeveralStatesMayStandInOne) {

@@ -120,14 +120,25 @@ local function candidates(before, tag, spawner)
   return all_before(tonumber(before))
 end
 
--- args: now, before seq, limit, type, queue, owner, states (',pending,running,' or ''), tag, spawner, 'head' or 'all'.
+-- Those whose id begins so.
+local function with_prefix(found, prefix)
+  if prefix == '' then return found end
+  local fitting = {}
+  for _, candidate in ipairs(found) do
+    if string.sub(candidate[2], 1, #prefix) == prefix then fitting[#fitting + 1] = candidate end
+  end
+  return fitting
+end
+
+-- args: now, before seq, limit, type, queue, owner, states (',pending,running,' or ''), tag, spawner, 'head' or 'all',
+-- what ids begin with.
 -- Answers {{seq, record}…, seq where to go on or ''}.
 function functions.list(keys, args)
   begin(keys, args)
   local limit, type_, queue, owner, states, tag, spawner =
     tonumber(args[3]), args[4], args[5], args[6], args[7], args[8], args[9]
-  local found = candidates(args[2], tag, spawner)
-  local ids = {}
+  local all = candidates(args[2], tag, spawner)
+  local found, ids = with_prefix(all, args[11]), {}
   for i, candidate in ipairs(found) do ids[i] = candidate[2] end
   fetch_records(ids)
   local answers, bytes = {}, 0
@@ -144,7 +155,7 @@ function functions.list(keys, args)
       if #answers >= limit or bytes >= PAGE_BYTES then return {answers, candidate[1]} end
     end
   end
-  return {answers, #found >= SCAN_MAX and found[#found][1] or ''}
+  return {answers, #all >= SCAN_MAX and all[#all][1] or ''}
 end
 
 -- args: now, id. Answers {the record's head, ended runs as lines, oldest first}.

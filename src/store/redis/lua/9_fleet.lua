@@ -118,6 +118,27 @@ function functions.config(keys, args)
   return {version, call('HGET', KEY.config, 'document:' .. version) or '{}'}
 end
 
+-- args: now, limit. Answers {version, applied_at, version, applied_at…}, newest first.
+function functions.config_versions(keys, args)
+  begin(keys, args)
+  local newest = tonumber(config_version())
+  local found = {}
+  for version = newest, math.max(1, newest - tonumber(args[2]) + 1), -1 do
+    local applied_at = call('HGET', KEY.config, 'applied_at:' .. whole(version))
+    if applied_at then
+      found[#found + 1] = whole(version)
+      found[#found + 1] = applied_at
+    end
+  end
+  return found
+end
+
+-- args: now, version. Answers its document, or nothing.
+function functions.config_at(keys, args)
+  begin(keys, args)
+  return call('HGET', KEY.config, 'document:' .. args[2])
+end
+
 -- args: now, version it is based on, document, {owner, weight, …}, {number of gates, gates…}. Answers 1, or 0 if something moved.
 function functions.put_config(keys, args)
   begin(keys, args)

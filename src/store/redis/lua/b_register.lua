@@ -35,6 +35,8 @@ add('ledger', functions.ledger, READS)
 add('workers', functions.workers, READS)
 add('worker', functions.worker, READS)
 add('config', functions.config, READS)
+add('config_versions', functions.config_versions, READS)
+add('config_at', functions.config_at, READS)
 add('document', functions.document, READS)
 
 add('add', functions.add, {})  -- as the next
