@@ -112,4 +112,28 @@ struct Explanation {
 };
 [[nodiscard]] std::string_view name_of(Explanation::Reason reason);
 
+// Tasks that wait for a worker and have one cause in common.
+struct StuckGroup {
+  Explanation::Reason reason = Explanation::Reason::kInLine;  // kGate, kInLine, kNoWorker or kStoreRegressed
+  std::optional<std::string> gate{};                          // kGate: the first that refuses them
+  std::optional<std::string> queue{};                         // kInLine, kNoWorker: where they stand
+  std::int64_t tasks = 0;
+  Time since{};  // when the one that waits longest was ready
+  TaskId example;
+  std::string text;          // what holds them back, and what will release them; one sentence for people
+  std::optional<Time> at{};  // when that will be, if a time is known
+
+  bool operator==(const StuckGroup&) const = default;
+};
+
+// Why everything that waits does so.
+struct StuckReport {
+  std::vector<StuckGroup> groups{};  // those with the most tasks first
+  std::int64_t unexamined = 0;       // tasks that wait in so many lanes that these were not looked at
+  std::int64_t scheduled = 0;        // these wait for their time
+  std::int64_t blocked = 0;          // and these for their parents
+
+  bool operator==(const StuckReport&) const = default;
+};
+
 }  // namespace drover

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/display_text.h"
+#include "cli/stats_view.h"
 #include "cli/task_view.h"
 #include "core/gate_name.h"
 #include "core/lane.h"
@@ -148,6 +149,15 @@ std::string gate_sentence(const GateStatus& gate) {
   if (gate.rate) text += fmt::format(", {}", rate_text(gate));
   const std::string why = why_text(gate);
   return why.empty() ? text : fmt::format("{} ({})", text, why);
+}
+
+Table stuck_table(std::span<const StuckGroup> groups, Time now) {
+  Table table({{"REASON"}, {"WHERE"}, {"TASKS"}, {"WAITING"}, {"EXAMPLE", Fit::kElastic}, {"WHY", Fit::kRest}});
+  for (const StuckGroup& group : groups) {
+    table.add({std::string(name_of(group.reason)), group.gate.value_or(group.queue.value_or("-")),
+               fmt::format("{}", group.tasks), age_cell(group.since, now), group.example.to_string(), group.text});
+  }
+  return table;
 }
 
 std::string explanation_text(const Explanation& explanation, const Look& look) {

@@ -18,6 +18,7 @@ namespace drover::cli {
 [[nodiscard]] Table queue_table(std::span<const QueueStatus> queues, Time now);
 // One sentence about a gate: "queue:eng is closed, until opened (ada@box: deploy)".
 [[nodiscard]] std::string gate_sentence(const GateStatus& gate);
+[[nodiscard]] Table stuck_table(std::span<const StuckGroup> groups, Time now);
 // For people the sentence, and what it is about, a line each; for programs one line of reason, gate, at and text.
 [[nodiscard]] std::string explanation_text(const Explanation& explanation, const Look& look);
 

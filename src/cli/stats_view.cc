@@ -28,11 +28,6 @@ std::string millis_text(const std::optional<Millis>& time) {
   return time ? std::to_string(time->count()) : "";
 }
 
-Cell age_cell(const std::optional<Time>& since, Time now) {
-  if (!since) return {std::string()};
-  return {coarse_duration(std::max(Millis{0}, now - *since)), format_time(*since)};
-}
-
 // For people both rates in one cell; programs get the counts.
 Cell rate_cell(std::int64_t count, Millis window) {
   return {per_minute(count, window), number(count)};
@@ -50,6 +45,11 @@ std::string per_minute(std::int64_t count, Millis window) {
 std::string durations_text(const Durations& durations) {
   if (!durations.p50 || !durations.p95) return "-";
   return fmt::format("{} / {}", coarse_duration(*durations.p50), coarse_duration(*durations.p95));
+}
+
+Cell age_cell(const std::optional<Time>& since, Time now) {
+  if (!since) return {std::string()};
+  return {coarse_duration(std::max(Millis{0}, now - *since)), format_time(*since)};
 }
 
 std::string stats_summary(const Stats& stats) {

@@ -15,6 +15,8 @@ namespace drover::cli {
 [[nodiscard]] Table stats_table(const Stats& stats);
 [[nodiscard]] Table alert_table(std::span<const Alert> alerts, Time now);
 
+// For people how long ago that was, for programs when.
+[[nodiscard]] Cell age_cell(const std::optional<Time>& since, Time now);
 // A number per minute, as it would be if the window were a minute: "12", "0.5".
 [[nodiscard]] std::string per_minute(std::int64_t count, Millis window);
 // "1.2s / 3s", of p50 and p95; "-" if there is no sample.

@@ -87,4 +87,22 @@ std::string to_json(const Explanation& explanation) {
   return std::move(out).take();
 }
 
+std::string to_json(const StuckReport& report) {
+  Writer out;
+  out.begin_object().key("groups").begin_array();
+  for (const StuckGroup& group : report.groups) {
+    out.begin_object().key("reason").string(name_of(group.reason)).key("gate");
+    group.gate ? out.string(*group.gate) : out.null();
+    out.key("queue");
+    group.queue ? out.string(*group.queue) : out.null();
+    out.key("tasks").number(group.tasks).key("since").string(format_time(group.since));
+    out.key("example").string(group.example.to_string()).key("text").string(group.text);
+    put_time(out, "at", group.at);
+    out.end_object();
+  }
+  out.end_array().key("unexamined").number(report.unexamined);
+  out.key("scheduled").number(report.scheduled).key("blocked").number(report.blocked).end_object();
+  return std::move(out).take();
+}
+
 }  // namespace drover

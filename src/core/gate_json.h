@@ -11,5 +11,6 @@ namespace drover {
 [[nodiscard]] std::string to_json(const GateStatus& gate);
 [[nodiscard]] std::string to_json(const QueueStatus& queue);
 [[nodiscard]] std::string to_json(const Explanation& explanation);
+[[nodiscard]] std::string to_json(const StuckReport& report);
 
 }  // namespace drover

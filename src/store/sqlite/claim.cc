@@ -276,6 +276,7 @@ void Claim::take(ServedLine& line, Lane& lane, std::int64_t count) {
   const auto taken = static_cast<std::int64_t>(found.tasks.size());
   if (is_reserved_against(lane)) others_taken_ += taken;
   if (taken > 0) note_served(line, lane, taken);
+  transaction_.lane_counts().add(lane.id, -taken - static_cast<std::int64_t>(found.unreadable.size()));
   if (!remove_tasks_up_to(transaction_, lane, std::max(found.last_place, lane.head))) return;
   Refusal refusal;
   static_cast<void>(room_of_gates(lane, refusal));

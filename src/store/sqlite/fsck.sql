@@ -65,7 +65,7 @@ CREATE TEMP VIEW IF NOT EXISTS waiting AS
   FROM task JOIN body USING (seq) WHERE state IN ({pending}, {stalled});
 
 CREATE TEMP VIEW IF NOT EXISTS true_lane AS
-  SELECT name, queue, rank, owner, type, cost, gates, min(place) AS head FROM waiting GROUP BY name;
+  SELECT name, queue, rank, owner, type, cost, gates, min(place) AS head, count(*) AS tasks FROM waiting GROUP BY name;
 
 -- The columns that indexes go by.
 CREATE TEMP VIEW IF NOT EXISTS true_indexed AS
@@ -276,8 +276,8 @@ SELECT id, 'stands in a lane, but does not wait' FROM task WHERE state NOT IN ({
 
 -- name: find_lane
 SELECT NULL, 'lane ' || name || ' is not there, or not as its tasks say' FROM (
-  SELECT name, queue, rank, owner, type, cost, gates, head FROM true_lane
-  EXCEPT SELECT name, queue, rank, owner, type, cost, gates, head FROM lane)
+  SELECT name, queue, rank, owner, type, cost, gates, head, tasks FROM true_lane
+  EXCEPT SELECT name, queue, rank, owner, type, cost, gates, head, tasks FROM lane)
 UNION ALL
 SELECT NULL, 'lane ' || name || ' has no tasks' FROM (SELECT name FROM lane EXCEPT SELECT name FROM true_lane)
 UNION ALL
@@ -288,8 +288,8 @@ WHERE parked_at NOT IN ('all', 'queue:' || queue, 'type:' || type, 'owner:' || o
 -- name: repair_lane
 -- Every lane is open then: the next claims park it again where it must wait.
 DELETE FROM lane;
-INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head)
-  SELECT name, queue, rank, owner, type, cost, gates, head FROM true_lane;
+INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head, tasks)
+  SELECT name, queue, rank, owner, type, cost, gates, head, tasks FROM true_lane;
 UPDATE task SET lane = (SELECT lane.id FROM waiting JOIN lane USING (name) WHERE waiting.seq = task.seq)
 WHERE state IN ({pending}, {stalled}) OR lane IS NOT NULL;
 

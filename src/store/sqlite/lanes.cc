@@ -135,6 +135,7 @@ void set_head(Transaction& transaction, std::int64_t lane_id, std::int64_t head)
 
 void delete_lane(Transaction& transaction, const Lane& lane) {
   transaction.db().run(kDeleteLane, lane.id);
+  transaction.lane_counts().forget(lane.id);
   transaction.lanes().clear();
   leave_lines(transaction, lane);
 }
@@ -177,10 +178,12 @@ std::int64_t push_task(Transaction& transaction, const Task& task, std::int64_t 
     lane.head = place;
     transaction.db().run(kSetHead, lane.id, place);
   }
+  transaction.lane_counts().add(lane.id, 1);
   return lane.id;
 }
 
 void remove_task(Transaction& transaction, std::int64_t lane_id, std::int64_t place) {
+  transaction.lane_counts().add(lane_id, -1);
   std::optional<Lane> lane;
   {
     Statement query = transaction.db().prepare(kReadLane);

@@ -34,7 +34,7 @@ struct Line {
 [[nodiscard]] std::int64_t push_task(Transaction& transaction, const Task& task, std::int64_t place);
 // A task of that lane and place does not wait any more.
 void remove_task(Transaction& transaction, std::int64_t lane_id, std::int64_t place);
-// All tasks up to that place do not wait any more. False: the lane was empty, and is gone.
+// All tasks up to that place do not wait any more; the caller counts them. False: the lane was empty, and is gone.
 [[nodiscard]] bool remove_tasks_up_to(Transaction& transaction, Lane& lane, std::int64_t place);
 
 // ---- lanes in lines

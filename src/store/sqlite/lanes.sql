@@ -10,7 +10,11 @@ SELECT id, queue, rank, owner, type, cost, gates, head, parked_at FROM lane WHER
 
 -- name: insert
 -- Inputs: name, queue, rank, owner, type, cost, gates, head. Writes: lane.
-INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head, tasks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0);
+
+-- name: add_tasks
+-- Inputs: id, how many more. Writes: lane.
+UPDATE lane SET tasks = tasks + ?2 WHERE id = ?1;
 
 -- name: set_head
 -- Inputs: id, head. Writes: lane.

@@ -14,6 +14,7 @@ constexpr std::string_view kSaveSequences = named_sql(embedded::transaction_sql,
 constexpr std::string_view kCount = named_sql(embedded::transaction_sql, "count");
 constexpr std::string_view kChangeCounts = named_sql(embedded::transaction_sql, "change_counts");
 constexpr std::string_view kInsertCounts = named_sql(embedded::transaction_sql, "insert_counts");
+constexpr std::string_view kAddTasksToLane = named_sql(embedded::lanes_sql, "add_tasks");
 constexpr std::string_view kInsertEvents = named_sql(embedded::transaction_sql, "insert_events");
 
 constexpr std::array kWaitingStates{TaskState::kBlocked, TaskState::kScheduled, TaskState::kPending,
@@ -86,6 +87,30 @@ void CountChanges::write(Connection& db) const {
   }
 }
 
+void LaneCounts::forget(std::int64_t lane) {
+  part_.erase(lane);
+  if (auto kept = kept_.extract(lane)) forgotten_.insert(std::move(kept));
+}
+
+void LaneCounts::keep_part() {
+  for (const auto& [lane, tasks] : part_) kept_[lane] += tasks;
+  part_.clear();
+  forgotten_.clear();
+}
+
+void LaneCounts::undo_part() {
+  part_.clear();
+  kept_.merge(forgotten_);
+  forgotten_.clear();
+}
+
+void LaneCounts::write(Connection& db) {
+  for (const auto& [lane, tasks] : kept_) {
+    if (tasks != 0) db.run(kAddTasksToLane, lane, tasks);
+  }
+  kept_.clear();
+}
+
 Transaction::Transaction(Connection& db, Clock& clock, Meter& meter)
     : db_(db), clock_(clock), meter_(meter), rollback_(db), gates_(db) {
   begin();
@@ -114,6 +139,7 @@ bool Transaction::wrote() const {
 
 void Transaction::commit() {
   counts_.write(db_);
+  lane_counts_.write(db_);
   if (last_ != stored_) {
     db_.run(kSaveSequences, last_.task, last_.event, last_.place, last_.turn, last_.gate);
   }
@@ -135,10 +161,12 @@ void Transaction::keep_part() {
   if (kept_parts_++ > 0) db_.run("RELEASE part");
   counts_.add(part_counts_);
   part_counts_.clear();
+  lane_counts_.keep_part();
 }
 
 void Transaction::undo_part() {
   last_ = before_part_;
+  lane_counts_.undo_part();
   part_counts_.clear();
   part_events_.clear();
   gates_.clear();
@@ -212,6 +240,8 @@ void Transaction::write_counts() {
   part_counts_.write(db_);
   part_counts_.clear();
   stored_counts_.clear();
+  lane_counts_.keep_part();
+  lane_counts_.write(db_);
 }
 
 void Transaction::raise_sequences() {

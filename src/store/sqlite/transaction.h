@@ -74,6 +74,23 @@ struct KnownLane {
   std::int64_t head = 0;
 };
 
+// By how much the number of tasks that wait in each lane has changed.
+class LaneCounts {
+ public:
+  void add(std::int64_t lane, std::int64_t tasks) { part_[lane] += tasks; }
+  // The lane is gone. Another one may get its id.
+  void forget(std::int64_t lane);
+  void keep_part();
+  void undo_part();
+  void write(Connection& db);
+
+ private:
+  using Counts = std::unordered_map<std::int64_t, std::int64_t>;
+  Counts kept_;       // by earlier parts
+  Counts part_;       // by this one
+  Counts forgotten_;  // of kept_, by this part
+};
+
 // The steps of an operation at which a test may let the process die.
 struct OperationFailpoints {
   Failpoint begin;
@@ -124,6 +141,7 @@ class Transaction {
   [[nodiscard]] GateRows& gates() { return gates_; }
   // Lanes by name, as far as this transaction has met them; cleared by whoever moves a head or deletes one.
   [[nodiscard]] std::unordered_map<std::string, KnownLane>& lanes() { return lanes_; }
+  [[nodiscard]] LaneCounts& lane_counts() { return lane_counts_; }
   [[nodiscard]] Meter& meter() { return meter_; }
 
   // For repairs, which look at the tables themselves. The part must be alone in its transaction.
@@ -167,6 +185,7 @@ class Transaction {
   EventPage part_events_;
   GateRows gates_;
   std::unordered_map<std::string, KnownLane> lanes_;
+  LaneCounts lane_counts_;
 };
 
 }  // namespace drover::sqlite

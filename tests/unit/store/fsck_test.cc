@@ -60,10 +60,12 @@ const Damage kDamages[] = {
     {"RunAtGone", "UPDATE task SET run_at = NULL WHERE seq = 5", "run_at_missing", Cure::kReported},
     {"LaneGone", "DELETE FROM lane WHERE type = 't4'", "lane_of_task_wrong"},
     {"LaneOfNothing",
-     "INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head) VALUES ('q|0|o|t|1|', 'q', 0, 'o', 't', 1, "
-     "'', 1)",
+     "INSERT INTO lane (name, queue, rank, owner, type, cost, gates, head, tasks) VALUES ('q|0|o|t|1|', 'q', 0, 'o', "
+     "'t', 1, "
+     "'', 1, 0)",
      "lane_wrong"},
     {"LaneHead", "UPDATE lane SET head = head + 1 WHERE type = 't4'", "lane_wrong"},
+    {"LaneTasks", "UPDATE lane SET tasks = tasks + 1 WHERE type = 't4'", "lane_wrong"},
     {"LaneColumn", "UPDATE lane SET rank = 9 WHERE type = 't4'", "lane_wrong"},
     {"LaneParkedAtAnotherGate", "UPDATE lane SET parked_at = 'queue:other' WHERE type = 't4'", "lane_wrong"},
     {"TaskInNoLane", "UPDATE task SET lane = NULL WHERE seq = 4", "lane_of_task_wrong"},

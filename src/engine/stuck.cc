@@ -1,0 +1,137 @@
+// Stuck: why everything that waits does so, by cause.
+//
+// One look at every lane, its gates and the workers, whatever the number of tasks: all tasks of a lane wait for the
+// same.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "core/gate_name.h"
+#include "core/lane.h"
+#include "core/spec_check.h"
+#include "engine/engine.h"
+#include "engine/held.h"
+#include "engine/hindrance.h"
+
+namespace drover {
+namespace {
+
+using Reason = Explanation::Reason;
+
+constexpr std::size_t kGatesAtOnce = 1'000;
+
+// The fleet as it stands: what a claim for one of these lanes would find.
+struct Fleet {
+  Time now;
+  std::vector<WorkerInfo> workers;
+  std::map<std::string, GateState> gates;  // those of the lanes
+  std::optional<Loss> loss;
+};
+
+Result<std::map<std::string, GateState>> gates_of_lanes(Store& store, std::span<const WaitingLane> lanes) {
+  std::set<std::string> asked{std::string(kOtherOwnersGate)};
+  for (const WaitingLane& lane : lanes) {
+    for (std::string& name : gates_of(lane.like)) asked.insert(std::move(name));
+  }
+  const std::vector<std::string> names(asked.begin(), asked.end());
+  std::map<std::string, GateState> gates;
+  for (std::size_t from = 0; from < names.size(); from += kGatesAtOnce) {
+    const auto some = std::span(names).subspan(from, std::min(kGatesAtOnce, names.size() - from));
+    std::vector<GateState> read = TRY(store.read_gates(some));
+    for (std::size_t i = 0; i < some.size(); ++i) gates.emplace(some[i], std::move(read[i]));
+  }
+  return gates;
+}
+
+// Why the tasks of a lane wait, as explain would say of the first of them.
+StuckGroup cause_of(const WaitingLane& lane, const Fleet& fleet) {
+  StuckGroup group{.tasks = lane.tasks, .since = lane.first.since, .example = lane.first.id, .text = {}};
+  const Task& like = lane.like;
+  if (fleet.loss) {
+    group.reason = Reason::kStoreRegressed;
+    group.text = why_nothing_is_claimed(*fleet.loss);
+    return group;
+  }
+  std::vector<GateState> gates;
+  for (const std::string& name : gates_of(like)) gates.push_back(fleet.gates.at(name));
+  const GateRecord& others = fleet.gates.at(std::string(kOtherOwnersGate)).record;
+  if (const auto refused = refusals_of(like, gates, others, fleet.now); !refused.empty()) {
+    group.reason = Reason::kGate;
+    group.gate = refused.front().gate.name;
+    group.at = refused.front().at;
+    group.text = fmt::format("{} {}", *group.gate, refused.front().why);
+    return group;
+  }
+  group.queue = like.queue;
+  const Serving serving = who_serves(fleet.workers, like, fleet.now);
+  group.reason = serving.workers > 0 ? Reason::kInLine : Reason::kNoWorker;
+  group.text = serving.workers > 0
+                   ? fmt::format("in line in queue {}, which {} serving", like.queue,
+                                 serving.workers == 1 ? "1 worker is" : fmt::format("{} workers are", serving.workers))
+                   : why_not_served(like, serving);
+  return group;
+}
+
+// Groups with one cause: it is told by the one that waits longest.
+class Causes {
+ public:
+  void add(StuckGroup found) {
+    const auto [place, is_new] = groups_.try_emplace({found.reason, found.gate.value_or(""), found.queue.value_or(""),
+                                                      found.reason == Reason::kNoWorker ? found.text : std::string()},
+                                                     found);
+    if (is_new) return;
+    StuckGroup& group = place->second;
+    const std::int64_t tasks = group.tasks + found.tasks;
+    if (found.since < group.since) group = std::move(found);
+    group.tasks = tasks;
+  }
+
+  [[nodiscard]] std::vector<StuckGroup> take() && {
+    std::vector<StuckGroup> groups;
+    for (auto& [cause, group] : groups_) groups.push_back(std::move(group));
+    std::ranges::stable_sort(groups, std::greater(), &StuckGroup::tasks);
+    return groups;
+  }
+
+ private:
+  std::map<std::tuple<Reason, std::string, std::string, std::string>, StuckGroup> groups_;
+};
+
+}  // namespace
+
+Result<StuckReport> Engine::stuck(const std::optional<std::string>& owner) {
+  if (owner) {
+    if (auto valid = check_name(*owner); !valid) return at_field("owner", valid.error());
+  }
+  std::vector<WaitingLane> lanes = TRY(store_.lanes(kHeldLanesMax));
+  const bool is_all = lanes.size() < kHeldLanesMax;
+  if (owner) std::erase_if(lanes, [&](const WaitingLane& lane) { return lane.like.owner != *owner; });
+  const Fleet fleet{.now = TRY(store_.now()),
+                    .workers = TRY(store_.workers()),
+                    .gates = TRY(gates_of_lanes(store_, lanes)),
+                    .loss = TRY(store_.state()).loss};
+  Causes causes;
+  std::int64_t examined = 0;
+  for (const WaitingLane& lane : lanes) {
+    causes.add(cause_of(lane, fleet));
+    examined += lane.tasks;
+  }
+  StuckReport report{.groups = std::move(causes).take()};
+  std::int64_t waiting = 0;
+  const auto queues = TRY(owner ? store_.queues_of(*owner) : store_.queues());
+  for (const QueueCounts& queue : queues) {
+    const auto in = [&](TaskState state) { return queue.tasks[static_cast<std::size_t>(state)]; };
+    waiting += in(TaskState::kPending) + in(TaskState::kStalled);
+    report.scheduled += in(TaskState::kScheduled);
+    report.blocked += in(TaskState::kBlocked);
+  }
+  if (!is_all) report.unexamined = std::max<std::int64_t>(0, waiting - examined);
+  return report;
+}
+
+}  // namespace drover
