@@ -58,8 +58,9 @@ enum class ErrorClass : std::uint8_t {
   kParentFailed,    // a parent ended and on_parent_failure is fail
   kInvalidPayload,  // its payload breaks its type's schema, which has changed since it was taken
   kUnknownType,     // the policy knows no such type any more, and takes no others
+  kSuspended,       // suspended more often than max_suspends allows
 };
-inline constexpr int kErrorClassCount = 22;
+inline constexpr int kErrorClassCount = 23;
 
 [[nodiscard]] std::string_view name_of(ErrorClass error_class);
 [[nodiscard]] std::optional<ErrorClass> parse_error_class(std::string_view name);
@@ -156,6 +157,7 @@ struct Task {
   std::vector<TaskId> depends_on;
 
   std::optional<TaskId> parent_id;  // the task that spawned it
+  std::optional<std::string> ref;   // its name inside the batch that made it
   std::optional<std::string> request_id;
   std::optional<std::string> dedupe_key;
   std::optional<DedupeMode> dedupe;
@@ -174,12 +176,15 @@ struct Task {
   int max_stalls = 3;
   int defers = 0;
   int max_defers = 100;
+  int suspends = 0;
+  int max_suspends = 20;
   int generation = 1;  // an operator's retry opens the next one
   RetryPolicy retry;
   Millis timeout{3'600'000};
   Millis idle_timeout{600'000};
   OnParentFailure on_parent_failure = OnParentFailure::kCancel;
   bool at_most_once = false;
+  bool templates = false;  // {{parents.REF.result.PATH}} in prompt and payload is filled in when a run starts
 
   std::optional<Progress> progress;
   std::optional<std::string> worker_id;
@@ -203,8 +208,8 @@ struct RunSummary {
   std::string worker_id;
   Time started_at{};
   std::optional<Time> ended_at;  // absent while it runs
-  std::string outcome;  // completed, retrying, failed, deferred, released, stalled, cancelled, deadline_passed; empty
-                        // while it runs
+  std::string outcome;           // completed, retrying, failed, deferred, released, suspended, stalled, cancelled,
+                                 // deadline_passed; empty while it runs
   std::optional<TaskError> error;
   std::optional<int> exit_code;
   std::optional<std::string> note;     // what the run left for the next one
@@ -278,11 +283,13 @@ struct TaskSpec {
   std::optional<int> max_attempts{};
   std::optional<int> max_stalls{};
   std::optional<int> max_defers{};
+  std::optional<int> max_suspends{};
   std::optional<RetryPolicy> retry{};
   std::optional<Millis> timeout{};
   std::optional<Millis> idle_timeout{};
   std::optional<OnParentFailure> on_parent_failure{};
   std::optional<bool> at_most_once{};
+  std::optional<bool> templates{};
   std::optional<JsonText> fallback_result{};
   ParentScope parent_scope{};  // not in JSON: the caller's rights decide it
 

@@ -48,6 +48,20 @@ struct TaskFilter {
   std::optional<std::string> fingerprint{};  // core/fingerprint.h: failures of one kind
   std::optional<Time> finished_before{};
   std::optional<bool> escalated{};
+  std::optional<std::string> worker_id{};  // that runs it, or ran it last
+  std::optional<Time> created_since{};     // then or later
+  std::optional<Time> created_until{};     // before then
+  // In its prompt, payload or error, whether in capitals or not. One call looks at a bounded number of tasks.
+  std::optional<std::string> search{};
+  std::optional<std::string> id_prefix{};  // what its id begins with, in small letters
+};
+
+// How far a call has looked, where it went from task to task.
+struct Searched {
+  std::int64_t tasks = 0;
+  Time back_to{};  // when the last of them was created
+
+  bool operator==(const Searched&) const = default;
 };
 
 // How many tasks, events or records of a log one call may ask for.
@@ -56,6 +70,7 @@ inline constexpr int kPageMax = 1'000;
 struct TaskPage {
   std::vector<Task> tasks;            // newest first
   std::optional<std::string> cursor;  // where the next page starts; absent on the last one
+  std::optional<Searched> searched{};
 };
 
 struct CancelOutcome {
@@ -219,12 +234,22 @@ struct Failure {
 };
 // The worker gives the task back unharmed, because it is shutting down. What may run at most once goes back to its
 // queue only if nothing of it has begun.
-enum class Begun : std::uint8_t { kMaybe, kNo };
+enum class Begun : std::uint8_t {
+  kMaybe,
+  kNo,
+  kNotHere,  // no, since this worker lacks what the task names: it waits behind the others of its line from now on
+};
 struct Release {
   Begun begun = Begun::kMaybe;
 };
 // The run's process tree is dead after a cancel request.
 struct CancelConfirmed {
+  std::optional<int> exit_code{};
+};
+// The run ends, and the task waits for children that it spawned: it runs again once they are done. They become its
+// parents, so what their failure means is its on_parent_failure.
+struct Suspend {
+  std::optional<std::vector<TaskId>> children{};  // unset: all of this generation
   std::optional<int> exit_code{};
 };
 // What a run of an agent says of itself, while it runs and with its end. Each report takes the place of what the run
@@ -239,7 +264,7 @@ struct RunReport {
 };
 struct Settlement {
   Lease lease;
-  std::variant<Completion, Failure, Release, CancelConfirmed> end;
+  std::variant<Completion, Failure, Release, CancelConfirmed, Suspend> end;
   RunReport report{};
 };
 
@@ -275,6 +300,14 @@ struct LogPage {
 struct Config {
   std::int64_t version = 0;  // 0: nothing applied yet
   JsonText document = "{}";  // the shared part of drover.yaml, as canonical JSON
+};
+
+// A version of the policy that was in force once, or is.
+struct ConfigVersion {
+  std::int64_t version = 0;
+  Time applied_at{};
+
+  bool operator==(const ConfigVersion&) const = default;
 };
 
 struct Finding {
@@ -387,9 +420,18 @@ class TaskQueue {
   [[nodiscard]] virtual Result<std::vector<Alert>> alerts() = 0;
   // What agents used, from the ledger, by name. kInvalidArgument if there are more than kUsageRowsMax rows.
   [[nodiscard]] virtual Result<std::vector<UsageRow>> usage(const UsageQuery& query) = 0;
+  // Which store this is: the same for all who use it, and for what its dumps and copies are restored to.
+  // docs/internals/store-epochs.md. A remote queue asks only if no answer has told so far; kForbidden: this caller is
+  // not told.
+  [[nodiscard]] virtual Result<std::string> store_id() = 0;
   // Why a task is not running, and what will release it.
   [[nodiscard]] virtual Result<Explanation> explain(const TaskId& id) = 0;
+  // The same for all tasks that wait, or all of one owner, by cause.
+  [[nodiscard]] virtual Result<StuckReport> stuck(const std::optional<std::string>& owner) = 0;
   [[nodiscard]] virtual Result<Config> config() = 0;
+  // The newest kPageMax, newest first; and the document of one. kNotFound if there is no such version.
+  [[nodiscard]] virtual Result<std::vector<ConfigVersion>> config_versions() = 0;
+  [[nodiscard]] virtual Result<Config> config_at(std::int64_t version) = 0;
   // Compare-and-set on the version that the change was based on; kWrongState if it moved.
   [[nodiscard]] virtual Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) = 0;
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;
@@ -418,6 +460,7 @@ class TaskQueue {
   [[nodiscard]] Result<TaskState> complete(const Lease& lease, Completion completion);
   [[nodiscard]] Result<TaskState> fail(const Lease& lease, Failure failure);
   [[nodiscard]] Result<TaskState> release(const Lease& lease);
+  [[nodiscard]] Result<TaskState> suspend(const Lease& lease, Suspend suspend);
   [[nodiscard]] Result<Task> retry(const TaskId& id) { return retry(id, RetryOrder{}); }
 };
 

@@ -24,6 +24,18 @@
 
 namespace drover {
 
+// A task that the running one depends on, as it is now. Of one that retention took only the id is left.
+struct ParentResult {
+  TaskId id;
+  std::optional<std::string> ref{};
+  std::string type{};
+  std::optional<TaskState> state{};  // unset: retention took it
+  std::optional<JsonText> result{};
+  std::optional<TaskError> error{};
+
+  bool operator==(const ParentResult&) const = default;
+};
+
 // What a handler may know and do while it runs one task. Safe to use from several threads; ends with the handler's
 // return.
 class TaskContext {
@@ -38,6 +50,13 @@ class TaskContext {
   [[nodiscard]] virtual Status log(std::string_view text) = 0;
   [[nodiscard]] virtual Status checkpoint(const JsonText& value) = 0;
   [[nodiscard]] virtual Result<std::vector<Enqueued>> spawn(std::span<const TaskSpec> children) = 0;
+
+  // What the tasks that this one depends on produced, in the order of depends_on; awaited children are among them.
+  [[nodiscard]] virtual Result<std::vector<ParentResult>> parents() = 0;
+  // If the handler returns a result, the task suspends until these children are done, and then runs again; the result
+  // is dropped. Without ids: all children of this generation. Said again, the last word counts.
+  [[nodiscard]] virtual Status wait_children() = 0;
+  [[nodiscard]] virtual Status wait_children(std::span<const TaskId> children) = 0;
 
   // Whether to stop: a cancel, a timeout, a lost lease, or the worker's shutdown. A thread cannot be killed, so a
   // handler that runs for long must ask; one that does not keeps its worker from stopping.
@@ -71,6 +90,7 @@ struct WorkerReport {
   std::int64_t failed = 0;
   std::int64_t released = 0;
   std::int64_t cancelled = 0;
+  std::int64_t suspended = 0;
 };
 
 class Worker {

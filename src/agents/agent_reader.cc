@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agents/own_turn.h"
 #include "agents/preset.h"
 #include "agents/run_record.h"
 #include "base/json.h"
@@ -90,6 +91,7 @@ AgentReader::AgentReader(const Preset& preset, ReaderOptions options)
 AgentReader::~AgentReader() = default;
 
 void AgentReader::read_line(std::string_view line, std::size_t skipped) {
+  if (has_ended_elsewhere_) return;
   if (skipped > 0) {
     record_->raw(fmt::format("{}… ({} more bytes)", line, skipped));
     return;
@@ -129,6 +131,17 @@ std::vector<AgentEvent> AgentReader::finish(Time now) {
   return record_->take_events();
 }
 
+std::vector<AgentEvent> AgentReader::read_own_file(std::string_view lines, Time now) {
+  record_->set_now(now);
+  const OwnTurn turn = read_own_turn(preset_, lines);
+  if (!turn.is_done) return {};
+  for (const auto& [id, spent] : turn.requests) record_->request(id, spent);
+  if (turn.session_total) record_->session_total({{.tokens = *turn.session_total}}, std::nullopt);
+  record_->succeed(json::quote(turn.answer));
+  has_ended_elsewhere_ = true;
+  return record_->take_events();
+}
+
 const std::optional<std::string>& AgentReader::session_id() const {
   return record_->session_id();
 }
@@ -165,8 +178,7 @@ AgentOutcome AgentReader::conclude(const AgentExit& exit) const {
 }
 
 std::optional<Millis> AgentOutcome::wait_from(Time now) const {
-  if (retry_after) return retry_after;
-  return reset_at.transform([&](Time reset) { return std::max(reset - now, Millis(0)); });
+  return SaidWait{.retry_after = retry_after, .reset_at = reset_at}.from(now);
 }
 
 namespace {

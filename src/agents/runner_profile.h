@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/output_trouble.h"
 #include "agents/preset.h"
 #include "core/workspace_profile.h"
 #include "drover/time.h"
@@ -28,7 +29,9 @@ struct RunnerProfile {
   const agents::Preset* preset = nullptr;  // none: a program that speaks the exec protocol
   agents::Permissions permissions = agents::Permissions::kBypass;
   std::optional<Verify> verify{};
+  std::vector<agents::OutputPattern> patterns{};  // what the output of a program that failed means
   WorkspaceProfile workspace{};
+  bool reports_usage = false;  // of a command: what it says at its door that it used is booked
 
   bool operator==(const RunnerProfile&) const = default;
 };

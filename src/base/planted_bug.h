@@ -31,9 +31,12 @@ enum class PlantedBug : std::uint8_t {
   kUsageBookedAgain,         // each report of a run is booked whole
   kLostRunWasFree,           // what a run used is forgotten when its lease is lost
   kRetentionBelievesSteps,   // what is not old is deleted when somebody sets the clock
+  kSuspendForgetsChildren,   // a task that suspends runs again at once
+  kAwaitsUnguarded,          // a child may end between the look at it and the suspend
+  kRetentionTakesParents,    // a result goes by its age before those that depend on it have read it
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kRetentionBelievesSteps);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kRetentionTakesParents);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

@@ -17,4 +17,9 @@ int Context::fail(const Error& error) {
   return info.exit_code;
 }
 
+Result<std::string> Context::door() const {
+  if (const std::string* url = environment.find("DROVER_URL")) return *url;
+  return drover::fail(ErrorCode::kInvalidArgument, "DROVER_URL is not set: run this command inside a task");
+}
+
 }  // namespace drover::cli

@@ -33,10 +33,10 @@ void add_common(CLI::App& app, CommonOptions* common) {
   Verb::Definition of_all;
   Verb verb(&app, &of_all);
   verb.value("--store", "URL", &common->store, read_text,
-             "sqlite:PATH, memory:, redis://HOST or http://HOST; else DROVER_STORE, drover.yaml, .drover/ or your "
-             "state folder");
+             "sqlite:PATH, memory:, redis://HOST or http://HOST; default: DROVER_STORE, drover.yaml, .drover/ "
+             "or your state folder");
   verb.value("--token-file", "FILE", &common->token_file, read_text,
-             "a file with your token for a server; else DROVER_TOKEN");
+             "a file with your token for a server; default: DROVER_TOKEN");
   verb.choice("--color", "auto|always|never", &common->color, "colours on a terminal");
   verb.value("--log-level", "debug|info|warn|error|off", &common->log_level, read_log_level, "how much Drover logs");
   app.get_help_ptr()->description("show this help");
@@ -267,7 +267,8 @@ std::expected<Invocation, UsageError> Grammar::finish() {
   return Invocation{.common = common_,
                     .command = fmt::format("{}", fmt::join(path_below_root(*verb), " ")),
                     .run = definition.run,
-                    .options = definition.targets};
+                    .options = definition.targets,
+                    .prefixes = definition.prefixes};
 }
 
 std::expected<Invocation, UsageError> Grammar::parse(std::span<const std::string> arguments) {
@@ -359,6 +360,16 @@ OptionHandle Verb::add(const std::string& names, const std::string& value, Repea
 
 void Verb::add_switch(const std::string& names, const std::string& help, std::function<void()> set) {
   app_->add_flag_function(names, [set = std::move(set)](std::int64_t) { set(); }, help);
+}
+
+Status Verb::take_task(const std::string& word, Definition& definition, std::function<void(const TaskId&)> put) {
+  const auto task = TRY(read_task(word));
+  if (const auto* id = std::get_if<TaskId>(&task)) {
+    put(*id);
+  } else {
+    definition.prefixes.push_back({std::get<std::string>(task), std::move(put)});
+  }
+  return {};
 }
 
 void Verb::json(Format* format, const std::string& help) {

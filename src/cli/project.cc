@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "base/try.h"
 #include "cli/files.h"
+#include "cli/listing.h"
 #include "cli/trust_file.h"
 
 namespace drover::cli {
@@ -115,10 +116,15 @@ Result<std::unique_ptr<OpenedQueue>> open_chosen_store(const Context& context) {
   const auto url = TRY(choose_store(context));
   if (url == kMemory) {
     return fail(ErrorCode::kInvalidArgument,
-                "a store in memory: would be gone when this command ends; name one that stays with --store, or run "
+                "a store in memory would be gone when this command ends; name a lasting one with --store, or run "
                 "`drover serve --store memory:` and use its address");
   }
-  return open_store(url, context);
+  auto opened = TRY(open_store(url, context));
+  for (const TaskPrefix& prefix : context.prefixes) {
+    const TaskId id = TRY(task_with_prefix(opened->queue(), prefix.text));
+    prefix.put(id);
+  }
+  return opened;
 }
 
 Result<std::unique_ptr<OpenedQueue>> open_own_store(const Context& context) {

@@ -17,15 +17,6 @@ namespace {
 
 constexpr Names<3> kMarkNames{"ok", "doubt", "failed"};
 
-void text_or_null(json::Writer& out, std::string_view key, const std::optional<std::string>& text) {
-  out.key(key);
-  if (text) {
-    out.string(*text);
-  } else {
-    out.null();
-  }
-}
-
 }  // namespace
 
 std::string_view name_of(TrialMark mark) {
@@ -117,10 +108,10 @@ std::string RunnerTrial::advice_for(ErrorClass error_class) const {
       return login_advice_;
     case ErrorClass::kBilling:
     case ErrorClass::kQuotaExhausted:
-      return "the account has nothing left: wait until its limit is reset, or use another one";
+      return "the account has used up its quota or credit: wait until its limit resets, or use another account";
     case ErrorClass::kRateLimited:
     case ErrorClass::kOverloaded:
-      return "the agent works, but its provider takes no more requests now: try again later";
+      return "the agent works, but its provider accepts no more requests at the moment: try again later";
     case ErrorClass::kTimeout:
       return fmt::format("give it more time with --timeout, or start `{}` by hand and see what it waits for", program);
     case ErrorClass::kAgentError:
@@ -139,6 +130,7 @@ std::string RunnerTrial::advice_for(ErrorClass error_class) const {
     case ErrorClass::kParentFailed:
     case ErrorClass::kInvalidPayload:
     case ErrorClass::kUnknownType:
+    case ErrorClass::kSuspended:
       break;
   }
   return fmt::format(
@@ -154,12 +146,10 @@ std::string RunnerTrial::to_json() const {
     out.begin_object().key("name").string(one.name).key("state").string(name_of(one.mark));
     out.key("detail").string(one.detail).end_object();
   }
-  out.end_array();
-  text_or_null(out, "session_id", session_);
-  text_or_null(out, "answer", answer_);
+  out.end_array().key("session_id").string_or_null(session_.value_or(""));
+  out.key("answer").string_or_null(answer_.value_or(""));
   out.key("usage").raw(usage_ ? usage_json(*usage_) : "null").key("took_ms").number(took_.count());
-  text_or_null(out, "advice", advice_.empty() ? std::nullopt : std::optional(advice_));
-  out.end_object();
+  out.key("advice").string_or_null(advice_).end_object();
   return std::move(out).take();
 }
 

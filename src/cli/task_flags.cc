@@ -14,39 +14,44 @@ Status check_task(const TaskArguments& task) {
 
 void define_task(Verb& verb, TaskArguments* task) {
   TaskSpec* spec = &task->spec;
-  verb.value("--payload", "JSON|@FILE|-", &task->payload, read_text, "what the task gets: JSON, a file or stdin");
+  verb.value("--payload", "JSON|@FILE|-", &task->payload, read_text, "the task's input: JSON, a file or stdin");
   verb.value("--prompt", "TEXT", &spec->prompt, read_text, "what the agent is asked");
   verb.value("--system-prompt", "TEXT", &spec->system_prompt, read_text, "what the agent is told before anything else");
   verb.value("--model", "M", &spec->model, read_text, "which model the agent uses");
-  verb.value("--repo", "NAME", &spec->repo, read_text, "work on this repository, as workers call it");
-  verb.value("--base", "REF", &spec->base, read_text, "start from this branch or tag of it");
-  verb.value("--queue", "Q", &spec->queue, read_name, "where it waits; default: the type's, or its name");
+  verb.value("--repo", "NAME", &spec->repo, read_text,
+             "work on this repository: a name under local.repos of the workers");
+  verb.value("--base", "REF", &spec->base, read_text, "start from this branch or tag of the repository");
+  verb.value("--queue", "Q", &spec->queue, read_name,
+             "the queue it waits in; default: the type's queue, or one named like the type");
   verb.value("--owner", "O", &spec->owner, read_name, "the user or project that it runs for");
   verb.value("--priority", "P", &spec->priority, parse_priority, "0 (first) to 9, or critical, high, normal, low");
-  verb.value("--delay", "D", &spec->delay, parse_duration, "start no earlier than this from now: 500ms, 30s, 2h");
+  verb.value("--delay", "D", &spec->delay, parse_duration, "wait at least this long from now: 500ms, 30s, 2h");
   verb.value("--at", "T", &spec->run_at, parse_time, "start no earlier than this time (RFC 3339)");
-  const auto read_parent = [](std::string_view text) -> Result<ParentRef> { return read_task_id(text); };
-  verb.list("--after", "ID", &spec->depends_on, read_parent, "start when this task has completed");
+  verb.tasks("--after", "ID", &spec->depends_on, "start when this task has completed");
   verb.value("--on-parent-failure", "cancel|fail|run", &spec->on_parent_failure, read_on_parent_failure,
              "what to do if that task does not complete");
+  verb.value("--ref", "NAME", &spec->ref, read_name, "a name by which tasks that depend on it know it");
+  verb.flag("--templates", &spec->templates, true,
+            "fill {{parents.REF.result.PATH}} in prompt and payload at its start");
   verb.value("--request-id", "R", &spec->request_id, read_name, "a repeated request returns the same task");
   verb.value("--dedupe-key", "K", &spec->dedupe_key, read_name, "tasks with the same key are duplicates");
   verb.value("--dedupe", "single_flight|drop|merge|replace|keep_latest", &spec->dedupe, read_dedupe_mode,
              "what to do with a duplicate; without --dedupe-key, type and payload are the key");
   verb.value("--dedupe-window", "D", &spec->dedupe_window, read_time_limit,
              "how long --dedupe drop remembers; default 5m");
-  verb.list("--lock", "K", &spec->locks, read_name, "only one task at a time holds it");
+  verb.list("--lock", "K", &spec->locks, read_name, "hold this lock while running; only one task at a time can");
   verb.value(
       "--cost", "N", &spec->cost, [](std::string_view text) { return read_integer(text, kCostBounds); },
-      "units that it takes of each rate limit; default 1");
+      "how much of each rate limit it uses; default 1");
   verb.list("--tag", "T", &spec->tags, read_name, "a label to find it by");
   verb.value("--max-attempts", "N", &spec->max_attempts, integer_between(kMaxAttemptsBounds),
              "how many attempts it gets before it fails");
   verb.value("--retry", "KIND:ARGS", &spec->retry, parse_retry_policy,
-             "exponential:1s,2,300s, linear:60ms, fixed:1s or list:1s,5s,30s");
+             "delays between attempts: exponential:1s,2,300s, linear:60ms, fixed:1s or list:1s,5s,30s");
   verb.value("--timeout", "D", &spec->timeout, read_time_limit, "how long one run may take");
-  verb.value("--idle-timeout", "D", &spec->idle_timeout, read_time_limit, "how long a run may be silent");
-  verb.value("--deadline", "D", &spec->deadline, read_time_limit, "how long it may take from now, with all its runs");
+  verb.value("--idle-timeout", "D", &spec->idle_timeout, read_time_limit,
+             "how long a run may go without output or progress");
+  verb.value("--deadline", "D", &spec->deadline, read_time_limit, "how long it may take from now, over all its runs");
   verb.value("--fallback", "JSON", &task->fallback, read_text, "its result if the deadline passes");
   verb.flag("--at-most-once", &spec->at_most_once, true, "never run it twice, even if a worker dies");
   verb.check([task] { return check_task(*task); });

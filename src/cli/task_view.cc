@@ -176,6 +176,7 @@ void add_life(Page& page, const Task& task, Time now) {
   page.add("attempts", fmt::format("{} of {}", task.attempts, task.max_attempts));
   if (task.stalls > 0) page.add("stalls", fmt::format("{} of {}", task.stalls, task.max_stalls));
   if (task.defers > 0) page.add("defers", fmt::format("{} of {}", task.defers, task.max_defers));
+  if (task.suspends > 0) page.add("suspends", fmt::format("{} of {}", task.suspends, task.max_suspends));
   if (task.generation > 1) page.add("generation", std::to_string(task.generation));
   page.add("retry", to_string(task.retry));
   page.add("timeout", fmt::format("{}, idle {}", format_duration(task.timeout), format_duration(task.idle_timeout)));
@@ -326,10 +327,10 @@ std::string note_on(const Task& task, Time now) {
 Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStatus> gates) {
   Table table({{"ID"},
                {"TYPE", Fit::kElastic},
-               {"QUEUE", Fit::kHidden},
-               {"OWNER", Fit::kHidden},
+               {"QUEUE", Fit::kSpare},
+               {"OWNER", Fit::kSpare},
                {"STATE"},
-               {"PRIORITY", Fit::kHidden},
+               {"PRIORITY", Fit::kSpare},
                {"TRY"},
                {"MAX", Fit::kHidden},
                {"AGE"},

@@ -96,12 +96,13 @@ std::string to_json(const TypeView& type) {
   writer.begin_object().key("type").string(type.name).key("queue").string(task.queue);
   writer.key("priority").number(task.priority).key("max_attempts").number(task.max_attempts);
   writer.key("max_stalls").number(task.max_stalls).key("max_defers").number(task.max_defers);
+  writer.key("max_suspends").number(task.max_suspends);
   writer.key("retry").string(to_string(task.retry)).key("timeout").string(format_duration(task.timeout));
   writer.key("idle_timeout").string(format_duration(task.idle_timeout));
   if (type.policy.deadline) writer.key("deadline").string(format_duration(*type.policy.deadline));
   writer.key("on_parent_failure").string(name_of(task.on_parent_failure));
   writer.key("at_most_once").boolean(task.at_most_once);
-  if (type.policy.verify_required) writer.key("verify").string("required");
+  if (type.policy.verify != VerifyRule::kOptional) writer.key("verify").string(name_of(type.policy.verify));
   if (!type.policy.models.empty()) {
     writer.key("models").begin_array();
     for (const std::string& model : type.policy.models) writer.string(model);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/run_report.h"
+
 namespace drover {
 
 namespace {
@@ -23,8 +25,11 @@ void open_breaker(GateRecord& gate, const BreakerPolicy& policy, std::string why
 
 }  // namespace
 
-RunVerdict verdict_of(const Settlement& settlement) {
-  if (std::holds_alternative<Completion>(settlement.end)) return RunVerdict::kGood;
+RunVerdict verdict_of(const Settlement& settlement, const TypePolicy& type) {
+  if (std::holds_alternative<Completion>(settlement.end)) {
+    return why_unverified(type.verify, settlement.report.evidence) ? RunVerdict::kNeither : RunVerdict::kGood;
+  }
+  if (std::holds_alternative<Suspend>(settlement.end)) return RunVerdict::kGood;
   const auto* failure = std::get_if<Failure>(&settlement.end);
   return failure != nullptr && is_bad(failure->error_class) ? RunVerdict::kBad : RunVerdict::kNeither;
 }

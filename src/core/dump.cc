@@ -10,6 +10,7 @@
 #include "core/compact_json.h"
 #include "core/spec_check.h"
 #include "core/task_fields.h"
+#include "core/usage.h"
 
 namespace drover {
 namespace {
@@ -77,13 +78,13 @@ class Getter {
   void operator()(std::string_view key, T& target) {
     const Value* value = take(key);
     if (value == nullptr) return complain(key, "is missing");
-    if (!read(*value, target) || !is_in_range(key, target)) complain(key, "is not what it should be");
+    if (!read(*value, target) || !is_in_range(key, target)) complain(key, "has an invalid value");
   }
   template <class T>
   void operator()(std::string_view key, std::optional<T>& target) {
     const Value* value = take(key);
     if (value == nullptr) return;
-    if (!read(*value, target.emplace()) || !is_in_range(key, *target)) complain(key, "is not what it should be");
+    if (!read(*value, target.emplace()) || !is_in_range(key, *target)) complain(key, "has an invalid value");
   }
   template <class T>
   void operator()(std::string_view key, std::vector<T>& items) {
@@ -92,7 +93,7 @@ class Getter {
     const Value::Array* array = value->as_array();
     if (array == nullptr) return complain(key, "is not a list");
     for (const Value& item : *array) {
-      if (!read(item, items.emplace_back())) return complain(key, "is not what it should be");
+      if (!read(item, items.emplace_back())) return complain(key, "has an invalid value");
     }
   }
 
@@ -102,7 +103,7 @@ class Getter {
   [[nodiscard]] Status finish() {
     const Value::Object* members = object_.as_object();
     if (members == nullptr) return fail(ErrorCode::kInvalidArgument, "expected an object");
-    if (problem_.empty() && taken_ != members->size()) problem_ = "there is a member that this version does not know";
+    if (problem_.empty() && taken_ != members->size()) problem_ = "it has a member that this version does not know";
     if (problem_.empty()) return {};
     return fail(ErrorCode::kInvalidArgument, problem_);
   }
@@ -195,9 +196,17 @@ Status check_each(const T& items, Check check) {
   return {};
 }
 
+Status check_usage_text(const JsonText& text) {
+  Usage usage;
+  return read_json(text, usage);
+}
+
 template <class Field, class T>
 Status check_value(Field field, const T& value) {
   if constexpr (field.kIs.kind == FieldKind::kName) return check_name(value);
+  if constexpr (field.template is<&Task::usage, &TaskRecord::run_usage, &TaskRecord::ended_usage>()) {
+    TRY(check_usage_text(value));
+  }
   if constexpr (field.kIs.kind == FieldKind::kJson) return check_json(value);
   if constexpr (field.template is<&Task::tags>()) return check_each(value, check_name);
   if constexpr (field.template is<&Task::gates>()) return check_each(value, check_gate_name);
@@ -253,7 +262,7 @@ Status read_left_out(const Value& object, std::map<int, std::int64_t>& left_out)
     int run = 0;
     std::int64_t bytes = 0;
     if (items == nullptr || items->size() != 2 || !read((*items)[0], run) || run < 0 || !read((*items)[1], bytes)) {
-      return fail(ErrorCode::kInvalidArgument, "left_out is not what it should be");
+      return fail(ErrorCode::kInvalidArgument, "left_out has an invalid value");
     }
     left_out[run] = bytes;
   }
@@ -329,6 +338,9 @@ Result<DumpedTask> task_from_dump(const JsonText& dumped) {
   Status status = get.finish();
   if (status) status = check_record(task.record);
   if (status) status = read_list(value, "runs", task.runs, [](auto& a, RunSummary& run) { visit_run(a, run); });
+  for (const RunSummary& run : task.runs) {
+    if (status && run.usage) status = check_usage_text(*run.usage);
+  }
   if (status) status = read_list(value, "log", task.log, [](auto& a, LogRecord& piece) { visit_log(a, piece); });
   if (status) status = read_left_out(value, task.left_out);
   if (!status) return std::unexpected(status.error());

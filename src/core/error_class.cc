@@ -1,5 +1,11 @@
 #include "core/error_class.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ranges>
+
+#include "base/text.h"
 #include "core/names.h"
 
 namespace drover {
@@ -46,6 +52,7 @@ constexpr ClassTable make_default_table() {
   set(ErrorClass::kParentFailed, kFailRule);
   set(ErrorClass::kInvalidPayload, kFailRule);
   set(ErrorClass::kUnknownType, kFailRule);
+  set(ErrorClass::kSuspended, kFailRule);
   return table;
 }
 
@@ -67,6 +74,21 @@ std::string_view name_of(SessionUse use) {
 
 std::optional<SessionUse> parse_session_use(std::string_view name) {
   return value_in<SessionUse>(kSessionUseNames, name);
+}
+
+Result<ErrorClass> parse_reported_class(std::string_view name) {
+  const auto error_class = parse_error_class(name);
+  if (error_class && !is_verdict(*error_class)) return *error_class;
+  if (error_class) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("only Drover itself gives the class {}; name the reason that the run knows", name));
+  }
+  const auto known = std::views::iota(0, static_cast<int>(ErrorClass::kStalled)) |
+                     std::views::transform([](int i) { return name_of(static_cast<ErrorClass>(i)); });
+  const std::string_view nearest = closest_word(name, known);
+  const std::string hint =
+      nearest.empty() ? fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean \"{}\"?", nearest);
+  return fail(ErrorCode::kInvalidArgument, fmt::format("unknown error class {} ({})", quoted_excerpt(name), hint));
 }
 
 const ClassTable& default_class_table() {

@@ -16,6 +16,15 @@
 
 namespace drover {
 
+// What a run needs to complete.
+enum class VerifyRule : std::uint8_t {
+  kOptional,   // nothing more
+  kRequired,   // evidence that its work has passed a check
+  kUnchanged,  // the same, and that it did not change the files that the check's command names
+};
+[[nodiscard]] std::string_view name_of(VerifyRule rule);
+[[nodiscard]] std::optional<VerifyRule> parse_verify_rule(std::string_view name);
+
 // What a type says of its tasks; what is unset comes from the defaults of Task.
 struct TypePolicy {
   std::optional<std::string> queue;
@@ -23,6 +32,7 @@ struct TypePolicy {
   std::optional<int> max_attempts;
   std::optional<int> max_stalls;
   std::optional<int> max_defers;
+  std::optional<int> max_suspends;
   std::optional<RetryPolicy> retry;
   std::optional<Millis> timeout;
   std::optional<Millis> idle_timeout;
@@ -34,7 +44,7 @@ struct TypePolicy {
   ClassTable classes = default_class_table();
   Contract contract;
   std::vector<std::string> models{};  // of agents: the first is the one to begin with, see ClassRule::next_model
-  bool verify_required = false;       // a run completes only with evidence that its work has passed a check
+  VerifyRule verify = VerifyRule::kOptional;
 
   bool operator==(const TypePolicy&) const = default;
 };

@@ -1,40 +1,63 @@
 #include "core/run_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ranges>
 
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/planted_bug.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "core/spec_check.h"
 
 namespace drover {
 namespace {
 
 constexpr std::size_t kTextBytesMax = 4'096;
-constexpr std::size_t kModelsMax = 100;
+constexpr std::size_t kNamedMax = 5;
 constexpr std::size_t kEvidenceBytesMax = 64 * 1024;
-
-std::int64_t token_count(const Usage& usage) {
-  const TokenCounts& tokens = usage.tokens;
-  return tokens.input + tokens.cached_input + tokens.cache_write + tokens.output;
-}
-
-bool is_behind(const Usage& said, const Usage& known) {
-  return token_count(said) < token_count(known) || said.turns < known.turns;
-}
+constexpr Bounds kVerifyMillisBounds{0, kDurationMax.count()};
 
 Status check_text(std::string_view name, std::string_view text) {
   if (text.size() <= kTextBytesMax && is_utf8(text)) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("agent.{}: UTF-8 of at most {} bytes", name, kTextBytesMax));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: UTF-8 of at most {} bytes", name, kTextBytesMax));
 }
 
-Status check_usage(const Usage& usage) {
-  if (usage.models.size() > kModelsMax) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("usage: at most {} models", kModelsMax));
+// Empty: the agent has not said it.
+Status check_said_word(std::string_view name, std::string_view word) {
+  const Status good = word.empty() ? Status() : check_word(word);
+  return good ? good : at_field(name, good.error());
+}
+
+Status check_agent(const AgentState& agent) {
+  if (!is_name(agent.preset)) return fail(ErrorCode::kInvalidArgument, "agent.preset is not a name");
+  TRY(check_said_word("agent.session_id", agent.session_id));
+  TRY(check_said_word("agent.model", agent.model));
+  TRY(check_text("agent.host", agent.host));
+  TRY(check_text("agent.workspace", agent.workspace));
+  const Status good = check_usage(agent.session_totals);
+  return good ? good : at_field("agent.totals", good.error());
+}
+
+Status check_evidence(const JsonText& evidence) {
+  if (evidence.size() > kEvidenceBytesMax) {
+    return fail(ErrorCode::kPayloadTooLarge,
+                fmt::format("the evidence has {} bytes; at most {} are kept", evidence.size(), kEvidenceBytesMax));
   }
-  for (const auto& [name, model] : usage.models) TRY(check_text("model", name));
-  return {};
+  json::Reader in(evidence);
+  std::optional<int> exit_code;
+  std::optional<std::int64_t> duration_ms;
+  in.get("exit_code", exit_code).get("duration_ms", duration_ms);
+  Status good = in.finish();
+  if (good && duration_ms) good = check_bounds(*duration_ms, kVerifyMillisBounds);
+  return good ? good : at_field("evidence", good.error());
+}
+
+void get_members(json::Reader& in, AgentState& out) {
+  in.need("preset", out.preset).get("session_id", out.session_id).get("host", out.host);
+  in.get("workspace", out.workspace).get("model", out.model).get("resumed", out.resumed);
 }
 
 }  // namespace
@@ -42,14 +65,8 @@ Status check_usage(const Usage& usage) {
 std::string agent_json(const AgentState& agent) {
   json::Writer writer;
   writer.begin_object().key("preset").string(agent.preset);
-  const auto text = [&](std::string_view name, const std::string& value) {
-    writer.key(name);
-    value.empty() ? writer.null() : writer.string(value);
-  };
-  text("session_id", agent.session_id);
-  text("host", agent.host);
-  text("workspace", agent.workspace);
-  text("model", agent.model);
+  writer.key("session_id").string_or_null(agent.session_id).key("host").string_or_null(agent.host);
+  writer.key("workspace").string_or_null(agent.workspace).key("model").string_or_null(agent.model);
   writer.key("resumed").boolean(agent.resumed);
   writer.key("totals").raw(usage_json(agent.session_totals)).end_object();
   return std::move(writer).take();
@@ -57,10 +74,18 @@ std::string agent_json(const AgentState& agent) {
 
 Status read_json(std::string_view json, AgentState& out) {
   json::Reader in(json);
-  in.need("preset", out.preset).get("session_id", out.session_id).get("host", out.host);
-  in.get("workspace", out.workspace).get("model", out.model).get("resumed", out.resumed);
+  get_members(in, out);
   in.get("totals", out.session_totals);
   return in.finish();
+}
+
+Status read_json(std::string_view json, Said<AgentState>& out) {
+  json::Reader in(json);
+  get_members(in, out.what);
+  Said<Usage> totals;
+  in.get("totals", totals);
+  out.what.session_totals = std::move(totals.what);
+  return in.finish_strictly();
 }
 
 std::optional<AgentState> agent_of(const Task& task) {
@@ -73,6 +98,11 @@ Usage usage_of(const std::optional<JsonText>& json) {
   Usage usage;
   if (!json || !read_json(*json, usage)) return {};
   return usage;
+}
+
+LedgerKey ledger_key(const Task& task, std::string day) {
+  const auto agent = agent_of(task);
+  return {.day = std::move(day), .owner = task.owner, .type = task.type, .runner = agent ? agent->preset : ""};
 }
 
 std::string next_run_json(const NextRun& next) {
@@ -110,26 +140,44 @@ bool has_passed(const std::optional<JsonText>& evidence) {
   return code != nullptr && code->as_int() == 0;
 }
 
+std::vector<std::string> changed_files(const std::optional<JsonText>& evidence) {
+  const auto value = json::parse(evidence.value_or("{}"));
+  const json::Value* changed = value ? value->find("changed") : nullptr;
+  std::vector<std::string> files;
+  if (changed == nullptr || changed->as_array() == nullptr) return files;
+  for (const json::Value& file : *changed->as_array()) {
+    if (file.as_string() != nullptr) files.push_back(*file.as_string());
+  }
+  return files;
+}
+
+std::optional<std::string> why_unverified(VerifyRule rule, const std::optional<JsonText>& evidence) {
+  if (rule == VerifyRule::kOptional) return std::nullopt;
+  if (!has_passed(evidence)) {
+    return fmt::format(
+        "the type has verify: {}, but this run reported no passed check; add verify to the runner's profile",
+        name_of(rule));
+  }
+  if (rule == VerifyRule::kRequired) return std::nullopt;
+  const auto value = json::parse(*evidence);
+  const json::Value* changed = value->find("changed");
+  if (changed == nullptr || changed->as_array() == nullptr) {
+    return "the type has verify: unchanged, but this run does not say whether it changed its check; give the runner a "
+           "workspace with a repository";
+  }
+  if (changed->as_array()->empty()) return std::nullopt;
+  const std::vector<std::string> files = changed_files(evidence);
+  return fmt::format("the run changed what checks it: {}{}; restore that, and change the code instead",
+                     fmt::join(files | std::views::take(kNamedMax), ", "),
+                     files.size() > kNamedMax ? " and others" : "");
+}
+
 Status check_report(const RunReport& report) {
-  if (report.agent) {
-    const AgentState& agent = *report.agent;
-    if (!is_name(agent.preset)) return fail(ErrorCode::kInvalidArgument, "agent.preset is not a name");
-    TRY(check_text("session_id", agent.session_id));
-    TRY(check_text("host", agent.host));
-    TRY(check_text("workspace", agent.workspace));
-    TRY(check_text("model", agent.model));
-    TRY(check_usage(agent.session_totals));
+  if (report.agent) TRY(check_agent(*report.agent));
+  if (report.usage) {
+    if (const Status good = check_usage(*report.usage); !good) return at_field("usage", good.error());
   }
-  if (report.usage) TRY(check_usage(*report.usage));
-  if (report.evidence) {
-    const auto value = TRY(json::parse(*report.evidence));
-    if (value.as_object() == nullptr) return fail(ErrorCode::kInvalidArgument, "evidence is not an object");
-    if (report.evidence->size() > kEvidenceBytesMax) {
-      return fail(ErrorCode::kPayloadTooLarge, fmt::format("the evidence has {} bytes; at most {} are kept",
-                                                           report.evidence->size(), kEvidenceBytesMax));
-    }
-  }
-  return {};
+  return report.evidence ? check_evidence(*report.evidence) : Status();
 }
 
 std::vector<LedgerEntry> take_report(TaskRecord& record, const RunReport& report, IsLast is_last,
@@ -138,15 +186,12 @@ std::vector<LedgerEntry> take_report(TaskRecord& record, const RunReport& report
   if (report.agent) task.agent = agent_json(*report.agent);
   if (!report.usage) return {};
   const Usage before = usage_of(record.run_usage);
-  if (is_last == IsLast::kNo && is_behind(*report.usage, before)) return {};
-  const Usage said = priced(*report.usage, prices);
+  Usage said = priced(*report.usage, prices);
+  if (is_last == IsLast::kNo) said = most_of(before, std::move(said));
   if (record.run_usage && said == before) return {};
   record.run_usage = usage_json(said);
   task.usage = usage_json(usage_of(record.ended_usage) + said);
-  const auto agent = agent_of(task);
-  const LedgerKey under{
-      .day = day_of(now), .owner = task.owner, .type = task.type, .runner = agent ? agent->preset : ""};
-  return booked(under, planted(PlantedBug::kUsageBookedAgain) ? Usage() : before, said);
+  return booked(ledger_key(task, day_of(now)), planted(PlantedBug::kUsageBookedAgain) ? Usage() : before, said);
 }
 
 }  // namespace drover

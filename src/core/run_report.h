@@ -8,6 +8,7 @@
 
 #include "core/error_class.h"
 #include "core/ledger.h"
+#include "core/policy.h"
 #include "core/task_record.h"
 #include "core/usage.h"
 #include "drover/task_queue.h"
@@ -17,9 +18,12 @@ namespace drover {
 // {"preset", "session_id", "host", "workspace", "model", "resumed", "totals"}
 [[nodiscard]] std::string agent_json(const AgentState& agent);
 [[nodiscard]] Status read_json(std::string_view json, AgentState& out);
+[[nodiscard]] Status read_json(std::string_view json, Said<AgentState>& out);
 // What the task has of it; nothing if it has none that can be read.
 [[nodiscard]] std::optional<AgentState> agent_of(const Task& task);
 [[nodiscard]] Usage usage_of(const std::optional<JsonText>& json);
+// What the usage of a task is booked under; the model and the class are for the caller to add.
+[[nodiscard]] LedgerKey ledger_key(const Task& task, std::string day);
 
 // How a run differs from the first one of its task.
 struct NextRun {
@@ -36,11 +40,15 @@ struct NextRun {
 
 // Whether the evidence says that the work has passed its check.
 [[nodiscard]] bool has_passed(const std::optional<JsonText>& evidence);
+// The files of its check that the run changed, as the evidence says.
+[[nodiscard]] std::vector<std::string> changed_files(const std::optional<JsonText>& evidence);
+// Why a run with that evidence does not complete a task of a type with that rule; nothing if it does.
+[[nodiscard]] std::optional<std::string> why_unverified(VerifyRule rule, const std::optional<JsonText>& evidence);
 // kInvalidArgument or kPayloadTooLarge: what a caller says is not to be kept.
 [[nodiscard]] Status check_report(const RunReport& report);
 
-// Keeps what a live run says. A report that comes late and knows less than an earlier one does not count; the last one
-// always does. Answers with what is to be booked.
+// Keeps what a live run says. While it goes on, the largest of each number counts: reports may come late. The last one
+// counts as it is. Answers with what is to be booked.
 enum class IsLast : std::uint8_t { kNo, kYes };
 [[nodiscard]] std::vector<LedgerEntry> take_report(TaskRecord& record, const RunReport& report, IsLast is_last,
                                                    const PriceTable& prices, Time now);

@@ -44,6 +44,11 @@ Status check_label(std::string_view text) {
   return invalid(fmt::format("expected UTF-8 text of at most {} bytes", kLabelBytesMax));
 }
 
+bool is_control(char c) {
+  constexpr char kDelete = 0x7f;
+  return static_cast<unsigned char>(c) < ' ' || c == kDelete;
+}
+
 // It becomes a word on command lines.
 Status check_repo(std::string_view name) {
   if (name.starts_with('-')) return invalid("expected a name that does not begin with -, not " + quoted_excerpt(name));
@@ -105,6 +110,7 @@ template <class Field, class T>
 Status check_value(Field field, const T& value) {
   if constexpr (field.kIs.kind == FieldKind::kName) return check_name(value);
   if constexpr (field.template is<&Task::repo>()) return check_repo(value);
+  if constexpr (field.template is<&Task::model>()) return check_word(value);
   if constexpr (field.template is<&Task::base>()) return check_base(value);
   if constexpr (field.kIs.kind == FieldKind::kLabel) return check_label(value);
   if constexpr (field.kIs.kind == FieldKind::kText) return check_text(value);
@@ -128,7 +134,6 @@ void check_fields(Checker& check, const TaskSpec& spec) {
 
 // What a caller may say, but does not stand in the task itself.
 void check_asked_only(Checker& check, const TaskSpec& spec) {
-  check.optional("ref", spec.ref, check_name);
   check.take("locks", check_locks(spec.locks));
   check.optional("delay", spec.delay, check_delay);
   check.take("delay", check_not_both(spec.delay, spec.run_at, "run_at"));
@@ -160,6 +165,16 @@ Status check_time_limit(Millis limit) {
 Status check_name(std::string_view name) {
   if (is_name(name)) return {};
   return invalid("expected 1 to 128 letters, digits or any of _ . : @ -, not " + quoted_excerpt(name));
+}
+
+Status check_word(std::string_view word) {
+  const auto refuse = [&](std::string_view why) { return invalid(fmt::format("{} {}", quoted_excerpt(word), why)); };
+  if (word.empty()) return invalid("expected at least one character; leave it out instead");
+  if (word.starts_with('-')) return refuse("begins with '-' and could be taken for an option");
+  if (std::ranges::any_of(word, is_control)) return refuse("has control characters");
+  if (!is_utf8(word)) return refuse("is not UTF-8");
+  if (word.size() > kWordBytesMax) return refuse(fmt::format("is longer than {} bytes", kWordBytesMax));
+  return {};
 }
 
 // What cannot be written down and read again is no policy.

@@ -19,6 +19,7 @@ struct Bounds {
 inline constexpr Bounds kPriorityBounds{0, kPriorityMax};
 inline constexpr Bounds kMaxAttemptsBounds{1, 1'000'000};
 inline constexpr Bounds kMaxStallsBounds{0, 1'000'000};
+inline constexpr Bounds kMaxSuspendsBounds{0, 1'000'000};
 inline constexpr Bounds kMaxDefersBounds{0, 1'000'000};
 // A delay may be 0; a time limit may not.
 inline constexpr Millis kTimeLimitMin{1};
@@ -31,13 +32,16 @@ inline constexpr Bounds kConcurrencyBounds{1, 1'000};  // of one worker
 inline constexpr std::size_t kTagsMax = 100;
 inline constexpr std::size_t kLocksMax = 8;
 inline constexpr std::size_t kParentsMax = 1'000;
-inline constexpr std::size_t kLabelBytesMax = 1'024;  // model, agent_id, source, traceparent, …
+inline constexpr std::size_t kLabelBytesMax = 1'024;  // agent_id, source, traceparent, …
+inline constexpr std::size_t kWordBytesMax = 256;
 
 // Errors are kInvalidArgument and say what was expected; the caller names the field.
 [[nodiscard]] Status check_bounds(std::int64_t value, Bounds bounds);
 [[nodiscard]] Status check_time_limit(Millis limit);
 [[nodiscard]] Status check_lease_length(Millis lease);
 [[nodiscard]] Status check_name(std::string_view name);
+// A model or a session: it becomes a word of its own on an agent's command line, where it must not look like an option.
+[[nodiscard]] Status check_word(std::string_view word);
 [[nodiscard]] Status check_retry_policy(const RetryPolicy& policy);
 
 // "queue: expected a name, …": an error with the field that it is about.

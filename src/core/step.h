@@ -45,6 +45,7 @@ struct Step {
   enum class ResultWrite : std::uint8_t { kKeep, kReplace };   // whether next.task.result replaces the stored one
   enum class PayloadWrite : std::uint8_t { kKeep, kReplace };  // whether next.task.payload does
   enum class TagsWrite : std::uint8_t { kKeep, kReplace };     // whether next.task.tags do
+  enum class ParentsWrite : std::uint8_t { kKeep, kReplace };  // whether next.task.depends_on does
   enum class Fate : std::uint8_t { kStays, kGoes };            // kGoes: the finished task is deleted, but its events
 
   TaskRecord next;                     // its revision is set by the store
@@ -54,11 +55,16 @@ struct Step {
   ResultWrite result = ResultWrite::kKeep;
   PayloadWrite payload = PayloadWrite::kKeep;
   TagsWrite tags = TagsWrite::kKeep;
+  ParentsWrite parents = ParentsWrite::kKeep;
   Fate fate = Fate::kStays;
   std::vector<EventDraft> events;
   std::optional<RunEnd> run_end;
   std::vector<LedgerEntry> ledger{};  // what it books
 
+  // Whether it replaces a part of the body: some stores write all of it then.
+  [[nodiscard]] bool writes_body() const {
+    return payload == PayloadWrite::kReplace || tags == TagsWrite::kReplace || parents == ParentsWrite::kReplace;
+  }
   bool operator==(const Step&) const = default;
 };
 

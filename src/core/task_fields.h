@@ -123,6 +123,7 @@ inline constexpr FieldTraits kText{.kept = FieldKept::kBody, .kind = FieldKind::
 inline constexpr FieldTraits kJson{.kept = FieldKept::kBody, .kind = FieldKind::kJson, .plain = true};
 inline constexpr FieldTraits kMovingJson{.kept = FieldKept::kMoving, .kind = FieldKind::kJson};
 inline constexpr FieldTraits kOutput{.kept = FieldKept::kOutput, .kind = FieldKind::kJson};
+inline constexpr FieldTraits kRef{.kind = FieldKind::kName, .plain = true, .same = false};
 inline constexpr FieldTraits kRequestId{.kind = FieldKind::kName, .same = false};
 inline constexpr FieldTraits kTrace{.kept = FieldKept::kBody, .kind = FieldKind::kLabel, .plain = true, .same = false};
 inline constexpr FieldTraits kPriority{.kept = FieldKept::kMoving, .bounds = kPriorityBounds};
@@ -153,6 +154,7 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"tags", &Task::tags, field::kList, &TaskSpec::tags>{},
     TaskField<"parent_id", &Task::parent_id, field::kGiven, &TaskSpec::parent_id>{},
     TaskField<"depends_on", &Task::depends_on, field::kList, &TaskSpec::depends_on>{},
+    TaskField<"ref", &Task::ref, field::kRef, &TaskSpec::ref>{},
     TaskField<"request_id", &Task::request_id, field::kRequestId, &TaskSpec::request_id>{},
     TaskField<"dedupe_key", &Task::dedupe_key, field::kGivenName, &TaskSpec::dedupe_key>{},
     TaskField<"run_at", &Task::run_at, field::kMoving, &TaskSpec::run_at>{},
@@ -164,14 +166,17 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"max_attempts", &Task::max_attempts, field::limit(kMaxAttemptsBounds), &TaskSpec::max_attempts>{},
     TaskField<"stalls", &Task::stalls, field::kMoving>{},
     TaskField<"defers", &Task::defers, field::kMoving>{},
+    TaskField<"suspends", &Task::suspends, field::kMoving>{},
     TaskField<"retry", &Task::retry, field::kGivenPlainly, &TaskSpec::retry>{},
     TaskField<"timeout_ms", &Task::timeout, field::kMovingPlainly, &TaskSpec::timeout>{},
     TaskField<"idle_timeout_ms", &Task::idle_timeout, field::kGivenPlainly, &TaskSpec::idle_timeout>{},
     TaskField<"deadline_at", &Task::deadline_at, field::kMoving, &TaskSpec::deadline_at>{},
     TaskField<"max_stalls", &Task::max_stalls, field::limit(kMaxStallsBounds), &TaskSpec::max_stalls>{},
     TaskField<"max_defers", &Task::max_defers, field::limit(kMaxDefersBounds), &TaskSpec::max_defers>{},
+    TaskField<"max_suspends", &Task::max_suspends, field::limit(kMaxSuspendsBounds), &TaskSpec::max_suspends>{},
     TaskField<"on_parent_failure", &Task::on_parent_failure, field::kGivenPlainly, &TaskSpec::on_parent_failure>{},
     TaskField<"at_most_once", &Task::at_most_once, field::kGivenPlainly, &TaskSpec::at_most_once>{},
+    TaskField<"templates", &Task::templates, field::kGivenPlainly, &TaskSpec::templates>{},
     TaskField<"fallback_result", &Task::fallback_result, field::kJson, &TaskSpec::fallback_result>{},
     TaskField<"checkpoint", &Task::checkpoint, field::kOutput>{},
     TaskField<"generation", &Task::generation, field::kMoving>{},
@@ -193,9 +198,12 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"traceparent", &Task::traceparent, field::kTrace, &TaskSpec::traceparent>{},
     TaskField<"request_hash", &TaskRecord::request_hash, field::kGiven>{},
     TaskField<"depth", &TaskRecord::depth, field::kGivenPlainly>{},
+    TaskField<"spawner_generation", &TaskRecord::spawner_generation, field::kGivenPlainly>{},
     TaskField<"deadline_ms", &TaskRecord::deadline, field::kGiven>{},
     TaskField<"place", &TaskRecord::place, field::kMoving>{},
     TaskField<"unmet_parents", &TaskRecord::unmet_parents, field::kMoving>{},
+    TaskField<"awaited", &TaskRecord::awaited, field::kMoving>{},
+    TaskField<"first_generation", &TaskRecord::first_generation, field::kMoving>{},
     TaskField<"dependents", &TaskRecord::dependents, field::kMoving>{},
     TaskField<"children", &TaskRecord::children, field::kMoving>{},
     TaskField<"ended_by", &TaskRecord::ended_by, field::kMoving>{},

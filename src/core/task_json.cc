@@ -203,13 +203,18 @@ std::string to_json(const TaskSpec& spec) {
         put_given(object, field.name(), field.asked(spec));
       }
     });
-    put_given(object, "ref", spec.ref);
     put_given(object, "dedupe_window_ms", spec.dedupe_window);
     put_given(object, "locks", spec.locks);
     put_given_duration(object, "delay", spec.delay);
     put_given_duration(object, "deadline", spec.deadline);
     nulls.put(object);
   });
+}
+
+void read_children(json::Reader& in, Suspend& out) {
+  std::optional<JsonText> text;
+  in.get_text("children", text);
+  if (text && *text != R"("all")") in.get("children", out.children);
 }
 
 std::string to_summary_json(const Task& task) {

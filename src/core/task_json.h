@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "drover/task_queue.h"
 
 namespace drover {
@@ -20,6 +21,9 @@ namespace drover {
 [[nodiscard]] std::string to_json(const WorkerInfo& worker);
 [[nodiscard]] std::string to_json(const ErrorGroup& group);
 [[nodiscard]] std::string to_json(const LogRecord& record);
+
+// The member "children" of what asks to wait: "all", or a list of ids.
+void read_children(json::Reader& in, Suspend& out);
 
 // As parse_task_spec reads it; what is unset is left out.
 [[nodiscard]] std::string to_json(const TaskSpec& spec);

@@ -74,4 +74,9 @@ Result<TaskState> TaskQueue::release(const Lease& lease) {
   return settle(std::span(&item, 1)).front();
 }
 
+Result<TaskState> TaskQueue::suspend(const Lease& lease, Suspend suspend) {
+  const Settlement item{lease, std::move(suspend)};
+  return settle(std::span(&item, 1)).front();
+}
+
 }  // namespace drover

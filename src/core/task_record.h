@@ -42,6 +42,9 @@ struct TaskRecord {
   int dependents = 0;                   // tasks that depend on this one
   int children = 0;                     // tasks that this one spawned
   int depth = 0;                        // spawners above it
+  int spawner_generation = 0;           // of its spawner, when that spawned it; 0: no run of it did
+  int awaited = 0;                      // how many of the last of depends_on are children that it suspended for
+  int first_generation = 1;             // the one that an operator's retry began; revivals go on in it
   std::optional<TaskId> ended_by;       // the parent whose end ended this task
   bool cascade_due = false;             // it ended, but its dependents were too many for one step: a sweeper goes on
   std::optional<Millis> deadline;       // from enqueue, or from an operator's retry, to deadline_at

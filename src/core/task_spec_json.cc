@@ -217,7 +217,6 @@ struct Member {
 
 // What a caller may say of a task, but does not stand in the task itself.
 constexpr auto kAskedOnly = std::to_array<Member>({
-    {"ref", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.ref); }},
     {"dedupe_window",
      [](TaskSpec& s, const Value& v) { return put_duration(parsed(v, parse_duration), s.dedupe_window); }},
     {"dedupe_window_ms", [](TaskSpec& s, const Value& v) { return put_duration(millis_of(v), s.dedupe_window); }},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/planted_bug.h"
 #include "core/retry.h"
@@ -60,20 +61,14 @@ const TypePolicy& type_of(const DecisionContext& context) {
 
 // ---- what agents say of their runs
 
-LedgerKey ledger_key(const Change& change) {
-  const Task& task = change.step.next.task;
-  const auto agent = agent_of(task);
-  return {
-      .day = day_of(change.context.now), .owner = task.owner, .type = task.type, .runner = agent ? agent->preset : ""};
-}
-
 // What the run used is now part of the past; the ledger counts how it ended.
 void close_usage(Change& change, RunEnd& end) {
   TaskRecord& next = change.step.next;
   end.usage = std::exchange(next.run_usage, std::nullopt);
   if (planted(PlantedBug::kLostRunWasFree) && end.outcome == "stalled") return;
   next.ended_usage = usage_json(usage_of(next.ended_usage) + usage_of(end.usage));
-  LedgerEntry& run = change.step.ledger.emplace_back(LedgerEntry{.key = ledger_key(change), .amounts = {.runs = 1}});
+  LedgerEntry& run = change.step.ledger.emplace_back(
+      LedgerEntry{.key = ledger_key(next.task, day_of(change.context.now)), .amounts = {.runs = 1}});
   run.key.error_class = end.error ? name_of(end.error->error_class) : end.outcome;
 }
 
@@ -133,13 +128,24 @@ void plan_same_run_again(Change& change) {
   }
 }
 
+// How the run differed from the first: as it was planned, unless its agent had to begin afresh.
+std::optional<JsonText> what_changed(const TaskRecord& record) {
+  if (!record.task.next || !record.run_usage) return record.task.next;
+  NextRun next = next_run_of(record.task);
+  const auto agent = agent_of(record.task);
+  if (next.session != SessionUse::kResume || !agent || agent->resumed) return record.task.next;
+  next.session = SessionUse::kFresh;
+  return next_run_json(next);
+}
+
 // Closes the run in the history; its lease and its worker have no say any more.
 void close_run(Change& change, std::string_view outcome, RunEnd end) {
   TaskRecord& next = change.step.next;
   end.worker_id = next.task.worker_id.value_or("");
   end.ended_at = change.context.now;
   end.outcome = outcome;
-  end.change = std::exchange(next.task.next, change.next_run);
+  end.change = what_changed(next);
+  next.task.next = change.next_run;
   if (next.run_usage) close_usage(change, end);
   change.step.run_end = std::move(end);
   if (planted(PlantedBug::kRetryKeepsWorker) && outcome == "retrying") return;
@@ -171,7 +177,7 @@ bool cancel_was_requested(const Change& change) {
   return change.step.next.task.cancel_requested_at.has_value();
 }
 
-void refuse_unverified(Change& change, RunEnd end);
+void refuse_unverified(Change& change, RunEnd end, std::string why);
 
 void complete(Change& change) {
   const Completion& completion = std::get<trigger::Complete>(change.trigger).completion;
@@ -182,8 +188,8 @@ void complete(Change& change) {
   if (cancel_was_requested(change) && !planted(PlantedBug::kCancelForgetsRequest)) {
     return end_run_cancelled(change, std::move(end));
   }
-  if (type_of(change.context).verify_required && !has_passed(end.evidence)) {
-    return refuse_unverified(change, std::move(end));
+  if (auto why = why_unverified(type_of(change.context).verify, end.evidence)) {
+    return refuse_unverified(change, std::move(end), *std::move(why));
   }
   write_result(change, completion.result);
   task.error.reset();
@@ -251,13 +257,17 @@ const ClassRule& rule_of(const DecisionContext& context, ErrorClass error_class)
   return type_of(context).classes[std::to_underlying(error_class)];
 }
 
-// The same run would end the same way, and be paid again: somebody has to add a check to the runner first.
-void refuse_unverified(Change& change, RunEnd end) {
-  const TaskError error{
-      ErrorClass::kVerifyFailed,
-      "the type has verify: required, but this run reported no passed check; add verify to the runner's "
-      "profile"};
-  end_run_failed(change, std::move(end), error, rule_of(change.context, error.error_class));
+// Where nothing was checked, the same run would end the same way, and be paid again: somebody has to change the runner
+// first. An agent that changed its check may do better.
+void refuse_unverified(Change& change, RunEnd end, std::string why) {
+  const TaskError error{ErrorClass::kVerifyFailed, std::move(why)};
+  const ClassRule& rule = rule_of(change.context, error.error_class);
+  Task& task = change.step.next.task;
+  const bool may_help = has_passed(end.evidence) && !changed_files(end.evidence).empty();
+  if (!may_help || task.at_most_once || rule.action != Action::kRetry)
+    return end_run_failed(change, std::move(end), error, rule);
+  task.error = end.error = error;
+  retry_or_fail(change, std::move(end), error, rule);
 }
 
 void fail_run(Change& change) {
@@ -290,8 +300,41 @@ void give_back(Change& change) {
   next.task.state = TaskState::kPending;
   next.task.attempts -= 1;
   plan_same_run_again(change);
-  if (planted(PlantedBug::kReleaseLosesPlace)) move_to_tail(next);
+  // At the head of its line it would keep this worker from what it can run.
+  if (begun == Begun::kNotHere || planted(PlantedBug::kReleaseLosesPlace)) move_to_tail(next);
   end_run(change, "released", {});
+}
+
+// How many of its children are not done, of how many.
+JsonText suspended_data(const TaskRecord& record) {
+  json::Writer writer;
+  writer.begin_object().key("children").number(record.awaited).key("unmet").number(record.unmet_parents).end_object();
+  return std::move(writer).take();
+}
+
+void suspend(Change& change) {
+  const auto& suspend = std::get<trigger::Suspend>(change.trigger);
+  TaskRecord& next = change.step.next;
+  Task& task = next.task;
+  task.exit_code = suspend.exit_code;
+  RunEnd end{.exit_code = suspend.exit_code, .evidence = suspend.report.evidence};
+  if (cancel_was_requested(change)) return end_run_cancelled(change, std::move(end));
+  task.attempts -= 1;
+  task.suspends += 1;
+  if (task.suspends > task.max_suspends) {
+    const TaskError error{ErrorClass::kSuspended,
+                          fmt::format("it suspended {} times; max_suspends is {}", task.suspends, task.max_suspends)};
+    return end_run_failed(change, std::move(end), error, rule_of(change.context, error.error_class));
+  }
+  task.error.reset();
+  task.depends_on.insert(task.depends_on.end(), suspend.children.begin(), suspend.children.end());
+  change.step.parents = Step::ParentsWrite::kReplace;
+  next.awaited += static_cast<int>(suspend.children.size());
+  next.unmet_parents = planted(PlantedBug::kSuspendForgetsChildren) ? 0 : suspend.unmet_parents;
+  task.state = waiting_state(next, change.context.now);
+  move_to_tail(next);
+  plan_next_run(change, SessionUse::kResume, {});
+  end_run(change, "suspended", std::move(end), suspended_data(next));
 }
 
 void confirm_cancel(Change& change) {
@@ -512,6 +555,17 @@ JsonText retry_data(const trigger::Retry& retry) {
   return std::move(writer).take();
 }
 
+// It begins anew: the children of earlier generations are none of its business.
+void let_go_of_children(Change& change) {
+  TaskRecord& next = change.step.next;
+  next.task.suspends = 0;
+  next.first_generation = next.task.generation;
+  if (next.awaited == 0) return;
+  next.task.depends_on.resize(given_parents(next).size());
+  next.awaited = 0;
+  change.step.parents = Step::ParentsWrite::kReplace;
+}
+
 void retry(Change& change) {
   const auto& retry = std::get<trigger::Retry>(change.trigger);
   Task& task = change.step.next.task;
@@ -521,10 +575,12 @@ void retry(Change& change) {
     change.step.payload = Step::PayloadWrite::kReplace;
   }
   reopen(change, retry.unmet_parents);
+  let_go_of_children(change);
   emit(change, "retried", retry_data(retry));
 }
 
-// Unlike an operator's retry this keeps run_at: the task never ran, so that is still the time its caller asked for.
+// Unlike an operator's retry this keeps run_at, the time its caller asked for, and goes on where the task was: it never
+// ran, or had suspended for the child that is tried again.
 void revive(Change& change) {
   const int unmet_parents = std::get<trigger::ParentRetried>(change.trigger).unmet_parents;
   if (change.step.next.task.state == TaskState::kBlocked) return await_parents(change, unmet_parents);
@@ -556,10 +612,10 @@ void delete_task(Change& change) {
 
 using Apply = void (*)(Change&);
 // In the order of Rule, without kRefuse.
-constexpr std::array<Apply, 18> kApply{meet_parent, end_by_parent,  make_pending,  start,          note_report,
-                                       complete,    fail_run,       give_back,     confirm_cancel, stall,
-                                       cancel_now,  request_cancel, miss_deadline, edit,           retry,
-                                       revive,      escalate,       delete_task};
+constexpr std::array<Apply, 19> kApply{meet_parent, end_by_parent, make_pending,   start,         note_report,
+                                       complete,    fail_run,      give_back,      suspend,       confirm_cancel,
+                                       stall,       cancel_now,    request_cancel, miss_deadline, edit,
+                                       retry,       revive,        escalate,       delete_task};
 static_assert(kApply.size() == std::to_underlying(Rule::kDelete));
 
 // The table goes by the state alone; here is what else the record has to say.
@@ -567,6 +623,7 @@ Rule rule_for(const TaskRecord& record, const Trigger& trigger) {
   const Task& task = record.task;
   const Rule rule = transition_table()[trigger.index()][std::to_underlying(task.state)];
   if (rule == Rule::kConfirmCancel && !task.cancel_requested_at) return Rule::kRefuse;
+  if (rule == Rule::kSuspend && task.at_most_once && !task.cancel_requested_at) return Rule::kRefuse;
   if (rule == Rule::kRevive && is_terminal(task.state) && !record.ended_by) return Rule::kRefuse;
   if (rule == Rule::kDelete && record.cascade_due) return Rule::kRefuse;
   return rule;
@@ -575,6 +632,10 @@ Rule rule_for(const TaskRecord& record, const Trigger& trigger) {
 std::unexpected<Error> refuse(const Task& task, const Trigger& trigger) {
   if (task.state == TaskState::kCompleted && std::holds_alternative<trigger::Retry>(trigger)) {
     return fail(ErrorCode::kWrongState, fmt::format("a completed task is final ({})", task.id.to_string()));
+  }
+  if (task.state == TaskState::kRunning && std::holds_alternative<trigger::Suspend>(trigger)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("task {} may run at most once, so it cannot suspend and run again", task.id.to_string()));
   }
   if (is_terminal(task.state) && std::holds_alternative<trigger::Delete>(trigger)) {
     return fail(ErrorCode::kWrongState, fmt::format("task {} has dependents that are still to be told of its end: try "
@@ -586,6 +647,27 @@ std::unexpected<Error> refuse(const Task& task, const Trigger& trigger) {
 }
 
 }  // namespace
+
+bool may_suspend(const Task& task) {
+  return !task.at_most_once && !task.cancel_requested_at && task.suspends < task.max_suspends;
+}
+
+Status check_awaited(const TaskRecord& waiter, const TaskRecord& child) {
+  const auto refuse = [&](std::string_view why) {
+    return fail(ErrorCode::kUnknownParent, fmt::format("task {} cannot wait for {}: {}", waiter.task.id.to_string(),
+                                                       child.task.id.to_string(), why));
+  };
+  if (child.task.parent_id != waiter.task.id) return refuse("it is not one of its children");
+  if (child.spawner_generation < waiter.first_generation) return refuse("it belongs to an earlier generation");
+  return {};
+}
+
+std::span<const TaskId> given_parents(const TaskRecord& record) {
+  const std::span<const TaskId> all = record.task.depends_on;
+  const auto awaited = static_cast<std::size_t>(record.awaited);
+  CHECK(awaited <= all.size());
+  return all.first(all.size() - awaited);
+}
 
 Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionContext& context) {
   const Rule rule = rule_for(record, trigger);

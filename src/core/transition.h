@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -41,6 +42,12 @@ struct Release {
   Begun begun = Begun::kMaybe;
   RunReport report{};
 };
+struct Suspend {                   // its process tree is dead; the record must be whole
+  std::vector<TaskId> children{};  // that it awaits from now on and did not before
+  int unmet_parents = 0;           // of all that it then depends on
+  std::optional<int> exit_code{};
+  RunReport report{};
+};
 struct ConfirmCancel {  // its process tree is dead
   std::optional<int> exit_code;
   RunReport report{};
@@ -56,8 +63,8 @@ struct Edit {  // of a task that waits; what is unset stays
   std::optional<JsonText> payload{};  // checked
   std::optional<std::vector<std::string>> tags{};
 };
-struct Retry {  // by an operator
-  int unmet_parents = 0;
+struct Retry {            // by an operator; the record must be whole
+  int unmet_parents = 0;  // of those that it was given: the children of earlier generations are let go
   Verdict verdict{};
   std::optional<JsonText> payload{};  // that replaces the old one
   std::optional<Time> run_at{};
@@ -74,10 +81,10 @@ struct Delete {
 }  // namespace trigger
 
 using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Report,
-                             trigger::Complete, trigger::Fail, trigger::Release, trigger::ConfirmCancel,
-                             trigger::LeaseLost, trigger::Cancel, trigger::Deadline, trigger::Edit, trigger::Retry,
-                             trigger::ParentRetried, trigger::Escalate, trigger::Delete>;
-inline constexpr int kTriggerCount = 17;
+                             trigger::Complete, trigger::Fail, trigger::Release, trigger::Suspend,
+                             trigger::ConfirmCancel, trigger::LeaseLost, trigger::Cancel, trigger::Deadline,
+                             trigger::Edit, trigger::Retry, trigger::ParentRetried, trigger::Escalate, trigger::Delete>;
+inline constexpr int kTriggerCount = 18;
 static_assert(std::variant_size_v<Trigger> == kTriggerCount);
 
 [[nodiscard]] std::string_view name_of(const Trigger& trigger);
@@ -93,6 +100,7 @@ enum class Rule : std::uint8_t {
   kComplete,
   kFail,      // retry, defer or dead letter by the class table and the counters
   kGiveBack,  // pending at its lane's head, attempt given back
+  kSuspend,   // waits for its children, attempt given back; comes back at its lane's tail
   kConfirmCancel,
   kStall,  // stalled at its lane's head, attempt given back; dead letter past max_stalls
   kCancelNow,
@@ -115,6 +123,13 @@ struct DecisionContext {
   const TypePolicy* type = nullptr;    // of the task; the defaults if null
   const PriceTable* prices = nullptr;  // of models; none if null
 };
+
+// Whether a run of this task that asks to suspend does so; else it ends in another way, or is refused.
+[[nodiscard]] bool may_suspend(const Task& task);
+// Whether a task may wait for this one: a child that it spawned since an operator's retry began it anew.
+[[nodiscard]] Status check_awaited(const TaskRecord& waiter, const TaskRecord& child);
+// The parents that a task was given, without the children that it awaited. The record must be whole.
+[[nodiscard]] std::span<const TaskId> given_parents(const TaskRecord& record);
 
 // What follows from `trigger` for a task in this state, or kWrongState. For Complete the result is in the step's task.
 // For Edit the record must be whole, and a step without events changes nothing.

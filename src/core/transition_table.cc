@@ -9,10 +9,10 @@ namespace {
 using enum Rule;
 
 // In the order of Trigger's alternatives.
-constexpr Names<kTriggerCount> kTriggerNames{
-    "parent_done",    "parent_ended",   "due",        "claim",  "report",   "complete", "fail",
-    "release",        "confirm_cancel", "lease_lost", "cancel", "deadline", "edit",     "retry",
-    "parent_retried", "escalate",       "delete"};
+constexpr Names<kTriggerCount> kTriggerNames{"parent_done",    "parent_ended", "due",      "claim",   "report",
+                                             "complete",       "fail",         "release",  "suspend", "confirm_cancel",
+                                             "lease_lost",     "cancel",       "deadline", "edit",    "retry",
+                                             "parent_retried", "escalate",     "delete"};
 
 // Rows in the order of Trigger's alternatives, columns in that of TaskState.
 // clang-format off
@@ -26,6 +26,7 @@ constexpr TransitionTable kTable{{
     /* Complete */      {kRefuse,       kRefuse,       kRefuse,       kComplete,      kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* Fail */          {kRefuse,       kRefuse,       kRefuse,       kFail,          kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* Release */       {kRefuse,       kRefuse,       kRefuse,       kGiveBack,      kRefuse,       kRefuse,   kRefuse,  kRefuse},
+    /* Suspend */       {kRefuse,       kRefuse,       kRefuse,       kSuspend,       kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* ConfirmCancel */ {kRefuse,       kRefuse,       kRefuse,       kConfirmCancel, kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* LeaseLost */     {kRefuse,       kRefuse,       kRefuse,       kStall,         kRefuse,       kRefuse,   kRefuse,  kRefuse},
     /* Cancel */        {kCancelNow,    kCancelNow,    kCancelNow,    kRequestCancel, kCancelNow,    kRefuse,   kRefuse,  kRefuse},

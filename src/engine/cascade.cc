@@ -114,10 +114,10 @@ void Cascade::add(Step&& step) {
     step.result = first.result;
     step.next.task.result = first.next.task.result;
   }
-  if (first.payload == Step::PayloadWrite::kReplace && step.payload == Step::PayloadWrite::kKeep) {
-    step.payload = first.payload;
-    copy_body(first.next.task, step.next.task);
-  }
+  if (first.writes_body() && !step.writes_body()) copy_body(first.next.task, step.next.task);
+  if (first.payload == Step::PayloadWrite::kReplace) step.payload = first.payload;
+  if (first.tags == Step::TagsWrite::kReplace) step.tags = first.tags;
+  if (first.parents == Step::ParentsWrite::kReplace) step.parents = first.parents;
   step.events.insert(step.events.begin(), first.events.begin(), first.events.end());
   if (first.run_end) step.run_end = first.run_end;
   step.ledger.insert(step.ledger.begin(), first.ledger.begin(), first.ledger.end());
@@ -209,6 +209,9 @@ Status Cascade::follow_ended(const TaskRecord& record) {
 Status Cascade::follow_end(const TaskRecord& ended) {
   if (ended.dependents == 0) return {};
   auto dependents = TRY(view_.dependents(ended.task.id));
+  if (const auto joined = joined_.find(ended.task.id); joined != joined_.end()) {
+    for (const TaskId& id : joined->second) dependents.push_back(*decided(id));
+  }
   for (TaskRecord& dependent : dependents) {
     if (const TaskRecord* newer = decided(dependent.task.id)) dependent = *newer;
     if (dependent.task.state != TaskState::kBlocked) continue;
@@ -327,6 +330,7 @@ StepGroup Cascade::take_last() {
   steps_.clear();
   told_.clear();
   index_.clear();
+  joined_.clear();
   return group;
 }
 

@@ -63,6 +63,8 @@ class Cascade {
   [[nodiscard]] Status resume(const TaskRecord& record);
   // A step that was decided elsewhere; nothing follows from it.
   void add(Step&& step);
+  // A task that was decided on depends on this one from now on, which the store does not know yet.
+  void add_dependent(const TaskId& parent, const TaskId& dependent) { joined_[parent].push_back(dependent); }
   // For so many steps: each is large to move.
   void reserve(std::size_t steps);
 
@@ -108,6 +110,7 @@ class Cascade {
   std::pmr::monotonic_buffer_resource index_memory_;
   std::pmr::unordered_map<TaskId, std::size_t> index_{&index_memory_};  // of its step
   std::vector<Follow> to_follow_;
+  std::unordered_map<TaskId, std::vector<TaskId>> joined_;  // dependents that are new, by their parent
 };
 
 // Whether a parent in this state counts as done for a task with this policy.

@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
+#include "engine/filled_task.h"
 #include "engine/spec.h"
 #include "engine/workers.h"
 
@@ -50,6 +51,10 @@ std::optional<ReservedSlots> reserved_slots(const ClaimRequest& request, const P
 
 // What the policy has come to refuse since it was stored fails here, for good, and stands in nobody's way.
 Settlement refusal_of(const TaskRecord& record, const Error& why) {
+  // The store could not be read just now: the task is as good as before.
+  if (error_info(why.code).retryable == Retryable::kYes) {
+    return {Lease{record.task.id, record.lease}, Release{Begun::kNo}};
+  }
   const bool unknown = why.code == ErrorCode::kUnknownType;
   return {
       Lease{record.task.id, record.lease},
@@ -75,10 +80,16 @@ Result<Claimed> Engine::claim_records(const ClaimRequest& request, const Policy&
   }
 }
 
-bool Engine::fail_refused(std::vector<TaskRecord>& records, const Policy& policy) {
+bool Engine::fail_refused(std::vector<TaskRecord>& records, const Policy& policy, FilledTasks& filled) {
   std::vector<Settlement> refused;
   std::erase_if(records, [&](const TaskRecord& record) {
-    const Status valid = check_stored(record.task, policy);
+    const Task& task = record.task;
+    Status valid = check_stored(task, policy);
+    if (valid && task.templates) {
+      auto whole = filled_task(store_, task, policy);
+      if (whole) filled.emplace(task.id, *std::move(whole));
+      if (!whole) valid = std::unexpected(whole.error());
+    }
     if (!valid) refused.push_back(refusal_of(record, valid.error()));
     return !valid;
   });
@@ -92,9 +103,10 @@ Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
   auto policy = TRY(this->policy());
   for (int call = 1;; ++call) {
     auto taken = TRY(claim_records(request, *policy));
-    const bool refused = fail_refused(taken.records, *policy);
+    FilledTasks filled;
+    const bool refused = fail_refused(taken.records, *policy, filled);
     if (taken.records.empty() && refused && call < kClaimCallsMax) continue;
-    return handed_out(std::move(taken.records));
+    return handed_out(std::move(taken.records), filled);
   }
 }
 
@@ -109,8 +121,9 @@ class Engine::LeftClaim final : public StandingClaim<ClaimedTask> {
     auto taken = TRY(inner_->withdraw());
     if (taken.tasks.empty()) return Taken<ClaimedTask>{};
     // They are leased already: better judged by the policy as it was than left lying.
-    engine_.fail_refused(taken.tasks, *engine_.policy().value_or(policy_));
-    return Taken<ClaimedTask>{engine_.handed_out(std::move(taken.tasks)), taken.lease_left};
+    FilledTasks filled;
+    engine_.fail_refused(taken.tasks, *engine_.policy().value_or(policy_), filled);
+    return Taken<ClaimedTask>{engine_.handed_out(std::move(taken.tasks), filled), taken.lease_left};
   }
 
  private:
@@ -129,13 +142,14 @@ Result<std::unique_ptr<StandingClaim<ClaimedTask>>> Engine::leave_claim(const Cl
   return std::make_unique<LeftClaim>(*this, std::move(policy), std::move(standing));
 }
 
-std::vector<ClaimedTask> Engine::handed_out(std::vector<TaskRecord> records) {
+std::vector<ClaimedTask> Engine::handed_out(std::vector<TaskRecord> records, FilledTasks& filled) {
   std::vector<ClaimedTask> claimed;
   claimed.reserve(records.size());
   for (TaskRecord& record : records) {
     recent_.remember_claimed(record);
     ClaimedTask item{std::move(record.task), Lease{{}, record.lease}, {}};
     item.lease.task = item.task.id;
+    if (const auto whole = filled.find(item.task.id); whole != filled.end()) item.task = std::move(whole->second);
     if (item.task.run > 1) {
       // Best effort: the lease is ours already, and the history is only advice to the next run.
       if (auto runs = store_.runs(item.task.id, kEarlierRunsMax + 1); runs) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "core/page_limit.h"
+#include "core/task_filter.h"
 #include "engine/cascade.h"
 #include "policy/document.h"
 
@@ -27,8 +28,8 @@ std::unexpected<Error> no_such_task(const TaskId& id) {
 
 std::unexpected<Error> still_leased(const TaskId& id) {
   return fail(ErrorCode::kWrongState,
-              fmt::format("its deadline ended task {} while it ran, and its agent may not be dead yet: try again once "
-                          "the lease of that run is over",
+              fmt::format("task {} was running when its deadline passed, and its agent may still be alive: try again "
+                          "when the lease of that run has ended",
                           id.to_string()));
 }
 
@@ -95,9 +96,9 @@ Result<TaskPage> Engine::list_heads(const TaskFilter& filter, int limit, const s
 Result<TaskPage> Engine::list_parts(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
                                     Parts parts) {
   TRY(check_page_limit(limit));
+  TRY(check_filter(filter));
   auto page = TRY(store_.list(filter, limit, cursor, parts));
-  TaskPage out;
-  out.cursor = std::move(page.cursor);
+  TaskPage out{.tasks = {}, .cursor = std::move(page.cursor), .searched = page.searched};
   out.tasks.reserve(page.records.size());
   for (TaskRecord& record : page.records) out.tasks.push_back(std::move(record.task));
   return out;
@@ -119,8 +120,26 @@ Result<LogPage> Engine::log(const TaskId& id, std::int64_t after, int limit) {
   return store_.log(id, after, limit);
 }
 
+Result<std::string> Engine::store_id() {
+  if (std::string id = store_.seen().store; !id.empty()) return id;
+  const auto state = TRY(store_.state());
+  return state.extent.epochs.front().id;
+}
+
 Result<Config> Engine::config() {
   return store_.config();
+}
+
+Result<std::vector<ConfigVersion>> Engine::config_versions() {
+  return store_.config_versions(kPageMax);
+}
+
+Result<Config> Engine::config_at(std::int64_t version) {
+  auto document = TRY(store_.config_at(version));
+  if (document) return Config{.version = version, .document = *std::move(document)};
+  return drover::fail(
+      ErrorCode::kNotFound,
+      fmt::format("there is no version {} of the policy; `drover config history` lists those there are", version));
 }
 
 Result<std::shared_ptr<const Policy>> Engine::policy() {

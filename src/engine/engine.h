@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -66,8 +67,12 @@ class Engine final : public TaskQueue {
   Result<Stats> owner_stats(const std::string& owner) override;
   Result<std::vector<Alert>> alerts() override;
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
+  Result<std::string> store_id() override;
   Result<Explanation> explain(const TaskId& id) override;
+  Result<StuckReport> stuck(const std::optional<std::string>& owner) override;
   Result<Config> config() override;
+  Result<std::vector<ConfigVersion>> config_versions() override;
+  Result<Config> config_at(std::int64_t version) override;
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
 
@@ -100,9 +105,10 @@ class Engine final : public TaskQueue {
   Status change(const TaskId& id, Parts parts, std::string_view verb, const Decide& decide);
   [[nodiscard]] std::vector<LeaseId> new_lease_ids(int n);
   Result<Claimed> claim_records(const ClaimRequest& request, const Policy& policy);
-  // Takes out what the policy refuses now and fails it; whether there was any.
-  bool fail_refused(std::vector<TaskRecord>& records, const Policy& policy);
-  std::vector<ClaimedTask> handed_out(std::vector<TaskRecord> records);
+  using FilledTasks = std::map<TaskId, Task>;
+  // Takes out what the policy refuses now and fails it; whether there was any. Those with templates come filled in.
+  bool fail_refused(std::vector<TaskRecord>& records, const Policy& policy, FilledTasks& filled);
+  std::vector<ClaimedTask> handed_out(std::vector<TaskRecord> records, FilledTasks& filled);
   Status write_note(Note note);
   Result<TaskPage> list_parts(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
                               Parts parts);

@@ -121,7 +121,7 @@ Result<TaskRecord> Enqueue::current(const TaskId& id, std::string_view role, con
 // Moves the other record's revision too, so that it cannot end unnoticed between this decision and its commit.
 Status Enqueue::count_on(TaskRecord parent, int TaskRecord::* counter, std::int64_t limit, std::string_view what) {
   if (parent.*counter >= limit) {
-    return fail(ErrorCode::kLimitExceeded, fmt::format("task {} has {} {}; more are not taken",
+    return fail(ErrorCode::kLimitExceeded, fmt::format("task {} has {} {} already, and no more are allowed",
                                                        parent.task.id.to_string(), parent.*counter, what));
   }
   Step step;
@@ -157,6 +157,7 @@ Status Enqueue::join_spawner(TaskRecord& record, const std::string* only_of) {
                 fmt::format("the spawning task {} is being cancelled", spawner.task.id.to_string()));
   }
   record.depth = spawner.depth + 1;
+  record.spawner_generation = spawner.task.generation;
   if (record.depth > policy_.limits.depth) {
     return fail(ErrorCode::kLimitExceeded,
                 fmt::format("tasks may spawn each other {} deep, not deeper", policy_.limits.depth));
@@ -226,8 +227,8 @@ Result<std::vector<Enqueued>> Enqueue::decide(std::span<const TaskSpec> specs, s
 Status check_batch(std::span<const TaskSpec> group, const Policy& policy) {
   if (group.empty()) return fail(ErrorCode::kInvalidArgument, "there is no task in this batch");
   if (group.size() > static_cast<std::size_t>(policy.limits.batch_tasks)) {
-    return fail(ErrorCode::kLimitExceeded, fmt::format("the batch has {} tasks; at most {} are taken at once",
-                                                       group.size(), policy.limits.batch_tasks));
+    return fail(ErrorCode::kLimitExceeded,
+                fmt::format("the batch has {} tasks; at most {} are allowed", group.size(), policy.limits.batch_tasks));
   }
   return {};
 }
@@ -237,7 +238,7 @@ std::unexpected<Error> queue_full(Applied verdict, const Capacity& capacity) {
   std::string limit;
   if (verdict == Applied::kAllFull) limit = fmt::format("{} in all (limits.max_waiting)", capacity.waiting_max);
   if (verdict == Applied::kOwnerFull)
-    limit = fmt::format("{} of one owner (limits.max_waiting_per_owner)", capacity.waiting_per_owner_max);
+    limit = fmt::format("{} for one owner (limits.max_waiting_per_owner)", capacity.waiting_per_owner_max);
   if (verdict == Applied::kQueueFull) {
     for (const auto& [queue, waiting_max] : capacity.waiting_per_queue_max) {
       limit +=

@@ -8,8 +8,9 @@
 #include "core/gate_name.h"
 #include "core/lane.h"
 #include "core/policy.h"
+#include "core/transition.h"
 #include "engine/engine.h"
-#include "engine/gate_status.h"
+#include "engine/hindrance.h"
 
 namespace drover {
 
@@ -18,62 +19,6 @@ namespace {
 using Reason = Explanation::Reason;
 
 constexpr std::size_t kParentsShown = 100;
-
-// ---- gates
-
-// A gate that refuses the task now.
-struct Refusal {
-  GateStatus gate;
-  std::optional<Time> at;  // when it will not
-  std::string why;         // as the end of "type:eng ..."
-};
-
-std::string by_whom(const Hold& hold) {
-  std::string text;
-  if (!hold.by.empty()) text += " by " + hold.by;
-  if (!hold.why.empty()) text += fmt::format(" ({})", hold.why);
-  return text;
-}
-
-const Hold* closing_hold(const GateStatus& gate) {
-  const auto found = std::ranges::find_if(
-      gate.holds, [&](const Hold& hold) { return hold.closed_until && hold.closed_until == gate.closed_until; });
-  return found != gate.holds.end() ? &*found : nullptr;
-}
-
-std::string closed_text(const GateStatus& gate, Time until) {
-  const Hold* hold = closing_hold(gate);
-  const std::string who = hold != nullptr ? by_whom(*hold) : "";
-  if (until == kUntilOpened) return fmt::format("is closed{}, until `drover gate open {}`", who, gate.name);
-  return fmt::format("is closed{}, until {}", who, format_time(until));
-}
-
-Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cost) {
-  Refusal refusal{.gate = std::move(gate), .at = verdict.look_again, .why = {}};
-  const GateStatus& status = refusal.gate;
-  const std::int64_t in_use = status.in_use.value_or(0);
-  if (status.closed_until) {
-    refusal.why = closed_text(status, *status.closed_until);
-  } else if (status.permits == 0) {
-    refusal.why = fmt::format(
-        "has no permits: nothing starts until `drover gate limit {0} N`, or `drover gate limit "
-        "{0} none`, or the policy gives it some",
-        status.name);
-  } else if (status.permits && in_use >= *status.permits) {
-    refusal.why = fmt::format("has {} of {} in use; one that ends lets the next start", in_use,
-                              counted(*status.permits, "permit"));
-  } else if (status.rate && cost > status.rate->burst) {
-    refusal.at = std::nullopt;
-    refusal.why = fmt::format("lets at most {} go at once, and this task costs {}: raise its burst, or cancel the task",
-                              counted(status.rate->burst, "unit"), cost);
-  } else if (status.rate) {
-    refusal.why = fmt::format("lets {} go; the next for this task is at {}", to_string(*status.rate),
-                              verdict.look_again ? format_time(*verdict.look_again) : "no known time");
-  }
-  return refusal;
-}
-
-// ---- one reason each
 
 Explanation explain_running(const Task& task) {
   Explanation answer{.reason = Reason::kRunning};
@@ -114,40 +59,11 @@ Explanation explain_gates(std::vector<Refusal> refusals) {
   return answer;
 }
 
-// Who could run a task.
-struct Serving {
-  int workers = 0;
-  std::string trouble{};  // of one that would serve it, but cannot run it
-};
-
-Serving who_serves(const std::vector<WorkerInfo>& workers, const Task& task, Time now) {
-  Serving serving;
-  for (const WorkerInfo& worker : workers) {
-    if (worker.draining || now - worker.last_beat_at > kWorkerSilence) continue;
-    const auto found = std::ranges::find_if(worker.serves, [&](const Serve& serve) {
-      return serve.queue == task.queue && (!serve.type || *serve.type == task.type);
-    });
-    if (found == worker.serves.end()) continue;
-    if (found->trouble.empty()) {
-      ++serving.workers;
-    } else {
-      serving.trouble = fmt::format("{} would, but {}", worker.id, found->trouble);
-    }
-  }
-  return serving;
-}
-
 Explanation explain_line(const Task& task, const LanePosition& position, const Serving& serving) {
   const int workers = serving.workers;
   Explanation answer{.reason = workers > 0 ? Reason::kInLine : Reason::kNoWorker, .ahead = position.ahead};
-  if (workers == 0 && !serving.trouble.empty()) {
-    answer.text =
-        fmt::format("no worker can run tasks of type {} in queue {}: {}", task.type, task.queue, serving.trouble);
-    return answer;
-  }
   if (workers == 0) {
-    answer.text =
-        fmt::format("no live worker serves queue {}: start one with `drover work --queue {}`", task.queue, task.queue);
+    answer.text = why_not_served(task, serving);
     return answer;
   }
   const std::string ahead =
@@ -160,12 +76,24 @@ Explanation explain_line(const Task& task, const LanePosition& position, const S
 // Before anything else that holds it: no claim asks for that.
 Explanation explain_regression(const Loss& loss, const Explanation& afterwards) {
   Explanation answer{.reason = Reason::kStoreRegressed, .refusing = afterwards.refusing, .ahead = afterwards.ahead};
-  answer.text = fmt::format(
-      "nothing is claimed: the store went backwards, acknowledged and gone: {}; restore what is gone, or go on without "
-      "it: "
-      "`drover store accept-regression`; then: {}",
-      to_string(loss), afterwards.text);
+  answer.text = fmt::format("{}; then: {}", why_nothing_is_claimed(loss), afterwards.text);
   return answer;
+}
+
+struct Unmet {
+  std::size_t unmet = 0;
+  std::size_t all = 0;
+};
+
+// A task that has suspended waits for its children; it may wait for a parent, too, that is tried again.
+std::string waits_text(const Unmet& parents, const Unmet& children) {
+  const auto text = [](const Unmet& of, std::string_view one, std::string_view many) {
+    return fmt::format("{} of {} {}", of.unmet, of.all, of.all == 1 ? one : many);
+  };
+  if (children.all == 0) return "it waits for " + text(parents, "parent", "parents");
+  std::string waits = "it waits for " + text(children, "child", "children");
+  if (parents.unmet > 0) waits += " and " + text(parents, "parent", "parents");
+  return waits;
 }
 
 class Explain {
@@ -185,7 +113,7 @@ class Explain {
       case TaskState::kScheduled:
         return explain_scheduled(task);
       case TaskState::kBlocked:
-        return of_blocked(task);
+        return of_blocked(record);
       case TaskState::kPending:
       case TaskState::kStalled:
         return of_claimable(task);
@@ -194,36 +122,31 @@ class Explain {
   }
 
  private:
-  Result<std::optional<Explanation>> of_blocked(const Task& task) {
-    auto whole = TRY(store_.read(std::span(&task.id, 1), Parts::kAll));
+  Result<std::optional<Explanation>> of_blocked(const TaskRecord& record) {
+    auto whole = TRY(store_.read(std::span(&record.task.id, 1), Parts::kAll));
     const std::optional<TaskRecord>& stored = whole.front();
     if (!stored) return std::nullopt;
     const std::vector<TaskId>& parents = stored->task.depends_on;
-    auto read = TRY(store_.read(parents, Parts::kHead));
+    const auto read = TRY(store_.read(parents, Parts::kHead));
     Explanation answer{.reason = Reason::kBlocked};
-    std::size_t unmet = 0;
-    for (const auto& parent : read) {
+    const std::size_t given = given_parents(*stored).size();
+    Unmet of_given{.all = given};
+    Unmet of_children{.all = parents.size() - given};
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const std::optional<TaskRecord>& parent = read[i];
       if (!parent || is_terminal(parent->task.state)) continue;
-      if (++unmet <= kParentsShown) answer.waits_for.push_back(parent->task.id);
+      if (answer.waits_for.size() < kParentsShown) answer.waits_for.push_back(parent->task.id);
+      ++(i < given ? of_given : of_children).unmet;
     }
-    answer.text =
-        fmt::format("it waits for {} of {}", unmet, counted(static_cast<std::int64_t>(parents.size()), "parent"));
+    answer.text = waits_text(of_given, of_children);
     return answer;
   }
 
   Result<std::vector<Refusal>> refusals(const Task& task) {
     std::vector<std::string> names = gates_of(task);
     names.emplace_back(kOtherOwnersGate);
-    auto states = TRY(store_.read_gates(names));
-    const GateRecord others = states.back().record;
-    states.pop_back();
-    std::vector<Refusal> found;
-    for (const GateState& state : states) {
-      const GateRecord gate = effective_gate(state.record, others);
-      const GateVerdict verdict = ask_gate(limits_of(gate), state.use, task.cost, now_);
-      if (verdict.room == 0) found.push_back(refusal_of(gate_status(state, gate, now_), verdict, task.cost));
-    }
-    return found;
+    const auto states = TRY(store_.read_gates(names));
+    return refusals_of(task, std::span(states).first(states.size() - 1), states.back().record, now_);
   }
 
   Result<std::optional<Explanation>> of_waiting(const Task& task) {

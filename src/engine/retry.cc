@@ -12,10 +12,11 @@ namespace drover {
 namespace {
 
 // Parents still to wait for; refused while one of them has ended badly, since the task would end at once again.
-Result<int> count_unmet(RecordView& view, const Task& task) {
-  TRY(view.prefetch(task.depends_on));
+Result<int> count_unmet(RecordView& view, const TaskRecord& record) {
+  const Task& task = record.task;
+  TRY(view.prefetch(given_parents(record)));
   int unmet = 0;
-  for (const TaskId& id : task.depends_on) {
+  for (const TaskId& id : given_parents(record)) {
     const std::optional<TaskRecord> parent = TRY(view.find(id, Parts::kHead));
     if (!parent) continue;  // retention took it: it had ended
     const TaskState state = parent->task.state;
@@ -30,11 +31,12 @@ Result<int> count_unmet(RecordView& view, const Task& task) {
   return unmet;
 }
 
-Result<trigger::Retry> retry_trigger(RecordView& view, const Task& task, const RetryOrder& order,
+Result<trigger::Retry> retry_trigger(RecordView& view, const TaskRecord& record, const RetryOrder& order,
                                      const Policy& policy) {
+  const Task& task = record.task;
   trigger::Retry trigger{.verdict = order.verdict, .run_at = order.run_at};
   if (!is_terminal(task.state)) return trigger;  // to be refused
-  trigger.unmet_parents = TRY(count_unmet(view, task));
+  trigger.unmet_parents = TRY(count_unmet(view, record));
   trigger.payload = TRY(edited_payload(order.payload, order.patch, task, policy));
   return trigger;
 }
@@ -46,7 +48,7 @@ Result<Task> Engine::retry(const TaskId& id, const RetryOrder& order) {
   TRY(check_one_payload(order.payload, order.patch));
   const auto policy = TRY(this->policy());
   const auto decide_retry = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
-    const auto trigger = TRY(retry_trigger(view, record.task, order, *policy));
+    const auto trigger = TRY(retry_trigger(view, record, order, *policy));
     const Time now = TRY(store_.now());
     Cascade cascade(view, rng_, *policy, now);
     TRY(cascade.run(record, trigger));

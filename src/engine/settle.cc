@@ -14,6 +14,7 @@
 #include "engine/cascade.h"
 #include "engine/engine.h"
 #include "engine/run_end_gates.h"
+#include "engine/suspend.h"
 
 namespace drover {
 
@@ -58,6 +59,8 @@ Result<Trigger> trigger_of(const Settlement& item, const Limits& limits) {
   }
   if (const auto* confirmed = std::get_if<CancelConfirmed>(&item.end))
     return trigger::ConfirmCancel{confirmed->exit_code, item.report};
+  if (const auto* suspend = std::get_if<Suspend>(&item.end))
+    return trigger::Suspend{.exit_code = suspend->exit_code, .report = item.report};
   return trigger::Release{std::get<Release>(item.end).begun, item.report};
 }
 
@@ -119,8 +122,10 @@ class Settle {
     for (const std::size_t i : open) {
       const Lease& lease = items_[i].lease;
       auto claimed = recent_ != nullptr ? recent_->take_claimed(lease) : std::nullopt;
-      // A cancel was asked for after the claim: what the claim said would refuse its confirmation.
-      if (claimed && !std::holds_alternative<CancelConfirmed>(items_[i].end)) {
+      // A cancel was asked for, and children were spawned, after the claim: what the claim said is of no use to these.
+      const bool is_later =
+          std::holds_alternative<CancelConfirmed>(items_[i].end) || std::holds_alternative<Suspend>(items_[i].end);
+      if (claimed && !is_later) {
         view_.put(*std::move(claimed));
       } else {
         ids.push_back(lease.task);
@@ -140,7 +145,7 @@ class Settle {
   // written meanwhile and the revision be the expected one by chance.
   [[nodiscard]] bool stands_alone(const TaskRecord& record, const Settlement& item) const {
     return record.dependents == 0 && record.children == 0 && !record.task.parent_id &&
-           !gates_.moves_gates(record.task, item);
+           !std::holds_alternative<Suspend>(item.end) && !gates_.moves_gates(record.task, item);
   }
 
   // What the items of one group do to gates, and what they rely on; of each gate once.
@@ -193,6 +198,14 @@ class Settle {
     return decided;
   }
 
+  // Only who suspends has more to look at than its own record.
+  Status end_run(TaskRecord record, const Settlement& item, const Trigger& trigger, Cascade& cascade) {
+    if (const auto* suspend = std::get_if<Suspend>(&item.end)) {
+      return suspend_task(view_, cascade, policy_, record, *suspend, item.report);
+    }
+    return cascade.run(std::move(record), trigger);
+  }
+
   Decided decide_group(std::span<const std::size_t> group, std::vector<Result<TaskState>>& answers) {
     Cascade cascade(view_, rng_, policy_, now_);
     Decided decided;
@@ -237,7 +250,7 @@ class Settle {
     // Of the record as it was; the cascade moves what the pointer may point at.
     const bool moves_gates = gates_.moves_gates((*record)->task, item);
     const Task before = moves_gates ? (*record)->task : Task();
-    if (auto status = cascade.run(**record, trigger); !status) {
+    if (auto status = end_run(**record, item, trigger, cascade); !status) {
       if (cascade.decided(id) != nullptr) failed_ = status.error();
       return std::unexpected(status.error());
     }

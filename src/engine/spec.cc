@@ -21,7 +21,7 @@ namespace {
 
 std::unexpected<Error> too_large(std::string_view field, std::size_t bytes, std::int64_t bytes_max) {
   return fail(ErrorCode::kPayloadTooLarge,
-              fmt::format("{}: has {} bytes; at most {} are taken", field, bytes, bytes_max));
+              fmt::format("{}: has {} bytes; at most {} are allowed", field, bytes, bytes_max));
 }
 
 // What a limit of the policy says of sizes; the rest of a spec is core's to check.
@@ -69,7 +69,8 @@ Status check_cost(const Task& task, const Policy& policy) {
     const auto rate = policy.gate(gate).rate;
     if (!rate || task.cost <= rate->burst) continue;
     return fail(ErrorCode::kLimitExceeded,
-                fmt::format("cost: is {}; the rate of {} lets at most {} go at once", task.cost, gate, rate->burst));
+                fmt::format("cost: {} is more than the rate limit of {} ever allows at once ({})", task.cost, gate,
+                            rate->burst));
   }
   return {};
 }
@@ -90,6 +91,7 @@ void take_defaults(Task& task, const TypePolicy& type) {
   take(task.max_attempts, type.max_attempts);
   take(task.max_stalls, type.max_stalls);
   take(task.max_defers, type.max_defers);
+  take(task.max_suspends, type.max_suspends);
   take(task.retry, type.retry);
   take(task.timeout, type.timeout);
   take(task.idle_timeout, type.idle_timeout);
@@ -120,7 +122,8 @@ void take_asked(Task& task, const TaskSpec& spec) {
 Status check_type(const std::string& type, const Policy& policy) {
   if (!policy.types_closed || policy.types.contains(type)) return {};
   return fail(ErrorCode::kUnknownType,
-              fmt::format("type: there is no type {} in the policy, which takes no others", quoted_excerpt(type)));
+              fmt::format("type: the policy does not name the type {}, and it allows only the types that it names",
+                          quoted_excerpt(type)));
 }
 
 Result<TaskRecord> record_from_spec(const TaskSpec& spec, const Policy& policy, const TaskId& id, Time now) {
@@ -197,7 +200,6 @@ Status check_stored(const Task& task, const Policy& policy) {
 
 std::string request_fingerprint(const TaskSpec& spec) {
   TaskSpec request = spec;
-  request.ref.reset();
   visit_task_fields([&](auto field) {
     if constexpr (field.kIsAsked && !field.kIs.same) field.asked(request).reset();
     if constexpr (field.kIsAsked && field.kIs.kind == FieldKind::kJson) {

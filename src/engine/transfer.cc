@@ -104,7 +104,7 @@ std::unexpected<Error> bad_dump(std::string what) {
 }
 
 std::unexpected<Error> changed_by_others() {
-  return fail(ErrorCode::kWrongState, "somebody else changes this store");
+  return fail(ErrorCode::kWrongState, "something else changed this store during the import");
 }
 
 // Who asks a server to import has a token there, whose making is an event.
@@ -121,10 +121,10 @@ std::unexpected<Error> not_empty(const std::vector<GateState>& gates) {
   if (std::ranges::any_of(gates, is_marked)) {
     return fail(
         ErrorCode::kWrongState,
-        "an import into this store is under way, or was interrupted: if so, remove the store, and import into a "
-        "new one");
+        "an import into this store is under way or was interrupted; if it was interrupted, remove the store and "
+        "import into a new one");
   }
-  return fail(ErrorCode::kWrongState, "there is something in this store already: a dump goes into an empty one only");
+  return fail(ErrorCode::kWrongState, "this store is not empty; a dump can be imported only into an empty store");
 }
 
 }  // namespace
@@ -182,7 +182,7 @@ Status DumpImport::take(std::string_view line) {
   if (!value) return complain(value.error());
   const json::Value::Object* members = value->as_object();
   if (members == nullptr || members->size() != 1) {
-    return complain({ErrorCode::kInvalidArgument, "no line of a dump", ""});
+    return complain({ErrorCode::kInvalidArgument, "this is not a line of a dump", ""});
   }
   const auto& [kind, content] = members->front();
   bytes_ += line.size();
@@ -191,7 +191,7 @@ Status DumpImport::take(std::string_view line) {
 }
 
 Status DumpImport::take_value(const std::string& kind, const std::string& text) {
-  if (ended_) return bad_dump("there is something behind the end of the dump");
+  if (ended_) return bad_dump("there is more after the end of the dump");
   if (line_number_ == 1)
     return kind == "header" ? take_header(text) : bad_dump("this is not a dump: its header is missing");
   if (kind == "policy") return take_policy(text);
@@ -208,7 +208,7 @@ Status DumpImport::take_header(const std::string& text) {
   std::string format;
   int version = 0;
   in.get("format", format).get("version", version);
-  if (format != kDumpFormat) return bad_dump("this is not a dump: its format is another");
+  if (format != kDumpFormat) return bad_dump("this is not a dump: its header names another format");
   if (version != kDumpVersion) return bad_dump(fmt::format("this version reads dumps of version {}", kDumpVersion));
   in.need("last_event", dumped_.seq).need("epochs", dumped_.epochs);
   TRY(in.finish());
@@ -218,7 +218,7 @@ Status DumpImport::take_header(const std::string& text) {
 
 Status DumpImport::take_policy(const std::string& text) {
   TRY(parse_policy(text));
-  if (policy_) return bad_dump("a second policy");
+  if (policy_) return bad_dump("this is a second policy; a dump has at most one");
   policy_ = text;
   return {};
 }
@@ -228,12 +228,13 @@ Status DumpImport::take_gate(const std::string& text) {
   const json::Value* name = value ? value->find("name") : nullptr;
   const json::Value* record = value ? value->find("record") : nullptr;
   if (name == nullptr || name->as_string() == nullptr || record == nullptr)
-    return bad_dump("a gate has name and record");
+    return bad_dump("a gate needs a name and a record");
   const bool is_other_owners = *name->as_string() == kOtherOwnersGate;
   if (auto valid = check_gate_name(*name->as_string()); !valid && !is_other_owners) return valid;
   auto gate = TRY(gate_from_json(json::dump(*record)));
   gate.name = *name->as_string();
-  if (std::ranges::find(gates_, gate.name, &GateRecord::name) != gates_.end()) return bad_dump("a gate comes twice");
+  if (std::ranges::find(gates_, gate.name, &GateRecord::name) != gates_.end())
+    return bad_dump("this gate is in the dump twice");
   gates_.push_back(std::move(gate));
   ++counts_.gates;
   return {};
@@ -242,13 +243,14 @@ Status DumpImport::take_gate(const std::string& text) {
 Status DumpImport::take_usage(const std::string& text) {
   auto entry = ledger_from_dump(text);
   if (!entry) return std::unexpected(entry.error());
+  add(ledger_sums_[{.owner = entry->key.owner, .type = entry->key.type, .runner = entry->key.runner}], entry->amounts);
   ledger_.push_back(*std::move(entry));
   return bytes_ >= kBatchBytes ? flush() : Status();
 }
 
 Status DumpImport::take_task(const std::string& text) {
   auto task = TRY(task_from_dump(text));
-  if (!ids_.insert(task.record.task.id).second) return bad_dump("a task comes twice");
+  if (!ids_.insert(task.record.task.id).second) return bad_dump("this task is in the dump twice");
   // A worker that this store does not know ran it: what follows is what follows a lost lease.
   if (task.record.task.state == TaskState::kRunning) task.record.lease = new_lease_id(rng_);
   tasks_.push_back(std::move(task));
@@ -262,7 +264,7 @@ Status DumpImport::take_event(const std::string& text) {
   if (counts_.events == 0 && last_event_ > 0) event_offset_ = last_event_ + 1 - event.seq;
   dumped_.seq = std::max(dumped_.seq, event.seq);
   event.seq += event_offset_;
-  if (event.seq <= last_event_) return bad_dump("events stand in the order of their numbers");
+  if (event.seq <= last_event_) return bad_dump("the events are not in the order of their numbers");
   last_event_ = event.seq;
   events_.push_back(std::move(event));
   ++counts_.events;
@@ -271,7 +273,14 @@ Status DumpImport::take_event(const std::string& text) {
 
 Status DumpImport::take_end(const std::string& text) {
   if (text != counts_text(counts_))
-    return bad_dump(fmt::format("the dump counts {}, but here are {}", text, counts_text(counts_)));
+    return bad_dump(fmt::format("the dump says that it has {}, but it has {}", text, counts_text(counts_)));
+  // One entry may take back what another has booked; nobody has used less than nothing.
+  for (const auto& [key, amounts] : ledger_sums_) {
+    const AmountNumbers numbers = numbers_of(amounts);
+    if (std::ranges::any_of(numbers, [](std::int64_t number) { return number < 0; })) {
+      return bad_dump(fmt::format("the usage of owner {} and type {} is negative", key.owner, key.type));
+    }
+  }
   ended_ = true;
   return {};
 }

@@ -1,12 +1,14 @@
 // Verdicts on dead letters: by kind, to somebody else, or away. A retry has a file of its own.
 #include "base/try.h"
 #include "core/error_groups.h"
+#include "core/task_filter.h"
 #include "engine/engine.h"
 
 namespace drover {
 
 Result<std::vector<ErrorGroup>> Engine::error_groups(const TaskFilter& filter) {
   constexpr int kPage = 1'000;
+  TRY(check_filter(filter));
   TaskFilter failed = filter;
   failed.states = {TaskState::kFailed};
   ErrorGroups groups;
@@ -32,7 +34,7 @@ Status Engine::decide_end(const TaskId& id, const Trigger& trigger) {
 }
 
 Result<Task> Engine::escalate(const TaskId& id, const EscalateOrder& order) {
-  if (order.to.empty()) return drover::fail(ErrorCode::kInvalidArgument, "say to whom it goes");
+  if (order.to.empty()) return drover::fail(ErrorCode::kInvalidArgument, "name the person to escalate it to");
   TRY(check_words("to whom", order.to));
   TRY(check_verdict(order.verdict));
   TRY(decide_end(id, trigger::Escalate{order}));

@@ -29,7 +29,6 @@ constexpr Bounds kStoreBytesBounds{1, 1LL << 50};
 constexpr Bounds kBreakerFailuresBounds{1, 1'000'000};
 constexpr double kTimeoutFactorMax = 100;
 constexpr double kPriceMax = 1e6;  // dollars for a million tokens
-constexpr std::size_t kModelBytesMax = 256;
 constexpr std::size_t kPricesMax = 1'000;
 
 // ---- types
@@ -58,10 +57,6 @@ constexpr auto kRuleFields = std::to_array<ConfigField<ClassRule>>({
 
 // The rules themselves end a task with these: there is nothing to choose but who is told.
 constexpr auto kVerdictFields = std::to_array<ConfigField<ClassRule>>({kRuleFields.back()});
-
-constexpr bool is_verdict(ErrorClass error_class) {
-  return error_class >= ErrorClass::kStalled;
-}
 
 std::array<std::string_view, kErrorClassCount> class_names() {
   std::array<std::string_view, kErrorClassCount> names;
@@ -101,18 +96,12 @@ Result<std::vector<std::string>> models_of(const ConfigNode& node) {
   std::vector<std::string> models;
   for (const ConfigNode& item : items) {
     auto model = TRY(item.text());
-    if (model.empty() || model.starts_with('-') || model.size() > kModelBytesMax)
-      return item.error("expected the name of a model");
-    if (std::ranges::find(models, model) != models.end()) return item.error("a model comes twice");
+    if (const Status good = check_word(model); !good) return item.error(good.error());
+    if (std::ranges::find(models, model) != models.end()) return item.error("this model is listed twice");
     models.push_back(std::move(model));
   }
+  if (models.empty()) return node.error("name at least one model, or leave models out");
   return models;
-}
-
-Result<bool> verify_required_of(const ConfigNode& node) {
-  const auto text = TRY(node.text());
-  if (text != "required" && text != "optional") return node.expected("required or optional");
-  return text == "required";
 }
 
 constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
@@ -122,6 +111,8 @@ constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
      [](TypePolicy& t, const ConfigNode& n) { return put(count_of(n, kMaxAttemptsBounds), t.max_attempts); }},
     {"max_stalls", [](TypePolicy& t, const ConfigNode& n) { return put(count_of(n, kMaxStallsBounds), t.max_stalls); }},
     {"max_defers", [](TypePolicy& t, const ConfigNode& n) { return put(count_of(n, kMaxDefersBounds), t.max_defers); }},
+    {"max_suspends",
+     [](TypePolicy& t, const ConfigNode& n) { return put(count_of(n, kMaxSuspendsBounds), t.max_suspends); }},
     {"retry", [](TypePolicy& t, const ConfigNode& n) { return put(parsed(n, parse_retry_policy), t.retry); }},
     {"timeout", [](TypePolicy& t, const ConfigNode& n) { return put(n.time_limit(), t.timeout); }},
     {"idle_timeout", [](TypePolicy& t, const ConfigNode& n) { return put(n.time_limit(), t.idle_timeout); }},
@@ -132,7 +123,10 @@ constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
      }},
     {"at_most_once", [](TypePolicy& t, const ConfigNode& n) { return put(n.boolean(), t.at_most_once); }},
     {"models", [](TypePolicy& t, const ConfigNode& n) { return put(models_of(n), t.models); }},
-    {"verify", [](TypePolicy& t, const ConfigNode& n) { return put(verify_required_of(n), t.verify_required); }},
+    {"verify",
+     [](TypePolicy& t, const ConfigNode& n) {
+       return put(one_of(n, parse_verify_rule, "optional, required or unchanged"), t.verify);
+     }},
     {"provider", [](TypePolicy& t, const ConfigNode& n) { return put(n.name(), t.provider); }},
     {"breaker", [](TypePolicy& t, const ConfigNode& n) { return read_breaker(t.breaker, n); }},
     {"errors", [](TypePolicy& t, const ConfigNode& n) { return read_errors(t.classes, n); }},
@@ -194,8 +188,8 @@ constexpr auto kPriceFields = std::to_array<ConfigField<ModelPrice>>({
 
 Status read_prices(PriceTable& prices, const ConfigNode& node) {
   return node.members([&](const std::string& model, const ConfigNode& value) -> Status {
-    if (model.empty() || model.size() > kModelBytesMax) return value.error("expected the name of a model");
-    if (prices.size() >= kPricesMax) return value.error(fmt::format("at most {} models have prices", kPricesMax));
+    if (const Status good = check_word(model); !good) return value.error(good.error());
+    if (prices.size() >= kPricesMax) return value.error(fmt::format("at most {} models can have prices", kPricesMax));
     ModelPrice& price = prices[model] = {.input = -1, .output = -1};
     TRY(read_fields(value, kPriceFields, price));
     if (price.input >= 0 && price.output >= 0) return {};
@@ -239,6 +233,31 @@ Result<Verify> verify_of(const ConfigNode& node) {
   return verify;
 }
 
+constexpr auto kPatternFields = std::to_array<ConfigField<agents::OutputPattern>>({
+    {"match",
+     [](agents::OutputPattern& p, const ConfigNode& n) -> Status {
+       TRY(put(n.text(), p.match));
+       const Status checked = agents::check_output_pattern(p.match);
+       return checked ? checked : n.error(checked.error());
+     }},
+    {"class",
+     [](agents::OutputPattern& p, const ConfigNode& n) { return put(parsed(n, parse_reported_class), p.error_class); }},
+});
+
+Result<std::vector<agents::OutputPattern>> patterns_of(const ConfigNode& node) {
+  const auto items = TRY(node.items());
+  if (items.size() > agents::kOutputPatternsMax)
+    return node.error(fmt::format("at most {} patterns", agents::kOutputPatternsMax));
+  std::vector<agents::OutputPattern> patterns;
+  for (const ConfigNode& item : items) {
+    constexpr ErrorClass kNotRead = ErrorClass::kUnknownType;  // which a pattern cannot give
+    agents::OutputPattern& pattern = patterns.emplace_back(std::string(), kNotRead);
+    TRY(read_fields(item, kPatternFields, pattern));
+    if (pattern.match.empty() || pattern.error_class == kNotRead) return item.error("match and class are both needed");
+  }
+  return patterns;
+}
+
 constexpr auto kRunnerFields = std::to_array<ConfigField<RunnerProfile>>({
     {"preset", [](RunnerProfile& r, const ConfigNode& n) { return put(preset_of(n), r.preset); }},
     {"permissions",
@@ -250,7 +269,9 @@ constexpr auto kRunnerFields = std::to_array<ConfigField<RunnerProfile>>({
     {"env", [](RunnerProfile& r, const ConfigNode& n) { return put(env_of(n), r.env); }},
     {"concurrency",
      [](RunnerProfile& r, const ConfigNode& n) { return put(count_of(n, kConcurrencyBounds), r.concurrency); }},
+    {"patterns", [](RunnerProfile& r, const ConfigNode& n) { return put(patterns_of(n), r.patterns); }},
     {"workspace", [](RunnerProfile& r, const ConfigNode& n) { return read_workspace(r.workspace, n); }},
+    {"reports_usage", [](RunnerProfile& r, const ConfigNode& n) { return put(n.boolean(), r.reports_usage); }},
 });
 
 Status read_runners(LocalSettings& local, const ConfigNode& node) {
@@ -262,6 +283,10 @@ Status read_runners(LocalSettings& local, const ConfigNode& node) {
     if (profile.argv.empty()) return value.error("name a preset or a command: preset or argv is missing");
     if (profile.preset == nullptr && profile.verify)
       return value.error("verify needs a preset: a command checks itself");
+    if (profile.preset != nullptr && profile.reports_usage)
+      return value.error("reports_usage is for commands: a preset reads what its agent used");
+    if (profile.preset != nullptr && !profile.patterns.empty())
+      return value.error("patterns are for commands: a preset reads the errors of its agent by itself");
     return {};
   });
 }

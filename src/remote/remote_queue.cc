@@ -252,10 +252,28 @@ class RemoteQueue final : public TaskQueue {
     return calls_->ask_list<UsageRow>("rows", "GET", with_query("/v1/usage", parameters));
   }
   Result<std::vector<Alert>> alerts() override { return calls_->ask_list<Alert>("alerts", "GET", "/v1/alerts"); }
+  Result<std::string> store_id() override {
+    if (calls_->store_id().empty()) TRY(last_event_seq());  // any answer tells
+    if (std::string id = calls_->store_id(); !id.empty()) return id;
+    return ::drover::fail(ErrorCode::kForbidden,
+                          "the server tells only workers, operators and admins which store it has; use such a token");
+  }
+
   Result<Explanation> explain(const TaskId& id) override {
     return calls_->ask<Explanation>("GET", task_path(id, "explain"));
   }
+  Result<StuckReport> stuck(const std::optional<std::string>& owner) override {
+    return calls_->ask<StuckReport>("GET", owner ? with_query("/v1/stuck", {{"owner", *owner}}) : "/v1/stuck");
+  }
   Result<Config> config() override { return calls_->ask<Config>("GET", "/v1/config"); }
+
+  Result<std::vector<ConfigVersion>> config_versions() override {
+    return calls_->ask_list<ConfigVersion>("versions", "GET", "/v1/config/versions");
+  }
+
+  Result<Config> config_at(std::int64_t version) override {
+    return calls_->ask<Config>("GET", fmt::format("/v1/config/versions/{}", version));
+  }
 
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override {
     TRY(check_document(document));

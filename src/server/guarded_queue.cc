@@ -64,16 +64,20 @@ void hide_others(GateStatus& gate, const std::string& owner) {
   gate.waiting_lanes = 0;
 }
 
-// What an owner may know of what holds a task back.
+// What an owner may know of the cause that holds tasks back: an Explanation or a StuckGroup.
+template <class Cause>
+std::string text_for_owner(const Cause& cause, const std::string& owner) {
+  if (cause.reason == Explanation::Reason::kStoreRegressed) {
+    return "nothing is claimed: the store went backwards, and an operator has to decide how to go on";
+  }
+  if (!cause.gate || is_own_gate(*cause.gate, owner)) return cause.text;
+  return fmt::format("{} is a limit shared with others, and lets nothing more start{}", *cause.gate,
+                     cause.at ? fmt::format(" until {}", format_time(*cause.at)) : "");
+}
+
 Explanation for_owner(Explanation explained, const std::string& owner) {
   for (GateStatus& gate : explained.refusing) hide_others(gate, owner);
-  const bool is_shared = explained.gate && !is_own_gate(*explained.gate, owner);
-  if (explained.reason == Explanation::Reason::kStoreRegressed) {
-    explained.text = "nothing is claimed: the store went backwards, and an operator has to decide how to go on";
-  } else if (is_shared) {
-    explained.text = fmt::format("{} holds it back: a limit shared with others", *explained.gate);
-    if (explained.at) explained.text += fmt::format(", until {}", format_time(*explained.at));
-  }
+  explained.text = text_for_owner(explained, owner);
   return explained;
 }
 
@@ -437,6 +441,11 @@ Result<std::vector<Alert>> GuardedQueue::alerts() {
   return queue_.alerts();
 }
 
+Result<std::string> GuardedQueue::store_id() {
+  TRY(need(Right::kWork));
+  return queue_.store_id();
+}
+
 Result<Explanation> GuardedQueue::explain(const TaskId& id) {
   TRY(need(Right::kRead, id));
   auto explained = queue_.explain(id);
@@ -444,9 +453,30 @@ Result<Explanation> GuardedQueue::explain(const TaskId& id) {
   return for_owner(*std::move(explained), *principal_.owner);
 }
 
+Result<StuckReport> GuardedQueue::stuck(const std::optional<std::string>& owner) {
+  TRY(need(Right::kRead));
+  if (!principal_.owner) return queue_.stuck(owner);
+  if (owner && *owner != *principal_.owner) {
+    return drover::fail(ErrorCode::kForbidden, "this token sees what its own owner's tasks wait for only");
+  }
+  auto report = TRY(queue_.stuck(principal_.owner));
+  for (StuckGroup& group : report.groups) group.text = text_for_owner(group, *principal_.owner);
+  return report;
+}
+
 Result<Config> GuardedQueue::config() {
   TRY(need(Right::kReadPolicy));
   return queue_.config();
+}
+
+Result<std::vector<ConfigVersion>> GuardedQueue::config_versions() {
+  TRY(need(Right::kReadPolicy));
+  return queue_.config_versions();
+}
+
+Result<Config> GuardedQueue::config_at(std::int64_t version) {
+  TRY(need(Right::kReadPolicy));
+  return queue_.config_at(version);
 }
 
 Result<Config> GuardedQueue::apply_config(const JsonText& document, std::int64_t based_on_version) {

@@ -98,6 +98,7 @@ constexpr std::array kRunRoutes{
     Route{"POST", "/v1/tasks/{id}/fail", settle<Failure>},
     Route{"POST", "/v1/tasks/{id}/release", settle<Release>},
     Route{"POST", "/v1/tasks/{id}/cancelled", settle<CancelConfirmed>},
+    Route{"POST", "/v1/tasks/{id}/suspend", settle<Suspend>},
     Route{"POST", "/v1/tasks/{id}/progress", progress},
     Route{"POST", "/v1/tasks/{id}/usage", report},
     Route{"POST", "/v1/tasks/{id}/log", append_log},

@@ -44,6 +44,8 @@ namespace drover {
 [[nodiscard]] Status read_json(std::string_view json, HeldTasks& out);
 [[nodiscard]] Status read_json(std::string_view json, QueueStatus& out);
 [[nodiscard]] Status read_json(std::string_view json, Explanation& out);
+[[nodiscard]] Status read_json(std::string_view json, StuckGroup& out);
+[[nodiscard]] Status read_json(std::string_view json, StuckReport& out);
 [[nodiscard]] Status read_json(std::string_view json, Alert& out);
 [[nodiscard]] Status read_json(std::string_view json, Stats& out);
 [[nodiscard]] Status read_json(std::string_view json, CancelOutcome& out);
@@ -51,6 +53,7 @@ namespace drover {
 [[nodiscard]] Status read_json(std::string_view json, Backlog& out);
 [[nodiscard]] Status read_json(std::string_view json, Finding& out);
 [[nodiscard]] Status read_json(std::string_view json, Config& out);
+[[nodiscard]] Status read_json(std::string_view json, ConfigVersion& out);
 [[nodiscard]] Status read_json(std::string_view json, Lease& out);
 [[nodiscard]] Status read_json(std::string_view json, LeaseState& out);
 [[nodiscard]] Status read_json(std::string_view json, ClaimRequest& out);
@@ -65,10 +68,12 @@ json::Reader& read_report(json::Reader& in, RunReport& out);
 [[nodiscard]] Status read_members(json::Reader& in, Failure& out);
 [[nodiscard]] Status read_members(json::Reader& in, Release& out);
 [[nodiscard]] Status read_members(json::Reader& in, CancelConfirmed& out);
+[[nodiscard]] Status read_members(json::Reader& in, Suspend& out);
 [[nodiscard]] Status read_json(std::string_view json, EditOrder& out);
 // The same change as an RFC 7396 patch of the task.
 [[nodiscard]] Status read_merge_patch(std::string_view json, EditOrder& out);
 [[nodiscard]] Status read_json(std::string_view json, RetryOrder& out);
+[[nodiscard]] Status read_json(std::string_view json, Searched& out);
 [[nodiscard]] Status read_json(std::string_view json, TaskPage& out);
 [[nodiscard]] Status read_json(std::string_view json, LogPage& out);
 [[nodiscard]] Status read_json(std::string_view json, Epoch& out);

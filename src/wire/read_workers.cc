@@ -2,6 +2,7 @@
 #include "base/json_reader.h"
 #include "core/ledger.h"
 #include "core/run_report.h"
+#include "core/task_json.h"
 #include "wire/read.h"
 #include "wire/read_names.h"
 #include "wire/write.h"
@@ -10,7 +11,12 @@ namespace drover {
 using json::Reader;
 
 Reader& read_report(Reader& in, RunReport& out) {
-  return in.get("agent", out.agent).get("usage", out.usage).get_text("evidence", out.evidence);
+  std::optional<Said<AgentState>> agent;
+  std::optional<Said<Usage>> usage;
+  in.get("agent", agent).get("usage", usage).get_text("evidence", out.evidence);
+  if (agent) out.agent = std::move(agent->what);
+  if (usage) out.usage = std::move(usage->what);
+  return in;
 }
 
 Status read_members(Reader& in, Completion& out) {
@@ -26,12 +32,19 @@ Status read_members(Reader& in, Failure& out) {
 
 Status read_members(Reader& in, Release& out) {
   std::optional<bool> begun;
-  in.get("begun", begun);
-  out.begun = begun.value_or(true) ? Begun::kMaybe : Begun::kNo;
+  std::optional<bool> not_here;
+  in.get("begun", begun).get("not_here", not_here);
+  out.begun = not_here.value_or(false) ? Begun::kNotHere : begun.value_or(true) ? Begun::kMaybe : Begun::kNo;
   return in.finish_strictly();
 }
 
 Status read_members(Reader& in, CancelConfirmed& out) {
+  in.get("exit_code", out.exit_code);
+  return in.finish_strictly();
+}
+
+Status read_members(Reader& in, Suspend& out) {
+  read_children(in, out);
   in.get("exit_code", out.exit_code);
   return in.finish_strictly();
 }
@@ -96,7 +109,8 @@ Status read_json(std::string_view json, Settlement& out) {
   if (end == "fail") return read_members(in, out.end.emplace<Failure>());
   if (end == "release") return read_members(in, out.end.emplace<Release>());
   if (end == "cancelled") return read_members(in, out.end.emplace<CancelConfirmed>());
-  in.refuse("end: expected complete, fail, release or cancelled");
+  if (end == "suspend") return read_members(in, out.end.emplace<Suspend>());
+  in.refuse("end: expected complete, fail, release, cancelled or suspend");
   return in.finish();
 }
 

@@ -96,9 +96,18 @@ void put_end(Members& members, const Failure& end) {
 void put_end(Members& members, const Release& end) {
   members.text("end", "release");
   if (end.begun == Begun::kNo) members.out().key("begun").boolean(false);
+  if (end.begun == Begun::kNotHere) members.out().key("not_here").boolean(true);
 }
 void put_end(Members& members, const CancelConfirmed& end) {
   members.text("end", "cancelled").number("exit_code", end.exit_code);
+}
+
+void put_end(Members& members, const Suspend& end) {
+  members.text("end", "suspend").number("exit_code", end.exit_code);
+  if (!end.children) return;
+  members.out().key("children").begin_array();
+  for (const TaskId& child : *end.children) members.out().string(child.to_string());
+  members.out().end_array();
 }
 
 void put_report(Members& members, const RunReport& report) {
@@ -136,6 +145,12 @@ std::string to_json(const Finding& finding) {
 std::string to_json(const Config& config) {
   Members members;
   members.number("version", std::optional(config.version)).json("document", config.document);
+  return members.take();
+}
+
+std::string to_json(const ConfigVersion& version) {
+  Members members;
+  members.number("version", std::optional(version.version)).time("applied_at", version.applied_at);
   return members.take();
 }
 
@@ -207,11 +222,17 @@ std::string to_json(const LeaseId& lease, const RunReport& report) {
 
 std::string to_json(const UsageRow& row) {
   Members members;
-  for (const auto& [dimension, name] : row.names) members.text(name_of(dimension), name);
+  std::vector<UsageDimension> by;
+  for (const auto& [dimension, name] : row.names) {
+    members.text(name_of(dimension), name);
+    by.push_back(dimension);
+  }
+  if (tells_runs(by)) members.number("runs", std::optional(row.amounts.runs));
+  if (!tells_usage(by)) return members.take();
   const AmountNumbers numbers = numbers_of(row.amounts);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const bool is_cost = kAmountFields[i].name.ends_with("_cost");
-    if (!is_cost) members.number(kAmountFields[i].name, std::optional(numbers[i]));
+    const std::string_view name = kAmountFields[i].name;
+    if (name != "runs" && !name.ends_with("_cost")) members.number(name, std::optional(numbers[i]));
   }
   const auto dollars = [&](std::string_view name, MicroDollars amount) {
     members.out().key(name).raw(format_dollars(amount));
@@ -245,6 +266,14 @@ std::string to_json(const TaskPage& page) {
   Members members;
   members.items("tasks", page.tasks).out().key("cursor");
   page.cursor ? members.out().string(*page.cursor) : members.out().null();
+  members.out().key("searched");
+  page.searched ? members.out().raw(to_json(*page.searched)) : members.out().null();
+  return members.take();
+}
+
+std::string to_json(const Searched& searched) {
+  Members members;
+  members.number("tasks", std::optional(searched.tasks)).time("back_to", searched.back_to);
   return members.take();
 }
 

@@ -18,9 +18,15 @@ constexpr Millis kBackoffMax{5'000};
 constexpr std::size_t kSettleBatchMax = 256;
 constexpr std::size_t kTroubleBytesMax = 300;
 constexpr int kBadRequest = 400;  // the codes that blame what was sent
+constexpr int kServerError = 500;
 
 // The end that is sent instead of one that the queue will never take. Nothing left to say: the lease runs out.
 std::optional<Failure> failure_instead(const RunEnded& ended, const Error& error) {
+  // It would ask for the same children again.
+  const bool is_agents_mistake = error_info(error.code).http_status < kServerError;
+  if (const auto* suspend = std::get_if<Suspend>(&ended.end); suspend != nullptr && is_agents_mistake) {
+    return Failure{.error_class = ErrorClass::kInvalid, .message = error.message, .exit_code = suspend->exit_code};
+  }
   const auto* completion = std::get_if<Completion>(&ended.end);
   if (completion == nullptr) return std::nullopt;
   const bool too_large = error.code == ErrorCode::kResultTooLarge;
@@ -155,7 +161,7 @@ void ClaimLoop::give_up_ends(MonoTime now) {
   std::erase_if(ended_, [&](const RunEnded& ended) {
     const bool was_tried = now < retry_at_;
     if (!was_tried || (!gives_up_ && !keeper_.is_over(ended.lease, now))) return false;
-    log_warn("worker", "the end of a run could not be told and is given up: the task will run again",
+    log_warn("worker", "could not report how a run ended, gave up: the task will run again",
              {{"task", ended.lease.task.to_string()}});
     ++counts_.refused;
     keeper_.let_go(ended.lease);
@@ -179,7 +185,7 @@ ClaimLoop::Answered ClaimLoop::take_answer(RunEnded& ended, const Result<TaskSta
     }
   }
   // A deadline, a cancel or an operator may end a task at any time: nothing is wrong when its run comes late.
-  log_write(not_ours ? LogLevel::kInfo : LogLevel::kWarn, "worker", "the end of a run was not taken",
+  log_write(not_ours ? LogLevel::kInfo : LogLevel::kWarn, "worker", "the queue refused the end of a run",
             {{"task", ended.lease.task.to_string()}, {"error", to_string(error)}});
   ++counts_.refused;
   keeper_.let_go(ended.lease);
@@ -191,6 +197,7 @@ void ClaimLoop::count(const RunEnded& ended) {
   if (std::holds_alternative<Failure>(ended.end)) ++counts_.failed;
   if (std::holds_alternative<Release>(ended.end)) ++counts_.released;
   if (std::holds_alternative<CancelConfirmed>(ended.end)) ++counts_.cancelled;
+  if (std::holds_alternative<Suspend>(ended.end)) ++counts_.suspended;
 }
 
 // As many ends as there are slots may be unsettled: no more is claimed while the queue takes them more slowly than
@@ -315,7 +322,7 @@ void ClaimLoop::withdraw_claim(MonoTime now) {
 }
 
 void ClaimLoop::take_refusal(const Error& error, MonoTime now) {
-  log_warn("worker", "the queue gives no work", {{"error", to_string(error)}});
+  log_warn("worker", "cannot claim tasks", {{"error", to_string(error)}});
   if (error.code == ErrorCode::kUnknownWorker) {
     keeper_.register_again();
     back_off(now);
@@ -374,15 +381,27 @@ std::vector<Serve> ClaimLoop::runnable_serves() const {
 }
 
 void ClaimLoop::give_up_if_hopeless(MonoTime now) {
-  if (unable_.empty() || !runnable_serves().empty()) return;
+  if (unable_.empty()) return;
+  if (!runnable_serves().empty() && !is_all_for_others(now)) return;
   failure_ = Error{ErrorCode::kUnknownType, unable_.front().why, "worker.run"};
   drain(now);
+}
+
+bool ClaimLoop::is_all_for_others(MonoTime now) {
+  if (!std::exchange(unable_is_new_, false)) return false;
+  std::int64_t given_back = 0;
+  for (const Unable& unable : unable_) given_back += static_cast<std::int64_t>(unable.tasks);
+  if (given_back == 0) return false;
+  const auto backlog = queue_.backlog(runnable_serves());
+  if (!backlog) take_refusal(backlog.error(), now);
+  return backlog && backlog->running == 0 && backlog->waiting <= given_back;
 }
 
 void ClaimLoop::look_at_trouble() {
   std::vector<Unable> found = runs_.unable();
   if (found == unable_) return;
   unable_ = std::move(found);
+  unable_is_new_ = true;
   std::vector<Serve> serves = options_.serves;
   for (Serve& serve : serves) {
     const auto why = std::ranges::find_if(unable_, [&](const Unable& unable) { return concerns(unable, serve); });
@@ -396,7 +415,7 @@ void ClaimLoop::obey_order() {
   phase_ = Phase::kDraining;
   was_ordered_ = true;
   runs_.give_back_waiting();
-  log_info("worker", "told to drain: no more work is taken, what runs may finish", {{"worker", options_.worker_id}});
+  log_info("worker", "told to drain: running tasks may finish, no more are claimed", {{"worker", options_.worker_id}});
 }
 
 void ClaimLoop::stop_all() {

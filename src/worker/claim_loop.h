@@ -61,6 +61,7 @@ struct ClaimLoopCounts {
   std::int64_t failed = 0;  // runs that ended as a failure, whatever follows
   std::int64_t released = 0;
   std::int64_t cancelled = 0;
+  std::int64_t suspended = 0;
   std::int64_t refused = 0;  // stale leases and the like: the end was not taken
 };
 
@@ -153,6 +154,8 @@ class ClaimLoop {
   [[nodiscard]] std::vector<Serve> runnable_serves() const;
   // No program that it serves is there: waiting for an empty queue would be for ever.
   void give_up_if_hopeless(MonoTime now);
+  // Everything that waits was given back because it names what is not here.
+  [[nodiscard]] bool is_all_for_others(MonoTime now);
   [[nodiscard]] bool may_leave_claim(MonoTime now) const;
   void leave_claim(MonoTime now);
   // What it took is started or, by one that drains, given back.
@@ -187,6 +190,7 @@ class ClaimLoop {
   bool left_slot_free_ = false;  // the latest claim found less than there was room for
   std::vector<Serve> asked_;     // where it looked
   std::vector<Unable> unable_;
+  bool unable_is_new_ = false;
   std::unique_ptr<StandingClaim<ClaimedTask>> standing_;
   int standing_n_ = 0;
   bool may_stand_ = true;  // unless the queue has no standing claims

@@ -1,29 +1,56 @@
 // The task's own door: a 0600 Unix socket per run that speaks a small part of the REST API. The run's lease stays on
 // this side of it.
 //
-//   GET  /v1/task              the task's record with its checkpoint, and earlier_runs
+//   GET  /v1/task              the task's record with its checkpoint, earlier_runs and parents
+//   GET  /v1/task/parents/{id or ref}/result   what a parent produced, whole
 //   POST /v1/task/progress     {"percent": 40, "message": "…"}
 //   POST /v1/task/log          {"text": "…"} or {"lines": ["…"]}
 //   POST /v1/task/checkpoint   any JSON value
+//   POST /v1/task/usage        {"usage": {…}}: all that the run has used so far, if its profile lets it say so
+//   POST /v1/task/fail         {"class": "rate_limited", "message": "…", "retry_after": "30s", "note": "…"}
+//   POST /v1/task/wait         {"children": "all" | [ids]}: a run that ends well suspends until these are done
 //   POST /v1/tasks             children: one task object, or {"tasks": […]}
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "drover/task_queue.h"
 #include "net/event_loop.h"
 #include "net/http_server.h"
+#include "worker/process_end.h"
 
 namespace drover {
 
 // What agents make a worker hold, in all.
 inline constexpr std::size_t kDoorBytesMax = 64 * 1024 * 1024;
 
-// What the door answers. Calls the queue; may take as long as it does.
-[[nodiscard]] HttpResponse answer_door(TaskQueue& queue, const ClaimedTask& claimed, const HttpRequest& request);
+// Whether what a run says that it used is booked.
+enum class UsageAtDoor : std::uint8_t { kRefused, kTaken };
+
+// What a run says at its door of its end to come; the last word of each kind counts.
+struct LastWill {
+  std::optional<Suspend> wait{};
+  std::optional<Failure> failure{};  // wins over everything
+
+  // What was said later takes the place of what was said before.
+  void add(const LastWill& later) {
+    if (later.wait) wait = later.wait;
+    if (later.failure) failure = later.failure;
+  }
+};
+
+// What the door answers; what it hears of the run's end goes into `will`. Calls the queue; may take as long as it does.
+[[nodiscard]] HttpResponse answer_door(TaskQueue& queue, const ClaimedTask& claimed, UsageAtDoor usage,
+                                       const HttpRequest& request, LastWill& will);
+// How a run ends that would have ended so without its will.
+[[nodiscard]] End with_will(End end, const LastWill& will);
 
 // The listening socket and its connections, on one event loop. Limits: connections, and how long a client may take.
 class Door {
@@ -55,7 +82,15 @@ class Door {
 [[nodiscard]] Result<std::string> door_request(const std::string& url, const std::string& method,
                                                const std::string& target, std::string body, Millis timeout);
 
-// `drover progress` from inside a task.
+// `drover progress` and `drover fail` from inside a task.
 [[nodiscard]] Status report_progress(const std::string& url, const Progress& progress);
+[[nodiscard]] Status report_failure(const std::string& url, const Failure& failure);
+// `drover enqueue --child`: all of them or none.
+[[nodiscard]] Result<std::vector<Enqueued>> spawn_at_door(const std::string& url, std::span<const TaskSpec> children);
+// `drover wait --children`.
+[[nodiscard]] Status wait_for_children(const std::string& url, const Suspend& suspend);
+// `drover parents`: each as one line of JSON, with its whole result; or the result of one.
+[[nodiscard]] Result<std::vector<std::string>> parents_at_door(const std::string& url);
+[[nodiscard]] Result<std::string> parent_result_at_door(const std::string& url, const std::string& id_or_ref);
 
 }  // namespace drover

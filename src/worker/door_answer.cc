@@ -7,9 +7,13 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "base/try.h"
+#include "core/error_class.h"
 #include "core/task_json.h"
+#include "core/usage.h"
 #include "worker/door.h"
+#include "worker/parent_results.h"
 
 namespace drover {
 namespace {
@@ -19,11 +23,14 @@ using json::Value;
 constexpr int kCreated = 201;
 constexpr int kNoContent = 204;
 constexpr int kMethodNotAllowed = 405;
+constexpr std::size_t kFailureTextBytesMax = 16'384;  // more would be cut when it is stored
 
 struct Visit {
   TaskQueue& queue;
   const ClaimedTask& claimed;
+  UsageAtDoor usage;
   const HttpRequest& request;
+  LastWill& will;
 };
 
 std::unexpected<Error> bad(std::string message) {
@@ -57,7 +64,66 @@ HttpResponse show_task(const Visit& visit) {
     if (body.back() != '[') body += ',';
     body += to_json(run);
   }
-  return {.body = body + "]}\n"};
+  const auto parents = read_parents(visit.queue, *task);
+  if (!parents) return problem(parents.error());
+  return {.body = body + "],\"parents\":" + to_json(*parents) + "}\n"};
+}
+
+constexpr std::string_view kParentsPrefix = "/v1/task/parents/";
+constexpr std::string_view kResultSuffix = "/result";
+
+// Nothing: the target is another.
+std::optional<std::string_view> parent_in(std::string_view target) {
+  const std::size_t around = kParentsPrefix.size() + kResultSuffix.size();
+  if (target.size() <= around || !target.starts_with(kParentsPrefix) || !target.ends_with(kResultSuffix)) {
+    return std::nullopt;
+  }
+  return target.substr(kParentsPrefix.size(), target.size() - around);
+}
+
+HttpResponse show_parent_result(const Visit& visit) {
+  const auto parents = read_parents(visit.queue, visit.claimed.task);
+  if (!parents) return problem(parents.error());
+  const auto parent = find_parent(*parents, parent_in(visit.request.target).value_or(""));
+  if (!parent) return problem(parent.error());
+  if (!parent->state) {
+    return problem(Error{
+        ErrorCode::kNotFound, fmt::format("parent {} is gone: retention deleted it", parent->id.to_string()), {}});
+  }
+  return {.body = parent->result.value_or("null") + "\n"};
+}
+
+// Whether the task may wait for these is decided at the end of the run; what is wrong already is said now.
+Status check_wait(const Visit& visit, const Suspend& wait) {
+  if (visit.claimed.task.at_most_once) {
+    return bad("this task may run at most once, so it cannot suspend and run again");
+  }
+  if (!wait.children) return {};
+  const auto heads = TRY(visit.queue.heads(*wait.children));
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    const std::optional<Task>& child = heads[i];
+    if (child && child->parent_id == visit.claimed.task.id) continue;
+    return fail(ErrorCode::kUnknownParent,
+                fmt::format("{} is not a child of this task", (*wait.children)[i].to_string()));
+  }
+  return {};
+}
+
+Result<Suspend> parse_wait(std::string_view body) {
+  json::Reader in(body);
+  Suspend wait;
+  if (!in.has("children")) in.refuse("children is missing: say \"all\", or a list of ids");
+  read_children(in, wait);
+  TRY(in.finish_strictly());
+  return wait;
+}
+
+HttpResponse take_wait(const Visit& visit) {
+  auto wait = parse_wait(visit.request.body);
+  if (!wait) return problem(wait.error());
+  const Status good = check_wait(visit, *wait);
+  if (good) visit.will.wait = *std::move(wait);
+  return no_content(good);
 }
 
 Result<Progress> parse_progress(std::string_view body) {
@@ -112,6 +178,73 @@ HttpResponse take_checkpoint(const Visit& visit) {
   return no_content(visit.queue.checkpoint(visit.claimed.lease, *value));
 }
 
+// The worker reads what the agents of presets used; only programs that are trusted to count it say it themselves.
+HttpResponse take_usage(const Visit& visit) {
+  if (visit.usage == UsageAtDoor::kRefused) {
+    return problem(Error{ErrorCode::kForbidden,
+                         fmt::format("this program may not say what it used; allow it with reports_usage: true in "
+                                     "local.runners.{} of the worker's drover.yaml",
+                                     visit.claimed.task.type),
+                         {}});
+  }
+  json::Reader body(visit.request.body);
+  Said<Usage> usage;
+  body.need("usage", usage);
+  if (const Status read = body.finish_strictly(); !read) return problem(read.error());
+  return no_content(visit.queue.report(visit.claimed.lease, {.usage = std::move(usage.what)}));
+}
+
+struct ReportedClass {
+  ErrorClass value = ErrorClass::kAgentError;
+};
+
+Status read_json(std::string_view json, ReportedClass& out) {
+  std::string name;
+  TRY(json::read_json(json, name));
+  out.value = TRY(parse_reported_class(name));
+  return {};
+}
+
+// Seconds, as a Retry-After header has them, or a duration as it is written elsewhere.
+struct RetryAfter {
+  Millis value{0};
+};
+
+Status read_json(std::string_view json, RetryAfter& out) {
+  constexpr std::int64_t kSecondsMax = std::chrono::floor<std::chrono::seconds>(kDurationMax).count();
+  std::string duration;
+  std::int64_t seconds = 0;
+  if (json::read_json(json, duration)) {
+    out.value = TRY(parse_duration(duration));
+  } else if (json::read_json(json, seconds) && seconds >= 0 && seconds <= kSecondsMax) {
+    out.value = std::chrono::seconds(seconds);
+  } else {
+    return bad("expected a duration, like \"30s\", or a whole number of seconds");
+  }
+  return {};
+}
+
+Result<Failure> parse_failure(std::string_view body) {
+  ReportedClass error_class;
+  std::optional<RetryAfter> wait;
+  Failure failure{.message = "the run reported that it failed"};
+  json::Reader in(body);
+  in.need("class", error_class).get("message", failure.message).get("note", failure.note).get("retry_after", wait);
+  if (std::max(failure.message.size(), failure.note.value_or("").size()) > kFailureTextBytesMax)
+    in.refuse(fmt::format("message and note have at most {} bytes each", kFailureTextBytesMax));
+  TRY(in.finish_strictly());
+  failure.error_class = error_class.value;
+  if (wait) failure.retry_after = wait->value;
+  return failure;
+}
+
+HttpResponse take_failure(const Visit& visit) {
+  auto failure = parse_failure(visit.request.body);
+  if (!failure) return problem(failure.error());
+  visit.will.failure = *std::move(failure);
+  return no_content({});
+}
+
 HttpResponse spawn_one(const Visit& visit, const Value& body) {
   const auto spec = parse_task_spec(body);
   if (!spec) return problem(spec.error());
@@ -160,28 +293,52 @@ struct Route {
 };
 
 constexpr std::array kRoutes{
-    Route{"GET", "/v1/task", show_task},     Route{"POST", "/v1/task/progress", take_progress},
-    Route{"POST", "/v1/task/log", take_log}, Route{"POST", "/v1/task/checkpoint", take_checkpoint},
-    Route{"POST", "/v1/tasks", spawn_tasks},
+    Route{"GET", "/v1/task", show_task},         Route{"POST", "/v1/task/progress", take_progress},
+    Route{"POST", "/v1/task/log", take_log},     Route{"POST", "/v1/task/checkpoint", take_checkpoint},
+    Route{"POST", "/v1/task/usage", take_usage}, Route{"POST", "/v1/task/fail", take_failure},
+    Route{"POST", "/v1/task/wait", take_wait},   Route{"POST", "/v1/tasks", spawn_tasks},
 };
+constexpr Route kParentRoute{"GET", "/v1/task/parents/{id or ref}/result", show_parent_result};
+
+const Route* route_of(std::string_view target) {
+  if (parent_in(target)) return &kParentRoute;
+  const auto* const found = std::ranges::find(kRoutes, target, &Route::target);
+  return found != kRoutes.end() ? found : nullptr;
+}
 
 }  // namespace
 
-HttpResponse answer_door(TaskQueue& queue, const ClaimedTask& claimed, const HttpRequest& request) {
-  const auto route = std::ranges::find(kRoutes, std::string_view(request.target), &Route::target);
-  if (route == kRoutes.end()) {
+HttpResponse answer_door(TaskQueue& queue, const ClaimedTask& claimed, UsageAtDoor usage, const HttpRequest& request,
+                         LastWill& will) {
+  const Route* route = route_of(request.target);
+  if (route == nullptr) {
     return problem(Error{ErrorCode::kNotFound, fmt::format("a task's door has no {}", request.target), {}});
   }
   if (route->method != request.method) {
-    return problem(
-        kMethodNotAllowed,
-        Error{ErrorCode::kInvalidArgument, fmt::format("{} takes {} only", route->target, route->method), {}});
+    const std::string what = fmt::format("{} takes {} only", route->target, route->method);
+    return problem(kMethodNotAllowed, Error{ErrorCode::kInvalidArgument, what, {}});
   }
   try {
-    return route->answer(Visit{queue, claimed, request});
+    return route->answer(Visit{queue, claimed, usage, request, will});
   } catch (const std::bad_alloc&) {  // one agent must not end the worker of the others
     return problem(Error{ErrorCode::kStoreUnavailable, "the worker has no memory for this; try again later", {}});
   }
+}
+
+// The result of a run that suspends is dropped, so one that is too large is no reason to fail.
+End with_will(End end, const LastWill& will) {
+  const auto* failed = std::get_if<Failure>(&end);
+  const auto* completed = std::get_if<Completion>(&end);
+  if (failed == nullptr && completed == nullptr) return end;
+  const std::optional<int> exit_code = completed != nullptr ? completed->exit_code : failed->exit_code;
+  if (will.failure) {
+    Failure failure = *will.failure;
+    failure.exit_code = exit_code;
+    return failure;
+  }
+  const bool ends_well = completed != nullptr || failed->error_class == ErrorClass::kResultTooLarge;
+  if (!will.wait || !ends_well) return end;
+  return Suspend{.children = will.wait->children, .exit_code = exit_code};
 }
 
 }  // namespace drover

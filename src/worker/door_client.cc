@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "base/try.h"
+#include "core/task_json.h"
 #include "net/http_client.h"
 #include "worker/door.h"
 
@@ -12,7 +14,7 @@ namespace drover {
 namespace {
 
 constexpr std::string_view kScheme = "unix:";
-constexpr Millis kProgressTimeout{30'000};
+constexpr Millis kAnswerTimeout{30'000};
 constexpr int kFirstBadStatus = 400;
 
 std::unexpected<Error> unreachable(std::string_view why) {
@@ -41,8 +43,103 @@ Result<std::string> door_request(const std::string& url, const std::string& meth
 Status report_progress(const std::string& url, const Progress& progress) {
   json::Writer out;
   out.begin_object().key("percent").number(progress.percent).key("message").string(progress.message).end_object();
-  TRY(door_request(url, "POST", "/v1/task/progress", std::move(out).take(), kProgressTimeout));
+  TRY(door_request(url, "POST", "/v1/task/progress", std::move(out).take(), kAnswerTimeout));
   return {};
+}
+
+Status report_failure(const std::string& url, const Failure& failure) {
+  json::Writer out;
+  out.begin_object().key("class").string(name_of(failure.error_class)).key("message").string(failure.message);
+  if (failure.retry_after) out.key("retry_after").string(format_duration(*failure.retry_after));
+  if (failure.note) out.key("note").string(*failure.note);
+  out.end_object();
+  TRY(door_request(url, "POST", "/v1/task/fail", std::move(out).take(), kAnswerTimeout));
+  return {};
+}
+
+Result<std::vector<Enqueued>> spawn_at_door(const std::string& url, std::span<const TaskSpec> children) {
+  json::Writer out;
+  out.begin_object().key("tasks").begin_array();
+  for (const TaskSpec& child : children) out.raw(to_json(child));
+  out.end_array().end_object();
+  const auto answer = TRY(door_request(url, "POST", "/v1/tasks", std::move(out).take(), kAnswerTimeout));
+  json::Reader in(answer);
+  std::optional<std::string> tasks;
+  in.get_text("tasks", tasks);
+  TRY(in.finish());
+  const std::string list = tasks.value_or("[]");
+  const auto items = TRY(json::elements(list));
+  std::vector<Enqueued> enqueued;
+  for (const std::string_view item : items) {
+    json::Reader fields(item);
+    std::string state;
+    Enqueued& one = enqueued.emplace_back();
+    fields.need("id", one.id).need("state", state).need("deduplicated", one.deduplicated);
+    TRY(fields.finish());
+    one.state = parse_task_state(state).value_or(TaskState::kPending);
+  }
+  return enqueued;
+}
+
+Status wait_for_children(const std::string& url, const Suspend& suspend) {
+  json::Writer out;
+  out.begin_object().key("children");
+  if (suspend.children) {
+    out.begin_array();
+    for (const TaskId& child : *suspend.children) out.string(child.to_string());
+    out.end_array();
+  } else {
+    out.string("all");
+  }
+  out.end_object();
+  TRY(door_request(url, "POST", "/v1/task/wait", std::move(out).take(), kAnswerTimeout));
+  return {};
+}
+
+Result<std::string> parent_result_at_door(const std::string& url, const std::string& id_or_ref) {
+  auto result = door_request(url, "GET", fmt::format("/v1/task/parents/{}/result", id_or_ref), "", kAnswerTimeout);
+  if (result && result->ends_with('\n')) result->pop_back();
+  return result;
+}
+
+namespace {
+
+// A parent of the list, with the result that was left out.
+Result<std::string> whole_parent(const std::string& url, std::string_view parent) {
+  json::Reader fields(parent);
+  std::string id;
+  bool truncated = false;
+  fields.need("id", id).get("truncated", truncated);
+  TRY(fields.finish());
+  if (!truncated) return std::string(parent);
+  const auto result = TRY(parent_result_at_door(url, id));
+  const auto object = TRY(json::parse(parent));
+  json::Writer out;
+  out.begin_object();
+  for (const auto& [name, value] : *object.as_object()) {
+    out.key(name).raw(name == "result" ? result : name == "truncated" ? "false" : json::dump(value));
+  }
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> parents_at_door(const std::string& url) {
+  const auto task = TRY(door_request(url, "GET", "/v1/task", "", kAnswerTimeout));
+  json::Reader in(task);
+  std::optional<std::string> parents;
+  in.get_text("parents", parents);
+  TRY(in.finish());
+  const std::string list = parents.value_or("[]");
+  const auto items = TRY(json::elements(list));
+  std::vector<std::string> lines;
+  for (const std::string_view parent : items) {
+    auto line = whole_parent(url, parent);
+    if (!line) return std::unexpected(line.error());
+    lines.push_back(*std::move(line));
+  }
+  return lines;
 }
 
 }  // namespace drover

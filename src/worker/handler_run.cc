@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "worker/parent_results.h"
+
 namespace drover {
 namespace {
 
@@ -61,6 +63,29 @@ Result<std::vector<Enqueued>> HandlerRun::spawn(std::span<const TaskSpec> childr
   return queue_.spawn(lease(), children);
 }
 
+Result<std::vector<ParentResult>> HandlerRun::parents() {
+  note_activity();
+  return read_parents(queue_, task());
+}
+
+Status HandlerRun::wait_children() {
+  return wait_for({});
+}
+
+Status HandlerRun::wait_children(std::span<const TaskId> children) {
+  return wait_for({.children = std::vector<TaskId>(children.begin(), children.end())});
+}
+
+Status HandlerRun::wait_for(Suspend suspend) {
+  note_activity();
+  if (task().at_most_once) {
+    return fail(ErrorCode::kInvalidArgument, "this task may run at most once, so it cannot suspend and run again");
+  }
+  const std::scoped_lock lock(mutex_);
+  will_.wait = std::move(suspend);
+  return {};
+}
+
 bool HandlerRun::cancelled() const {
   const std::scoped_lock lock(mutex_);
   return cause(system_clock().mono()).has_value();
@@ -97,13 +122,10 @@ void HandlerRun::ask_to_stop(StopCause cause) {
 }
 
 RunEnded HandlerRun::end(HandlerResult result) const {
-  std::optional<StopCause> why;
-  {
-    const std::scoped_lock lock(mutex_);
-    why = cause(system_clock().mono());
-  }
-  if (why) return {lease(), stopped_end(*why, std::move(result), task())};
-  if (result) return {lease(), Completion{.result = *std::move(result)}};
+  const std::scoped_lock lock(mutex_);
+  const std::optional<StopCause> why = cause(system_clock().mono());
+  if (why) return {lease(), with_will(stopped_end(*why, std::move(result), task()), will_)};
+  if (result) return {lease(), with_will(Completion{.result = *std::move(result)}, will_)};
   return {lease(), std::move(result.error())};
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "drover/worker.h"
+#include "worker/door.h"
 #include "worker/fence.h"
 #include "worker/runners/exec.h"
 #include "worker/runs.h"
@@ -25,6 +26,9 @@ class HandlerRun final : public TaskContext {
   [[nodiscard]] Status log(std::string_view text) override;
   [[nodiscard]] Status checkpoint(const JsonText& value) override;
   [[nodiscard]] Result<std::vector<Enqueued>> spawn(std::span<const TaskSpec> children) override;
+  [[nodiscard]] Result<std::vector<ParentResult>> parents() override;
+  [[nodiscard]] Status wait_children() override;
+  [[nodiscard]] Status wait_children(std::span<const TaskId> children) override;
   [[nodiscard]] bool cancelled() const override;
   [[nodiscard]] bool wait_cancelled(Millis timeout) const override;
 
@@ -39,6 +43,7 @@ class HandlerRun final : public TaskContext {
 
  private:
   void note_activity();
+  [[nodiscard]] Status wait_for(Suspend suspend);
   // With the lock held. The reason, once there is one, stays.
   [[nodiscard]] std::optional<StopCause> cause(MonoTime now) const;
   [[nodiscard]] MonoTime next_reason_at() const;
@@ -51,6 +56,7 @@ class HandlerRun final : public TaskContext {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   mutable std::optional<StopCause> cause_;
+  LastWill will_;
   MonoTime expires_at_;
   MonoTime started_at_{};
   MonoTime active_at_{};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/text.h"
@@ -10,6 +11,7 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kErrorLineBytesMax = 1'000;
+constexpr std::size_t kTailBytes = 4 * 1024;
 
 std::string signal_name(int signal) {
   const char* name = ::sigabbrev_np(signal);
@@ -50,7 +52,7 @@ End stopped_outcome(StopCause cause, const ProcessEnd& end, const Task& task) {
     case StopCause::kCancelled:
       return CancelConfirmed{exit_code_of(end)};
     case StopCause::kLeaseLost:
-      return given_back(end, task, "it was stopped because its lease could not be kept");
+      return given_back(end, task, "it was stopped because its lease could not be renewed");
     case StopCause::kShutdown:
       return given_back(end, task, "it was stopped because its worker shut down");
     case StopCause::kTimeout:
@@ -86,6 +88,15 @@ void LastLine::feed(std::string_view bytes) {
 
 std::string LastLine::text() const {
   return to_utf8(is_blank(line_) ? last_ : line_);
+}
+
+void Tail::feed(std::string_view bytes) {
+  kept_.append(bytes);
+  if (kept_.size() > 2 * kTailBytes) kept_.erase(0, kept_.size() - kTailBytes);
+}
+
+std::string Tail::text() const {
+  return to_utf8(std::string_view(kept_).substr(kept_.size() - std::min(kept_.size(), kTailBytes)));
 }
 
 }  // namespace drover

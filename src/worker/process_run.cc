@@ -48,7 +48,12 @@ MonoTime after(MonoTime since, Millis limit) {
 // Nothing of it has begun: there is nothing to say of it.
 bool is_untouched(const End& end) {
   const auto* release = std::get_if<Release>(&end);
-  return release != nullptr && release->begun == Begun::kNo;
+  return release != nullptr && release->begun != Begun::kMaybe;
+}
+
+// To say it once more.
+bool may_help_again(const Status& told) {
+  return !told && error_info(told.error().code).retryable == Retryable::kYes;
 }
 
 std::string current_folder() {
@@ -61,9 +66,10 @@ std::unique_ptr<RunPlan> make_program_plan(const RunSetting& setting) {
   return preset != nullptr ? make_agent_plan(*preset, setting) : make_exec_plan(setting);
 }
 
-std::unique_ptr<RunPlan> make_plan(const RunSetting& setting) {
+Result<std::unique_ptr<RunPlan>> make_plan(RunSetting setting, TaskQueue& queue) {
   auto workspace = choose_workspace(setting.claimed.task, setting.profile.workspace, setting.repos);
   if (workspace && workspace->kind == WorkspaceKind::kNone) return make_program_plan(setting);
+  setting.store_id = TRY(queue.store_id());
   return make_workspace_plan(setting, std::move(workspace), make_program_plan);
 }
 
@@ -93,24 +99,22 @@ Status ProcessRun::try_start() {
   TRY(open_door());
 
   secrets_ = Secrets(profile_->env, host_.environment);
-  plan_ = make_plan({.claimed = *claimed_,
-                     .profile = *profile_,
-                     .files = files_,
-                     .worker_environment = host_.environment,
-                     .worker_id = host_.options.worker_id,
-                     .host = host_.options.host,
-                     .result_bytes_max = host_.options.result_bytes_max,
-                     .folder = current_folder(),
-                     .repos = host_.options.runners.repos,
-                     .shim_program = host_.options.shim_program,
-                     .state_dir = host_.options.state_dir});
-  auto first = plan_->begin();
-  if (!first) return std::unexpected(first.error());
-  if (auto* end = std::get_if<End>(&*first)) {
-    begin_flushing(std::move(*end));
-    return {};
-  }
-  return start_step(std::get<RunStep>(*std::move(first)));
+  plan_ = TRY(make_plan({.claimed = *claimed_,
+                         .profile = *profile_,
+                         .files = files_,
+                         .worker_environment = host_.environment,
+                         .worker_id = host_.options.worker_id,
+                         .host = host_.options.host,
+                         .result_bytes_max = host_.options.result_bytes_max,
+                         .folder = current_folder(),
+                         .repos = host_.options.runners.repos,
+                         .shim_program = host_.options.shim_program,
+                         .state_dir = host_.options.state_dir},
+                        host_.queue));
+  auto first = TRY(plan_->begin());
+  if (auto* step = std::get_if<RunStep>(&first)) return start_step(std::move(*step));
+  begin_flushing(end_without_step(std::move(first)));
+  return {};
 }
 
 Status ProcessRun::start_step(RunStep step) {
@@ -197,7 +201,7 @@ void ProcessRun::send(const ShimOrder& order) {
   const std::string line = format_order(order);
   wake_shim(shim_);
   if (::write(shim_.control.get(), line.data(), line.size()) < 0 && errno != EAGAIN && errno != EPIPE) {
-    log_warn("worker", "cannot tell the shim", {{"order", line}, {"error", std::strerror(errno)}});
+    log_warn("worker", "cannot send an order to the shim", {{"order", line}, {"error", std::strerror(errno)}});
   }
 }
 
@@ -215,9 +219,7 @@ void ProcessRun::check_timeouts(MonoTime now) {
   const Task& task = claimed_->task;
   if (!stop_cause_ && now >= after(started_at_, task.timeout))
     ask_to_stop(StopCause::kTimeout, host_.options.grace, now);
-  if (!stop_cause_ && now >= after(active_at_, task.idle_timeout)) {
-    ask_to_stop(StopCause::kIdleTimeout, host_.options.grace, now);
-  }
+  if (!stop_cause_ && !is_settling_ && now >= after(active_at_, task.idle_timeout)) been_silent(now);
   if (now >= std::min(settle_at_, step_until_)) {
     (now >= settle_at_ ? is_settling_ : is_overdue_) = true;
     settle_at_ = step_until_ = kNever;
@@ -228,10 +230,16 @@ void ProcessRun::check_timeouts(MonoTime now) {
     send(StopWithin{shim_overdue_at_ - now - kShimOverdue});
   }
   if (now >= shim_overdue_at_) {
-    log_error("worker", "a shim does not end, killing it", {{"task", task.id.to_string()}});
+    log_error("worker", "a shim does not exit; killing it", {{"task", task.id.to_string()}});
     shim_overdue_at_ = kNever;
     kill_shim(shim_);
   }
+}
+
+void ProcessRun::been_silent(MonoTime now) {
+  if (!plan_->has_settled()) heard(plan_->look_elsewhere(), now);
+  if (!plan_->has_settled()) return ask_to_stop(StopCause::kIdleTimeout, host_.options.grace, now);
+  settle_at_ = now;
 }
 
 MonoTime ProcessRun::next_tick() const {
@@ -239,7 +247,7 @@ MonoTime ProcessRun::next_tick() const {
   if (phase_ == Phase::kSweeping) next = std::min(next, sweep_at_);
   if (phase_ != Phase::kRunning) return next;
   next = std::min({next, shim_overdue_at_, terminate_at_, settle_at_, step_until_});
-  if (stop_cause_) return next;
+  if (stop_cause_ || is_settling_) return next;
   return std::min({next, after(started_at_, claimed_->task.timeout), after(active_at_, claimed_->task.idle_timeout)});
 }
 
@@ -311,10 +319,10 @@ void ProcessRun::flush_log() {
   log_in_flight_ = true;
   auto call = [weak = weak_from_this(), &queue = host_.queue, &loop = host_.loop, claimed = claimed_,
                doing = take_doing(), report = take_report_due(), chunks = log_.take()]() mutable {
-    // What it has used is told again with the next report, and with the end.
-    if (const Status told = report.is_empty() ? Status{} : queue.report(claimed->lease, report); !told) {
+    const Status reported = report.is_empty() ? Status{} : queue.report(claimed->lease, report);
+    if (!reported) {
       log_debug("worker", "report not stored",
-                {{"task", claimed->task.id.to_string()}, {"error", to_string(told.error())}});
+                {{"task", claimed->task.id.to_string()}, {"error", to_string(reported.error())}});
     }
     Status status = chunks.empty() ? Status{} : queue.append_log(claimed->lease, chunks);
     // What it is at now will soon be something else: one that is lost is not sent again.
@@ -323,9 +331,13 @@ void ProcessRun::flush_log() {
       log_debug("worker", "progress not stored",
                 {{"task", claimed->task.id.to_string()}, {"error", to_string(told.error())}});
     }
-    loop.post([weak, status = std::move(status), chunks = std::move(chunks)]() mutable {
-      if (const auto self = weak.lock()) self->log_stored(status, std::move(chunks));
-    });
+    loop.post(
+        [weak, is_untold = may_help_again(reported), status = std::move(status), chunks = std::move(chunks)]() mutable {
+          const auto self = weak.lock();
+          if (self == nullptr) return;
+          self->has_news_ = self->has_news_ || is_untold;
+          self->log_stored(status, std::move(chunks));
+        });
   };
   host_.log_calls.post(std::move(call));
 }
@@ -351,9 +363,8 @@ void ProcessRun::log_stored(const Status& status, std::vector<LogChunk> chunks) 
   const MonoTime now = system_clock().mono();
   if (!status) {
     log_debug("worker", "log not stored", {{"task", lease().task.to_string()}, {"error", to_string(status.error())}});
-    const bool may_help = error_info(status.error().code).retryable == Retryable::kYes;
-    if (may_help) log_.put_back(std::move(chunks));
-    if (phase_ == Phase::kFlushing && (!may_help || now >= flush_until_)) log_ = {};
+    if (may_help_again(status)) log_.put_back(std::move(chunks));
+    if (phase_ == Phase::kFlushing && (!may_help_again(status) || now >= flush_until_)) log_ = {};
   }
   if (!log_.is_empty() || doing_ || has_news_) {
     flush_at_ = status && phase_ == Phase::kFlushing ? now : now + kFlushEvery;
@@ -371,12 +382,15 @@ void ProcessRun::answer(HttpRequest request, Door::Reply reply) {
 void ProcessRun::answer_next() {
   if (is_answering_ || asked_.empty()) return;
   is_answering_ = true;
-  host_.door_calls.post([weak = weak_from_this(), &queue = host_.queue, &loop = host_.loop, claimed = claimed_,
+  const auto usage = profile_->reports_usage ? UsageAtDoor::kTaken : UsageAtDoor::kRefused;
+  host_.door_calls.post([weak = weak_from_this(), &queue = host_.queue, &loop = host_.loop, claimed = claimed_, usage,
                          asked = std::move(asked_.front())]() mutable {
-    HttpResponse response = answer_door(queue, *claimed, asked.request);
-    loop.post([weak, reply = std::move(asked.reply), response = std::move(response)] {
-      reply(response);
+    LastWill will;
+    HttpResponse response = answer_door(queue, *claimed, usage, asked.request, will);
+    loop.post([weak, reply = std::move(asked.reply), response = std::move(response), will = std::move(will)] {
       const auto self = weak.lock();
+      if (self) self->will_.add(will);
+      reply(response);
       if (!self) return;
       self->is_answering_ = false;
       self->answer_next();
@@ -418,9 +432,24 @@ void ProcessRun::spawn_failed(int error_number) {
 }
 
 void ProcessRun::cannot_run(const std::string& why) {
+  host_.troubles.cannot_run(type_in_trouble(), why, system_clock().mono());
+}
+
+// None: the one profile for all types.
+std::optional<std::string> ProcessRun::type_in_trouble() const {
   const Runners& runners = host_.options.runners;
   const bool is_for_all = runners.for_all && profile_ == &*runners.for_all;
-  host_.troubles.cannot_run(is_for_all ? std::nullopt : std::optional(claimed_->task.type), why, system_clock().mono());
+  return is_for_all ? std::nullopt : std::optional(claimed_->task.type);
+}
+
+End ProcessRun::end_without_step(Next next) {
+  if (auto* end = std::get_if<End>(&next)) return std::move(*end);
+  if (const auto* unable = std::get_if<CannotRun>(&next)) {
+    cannot_run(unable->why);
+    return Release{Begun::kNo};
+  }
+  host_.troubles.cannot_run_task(lease().task, type_in_trouble(), std::get<NotHere>(next).why, system_clock().mono());
+  return Release{Begun::kNotHere};
 }
 
 void ProcessRun::shim_ready() {
@@ -485,16 +514,21 @@ std::optional<StopCause> ProcessRun::cause(EndedBy by) const {
   return std::nullopt;
 }
 
+// What the run said of itself wins over how it ended, unless it was stopped.
+Next ProcessRun::next_after(const ProcessEnd& end) {
+  is_its_own_end_ = !end.stopped && !std::holds_alternative<NotStarted>(end.how);
+  if (!will_.failure || !is_its_own_end_) return plan_->after(end);
+  Failure failure = *will_.failure;
+  failure.exit_code = exit_code_of(end);
+  return failure;
+}
+
 void ProcessRun::step_ended(const ProcessEnd& end) {
   finish_output();
   close_pipes();
-  auto next = plan_->after(end);
-  if (const auto* unable = std::get_if<CannotRun>(&next)) {
-    cannot_run(unable->why);
-    return begin_flushing(Release{Begun::kNo});
-  }
+  auto next = next_after(end);
   auto* step = std::get_if<RunStep>(&next);
-  if (step == nullptr) return begin_flushing(std::get<End>(std::move(next)));
+  if (step == nullptr) return begin_flushing(end_without_step(std::move(next)));
   if (stop_cause_) return begin_flushing(stopped_outcome(*stop_cause_, end, claimed_->task));
   const Status started = start_step(*std::move(step));
   if (started) return;
@@ -530,7 +564,7 @@ void ProcessRun::close_pipes() {
 }
 
 RunEnded ProcessRun::end() const {
-  return {lease(), end_, end_report_};
+  return {lease(), is_its_own_end_ ? with_will(end_, will_) : end_, end_report_};
 }
 
 }  // namespace drover

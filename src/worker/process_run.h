@@ -87,6 +87,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   Status open_door();
   Status start_step(RunStep step);
   void step_ended(const ProcessEnd& end);
+  [[nodiscard]] Next next_after(const ProcessEnd& end);
   void watch_shim();
   void write_input();
   void close_input();
@@ -98,6 +99,8 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void take_report(const ShimReport& report);
   void spawn_failed(int error_number);
   void cannot_run(const std::string& why);
+  [[nodiscard]] std::optional<std::string> type_in_trouble() const;
+  [[nodiscard]] End end_without_step(Next next);
   void shim_ready();
   void shim_gone();
   void drain_pipes();
@@ -111,6 +114,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void end_step(Millis grace, MonoTime now);
   void send(const ShimOrder& order);
   void check_timeouts(MonoTime now);
+  void been_silent(MonoTime now);
   void answer(HttpRequest request, Door::Reply reply);
   void answer_next();
   void flush_log();
@@ -157,6 +161,8 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   };
   std::deque<Asked> asked_;  // at the door; the connections bound how many
   bool is_answering_ = false;
+  LastWill will_;                // what it said at its door of its end
+  bool is_its_own_end_ = false;  // nothing of Drover's stopped it
   std::string input_;
   std::size_t input_written_ = 0;
   LineReader status_lines_;

@@ -67,6 +67,7 @@ Result<WorkReport> run_worker(TaskQueue& queue, const WorkerConfig& config, cons
             {"failed", std::to_string(counts.failed)},
             {"released", std::to_string(counts.released)},
             {"cancelled", std::to_string(counts.cancelled)},
+            {"suspended", std::to_string(counts.suspended)},
             {"refused", std::to_string(counts.refused)}});
   return WorkReport{worker_id, counts};
 } catch (const std::system_error& error) {  // no thread to begin with

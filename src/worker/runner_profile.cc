@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kAllowed{"PATH", "HOME", "LANG",  "TZ",     "TMPDIR",
                                                    "TERM", "USER", "SHELL", "LOGNAME"};
-constexpr std::array<std::string_view, 6> kOurs{"DROVER_TASK_ID", "DROVER_RUN",    "DROVER_ATTEMPT",
+constexpr std::array<std::string_view, 7> kOurs{"DROVER_TASK_ID", "DROVER_RUN",    "DROVER_ATTEMPT", "DROVER_SUSPENDS",
                                                 "DROVER_URL",     "DROVER_WORKER", "TRACEPARENT"};
 
 constexpr int kConcurrencyMax = static_cast<int>(kConcurrencyBounds.max);
@@ -104,6 +104,28 @@ Status check_programs(const std::vector<Serve>& serves, const Runners& runners, 
   return {};
 }
 
+std::optional<VerifyRule> missing_check(const RunnerProfile& profile, const TypePolicy& type) {
+  const bool is_there = profile.verify || type.verify == VerifyRule::kOptional;
+  return is_there ? std::nullopt : std::optional(type.verify);
+}
+
+Status check_verifies(const std::vector<Serve>& serves, const Runners& runners, const Policy& policy) {
+  for (const auto& [name, type] : policy.types) {
+    const auto is_of_type = [&](const Serve& serve) {
+      return serve.type ? *serve.type == name : serve.queue == policy.queue_of(name);
+    };
+    const RunnerProfile* profile = std::ranges::any_of(serves, is_of_type) ? runners.find(name) : nullptr;
+    const auto rule = profile != nullptr ? missing_check(*profile, type) : std::nullopt;
+    if (!rule) continue;
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("type {0} has verify: {1}, but its runner checks nothing, so no run could complete; nothing "
+                    "was claimed: add local.runners.{0}.verify to drover.yaml",
+                    name, name_of(*rule)));
+  }
+  return {};
+}
+
 std::vector<Serve> serves_with_runners(const std::vector<Serve>& serves, const Runners& runners) {
   std::vector<Serve> with_runners;
   for (const Serve& serve : serves) {
@@ -116,8 +138,12 @@ std::vector<Serve> serves_with_runners(const std::vector<Serve>& serves, const R
   return with_runners;
 }
 
-std::string workspace_root(const WorkspaceProfile& profile, const std::string& state_dir) {
+std::string workspace_folder(const WorkspaceProfile& profile, const std::string& state_dir) {
   return profile.root.empty() ? state_dir + "/workspaces" : profile.root;
+}
+
+std::string workspace_root(const WorkspaceProfile& profile, const std::string& state_dir, const std::string& store_id) {
+  return fmt::format("{}/{}", workspace_folder(profile, state_dir), store_id);
 }
 
 Slots slots_for(const std::vector<Serve>& serves, const Runners& runners, std::optional<int> wanted) {
@@ -152,6 +178,7 @@ std::vector<std::string> agent_environment(const std::vector<std::string>& worke
   environment.push_back("DROVER_TASK_ID=" + task.id.to_string());
   environment.push_back(fmt::format("DROVER_RUN={}", task.run));
   environment.push_back(fmt::format("DROVER_ATTEMPT={}", task.attempts));
+  environment.push_back(fmt::format("DROVER_SUSPENDS={}", task.suspends));
   environment.push_back("DROVER_URL=unix:" + door_path);
   environment.push_back(worker_mark(worker_id));
   environment.push_back("TRACEPARENT=" + traceparent_of(task));

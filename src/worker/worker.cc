@@ -55,7 +55,7 @@ Result<WorkerReport> Worker::run() {
                         .drain = options.drain,
                         .when_empty = options.until == RunUntil::kEmpty ? WhenEmpty::kFinish : WhenEmpty::kWait,
                         .calls = WorkerCalls::kSideBySide}));
-  return WorkerReport{info.id, counts.completed, counts.failed, counts.released, counts.cancelled};
+  return WorkerReport{info.id, counts.completed, counts.failed, counts.released, counts.cancelled, counts.suspended};
 }
 
 void Worker::stop() {

@@ -14,9 +14,11 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "net/wake.h"
 #include "worker/agent_process.h"
 #include "worker/process_run.h"
+#include "workspace/step.h"
 
 namespace drover {
 namespace {
@@ -32,7 +34,7 @@ constexpr std::size_t kReapAnswerBytesMax = 16 << 20;
 constexpr Millis kReapStepMax{60 * 60'000};
 constexpr Millis kReapPoll{200};
 
-// A task that this worker cannot see may be of another store, may wait for its next run, or may be long gone.
+// A task that this worker cannot see may wait for its next run, or may be long gone.
 constexpr Millis kUnknownKept{30LL * 24 * 3'600'000};
 
 using workspace::Fate;
@@ -99,8 +101,13 @@ void WorkspaceReaper::run_ended(const Task& task, const End& end) {
 
 bool WorkspaceReaper::has_workspace(const RunnerProfile& profile, const TaskId& task) const {
   std::error_code error;
-  const std::string root = workspace_root(profile.workspace, options_.state_dir);
-  return std::filesystem::exists(fmt::format("{}/{}", root, task.to_string()), error);
+  const auto root = root_of(profile);
+  return root && std::filesystem::exists(fmt::format("{}/{}", *root, task.to_string()), error);
+}
+
+Result<std::string> WorkspaceReaper::root_of(const RunnerProfile& profile) const {
+  const auto store = TRY(queue_.store_id());
+  return workspace_root(profile.workspace, options_.state_dir, store);
 }
 
 bool WorkspaceReaper::serves(const Task& task) const {
@@ -118,17 +125,16 @@ std::vector<const RunnerProfile*> WorkspaceReaper::profiles() const {
 
 void WorkspaceReaper::run() {
   MonoTime all_at{};
-  while (wait()) {
+  do {
     look_at_recent();
     if (system_clock().mono() < all_at) continue;
     look_at_all();
     all_at = system_clock().mono() + kAllEvery;
-  }
+  } while (wait());
 }
 
 bool WorkspaceReaper::wait() {
   std::unique_lock lock(mutex_);
-  if (std::exchange(is_all_due_, false)) return !stopping_;
   changed_.wait_for(lock, kAllEvery, [this] { return stopping_ || !recent_.empty(); });
   if (!stopping_ && !recent_.empty()) changed_.wait_for(lock, kRecentAfter, [this] { return stopping_; });
   return !stopping_;
@@ -154,12 +160,15 @@ void WorkspaceReaper::look_at_recent() {
       recent_.emplace(id, EndedRun{ended.profile, ended.has_completed, ended.tries + 1});
     }
   }
-  for (const auto& [profile, fates] : due) reap(*profile, fates, Scope::kSome);
+  for (const auto& [profile, fates] : due) {
+    if (const auto root = root_of(*profile)) reap(*root, *profile, fates, Scope::kSome);
+  }
 }
 
 void WorkspaceReaper::look_at_all() {
   for (const RunnerProfile* profile : profiles()) {
-    const auto tasks = workspace::tasks_in(workspace_root(profile->workspace, options_.state_dir));
+    const auto root = root_of(*profile);
+    const auto tasks = root ? workspace::tasks_in(*root) : std::unexpected(root.error());
     if (!tasks) {
       log_warn("worker", "cannot look for old workspaces", {{"error", to_string(tasks.error())}});
       continue;
@@ -173,16 +182,16 @@ void WorkspaceReaper::look_at_all() {
       if (task && (!serves(*task) || options_.runners.find(task->type) != profile)) continue;
       if (const auto fate = fate_after(task)) fates.emplace(id, *fate);
     }
-    reap(*profile, fates, Scope::kAll);
+    if (root_of(*profile) != root) continue;  // the server has another store now: these are not its tasks
+    reap(*root, *profile, fates, Scope::kAll);
     RunnerProfile patient = *profile;
     patient.workspace.keep.failed = std::max(patient.workspace.keep.failed, kUnknownKept);
-    reap(patient, unknown, Scope::kSome);
+    reap(*root, patient, unknown, Scope::kSome);
   }
 }
 
-void WorkspaceReaper::reap(const RunnerProfile& profile, const Fates& fates, Scope scope) {
+void WorkspaceReaper::reap(const std::string& root, const RunnerProfile& profile, const Fates& fates, Scope scope) {
   const WorkspaceKeep& keep = profile.workspace.keep;
-  const std::string root = workspace_root(profile.workspace, options_.state_dir);
   std::error_code error;
   if (!std::filesystem::exists(root, error)) return;
   json::Writer out;
@@ -234,24 +243,18 @@ std::string WorkspaceReaper::run_step(const std::string& request) {
     const std::scoped_lock lock(mutex_);
     if (stopping_) shim->control.reset();  // the shim ends it
   }
-  if (!complaints.empty()) log_warn("worker", "removing old workspaces", {{"complaint", complaints}});
+  if (!complaints.empty()) log_warn("worker", "removing old workspaces printed errors", {{"complaint", complaints}});
   return answer;
 }
 
 void WorkspaceReaper::tell(const std::string& answer) {
   if (answer.empty()) return;
-  const auto value = json::parse(answer);
-  const json::Value* removed = value ? value->find("removed") : nullptr;
-  const json::Value* kept = value ? value->find("kept") : nullptr;
-  if (removed == nullptr || kept == nullptr)
-    return log_warn("worker", "cannot remove old workspaces", {{"answer", answer}});
-  for (const json::Value& task : *removed->as_array())
-    log_debug("worker", "removed a workspace", {{"task", *task.as_string()}});
-  for (const json::Value& one : *kept->as_array()) {
-    const std::string& id = *one.find("task_id")->as_string();
-    const std::string& why = *one.find("why")->as_string();
-    if (std::exchange(told_[*TaskId::parse(id)], why) == why) continue;
-    log_warn("worker", "a workspace is due, but stays", {{"task", id}, {"why", why}});
+  workspace::Reaped reaped;
+  if (!read_json(answer, reaped)) return log_warn("worker", "cannot remove old workspaces", {{"answer", answer}});
+  for (const TaskId& task : reaped.removed) log_debug("worker", "removed a workspace", {{"task", task.to_string()}});
+  for (const auto& [task, why] : reaped.kept) {
+    if (std::exchange(told_[task], why) == why) continue;
+    log_warn("worker", "an old workspace was not removed", {{"task", task.to_string()}, {"why", why}});
   }
 }
 

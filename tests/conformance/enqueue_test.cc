@@ -88,7 +88,8 @@ TEST_P(Enqueue, AFreshTaskHasNoHistory) {
 TEST_P(Enqueue, KeepsEveryFieldThatIsGiven) {
   const TaskId parent = enqueue({.type = "parent"});
   const RetryPolicy list{.kind = RetryPolicy::Kind::kList, .delays = {1s, 5s}};
-  const Task task = get(enqueue({.type = "work",
+  const Task task = get(enqueue({.ref = "first",
+                                 .type = "work",
                                  .queue = "bench",
                                  .owner = "team-a",
                                  .priority = 2,
@@ -109,11 +110,13 @@ TEST_P(Enqueue, KeepsEveryFieldThatIsGiven) {
                                  .max_attempts = 7,
                                  .max_stalls = 8,
                                  .max_defers = 9,
+                                 .max_suspends = 10,
                                  .retry = list,
                                  .timeout = 5min,
                                  .idle_timeout = 1min,
                                  .on_parent_failure = OnParentFailure::kRun,
                                  .at_most_once = true,
+                                 .templates = true,
                                  .fallback_result = R"(["none"])"}));
   EXPECT_EQ(task.type, "work");
   EXPECT_EQ(task.queue, "bench");
@@ -136,11 +139,14 @@ TEST_P(Enqueue, KeepsEveryFieldThatIsGiven) {
   EXPECT_EQ(task.max_attempts, 7);
   EXPECT_EQ(task.max_stalls, 8);
   EXPECT_EQ(task.max_defers, 9);
+  EXPECT_EQ(task.max_suspends, 10);
   EXPECT_EQ(task.retry, list);
   EXPECT_EQ(task.timeout, Millis(5min));
   EXPECT_EQ(task.idle_timeout, Millis(1min));
   EXPECT_EQ(task.on_parent_failure, OnParentFailure::kRun);
   EXPECT_TRUE(task.at_most_once);
+  EXPECT_TRUE(task.templates);
+  EXPECT_EQ(task.ref, "first");
   EXPECT_EQ(task.fallback_result, R"(["none"])");
 }
 

@@ -64,6 +64,53 @@ TEST_P(Retaining, TheAgeCountsFromTheEnd) {
   EXPECT_FALSE(exists(old));
 }
 
+TEST_P(Retaining, WhatAnUnfinishedTaskDependsOnStays) {
+  set_limits(R"({"retention":"1h"})");
+  const TaskId parent = enqueue_work();
+  const TaskId dependent = enqueue({.type = "work", .depends_on = {parent}, .run_at = now() + 24h});
+  complete(start(parent), R"("read me")");
+  const TaskId other = finished();
+  pass(2h);
+  EXPECT_FALSE(exists(other)) << "one that stays does not stand in the way of others";
+  EXPECT_EQ(get(parent).result, R"("read me")");
+  pass(22h);
+  complete(start(dependent));
+  pass(2min);
+  EXPECT_FALSE(exists(parent));
+  EXPECT_TRUE(exists(dependent));
+  pass(2h);
+  EXPECT_FALSE(exists(dependent));
+}
+
+TEST_P(Retaining, ChildrenStayWhileTheirSpawnerWaits) {
+  set_limits(R"({"retention":"1h"})");
+  const Lease lease = start_work();
+  const auto children = must(queue().spawn(lease, std::vector<TaskSpec>{{.type = "child"}, {.type = "child"}}));
+  settle({lease, Suspend{}});
+  complete(claim({{.queue = "child"}}, 1).at(0).lease);
+  pass(3h);
+  EXPECT_TRUE(exists(children[0].id));
+  complete(claim({{.queue = "child"}}, 1).at(0).lease);
+  complete(start(lease.task));
+  pass(2min);
+  EXPECT_FALSE(exists(children[0].id));
+  EXPECT_TRUE(exists(children[1].id));
+}
+
+TEST_P(Retaining, ACapTakesWhatOthersDependOn) {
+  set_limits(R"({"retention":"1h","retention_tasks":1})");
+  const TaskId parent = enqueue_work();
+  const TaskId dependent = enqueue({.type = "work", .depends_on = {parent}, .run_at = now() + 24h});
+  complete(start(parent));
+  pass(2h);
+  EXPECT_TRUE(exists(parent));
+  finished();
+  pass(2min);
+  EXPECT_FALSE(exists(parent));
+  pass(22h);
+  EXPECT_EQ(claim_one().task.id, dependent);
+}
+
 TEST_P(Retaining, ByCountTheOldestGoFirst) {
   set_limits(R"({"retention_tasks":2})");
   std::vector<TaskId> ids;
@@ -112,10 +159,11 @@ TEST_P(Retaining, TakesRunsAndLogAlong) {
 }
 
 TEST_P(Retaining, ADependentOutlivesItsParent) {
-  set_limits(R"({"retention":"1h"})");
+  set_limits(R"({"retention_tasks":1})");
   const TaskId parent = enqueue_work();
   const TaskId child = enqueue({.type = "work", .depends_on = {parent}, .run_at = now() + 24h});
   complete(start(parent));
+  finished();
   pass(2h);
   EXPECT_FALSE(exists(parent));
   EXPECT_EQ(state(child), TaskState::kScheduled);

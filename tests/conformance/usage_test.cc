@@ -1,4 +1,6 @@
 // What agents use: kept with the run and the task, booked once in the ledger, whatever ends the run.
+#include <fmt/format.h>
+
 #include "conformance/conformance.h"
 #include "core/ledger.h"
 #include "core/run_report.h"
@@ -22,6 +24,12 @@ class AgentUsage : public ConformanceTest {
   RunReport report_of(std::int64_t output, std::optional<MicroDollars> cost = std::nullopt) {
     return {.agent = session("s1"), .usage = used(output, cost)};
   }
+  // Of a run that went on with the session of the one before it.
+  RunReport resumed(std::int64_t output) {
+    RunReport report = report_of(output);
+    report.agent->resumed = true;
+    return report;
+  }
   std::vector<UsageRow> rows(std::vector<UsageDimension> by) { return must(queue().usage({.by = std::move(by)})); }
   // The only row.
   UsageAmounts total(UsageDimension by = UsageDimension::kType) {
@@ -30,7 +38,7 @@ class AgentUsage : public ConformanceTest {
     return all.empty() ? UsageAmounts{} : all.front().amounts;
   }
   RunSummary last_run(const TaskId& id) { return must(queue().runs(id)).front(); }
-  TaskState end(const Lease& lease, std::variant<Completion, Failure, Release, CancelConfirmed> end, RunReport report) {
+  TaskState end(const Lease& lease, decltype(Settlement::end) end, RunReport report) {
     const Settlement item{.lease = lease, .end = std::move(end), .report = std::move(report)};
     return must(queue().settle(std::span(&item, 1)).front());
   }
@@ -65,6 +73,53 @@ TEST_P(AgentUsage, ARepeatedReportIsBookedOnce) {
   must(queue().report(lease, report_of(100, 2'000)));  // one that was on its way for long
   EXPECT_EQ(total().tokens.output, 200);
   EXPECT_EQ(total().reported_cost, 3'000);
+}
+
+// Reports may overtake each other, and an agent may count one thing earlier than another.
+TEST_P(AgentUsage, OfEachNumberTheLargestReportCounts) {
+  const TaskId id = enqueue_work();
+  const Lease lease = start(id);
+  const auto said = [&](TokenCounts tokens, std::int64_t turns) {
+    return RunReport{.agent = session("s1"), .usage = Usage{.tokens = tokens, .turns = turns}};
+  };
+  must(queue().report(lease, said({.input = 100, .output = 5}, 2)));
+  must(queue().report(lease, said({.input = 90, .output = 7}, 1)));
+  EXPECT_EQ(usage_of(get(id).usage), (Usage{.tokens = {.input = 100, .output = 7}, .turns = 2}));
+  EXPECT_EQ(total().tokens, (TokenCounts{.input = 100, .output = 7}));
+  EXPECT_EQ(total().turns, 2);
+  EXPECT_EQ(total().unpriced_tokens, 107);
+}
+
+// Killed before it could say its cost. What is known is shown, and how much is not.
+TEST_P(AgentUsage, ACostLeavesOutTheRunsThatHaveNone) {
+  const TaskId id = enqueue({.type = "work", .tags = {"a"}});
+  lose([&] {
+    const Lease lease = start(id);
+    must(queue().report(lease, report_of(100)));
+    return lease;
+  }());
+  EXPECT_EQ(usage_of(get(id).usage).cost, std::nullopt);
+  end(start(id), Completion{}, report_of(300, 5'000));
+  const Usage usage = usage_of(get(id).usage);
+  EXPECT_EQ(usage.cost, 5'000);
+  EXPECT_EQ(usage.basis, CostBasis::kReported);
+  EXPECT_EQ(unpriced_tokens(usage), 1'100);
+  for (const UsageDimension by : {UsageDimension::kType, UsageDimension::kModel, UsageDimension::kTag}) {
+    EXPECT_EQ(total(by).reported_cost, 5'000) << name_of(by);
+    EXPECT_EQ(total(by).unpriced_tokens, 1'100) << name_of(by);
+  }
+}
+
+TEST_P(AgentUsage, ACostFromTheTableGivesWayToTheReportedOne) {
+  apply_config(R"({"prices":{"opus":{"input":3,"output":15}}})");
+  const TaskId id = enqueue_work();
+  const Lease lease = start(id);
+  must(queue().report(lease, report_of(1'000)));
+  EXPECT_EQ(total().table_cost, 45'000);
+  must(queue().report(lease, report_of(1'000, 40'000)));
+  EXPECT_EQ(usage_of(get(id).usage), used(1'000, 40'000));
+  EXPECT_EQ(total().table_cost, 0);
+  EXPECT_EQ(total().reported_cost, 40'000);
 }
 
 // The end is the agent's last word, and may correct what it said before.
@@ -124,13 +179,24 @@ TEST_P(AgentUsage, BadReportsChangeNothing) {
   AgentState nameless = session("s1");
   nameless.preset = "no name";
   EXPECT_EQ(code_of(queue().report(lease, {.agent = nameless})), ErrorCode::kInvalidArgument);
-  AgentState long_winded = session(std::string(5'000, 'x'));
-  EXPECT_EQ(code_of(queue().report(lease, {.agent = long_winded})), ErrorCode::kInvalidArgument);
+  for (const std::string& id : {std::string("-p"), std::string("a\nb"), std::string(5'000, 'x')}) {
+    EXPECT_EQ(code_of(queue().report(lease, {.agent = session(id)})), ErrorCode::kInvalidArgument) << id;
+  }
+  for (const std::string& model : {std::string(), std::string("a\x01"), std::string("--help"), std::string(257, 'x')}) {
+    EXPECT_EQ(code_of(queue().report(lease, {.usage = used(1, std::nullopt, model)})), ErrorCode::kInvalidArgument);
+  }
+  EXPECT_EQ(code_of(queue().report(lease, {.usage = Usage{.turns = 1'000'000'000'001}})), ErrorCode::kInvalidArgument);
+  const Settlement too_long{
+      .lease = lease, .end = Completion{}, .report = {.evidence = R"({"duration_ms":9000000000000000})"}};
+  EXPECT_EQ(code_of(queue().settle(std::span(&too_long, 1)).front()), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(queue().report(lease, {.evidence = "{}"})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(queue().usage({})), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(queue().usage({.by = {UsageDimension::kClass, UsageDimension::kModel}})),
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(code_of(queue().usage({.by = {UsageDimension::kDay}, .from = "yesterday"})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(queue().usage({.by = {UsageDimension::kDay}, .owner = "a/b"})), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code_of(queue().usage({.by = {UsageDimension::kDay}, .type = std::string(1, '\0')})),
+            ErrorCode::kInvalidArgument);
   EXPECT_EQ(world(), before);
 }
 
@@ -152,6 +218,7 @@ TEST_P(AgentUsage, TheLedgerOutlivesItsTasks) {
   must(queue().remove(id, {}));
   EXPECT_EQ(total().tokens.output, 100);
   EXPECT_TRUE(must(queue().usage({.by = {UsageDimension::kDay}, .to = "2001-01-01"})).empty());
+  EXPECT_EQ(must(queue().usage({.by = {UsageDimension::kDay}, .to = "9999-12-31"})).size(), 1U);
   EXPECT_TRUE(must(queue().usage({.by = {UsageDimension::kDay}, .owner = "ann"})).empty());
 }
 
@@ -178,7 +245,7 @@ TEST_P(AgentUsage, TheClassSaysHowTheNextRunBegins) {
   end(start(id), Failure{.error_class = ErrorClass::kAgentError, .message = "no"}, report_of(100));
   EXPECT_EQ(next_run_of(get(id)), (NextRun{.session = SessionUse::kResume}));
   pass(1s);
-  end(start(id), Failure{.error_class = ErrorClass::kContextTooLong, .message = "long"}, report_of(100));
+  end(start(id), Failure{.error_class = ErrorClass::kContextTooLong, .message = "long"}, resumed(100));
   EXPECT_EQ(next_run_of(get(id)), (NextRun{.session = SessionUse::kFresh, .model = "sonnet"}));
   EXPECT_EQ(last_run(id).change, R"({"session":"resume"})");
   pass(1s);
@@ -188,9 +255,28 @@ TEST_P(AgentUsage, TheClassSaysHowTheNextRunBegins) {
     return lease;
   }());
   EXPECT_EQ(next_run_of(get(id)), (NextRun{.session = SessionUse::kResume, .model = "sonnet"}));
-  end(start(id), Completion{}, report_of(100));
+  end(start(id), Completion{}, resumed(100));
   EXPECT_EQ(get(id).next, std::nullopt);
   EXPECT_EQ(last_run(id).change, R"({"session":"resume","model":"sonnet"})");
+}
+
+// On another machine, in a new folder, or because the agent does not know the session any more.
+TEST_P(AgentUsage, ARunThatHadToBeginAfreshSaysSo) {
+  apply_config(R"({"types":{"work":{"models":["opus","sonnet"],"retry":"fixed:1s",
+      "errors":{"agent_error":{"action":"retry","session":"resume","model":"next"}}}}})");
+  const TaskId id = enqueue_work();
+  end(start(id), Failure{.message = "no"}, report_of(100));
+  pass(1s);
+  EXPECT_EQ(next_run_of(get(id)).session, SessionUse::kResume);
+  end(start(id), Failure{.message = "no"}, report_of(100));
+  EXPECT_EQ(last_run(id).change, R"({"session":"fresh","model":"sonnet"})");
+  pass(1s);
+  const Lease lease = start(id);
+  must(queue().report(lease, report_of(100)));
+  lose(lease);
+  EXPECT_EQ(last_run(id).change, R"({"session":"fresh","model":"sonnet"})");
+  release(start(id));
+  EXPECT_EQ(last_run(id).change, R"({"session":"resume","model":"sonnet"})") << "nothing of it has begun";
 }
 
 // A run that was lost before it began does not undo what the one before it had led to.
@@ -223,6 +309,28 @@ TEST_P(AgentUsage, WorkThatMustBeCheckedIsNotDoneWithoutEvidence) {
     EXPECT_EQ(class_of(get(id).error), ErrorClass::kVerifyFailed);
     EXPECT_EQ(last_run(id).evidence, evidence);
   }
+}
+
+TEST_P(AgentUsage, ARunThatChangedItsCheckIsNotDone) {
+  apply_config(R"({"types":{"work":{"verify":"unchanged","retry":"fixed:1s"}}})");
+  const auto passed = [](const std::string& changed) {
+    return RunReport{.evidence = fmt::format(R"({{"exit_code":0,"commit":"c","changed":{}}})", changed)};
+  };
+  EXPECT_EQ(end(start_work(), Completion{}, passed("[]")), TaskState::kCompleted);
+  EXPECT_EQ(end(start_work(), Completion{}, passed("null")), TaskState::kFailed) << "nobody knows";
+  EXPECT_EQ(end(start_work(), Completion{}, {}), TaskState::kFailed);
+
+  const TaskId id = enqueue({.type = "work", .max_attempts = 2});
+  EXPECT_EQ(end(start(id), Completion{.result = "1"}, passed(R"(["dev","tests/a"])")), TaskState::kScheduled);
+  EXPECT_EQ(class_of(get(id).error), ErrorClass::kVerifyFailed);
+  EXPECT_TRUE(get(id).error->message.contains("dev, tests/a"));
+  EXPECT_EQ(get(id).result, std::nullopt);
+  EXPECT_EQ(last_run(id).outcome, "retrying");
+  EXPECT_EQ(last_run(id).evidence, passed(R"(["dev","tests/a"])").evidence);
+  pass(1s);
+  EXPECT_EQ(end(start(id), Completion{}, passed(R"(["dev"])")), TaskState::kFailed) << "its attempts are used up";
+  const TaskId once = enqueue({.type = "work", .at_most_once = true});
+  EXPECT_EQ(end(start(once), Completion{}, passed(R"(["dev"])")), TaskState::kFailed);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "core/fingerprint.h"
+#include "core/gate_json.h"
 #include "core/task_json.h"
 #include "engine/engine.h"
 #include "engine/sweepers.h"
@@ -251,6 +252,8 @@ class Driver {
     if (one_in(6)) spec.on_parent_failure = static_cast<OnParentFailure>(below(3));
     if (one_in(6) && !known_.empty()) spec.depends_on.emplace_back(any_of(known_));
     if (one_in(12) && !known_.empty()) spec.parent_id = any_of(known_);
+    if (one_in(8) && !held_.empty()) spec.parent_id = any_of(held_).task;
+    if (one_in(12)) spec.max_suspends = static_cast<int>(below(3));
     return spec;
   }
 
@@ -315,6 +318,9 @@ class Driver {
         break;
       case 1:
         item.end = CancelConfirmed{};
+        break;
+      case 4:
+        item.end = Suspend{};
         break;
       case 2:
       case 3: {
@@ -490,6 +496,11 @@ class Driver {
     if (one_in(4)) filter.fingerprint = fingerprint({ErrorClass::kAgentError, "no | luck"});
     if (one_in(4)) filter.escalated = one_in(2);
     if (one_in(4)) filter.finished_before = clock_.wall() - Millis(10'000);
+    if (one_in(4)) filter.created_since = clock_.wall() - Millis(below(20'000));
+    if (one_in(4)) filter.created_until = clock_.wall() - Millis(below(5'000));
+    if (one_in(4)) filter.search = one_in(2) ? "luck" : "1";
+    if (one_in(8)) filter.worker_id = "host:1:w1";
+    if (one_in(8) && !known_.empty()) filter.id_prefix = any_of(known_).to_string().substr(0, 1 + below(36));
     both("groups", [&](Side& side) {
       return text_of(side.engine().error_groups(filter), [](const auto& groups) {
         std::string text;
@@ -501,7 +512,8 @@ class Driver {
       return text_of(side.engine().list(filter, 20, std::nullopt), [](const TaskPage& page) {
         std::string text;
         for (const Task& task : page.tasks) text += task.id.to_string() + "\n";
-        return text + (page.cursor ? "more" : "all");
+        return text + (page.cursor ? "more" : "all") +
+               (page.searched ? fmt::format(" of {}", page.searched->tasks) : "");
       });
     });
   }
@@ -511,6 +523,9 @@ class Driver {
     const TaskId id = any_of(known_);
     both("explain", [&](Side& side) {
       return text_of(side.engine().explain(id), [](const Explanation& explanation) { return text_of(explanation); });
+    });
+    both("stuck", [&](Side& side) {
+      return text_of(side.engine().stuck(std::nullopt), [](const StuckReport& report) { return to_json(report); });
     });
   }
 

@@ -1,6 +1,7 @@
 // A dump of one store goes into an empty one of another kind, and comes out again as it was.
 #include "engine/transfer.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -295,6 +296,30 @@ TEST_F(TransferTest, HalfADumpIsNotWorkedOn) {
   }
 }
 
+// One entry may take back what another has booked, as a cost from the table that the agent corrects on the next day.
+TEST_F(TransferTest, NobodyHasUsedLessThanNothing) {
+  const auto entry = [](std::string day, std::int64_t turns) {
+    const LedgerEntry booked{.key = {.day = std::move(day), .owner = "ann", .type = "work", .runner = "claude"},
+                             .amounts = {.turns = turns}};
+    return fmt::format(R"({{"usage":{}}})", to_dump(booked));
+  };
+  const auto from = on_memory();
+  Lines good = dump_of(*from);
+  good.insert(good.end() - 1, {entry("2026-11-17", 5), entry("2026-11-18", -2)});
+  Lines bad = good;
+  bad.insert(bad.end() - 1, entry("2026-11-19", -4));
+  for (const bool to_redis : {false, true}) {
+    const auto into = to_redis ? on_redis() : on_memory();
+    must(import_into(*into, good));
+    EXPECT_EQ(must(into->engine.usage({.by = {UsageDimension::kOwner}})).front().amounts.turns, 3);
+    const auto other = to_redis ? on_redis() : on_memory();
+    const Status refused = import_into(*other, bad);
+    ASSERT_FALSE(refused);
+    EXPECT_TRUE(refused.error().message.ends_with("the usage of owner ann and type work is negative"))
+        << refused.error().message;
+  }
+}
+
 TEST_F(TransferTest, WhatIsNoDumpLeavesTheStoreAsItWas) {
   const auto from = on_memory();
   must(from->engine.enqueue_one({.type = "work"}));
@@ -330,8 +355,8 @@ TEST_F(TransferTest, BadLinesAreNamed) {
   std::string odd = good[1];
   odd.replace(odd.find(R"("queue":"work")"), 14, R"("queue":"wo|k")");
   EXPECT_TRUE(refusal(1, odd).starts_with("line 2: ")) << refusal(1, odd);
-  EXPECT_EQ(refusal(2, good[1]), "line 3: a task comes twice");
-  EXPECT_TRUE(refusal(2, good[3]).starts_with("line 3: the dump counts")) << refusal(2, good[3]);
+  EXPECT_EQ(refusal(2, good[1]), "line 3: this task is in the dump twice");
+  EXPECT_TRUE(refusal(2, good[3]).starts_with("line 3: the dump says that it has")) << refusal(2, good[3]);
 }
 
 }  // namespace

@@ -74,6 +74,13 @@ TEST_F(CliTest, EnqueueAnswersWithTheTask) {
   EXPECT_EQ(sandbox.state_of(at(answer, "id")), "pending");
 }
 
+TEST_F(CliTest, EnqueueTakesTheBeginningOfAParentsId) {
+  const std::string parent = sandbox.enqueue({"first"});
+  const std::string child = sandbox.enqueue({"second", "--after", parent.substr(0, 30)});
+  EXPECT_EQ(at(sandbox.show(child), "state"), "blocked");
+  EXPECT_TRUE(contains(sandbox.must({"show", child, "--json"}), parent));
+}
+
 TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
   const std::string id = sandbox.enqueue({"greet",
                                           "--payload",
@@ -123,6 +130,7 @@ TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
                                        "tags",
                                        "parent_id",
                                        "depends_on",
+                                       "ref",
                                        "request_id",
                                        "dedupe_key",
                                        "locks",
@@ -135,14 +143,17 @@ TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
                                        "max_attempts",
                                        "stalls",
                                        "defers",
+                                       "suspends",
                                        "retry",
                                        "timeout_ms",
                                        "idle_timeout_ms",
                                        "deadline_at",
                                        "max_stalls",
                                        "max_defers",
+                                       "max_suspends",
                                        "on_parent_failure",
                                        "at_most_once",
+                                       "templates",
                                        "fallback_result",
                                        "checkpoint",
                                        "generation",

@@ -9,7 +9,10 @@
 #include "core/base_ref.h"
 #include "core/dedupe.h"
 #include "core/fingerprint.h"
+#include "core/ledger.h"
+#include "core/parent_template.h"
 #include "core/task_json.h"
+#include "core/usage.h"
 #include "engine/token_document.h"
 #include "fuzz/targets.h"
 #include "net/url.h"
@@ -45,6 +48,25 @@ void read_back(std::string_view input) {
 }
 
 }  // namespace
+
+// A text and the result of every parent. What is filled in is not looked at again, and the bound holds.
+void feed_parent_template(std::string_view input) {
+  const auto [text, result] = two_of(input);
+  constexpr std::size_t kBytesMax = 10'000;
+  const auto compact = json::compact(result);
+  const ParentLookup lookup = [&](std::string_view name) -> Result<JsonText> {
+    if (name == "gone" || !compact) return fail(ErrorCode::kInvalidPayload, "there is none");
+    return *compact;
+  };
+  const auto filled = fill_text(text, lookup, kBytesMax);
+  if (!has_parent_template(text)) CHECK(filled == std::string(text));
+  if (!filled) CHECK(filled.error().code == ErrorCode::kInvalidPayload);
+  const auto document = json::compact(text);
+  if (!document) return;
+  const auto json = fill_json(*document, lookup, kBytesMax);
+  if (json) CHECK(json->size() <= kBytesMax && json::parse(*json).has_value());
+  if (!json) CHECK(json.error().code == ErrorCode::kInvalidPayload);
+}
 
 void feed_json(std::string_view input) {
   const auto value = json::parse(input);
@@ -122,6 +144,23 @@ void feed_values(std::string_view input) {
   static_cast<void>(parse_server_url(text));
   CHECK(is_utf8(to_utf8(input)));
   CHECK(is_utf8(quoted_excerpt(input)));
+}
+
+// What a worker, or a program at its door, says that it used.
+void feed_usage(std::string_view input) {
+  Said<Usage> said;
+  Usage stored;
+  const bool is_known = read_json(input, said).has_value();
+  const bool is_read = read_json(input, stored).has_value();
+  if (is_known) CHECK(is_read && said.what == stored);
+  if (!is_read) return;
+  Usage again;
+  CHECK(read_json(usage_json(stored), again) && again == stored);
+  const Usage bounded = within_bounds(stored);
+  CHECK(most_of(bounded, bounded) == bounded);
+  UsageAmounts booked_in_all;
+  for (const LedgerEntry& entry : booked({}, {}, bounded)) add(booked_in_all, entry.amounts);
+  CHECK(booked_in_all == amounts_of(bounded));
 }
 
 void feed_config(std::string_view input) {

@@ -23,8 +23,12 @@ constexpr std::array kTargets{
     Target{"chunked", feed_chunked},
     Target{"websocket_control", feed_websocket_control},
     Target{"agent", feed_agent},
+    Target{"agent_file", feed_agent_file},
     Target{"agent_error", feed_agent_error},
+    Target{"output", feed_output},
     Target{"time_zone", feed_time_zone},
+    Target{"usage", feed_usage},
+    Target{"parent_template", feed_parent_template},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ struct Target {
 [[nodiscard]] std::span<const Target> targets();
 
 void feed_agent(std::string_view input);
+void feed_agent_file(std::string_view input);
 void feed_agent_error(std::string_view input);
 void feed_api(std::string_view input);
 void feed_chunked(std::string_view input);
@@ -25,12 +26,15 @@ void feed_json_schema(std::string_view input);
 void feed_task(std::string_view input);
 void feed_filter(std::string_view input);
 void feed_values(std::string_view input);
+void feed_parent_template(std::string_view input);
 void feed_resp(std::string_view input);
 void feed_config(std::string_view input);
 void feed_websocket(std::string_view input);
 void feed_websocket_control(std::string_view input);
 void feed_time_zone(std::string_view input);
+void feed_output(std::string_view input);
 void feed_token(std::string_view input);
+void feed_usage(std::string_view input);
 void feed_fingerprint(std::string_view input);
 void feed_git_refs(std::string_view input);
 

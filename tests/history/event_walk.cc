@@ -44,6 +44,7 @@ constexpr std::array kRules = std::to_array<EventRule>({
     {"task.retrying", any_of(kRunning), any_of(kScheduled, kPending)},
     {"task.deferred", any_of(kRunning), any_of(kScheduled, kPending)},
     {"task.released", any_of(kRunning), any_of(kPending)},
+    {"task.suspended", any_of(kRunning), kWaiting},
     {"task.stalled", any_of(kRunning), any_of(kStalled)},
     {"task.failed", any_of(kRunning, kBlocked), any_of(kFailed)},
     {"task.cancelled", kUnfinished, any_of(kCancelled)},
@@ -88,7 +89,9 @@ void EventWalk::check_order(const LoggedEvent& event) {
   if (first != !state_) {
     return report(Broken::kEventGap, event, first ? "a second beginning" : "nothing was enqueued before");
   }
-  if (state_ && !within(rule->from, *state_)) {
+  // Suspended and released by its last child in one step: both events show the state after it.
+  const bool released_at_once = just_suspended_ && event.name == "task.unblocked";
+  if (state_ && !within(rule->from, *state_) && !released_at_once) {
     const bool over = is_terminal(*state_);
     const bool leased = rule->opens == Opens::kRun && *state_ == kRunning;
     report(over     ? Broken::kSettledTwice
@@ -96,8 +99,10 @@ void EventWalk::check_order(const LoggedEvent& event) {
                     : Broken::kEventGap,
            event, fmt::format("while {}", name_of(*state_)));
   }
-  // A task whose parent had ended already is stored ended: its first event shows the state after both.
-  const bool stored_ended = first && within(any_of(kFailed, kCancelled), event.state);
+  // A task whose parent had ended already is stored ended, or ends as it suspends: the event shows the state after
+  // both.
+  const bool stored_ended =
+      (first || event.name == "task.suspended") && within(any_of(kFailed, kCancelled), event.state);
   if (!within(rule->to, event.state) && !stored_ended) {
     report(Broken::kEventGap, event, fmt::format("leads to {}", name_of(event.state)));
   }
@@ -142,9 +147,11 @@ void EventWalk::take(const LoggedEvent& event) {
   }
   cancel_requested_ = cancel_requested_ || event.name == "task.cancel_requested";
   deleted_ = deleted_ || event.name == "task.deleted";
+  just_suspended_ = event.name == "task.suspended";
   if (event.name == "task.stalled") ++leases_lost_;
   if (event.name == "task.cancelled") reopened_ = false;
-  const bool stored_ended = event.name == "task.enqueued" && is_terminal(event.state);
+  const bool stored_ended =
+      (event.name == "task.enqueued" || event.name == "task.suspended") && is_terminal(event.state);
   state_ = stored_ended ? kBlocked : event.state;
 }
 

@@ -44,6 +44,7 @@ class EventWalk {
   bool cancel_requested_ = false;  // in this generation
   bool reopened_ = false;          // and not cancelled since
   bool deleted_ = false;
+  bool just_suspended_ = false;  // in the event before
   std::int64_t leases_lost_ = 0;
   std::map<int, bool> claims_;  // run, and whether the task was reopened_ at its claim
 };

@@ -157,6 +157,12 @@ std::string_view name_of(PlantedBug bug) {
       return "lost_run_was_free";
     case kRetentionBelievesSteps:
       return "retention_believes_steps";
+    case kSuspendForgetsChildren:
+      return "suspend_forgets_children";
+    case kAwaitsUnguarded:
+      return "awaits_unguarded";
+    case kRetentionTakesParents:
+      return "retention_takes_parents";
   }
   CHECK_MSG(false, "no such planted bug");
 }

@@ -133,6 +133,7 @@ void Checker::settled(const AgentRun& run, const Settlement& sent, const Result<
     return std::ranges::find(names, *end) != names.end();
   };
   const bool fits = std::holds_alternative<Completion>(sent.end) ? is({"completed", "cancelled"})
+                    : std::holds_alternative<Suspend>(sent.end)  ? is({"suspended", "failed", "cancelled"})
                     : std::holds_alternative<Failure>(sent.end)  ? is({"retrying", "deferred", "failed", "cancelled"})
                     : std::holds_alternative<Release>(sent.end)
                         ? is({"released", "cancelled"}) || (life->given().at_most_once && *end == "failed")
@@ -167,6 +168,7 @@ Life* Checker::meet(Store& store, const TaskId& id) {
   ids_[number] = id;
   if (refused_.contains(number)) report("P2 same task", fmt::format("task number {} was refused and is there", number));
   for (const TaskId& parent : task.depends_on) dependents_[parent].push_back(id);
+  if (task.parent_id) spawned_[*task.parent_id].push_back(id);
   in_order_.push_back(id);
   // Already beyond its first state: what it was given is what counts here.
   return &lives_.emplace(id, Life(std::move(task), number)).first->second;
@@ -226,8 +228,21 @@ void Checker::take_event(Store& store, const Event& event) {
   check_lease_ran_out(*life, event);
   if (const auto wrong = life->apply(event, ++tail_, wall_max_))
     fail({wrong->check, fmt::format("task {} (number {}): {}", event.task.to_string(), life->number(), wrong->what)});
+  take_children(*life, event);
   check_parents(*life, event);
   count(event);
+}
+
+// Simulated agents wait for all their children. A retry begins anew: those from before do not count.
+void Checker::take_children(Life& life, const Event& event) {
+  if (event.name == "task.retried") {
+    for (const TaskId& child : spawned_[event.task]) std::erase(dependents_[child], event.task);
+    spawned_.erase(event.task);
+  }
+  if (event.name != "task.suspended") return;
+  for (const TaskId& child : spawned_[event.task]) {
+    if (!find(child)->deleted() && life.await(child)) dependents_[child].push_back(event.task);
+  }
 }
 
 void Checker::count(const Event& event) {
@@ -240,7 +255,7 @@ void Checker::count(const Event& event) {
 
 int Checker::unmet_parents(const Life& life) {
   int unmet = 0;
-  for (const TaskId& id : life.given().depends_on) {
+  for (const TaskId& id : life.parents()) {
     const Life* parent = find(id);
     // One that retention took had ended: nobody waits for it.
     if (parent != nullptr && !parent->deleted() && !parent->is_done_for(life.given().on_parent_failure)) ++unmet;
@@ -251,8 +266,8 @@ int Checker::unmet_parents(const Life& life) {
 // What left the blocked state, or never was in it, has no parent to wait for.
 void Checker::check_parents(const Life& life, const Event& event) {
   const bool free = event.state == TaskState::kPending || event.state == TaskState::kScheduled;
-  const bool just_freed =
-      event.name == "task.enqueued" || event.name == "task.unblocked" || event.name == "task.retried";
+  const bool just_freed = event.name == "task.enqueued" || event.name == "task.unblocked" ||
+                          event.name == "task.retried" || event.name == "task.suspended";
   if (free && just_freed && unmet_parents(life) > 0)
     report("P10 parents", fmt::format("{} of task {} while a parent is not done", event.name, event.task.to_string()));
 }
@@ -304,6 +319,12 @@ void Checker::check_age(const Life& life, const Event& event) {
   constexpr Millis kSeenLate{10'000};
   if (is_terminal(event.state) && !is_terminal(life.state())) ended_at_[event.task] = now_;
   if (event.name != "task.deleted" || event.data != "{}") return;
+  for (const TaskId& id : dependents_[event.task]) {
+    const Life& dependent = *find(id);
+    if (dependent.deleted() || is_terminal(dependent.state())) continue;
+    return report("T21 results",
+                  fmt::format("task {} was deleted, and {} depends on it", event.task.to_string(), id.to_string()));
+  }
   const Millis age = now_ - ended_at_[event.task];
   if (!retention_ || age >= *retention_ - kSeenLate) return;
   report("P1 kept", fmt::format("task {} was deleted {} ms after its end", event.task.to_string(), age.count()));
@@ -317,12 +338,12 @@ void Checker::check_cause(const Life& life, const Event& event) {
     return report("P1 kept", fmt::format("task {} was deleted by nobody", event.task.to_string()));
   if (event.name != "task.cancelled" && event.name != "task.cancel_requested") return;
   if (cancels_sent_.contains(event.task) || life.cancel_requested()) return;
-  for (const TaskId& id : life.given().depends_on) {
+  for (const TaskId& id : life.parents()) {
     const Life* parent = find(id);
     if (parent != nullptr && is_terminal(parent->state()) && parent->state() != TaskState::kCompleted) return;
   }
   // Within one step the cause may be told after the effect: parents and spawners that end in the same commit.
-  for (const TaskId& id : life.given().depends_on) {
+  for (const TaskId& id : life.parents()) {
     if (cancels_sent_.contains(id)) return;
   }
   for (std::optional<TaskId> above = life.given().parent_id; above;) {

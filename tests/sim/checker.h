@@ -106,6 +106,7 @@ class Checker {
   void check_cause(const Life& life, const Event& event);
   void check_age(const Life& life, const Event& event);
   void check_dependents(const TaskId& parent);
+  void take_children(Life& life, const Event& event);
   void compare_rows(Store& store, const std::vector<TaskId>& ids);
   void compare_row(const TaskRecord& row);
   void count(const Event& event);
@@ -142,6 +143,7 @@ class Checker {
   std::vector<TaskId> in_order_;
   std::map<TaskId, Millis> ended_at_;
   std::map<TaskId, std::vector<TaskId>> dependents_;
+  std::map<TaskId, std::vector<TaskId>> spawned_;  // since an operator's retry
   std::int64_t last_seq_ = 0;
   std::int64_t tail_ = 0;
   Counts counts_;

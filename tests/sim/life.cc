@@ -79,6 +79,7 @@ const std::map<std::string, Life::Rule, std::less<>>& Life::rules() {
       {"task.failed", &Life::on_failed},
       {"task.deferred", &Life::on_deferred},
       {"task.released", &Life::on_released},
+      {"task.suspended", &Life::on_suspended},
       {"task.stalled", &Life::on_stalled},
       {"task.cancel_requested", &Life::on_cancel_requested},
       {"task.cancelled", &Life::on_cancelled},
@@ -116,6 +117,12 @@ std::optional<Wrong> Life::refuse(const Event& event, std::string check, std::st
 const std::string* Life::end_of_run(int run) const {
   const auto found = closed_runs_.find(run);
   return found == closed_runs_.end() ? nullptr : &found->second;
+}
+
+bool Life::await(const TaskId& child) {
+  if (std::ranges::find(parents_, child) != parents_.end()) return false;
+  parents_.push_back(child);
+  return true;
 }
 
 bool Life::is_done_for(OnParentFailure policy) const {
@@ -243,6 +250,23 @@ std::optional<Wrong> Life::on_released(const Event& event) {
   return std::nullopt;
 }
 
+std::optional<Wrong> Life::on_suspended(const Event& event) {
+  if (cancel_requested_) return refuse(event, "P7 cancel", "suspended after a cancel request");
+  if (given_.at_most_once) return refuse(event, "P4 at most once", "suspended, to be run again");
+  if (auto wrong = end_run(event, "suspended")) return wrong;
+  --attempts_;
+  ++suspends_;
+  if (suspends_ > given_.max_suspends)
+    return refuse(event, "P6 caps", fmt::format("suspend {} of at most {}", suspends_, given_.max_suspends));
+  to_tail();
+  // Suspended, and then released or ended by a child, in one step: both events show the state at its end.
+  if (is_terminal(state_) || number_in(event, "unmet").value_or(0) > 0) state_ = TaskState::kBlocked;
+  if (state_ == TaskState::kPending && too_early()) return refuse(event, "P9 run_at", "pending before its time");
+  if (state_ == TaskState::kBlocked || state_ == TaskState::kPending || state_ == TaskState::kScheduled)
+    return std::nullopt;
+  return refuse(event, "P12 events", fmt::format("left it {}", name_of(event.state)));
+}
+
 std::optional<Wrong> Life::on_stalled(const Event& event) {
   if (cancel_requested_) return refuse(event, "P7 cancel", "stalled after a cancel request");
   if (given_.at_most_once) return refuse(event, "P4 at most once", "stalled, to be run again");
@@ -274,6 +298,12 @@ std::optional<Wrong> Life::failed_run(const Event& event, const std::string& err
     ++stalls_;
     if (stalls_ <= given_.max_stalls)
       return refuse(event, "P6 caps", fmt::format("after {} stalls of at most {}", stalls_, given_.max_stalls));
+    return std::nullopt;
+  }
+  if (error_class == "suspended") {
+    --attempts_;
+    ++suspends_;
+    if (suspends_ <= given_.max_suspends) return refuse(event, "P6 caps", "suspends are left");
     return std::nullopt;
   }
   if (given_.at_most_once) {
@@ -339,6 +369,8 @@ std::optional<Wrong> Life::on_retried(const Event& event) {
   const auto wait_until = parse_time(text_in(event, "run_at"));
   expect_at(wait_until ? std::optional(*wait_until) : std::nullopt);
   reopen(event);
+  suspends_ = 0;
+  parents_ = given_.depends_on;
   if (state_ == TaskState::kPending && too_early()) return refuse(event, "P9 run_at", "pending before its time");
   if (state_ == TaskState::kScheduled && run_at_) return std::nullopt;
   if (state_ == TaskState::kPending || state_ == TaskState::kBlocked) return std::nullopt;
@@ -365,7 +397,8 @@ std::optional<Wrong> Life::on_escalated(const Event& event) {
 std::optional<Wrong> Life::on_result_refused(const Event& event) {
   const int run = static_cast<int>(number_in(event, "run").value_or(0));
   const std::string* end = end_of_run(run);
-  if (end == nullptr || *end == "completed" || *end == "retrying" || *end == "deferred" || *end == "released")
+  if (end == nullptr || *end == "completed" || *end == "retrying" || *end == "deferred" || *end == "released" ||
+      *end == "suspended")
     return refuse(event, "P5 late results", "the run was not lost");
   if (!refused_runs_.insert(run).second) return refuse(event, "P5 late results", "it was told before");
   return event.state == state_ ? std::nullopt : refuse(event, "P5 late results", "it changed the state");
@@ -457,11 +490,13 @@ std::optional<Wrong> Life::compare(const TaskRecord& row, Millis slack) {
     attempts_ = task.attempts;
     stalls_ = task.stalls;
     defers_ = task.defers;
+    suspends_ = task.suspends;
     counters_open_ = false;
   }
   if (task.attempts != attempts_) return differ(task, "attempts", task.attempts, attempts_);
   if (task.stalls != stalls_) return differ(task, "stalls", task.stalls, stalls_);
   if (task.defers != defers_) return differ(task, "defers", task.defers, defers_);
+  if (task.suspends != suspends_) return differ(task, "suspends", task.suspends, suspends_);
   if (task.attempts < 0)
     return Wrong{"P6 caps", fmt::format("task {} has {} attempts", task.id.to_string(), task.attempts)};
   const std::string escalated_to = task.escalation ? task.escalation->to : "";

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/task_record.h"
 #include "drover/task.h"
@@ -45,6 +46,10 @@ class Life {
   [[nodiscard]] std::optional<Time> finished_at() const { return finished_at_; }
   // How a run ended: the last word of the event's name. Nothing while it runs.
   [[nodiscard]] const std::string* end_of_run(int run) const;
+  // What it waits for: the parents that it was given, and the children that it suspended for.
+  [[nodiscard]] const std::vector<TaskId>& parents() const { return parents_; }
+  // It suspended for this one; false: it did before.
+  bool await(const TaskId& child);
   // Whether a task with this policy need not wait for it any longer.
   [[nodiscard]] bool is_done_for(OnParentFailure policy) const;
 
@@ -62,6 +67,7 @@ class Life {
   std::optional<Wrong> on_failed(const Event& event);
   std::optional<Wrong> on_deferred(const Event& event);
   std::optional<Wrong> on_released(const Event& event);
+  std::optional<Wrong> on_suspended(const Event& event);
   std::optional<Wrong> on_stalled(const Event& event);
   std::optional<Wrong> on_cancel_requested(const Event& event);
   std::optional<Wrong> on_cancelled(const Event& event);
@@ -89,6 +95,7 @@ class Life {
   [[nodiscard]] bool too_early() const { return run_at_ && *run_at_ > wall_max_; }
 
   Task given_;
+  std::vector<TaskId> parents_ = given_.depends_on;
   int number_;
   TaskState state_ = TaskState::kBlocked;
   int generation_ = 0;  // 0: not enqueued yet
@@ -96,6 +103,7 @@ class Life {
   int attempts_ = 0;
   int stalls_ = 0;
   int defers_ = 0;
+  int suspends_ = 0;
   std::int64_t place_ = 0;
   std::int64_t tail_ = 0;
   Time wall_max_{};

@@ -69,7 +69,7 @@ void draw_agents(Rng& rng, Plan& plan) {
   mix.hang = percent(50, 8);
   mix.ignore_term = percent(50, 50);
   mix.talk = percent(70, 30);
-  mix.spawn = percent(50, 12);
+  mix.spawn = percent(50, 25);
   mix.takes_max = pick(rng, std::vector<Millis>{1s, 5s, 20s});
 }
 
@@ -120,9 +120,11 @@ TaskPlan draw_task(Rng& rng, int number, int first_of_batch) {
     const int parent = between(rng, low, number - 1);
     if (std::ranges::find(task.parents, parent) == task.parents.end()) task.parents.push_back(parent);
   }
-  if (!task.parents.empty())
-    spec.on_parent_failure = pick(
-        rng, std::vector<OnParentFailure>{OnParentFailure::kCancel, OnParentFailure::kFail, OnParentFailure::kRun});
+  static const std::vector<OnParentFailure> policies{OnParentFailure::kCancel, OnParentFailure::kFail,
+                                                     OnParentFailure::kRun};
+  // One that is given no parents may come to wait for its children.
+  spec.on_parent_failure = task.parents.empty() ? policies[static_cast<std::size_t>(number) % 3] : pick(rng, policies);
+  spec.max_suspends = number % 4;
   return task;
 }
 
@@ -329,6 +331,7 @@ Behaviour behaviour_of(const Plan& plan, int number, int run) {
     behaviour.kind = Behaviour::Kind::kFail;
     behaviour.error_class = draw_class(rng, {ErrorClass::kAgentError, ErrorClass::kTimeout, ErrorClass::kSpawnFailed});
   }
+  behaviour.waits = behaviour.children > 0 && chance(rng, 60);
   return behaviour;
 }
 

@@ -115,6 +115,7 @@ struct Behaviour {
   bool ignores_term = false;
   bool talks = false;
   int children = 0;
+  bool waits = false;  // for its children, if it got any
 };
 
 [[nodiscard]] Behaviour behaviour_of(const Plan& plan, int number, int run);

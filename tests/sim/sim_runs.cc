@@ -7,6 +7,7 @@
 
 #include "sim/sim_worker.h"
 #include "sim/world.h"
+#include "worker/door.h"
 
 namespace drover::sim {
 namespace {
@@ -201,6 +202,7 @@ void SimRuns::spawn_children(Agent& agent) {
   world_.trace("{} run {} spawns {}: {}", agent.run.number, agent.run.run, specs.size(),
                answer ? "ok" : to_string(answer.error()));
   if (!answer || worker_.dead()) return;
+  agent.has_children = true;
   world_.observe();
   for (std::size_t i = 0; i < numbers.size(); ++i)
     world_.checker().acknowledged(numbers[i], (*answer)[i], Replay::kImpossible);
@@ -229,7 +231,8 @@ Settlement SimRuns::settlement(const Agent& agent, const ProcessEnd& end) const 
   ResultCapture out(1 << 20);
   out.feed(fmt::format("{{\"run\":{}}}\n", agent.run.run));
   const LastLine err;
-  return {agent.run.lease, exec_outcome(end, {agent.task, out, err}),
+  const LastWill will{.wait = behaviour.waits && agent.has_children ? std::optional(Suspend{}) : std::nullopt};
+  return {agent.run.lease, with_will(exec_outcome(end, {agent.task, out, err, agents::OutputTail(), {}}, {}), will),
           behaviour.talks ? used_by(agent.run, 2) : RunReport{}};
 }
 

@@ -45,6 +45,7 @@ class SimRuns final : public Runs {
     Millis talks_at{kNever};
     Millis spawns_at{kNever};
     std::optional<StopCause> stopped;
+    bool has_children = false;
   };
 
   void step(const std::shared_ptr<Agent>& agent);

@@ -67,8 +67,12 @@ class ForwardingQueue : public TaskQueue {
   Result<Stats> stats() override { return inner_.stats(); }
   Result<std::vector<Alert>> alerts() override { return inner_.alerts(); }
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override { return inner_.usage(query); }
+  Result<std::string> store_id() override { return inner_.store_id(); }
   Result<Explanation> explain(const TaskId& id) override { return inner_.explain(id); }
+  Result<StuckReport> stuck(const std::optional<std::string>& owner) override { return inner_.stuck(owner); }
   Result<Config> config() override { return inner_.config(); }
+  Result<std::vector<ConfigVersion>> config_versions() override { return inner_.config_versions(); }
+  Result<Config> config_at(std::int64_t version) override { return inner_.config_at(version); }
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override {
     return inner_.apply_config(document, based_on_version);
   }

@@ -12,6 +12,14 @@ namespace {
 void add_runners(const Project& project, const Environment& environment, DoctorLines& lines) {
   const std::string* path = environment.find("PATH");
   for (const auto& [type, profile] : project.document.local.runners) {
+    if (const auto rule = missing_check(profile, project.document.policy.type(type))) {
+      lines.push_back({.level = DoctorLevel::kFail,
+                       .check = "runner",
+                       .subject = gate_name(GateKind::kType, type),
+                       .detail = fmt::format("the type has verify: {}, but its runner checks nothing", name_of(*rule)),
+                       .fix = fmt::format("add local.runners.{}.verify to {}", type, kProjectFile)});
+      continue;
+    }
     const auto missing = missing_program(profile, path != nullptr ? *path : "");
     if (!missing) {
       lines.push_back({.check = "runner", .subject = gate_name(GateKind::kType, type), .detail = profile.argv.front()});
@@ -29,13 +37,13 @@ void add_runners(const Project& project, const Environment& environment, DoctorL
 void add_trust(const Project& project, const Environment& environment, DoctorLines& lines) {
   const auto trusted = is_trusted(project, environment);
   if (trusted && *trusted) {
-    lines.push_back({.check = "trust", .subject = project.path.string(), .detail = "trusted as it stands"});
+    lines.push_back({.check = "trust", .subject = project.path.string(), .detail = "trusted"});
     return;
   }
   lines.push_back({.level = DoctorLevel::kWarn,
                    .check = "trust",
                    .subject = project.path.string(),
-                   .detail = trusted ? "not trusted as it stands: nothing of it runs" : trusted.error().message,
+                   .detail = trusted ? "not trusted, or changed since: nothing in it runs" : trusted.error().message,
                    .fix = fmt::format("read it, then: drover trust {}", project.path.string())});
 }
 
@@ -49,9 +57,8 @@ void add_policy(const Project& project, TaskQueue& queue, DoctorLines& lines) {
   }
   lines.push_back({.level = DoctorLevel::kWarn,
                    .check = "policy",
-                   .detail = config->version == 0
-                                 ? "drover.yaml is not applied"
-                                 : fmt::format("version {} is another than drover.yaml", config->version),
+                   .detail = config->version == 0 ? "drover.yaml is not applied"
+                                                  : fmt::format("version {} differs from drover.yaml", config->version),
                    .fix = fmt::format("drover config apply {}", kProjectFile)});
 }
 

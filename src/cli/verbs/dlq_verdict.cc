@@ -57,7 +57,7 @@ Status check_choice(const DlqVerdictOptions& options) {
 }
 
 void define(Verb& verb, DlqVerdictOptions& options) {
-  verb.list("ID", "", &options.ids, read_task_id, "the tasks").several();
+  verb.tasks("ID", "", &options.ids, "the tasks").several();
   define_dlq_filter(verb, &options.filter);
   verb.flag("--all", &options.all, true, "all dead letters");
   verb.flag("-y,--yes", &options.yes, true, "do not ask for confirmation");
@@ -354,7 +354,7 @@ int run(const DlqVerdictOptions& options, Context& context) {
 void add_dlq_verdicts(Verbs& dlq) {
   dlq.add<DlqVerdictOptions>(
       {.name = "retry",
-       .summary = "Run failed tasks again, perhaps with another payload",
+       .summary = "Run failed tasks again, optionally with another payload",
        .footer =
            R"(With a filter, it counts the tasks and asks before it starts; scripts pass --yes. Tasks that it has retried no longer
 match, so you can run an interrupted command (exit 130) again to continue.
@@ -368,7 +368,7 @@ Examples:
       {.name = "delete",
        .summary = "Delete failed tasks with everything that belongs to them",
        .footer =
-           R"(Their events remain and tell who deleted them and why. Given an id, it deletes any finished task.
+           R"(Their events remain and record who deleted them and why. Given an id, it deletes any finished task.
 
 Examples:
   drover dlq delete --type demo --yes --reason 'a test')"},
@@ -386,7 +386,7 @@ Examples:
       {.name = "escalate",
        .summary = "Assign failed tasks to somebody",
        .footer =
-           R"(They stay failed and wait for a verdict. A filter selects only tasks that nobody has yet.
+           R"(They stay failed until somebody retries or deletes them. A filter selects only tasks that are not assigned yet.
 
 Examples:
   drover dlq escalate --fingerprint 3f2a9c41d07b --to ada --reason 'the schema changed')"},

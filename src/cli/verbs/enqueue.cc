@@ -6,6 +6,7 @@
 #include "cli/task_input.h"
 #include "cli/verb.h"
 #include "core/task_json.h"
+#include "worker/door.h"
 
 namespace drover::cli {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 struct EnqueueOptions {
   TaskArguments task;
   std::optional<std::string> batch;  // a file, or - for stdin; then `task` is empty
+  bool child = false;
   bool wait = false;
   WaitLimits limits;
   Format format = Format::kAuto;
@@ -23,6 +25,7 @@ void define(Verb& verb, EnqueueOptions& options) {
   define_task(verb, &options.task);
   verb.value("--batch", "FILE", &options.batch, read_text,
              "NDJSON, one task object per line, all or nothing; - is stdin");
+  verb.flag("--child", &options.child, true, "inside a task: add it as a child of this task, through its door");
   verb.flag("--wait", &options.wait, true, "wait for the end; exit 0 completed, 10 failed, 11 cancelled");
   define_wait_limits(verb, "--wait-timeout", &options.limits);
   verb.json(&options.format, R"(print {"id", "state", "deduplicated"})");
@@ -33,6 +36,8 @@ void define(Verb& verb, EnqueueOptions& options) {
                        "the lines of the batch describe the tasks; leave out TYPE and the options of a task");
     if (!options.batch && options.task.spec.type.empty())
       return fail(ErrorCode::kInvalidArgument, "TYPE is missing; give one, or --batch FILE");
+    if (options.child && options.wait)
+      return complaint("--wait", "a child is waited for with `drover wait --children`; leave it out");
     if (!options.wait && options.limits != WaitLimits{})
       return complaint("--wait-timeout and --quiet", "add --wait, or leave them out");
     return {};
@@ -84,12 +89,28 @@ int wait_for_all(OpenedQueue& opened, const std::vector<Enqueued>& enqueued, con
   return exit_code;
 }
 
-int run(const EnqueueOptions& options, Context& context) {
+int add_children(const EnqueueOptions& options, Context& context) {
+  if (!context.prefixes.empty()) {
+    return context.fail({ErrorCode::kInvalidArgument, "--after: type the whole id; a task cannot look for others", {}});
+  }
   auto batch = tasks_of(options);
   if (!batch) return context.fail(batch.error());
   continue_own_trace(context.environment, batch->tasks);
-  const auto opened = open_chosen_store(context);
+  const auto url = context.door();
+  if (!url) return context.fail(url.error());
+  const auto enqueued = spawn_at_door(*url, batch->tasks);
+  if (!enqueued) return context.fail(options.batch ? at_line(*batch, enqueued.error()) : enqueued.error());
+  print(*enqueued, options.format, context.out);
+  return kExitOk;
+}
+
+int run(const EnqueueOptions& options, Context& context) {
+  if (options.child) return add_children(options, context);
+  const auto opened = open_chosen_store(context);  // before the tasks are read: it finds out which ids are meant
   if (!opened) return context.fail(opened.error());
+  auto batch = tasks_of(options);
+  if (!batch) return context.fail(batch.error());
+  continue_own_trace(context.environment, batch->tasks);
   TaskQueue& queue = (*opened)->queue();
   const auto enqueued = queue.enqueue(batch->tasks);
   if (!enqueued) return context.fail(options.batch ? at_line(*batch, enqueued.error()) : enqueued.error());
@@ -110,6 +131,7 @@ Examples:
   drover enqueue review --prompt 'Review the last commit' --priority high
   drover enqueue deploy --payload @deploy.json --after 01920f5e-7a3c-7def-8123-456789abcdef
   drover enqueue deploy --lock production --dedupe keep_latest --dedupe-key site
+  drover enqueue part --child --payload '{"page": 3}'
   drover enqueue sync --delay 10m --retry fixed:30s --max-attempts 5 --request-id nightly-42
   printf '%s\n' '{"type":"build","ref":"b"}' '{"type":"test","depends_on":["@b"]}' | drover enqueue --batch -)"},
       define, run);

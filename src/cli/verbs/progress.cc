@@ -16,10 +16,8 @@ void define(Verb& verb, ProgressOptions& options) {
 }
 
 int run(const ProgressOptions& options, Context& context) {
-  const std::string* url = context.environment.find("DROVER_URL");
-  if (url == nullptr) {
-    return context.fail({ErrorCode::kInvalidArgument, "DROVER_URL is not set: run this command inside a task", {}});
-  }
+  const auto url = context.door();
+  if (!url) return context.fail(url.error());
   const auto reported = report_progress(*url, {options.percent, options.message});
   return reported ? kExitOk : context.fail(reported.error());
 }

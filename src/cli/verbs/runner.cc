@@ -57,17 +57,8 @@ ListedAgent listed(const InstalledAgent& agent, const Context& context) {
 std::string to_json(const ListedAgent& agent) {
   const auto& [installed, call] = agent;
   json::Writer out;
-  const auto text_or_null = [&](std::string_view key, const std::string& text) {
-    out.key(key);
-    if (text.empty()) {
-      out.null();
-    } else {
-      out.string(text);
-    }
-  };
   out.begin_object().key("preset").string(installed.preset->name).key("ready").boolean(installed.is_ready());
-  text_or_null("program", installed.program);
-  text_or_null("login", installed.login());
+  out.key("program").string_or_null(installed.program).key("login").string_or_null(installed.login());
   out.key("call").string(call).key("provider").string(installed.preset->provider).end_object();
   return std::move(out).take();
 }
@@ -149,13 +140,15 @@ std::string tokens_text(const Usage& usage) {
 }
 
 std::string cost_text(const Usage& usage) {
-  return usage.cost ? "$" + format_dollars(*usage.cost) : "not reported";
+  if (!usage.cost) return "not reported";
+  const std::int64_t unpriced = unpriced_tokens(usage);
+  return "$" + format_dollars(*usage.cost) + (unpriced > 0 ? fmt::format(", without {} tokens", unpriced) : "");
 }
 
 void add_runner(Verbs& verbs) {
   Verbs& runner =
       verbs.family({.name = "runner",
-                    .summary = "See how agents are run and what their output means",
+                    .summary = "See which agents are ready, try one, and see how Drover reads its output",
                     .footer =
                         R"(Presets know the command lines of agents: claude, codex, gemini, opencode and letta.
 
@@ -167,8 +160,8 @@ Examples:
       {.name = "list",
        .summary = "List the presets, and which of their agents are ready here",
        .footer =
-           R"(An agent is ready when its program is in PATH and it finds a way to log in: a variable of the
-environment, or a file in your home folder. Nothing is called, so whether a login is still good is not known.
+           R"(An agent is ready when its program is in PATH and it finds a way to log in: an environment
+variable, or a file in your home folder. The agent is not called, so a login may turn out to have expired.
 Piped, it prints tab-separated columns: preset, program, login, how it is called.
 
 Examples:
@@ -178,11 +171,11 @@ Examples:
   add_runner_test(runner);
   runner.add<RunnerParseOptions>(
       {.name = "parse",
-       .summary = "Show what the output of an agent means",
+       .summary = "Show how Drover reads the output of an agent",
        .footer =
            R"(Reads what a run of an agent printed and shows how the run would end: completed, or failed with a class; when to
-try again; the result, the session and what was used. Clock times in limits ("try again at 6:56 PM") are read as the
-next ones, in your time zone. Nothing is run and no store is needed.
+try again; the result, the session and what was used. A clock time in a limit ("try again at 6:56 PM") means the
+next such time in your time zone. It runs nothing and needs no store.
 
 Examples:
   drover runner parse claude run.jsonl --exit-code 1

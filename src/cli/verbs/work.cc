@@ -27,16 +27,18 @@ struct WorkOptions {
 };
 
 void define(Verb& verb, WorkOptions& options) {
-  verb.list("--type", "T", &options.types, read_name, "serve the queue named T, only this type").several();
+  verb.list("--type", "T", &options.types, read_name,
+            "run tasks of this type, from its queue in the policy and from the queue of the same name")
+      .several();
   verb.list("--queue", "Q", &options.queues, read_name, "serve this queue: all types, or those with a runner profile")
       .several();
   verb.value("--preset", "claude|codex|gemini|opencode|letta", &options.preset, agents::preset_named,
              "run this agent for every task");
   verb.value("--concurrency", "N", &options.concurrency, integer_between(kConcurrencyBounds),
-             "how many at once; default 1, or the sum of the profiles'");
-  verb.flag("--until-empty", &options.until_empty, true, "end when nothing is left to do");
+             "how many tasks to run at once; default 1, or the sum of the profiles' own");
+  verb.flag("--until-empty", &options.until_empty, true, "exit when no work is left");
   verb.value("--lease", "D", &options.lease, read_lease,
-             "how long a worker keeps its tasks without renewing them; default 30s");
+             "how long the worker may keep a task without renewing it; default 30s");
   const OptionHandle heartbeat = verb.value("--heartbeat", "D", &options.heartbeat, read_time_limit,
                                             "how often leases are renewed; default 5s, or a sixth of a shorter lease");
   verb.takes_command(&options.argv);
@@ -86,7 +88,9 @@ Result<WorkerConfig> config_of(const WorkOptions& options, const Context& contex
   auto runners = TRY(runners_of(options, context, project));
   const auto state = TRY(state_folder(context.environment));
   const auto policy = TRY(policy_of(queue));
-  return WorkerConfig{.serves = serves_of(options, policy),
+  auto serves = serves_of(options, policy);
+  TRY(check_verifies(serves, runners, policy));
+  return WorkerConfig{.serves = std::move(serves),
                       .runners = std::move(runners),
                       .state_dir = state.string(),
                       .version = DROVER_VERSION,
@@ -120,10 +124,10 @@ void add_work(Verbs& verbs) {
        .summary = "Claim tasks and run them",
        .footer =
            R"(Runs the command after -- once for each task, with the payload (or prompt) on stdin. The result is the last line of
-stdout if that is JSON, otherwise all of stdout. Exit code 0 is success, 65 invalid, 77 not authorised, 75 try later, any
-other an error.
-With --preset an agent runs each task: it gets the prompt, and Drover reads what it prints. The words after -- are then
-the agent's program, if it is not in PATH, and more arguments for it. `drover runner list` shows the presets.
+stdout if that is JSON, otherwise all of stdout. Exit code 0 means success, 65 invalid input, 75 try again later, 77 not
+authorised; any other code is an error.
+With --preset an agent runs each task: it gets the prompt, and Drover reads what it prints. What follows -- is then
+the agent's program and any extra arguments for it; without it, Drover looks for the program in PATH. `drover runner list` shows the presets.
 Without either, the runner profiles of a trusted drover.yaml say what runs.
 
 Examples:

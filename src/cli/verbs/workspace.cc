@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/try.h"
 #include "cli/display_text.h"
 #include "cli/files.h"
 #include "cli/listing.h"
@@ -19,101 +20,118 @@ namespace drover::cli {
 namespace {
 
 struct WorkspaceListOptions {
+  bool all = false;
   Format format = Format::kAuto;
 };
-struct WorkspacePathOptions {
+// Of the commands for one workspace.
+struct OneWorkspace {
   TaskId task;
+  std::optional<std::string> store_id;  // none: that of the store in use
   Format format = Format::kAuto;
 };
-struct WorkspaceDiffOptions {
-  TaskId task;
-  Format format = Format::kAuto;
-};
-struct WorkspaceRemoveOptions {
-  TaskId task;
-  Format format = Format::kAuto;
-};
+struct WorkspacePathOptions : OneWorkspace {};
+struct WorkspaceDiffOptions : OneWorkspace {};
+struct WorkspaceRemoveOptions : OneWorkspace {};
+
+void define_one(Verb& verb, OneWorkspace& options, const std::string& json_help) {
+  verb.value("ID", "", &options.task, read_task_id, "the task").required();
+  verb.value("--of", "STORE", &options.store_id, read_name, "of this store, as `drover workspace list --all` names it");
+  verb.json(&options.format, json_help);
+}
 
 void define(Verb& verb, WorkspaceListOptions& options) {
+  verb.flag("--all", &options.all, true, "those of every store; asks none");
   verb.formats(&options.format, "print a JSON array of workspaces");
 }
 void define(Verb& verb, WorkspacePathOptions& options) {
-  verb.task_id(&options.task);
-  verb.json(&options.format, "print what is known of the workspace as JSON");
+  define_one(verb, options, "print what is known of the workspace as JSON");
 }
 void define(Verb& verb, WorkspaceDiffOptions& options) {
-  verb.task_id(&options.task);
-  verb.json(&options.format, R"(print {"task_id", "base", "diff"})");
+  define_one(verb, options, R"(print {"task_id", "base", "diff"})");
 }
 void define(Verb& verb, WorkspaceRemoveOptions& options) {
-  verb.task_id(&options.task);
-  verb.json(&options.format, R"(print {"task_id", "repo", "ref", "commit"})");
+  define_one(verb, options, R"(print {"task_id", "repo", "ref", "commit"})");
 }
 
 // That of the state folder, and those that the profiles of a trusted project name.
-Result<std::set<std::string>> roots_of(const Context& context) {
-  const auto state = state_folder(context.environment);
-  if (!state) return std::unexpected(state.error());
-  std::set<std::string> roots{workspace_root({}, state->string())};
-  const auto project = find_project(context);
-  if (!project) return std::unexpected(project.error());
-  if (!*project) return roots;
-  const auto trusted = is_trusted(**project, context.environment);
-  if (!trusted) return std::unexpected(trusted.error());
-  if (!*trusted) return roots;
-  for (const auto& [type, profile] : (*project)->document.local.runners)
-    roots.insert(workspace_root(profile.workspace, state->string()));
-  return roots;
+Result<std::set<std::string>> folders_of(const Context& context) {
+  const auto state = TRY(state_folder(context.environment));
+  std::set<std::string> folders{workspace_folder({}, state.string())};
+  const auto project = TRY(find_project(context));
+  if (!project) return folders;
+  const auto trusted = TRY(is_trusted(*project, context.environment));
+  if (!trusted) return folders;
+  for (const auto& [type, profile] : project->document.local.runners)
+    folders.insert(workspace_folder(profile.workspace, state.string()));
+  return folders;
+}
+
+Result<std::string> id_of_store(const Context& context) {
+  const auto opened = TRY(open_chosen_store(context));
+  return opened->queue().store_id();
 }
 
 struct FoundWorkspace {
+  std::string store_id;
   std::string root;
   workspace::Workspace is;
 };
 
-Result<FoundWorkspace> find_workspace(const TaskId& task, const Context& context) {
-  const auto roots = roots_of(context);
-  if (!roots) return std::unexpected(roots.error());
-  for (const std::string& root : *roots) {
-    auto found = workspace::find(root, task);
-    if (found) return FoundWorkspace{root, *std::move(found)};
+Result<FoundWorkspace> find_workspace(const OneWorkspace& options, const Context& context) {
+  const auto folders = TRY(folders_of(context));
+  const auto store = TRY(options.store_id ? Result<std::string>(*options.store_id) : id_of_store(context));
+  for (const std::string& folder : folders) {
+    const std::string root = fmt::format("{}/{}", folder, store);
+    auto found = workspace::find(root, options.task);
+    if (found) return FoundWorkspace{store, root, *std::move(found)};
     if (found.error().code != ErrorCode::kNotFound) return std::unexpected(found.error());
   }
   return drover::fail(ErrorCode::kNotFound,
-                      fmt::format("task {} has no workspace on this machine; `drover workspace list` shows those that "
-                                  "there are, and its work may be in refs/drover/{} of the repository",
-                                  task.to_string(), task.to_string()));
+                      fmt::format("task {0} has no workspace on this machine; `drover workspace list` shows those that "
+                                  "there are, and its work may be in refs/drover/{0} of the repository",
+                                  options.task.to_string()));
 }
 
 std::string to_json(const FoundWorkspace& found) {
   const workspace::Workspace& is = found.is;
   json::Writer out;
-  out.begin_object().key("task_id").string(is.task.to_string()).key("kind").string(name_of(is.kind));
+  out.begin_object().key("store").string(found.store_id).key("task_id").string(is.task.to_string());
+  out.key("kind").string(name_of(is.kind));
   out.key("repo").string(is.repo).key("branch").string(is.branch).key("base").string(is.base_commit);
-  out.key("path").string(is.path).key("bytes").number(is.bytes).key("used_at").string(format_time(is.used_at));
-  out.end_object();
+  out.key("path").string(is.path).key("gone").boolean(is.is_gone).key("bytes").number(is.bytes);
+  out.key("used_at").string(format_time(is.used_at)).end_object();
   return std::move(out).take();
 }
 
 Table workspace_table(const std::vector<FoundWorkspace>& all, Time now) {
   Table table({{"TASK"}, {"KIND"}, {"SIZE"}, {"USED"}, {"REPOSITORY", Fit::kElastic}, {"PATH", Fit::kElastic}});
-  for (const auto& [root, is] : all) {
+  for (const auto& [store_id, root, is] : all) {
     table.add({Cell(is.task.to_string()), Cell(std::string(name_of(is.kind))),
                Cell(fmt::format("{:.1f} MB", static_cast<double>(is.bytes) / 1e6), std::to_string(is.bytes)),
-               Cell(coarse_duration(now - is.used_at), format_time(is.used_at)), Cell(is.repo), Cell(is.path)});
+               Cell(coarse_duration(now - is.used_at), format_time(is.used_at)), Cell(is.repo),
+               Cell(is.is_gone ? is.path + " (deleted)" : is.path, is.path)});
   }
   return table;
 }
 
-int run(const WorkspaceListOptions& options, Context& context) {
-  const auto roots = roots_of(context);
-  if (!roots) return context.fail(roots.error());
+Result<std::vector<FoundWorkspace>> list_workspaces(const WorkspaceListOptions& options, const Context& context) {
+  const auto folders = TRY(folders_of(context));
+  const auto ours = TRY(options.all ? Result<std::string>("") : id_of_store(context));
   std::vector<FoundWorkspace> all;
-  for (const std::string& root : *roots) {
-    auto found = workspace::list(root);
-    if (!found) return context.fail(found.error());
-    for (workspace::Workspace& one : *found) all.push_back({root, std::move(one)});
+  for (const std::string& folder : folders) {
+    for (const std::string& store : options.all ? workspace::stores_in(folder) : std::vector{ours}) {
+      const std::string root = fmt::format("{}/{}", folder, store);
+      auto found = TRY(workspace::list(root));
+      for (workspace::Workspace& one : found) all.push_back({store, root, std::move(one)});
+    }
   }
+  return all;
+}
+
+int run(const WorkspaceListOptions& options, Context& context) {
+  const auto listed = list_workspaces(options, context);
+  if (!listed) return context.fail(listed.error());
+  const std::vector<FoundWorkspace>& all = *listed;
   print(Listing<FoundWorkspace>{.items = all,
                                 .nothing = "no workspaces",
                                 .name = [](const FoundWorkspace& one) { return one.is.task.to_string(); },
@@ -123,14 +141,22 @@ int run(const WorkspaceListOptions& options, Context& context) {
 }
 
 int run(const WorkspacePathOptions& options, Context& context) {
-  const auto found = find_workspace(options.task, context);
+  const auto found = find_workspace(options, context);
   if (!found) return context.fail(found.error());
+  if (found->is.is_gone && options.format != Format::kJson) {
+    return context.fail(
+        {ErrorCode::kNotFound,
+         fmt::format("the workspace is gone: somebody deleted {}; `drover workspace remove {}` clears up what is left "
+                     "of it",
+                     found->is.path, options.task.to_string()),
+         {}});
+  }
   context.out.line(options.format == Format::kJson ? to_json(*found) : found->is.path);
   return kExitOk;
 }
 
 int run(const WorkspaceDiffOptions& options, Context& context) {
-  const auto found = find_workspace(options.task, context);
+  const auto found = find_workspace(options, context);
   if (!found) return context.fail(found.error());
   const auto patch = workspace::diff(found->root, options.task);
   if (!patch) return context.fail(patch.error());
@@ -146,7 +172,7 @@ int run(const WorkspaceDiffOptions& options, Context& context) {
 }
 
 int run(const WorkspaceRemoveOptions& options, Context& context) {
-  const auto found = find_workspace(options.task, context);
+  const auto found = find_workspace(options, context);
   if (!found) return context.fail(found.error());
   const auto saved = workspace::remove(found->root, options.task);
   if (!saved) return context.fail(saved.error());
@@ -180,8 +206,8 @@ void add_workspace(Verbs& verbs) {
        .footer =
            R"(A task whose runner has a workspace, or that names a repository, works in a folder of its own. Workers remove it
 some time after the task has ended, when everything in it that git does not ignore is in the repository. These commands
-ask no store: they show what is on this machine, in your state folder and in the folders that a trusted drover.yaml
-names.
+show what the tasks of this store have on this machine, in your state folder and in the folders that a trusted
+drover.yaml names. Workspaces of other stores are left alone, unless you name the store with --of.
 
 Examples:
   drover workspace list
@@ -194,6 +220,7 @@ Examples:
 
 Examples:
   drover workspace list
+  drover workspace list --all --json | jq -r '.[].store'
   drover workspace list --json | jq 'map(.bytes) | add')"},
       define, run);
   family.add<WorkspacePathOptions>({.name = "path", .summary = "Print the folder of a task", .footer = R"(Examples:

@@ -18,9 +18,8 @@ namespace {
 bool ends_plainly(const Step& step) {
   const Task& task = step.next.task;
   const std::size_t result_bytes = task.result ? task.result->size() : 0;
-  const bool only_ends = step.guard == Step::Guard::kRevision && step.payload == Step::PayloadWrite::kKeep &&
-                         step.tags == Step::TagsWrite::kKeep && step.fate == Step::Fate::kStays &&
-                         step.events.size() == 1;
+  const bool only_ends = step.guard == Step::Guard::kRevision && !step.writes_body() &&
+                         step.fate == Step::Fate::kStays && step.events.size() == 1;
   return !step.next.kept.head.empty() && step.expected_revision > 0 && is_terminal(task.state) && step.run_end &&
          !step.run_end->revoked && step.ledger.empty() && result_bytes <= kInnerResultBytesMax && only_ends &&
          is_bare_beside(step.next, [](auto field) {

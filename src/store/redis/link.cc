@@ -27,7 +27,9 @@ Result<Connection*> Link::get(const Interrupt* interrupt) {
   connection_.reset();
   if (pause_left() > Millis(0)) return std::unexpected(refusal());
   if (const Status connected = connect(interrupt); !connected) {
-    lost(connected.error());
+    const bool gave_up = interrupt != nullptr && interrupt->is_raised();  // the server is not to blame
+    if (gave_up) connection_.reset();
+    if (!gave_up) lost(connected.error());
     return std::unexpected(connected.error());
   }
   last_failure_.reset();

@@ -53,8 +53,7 @@ void put_step(Pack& pack, const Step& step) {
   const TaskRecord& next = step.next;
   const Task& task = next.task;
   const bool goes_to_tail = next.place == 0 && is_claimable(task.state);
-  const bool has_body = step.expected_revision == 0 || step.payload == Step::PayloadWrite::kReplace ||
-                        step.tags == Step::TagsWrite::kReplace;
+  const bool has_body = step.expected_revision == 0 || step.writes_body();
   const std::string id = task.id.to_string();
   const std::string lane = lane_name(task);
   const std::string_view state = name_of(task.state);

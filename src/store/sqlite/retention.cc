@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/planted_bug.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/ledger.h"
 #include "store/sqlite/named_sql.h"
@@ -39,18 +40,20 @@ struct Finished {
   std::int64_t seq = 0;
   Time finished_at{};
   std::int64_t held_bytes = 0;
-  Task task;  // as far as its event needs it
+  bool is_needed = false;  // an unfinished task depends on it
+  Task task;               // as far as its event needs it
 };
 
-std::vector<Finished> oldest_finished(Connection& db, int limit) {
+std::vector<Finished> oldest_finished(Connection& db, int limit, bool with_needed) {
   Statement query = db.prepare(kOldestFinished);
-  query.bind(limit);
+  query.bind(limit, with_needed);
   std::vector<Finished> found;
   while (query.step()) {
     Finished finished;
     finished.seq = query.integer();
     finished.finished_at = query.time();
     finished.held_bytes = query.integer();
+    finished.is_needed = query.flag();
     finished.task.id = query.task_id();
     finished.task.type = query.text();
     finished.task.queue = query.text();
@@ -119,10 +122,14 @@ void delete_task_rows(Connection& db, std::int64_t seq) {
 
 int expire_finished(Transaction& transaction, const Retention& retention, int limit) {
   CountChanges::Change kept = transaction.finished();
+  const auto are_too_many = [&] { return kept.tasks > retention.tasks_max || kept.bytes > retention.bytes_max; };
+  const bool with_needed = are_too_many() || planted(PlantedBug::kRetentionTakesParents);
   int gone = 0;
-  for (const Finished& finished : oldest_finished(transaction.db(), limit)) {
+  for (const Finished& finished : oldest_finished(transaction.db(), limit, with_needed)) {
     const bool too_old = finished.finished_at <= retention.finished_until;
-    if (!too_old && kept.tasks <= retention.tasks_max && kept.bytes <= retention.bytes_max) break;
+    if (!too_old && !are_too_many()) break;
+    // Its result is still to be read, unless there is no room for it.
+    if (finished.is_needed && !are_too_many() && !planted(PlantedBug::kRetentionTakesParents)) continue;
     delete_task_rows(transaction.db(), finished.seq);
     transaction.count(finished.task, finished.task.state, {-1, -finished.held_bytes});
     transaction.add_event(finished.task, "task.deleted", "{}");

@@ -1,11 +1,16 @@
 -- Letting go of finished tasks and old events. See retention.cc.
 
 -- name: oldest_finished
--- Inputs: limit. Result: finished tasks, oldest first, with the columns of their last event. One whose dependents are not
--- dealt with stays.
-SELECT task.seq, finished_at, held_bytes, id, type, queue, owner, state, run, generation
-FROM task INDEXED BY task_finished CROSS JOIN body ON body.seq = task.seq
-WHERE finished_at IS NOT NULL AND cascade_at IS NULL ORDER BY finished_at LIMIT ?1;
+-- Inputs: limit, whether those count that an unfinished task depends on. Result: finished tasks, oldest first, whether they
+-- are such, and the columns of their last event. One whose dependents are not dealt with stays.
+SELECT task.seq, finished_at, held_bytes, is_needed, id, type, queue, owner, state, run, generation
+FROM (
+  SELECT *, dependents > 0 AND EXISTS (
+      SELECT 1 FROM dependency CROSS JOIN task AS dependent ON dependent.seq = dependency.child
+      WHERE dependency.parent = task.seq AND dependent.state < {completed}) AS is_needed
+  FROM task INDEXED BY task_finished WHERE finished_at IS NOT NULL AND cascade_at IS NULL
+) AS task CROSS JOIN body ON body.seq = task.seq
+WHERE ?2 OR NOT is_needed ORDER BY finished_at LIMIT ?1;
 
 -- name: delete_task
 -- Inputs: seq. Writes: the tables named.

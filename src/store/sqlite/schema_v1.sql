@@ -42,6 +42,7 @@ CREATE TABLE task (
   attempts INTEGER NOT NULL,
   stalls INTEGER NOT NULL,
   defers INTEGER NOT NULL,
+  suspends INTEGER NOT NULL,
   timeout_ms INTEGER NOT NULL,
   deadline_at INTEGER,
   generation INTEGER NOT NULL,
@@ -60,6 +61,8 @@ CREATE TABLE task (
   next TEXT,
   place INTEGER NOT NULL,
   unmet_parents INTEGER NOT NULL,
+  awaited INTEGER NOT NULL,
+  first_generation INTEGER NOT NULL,
   dependents INTEGER NOT NULL,
   children INTEGER NOT NULL,
   ended_by BLOB,
@@ -98,6 +101,7 @@ CREATE TABLE body (
   queue TEXT NOT NULL,
   owner TEXT NOT NULL,
   parent_id BLOB,
+  ref TEXT,
   request_id TEXT,
   dedupe_key TEXT,
   created_at INTEGER NOT NULL,
@@ -106,13 +110,16 @@ CREATE TABLE body (
   idle_timeout_ms INTEGER NOT NULL,
   max_stalls INTEGER NOT NULL,
   max_defers INTEGER NOT NULL,
+  max_suspends INTEGER NOT NULL,
   on_parent_failure TEXT NOT NULL,
   at_most_once INTEGER NOT NULL,
+  templates INTEGER NOT NULL,
   dedupe TEXT,
   gates TEXT NOT NULL,  -- its own, joined by commas
   cost INTEGER NOT NULL,
   request_hash TEXT NOT NULL,
   depth INTEGER NOT NULL,
+  spawner_generation INTEGER NOT NULL,
   deadline_ms INTEGER,
   -- Of any size.
   payload TEXT,
@@ -124,7 +131,7 @@ CREATE TABLE body (
   agent_id TEXT,
   source TEXT,
   tags TEXT,        -- a JSON array of names; table tag is its index
-  depends_on BLOB,  -- ids, 16 bytes each; table dependency is its index
+  depends_on BLOB,  -- ids, 16 bytes each; table dependency is its index; grows when the task suspends
   fallback_result TEXT,
   traceparent TEXT
 ) STRICT;
@@ -235,6 +242,7 @@ CREATE TABLE lane (
   cost INTEGER NOT NULL,
   gates TEXT NOT NULL,
   head INTEGER NOT NULL,  -- the smallest place of its tasks
+  tasks INTEGER NOT NULL,  -- how many
   parked_at TEXT          -- the gate that refused it; null: it is open
 ) STRICT;
 

@@ -28,6 +28,10 @@ constexpr std::string_view kPutTags = named_sql(embedded::tasks_sql, "put_tags")
 constexpr std::string_view kDeleteTags = named_sql(embedded::tasks_sql, "delete_tags");
 constexpr std::string_view kInsertTag = named_sql(embedded::tasks_sql, "insert_tag");
 constexpr std::string_view kInsertDependency = named_sql(embedded::tasks_sql, "insert_dependency");
+constexpr std::string_view kParentsBytes = named_sql(embedded::tasks_sql, "parents_bytes");
+constexpr std::string_view kPutParents = named_sql(embedded::tasks_sql, "put_parents");
+constexpr std::string_view kDeleteDependencies = named_sql(embedded::tasks_sql, "delete_dependencies");
+constexpr std::string_view kInsertDependencyOn = named_sql(embedded::tasks_sql, "insert_dependency_on");
 constexpr std::string_view kOpenDedupe = named_sql(embedded::tasks_sql, "open_dedupe");
 constexpr std::string_view kCloseDedupe = named_sql(embedded::tasks_sql, "close_dedupe");
 constexpr std::string_view kInsertRun = named_sql(embedded::tasks_sql, "insert_run");
@@ -73,7 +77,17 @@ std::int64_t growth(Connection& db, const Stored& stored, const Step& step) {
   if (step.tags == Step::TagsWrite::kReplace) {
     bytes += size_of(pack_names(step.next.task.tags)) - db.number(kTagsBytes, stored.seq);
   }
+  if (step.parents == Step::ParentsWrite::kReplace) {
+    bytes += static_cast<std::int64_t>(step.next.task.depends_on.size() * sizeof(TaskId::Bytes)) -
+             db.number(kParentsBytes, stored.seq);
+  }
   return bytes;
+}
+
+void replace_parents(Connection& db, std::int64_t seq, const Task& task) {
+  db.run(kPutParents, seq, pack_ids(task.depends_on));
+  db.run(kDeleteDependencies, seq);
+  for (const TaskId& parent : task.depends_on) db.run(kInsertDependencyOn, parent, seq);
 }
 
 void insert_tags(Connection& db, std::int64_t seq, const Task& task) {
@@ -135,8 +149,7 @@ bool only_completes(const Stored& stored, const TaskRecord& next) {
 bool is_first_completion(const Step& step) {
   const TaskRecord& next = step.next;
   const Task& task = next.task;
-  const bool only_ends = step.guard == Step::Guard::kRevision && step.payload == Step::PayloadWrite::kKeep &&
-                         step.tags == Step::TagsWrite::kKeep && step.fate == Step::Fate::kStays;
+  const bool only_ends = step.guard == Step::Guard::kRevision && !step.writes_body() && step.fate == Step::Fate::kStays;
   return next.kept.seq != 0 && step.ledger.empty() && task.state == TaskState::kCompleted && task.run == 1 &&
          step.run_end && !step.run_end->revoked && replaces_result(step) && only_ends &&
          is_bare_beside(next, [](auto field) {
@@ -243,10 +256,14 @@ std::int64_t NewTasks::add(const Step& step) {
   const std::int64_t place = give_place(transaction_, step.next);
   std::optional<std::int64_t> lane;
   if (is_claimable(task.state)) {
-    // Behind one of its kind that was given its place here, too, it changes nothing of the lane.
+    // Behind one of its kind that was given its place here, too, it only makes the lane longer.
     const bool is_at_tail = step.next.place == 0;
-    lane = kind.lane && is_at_tail ? kind.lane : push_task(transaction_, task, place);
-    kind.lane = lane;
+    if (kind.lane && is_at_tail) {
+      transaction_.lane_counts().add(*kind.lane, 1);
+    } else {
+      kind.lane = push_task(transaction_, task, place);
+    }
+    lane = kind.lane;
   }
   rows_.push_back({.step = &step,
                    .seq = transaction_.next_task_seq(),
@@ -312,6 +329,7 @@ void update_task(Transaction& transaction, const Stored& stored, const Step& ste
   write_row(transaction, stored, step, bytes);
   if (step.payload == Step::PayloadWrite::kReplace) transaction.db().run(kPutPayload, stored.seq, task.payload);
   if (step.tags == Step::TagsWrite::kReplace) replace_tags(transaction.db(), stored.seq, task);
+  if (step.parents == Step::ParentsWrite::kReplace) replace_parents(transaction.db(), stored.seq, task);
   if (is_terminal(stored.state) != is_terminal(task.state)) keep_dedupe(transaction, stored.seq, task);
   if (ends_run(stored, task)) give_back_permits(transaction, task, stored.started_at.value_or(Time()));
   add_events(transaction, step);

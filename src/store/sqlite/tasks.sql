@@ -148,6 +148,22 @@ INSERT OR IGNORE INTO tag (tag, seq) VALUES (?1, ?2);
 -- Inputs: the parent's seq, the child's seq. Writes: dependency. A parent that is named twice counts once.
 INSERT OR IGNORE INTO dependency (parent, child) VALUES (?1, ?2);
 
+-- name: parents_bytes
+-- Inputs: seq. Result: the size of the stored parents.
+SELECT coalesce(length(depends_on), 0) FROM body WHERE seq = ?1;
+
+-- name: put_parents
+-- Inputs: seq, ids. Writes: body.
+UPDATE body SET depends_on = CAST(?2 AS BLOB) WHERE seq = ?1;
+
+-- name: delete_dependencies
+-- Inputs: the child's seq. Writes: dependency.
+DELETE FROM dependency WHERE child = ?1;
+
+-- name: insert_dependency_on
+-- Inputs: the parent's id, the child's seq. Writes: dependency. Parents that retention took are no rows any more.
+INSERT OR IGNORE INTO dependency (parent, child) SELECT seq, ?2 FROM task WHERE id = ?1;
+
 -- name: open_dedupe
 -- Inputs: owner, type, dedupe key, seq. Writes: dedupe_open.
 INSERT OR IGNORE INTO dedupe_open (owner, type, dedupe_key, seq) VALUES (?1, ?2, ?3, ?4);

@@ -11,18 +11,17 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "base/time_zone.h"
+#include "base/try.h"
 #include "core/run_report.h"
+#include "worker/runners/own_file.h"
+#include "worker/runners/workspace_step.h"
+#include "worker/secrets.h"
 
 namespace drover {
 namespace {
 
 using agents::AgentEvent;
 using agents::AgentOutcome;
-
-// What is kept of a verify command's output, for the next run to read.
-constexpr std::size_t kTailBytes = 4 * 1024;
-// A report with more is refused.
-constexpr std::size_t kModelsToldMax = 100;
 
 // A payload that is one text is meant as that text.
 std::string payload_text(const JsonText& payload) {
@@ -52,11 +51,20 @@ std::string lesson_of(const RunSummary& run) {
 
 class AgentPlan final : public RunPlan {
  public:
-  AgentPlan(const agents::Preset& preset, const RunSetting& setting) : preset_(preset), setting_(setting) {}
+  AgentPlan(const agents::Preset& preset, const RunSetting& setting) : preset_(preset), setting_(setting) {
+    const std::optional<AgentState> last = agent_of(task());
+    if (!last || last->session_id.empty() || next_run_of(task()).session != SessionUse::kResume) return;
+    if (const std::string why = why_out_of_reach(*last); !why.empty()) {
+      note_ = fmt::format("session_lost: {} began afresh, since session {} {}", preset_.name, last->session_id, why);
+    } else {
+      resumes_ = last;
+    }
+  }
 
   Result<Next> begin() override { return agent_step(); }
 
   Heard take(LogStream stream, std::string_view bytes) override {
+    if (phase_ == Phase::kInspect) return inspection_.take(stream, bytes);
     if (phase_ == Phase::kVerify) return take_of_verify(stream, bytes);
     const std::int64_t understood = reader_->lines_understood();
     const Time now = system_clock().wall();
@@ -70,6 +78,17 @@ class AgentPlan final : public RunPlan {
 
   bool has_settled() const override { return phase_ == Phase::kAgent && reader_->is_settled(); }
 
+  // An agent that hangs after its last word may have written it down.
+  Heard look_elsewhere() override {
+    if (phase_ != Phase::kAgent || !reader_->session_id()) return {};
+    const std::string path = find_own_file(preset_.own_file, environment(profile()), *reader_->session_id());
+    const std::string added =
+        Secrets(profile().env, setting_.worker_environment).hide(read_added(path, own_file_size_));
+    Heard heard = of_events(reader_->read_own_file(added, system_clock().wall()));
+    heard.is_news = take_news();
+    return heard;
+  }
+
   Heard finish() override {
     return phase_ == Phase::kAgent ? of_events(reader_->finish(system_clock().wall())) : Heard{};
   }
@@ -82,29 +101,35 @@ class AgentPlan final : public RunPlan {
                      .workspace = to_utf8(folder_),
                      .model = model_.value_or(""),
                      .resumed = resumes_.has_value(),
-                     .session_totals = reader_->session_totals()};
-    Usage used = usage();
-    for (Usage* counted : {&used, &agent.session_totals}) {
-      if (counted->models.size() > kModelsToldMax) counted->models.clear();  // their sum is what counts
-    }
-    return {.agent = std::move(agent), .usage = std::move(used), .evidence = evidence_};
+                     .session_totals = within_bounds(reader_->session_totals())};
+    return {.agent = std::move(agent), .usage = within_bounds(usage()), .evidence = evidence_};
   }
 
-  Next after(const ProcessEnd& end) override { return phase_ == Phase::kAgent ? after_agent(end) : after_verify(end); }
+  Next after(const ProcessEnd& end) override {
+    switch (phase_) {
+      case Phase::kAgent:
+        return noted(after_agent(end));
+      case Phase::kInspect:
+        return noted(after_inspection(end));
+      case Phase::kVerify:
+        return noted(after_verify(end));
+    }
+    return CannotRun{"a step of the agent that there is not"};
+  }
 
  private:
-  enum class Phase : std::uint8_t { kAgent, kVerify };
+  enum class Phase : std::uint8_t { kAgent, kInspect, kVerify };
 
   [[nodiscard]] const Task& task() const { return setting_.claimed.task; }
   [[nodiscard]] const RunnerProfile& profile() const { return setting_.profile; }
 
-  // The session of an earlier run that this one goes on with, if it is told to and the session is here.
-  [[nodiscard]] std::optional<AgentState> session_to_resume() const {
-    std::optional<AgentState> agent = agent_of(task());
-    const bool is_here = agent && agent->preset == preset_.name && agent->host == setting_.host &&
-                         agent->workspace == to_utf8(folder_) && !agent->session_id.empty();
-    if (!is_here || next_run_of(task()).session != SessionUse::kResume) return std::nullopt;
-    return agent;
+  // Why this run cannot go on with that session; empty if it can.
+  [[nodiscard]] std::string why_out_of_reach(const AgentState& last) const {
+    if (last.preset != preset_.name) return fmt::format("is one of {}", last.preset);
+    if (last.host != setting_.host) return fmt::format("is on {}, and this is {}", last.host, setting_.host);
+    if (last.workspace != to_utf8(folder_)) return fmt::format("worked in {}", last.workspace);
+    if (setting_.workspace && setting_.workspace->is_new) return "worked in a workspace that is gone";
+    return {};
   }
 
   Result<Next> agent_step() {
@@ -126,9 +151,7 @@ class AgentPlan final : public RunPlan {
       call.new_session = random_uuid();
     }
     if (task().system_prompt && preset_.takes_system_prompt_file) {
-      auto file = setting_.files.write("system_prompt", *task().system_prompt);
-      if (!file) return std::unexpected(file.error());
-      call.system_prompt_file = *std::move(file);
+      call.system_prompt_file = TRY(setting_.files.write("system_prompt", *task().system_prompt));
     } else if (task().system_prompt) {
       prompt = *task().system_prompt + "\n\n" + prompt;
     }
@@ -140,9 +163,22 @@ class AgentPlan final : public RunPlan {
                                        .model = model_.value_or(""),
                                        .session_totals = resumes_ ? resumes_->session_totals : Usage()});
     RunStep step{.argv = *std::move(argv), .environment = environment(profile()), .input = std::move(prompt)};
+    own_file_size_ =
+        resumes_ ? size_of_file(find_own_file(preset_.own_file, step.environment, resumes_->session_id)) : 0;
     for (const std::string_view variable : preset_.environment) step.environment.emplace_back(variable);
     step.interrupt_first = !preset_.stop_signals.empty() && preset_.stop_signals.front() == SIGINT;
     return step;
+  }
+
+  // What is about to be checked, as evidence.
+  RunStep inspect_step() {
+    phase_ = Phase::kInspect;
+    json::Writer out;
+    out.begin_object().key("root").string(setting_.workspace->root).key("task_id").string(task().id.to_string());
+    out.key("argv").begin_array();
+    for (const std::string& word : profile().verify->argv) out.string(word);
+    out.end_array().end_object();
+    return inspection_.begin(setting_, "inspect", std::move(out).take());
   }
 
   // What it runs was written by the agent: it gets none of the secrets.
@@ -187,8 +223,7 @@ class AgentPlan final : public RunPlan {
   }
 
   Heard take_of_verify(LogStream stream, std::string_view bytes) {
-    tail_.append(bytes);
-    if (tail_.size() > 2 * kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
+    tail_.feed(bytes);
     return {.log = {{stream, std::string(bytes)}}, .is_sign_of_life = true};
   }
 
@@ -204,8 +239,21 @@ class AgentPlan final : public RunPlan {
     exit_code_ = exit_code_of(end);
     if (outcome_.session_lost && resumes_) return begin_afresh();
     if (!outcome_.completed) return failure_of(outcome_);
-    if (profile().verify) return verify_step();
-    return completion();
+    if (!profile().verify) return completion();
+    const bool has_repository = setting_.workspace && setting_.workspace->has_repository;
+    return has_repository ? inspect_step() : verify_step();
+  }
+
+  Next after_inspection(const ProcessEnd& end) {
+    if (end.stopped) return stopped_outcome(*end.stopped, end, task());
+    auto inspected = inspection_.answer<workspace::Inspected>(end);
+    if (!inspected) {
+      return Failure{
+          .error_class = WorkspaceStep::blames_task(end) ? ErrorClass::kAgentError : ErrorClass::kSpawnFailed,
+          .message = "the work could not be inspected before its check: " + inspected.error().message};
+    }
+    inspected_ = *std::move(inspected);
+    return verify_step();
   }
 
   // Once, inside the same attempt: a session that is gone is not the task's fault.
@@ -215,7 +263,7 @@ class AgentPlan final : public RunPlan {
     resumes_.reset();
     auto next = agent_step();
     if (next) return *std::move(next);
-    return Failure{.error_class = ErrorClass::kSpawnFailed, .message = next.error().message, .note = note_};
+    return Failure{.error_class = ErrorClass::kSpawnFailed, .message = next.error().message};
   }
 
   Next after_verify(const ProcessEnd& end) {
@@ -234,11 +282,7 @@ class AgentPlan final : public RunPlan {
     return Failure{.error_class = ErrorClass::kVerifyFailed,
                    .message = fmt::format("{} {}", profile().verify->argv.front(), how),
                    .exit_code = exit_code_of(end),
-                   .note = with_note(tail())};
-  }
-
-  [[nodiscard]] std::string tail() const {
-    return to_utf8(std::string_view(tail_).substr(tail_.size() - std::min(tail_.size(), kTailBytes)));
+                   .note = tail_.text()};
   }
 
   void keep_evidence(std::optional<int> exit_code) {
@@ -248,35 +292,49 @@ class AgentPlan final : public RunPlan {
     writer.end_array().key("exit_code");
     exit_code ? writer.number(*exit_code) : writer.null();
     writer.key("duration_ms").number((system_clock().mono() - verify_began_).count());
-    writer.key("tail").string(tail()).end_object();
+    writer.key("tail").string(tail_.text()).key("commit");
+    inspected_ ? writer.string(inspected_->commit) : writer.null();
+    writer.key("changed");
+    if (inspected_) {
+      writer.begin_array();
+      for (const std::string& file : inspected_->changed) writer.string(file);
+      writer.end_array();
+    } else {
+      writer.null();
+    }
+    writer.end_object();
     evidence_ = std::move(writer).take();
   }
 
-  // What the next run should know, beside what happened to the session.
-  [[nodiscard]] std::optional<std::string> with_note(std::string text) const {
-    if (!note_) return text.empty() ? std::nullopt : std::optional(std::move(text));
-    return text.empty() ? *note_ : *note_ + "\n" + text;
+  // The end of a run says what happened to the session.
+  [[nodiscard]] Next noted(Next next) const {
+    const auto add = [this](std::optional<std::string>& note) {
+      note = note && !note->empty() ? fmt::format("{}\n{}", *note_, *note) : *note_;
+    };
+    auto* end = note_ ? std::get_if<End>(&next) : nullptr;
+    if (end == nullptr) return next;
+    if (auto* completion = std::get_if<Completion>(end)) add(completion->note);
+    if (auto* failure = std::get_if<Failure>(end)) add(failure->note);
+    return next;
   }
 
-  [[nodiscard]] End completion() const {
-    return Completion{.result = outcome_.result, .exit_code = exit_code_, .note = note_};
-  }
+  [[nodiscard]] End completion() const { return Completion{.result = outcome_.result, .exit_code = exit_code_}; }
 
   [[nodiscard]] End failure_of(const AgentOutcome& outcome) const {
     return Failure{.error_class = outcome.error_class.value_or(ErrorClass::kAgentError),
                    .message = outcome.message,
                    .retry_after = outcome.wait_from(system_clock().wall()),
-                   .exit_code = exit_code_,
-                   .note = note_};
+                   .exit_code = exit_code_};
   }
 
   const agents::Preset& preset_;
   const RunSetting setting_;
   const std::string& folder_ = setting_.folder;
   const std::optional<std::string> model_ = next_run_of(task()).model.or_else([&] { return task().model; });
-  std::optional<AgentState> resumes_ = session_to_resume();
+  std::optional<AgentState> resumes_;  // the session that it goes on with
   Phase phase_ = Phase::kAgent;
   std::unique_ptr<agents::AgentReader> reader_;
+  std::int64_t own_file_size_ = 0;  // of a session that was there before
   AgentOutcome outcome_;
   std::optional<int> exit_code_;
   std::optional<std::string> note_;  // what happened to the session
@@ -284,7 +342,9 @@ class AgentPlan final : public RunPlan {
   std::pair<std::optional<std::string>, Usage> told_;
   MonoTime verify_began_{};
   std::optional<JsonText> evidence_;
-  std::string tail_;
+  Tail tail_;
+  WorkspaceStep inspection_;
+  std::optional<workspace::Inspected> inspected_;
 };
 
 }  // namespace

@@ -8,47 +8,16 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/json_reader.h"
-#include "base/text.h"
-#include "worker/runners/exec.h"
+#include "worker/runners/workspace_step.h"
 #include "workspace/lock.h"
 
 namespace drover {
 namespace {
 
-// What is kept of the setup command's output, for people and for the next run to read.
-constexpr std::size_t kSetupTailBytes = 4 * 1024;
-constexpr std::size_t kAnswerBytesMax = 64 * 1024;
 // How much a result grows by what is told about the branch.
 constexpr std::size_t kBranchBytesMax = 512;
 // Somebody may remove a workspace just when it has been prepared, but not again and again.
 constexpr int kPreparesMax = 3;
-
-struct PreparedAnswer {
-  std::string path;
-  std::string branch;
-  std::string base_commit;
-  bool set_up = false;
-};
-
-struct StepError {
-  std::string code;
-  std::string message;
-};
-
-struct FinishedAnswer {
-  std::string head;
-  std::int64_t commits = 0;
-  std::int64_t files = 0;
-  std::int64_t insertions = 0;
-  std::int64_t deletions = 0;
-};
-
-std::string last_line_of(std::string_view text) {
-  while (text.ends_with('\n')) text.remove_suffix(1);
-  const std::size_t newline = text.rfind('\n');
-  return std::string(newline == std::string_view::npos ? text : text.substr(newline + 1));
-}
 
 bool is_real_folder(const std::string& path) {
   std::error_code error;
@@ -61,7 +30,7 @@ class WorkspacePlan final : public RunPlan {
       : setting_(setting),
         choice_(std::move(choice)),
         make_inner_(std::move(make_inner)),
-        root_(workspace_root(setting.profile.workspace, setting.state_dir)),
+        root_(workspace_root(setting.profile.workspace, setting.state_dir, setting.store_id)),
         profile_(setting.profile) {
     // The program is the worker's: what a repository has by that name does not count.
     std::string& program = profile_.argv.front();
@@ -76,23 +45,21 @@ class WorkspacePlan final : public RunPlan {
 
   Result<Next> begin() override {
     if (choice_) return prepare();
+    if (choice_.error().code == ErrorCode::kNotFound) return NotHere{choice_.error().message};
     return Failure{.error_class = ErrorClass::kInvalid, .message = choice_.error().message};
   }
 
   Heard take(LogStream stream, std::string_view bytes) override {
     if (phase_ == Phase::kInner) return inner_->take(stream, bytes);
+    if (phase_ != Phase::kSetup) return step_.take(stream, bytes);
     if (stream == LogStream::kErr) last_words_.feed(bytes);
-    if (phase_ == Phase::kSetup) {
-      tail_.append(bytes);
-      if (tail_.size() > 2 * kSetupTailBytes) tail_.erase(0, tail_.size() - kSetupTailBytes);
-    } else if (stream == LogStream::kOut) {
-      answer_.append(bytes.substr(0, kAnswerBytesMax - answer_.size()));
-      return {};
-    }
+    tail_.feed(bytes);
     return {.log = {{stream, std::string(bytes)}}, .is_sign_of_life = true};
   }
 
   bool has_settled() const override { return phase_ == Phase::kInner && inner_->has_settled(); }
+
+  Heard look_elsewhere() override { return phase_ == Phase::kInner ? inner_->look_elsewhere() : Heard{}; }
 
   Heard finish() override { return phase_ == Phase::kInner ? inner_->finish() : Heard{}; }
 
@@ -111,7 +78,7 @@ class WorkspacePlan final : public RunPlan {
       case Phase::kFinish:
         return after_finish(end);
     }
-    return CannotRun{"a step of the workspace that there is not"};
+    return CannotRun{"unknown step of a workspace"};
   }
 
  private:
@@ -121,17 +88,9 @@ class WorkspacePlan final : public RunPlan {
 
   // ---- steps of Drover's own
 
-  RunStep own_step(Phase phase, const std::string& name, const std::string& request) {
+  RunStep own_step(Phase phase, const std::string& name, std::string request) {
     phase_ = phase;
-    answer_.clear();
-    last_words_ = {};
-    std::vector<std::string> environment{worker_mark(setting_.worker_id)};
-    if (const auto path = path_in(setting_.worker_environment); !path.empty())
-      environment.push_back(fmt::format("PATH={}", path));
-    return {.argv = {setting_.shim_program, "workspace-step", name},
-            .environment = std::move(environment),
-            .input = request,
-            .is_of_profile = false};
+    return step_.begin(setting_, name, std::move(request));
   }
 
   [[nodiscard]] std::string request_of_step() const {
@@ -140,34 +99,14 @@ class WorkspacePlan final : public RunPlan {
     return std::move(out).take();
   }
 
-  // What a step that did not succeed says; empty if it says nothing.
-  [[nodiscard]] StepError error_of_step() const {
-    const std::string answer = last_line_of(answer_);
-    StepError error;
-    json::Reader in(answer);
-    in.need("code", error.code).need("message", error.message);
-    return in.finish() ? error : StepError{};
-  }
-
-  // Why the step did not succeed, in its own words if it has any.
-  [[nodiscard]] std::string complaint_of_step(const ProcessEnd& end) const {
-    if (const StepError error = error_of_step(); !error.message.empty()) return error.message;
-    const auto code = exit_code_of(end);
-    return with_last_words(code ? fmt::format("a step of the workspace ended with exit code {}", *code)
-                                : "a step of the workspace was killed",
-                           last_words_.text());
-  }
-
   // A step that did not succeed before the agent has begun.
-  Next stopped_before_agent(const ProcessEnd& end) {
+  Next stopped_before_agent(const ProcessEnd& end, const std::string& why) {
     if (end.stopped) return stopped_outcome(*end.stopped, {.how = NotStarted{}, .stopped = end.stopped}, task());
     if (std::holds_alternative<NotStarted>(end.how)) return Release{Begun::kNo};
-    if (exit_code_of(end) == kExitInvalid)
-      return Failure{.error_class = ErrorClass::kInvalid, .message = complaint_of_step(end)};
+    if (WorkspaceStep::blames_task(end)) return Failure{.error_class = ErrorClass::kInvalid, .message = why};
     // Others of its type name other repositories, and must not wait for this one.
-    if (task().repo && error_of_step().code == error_info(ErrorCode::kInvalidConfig).name)
-      return Failure{.error_class = ErrorClass::kSpawnFailed, .message = complaint_of_step(end)};
-    return CannotRun{complaint_of_step(end)};
+    if (task().repo && step_.error_code() == error_info(ErrorCode::kInvalidConfig).name) return NotHere{why};
+    return CannotRun{why};
   }
 
   // ---- prepare
@@ -183,14 +122,11 @@ class WorkspacePlan final : public RunPlan {
   }
 
   Next after_prepare(const ProcessEnd& end) {
-    if (exit_code_of(end) != 0) return stopped_before_agent(end);
-    const std::string answer = last_line_of(answer_);
-    json::Reader in(answer);
-    in.need("path", prepared_.path).need("branch", prepared_.branch).need("base_commit", prepared_.base_commit);
-    in.need("set_up", prepared_.set_up);
-    if (const Status read = in.finish(); !read) return CannotRun{read.error().message};
-    const std::string root = std::filesystem::path(prepared_.path).parent_path().parent_path().string();
-    auto lock = workspace::Lock::try_use(root, task().id);
+    auto prepared = step_.answer<workspace::Prepared>(end);
+    if (!prepared) return stopped_before_agent(end, prepared.error().message);
+    prepared_ = *std::move(prepared);
+    real_root_ = std::filesystem::path(prepared_.path).parent_path().parent_path().string();
+    auto lock = workspace::Lock::try_use(real_root_, task().id);
     if (!lock) return CannotRun{lock.error().message};
     lock_ = *std::move(lock);
     if (!lock_ || !is_real_folder(prepared_.path)) {
@@ -230,29 +166,37 @@ class WorkspacePlan final : public RunPlan {
         .message = with_last_words(
             fmt::format("{}, which sets the workspace up, ended with exit code {}", program, code), last_words_.text()),
         .exit_code = code,
-        .note = to_utf8(std::string_view(tail_).substr(tail_.size() - std::min(tail_.size(), kSetupTailBytes)))};
+        .note = tail_.text()};
   }
 
-  Next after_mark(const ProcessEnd& end) { return exit_code_of(end) == 0 ? start_inner() : stopped_before_agent(end); }
+  Next after_mark(const ProcessEnd& end) {
+    const auto marked = step_.answer<workspace::Marked>(end);
+    return marked ? start_inner() : stopped_before_agent(end, marked.error().message);
+  }
 
   // ---- the other plan
 
   Next start_inner() {
     phase_ = Phase::kInner;
     const std::size_t room = has_repository(choice_->kind) ? kBranchBytesMax : 0;
-    inner_ = make_inner_({.claimed = setting_.claimed,
-                          .profile = profile_,
-                          .files = setting_.files,
-                          .worker_environment = setting_.worker_environment,
-                          .worker_id = setting_.worker_id,
-                          .host = setting_.host,
-                          .result_bytes_max = setting_.result_bytes_max - std::min(room, setting_.result_bytes_max),
-                          .folder = prepared_.path,
-                          .repos = setting_.repos,
-                          .shim_program = setting_.shim_program,
-                          .state_dir = setting_.state_dir});
+    inner_ = make_inner_(
+        {.claimed = setting_.claimed,
+         .profile = profile_,
+         .files = setting_.files,
+         .worker_environment = setting_.worker_environment,
+         .worker_id = setting_.worker_id,
+         .host = setting_.host,
+         .result_bytes_max = setting_.result_bytes_max - std::min(room, setting_.result_bytes_max),
+         .folder = prepared_.path,
+         .workspace =
+             WorkspaceUse{.root = root_, .has_repository = has_repository(choice_->kind), .is_new = !prepared_.begun},
+         .repos = setting_.repos,
+         .shim_program = setting_.shim_program,
+         .state_dir = setting_.state_dir});
     auto first = inner_->begin();
     if (!first) return CannotRun{first.error().message};
+    if (const Status marked = workspace::mark_begun(real_root_, task().id); !marked)
+      return CannotRun{marked.error().message};
     return in_workspace(*std::move(first));
   }
 
@@ -276,18 +220,13 @@ class WorkspacePlan final : public RunPlan {
 
   Next after_finish(const ProcessEnd& end) {
     if (end.stopped) return stopped_outcome(*end.stopped, end, task());
-    const std::string answer = last_line_of(answer_);
-    FinishedAnswer finished;
-    json::Reader in(answer);
-    in.need("head", finished.head).need("commits", finished.commits).need("files", finished.files);
-    in.need("insertions", finished.insertions).need("deletions", finished.deletions);
-    if (exit_code_of(end) == 0 && in.finish()) return with_branch(finished);
-    const bool is_agents_fault = exit_code_of(end) == kExitInvalid;
-    return Failure{.error_class = is_agents_fault ? ErrorClass::kAgentError : ErrorClass::kSpawnFailed,
-                   .message = "the branch of the workspace was not taken: " + complaint_of_step(end)};
+    const auto finished = step_.answer<workspace::Finished>(end);
+    if (finished) return with_branch(*finished);
+    return Failure{.error_class = WorkspaceStep::blames_task(end) ? ErrorClass::kAgentError : ErrorClass::kSpawnFailed,
+                   .message = "could not save the branch of the workspace: " + finished.error().message};
   }
 
-  End with_branch(const FinishedAnswer& finished) {
+  End with_branch(const workspace::Finished& finished) {
     json::Writer out;
     out.begin_object().key("answer").raw(completion_.result.value_or("null"));
     out.key("branch").string(prepared_.branch).key("base").string(prepared_.base_commit);
@@ -308,11 +247,12 @@ class WorkspacePlan final : public RunPlan {
   const std::string root_;
   RunnerProfile profile_;
   Phase phase_ = Phase::kPrepare;
-  std::string answer_;
-  LastLine last_words_;
-  std::string tail_;
+  WorkspaceStep step_;
+  LastLine last_words_;  // of the setup command, as is the next
+  Tail tail_;
   int prepares_ = 0;
-  PreparedAnswer prepared_;
+  workspace::Prepared prepared_;
+  std::string real_root_;
   std::optional<workspace::Lock> lock_;
   std::unique_ptr<RunPlan> inner_;
   Completion completion_;

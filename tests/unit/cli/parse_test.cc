@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "agents/preset.h"
+#include "base/clock.h"
 #include "cli/completion_script.h"
 #include "support/must.h"
 #include "support/printers.h"
@@ -143,14 +144,14 @@ TEST(ParseTest, Run) {
 
 TEST(ParseTest, List) {
   const Invocation list = parsed({"list", "--type", "t", "--queue", "q", "--owner", "o", "--state", "running,failed",
-                                  "--tag", "x", "--parent", kId, "--limit", "7", "--cursor", "c", "--json"});
+                                  "--tag", "x", "--spawner", kId, "--limit", "7", "--cursor", "c", "--json"});
   EXPECT_EQ(list.command, "list");
   EXPECT_EQ(list.value<MaybeText>("--type"), "t");
   EXPECT_EQ(list.value<MaybeText>("--queue"), "q");
   EXPECT_EQ(list.value<MaybeText>("--owner"), "o");
   EXPECT_EQ(list.value<std::vector<TaskState>>("--state"), (std::vector{TaskState::kRunning, TaskState::kFailed}));
   EXPECT_EQ(list.value<MaybeText>("--tag"), "x");
-  EXPECT_EQ(list.value<std::optional<TaskId>>("--parent"), id());
+  EXPECT_EQ(list.value<std::optional<TaskId>>("--spawner"), id());
   EXPECT_EQ(list.value<int>("--limit"), 7);
   EXPECT_EQ(list.value<MaybeText>("--cursor"), "c");
   EXPECT_EQ(list.value<Format>("--json"), Format::kJson);
@@ -158,6 +159,23 @@ TEST(ParseTest, List) {
   EXPECT_EQ(value_of<Format>("--json", {"list", "-o", "wide"}), Format::kWide);
   EXPECT_EQ(value_of<Format>("--json", {"list", "--output=ndjson"}), Format::kNdjson);
   EXPECT_EQ(value_of<int>("--limit", {"list"}), kListLimitDefault);
+  EXPECT_EQ(value_of<std::optional<Time>>("--since", {"list", "--since", "2026-11-15T17:00:00Z"}),
+            *parse_time("2026-11-15T17:00:00Z"));
+  const auto ago = value_of<std::optional<Time>>("--until", {"list", "--until", "2h"});
+  EXPECT_LT(*ago, system_clock().wall() - Millis(7'199'000));
+}
+
+TEST(ParseTest, TasksByTheBeginningOfTheirIds) {
+  const Invocation show = parsed({"show", "0197B7D4-5c"});
+  ASSERT_EQ(show.prefixes.size(), 1U);
+  EXPECT_EQ(show.prefixes[0].text, "0197b7d4-5c");
+  show.prefixes[0].put(id());
+  EXPECT_EQ(show.value<TaskId>("ID"), id());
+  const Invocation enqueue = parsed({"enqueue", "t", "--after", kId, "--after", "0197"});
+  ASSERT_EQ(enqueue.prefixes.size(), 1U);
+  enqueue.prefixes[0].put(id(kOtherId));
+  EXPECT_EQ(enqueue.value<std::vector<ParentRef>>("--after"), (std::vector<ParentRef>{id(), id(kOtherId)}));
+  EXPECT_TRUE(parsed({"show", kId}).prefixes.empty());
 }
 
 TEST(ParseTest, VerbsAboutOneTask) {
@@ -166,8 +184,10 @@ TEST(ParseTest, VerbsAboutOneTask) {
   EXPECT_TRUE(show.value<bool>("--runs"));
   EXPECT_EQ(show.value<Format>("--json"), Format::kAuto);
   const Invocation wait = parsed({"wait", kId, "--timeout", "500ms", "--json"});
-  EXPECT_EQ(wait.value<TaskId>("ID"), id());
+  EXPECT_EQ(wait.value<std::vector<TaskId>>("ID"), std::vector{id()});
+  EXPECT_FALSE(wait.value<bool>("--children"));
   EXPECT_EQ(wait.value<std::optional<Millis>>("--timeout"), Millis{500});
+  EXPECT_TRUE(value_of<bool>("--children", {"wait", "--children"}));
   EXPECT_FALSE(wait.value<bool>("--quiet"));
   EXPECT_EQ(wait.value<Format>("--json"), Format::kJson);
   EXPECT_EQ(value_of<std::optional<Millis>>("--timeout", {"wait", kId, "--timeout", "0s"}), Millis{0});
@@ -337,10 +357,12 @@ TEST(UsageErrorTest, SaysWhatIsWrong) {
       {{"list", "--sate=failed"}, "unknown option --sate; did you mean --state?", "drover list"},
       {{"--stor", "x", "list"}, "unknown option --stor; did you mean --store?", "drover"},
       {{"config", "aply", "f"}, R"(unknown command "aply"; did you mean apply?)", "drover config"},
-      {{"config"}, "name a command: apply, show", "drover config"},
+      {{"config"}, "name a command: apply, show, history, rollback", "drover config"},
       {{"show"}, "ID is missing", "drover show"},
       {{"show", kId, "more"}, R"(unexpected argument "more")", "drover show"},
-      {{"show", "nonsense"}, R"(ID: "nonsense" is not a task id)", "drover show"},
+      {{"show", "nonsense"},
+       R"(ID: "nonsense" is not a task id; type all of it, or at least the first 4 characters)",
+       "drover show"},
       {{"enqueue"}, "TYPE is missing; give one, or --batch FILE", "drover enqueue"},
       {{"enqueue", "t", "--batch", "-"}, "--batch: ", "drover enqueue"},
       {{"enqueue", "--batch", "-", "--queue", "q"}, "--batch: ", "drover enqueue"},

@@ -68,6 +68,7 @@ TEST(TypeViewTest, ATypeThatIsNotNamedHasTheDefaults) {
             "max_attempts       3\n"
             "max_stalls         3\n"
             "max_defers         100\n"
+            "max_suspends       20\n"
             "retry              exponential:1s,2,300s\n"
             "timeout            1h\n"
             "idle_timeout       10m\n"

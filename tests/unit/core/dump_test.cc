@@ -141,9 +141,9 @@ TEST(DumpTest, WhatIsWrongIsRefused) {
   const JsonText good = to_dump(odd_task());
   EXPECT_NE(refusal(good, R"("queue":"q")", R"("queue":"a|b")"), "taken");
   EXPECT_EQ(refusal(good, R"("queue":"q",)", ""), "queue is missing");
-  EXPECT_EQ(refusal(good, R"("queue":"q")", R"("queue":7)"), "queue is not what it should be");
+  EXPECT_EQ(refusal(good, R"("queue":"q")", R"("queue":7)"), "queue has an invalid value");
   EXPECT_EQ(refusal(good, R"("queue":"q")", R"("queue":"q","cow":1)"),
-            "there is a member that this version does not know");
+            "it has a member that this version does not know");
   EXPECT_EQ(refusal(good, R"("[0.10]")", R"("[0.10")"), "checkpoint: expected compact JSON");
   EXPECT_EQ(refusal(good, R"("priority":3)", R"("priority":10)").substr(0, 8), "priority");
   EXPECT_EQ(refusal(good, R"("state":"failed")", R"("state":"pending")"),
@@ -151,12 +151,25 @@ TEST(DumpTest, WhatIsWrongIsRefused) {
   EXPECT_EQ(refusal(good, R"("outcome":"failed",)", ""), "runs: outcome is missing");
 }
 
+TEST(DumpTest, NobodyHasUsedLessThanNothing) {
+  const JsonText good = to_dump(odd_task());
+  EXPECT_EQ(refusal(good, R"({\"turns\":3})", R"({\"turns\":-3})"), "usage: turns: a count is not negative");
+  EXPECT_EQ(refusal(good, R"({\"turns\":2})", R"({\"turns\":-2})"), "ended_usage: turns: a count is not negative");
+  EXPECT_EQ(refusal(good, R"("run_usage":"{\"turns\":1}")", R"("run_usage":"{\"turns\":-1}")"),
+            "run_usage: turns: a count is not negative");
+  EXPECT_EQ(refusal(good, R"("usage":"{\"turns\":1}")", R"("usage":"{\"turns\":-1}")"),
+            "turns: a count is not negative");
+}
+
 TEST(DumpTest, EveryFieldComesBack) {
   visit_task_fields([](auto field) {
-    // A state has to fit what else is said; JSON has to be JSON.
+    // A state has to fit what else is said; JSON has to be JSON, and usage an object.
     if constexpr (field.kIs.dumped && !field.template is<&Task::state, &Task::finished_at>()) {
       DumpedTask task = dump_bare_task();
       test::make_other(field, task.record);
+      if constexpr (field.template is<&Task::usage, &TaskRecord::run_usage, &TaskRecord::ended_usage>()) {
+        field.of(task.record) = R"({"turns":1})";
+      }
       const auto read = task_from_dump(to_dump(task));
       ASSERT_TRUE(read.has_value()) << field.name() << ": " << read.error().message;
       EXPECT_EQ(read->record, task.record) << field.name();
@@ -213,7 +226,7 @@ TEST(DumpTest, AValueOfTheWrongKindOrRangeIsRefused) {
   for (const auto& [member, value, bad] : cases) {
     const auto said = [&member](std::string_view text) { return fmt::format(R"("{}":{})", member, text); };
     for (const std::string_view other : bad) {
-      EXPECT_EQ(refusal(good, said(value), said(other)), fmt::format("{} is not what it should be", member)) << other;
+      EXPECT_EQ(refusal(good, said(value), said(other)), fmt::format("{} has an invalid value", member)) << other;
     }
   }
 }
@@ -222,10 +235,10 @@ TEST(DumpTest, ThePastOfATaskIsReadAsStrictly) {
   const JsonText good = to_dump(odd_task());
   for (const std::string_view stream : {"-1", "4", R"("err")"}) {
     EXPECT_EQ(refusal(good, R"("stream":1)", fmt::format(R"("stream":{})", stream)),
-              "log: stream is not what it should be");
+              "log: stream has an invalid value");
   }
   for (const std::string_view entry : {"3", "[3]", R"(["3",1000])", R"([3,"1000"])"}) {
-    EXPECT_EQ(refusal(good, "[[3,1000]]", fmt::format("[{}]", entry)), "left_out is not what it should be") << entry;
+    EXPECT_EQ(refusal(good, "[[3,1000]]", fmt::format("[{}]", entry)), "left_out has an invalid value") << entry;
   }
   EXPECT_EQ(refusal(good, R"("left_out":[[3,1000]])", R"("left_out":3)"), "left_out is not a list");
   EXPECT_EQ(refusal(good, R"(,"left_out":[[3,1000]])", ""), "left_out is not a list");

@@ -28,6 +28,7 @@ constexpr std::array<Row, kErrorClassCount> kExpected{{
     {"stalled", Action::kFail},          {"lost", Action::kFail},
     {"deadline", Action::kFail},         {"parent_failed", Action::kFail},
     {"invalid_payload", Action::kFail},  {"unknown_type", Action::kFail},
+    {"suspended", Action::kFail},
 }};
 
 TEST(ErrorClass, EveryRowOfTheDefaultTable) {
@@ -51,6 +52,21 @@ TEST(ErrorClass, UnknownNames) {
   EXPECT_EQ(parse_error_class("oops"), std::nullopt);
   EXPECT_EQ(parse_error_class(""), std::nullopt);
   EXPECT_EQ(parse_error_class("Oom"), std::nullopt);
+}
+
+TEST(ErrorClass, ARunMayGiveAllButVerdicts) {
+  for (const Row& row : kExpected) {
+    const auto given = parse_reported_class(row.name);
+    EXPECT_EQ(given.has_value(), !is_verdict(*parse_error_class(row.name))) << row.name;
+  }
+  EXPECT_EQ(parse_reported_class("rate_limited"), ErrorClass::kRateLimited);
+  EXPECT_EQ(parse_reported_class("deadline").error().message,
+            "only Drover itself gives the class deadline; name the reason that the run knows");
+  EXPECT_EQ(parse_reported_class("rate_limit").error().message,
+            "unknown error class \"rate_limit\" (did you mean \"rate_limited\"?)");
+  const std::string all = parse_reported_class("gibberish").error().message;
+  EXPECT_TRUE(all.starts_with("unknown error class \"gibberish\" (known: agent_error, syntax, ")) << all;
+  EXPECT_FALSE(all.contains("deadline")) << all;
 }
 
 TEST(Action, Names) {

@@ -37,6 +37,7 @@ std::vector<Row> table() {
       {"complete", trigger::Complete{{.result = "1"}}, {{kRunning, kCompleted}}, "task.completed"},
       {"fail", failure(ErrorClass::kAgentError), {{kRunning, kScheduled}}, "task.retrying"},
       {"release", trigger::Release{}, {{kRunning, kPending}}, "task.released"},
+      {"suspend", trigger::Suspend{.unmet_parents = 1}, {{kRunning, kBlocked}}, "task.suspended"},
       {"confirm_cancel", trigger::ConfirmCancel{}, {{kRunning, kCancelled}}, "task.cancelled", requested},
       {"lease_lost", trigger::LeaseLost{}, {{kRunning, kStalled}}, "task.stalled"},
       // A running one has another event: see below.

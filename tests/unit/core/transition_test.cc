@@ -243,6 +243,7 @@ TEST(Retry, OpensTheNextGeneration) {
     const Step step = must(record, trigger::Retry{});
     TaskRecord expected = reopened(record, kPending, 0);
     expected.task.run_at.reset();
+    expected.first_generation = expected.task.generation;
     EXPECT_EQ(step.next, expected);
     EXPECT_EQ(step.next.task.run, 6);  // run numbers are never used again
     EXPECT_EQ(step.result, Step::ResultWrite::kReplace);

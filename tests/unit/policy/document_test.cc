@@ -183,7 +183,7 @@ TEST(Document, UnknownFieldsNameTheirLineAndTheNearestWord) {
   EXPECT_EQ(
       refusal("local:\n  runners:\n    eng: {argv: [x], shell: 'true'}\n"),
       "drover.yaml:3: local.runners.eng.shell: unknown field \"shell\" (known: preset, permissions, verify, argv, env, "
-      "concurrency, workspace)");
+      "concurrency, patterns, workspace, reports_usage)");
   // A part of the document that comes later.
   EXPECT_EQ(refusal("\nroutes: {}\n").find("drover.yaml:2: routes: unknown"), 0u);
   // The rules end tasks with these classes; only the alert can be chosen.
@@ -255,9 +255,27 @@ TEST(Document, BadValuesNameTheirLineAndPath) {
       {"local: {runners: {eng: {argv: [x], env: {}}}}", "local.runners.eng.env: expected a list, not a mapping"},
       {"local: {runners: {eng: {argv: [x], concurrency: 0}}}",
        "local.runners.eng.concurrency: expected a whole number from 1 to 1000, not 0"},
+      {"local: {runners: {eng: {argv: [x], patterns: [{match: a}]}}}",
+       "local.runners.eng.patterns.0: match and class are both needed"},
+      {"local: {runners: {eng: {argv: [x], patterns: [{class: auth}]}}}",
+       "local.runners.eng.patterns.0: match and class are both needed"},
+      {"local: {runners: {eng: {argv: [x], patterns: [{match: '(', class: auth}]}}}",
+       "local.runners.eng.patterns.0.match: expected a regular expression (RE2), but: missing ): ("},
+      {"local: {runners: {eng: {argv: [x], patterns: [{match: '', class: auth}]}}}",
+       "local.runners.eng.patterns.0.match: expected a regular expression (RE2) of 1 to 1024 bytes"},
+      {"local: {runners: {eng: {argv: [x], patterns: [{match: a, class: rate_limit}]}}}",
+       "local.runners.eng.patterns.0.class: unknown error class \"rate_limit\" (did you mean \"rate_limited\"?)"},
+      {"local: {runners: {eng: {preset: claude, patterns: [{match: a, class: auth}]}}}",
+       "local.runners.eng: patterns are for commands: a preset reads the errors of its agent by itself"},
       {"local: {runners: {'a b': {argv: [x]}}}",
        "local.runners.a b: expected 1 to 128 letters, digits or any of _ . : @ -, not \"a b\""},
-      {"types: {eng: {}, eng: {}}", "types.eng: stands here a second time"},
+      {"local: {runners: {eng: {preset: claude, reports_usage: true}}}",
+       "local.runners.eng: reports_usage is for commands: a preset reads what its agent used"},
+      {"types: {eng: {models: []}}", "types.eng.models: name at least one model, or leave models out"},
+      {"types: {eng: {models: [a, '']}}", "types.eng.models.1: expected at least one character; leave it out instead"},
+      {"types: {eng: {models: ['-p']}}", "types.eng.models.0: \"-p\" begins with '-' and could be taken for an option"},
+      {"prices: {'-p': {input: 1, output: 1}}", "prices.-p: \"-p\" begins with '-' and could be taken for an option"},
+      {"types: {eng: {}, eng: {}}", "types.eng: is given twice"},
       {"[1]", "expected a mapping, not a list"},
       {"hello", "expected a mapping, not \"hello\""},
       {"? [a, b]\n: 1", "a key must be a word"},

@@ -62,6 +62,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"POST /v1/tasks/{id}/complete", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
       {"POST /v1/tasks/{id}/fail", {kWorkers, false, fmt::format(R"({{{},"class":"timeout"}})", kLease)}},
       {"POST /v1/tasks/{id}/release", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
+      {"POST /v1/tasks/{id}/suspend", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
       {"POST /v1/tasks/{id}/cancelled", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
       {"POST /v1/tasks/{id}/progress", {kWorkers, false, fmt::format(R"({{{},"percent":1}})", kLease)}},
       {"POST /v1/tasks/{id}/log", {kWorkers, false, fmt::format(R"({{{},"chunks":[{{"text":"x"}}]}})", kLease)}},
@@ -81,9 +82,12 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/queues", {kReaders}},
       {"GET /v1/dlq", {kReaders}},
       {"GET /v1/stats", {kReaders}},
+      {"GET /v1/stuck", {kReaders}},
       {"GET /v1/usage", {kReaders}},
       {"GET /v1/alerts", {kOperators}},
       {"GET /v1/config", {kPolicyReaders}},
+      {"GET /v1/config/versions", {kPolicyReaders}},
+      {"GET /v1/config/versions/{version}", {kPolicyReaders}},
       {"PUT /v1/config", {{"admin"}, false, R"({"version":0,"document":{}})"}},
       {"POST /v1/fsck", {kOperators}},
       {"POST /v1/tokens", {{"admin"}, false, R"({"role":"viewer"})"}},
@@ -140,6 +144,7 @@ class Rights : public ::testing::Test {
     const std::string id = route.pattern.starts_with("/v1/tasks") ? annas_.to_string() : "w";
     if (const auto at = target.find("{id}"); at != std::string::npos) target.replace(at, 4, id);
     if (const auto at = target.find("{name}"); at != std::string::npos) target.replace(at, 6, "all");
+    if (const auto at = target.find("{version}"); at != std::string::npos) target.replace(at, 9, "1");
     if (target.ends_with("/wait") || target.ends_with("/changes")) target += "?timeout=0s";
     return target;
   }
@@ -225,7 +230,8 @@ TEST_F(Rights, ListsAndEventsShowTheCallersOwnOnly) {
   }
   EXPECT_NE(ask("GET", "/v1/tasks", "viewer:anna").body.find(annas_.to_string()), std::string::npos);
   EXPECT_NE(ask("GET", "/v1/events", "viewer:anna").body.find(annas_.to_string()), std::string::npos);
-  EXPECT_EQ(ask("GET", "/v1/tasks?owner=ben", "viewer:anna").body, "{\"tasks\":[],\"cursor\":null}\n");
+  EXPECT_EQ(ask("GET", "/v1/tasks?owner=ben", "viewer:anna").body,
+            "{\"tasks\":[],\"cursor\":null,\"searched\":null}\n");
 }
 
 TEST_F(Rights, NumbersAreOfTheCallersOwnTasksOnly) {

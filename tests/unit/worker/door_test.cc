@@ -17,8 +17,10 @@
 namespace drover::test {
 namespace {
 
-HttpResponse ask(FakeQueue& queue, const std::string& method, const std::string& target, const std::string& body) {
-  return answer_door(queue, numbered_task(1), {.method = method, .target = target, .body = body});
+HttpResponse ask(FakeQueue& queue, const std::string& method, const std::string& target, const std::string& body,
+                 UsageAtDoor usage = UsageAtDoor::kTaken) {
+  LastWill will;
+  return answer_door(queue, numbered_task(1), usage, {.method = method, .target = target, .body = body}, will);
 }
 
 std::string code_of_problem(const HttpResponse& response) {
@@ -33,7 +35,9 @@ TEST(AnswerDoor, ShowsTheTaskWithItsEarlierRuns) {
   queue.tasks[claimed.task.id] = claimed.task;
   claimed.earlier_runs = {{.run = 2, .worker_id = "w", .outcome = "retrying"},
                           {.run = 1, .worker_id = "w", .outcome = "stalled"}};
-  const HttpResponse response = answer_door(queue, claimed, {.method = "GET", .target = "/v1/task"});
+  LastWill will;
+  const HttpResponse response =
+      answer_door(queue, claimed, UsageAtDoor::kRefused, {.method = "GET", .target = "/v1/task"}, will);
   ASSERT_EQ(response.status, 200);
   const auto body = json::parse(response.body);
   ASSERT_TRUE(body) << response.body;
@@ -55,6 +59,114 @@ TEST(AnswerDoor, TakesProgressLogAndCheckpoint) {
   EXPECT_EQ(queue.log_text(LogStream::kOut), "as it isa\nb\n");
   EXPECT_EQ(ask(queue, "POST", "/v1/task/checkpoint", R"({ "z": 1e400 })").status, 204);
   EXPECT_EQ(queue.checkpoints, std::vector<JsonText>{R"({"z":1e400})"});
+}
+
+TEST(AnswerDoor, TakesUsageWhereTheProfileAllowsIt) {
+  FakeQueue queue;
+  const std::string body =
+      R"({"usage":{"input_tokens":7,"turns":1,"cost_usd":0.5,"cost_basis":"reported","models":{"m":{"input_tokens":7}}}})";
+  const HttpResponse refused = ask(queue, "POST", "/v1/task/usage", body, UsageAtDoor::kRefused);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_EQ(code_of_problem(refused), "forbidden");
+  EXPECT_TRUE(refused.body.contains("reports_usage: true")) << refused.body;
+  EXPECT_TRUE(queue.calls.empty()) << "nothing reached the queue";
+  EXPECT_EQ(ask(queue, "POST", "/v1/task/usage", body).status, 204);
+  ASSERT_EQ(queue.reports.size(), 1U);
+  EXPECT_EQ(queue.reports[0].usage->tokens.input, 7);
+  EXPECT_EQ(queue.reports[0].usage->cost, 500'000);
+  EXPECT_EQ(queue.reports[0].agent, std::nullopt);
+}
+
+TEST(AnswerDoor, HearsWhyTheRunFails) {
+  FakeQueue queue;
+  const auto said = [&](const std::string& body) {
+    LastWill will;
+    const HttpResponse answer = answer_door(queue, numbered_task(1), UsageAtDoor::kRefused,
+                                            {.method = "POST", .target = "/v1/task/fail", .body = body}, will);
+    EXPECT_EQ(answer.status, 204) << answer.body;
+    return will.failure.value_or(Failure{.message = "nothing was heard"});
+  };
+  const Failure whole =
+      said(R"({"class":"rate_limited","message":"busy","retry_after":"1m30s","note":"use the other key"})");
+  EXPECT_EQ(whole.error_class, ErrorClass::kRateLimited);
+  EXPECT_EQ(whole.message, "busy");
+  EXPECT_EQ(whole.retry_after, Millis(90'000));
+  EXPECT_EQ(whole.note, "use the other key");
+  EXPECT_EQ(said(R"({"class":"overloaded","retry_after":30})").retry_after, Millis(30'000));
+  const Failure bare = said(R"({"class":"invalid","message":null,"retry_after":null,"note":null})");
+  EXPECT_EQ(bare.message, "the run reported that it failed");
+  EXPECT_EQ(bare.retry_after, std::nullopt);
+  EXPECT_TRUE(queue.calls.empty()) << "it is told to the queue when the run ends";
+}
+
+TEST(AnswerDoor, ShowsWhatTheParentsProduced) {
+  FakeQueue queue;
+  ClaimedTask claimed = numbered_task(1);
+  Task plan = numbered_task(2).task;
+  plan.ref = "plan";
+  plan.state = TaskState::kCompleted;
+  plan.result = R"({"z":1.50})";
+  Task large = numbered_task(3).task;
+  large.state = TaskState::kCompleted;
+  large.result = json::quote(std::string(100'000, 'x'));
+  const TaskId gone = numbered_task(4).task.id;
+  claimed.task.depends_on = {plan.id, large.id, gone};
+  for (const Task& task : {claimed.task, plan, large}) queue.tasks[task.id] = task;
+  LastWill will;
+  const auto get = [&](const std::string& target) {
+    return answer_door(queue, claimed, UsageAtDoor::kRefused, {.method = "GET", .target = target}, will);
+  };
+  const auto body = must(json::parse(get("/v1/task").body));
+  const auto& parents = *body.find("parents")->as_array();
+  ASSERT_EQ(parents.size(), 3U);
+  EXPECT_EQ(json::dump(parents[0]),
+            fmt::format(R"({{"id":"{}","ref":"plan","type":"{}","state":"completed","result":{{"z":1.50}},)"
+                        R"("error":null,"truncated":false,"expired":false}})",
+                        plan.id.to_string(), plan.type));
+  EXPECT_TRUE(parents[1].find("result")->is_null());
+  EXPECT_EQ(*parents[1].find("truncated")->as_bool(), true);
+  EXPECT_EQ(*parents[2].find("expired")->as_bool(), true);
+  EXPECT_TRUE(parents[2].find("state")->is_null());
+  EXPECT_EQ(get("/v1/task/parents/plan/result").body, "{\"z\":1.50}\n");
+  EXPECT_EQ(get(fmt::format("/v1/task/parents/{}/result", large.id.to_string())).body, *large.result + "\n");
+  EXPECT_EQ(get(fmt::format("/v1/task/parents/{}/result", gone.to_string())).status, 404);
+  EXPECT_EQ(get("/v1/task/parents/nobody/result").status, 404);
+  EXPECT_EQ(get("/v1/task/parents//result").status, 404);
+}
+
+TEST(AnswerDoor, TakesTheWishToWait) {
+  FakeQueue queue;
+  const ClaimedTask claimed = numbered_task(1);
+  Task child = numbered_task(2).task;
+  child.parent_id = claimed.task.id;
+  const Task stranger = numbered_task(3).task;
+  for (const Task& task : {claimed.task, child, stranger}) queue.tasks[task.id] = task;
+  LastWill will;
+  const auto wait = [&](const std::string& children) {
+    const std::string body = fmt::format(R"({{"children":{}}})", children);
+    return answer_door(queue, claimed, UsageAtDoor::kRefused,
+                       {.method = "POST", .target = "/v1/task/wait", .body = body}, will);
+  };
+  EXPECT_EQ(code_of_problem(wait("null")), "invalid_argument");
+  EXPECT_EQ(code_of_problem(wait("\"some\"")), "invalid_argument");
+  EXPECT_EQ(code_of_problem(wait(fmt::format(R"(["{}"])", stranger.id.to_string()))), "unknown_parent");
+  EXPECT_FALSE(will.wait.has_value());
+  EXPECT_EQ(wait("\"all\"").status, 204);
+  ASSERT_TRUE(will.wait.has_value());
+  EXPECT_FALSE(will.wait->children.has_value());
+  EXPECT_EQ(wait(fmt::format(R"(["{}"])", child.id.to_string())).status, 204);
+  EXPECT_EQ(will.wait->children, std::vector{child.id});
+}
+
+TEST(AnswerDoor, AWishToWaitCountsOnlyForARunThatEndsWell) {
+  const LastWill will{.wait = Suspend{}};
+  EXPECT_TRUE(std::holds_alternative<Suspend>(with_will(Completion{.exit_code = 0}, will)));
+  EXPECT_TRUE(std::holds_alternative<Suspend>(
+      with_will(Failure{.error_class = ErrorClass::kResultTooLarge, .exit_code = 0}, will)));
+  EXPECT_TRUE(std::holds_alternative<Failure>(with_will(Failure{.exit_code = 1}, will)));
+  EXPECT_TRUE(std::holds_alternative<Release>(with_will(Release{}, will)));
+  EXPECT_TRUE(std::holds_alternative<CancelConfirmed>(with_will(CancelConfirmed{}, will)));
+  EXPECT_TRUE(std::holds_alternative<Completion>(with_will(Completion{}, {})));
 }
 
 TEST(AnswerDoor, SpawnsOneOrMany) {
@@ -98,6 +210,26 @@ TEST(AnswerDoor, RefusesWhatItDoesNotUnderstand) {
       {"POST", "/v1/task/log", R"({"lines":"a"})", 400, "invalid_argument"},
       {"POST", "/v1/task/log", R"({"lines":[1]})", 400, "invalid_argument"},
       {"POST", "/v1/task/checkpoint", "", 400, "invalid_json"},
+      {"GET", "/v1/task/usage", "", 405, "invalid_argument"},
+      {"POST", "/v1/task/usage", "{", 400, "invalid_json"},
+      {"POST", "/v1/task/usage", "{}", 400, "invalid_argument"},
+      {"POST", "/v1/task/usage", R"({"usage":null})", 400, "invalid_argument"},
+      {"POST", "/v1/task/usage", R"({"usage":{"turns":-1}})", 400, "invalid_argument"},
+      {"POST", "/v1/task/usage", R"({"usage":{"input":1}})", 400, "invalid_argument"},
+      {"POST", "/v1/task/usage", R"({"usage":{},"agent":{"preset":"claude"}})", 400, "invalid_argument"},
+      {"GET", "/v1/task/fail", "", 405, "invalid_argument"},
+      {"POST", "/v1/task/fail", "{", 400, "invalid_json"},
+      {"POST", "/v1/task/fail", "{}", 400, "invalid_argument"},
+      {"POST", "/v1/task/fail", R"({"class":null})", 400, "invalid_argument"},
+      {"POST", "/v1/task/fail", R"({"class":"rate_limit"})", 400, "invalid_argument"},
+      {"POST", "/v1/task/fail", R"({"class":"deadline"})", 400, "invalid_argument"},
+      {"POST", "/v1/task/fail", R"({"class":"auth","retry_after":-1})", 400, "invalid_argument"},
+      {"POST", "/v1/task/fail", R"({"class":"auth","retry_after":1e15})", 400, "invalid_argument"},
+      {"POST", "/v1/task/fail", R"({"class":"auth","retry_after":"soon"})", 400, "invalid_argument"},
+      {"POST", "/v1/task/fail", R"({"class":"auth","message":1})", 400, "invalid_argument"},
+      {"POST", "/v1/task/fail", R"({"class":"auth","note":")" + std::string(16'385, 'x') + R"("})", 400,
+       "invalid_argument"},
+      {"POST", "/v1/task/fail", R"({"class":"auth","exit_code":1})", 400, "invalid_argument"},
       {"POST", "/v1/tasks", "{}", 400, "invalid_argument"},
       {"POST", "/v1/tasks", R"({"tasks":[]})", 400, "invalid_argument"},
       {"POST", "/v1/tasks", R"({"tasks":{}})", 400, "invalid_argument"},
@@ -119,6 +251,7 @@ TEST(AnswerDoor, PassesOnWhatTheQueueRefuses) {
   for (const auto& [target, body] : {std::pair{"/v1/task/progress", R"({"percent":1})"},
                                      {"/v1/task/log", R"({"text":"x"})"},
                                      {"/v1/task/checkpoint", "1"},
+                                     {"/v1/task/usage", R"({"usage":{"turns":1}})"},
                                      {"/v1/tasks", R"({"type":"a"})"}}) {
     const HttpResponse response = ask(queue, "POST", target, body);
     EXPECT_EQ(response.status, 409) << target;

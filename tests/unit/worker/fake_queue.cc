@@ -25,6 +25,7 @@ TaskState state_after(const Settlement& item) {
   if (std::holds_alternative<Completion>(item.end)) return TaskState::kCompleted;
   if (std::holds_alternative<Failure>(item.end)) return TaskState::kFailed;
   if (std::holds_alternative<Release>(item.end)) return TaskState::kPending;
+  if (std::holds_alternative<Suspend>(item.end)) return TaskState::kBlocked;
   return TaskState::kCancelled;
 }
 
@@ -320,7 +321,16 @@ Result<std::vector<UsageRow>> FakeQueue::usage(const UsageQuery& /*query*/) {
 Result<Explanation> FakeQueue::explain(const TaskId& /*id*/) {
   return not_for_workers();
 }
+Result<StuckReport> FakeQueue::stuck(const std::optional<std::string>& /*owner*/) {
+  return not_for_workers();
+}
 Result<Config> FakeQueue::config() {
+  return not_for_workers();
+}
+Result<std::vector<ConfigVersion>> FakeQueue::config_versions() {
+  return not_for_workers();
+}
+Result<Config> FakeQueue::config_at(std::int64_t /*version*/) {
   return not_for_workers();
 }
 Result<Config> FakeQueue::apply_config(const JsonText& /*document*/, std::int64_t /*based_on_version*/) {

@@ -108,8 +108,12 @@ class FakeQueue final : public TaskQueue {
   Result<Stats> owner_stats(const std::string& owner) override;
   Result<std::vector<Alert>> alerts() override;
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
+  Result<std::string> store_id() override { return "fake"; }
   Result<Explanation> explain(const TaskId& id) override;
+  Result<StuckReport> stuck(const std::optional<std::string>& owner) override;
   Result<Config> config() override;
+  Result<std::vector<ConfigVersion>> config_versions() override;
+  Result<Config> config_at(std::int64_t version) override;
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
   std::uint64_t changes() override;

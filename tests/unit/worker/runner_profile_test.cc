@@ -21,14 +21,15 @@ TEST(AgentEnvironment, TakesOnlyWhatIsAllowed) {
   Task task = numbered_task(1).task;
   task.run = 4;
   task.attempts = 3;
+  task.suspends = 1;
   const Environment agent =
       agent_environment(worker, {{"x"}, {"KEY", "MISSING", "DROVER_URL"}}, task, "/run/door", "w:1:u");
-  for (const char* expected :
-       {"PATH=/bin", "HOME=/h", "LC_ALL=C", "LC_TIME=x", "KEY=k", "TZ=UTC", "DROVER_RUN=4", "DROVER_ATTEMPT=3",
-        "DROVER_URL=unix:/run/door", "DROVER_WORKER=w:1:u", "DROVER_TASK_ID=01000000-0000-0000-0000-000000000001"}) {
+  for (const char* expected : {"PATH=/bin", "HOME=/h", "LC_ALL=C", "LC_TIME=x", "KEY=k", "TZ=UTC", "DROVER_RUN=4",
+                               "DROVER_ATTEMPT=3", "DROVER_SUSPENDS=1", "DROVER_URL=unix:/run/door",
+                               "DROVER_WORKER=w:1:u", "DROVER_TASK_ID=01000000-0000-0000-0000-000000000001"}) {
     EXPECT_TRUE(has(agent, expected)) << expected;
   }
-  EXPECT_EQ(agent.size(), 12U) << "and the trace, but nothing else";
+  EXPECT_EQ(agent.size(), 13U) << "and the trace, but nothing else";
 }
 
 TEST(AgentEnvironment, TheTraceIsTheTasksOwnOrMadeFromItsId) {

@@ -402,16 +402,37 @@ local function write_new(step, seq, place)
 end
 
 -- The first line of a body: tags|parents|…
-local function tags_in(body) return string.match(body, '^([^|\n]*)|') or '' end
+local function lists_in(body)
+  local tags, parents = string.match(body, '^([^|\n]*)|([^|\n]*)|')
+  return tags or '', parents or ''
+end
 
--- The index of tags goes with the body.
+local function set_of(list)
+  local set = {}
+  for name in string.gmatch(list, '[^,]+') do set[name] = true end
+  return set
+end
+
+-- Names that are in both lists stay: a parent among them may be gone, and would come back as an empty index.
+local function move_index(kind, before, after, seq, id)
+  if before == after then return end
+  local was, is = set_of(before), set_of(after)
+  for name in string.gmatch(before, '[^,]+') do
+    if not is[name] then call('ZREM', KEY[kind] .. name, id) end
+  end
+  for name in string.gmatch(after, '[^,]+') do
+    if not was[name] then call('ZADD', KEY[kind] .. name, seq, id) end
+  end
+end
+
+-- The indexes of tags and parents go with the body.
 local function put_body(step, seq)
   local id, key = A[step + ID], KEY.body .. A[step + ID]
-  local before, after = tags_in(get(key) or ''), tags_in(A[step + BODY])
+  local tags, parents = lists_in(get(key) or '')
+  local new_tags, new_parents = lists_in(A[step + BODY])
   put(key, A[step + BODY])
-  if before == after then return end
-  for tag in string.gmatch(before, '[^,]+') do call('ZREM', KEY.tag .. tag, id) end
-  for tag in string.gmatch(after, '[^,]+') do call('ZADD', KEY.tag .. tag, seq, id) end
+  move_index('tag', tags, new_tags, seq, id)
+  move_index('dependents', parents, new_parents, seq, id)
 end
 
 local function write_stored(step, place)
@@ -459,8 +480,7 @@ end
 -- A finished one, with all that belongs to it but its events.
 function steps.delete_task(id, record)
   local parts, rest = parts_of(record.lane), rest_of(record)
-  -- The first line of a body: tags|parents|…
-  local tags, parents = string.match(get(KEY.body .. id) or '', '^([^|\n]*)|([^|\n]*)|')
+  local tags, parents = lists_in(get(KEY.body .. id) or '')
   for _, kind in ipairs(OF_A_TASK) do put(KEY[kind] .. id, false) end
   drop_from_list(record.seq)
   call('ZREM', KEY.finished, id)
@@ -470,8 +490,8 @@ function steps.delete_task(id, record)
   if rest.dedupe_key then
     call('ZREM', KEY.dedupe .. parts.owner .. '|' .. parts.type .. '|' .. rest.dedupe_key, id)
   end
-  for tag in string.gmatch(tags or '', '[^,]+') do call('ZREM', KEY.tag .. tag, id) end
-  for parent in string.gmatch(parents or '', '[^,]+') do call('ZREM', KEY.dependents .. parent, id) end
+  for tag in string.gmatch(tags, '[^,]+') do call('ZREM', KEY.tag .. tag, id) end
+  for parent in string.gmatch(parents, '[^,]+') do call('ZREM', KEY.dependents .. parent, id) end
   move(record.lane, record.state, -1, -record.bytes)
 end
 

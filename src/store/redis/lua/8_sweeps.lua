@@ -167,21 +167,37 @@ local function expire_events(limit, until_, most)
   call('HSET', KEY.seq, 'first_event', whole(keep))
 end
 
--- args: now, when the youngest of those ended that are too old, tasks, bytes, the same of events, events, limit, the first day
--- of the ledger that stays. Answers how many tasks went.
-function functions.expire(keys, args)
-  begin(keys, args)
-  local limit = tonumber(args[7])
+-- Whether an unfinished task depends on it: its result is still to be read.
+local function is_needed(id, record)
+  if not rest_of(record).dependents then return false end
+  local dependents = call('ZRANGE', KEY.dependents .. id, 0, -1)
+  fetch_records(dependents)
+  for _, dependent in ipairs(dependents) do
+    local other = record_of(dependent)
+    if other and not IS_TERMINAL[other.state] then return true end
+  end
+  return false
+end
+
+-- Behind those that stay others may have to go: so many of them are passed over.
+local PASSED_MAX = 10000
+
+-- The oldest of the finished tasks go, at most `limit`, while one is too old or there are too many. Answers how many went.
+local function expire_tasks(limit, until_, tasks_max, bytes_max)
   local tasks, bytes = all_finished('all'), all_finished('bytes')
-  local gone = 0
-  for _, id in ipairs(call('ZRANGE', KEY.finished, 0, limit - 1)) do
-    local finished_at = tonumber(call('ZSCORE', KEY.finished, id))
-    if finished_at > tonumber(args[2]) and tasks <= tonumber(args[3]) and bytes <= tonumber(args[4]) then break end
+  local gone, passed = 0, 0
+  while gone < limit and passed < PASSED_MAX do
+    local id = call('ZRANGE', KEY.finished, passed, passed)[1]
+    if not id then return gone end
+    local too_many = tasks > tasks_max or bytes > bytes_max
+    if tonumber(call('ZSCORE', KEY.finished, id)) > until_ and not too_many then return gone end
     local record = record_of(id)
     -- One whose dependents are not all told stays until they are.
     if not record then
       put_apart(id)
-    elseif record.cascade == '0' then
+    elseif record.cascade ~= '0' or not too_many and is_needed(id, record) then
+      passed = passed + 1
+    else
       steps.delete_task(id, record)
       events[#events + 1] = 'task.deleted|' .. id .. '|' .. record.lane .. '|' .. record.state .. '|' .. record.run .. '|' ..
                             record.generation .. '|{}'
@@ -190,6 +206,15 @@ function functions.expire(keys, args)
       gone = gone + 1
     end
   end
+  return gone
+end
+
+-- args: now, when the youngest of those ended that are too old, tasks, bytes, the same of events, events, limit, the first day
+-- of the ledger that stays. Answers how many tasks went.
+function functions.expire(keys, args)
+  begin(keys, args)
+  local limit = tonumber(args[7])
+  local gone = expire_tasks(limit, tonumber(args[2]), tonumber(args[3]), tonumber(args[4]))
   finish()
   expire_events(limit * 10, tonumber(args[5]), tonumber(args[6]))
   ledger.forget_before(args[8])

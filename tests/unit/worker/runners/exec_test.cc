@@ -104,7 +104,7 @@ const std::vector<Row>& rows() {
        "",
        "",
        true,
-       "failed lost: it was stopped because its lease could not be kept, and it may run at most once",
+       "failed lost: it was stopped because its lease could not be renewed, and it may run at most once",
        {}},
       {"shutdown_before_start_at_most_once", {NotStarted{}, StopCause::kShutdown}, "", "", true, "released", {}},
   };
@@ -123,12 +123,54 @@ TEST_P(ExecOutcome, IsAsTheTableSays) {
   out.feed(row.out);
   LastLine err;
   err.feed(row.err);
-  const End end = exec_outcome(row.end, {task, out, err});
+  const End end = exec_outcome(row.end, {task, out, err, agents::OutputTail(), {}}, {});
   EXPECT_EQ(describe(end), row.expected);
   EXPECT_EQ(exit_code_of(end), row.exit_code);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, ExecOutcome, testing::ValuesIn(rows()), [](const auto& row) { return row.param.name; });
+
+// What its output says of a failure, beside its exit code.
+TEST(ExecOutcomeOfOutput, IsAsTheOutputSaysUnlessTheExitCodeDoes) {
+  const std::vector<agents::OutputPattern> patterns{
+      {"engine is (?:cold|warm), (?P<seconds>\\d+)s", ErrorClass::kOverloaded}, {"bad card", ErrorClass::kBilling}};
+  struct OutputRow {
+    int exit_code;
+    std::string out;
+    std::string err;
+    std::string expected;
+    std::optional<Millis> retry_after;
+  };
+  const std::string limit = "openai.RateLimitError: Error code: 429 - try again in 4s";
+  const std::vector<OutputRow> table{
+      {1, "", limit, "failed rate_limited: exit code 1: " + limit, Millis(4'000)},
+      {1, limit + "\n", "goodbye\n", "failed rate_limited: exit code 1: " + limit, Millis(4'000)},
+      {75, "", limit, "failed rate_limited: exit code 75: " + limit, Millis(4'000)},
+      {65, "", limit, "failed invalid: exit code 65: " + limit, {}},
+      {77, "", limit, "failed auth: exit code 77: " + limit, {}},
+      {75, "", "HTTP 401: Bad credentials", "failed rate_limited: exit code 75: HTTP 401: Bad credentials", {}},
+      {1, "the engine is cold, 90s\n", limit, "failed overloaded: exit code 1: the engine is cold, 90s",
+       Millis(90'000)},
+      {1, "the engine is cold, 0s\n", "", "failed overloaded: exit code 1: the engine is cold, 0s", {}},
+      {1, "the engine is cold, 999999999s\n", "", "failed overloaded: exit code 1: the engine is cold, 999999999s", {}},
+      {65, "", "bad card", "failed billing: exit code 65: bad card", {}},
+      {1, "", "429\n", "failed agent_error: exit code 1: 429", {}},
+      {0, limit, limit, "completed " + json::quote(limit), {}},
+  };
+  for (const OutputRow& row : table) {
+    ResultCapture out(1'000);
+    out.feed(row.out);
+    LastLine err;
+    err.feed(row.err);
+    agents::OutputTail tail;
+    tail.feed(LogStream::kOut, row.out);
+    tail.feed(LogStream::kErr, row.err);
+    const End end = exec_outcome({Exited{row.exit_code}, {}}, {Task(), out, err, tail, patterns}, {});
+    EXPECT_EQ(describe(end), row.expected);
+    const auto* failure = std::get_if<Failure>(&end);
+    EXPECT_EQ(failure != nullptr ? failure->retry_after : std::nullopt, row.retry_after) << row.expected;
+  }
+}
 
 struct ResultRow {
   std::string out;
