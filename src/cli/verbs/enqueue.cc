@@ -44,11 +44,14 @@ void define(Verb& verb, EnqueueOptions& options) {
   });
 }
 
-Result<Batch> tasks_of(const EnqueueOptions& options) {
-  if (options.batch) return read_batch(*options.batch);
-  auto task = TRY(read_task(options.task));
+Result<Batch> tasks_of(const EnqueueOptions& options, const Context& context) {
   Batch batch;
-  batch.tasks.push_back(std::move(task));
+  if (options.batch) {
+    batch = TRY(read_batch(*options.batch));
+  } else {
+    batch.tasks.push_back(TRY(read_task(options.task)));
+  }
+  continue_own_trace(context.environment, batch.tasks);
   return batch;
 }
 
@@ -93,13 +96,12 @@ int add_children(const EnqueueOptions& options, Context& context) {
   if (!context.prefixes.empty()) {
     return context.fail({ErrorCode::kInvalidArgument, "--after: type the whole id; a task cannot look for others", {}});
   }
-  auto batch = tasks_of(options);
-  if (!batch) return context.fail(batch.error());
-  continue_own_trace(context.environment, batch->tasks);
+  const auto children = tasks_of(options, context);
+  if (!children) return context.fail(children.error());
   const auto url = context.door();
   if (!url) return context.fail(url.error());
-  const auto enqueued = spawn_at_door(*url, batch->tasks);
-  if (!enqueued) return context.fail(options.batch ? at_line(*batch, enqueued.error()) : enqueued.error());
+  const auto enqueued = spawn_at_door(*url, children->tasks);
+  if (!enqueued) return context.fail(options.batch ? at_line(*children, enqueued.error()) : enqueued.error());
   print(*enqueued, options.format, context.out);
   return kExitOk;
 }
@@ -108,9 +110,8 @@ int run(const EnqueueOptions& options, Context& context) {
   if (options.child) return add_children(options, context);
   const auto opened = open_chosen_store(context);  // before the tasks are read: it finds out which ids are meant
   if (!opened) return context.fail(opened.error());
-  auto batch = tasks_of(options);
+  const auto batch = tasks_of(options, context);
   if (!batch) return context.fail(batch.error());
-  continue_own_trace(context.environment, batch->tasks);
   TaskQueue& queue = (*opened)->queue();
   const auto enqueued = queue.enqueue(batch->tasks);
   if (!enqueued) return context.fail(options.batch ? at_line(*batch, enqueued.error()) : enqueued.error());
