@@ -298,10 +298,23 @@ constexpr auto kLogFields = std::to_array<ConfigField<LocalSettings>>({
      }},
 });
 
+// A text that passes the check.
+Result<std::string> checked_text(const ConfigNode& node, Status (*check)(std::string_view)) {
+  auto text = TRY(node.text());
+  if (const Status good = check(text); !good) return node.error(good.error());
+  return text;
+}
+
+constexpr auto kServerFields = std::to_array<ConfigField<ServerName>>({
+    {"name", [](ServerName& s, const ConfigNode& n) { return put(checked_text(n, check_server_name), s.name); }},
+    {"colour", [](ServerName& s, const ConfigNode& n) { return put(checked_text(n, check_server_colour), s.colour); }},
+});
+
 constexpr auto kLocalFields = std::to_array<ConfigField<LocalSettings>>({
     {"log", [](LocalSettings& l, const ConfigNode& n) { return read_fields(n, kLogFields, l); }},
     {"runners", [](LocalSettings& l, const ConfigNode& n) { return read_runners(l, n); }},
     {"repos", [](LocalSettings& l, const ConfigNode& n) { return read_repos(l.repos, n); }},
+    {"server", [](LocalSettings& l, const ConfigNode& n) { return read_fields(n, kServerFields, l.server); }},
 });
 
 // ---- the whole

@@ -10,6 +10,7 @@
 #include "agents/runner_profile.h"
 #include "base/log.h"
 #include "core/policy.h"
+#include "core/server_name.h"
 #include "drover/error.h"
 #include "drover/task_queue.h"
 
@@ -20,6 +21,7 @@ struct LocalSettings {
   std::optional<std::string> store;  // a store URL
   std::map<std::string, RunnerProfile, std::less<>> runners;
   Repos repos;
+  ServerName server;  // that this process runs
 
   bool operator==(const LocalSettings&) const = default;
 };

@@ -129,6 +129,7 @@ local:
   runners:
     eng-backend: {argv: ["claude", "-p", "ä \"x\"", ""], env: [ANTHROPIC_API_KEY, _x1], concurrency: 2}
     plain: {argv: [cat]}
+  server: {name: production, colour: red}
 )");
   EXPECT_EQ(document.local.store, "sqlite:/var/lib/drover/drover.db");
   EXPECT_EQ(document.local.log_level, LogLevel::kWarn);
@@ -137,6 +138,7 @@ local:
       document.local.runners.at("eng-backend"),
       (RunnerProfile{.argv = {"claude", "-p", "ä \"x\"", ""}, .env = {"ANTHROPIC_API_KEY", "_x1"}, .concurrency = 2}));
   EXPECT_EQ(document.local.runners.at("plain"), (RunnerProfile{.argv = {"cat"}}));
+  EXPECT_EQ(document.local.server, (ServerName{.name = "production", .colour = "red"}));
   // What is local never leaves this process.
   EXPECT_EQ(document.shared, "{}");
 }
