@@ -2,6 +2,7 @@ option(DROVER_TESTS "Build tests, the fake agent, benchmarks and the soak progra
 option(DROVER_PCH "Precompile the common standard headers" ON)
 option(DROVER_UNITY "Compile small files in batches; off for tools that look at each file" ON)
 option(DROVER_WERROR "Treat warnings as errors" ON)
+option(DROVER_DASHBOARD "Build the dashboard (web/) into the program; needs Node 18 or later and npm" ON)
 option(DROVER_FUZZ "Build the program that libFuzzer drives (clang)" OFF)
 option(DROVER_COVERAGE "Instrument for llvm-cov (clang)" OFF)
 set(DROVER_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")

@@ -8,7 +8,7 @@
 namespace drover::server {
 namespace {
 
-using RightsOfRole = std::array<bool, 6>;
+using RightsOfRole = std::array<bool, kAllRights.size()>;
 // In the order of Role; columns in the order of Right: read, produce, work, read_policy, operate, administer.
 constexpr std::array<RightsOfRole, kRoleCount> kRights{{
     {true, false, false, false, false, false},  // viewer
@@ -19,6 +19,12 @@ constexpr std::array<RightsOfRole, kRoleCount> kRights{{
 }};
 
 }  // namespace
+
+std::string_view name_of(Right right) {
+  constexpr std::array<std::string_view, kAllRights.size()> kNames{"read",        "produce", "work",
+                                                                   "read_policy", "operate", "administer"};
+  return kNames[static_cast<std::size_t>(std::to_underlying(right))];
+}
 
 Status need(const Principal& principal, Right right) {
   const auto role = static_cast<std::size_t>(std::to_underlying(principal.role));
