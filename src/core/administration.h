@@ -14,6 +14,7 @@
 
 #include "core/access_token.h"
 #include "core/epoch.h"
+#include "core/signin.h"
 #include "drover/error.h"
 #include "drover/task_queue.h"
 
@@ -57,6 +58,16 @@ class Administration {
   // One that was revoked before stays as it is. kNotFound: there is none with that id.
   [[nodiscard]] virtual Result<TokenInfo> revoke_token(const std::string& id, const std::string& by) = 0;
 
+  // A code that signs a browser in for that token. A client makes one for its own token, whatever it names.
+  [[nodiscard]] virtual Result<SigninCode> create_signin_code(const std::string& token_id) = 0;
+  // Of a store that is here, for its server; what they answer is in engine/signins.h. A client leaves these to its
+  // server.
+  [[nodiscard]] virtual Result<CreatedSignin> sign_in(const NewSignin& /*order*/) { return leave_to_server(); }
+  [[nodiscard]] virtual Result<std::vector<SigninInfo>> signins() { return leave_to_server(); }
+  [[nodiscard]] virtual Status end_signin(const std::string& /*id*/, const std::optional<std::string>& /*of_token*/) {
+    return leave_to_server();
+  }
+
   // Whether the store is still where it has been: docs/internals/store-epochs.md.
   [[nodiscard]] virtual Result<StoreState> store_state() = 0;
   // Begins an epoch in which what was lost is accepted. The state afterwards, with the loss as it was before.
@@ -87,6 +98,11 @@ class Administration {
   [[nodiscard]] virtual Result<DumpCounts> import_piece(const std::string& id, std::int64_t offset,
                                                         std::string_view bytes) = 0;
   [[nodiscard]] virtual Result<DumpCounts> finish_import(const std::string& id) = 0;
+
+ private:
+  [[nodiscard]] static std::unexpected<Error> leave_to_server() {
+    return fail(ErrorCode::kInvalidArgument, "browsers sign in at their server");
+  }
 };
 
 }  // namespace drover

@@ -6,6 +6,7 @@
 
 #include "core/administration.h"
 #include "engine/engine.h"
+#include "engine/signins.h"
 #include "engine/tokens.h"
 
 namespace drover {
@@ -20,6 +21,12 @@ class LocalAdministration final : public Administration {
   Result<std::vector<TokenInfo>> tokens() override { return tokens_.list(); }
   Result<TokenInfo> revoke_token(const std::string& id, const std::string& by) override {
     return tokens_.revoke(id, by);
+  }
+  Result<SigninCode> create_signin_code(const std::string& token_id) override { return signins_.create_code(token_id); }
+  Result<CreatedSignin> sign_in(const NewSignin& order) override { return signins_.sign_in(order); }
+  Result<std::vector<SigninInfo>> signins() override { return signins_.list(); }
+  Status end_signin(const std::string& id, const std::optional<std::string>& of_token) override {
+    return signins_.end(id, of_token);
   }
   Result<StoreState> store_state() override { return store_.state(); }
   Result<StoreState> accept_regression() override { return store_.accept_regression(); }
@@ -46,6 +53,7 @@ class LocalAdministration final : public Administration {
   Engine& engine_;
   Rng& rng_;
   TokenBook tokens_;
+  SigninBook signins_{tokens_, rng_};
   std::mutex import_mutex_;
   std::unique_ptr<Import> import_;  // the one under way
 };

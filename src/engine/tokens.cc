@@ -20,8 +20,7 @@ namespace {
 
 constexpr Millis kUseEvery = std::chrono::minutes(1);
 
-// What a change of the document tells; none: there is nothing to write.
-using Told = std::optional<std::vector<EventDraft>>;
+using Told = TokenBook::Told;
 
 std::unexpected<Error> invalid(std::string_view message) {
   return fail(ErrorCode::kInvalidArgument, std::string(message));
@@ -115,6 +114,19 @@ void forget_ended(TokenDocument& document, Time now, Time long_ago) {
   for (std::size_t i = 0; i < ended.size(); ++i) {
     if (i >= kTokensMax || ended[i].first < long_ago) document.tokens.erase(ended[i].second);
   }
+  // Nobody misses these.
+  std::erase_if(document.codes, [&](const StoredCode& code) { return code.expires_at <= now; });
+  std::erase_if(document.signins, [&](const auto& entry) { return !signin_info(document, entry.second.record, now); });
+}
+
+void put_later(std::map<std::string, Time>& uses, const std::string& id, Time at) {
+  Time& latest = uses[id];
+  latest = std::max(latest, at);
+}
+
+// Whether it is worth writing.
+bool moves(const std::optional<Time>& last, Time at) {
+  return !last || at - *last >= kUseEvery;
 }
 
 std::size_t count_active(const TokenDocument& document, Time now) {
@@ -138,8 +150,7 @@ EventDraft revoked_event(const TokenInfo& token) {
 
 }  // namespace
 
-template <class Change>
-Status TokenBook::update(Change change) {
+Status TokenBook::update(const Change& change) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
     auto document = TRY(read());
     const auto now = TRY(store_.now());
@@ -208,36 +219,43 @@ Result<TokenDocument> TokenBook::read() {
   return parse_token_document(stored.version, stored.text);
 }
 
-void TokenBook::note_use(const std::string& id, Time at) {
+void TokenBook::note_use(const Principal& who, Time at) {
   const std::lock_guard lock(mutex_);
-  Time& latest = uses_[id];
-  latest = std::max(latest, at);
+  put_later(uses_.tokens, who.token_id, at);
+  if (!who.signin_id.empty()) put_later(uses_.signins, who.signin_id, at);
 }
 
-std::map<std::string, Time> TokenBook::take_uses() {
+TokenBook::Uses TokenBook::take_uses() {
   const std::lock_guard lock(mutex_);
   return std::exchange(uses_, {});
 }
 
+void TokenBook::put_back(const Uses& uses) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, at] : uses.tokens) put_later(uses_.tokens, id, at);
+  for (const auto& [id, at] : uses.signins) put_later(uses_.signins, id, at);
+}
+
 Status TokenBook::write_uses() {
-  const std::map<std::string, Time> uses = take_uses();
-  if (uses.empty()) return {};
+  const Uses uses = take_uses();
+  if (uses.tokens.empty()) return {};
   const Status done = update([&](TokenDocument& document, Time /*now*/) -> Result<Told> {
     Told told;
-    for (const auto& [id, at] : uses) {
+    for (const auto& [id, at] : uses.tokens) {
       const auto found = document.tokens.find(id);
-      if (found == document.tokens.end()) continue;
-      std::optional<Time>& last = found->second.info.last_used_at;
-      if (last && at - *last < kUseEvery) continue;
-      last = at;
+      if (found == document.tokens.end() || !moves(found->second.info.last_used_at, at)) continue;
+      found->second.info.last_used_at = at;
+      told.emplace();
+    }
+    for (const auto& [id, at] : uses.signins) {
+      const auto found = document.signins.find(id);
+      if (found == document.signins.end() || !moves(found->second.record.last_used_at, at)) continue;
+      found->second.record.last_used_at = at;
       told.emplace();
     }
     return told;
   });
-  // They are not lost: the next call tries again.
-  if (!done) {
-    for (const auto& [id, at] : uses) note_use(id, at);
-  }
+  if (!done) put_back(uses);
   return done;
 }
 

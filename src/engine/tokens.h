@@ -1,6 +1,7 @@
 // TokenBook: making, listing and revoking the tokens by which a server knows its callers.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <span>
@@ -31,24 +32,38 @@ class TokenBook {
   [[nodiscard]] Result<std::vector<TokenInfo>> list();
   // One that was revoked before stays as it is. kNotFound: there is none with that id.
   [[nodiscard]] Result<TokenInfo> revoke(const std::string& id, const std::string& by);
+  // The clock that decides.
+  [[nodiscard]] Result<Time> now() { return store_.now(); }
   // For find_principal.
   [[nodiscard]] Result<TokenDocument> read();
 
-  // Remembers that a token was used; writes nothing.
-  void note_use(const std::string& id, Time at);
+  // Remembers that a token, and the sign-in that stands for it if there is one, was used; writes nothing.
+  void note_use(const Principal& who, Time at);
   // Writes the uses that were noted, of each token at most one a minute. For a caller that has a minute's patience.
   [[nodiscard]] Status write_uses();
 
+  // What a change of the document tells; none: there is nothing to write.
+  using Told = std::optional<std::vector<EventDraft>>;
+  // Called again if somebody else changed the document meanwhile.
+  using Change = std::function<Result<Told>(TokenDocument& document, Time now)>;
+  // Changes the document under compare-and-set. What has ended long ago goes with it.
+  [[nodiscard]] Status update(const Change& change);
+
  private:
-  // Changes the document under compare-and-set. `change` says what happened as events, or that there is nothing to do.
-  template <class Change>
-  [[nodiscard]] Status update(Change change);
-  [[nodiscard]] std::map<std::string, Time> take_uses();
+  // The latest of each, by id.
+  struct Uses {
+    std::map<std::string, Time> tokens = {};
+    std::map<std::string, Time> signins = {};
+  };
+
+  [[nodiscard]] Uses take_uses();
+  // They are not lost: the next call tries again.
+  void put_back(const Uses& uses);
 
   Store& store_;
   Rng& rng_;
-  std::mutex mutex_;                  // guards uses_
-  std::map<std::string, Time> uses_;  // the latest of each token that is not written yet
+  std::mutex mutex_;  // guards uses_
+  Uses uses_;         // that are not written yet
 };
 
 }  // namespace drover

@@ -107,12 +107,15 @@ std::unexpected<Error> changed_by_others() {
   return fail(ErrorCode::kWrongState, "something else changed this store during the import");
 }
 
-// Who asks a server to import has a token there, whose making is an event.
+// Who asks a server to import has a token there, and may have signed in: both are events.
 Result<bool> has_events_of_others(Store& store) {
   for (std::int64_t after = 0;;) {
     const auto events = TRY(store.events(after, kPage));
     if (events.empty()) return false;
-    if (!std::ranges::all_of(events, [](const Event& event) { return event.name.starts_with("token."); })) return true;
+    const auto is_of_access = [](const Event& event) {
+      return event.name.starts_with("token.") || event.name.starts_with("signin.");
+    };
+    if (!std::ranges::all_of(events, is_of_access)) return true;
     after = events.back().seq;
   }
 }

@@ -23,7 +23,6 @@ namespace {
 constexpr int kAcceptedAtATime = 32;
 // The system would hold megabytes of what each client does not read.
 constexpr int kSystemHolds = 128 * 1024;
-constexpr std::string_view kUnixPeer = "unix";
 constexpr MonoTime kNever{Millis::max()};
 // All connections are looked at, so not at every turn of the loop. Their limits are seconds.
 constexpr Millis kBetweenLooks{50};

@@ -43,6 +43,10 @@ class RemoteAdministration final : public Administration {
     return calls_->ask<TokenInfo>("DELETE", with_query("/v1/tokens/" + percent_encode(id), {{"by", by}}));
   }
 
+  Result<SigninCode> create_signin_code(const std::string& /*token_id*/) override {
+    return calls_->ask<SigninCode>("POST", "/v1/signin-codes");
+  }
+
   Result<StoreState> store_state() override { return calls_->ask<StoreState>("GET", "/v1/store"); }
 
   Result<StoreState> accept_regression() override {

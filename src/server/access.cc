@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "base/text.h"
+#include "server/pages.h"
 
 namespace drover::server {
 namespace {
@@ -69,7 +70,8 @@ std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const Http
                      fmt::format("requests from the origin {} are refused", quoted_excerpt(origin)));
     }
   }
-  if (request.header("sec-fetch-site") == "cross-site") {
+  // A link to a page, in a chat perhaps, gets the shell; nothing else is done for another site.
+  if (request.header("sec-fetch-site") == "cross-site" && !is_visit(request)) {
     return refusal(kForbidden, ErrorCode::kForbidden, "requests from another site are refused");
   }
   if (!request.body.empty() && !is_json(request.header("content-type"))) {

@@ -15,7 +15,8 @@ struct AccessRules {
 };
 
 // A page of some other site, in a browser on this machine, must not reach the server: not under a name of its own
-// (Host), not from its own origin (Origin, Sec-Fetch-Site). What is wrong, or nothing.
+// (Host), not from its own origin (Origin, Sec-Fetch-Site). Only a link to a page of the dashboard may be on another
+// site. What is wrong, or nothing.
 [[nodiscard]] std::optional<HttpResponse> refuse_stranger(const AccessRules& rules, const HttpRequest& request);
 // The token of "Authorization: Bearer TOKEN"; empty if there is none.
 [[nodiscard]] std::string_view bearer_token(const HttpRequest& request);

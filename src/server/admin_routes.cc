@@ -22,7 +22,9 @@ Answer tokens(const Call& call) {
 
 Answer revoke_token(const Call& call) {
   if (const Status known = call.only({"by"}); !known) return problem(known.error());
-  return respond(call.administration.revoke_token(call.captures[0], call.parameter("by").value_or("")));
+  const auto revoked = call.administration.revoke_token(call.captures[0], call.parameter("by").value_or(""));
+  if (revoked) call.doorkeeper.look_again();
+  return respond(revoked);
 }
 
 Answer store(const Call& call) {

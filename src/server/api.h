@@ -17,8 +17,11 @@
 #include "core/administration.h"
 #include "net/http.h"
 #include "net/url.h"
+#include "server/doorkeeper.h"
+#include "server/frontage.h"
 #include "server/guarded_queue.h"
 #include "server/metrics.h"
+#include "server/ticket_booth.h"
 #include "server/watch.h"
 #include "wire/read.h"
 #include "wire/write.h"
@@ -69,8 +72,12 @@ struct Call {
   GuardedQueue& queue;                    // as the caller may use it
   Administration& administration;         // the same
   Metrics& metrics;
-  std::string_view version;  // of the server
-  std::string& made;         // what the call made, as the audit log names it
+  const Frontage& front;
+  Doorkeeper& doorkeeper;
+  TicketBooth& tickets;
+  std::string_view credentials;  // that the caller showed
+  std::string_view version;      // of the server
+  std::string& made;             // what the call made, as the audit log names it
   Try attempt = Try::kMayWait;
 
   // The query's parameters; one that is not among `known` is an error.
@@ -147,10 +154,13 @@ inline constexpr std::string_view kReadyPath = "/readyz";
 [[nodiscard]] std::span<const Route> worker_routes();
 [[nodiscard]] std::span<const Route> operate_routes();
 [[nodiscard]] std::span<const Route> admin_routes();
+[[nodiscard]] std::span<const Route> signin_routes();
 [[nodiscard]] std::span<const Route> dump_routes();
 [[nodiscard]] std::span<const Route> server_routes();
 [[nodiscard]] std::span<const Route> live_routes();
 
+// Where a code or a token is tried: what is wrong counts as a failed attempt.
+inline constexpr std::string_view kSigninPattern = "/v1/signins";
 inline constexpr std::string_view kSocketPattern = "/v1/ws";
 // The answer that turns the connection into a WebSocket, or why it does not.
 [[nodiscard]] std::expected<std::string, HttpResponse> socket_head(const HttpRequest& request);

@@ -85,9 +85,9 @@ struct Audience::Watcher {
   enum class Stage : std::uint8_t { kGuest, kArriving, kSnapshot, kPast, kLive, kLeaving };
 
   std::shared_ptr<HttpConnection> client;
-  std::function<void(const WatcherRef&, std::string)> introduce = {};
+  Introduce introduce = {};
   Watch watch = {};
-  std::string token = {};
+  std::string credentials = {};
   WebSocketInbox socket{kMessageBytesMax};
   Stage stage = Stage::kGuest;
   std::int64_t cursor = 0;                      // everything up to this event was looked at
@@ -129,25 +129,25 @@ void Audience::begin(const WatcherRef& watcher, const std::string& head) {
                                        .closed = {}});
 }
 
-void Audience::join(Watch watch, std::string token, const std::shared_ptr<HttpConnection>& client) {
+void Audience::join(Watch watch, std::string credentials, const std::shared_ptr<HttpConnection>& client) {
   const auto watcher = std::make_shared<Watcher>(Watcher{.client = client});
   const std::string head = std::exchange(watch.head, {});
-  join(watcher, std::move(watch), std::move(token));
+  join(watcher, std::move(watch), std::move(credentials));
   begin(watcher, head);
 }
 
-void Audience::join(const WatcherRef& guest, Watch watch, std::string token) {
+void Audience::join(const WatcherRef& guest, Watch watch, std::string credentials) {
   if (guest->stage != Watcher::Stage::kGuest) return;
   guest->stage = Watcher::Stage::kArriving;
   guest->watch = std::move(watch);
-  guest->token = std::move(token);
+  guest->credentials = std::move(credentials);
   guest->check_at = system_clock().mono() + tokens_again_;
   guest->introduce = {};
   due_at_ = {};
 }
 
 Audience::WatcherRef Audience::greet(const std::shared_ptr<HttpConnection>& client, const std::string& head,
-                                     std::function<void(const WatcherRef&, std::string token)> introduce) {
+                                     Introduce introduce) {
   auto guest = std::make_shared<Watcher>(Watcher{.client = client, .introduce = std::move(introduce)});
   guest->frame_at = system_clock().mono();
   begin(guest, head);
@@ -180,15 +180,19 @@ void Audience::answer_ping(Watcher& watcher) {
 void Audience::take_message(const WatcherRef& watcher, const WebSocketMessage& message) {
   if (message.kind == WebSocketKind::kClose) return dismiss(*watcher, CloseCode::kNormal, "");
   if (!watcher->introduce) {
-    return dismiss(*watcher, CloseCode::kPolicyViolation, "unexpected message; send only the token, once");
+    return dismiss(*watcher, CloseCode::kPolicyViolation,
+                   "unexpected message; send only the token or the ticket, once");
   }
-  std::string token;
+  Pass pass;
   json::Reader body(message.payload);
-  body.need("token", token);
+  body.get("token", pass.token).get("ticket", pass.ticket);
   if (const Status good = body.finish_strictly(); !good) {
     return dismiss(*watcher, CloseCode::kPolicyViolation, good.error().message);
   }
-  std::exchange(watcher->introduce, {})(watcher, std::move(token));
+  if (pass.token.has_value() == pass.ticket.has_value()) {
+    return dismiss(*watcher, CloseCode::kPolicyViolation, "expected a token or a ticket, and not both");
+  }
+  std::exchange(watcher->introduce, {})(watcher, std::move(pass));
 }
 
 void Audience::dismiss(Watcher& watcher, CloseCode code, std::string_view reason) {
@@ -212,9 +216,24 @@ void Audience::notice(const Pulse& pulse) {
       if (had_begun && (watcher->stage == Watcher::Stage::kLive || is_beyond)) tell_gap(*watcher, pulse.seq);
     }
   } else {
+    notice_ends(*pulse.events);
     recent_.add(*pulse.events);
   }
   has_news_ = has_news_ || pulse.missed_some || !pulse.events->empty();
+}
+
+void Audience::notice_ends(std::span<const Event> events) {
+  for (const Event& event : events) {
+    if (event.name != "token.revoked" && event.name != "signin.ended") continue;
+    doorkeeper_.look_again();
+    std::string token_id;
+    json::Reader data(event.data);
+    data.need("token_id", token_id);
+    if (!data.finish()) continue;
+    for (const WatcherRef& watcher : watchers_) {
+      if (watcher->watch.principal.token_id == token_id) watcher->check_at = {};
+    }
+  }
 }
 
 MonoTime Audience::tick(MonoTime now) {
@@ -244,7 +263,7 @@ MonoTime Audience::step(const WatcherRef& watcher, MonoTime now) {
   if (who.client->is_closed() || who.stage == Stage::kLeaving) return kNever;
   if (who.stage == Stage::kGuest) {
     if (now - who.frame_at < kGuestMax) return who.frame_at + kGuestMax;
-    dismiss(who, CloseCode::kPolicyViolation, "no token arrived in time");
+    dismiss(who, CloseCode::kPolicyViolation, "no token or ticket arrived in time");
     return kNever;
   }
   if (who.is_reading) return kNever;
@@ -258,7 +277,7 @@ MonoTime Audience::step(const WatcherRef& watcher, MonoTime now) {
   if (budget_.is_tight()) return now + kBetweenFrames;
   if (!recent_.has_begun()) return kNever;
   if (now >= who.check_at) {
-    check_token(watcher);
+    check_credentials(watcher);
     return who.not_before;
   }
   if (who.stage == Stage::kArriving) {
@@ -374,14 +393,14 @@ void Audience::read_past(const WatcherRef& watcher) {
   });
 }
 
-void Audience::check_token(const WatcherRef& watcher) {
+void Audience::check_credentials(const WatcherRef& watcher) {
   submit(watcher, [this, watcher]() -> std::function<void()> {
-    const auto principal = doorkeeper_.principal(watcher->token);
-    const bool is_over =
-        principal ? *principal != watcher->watch.principal : principal.error().code == ErrorCode::kUnauthorised;
+    const auto principal = doorkeeper_.principal(watcher->credentials);
+    const bool is_over = principal ? !is_unchanged(watcher->watch.principal, *principal)
+                                   : principal.error().code == ErrorCode::kUnauthorised;
     return [this, watcher, is_over] {
       watcher->check_at = system_clock().mono() + tokens_again_;
-      if (is_over) dismiss(*watcher, CloseCode::kPolicyViolation, "the token is no longer valid");
+      if (is_over) dismiss(*watcher, CloseCode::kPolicyViolation, "the token or sign-in is no longer valid");
     };
   });
 }

@@ -10,6 +10,8 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "base/clock.h"
@@ -35,13 +37,18 @@ class Audience {
   Audience(TaskQueue& queue, Doorkeeper& doorkeeper, const ByteBudget& budget, Millis tokens_again, Submit submit);
   ~Audience();
 
-  // The token is looked at again now and then, because it may be revoked.
-  void join(Watch watch, std::string token, const std::shared_ptr<HttpConnection>& client);
+  // The credentials are looked at again now and then, and when they are said to have ended.
+  void join(Watch watch, std::string credentials, const std::shared_ptr<HttpConnection>& client);
 
-  // A WebSocket that shows its token in its first message: {"token": "…"}. It gets nothing before join().
-  WatcherRef greet(const std::shared_ptr<HttpConnection>& client, const std::string& head,
-                   std::function<void(const WatcherRef&, std::string token)> introduce);
-  void join(const WatcherRef& guest, Watch watch, std::string token);
+  // What a WebSocket shows in its first message: {"token": "…"} or {"ticket": "…"}. One is set.
+  struct Pass {
+    std::optional<std::string> token = {};
+    std::optional<std::string> ticket = {};
+  };
+  using Introduce = std::function<void(const WatcherRef&, Pass pass)>;
+  // A WebSocket that shows a pass in its first message. It gets nothing before join().
+  WatcherRef greet(const std::shared_ptr<HttpConnection>& client, const std::string& head, Introduce introduce);
+  void join(const WatcherRef& guest, Watch watch, std::string credentials);
   void dismiss(Watcher& watcher, CloseCode code, std::string_view reason);
 
   void notice(const Pulse& pulse);
@@ -65,7 +72,9 @@ class Audience {
   void start_snapshot(Watcher& watcher) const;
   void read_snapshot(const WatcherRef& watcher);
   void read_past(const WatcherRef& watcher);
-  void check_token(const WatcherRef& watcher);
+  void check_credentials(const WatcherRef& watcher);
+  // Looks at once at those whose token or sign-in has ended.
+  void notice_ends(std::span<const Event> events);
   void submit(const WatcherRef& watcher, Work work);
   void tell(Watcher& watcher, const LiveFrame& frame);
   void tell_gap(Watcher& watcher, std::int64_t seq);

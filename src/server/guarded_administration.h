@@ -22,6 +22,23 @@ class GuardedAdministration final : public Administration {
   Result<TokenInfo> revoke_token(const std::string& id, const std::string& by) override {
     return if_allowed(Right::kAdminister, [&] { return administration_.revoke_token(id, by); });
   }
+  // Whoever has a token, for that one; and whoever has a code.
+  Result<SigninCode> create_signin_code(const std::string& /*token_id*/) override {
+    return administration_.create_signin_code(principal_.token_id);
+  }
+  Result<CreatedSignin> sign_in(const NewSignin& order) override { return administration_.sign_in(order); }
+  // An admin sees everybody's.
+  Result<std::vector<SigninInfo>> signins() override {
+    auto all = TRY(administration_.signins());
+    if (!need(principal_, Right::kAdminister)) {
+      std::erase_if(all, [&](const SigninInfo& one) { return one.record.token_id != principal_.token_id; });
+    }
+    return all;
+  }
+  Status end_signin(const std::string& id, const std::optional<std::string>& of_token) override {
+    if (need(principal_, Right::kAdminister)) return administration_.end_signin(id, of_token);
+    return administration_.end_signin(id, principal_.token_id);
+  }
   Result<StoreState> store_state() override {
     return if_allowed(Right::kOperate, [&] { return administration_.store_state(); });
   }

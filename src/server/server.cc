@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/rng.h"
 #include "base/try.h"
 #include "net/byte_budget.h"
 #include "net/call_pool.h"
@@ -19,12 +20,15 @@
 #include "net/wake.h"
 #include "server/access.h"
 #include "server/audience.h"
+#include "server/dashboard.h"
 #include "server/follower.h"
+#include "server/frontage.h"
 #include "server/guarded_administration.h"
 #include "server/limits.h"
 #include "server/readiness.h"
 #include "server/rights.h"
 #include "server/router.h"
+#include "server/ticket_booth.h"
 #include "server/waiting_room.h"
 #include "wire/introduction.h"
 
@@ -66,7 +70,8 @@ struct Request {
   Match match;
   Client client;
   MonoTime began{};
-  Audience::WatcherRef guest = {};  // whose token came after the upgrade
+  std::string credentials = {};     // see Doorkeeper
+  Audience::WatcherRef guest = {};  // whose credentials came after the upgrade
   std::optional<Principal> principal = {};
   std::string made = {};  // see Call
 };
@@ -100,6 +105,10 @@ bool is_chatter(const Route& route) {
   return std::ranges::find(kChatter, route.pattern) != kChatter.end();
 }
 
+bool is_signing_in(const Route& route) {
+  return route.pattern == kSigninPattern && route.access == Access::kAnyone;
+}
+
 // Changes, and what was refused to a caller.
 bool is_audited(const Route* route, int status) {
   constexpr std::array kRefusals{401, 403, 421, 429};
@@ -114,6 +123,8 @@ class HttpApi final : public Server {
         administration_(administration),
         doorkeeper_(doorkeeper),
         version_(options.version),
+        front_{.name = options.name, .public_url = options.public_url, .has_tls = options.tls.has_value()},
+        dashboard_(options.dashboard, options.public_url ? options.public_url->path : ""),
         budget_(options.held_bytes_max),
         http_(loop_,
               {.connections_max = options.connections_max, .strangers_per_peer_max = options.strangers_per_peer_max},
@@ -132,6 +143,7 @@ class HttpApi final : public Server {
         pool_(options.threads_max, kCallsWaitingMax) {
     rules_.hosts = {"localhost", "127.0.0.1", "[::1]", "drover"};
     rules_.hosts.insert(rules_.hosts.end(), options.hosts.begin(), options.hosts.end());
+    if (const auto& url = options.public_url) rules_.hosts.push_back(host_without_port(url->host));
   }
 
   ~HttpApi() override {
@@ -152,6 +164,7 @@ class HttpApi final : public Server {
       } else {
         addresses_.push_back(fmt::format("{}://{}:{}", tls_ ? "https" : "http", listening.host, listening.port));
         rules_.hosts.push_back(host_without_port(listening.host + ":0"));
+        if (front_.address.empty()) front_.address = addresses_.back();
       }
       http_.listen_on(std::move(listening.socket), transport);
     }
@@ -209,6 +222,7 @@ class HttpApi final : public Server {
 
   void take(HttpRequest request, const std::shared_ptr<HttpConnection>& client) {
     const MonoTime began = system_clock().mono();
+    if (const auto& url = front_.public_url) request.target = std::string(without_path(*url, request.target));
     const auto refuse = [&](const Route* at, HttpResponse response) {
       audit(at, request, {}, {}, nullptr, response.status);
       reply(client, at, began, std::move(response));
@@ -216,11 +230,16 @@ class HttpApi final : public Server {
     if (auto refused = refuse_stranger(rules_, request)) return refuse(nullptr, *std::move(refused));
     auto target = parse_target(request.target);
     if (!target) return refuse(nullptr, problem(target.error()));
+    std::string credentials = credentials_of(request);
+    if (auto page = dashboard_.answer(request, *target)) {
+      if (const auto wait = limiter_.refuse(request.peer, credentials, began)) return refuse(nullptr, too_many(*wait));
+      return reply(client, nullptr, began, *std::move(page));
+    }
     auto found = find_route(request, *target);
     if (auto* refused = std::get_if<HttpResponse>(&found)) return refuse(nullptr, std::move(*refused));
     const Route& route = *std::get<Match>(found).route;
     if (route.answered_by == AnsweredBy::kLoop) return answer_here(route, client, began);
-    if (const auto wait = limiter_.refuse(request.peer, bearer_token(request), began)) {
+    if (const auto wait = limiter_.refuse(request.peer, tried_in(route, credentials), began)) {
       return refuse(&route, too_many(*wait));
     }
     if (is_guest(request, std::get<Match>(found))) {
@@ -230,8 +249,14 @@ class HttpApi final : public Server {
                                                    .target = *std::move(target),
                                                    .match = std::get<Match>(std::move(found)),
                                                    .client = client,
-                                                   .began = began});
+                                                   .began = began,
+                                                   .credentials = std::move(credentials)});
     call(std::move(taken), Try::kMayWait);
+  }
+
+  // What counts as a failed attempt if it is refused. A code or token in the body is one that nobody has seen before.
+  static std::string_view tried_in(const Route& route, std::string_view credentials) {
+    return is_signing_in(route) ? kSigninPattern : credentials;
   }
 
   Result<std::vector<Alert>> look_at_store() {
@@ -280,10 +305,10 @@ class HttpApi final : public Server {
     const Principal* const principal = request.principal ? &*request.principal : nullptr;
     if (principal != nullptr) client.set_known();
     audit(request.match.route, request.http, request.match.captures, request.made, principal, status);
-    const std::string_view token = bearer_token(request.http);
-    if (token.empty()) return;
+    const std::string_view tried = tried_in(*request.match.route, request.credentials);
+    if (tried.empty()) return;
     const MonoTime now = system_clock().mono();
-    if (principal != nullptr) return limiter_.note_success(token, now);
+    if (principal != nullptr) return limiter_.note_success(tried, now);
     if (status == kUnauthorised) limiter_.note_failure(request.http.peer, now);
   }
 
@@ -410,10 +435,10 @@ class HttpApi final : public Server {
   }
 
   // A browser cannot show a token with the request that opens a WebSocket. It says where it comes from instead, which
-  // was checked, and shows the token afterwards.
+  // was checked, and shows a token or a ticket afterwards.
   static bool is_guest(const HttpRequest& request, const Match& match) {
     return match.route->pattern == kSocketPattern && request.header("authorization").empty() &&
-           !request.header("origin").empty();
+           request.header("drover-signin").empty() && !request.header("origin").empty();
   }
 
   void greet(HttpRequest request, Target target, Match match, const std::shared_ptr<HttpConnection>& client) {
@@ -424,9 +449,18 @@ class HttpApi final : public Server {
                                                    .match = std::move(match),
                                                    .client = client,
                                                    .began = system_clock().mono()});
-    audience_.greet(client, *head, [this, taken](const Audience::WatcherRef& guest, const std::string& token) {
+    audience_.greet(client, *head, [this, taken](const Audience::WatcherRef& guest, const Audience::Pass& pass) {
       taken->guest = guest;
-      taken->http.headers.emplace_back("authorization", "Bearer " + token);
+      const MonoTime now = system_clock().mono();
+      const auto credentials = pass.ticket ? tickets_.redeem(*pass.ticket, now)
+                                           : std::optional(credentials_of_token(pass.token.value_or("")));
+      if (!credentials) {
+        limiter_.note_failure(taken->http.peer, now);
+        return audience_.dismiss(
+            *guest, CloseCode::kPolicyViolation,
+            "this ticket is not valid: it works once, within 30 seconds, on the server that made it");
+      }
+      taken->credentials = *credentials;
       call(taken, Try::kMayWait);
     });
   }
@@ -441,9 +475,8 @@ class HttpApi final : public Server {
   void welcome(Request& request, const std::shared_ptr<HttpConnection>& client, Watch watch) {
     follow();
     note(request, *client, kOk);
-    std::string token(bearer_token(request.http));
-    if (request.guest == nullptr) return audience_.join(std::move(watch), std::move(token), client);
-    audience_.join(request.guest, std::move(watch), std::move(token));
+    if (request.guest == nullptr) return audience_.join(std::move(watch), request.credentials, client);
+    audience_.join(request.guest, std::move(watch), request.credentials);
   }
 
   // Of one call, or of several of a route that answers them together.
@@ -472,6 +505,10 @@ class HttpApi final : public Server {
                        .queue = caller.queue,
                        .administration = caller.administration,
                        .metrics = metrics_,
+                       .front = front_,
+                       .doorkeeper = doorkeeper_,
+                       .tickets = tickets_,
+                       .credentials = request->credentials,
                        .version = version_,
                        .made = request->made,
                        .attempt = attempt});
@@ -517,7 +554,7 @@ class HttpApi final : public Server {
     if (request.match.route->access == Access::kAnyone) {
       return Principal{.token_id = {}, .role = Role::kViewer, .owner = ""};
     }
-    return doorkeeper_.principal(bearer_token(request.http));
+    return doorkeeper_.principal(request.credentials);
   }
 
   void deliver(const std::shared_ptr<Request>& request, Answer answer, std::uint64_t pulse) {
@@ -632,6 +669,9 @@ class HttpApi final : public Server {
   Administration& administration_;
   Doorkeeper& doorkeeper_;
   const std::string version_;
+  Frontage front_;
+  const Dashboard dashboard_;
+  TicketBooth tickets_{system_rng()};
   AccessRules rules_;
   Metrics metrics_;
   std::vector<std::string> addresses_;

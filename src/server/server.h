@@ -5,14 +5,17 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/administration.h"
 #include "drover/task_queue.h"
-#include "engine/token_document.h"
 #include "net/tls_session.h"
 #include "server/audit_log.h"
+#include "server/dashboard.h"
+#include "server/doorkeeper.h"
+#include "server/frontage.h"
 #include "server/limits.h"
 #include "server/listen.h"
 
@@ -36,7 +39,10 @@ struct ServerOptions {
   std::size_t strangers_per_peer_max = 256;
   std::size_t held_bytes_max = std::size_t{128} << 20U;  // of what clients make the server hold, in all
   std::size_t threads_max = 64;
-  std::string version{};        // that callers are told
+  std::string version{};                  // that callers are told
+  ServerName name{};                      // the same
+  std::optional<PublicUrl> public_url{};  // how browsers reach it, if a proxy stands before it
+  std::span<const DashboardFile> dashboard = embedded_dashboard();  // none: it says that it has no dashboard
   Millis tokens_again{30'000};  // how often the token of somebody who watches is looked at
 };
 
@@ -48,13 +54,6 @@ struct Premises {
   std::unique_ptr<AuditLog> audit;  // null: none is kept
 };
 [[nodiscard]] Result<Premises> take_premises(const ServerOptions& options);
-
-// Whom a token stands for. Called from many threads; may read the store.
-class Doorkeeper {
- public:
-  virtual ~Doorkeeper() = default;
-  [[nodiscard]] virtual Result<Principal> principal(std::string_view token) = 0;
-};
 
 class Server {
  public:

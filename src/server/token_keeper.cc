@@ -12,30 +12,39 @@ namespace {
 constexpr Millis kLookAgain{1'000};
 constexpr Millis kBetweenWritesOfUses{60'000};
 
+// Whether there is no such id in it.
+bool lacks(const TokenDocument& document, std::string_view credentials) {
+  if (const auto id = id_in_token(credentials)) return !document.tokens.contains(*id);
+  const auto id = id_in_signin(credentials);
+  return id && !document.signins.contains(*id);
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const TokenDocument>> TokenKeeper::document(std::string_view token) {
+Result<std::shared_ptr<const TokenDocument>> TokenKeeper::document(std::string_view credentials) {
   const MonoTime came_at = system_clock().mono();
   const std::scoped_lock lock(mutex_);
   const MonoTime now = system_clock().mono();
-  const auto id = id_in_token(token);
-  const bool is_new = id && document_ != nullptr && !document_->tokens.contains(*id) && read_at_ <= came_at;
-  if (document_ != nullptr && now - read_at_ < kLookAgain && !is_new) return document_;
+  const bool is_new = document_ != nullptr && lacks(*document_, credentials) && read_at_ <= came_at;
+  const bool is_stale = is_stale_.exchange(false);
+  if (document_ != nullptr && now - read_at_ < kLookAgain && !is_new && !is_stale) return document_;
+  document_ = nullptr;
   auto read = TRY(book_.read());
   document_ = std::make_shared<const TokenDocument>(std::move(read));
   read_at_ = now;
   return document_;
 }
 
-Result<Principal> TokenKeeper::principal(std::string_view token) {
-  if (token.empty()) {
+Result<Principal> TokenKeeper::principal(std::string_view credentials) {
+  if (credentials.empty()) {
     return fail(ErrorCode::kUnauthorised,
                 "a token is needed: send Authorization: Bearer TOKEN (`drover token create` makes one)");
   }
-  const auto known = TRY(document(token));
+  const auto known = TRY(document(credentials));
   const Time now = system_clock().wall();
-  auto principal = find_principal(*known, token, now);
-  if (principal) book_.note_use(principal->token_id, now);
+  auto principal = credentials.starts_with(kSigninPrefix) ? find_signed_in(*known, credentials, now)
+                                                          : find_principal(*known, credentials, now);
+  if (principal) book_.note_use(*principal, now);
   return principal;
 }
 

@@ -1,7 +1,9 @@
-// The doorkeeper of a store's tokens: looks at its list once a second, so that a revoked token works for no longer than
-// that, and when a token comes that is not on it, so that a new one works at once. Writes down when each was last used.
+// The doorkeeper of a store's tokens and sign-ins: looks at its list once a second, so that what was revoked works for
+// no longer than that, and when one comes that is not on it, so that a new one works at once. Writes down when each was
+// last used.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -19,17 +21,19 @@ class TokenKeeper final : public Doorkeeper {
   explicit TokenKeeper(TokenBook& book)
       : book_(book), writer_([this](const std::stop_token& stop) { write_uses(stop); }) {}
 
-  Result<Principal> principal(std::string_view token) override;
+  Result<Principal> principal(std::string_view credentials) override;
+  void look_again() override { is_stale_ = true; }
 
  private:
-  // Has the token if there was such a one when it was asked for.
-  [[nodiscard]] Result<std::shared_ptr<const TokenDocument>> document(std::string_view token);
+  // Has the token or sign-in if there was such a one when it was asked for.
+  [[nodiscard]] Result<std::shared_ptr<const TokenDocument>> document(std::string_view credentials);
   // Now and then, and at the end.
   void write_uses(const std::stop_token& stop);
 
   TokenBook& book_;
   std::mutex mutex_;
   MonoTime read_at_{};
+  std::atomic<bool> is_stale_ = false;
   std::shared_ptr<const TokenDocument> document_;
   std::jthread writer_;
 };

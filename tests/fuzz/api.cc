@@ -35,6 +35,8 @@ struct Scene {
   Engine engine{*store, rng};
   LocalAdministration administration{*store, engine, rng};
   server::Metrics metrics;
+  server::Frontage front;
+  server::TicketBooth tickets{rng};
 
   Scene() {
     const std::vector<TaskSpec> group{{.type = "work", .payload = R"({"a":1})"},
@@ -115,6 +117,10 @@ bool answer(Scene& scene, const HttpRequest& request) {
                                               .queue = queue,
                                               .administration = administration,
                                               .metrics = scene.metrics,
+                                              .front = scene.front,
+                                              .doorkeeper = door,
+                                              .tickets = scene.tickets,
+                                              .credentials = "fuzz",
                                               .version = "1",
                                               .made = made,
                                               .attempt = server::Try::kMayWait});

@@ -19,6 +19,8 @@
 #include "policy/document.h"
 #include "remote/server_url.h"
 #include "server/access.h"
+#include "server/frontage.h"
+#include "server/pages.h"
 #include "store/page_cursor.h"
 #include "wire/filter_query.h"
 #include "wire/read.h"
@@ -193,6 +195,28 @@ void feed_git_refs(std::string_view input) {
     CHECK_MSG(ref.object.size() == 40 || ref.object.size() == 64, ref.object);
 }
 
+namespace {
+
+// The same text as a cookie, as a secret, as a URL and as a list of what a browser accepts.
+void feed_signin(std::string_view text, const TokenDocument& document) {
+  const HttpRequest request{
+      .method = "GET",
+      .target = "/",
+      .body = {},
+      .headers = {{"host", "h:1"}, {"cookie", std::string(text)}, {"drover-signin", std::string(text)}}};
+  const std::string credentials = server::credentials_of(request);
+  if (const auto id = id_in_signin(credentials)) CHECK(credentials.find(*id) != std::string::npos);
+  const auto signed_in = find_signed_in(document, credentials, Time{});
+  CHECK(signed_in.has_value() || signed_in.error().code == ErrorCode::kUnauthorised);
+  static_cast<void>(server::accepts(text, "text/html"));
+  if (const auto url = server::parse_public_url(text)) {
+    const auto again = server::parse_public_url(fmt::format("{}://{}{}", url->scheme, url->host, url->path));
+    CHECK(again == url);
+  }
+}
+
+}  // namespace
+
 void feed_token(std::string_view input) {
   const auto [header, stored] = two_of(input);
   const HttpRequest request{
@@ -207,6 +231,7 @@ void feed_token(std::string_view input) {
   }
   const auto principal = find_principal(*document, token, Time{});
   CHECK(principal.has_value() || principal.error().code == ErrorCode::kUnauthorised);
+  feed_signin(header, *document);
 }
 
 }  // namespace drover::fuzz
