@@ -88,6 +88,10 @@ Result<std::string> choose_store(const Context& context) {
   return sqlite_url(state / "drover.db");
 }
 
+ServerName server_name_of(const std::optional<Project>& project) {
+  return project ? project->document.local.server : ServerName();
+}
+
 Result<std::string> token_of(const Context& context) {
   if (!context.common.token_file) {
     const std::string* token = context.environment.find("DROVER_TOKEN");

@@ -32,6 +32,9 @@ struct Project {
 // --log-level, else `local.log.level` of drover.yaml, else `otherwise`.
 [[nodiscard]] LogLevel log_level_of(const Context& context, const std::optional<Project>& project, LogLevel otherwise);
 
+// `local.server` of drover.yaml.
+[[nodiscard]] ServerName server_name_of(const std::optional<Project>& project);
+
 // What `drover up` and `drover work` say of a project that they will not run.
 [[nodiscard]] std::string not_trusted_message(const Project& project);
 

@@ -1,5 +1,6 @@
 #include "cli/served_store.h"
 
+#include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -35,7 +36,8 @@ void give_large_memory_back() {
 #endif
 }
 
-server::ServerOptions server_options_of(const ServeOptions& options, const Environment& environment) {
+server::ServerOptions server_options_of(const ServeOptions& options, const ServerName& name,
+                                        const Environment& environment) {
   server::ServerOptions server_options{.hosts = options.hosts, .insecure = options.insecure};
   if (!options.listen.empty()) {
     server_options.listen = options.listen;
@@ -44,6 +46,8 @@ server::ServerOptions server_options_of(const ServeOptions& options, const Envir
   }
   server_options.audit_log = options.audit_log;
   server_options.version = DROVER_VERSION;
+  server_options.public_url = options.public_url;
+  server_options.name = {.name = options.name ? options.name : name.name, .colour = name.colour};
   if (options.rate) {
     const double rate = *options.rate;
     server_options.limits.by_token = {.per_second = rate, .burst = 2 * rate};
@@ -53,6 +57,28 @@ server::ServerOptions server_options_of(const ServeOptions& options, const Envir
   }
   server_options.connections_max = connections_within_file_limit(server_options.connections_max);
   return server_options;
+}
+
+Result<std::string> read_server_name(std::string_view text) {
+  TRY(check_server_name(text));
+  return std::string(text);
+}
+
+// A server that listens everywhere is here, too.
+std::optional<std::string> browser_url_of(const server::ServerOptions& options,
+                                          const std::vector<std::string>& addresses) {
+  if (const auto& url = options.public_url) return fmt::format("{}://{}{}", url->scheme, url->host, url->path);
+  for (const std::string& address : addresses) {
+    if (!address.starts_with("http")) continue;
+    for (const std::string_view everywhere : {"://0.0.0.0:", "://[::]:"}) {
+      const std::size_t at = address.find(everywhere);
+      if (at == std::string::npos) continue;
+      const std::string& host = options.hosts.empty() ? std::string("localhost") : options.hosts.front();
+      return fmt::format("{}://{}:{}", address.substr(0, at), host, address.substr(at + everywhere.size()));
+    }
+    return address;
+  }
+  return std::nullopt;
 }
 
 void renew_certificate(server::Server& server) {
@@ -78,26 +104,34 @@ void define_server(Verb& verb, ServeOptions& options) {
              "record who changed what and who was refused; default: no log");
   verb.value("--rate", "N", &options.rate, integer_between({1, 1'000'000'000}),
              "requests per second for each token; default 100000");
+  verb.value("--public-url", "URL", &options.public_url, server::parse_public_url,
+             "where browsers find this server behind a reverse proxy: https://example.org/drover");
+  verb.value("--name", "NAME", &options.name, read_server_name,
+             "what the dashboard calls this server; default: local.server.name of drover.yaml");
   verb.check([&options]() -> Status {
     if (options.tls_certificate.has_value() == options.tls_key.has_value()) return {};
     return complaint("--tls-cert and --tls-key", "give both, or neither");
   });
 }
 
-Result<ServerToBe> ServerToBe::prepare(const ServeOptions& options, const Environment& environment) {
+Result<ServerToBe> ServerToBe::prepare(const ServeOptions& options, const ServerName& name,
+                                       const Environment& environment) {
   ServerToBe server;
-  server.options_ = server_options_of(options, environment);
+  server.options_ = server_options_of(options, name, environment);
   server.premises_ = TRY(server::take_premises(server.options_));
   return server;
 }
 
-ServedStore::ServedStore(OpenedQueue& opened, TokenBook& tokens, ServerToBe server, const Environment& environment)
+ServedStore::ServedStore(OpenedQueue& opened, const std::string& url, TokenBook& tokens, ServerToBe server,
+                         const Environment& environment)
     : keeper_(tokens), manager_(environment) {
   give_large_memory_back();
   // Otherwise a closed terminal ends the process, as it ends any program.
   if (server.options_.tls || manager_.is_there()) hangups_.emplace();
   server_ = server::Server::start(opened.queue(), opened.administration(), keeper_, server.options_,
                                   std::move(server.premises_));
+  browser_url_ = browser_url_of(server.options_, server_->addresses());
+  if (browser_url_) note_.emplace(url, *browser_url_, environment);
   caretaker_ = std::jthread([this](const std::stop_token& stop) { look_after(stop); });
   manager_.tell_ready();
 }

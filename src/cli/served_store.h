@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/served_note.h"
 #include "cli/service_manager.h"
 #include "cli/verb.h"
 #include "cli/watch.h"
@@ -27,6 +28,8 @@ struct ServeOptions {
   bool insecure = false;                 // listen for other machines without TLS
   std::optional<std::string> audit_log;  // a file
   std::optional<int> rate;               // requests a second, of one token
+  std::optional<server::PublicUrl> public_url;
+  std::optional<std::string> name;  // else that of drover.yaml
 };
 
 // For every verb that has a server in it.
@@ -36,7 +39,9 @@ void define_server(Verb& verb, ServeOptions& options);
 // nobody. All that can go wrong without an effect goes wrong here.
 class ServerToBe {
  public:
-  [[nodiscard]] static Result<ServerToBe> prepare(const ServeOptions& options, const Environment& environment);
+  // `name`: what drover.yaml calls it.
+  [[nodiscard]] static Result<ServerToBe> prepare(const ServeOptions& options, const ServerName& name,
+                                                  const Environment& environment);
 
  private:
   friend class ServedStore;
@@ -46,13 +51,18 @@ class ServerToBe {
 
 class ServedStore {
  public:
-  // Answers when it returns. The store outlives it, and so do its tokens.
-  ServedStore(OpenedQueue& opened, TokenBook& tokens, ServerToBe server, const Environment& environment);
+  // Answers when it returns. The store outlives it, and so do its tokens. `url` is the store's.
+  ServedStore(OpenedQueue& opened, const std::string& url, TokenBook& tokens, ServerToBe server,
+              const Environment& environment);
   ~ServedStore();
   ServedStore(const ServedStore&) = delete;
   ServedStore& operator=(const ServedStore&) = delete;
 
   [[nodiscard]] const std::vector<std::string>& addresses() const { return server_->addresses(); }
+  // Where a browser finds it; none if it listens on Unix sockets only.
+  [[nodiscard]] const std::optional<std::string>& browser_url() const { return browser_url_; }
+  // Whether a service manager started it, whose log others may read.
+  [[nodiscard]] bool is_managed() const { return manager_.is_there(); }
 
  private:
   // SIGHUP reads the certificate again; the service manager hears that the server lives.
@@ -62,6 +72,8 @@ class ServedStore {
   const ServiceManager manager_;
   std::optional<Hangups> hangups_;
   std::unique_ptr<server::Server> server_;
+  std::optional<std::string> browser_url_;
+  std::optional<ServedNote> note_;
   Waker stopping_;
   std::jthread caretaker_;
 };

@@ -12,26 +12,26 @@ namespace {
 
 constexpr std::size_t kNameChars = 16;
 
-Result<bool> is_good(TokenBook& tokens, std::string_view text) {
+// The id of the token that was kept, if it is still good.
+Result<std::optional<std::string>> good_id(TokenBook& tokens, std::string_view text) {
   const auto document = TRY(tokens.read());
   const auto principal = find_principal(document, text.substr(0, text.find('\n')), system_clock().wall());
-  return principal && principal->role == Role::kAdmin;
+  if (!principal || principal->role != Role::kAdmin) return std::nullopt;
+  return principal->token_id;
 }
 
 }  // namespace
 
-Result<std::filesystem::path> keep_user_token(TokenBook& tokens, const std::string& store_url,
-                                              const Environment& environment) {
+Result<UserToken> keep_user_token(TokenBook& tokens, const std::string& store_url, const Environment& environment) {
   const auto folder = TRY(state_folder(environment));
   std::filesystem::path path = folder / "tokens" / sha256_hex(store_url).substr(0, kNameChars);
   const auto file = TRY(PrivateFile::open_for_writing(path));
   const auto kept = TRY(file.read());
-  const auto good = TRY(is_good(tokens, kept));
-  if (good) return path;
-  const auto created =
-      TRY(tokens.create({.role = Role::kAdmin, .note = "made by drover up for its user", .by = who()}));
+  auto id = TRY(good_id(tokens, kept));
+  if (id) return UserToken{.file = std::move(path), .id = *std::move(id)};
+  const auto created = TRY(tokens.create({.role = Role::kAdmin, .note = "made by drover for its user", .by = who()}));
   TRY(file.write(created.text + "\n"));
-  return path;
+  return UserToken{.file = std::move(path), .id = created.info.id};
 }
 
 }  // namespace drover::cli

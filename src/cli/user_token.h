@@ -1,4 +1,5 @@
-// The token that `drover up` makes for its user: one for each store, in a file that nobody else can read.
+// The token that `drover up` and `drover dashboard` make for their user: one for each store, in a file that nobody else
+// can read.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +10,14 @@
 
 namespace drover::cli {
 
-// The file with a token of role admin for this store, in the user's state folder. One that is there and still good is
-// kept, so that programs which use it outlive the server.
-[[nodiscard]] Result<std::filesystem::path> keep_user_token(TokenBook& tokens, const std::string& store_url,
-                                                            const Environment& environment);
+struct UserToken {
+  std::filesystem::path file;
+  std::string id;
+};
+
+// A token of role admin for this store, in a file of the user's state folder. One that is there and still good is kept,
+// so that programs which use it outlive the server.
+[[nodiscard]] Result<UserToken> keep_user_token(TokenBook& tokens, const std::string& store_url,
+                                                const Environment& environment);
 
 }  // namespace drover::cli

@@ -27,15 +27,17 @@ int run(const ServeOptions& options, Context& context) {
   if (!project) return context.fail(project.error());
   configure_log(log_level_of(context, *project, LogLevel::kInfo), LogFormat::kAuto);
   raise_file_limit();
-  auto server = ServerToBe::prepare(options, context.environment);
+  auto server = ServerToBe::prepare(options, server_name_of(*project), context.environment);
   if (!server) return context.fail(server.error());
+  const auto url = choose_store(context);
+  if (!url) return context.fail(url.error());
   const auto opened = open_own_store(context);
   if (!opened) return context.fail(opened.error());
   const UpkeepThread upkeep(**opened);
   StopSignal stop;
   const Interrupts interrupts({&stop});
   TokenBook tokens((*opened)->store(), system_rng());
-  const ServedStore served(**opened, tokens, *std::move(server), context.environment);
+  const ServedStore served(**opened, *url, tokens, *std::move(server), context.environment);
   context.say(fmt::format("serving on {}; Ctrl-C stops", fmt::join(served.addresses(), ", ")));
   const Waker nobody;
   while (stop.requests() == 0) wait_for_wake(stop.waker(), nobody, Millis::max());
@@ -52,7 +54,7 @@ void add_serve(Verbs& verbs) {
        .footer =
            R"(Runs until SIGINT or SIGTERM and does the store's upkeep. Every caller needs a token; create one on this machine with
 `drover token create`. Commands and workers elsewhere use the server with --store http://HOST:PORT and DROVER_TOKEN. An
-address that other machines can reach needs TLS or --insecure.
+address that other machines can reach needs TLS or --insecure. `drover dashboard` prints a link that signs you in.
 
 Examples:
   drover serve

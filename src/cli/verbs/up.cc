@@ -17,6 +17,7 @@
 #include "cli/user_token.h"
 #include "cli/verb.h"
 #include "cli/watch.h"
+#include "engine/signins.h"
 #include "engine/sweeper_thread.h"
 #include "net/url.h"
 #include "worker/run_worker.h"
@@ -207,6 +208,19 @@ Result<WatchEnd> show_events(TaskQueue& queue, const Workers& workers, Context& 
   return show_until_stopped(queue, workers, view);
 }
 
+// Whoever reads it within ten minutes signs in as the user. A service manager keeps it for others to read.
+Status tell_link(const ServedStore& served, TokenBook& tokens, const UserToken& token, Context& context) {
+  if (!served.browser_url() || server::embedded_dashboard().empty()) return {};
+  if (served.is_managed()) {
+    context.say(fmt::format("the dashboard is at {}; `drover dashboard` signs you in", *served.browser_url()));
+    return {};
+  }
+  const auto code = TRY(SigninBook(tokens, system_rng()).create_code(token.id));
+  context.say(fmt::format("the dashboard, for one sign-in within ten minutes: {}",
+                          server::signin_link(*served.browser_url(), code.code)));
+  return {};
+}
+
 int run(const UpOptions& options, Context& context) {
   const auto project = find_project(context);
   if (!project) return context.fail(project.error());
@@ -214,7 +228,7 @@ int run(const UpOptions& options, Context& context) {
   const LogLevel otherwise = context.out.look().terminal ? LogLevel::kWarn : LogLevel::kInfo;
   configure_log(log_level_of(context, *project, otherwise), LogFormat::kAuto);
   if (auto trusted = check_trust(*project, context); !trusted) return context.fail(trusted.error());
-  auto server = ServerToBe::prepare(options.serve, context.environment);
+  auto server = ServerToBe::prepare(options.serve, server_name_of(*project), context.environment);
   if (!server) return context.fail(server.error());
   if (auto made = make_project_folder(context, *project); !made) return context.fail(made.error());
   const auto url = choose_store(context);
@@ -230,9 +244,11 @@ int run(const UpOptions& options, Context& context) {
   if (auto ready = set_up_project(*project, workers, context, engine); !ready) return context.fail(ready.error());
   const SweeperThread sweepers(engine);
   const Interrupts interrupts(workers.stop_signals());
-  const ServedStore served(**opened, tokens, *std::move(server), context.environment);
+  const ServedStore served(**opened, *url, tokens, *std::move(server), context.environment);
   workers.start(engine);
-  context.say(fmt::format("serving on {}; your token is in {}", fmt::join(served.addresses(), ", "), token->string()));
+  context.say(
+      fmt::format("serving on {}; your token is in {}", fmt::join(served.addresses(), ", "), token->file.string()));
+  if (auto told = tell_link(served, tokens, *token, context); !told) return context.fail(told.error());
   context.say(
       fmt::format("up on {} with {}; Ctrl-C stops", without_credentials(*url), counted(workers.count(), "worker")));
   const auto end = show_events(engine, workers, context);
