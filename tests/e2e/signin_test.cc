@@ -147,6 +147,26 @@ TEST_F(SigninE2eTest, TheRootIsTheDashboardOrSaysThatThereIsNone) {
   EXPECT_FALSE(contains(root.body, "%BASE%"));
 }
 
+TEST_F(SigninE2eTest, UpPrintsTheLinkIfThereIsADashboard) {
+  sandbox.set("DROVER_STORE", sandbox.store_url());
+  sandbox.write_file("drover.yaml", "local:\n  server: {name: of the file, colour: red}\n");
+  sandbox.must({"trust"});
+  const auto up = sandbox.start({"up", "--listen", "127.0.0.1:0"});
+  const Millis end = mono_now() + kHangs;
+  while (!contains(up->errors(), "up on") && mono_now() < end && !up->wait(Millis{20})) {
+  }
+  const std::string said = up->errors();
+  const std::size_t begin = said.find("http://");
+  ASSERT_NE(begin, std::string::npos) << said;
+  const std::string server = said.substr(begin, said.find(';', begin) - begin);
+  const bool has_dashboard = ask(server, "GET", "/").content_type.starts_with("text/html");
+  EXPECT_EQ(contains(said, server + "/#in="), has_dashboard) << said;
+  const Browser browser = sign_in(server, code_in(has_dashboard ? said : sandbox.must({"dashboard"})));
+  const json::Value me = must(json::parse(ask(server, "GET", "/v1/me", both(browser)).body));
+  EXPECT_EQ(json::dump(*me.find("server")->find("name")), R"("of the file")");
+  EXPECT_EQ(at(*me.find("server"), "colour"), "red");
+}
+
 TEST_F(SigninE2eTest, APublicUrlIsInTheLink) {
   const auto server = start_server({"--public-url", "https://queue.example/drover/"});
   EXPECT_TRUE(sandbox.must({"dashboard"}).starts_with("https://queue.example/drover/#in="));

@@ -232,20 +232,20 @@ TEST_P(TokenBookTest, UsesAreWrittenTogetherAndOnceAMinute) {
   EXPECT_EQ(last_use(a), std::nullopt);
 
   const Time first = clock_.wall();
-  book_.note_use(a, first + 1s);
-  book_.note_use(a, first);
-  book_.note_use(b, first);
-  book_.note_use("gone", first);
+  book_.note_use({.token_id = a}, first + 1s);
+  book_.note_use({.token_id = a}, first);
+  book_.note_use({.token_id = b}, first);
+  book_.note_use({.token_id = "gone"}, first);
   const std::int64_t version = must(book_.read()).version;
   must(book_.write_uses());
   EXPECT_EQ(must(book_.read()).version, version + 1);
   EXPECT_EQ(last_use(a), first + 1s);
   EXPECT_EQ(last_use(b), first);
 
-  book_.note_use(a, first + 60s);
+  book_.note_use({.token_id = a}, first + 60s);
   must(book_.write_uses());
   EXPECT_EQ(must(book_.read()).version, version + 1) << "within the minute nothing is written";
-  book_.note_use(a, first + 61s);
+  book_.note_use({.token_id = a}, first + 61s);
   must(book_.write_uses());
   EXPECT_EQ(last_use(a), first + 61s);
   EXPECT_EQ(last_use(b), first);
@@ -253,7 +253,7 @@ TEST_P(TokenBookTest, UsesAreWrittenTogetherAndOnceAMinute) {
 
 TEST_P(TokenBookTest, UsesThatCouldNotBeWrittenAreKept) {
   const std::string id = must(book_.create({.role = Role::kAdmin})).info.id;
-  book_.note_use(id, clock_.wall());
+  book_.note_use({.token_id = id}, clock_.wall());
   faults_.script(StoreCall::kPutDocument, {.kind = StoreFault::Kind::kFailBefore});
   EXPECT_FALSE(book_.write_uses().has_value());
   must(book_.write_uses());
