@@ -1,0 +1,4 @@
+import type {PageProps} from '..';
+export function TaskPage({params}: PageProps) {
+  return <div class="page">{params['id']}</div>;
+}

@@ -1,0 +1,3 @@
+export function TasksPage() {
+  return <div class="page">Tasks</div>;
+}
