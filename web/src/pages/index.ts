@@ -3,6 +3,7 @@ import type {ReadonlySignal} from '@preact/signals';
 import type {ComponentType} from 'preact';
 import type {Right} from '../api/types';
 import type {IconName} from '../ui/icons';
+import {OverviewPage} from './overview/overview_page';
 import {TaskPage} from './task/task_page';
 import {TasksPage} from './tasks/tasks_page';
 
@@ -23,6 +24,7 @@ export interface Page {
 }
 
 export const pages: readonly Page[] = [
+  {path: '/overview', title: 'Overview', needs: 'read', nav: {label: 'Overview', icon: 'overview', key: 'o'}, component: OverviewPage},
   {path: '/tasks', title: 'Tasks', needs: 'read', nav: {label: 'Tasks', icon: 'tasks', key: 't'}, component: TasksPage},
   {path: '/tasks/:id', title: 'Task', needs: 'read', component: TaskPage},
 ];
