@@ -8,6 +8,7 @@ import {startKeyboard} from './keys/keyboard';
 import {startClock} from './lib/clock';
 import {theme} from './lib/settings';
 import {startGates} from './live/gates';
+import {startNeeds} from './live/needs';
 import {reached, startLive, stopLive} from './live/live';
 import {startRouter} from './router';
 
@@ -37,5 +38,6 @@ startRouter();
 startClock();
 startKeyboard();
 startGates();
+startNeeds();
 void startSession();
 render(<App />, document.body);

@@ -2,10 +2,17 @@
 import type {ReadonlySignal} from '@preact/signals';
 import type {ComponentType} from 'preact';
 import type {Right} from '../api/types';
+import {needsCount} from '../live/needs';
 import type {IconName} from '../ui/icons';
+import {AlertsPage} from './alerts/alerts_page';
+import {DlqPage} from './dlq/dlq_page';
+import {DlqGroupPage} from './dlq/group_page';
+import {NeedsPage} from './needs/needs_page';
 import {OverviewPage} from './overview/overview_page';
+import {QueuesPage} from './queues/queues_page';
 import {TaskPage} from './task/task_page';
 import {TasksPage} from './tasks/tasks_page';
+import {WorkersPage} from './workers/workers_page';
 
 export interface PageProps {
   /** The named parts of the path. */
@@ -24,7 +31,13 @@ export interface Page {
 }
 
 export const pages: readonly Page[] = [
+  {path: '/', title: 'Needs you', needs: 'read', nav: {label: 'Needs you', icon: 'inbox', key: 'n', badge: needsCount}, component: NeedsPage},
   {path: '/overview', title: 'Overview', needs: 'read', nav: {label: 'Overview', icon: 'overview', key: 'o'}, component: OverviewPage},
   {path: '/tasks', title: 'Tasks', needs: 'read', nav: {label: 'Tasks', icon: 'tasks', key: 't'}, component: TasksPage},
   {path: '/tasks/:id', title: 'Task', needs: 'read', component: TaskPage},
+  {path: '/dlq', title: 'Dead letters', needs: 'read', nav: {label: 'Dead letters', icon: 'dead', key: 'd'}, component: DlqPage},
+  {path: '/dlq/:fingerprint', title: 'Dead letters', needs: 'read', component: DlqGroupPage},
+  {path: '/queues', title: 'Queues and gates', needs: 'read', nav: {label: 'Queues and gates', icon: 'queues', key: 'q'}, component: QueuesPage},
+  {path: '/workers', title: 'Workers', needs: 'operate', nav: {label: 'Workers', icon: 'workers', key: 'w'}, component: WorkersPage},
+  {path: '/alerts', title: 'Alerts', needs: 'operate', nav: {label: 'Alerts', icon: 'alerts', key: 'a'}, component: AlertsPage},
 ];
