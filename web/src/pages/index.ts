@@ -5,11 +5,13 @@ import type {Right} from '../api/types';
 import {needsCount} from '../live/needs';
 import type {IconName} from '../ui/icons';
 import {AlertsPage} from './alerts/alerts_page';
+import {CostsPage} from './costs/costs_page';
 import {DlqPage} from './dlq/dlq_page';
 import {DlqGroupPage} from './dlq/group_page';
 import {NeedsPage} from './needs/needs_page';
 import {OverviewPage} from './overview/overview_page';
 import {QueuesPage} from './queues/queues_page';
+import {SettingsPage} from './settings/settings_page';
 import {TaskPage} from './task/task_page';
 import {TasksPage} from './tasks/tasks_page';
 import {WorkersPage} from './workers/workers_page';
@@ -40,4 +42,6 @@ export const pages: readonly Page[] = [
   {path: '/queues', title: 'Queues and gates', needs: 'read', nav: {label: 'Queues and gates', icon: 'queues', key: 'q'}, component: QueuesPage},
   {path: '/workers', title: 'Workers', needs: 'operate', nav: {label: 'Workers', icon: 'workers', key: 'w'}, component: WorkersPage},
   {path: '/alerts', title: 'Alerts', needs: 'operate', nav: {label: 'Alerts', icon: 'alerts', key: 'a'}, component: AlertsPage},
+  {path: '/costs', title: 'Costs', needs: 'read', nav: {label: 'Costs', icon: 'costs', key: 'c'}, component: CostsPage},
+  {path: '/settings', title: 'Settings', nav: {label: 'Settings', icon: 'settings', key: 's'}, component: SettingsPage},
 ];
