@@ -35,18 +35,33 @@ function Refusing({gate}: {gate: Gate}) {
   );
 }
 
+const SPECIAL = /(`[^`]+`|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z)/;
+
+/** A sentence of the server: commands as code, times as this page shows times. */
+export function Sentence({text}: {text: string}) {
+  const parts = showHidden(text).split(SPECIAL);
+  return (
+    <>
+      {parts.map((part, at) => {
+        if (at % 2 === 0) return at === 0 && /^[a-z]+ /.test(part) ? part.charAt(0).toUpperCase() + part.slice(1) : part;
+        return part.startsWith('`') ? <code key={at}>{part.slice(1, -1)}</code> : <Time key={at} at={part} form="absolute" />;
+      })}
+    </>
+  );
+}
+
 const PARENTS_SHOWN = 8;
 
 /** Why it does not run, and what will release it: every gate that it passes, the ones that refuse, its place in line. */
 export function ExplainCard({task, explanation}: {task: Task; explanation: Explanation | null}) {
-  if (!explanation) return null;
+  if (!explanation || explanation.reason === 'ended') return null;
   const refusing = new Set(explanation.refusing.map(gate => gate.name));
   if (explanation.gate) refusing.add(explanation.gate);
-  const isWaiting = explanation.reason !== 'ended' && explanation.reason !== 'running';
+  const isWaiting = explanation.reason !== 'running';
   return (
     <section class="side-card">
-      <h3>{isWaiting ? 'Why it waits' : 'Status'}</h3>
-      <p class="explain-text"><Icon name={REASON_ICONS[explanation.reason]} size={15} /><span>{showHidden(explanation.text)}</span></p>
+      <h3>{isWaiting ? 'Why it waits' : 'Gates that it passed'}</h3>
+      <p class="explain-text"><Icon name={REASON_ICONS[explanation.reason]} size={15} /><span><Sentence text={explanation.text} /></span></p>
       {explanation.ahead !== null && explanation.ahead > 0 && <p class="faint">{plural(explanation.ahead, 'task')} of its lane come before it.</p>}
       {explanation.refusing.length > 0 && <ul class="stack">{explanation.refusing.map(gate => <Refusing key={gate.name} gate={gate} />)}</ul>}
       {explanation.waits_for.length > 0 && (
@@ -58,7 +73,7 @@ export function ExplainCard({task, explanation}: {task: Task; explanation: Expla
           </div>
         </div>
       )}
-      {isWaiting && task.gates.length > 0 && (
+      {task.gates.length > 0 && (
         <ul class="gate-list" aria-label="Gates that it passes">
           {task.gates.map(gate => (
             <li key={gate} class={refusing.has(gate) ? 'refused' : ''}>

@@ -29,6 +29,7 @@ export class LogView {
   private columns = 0;
   private frame = 0;
   private widest = 0;
+  private knownHeight = 0;
   private observer: ResizeObserver;
   /** The end is in sight, so new lines keep it there. */
   isAtEnd = true;
@@ -56,6 +57,8 @@ export class LogView {
   }
 
   private scrolled(): void {
+    // Another height moves the scroll position, too; only people decide to leave the end.
+    if (this.element.clientHeight !== this.knownHeight) return this.later();
     const isAtEnd = this.element.scrollTop + this.element.clientHeight >= this.element.scrollHeight - LINE_PX;
     if (isAtEnd !== this.isAtEnd) {
       this.isAtEnd = isAtEnd;
@@ -91,6 +94,7 @@ export class LogView {
   }
 
   private measure(): void {
+    this.knownHeight = this.element.clientHeight;
     const probe = document.createElement('span');
     probe.className = 'log-probe';
     probe.textContent = '0'.repeat(100);

@@ -1,7 +1,7 @@
 // The runs of a task over all generations: one bar each, on one scale of time, with what waited in between.
 import type {Run, Task} from '../../api/types';
 import {now} from '../../lib/clock';
-import {duration, money, parseTime} from '../../lib/format';
+import {duration, money, parseTime, shortWorker} from '../../lib/format';
 import {showHidden} from '../../lib/ansi';
 import {here, setQuery} from '../../router';
 import {Icon, type IconName} from '../../ui/icons';
@@ -55,8 +55,8 @@ function RunLine({run, placed, isChosen}: {run: Run; placed: {waiting: Span; run
         <span class={`run-bar b-${look}`} style={bar(placed.running)} />
       </span>
       <span class="run-took">{duration(took)}</span>
-      <span class="run-detail clip faint" title={showHidden(detail)}>
-        {detail ? showHidden(detail) : run.worker_id}
+      <span class="run-detail clip faint" title={showHidden(detail || run.worker_id)}>
+        {detail ? showHidden(detail) : shortWorker(run.worker_id)}
       </span>
       <span class="run-cost faint">{run.usage ? money(run.usage.cost_usd) : ''}</span>
       <span class="run-at faint"><Time at={run.started_at} form="age" /></span>

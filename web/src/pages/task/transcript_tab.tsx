@@ -2,7 +2,7 @@ import {useEffect, useRef, useState} from 'preact/hooks';
 import {call, describe, isAbort} from '../../api/client';
 import type {Task, TranscriptPage} from '../../api/types';
 import {showHidden} from '../../lib/ansi';
-import {bytes, timeOfDay} from '../../lib/format';
+import {bytes, count, money, timeOfDay} from '../../lib/format';
 import {timeZone} from '../../lib/settings';
 import {isEnded} from '../../lib/states';
 import {onEvents} from '../../live/live';
@@ -70,7 +70,15 @@ const LOOKS: Record<string, {icon: IconName; label: string; isFolded: boolean}> 
 const FOLDED_CHARACTERS = 140;
 const SHOWN_CHARACTERS = 20_000;
 
+function usageText(event: Line['event']): string | null {
+  const usage = event['usage'] as {input_tokens?: number; output_tokens?: number; cost_usd?: number | null} | undefined;
+  if (event.kind !== 'usage' || !usage) return null;
+  return `${count(usage.input_tokens ?? 0)} tokens in, ${count(usage.output_tokens ?? 0)} out, cost ${money(usage.cost_usd)}`;
+}
+
 const textOf = (event: Line['event']): string => {
+  const used = usageText(event);
+  if (used) return used;
   const text = event['text'];
   if (typeof text === 'string') return text;
   const {kind: _, ...rest} = event;

@@ -1,4 +1,4 @@
-import {absolute, age, duration, money} from '../../lib/format';
+import {absolute, age, duration, money, shortWorker} from '../../lib/format';
 import {showHidden} from '../../lib/ansi';
 import {timeZone} from '../../lib/settings';
 import {drawState} from '../../ui/state';
@@ -54,7 +54,8 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
   {key: 'type', label: 'Type', width: 'minmax(80px, 120px)', card: 'meta', draw: (cell, row) => drawText(cell, row.type, row.type, 'strong')},
   {key: 'what', label: 'Prompt', width: 'minmax(180px, 1fr)', card: 'title', isLink: true, draw: drawWhat},
   {key: 'progress', label: 'Progress', width: '150px', from: 1260, card: 'none', draw: drawProgress},
-  {key: 'queue', label: 'Queue', width: 'minmax(50px, 80px)', from: 900, card: 'meta', draw: (cell, row) => drawText(cell, row.queue, row.queue, 'soft')},
+  {key: 'error', label: 'Error', width: '0', from: Infinity, card: 'meta', draw: (cell, row) => drawText(cell, row.state === 'completed' ? '' : row.errorClass, '', 's-failed')},
+  {key: 'queue', label: 'Queue', width: 'minmax(50px, 80px)', from: 900, card: 'none', draw: (cell, row) => drawText(cell, row.queue, row.queue, 'soft')},
   {key: 'owner', label: 'Owner', width: 'minmax(50px, 80px)', from: 760, card: 'meta', draw: (cell, row) => drawText(cell, row.owner, row.owner, 'soft')},
   {key: 'priority', label: 'Prio', width: '32px', align: 'end', from: 1180, card: 'none', draw: (cell, row) => drawText(cell, String(row.priority), `priority ${row.priority}; 0 goes first`, row.priority < 5 ? 'strong' : 'faint')},
   {key: 'attempts', label: 'Tries', width: '38px', align: 'end', from: 640, card: 'none', draw: (cell, row) =>
@@ -62,7 +63,7 @@ export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
   {key: 'took', label: 'Took', width: '72px', align: 'end', from: 700, card: 'none', ticks: true, draw: (cell, row, now) => drawText(cell, took(row, now), '', row.state === 'running' ? 'strong' : 'faint')},
   {key: 'cost', label: 'Cost', width: '68px', align: 'end', from: 1060, card: 'none', draw: (cell, row) =>
     drawText(cell, row.cost === undefined ? '' : row.cost === null ? '–' : money(row.cost), row.cost === null ? 'not reported' : '', 'faint')},
-  {key: 'worker', label: 'Worker', width: 'minmax(70px, 110px)', from: 1320, card: 'none', draw: (cell, row) => drawText(cell, row.worker, row.worker, 'faint')},
+  {key: 'worker', label: 'Worker', width: 'minmax(70px, 110px)', from: 1320, card: 'none', draw: (cell, row) => drawText(cell, shortWorker(row.worker), row.worker, 'faint')},
   {key: 'age', label: 'Age', width: '44px', align: 'end', card: 'end', ticks: true, draw: (cell, row, now) =>
     drawText(cell, age(now - row.createdAt), `created ${absolute(row.createdAt, timeZone.peek() === 'utc')}`, 'faint')},
 ];
