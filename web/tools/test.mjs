@@ -23,7 +23,6 @@ try {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     define: {DROVER_WEB_FOLDER: JSON.stringify(web)},
-    external: ['yaml', 'esbuild', '*/tools/*.mjs'],
     logLevel: 'warning',
   });
   const files = readdirSync(folder).filter(name => name.endsWith('.mjs')).map(name => join(folder, name));

@@ -17,7 +17,7 @@ export function ProviderChips() {
         return (
           <a key={gate.name} class="chip warning" href={href('/tasks', {q: `gate:${gate.name}`})} title={why || 'This provider is held back.'}>
             <Icon name="pause" size={12} />
-            <span>{name}: {plural(gate.waiting_tasks, 'task')} {until === null ? 'held until opened' : `resume in ${countdown(until - now.value)}`}</span>
+            <span>{name}: {plural(gate.waiting_tasks, 'task')} {until === null ? 'held until opened' : `${gate.waiting_tasks === 1 ? 'resumes' : 'resume'} in ${countdown(until - now.value)}`}</span>
           </a>
         );
       })}

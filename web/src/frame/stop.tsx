@@ -54,7 +54,7 @@ async function cancelRunning(why: string): Promise<void> {
 
 function commands(reason: string, isCancelling: boolean): string {
   const close = drover('gate', 'close', 'all', ...flag('reason', reason));
-  return isCancelling ? `${close} && ${drover('bulk', 'cancel', '--state', 'running', ...flag('reason', reason || CANCEL_REASON))}` : close;
+  return isCancelling ? `${close} && ${drover('cancel', '--state', 'running', ...flag('reason', reason || CANCEL_REASON))}` : close;
 }
 
 function StopForm({done}: {done: (asked: number) => void}) {

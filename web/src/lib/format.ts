@@ -113,4 +113,7 @@ export function money(usd: number | null | undefined): string {
 /** The end of a UUIDv7 is what differs between tasks of one minute; its start is the time. */
 export const shortId = (id: string): string => (id.length > 12 ? id.slice(-8) : id);
 
+/** A worker's id is host, process and a random part; people know it by the first two. */
+export const shortWorker = (id: string): string => id.replace(/:[0-9a-f]{8}-[0-9a-f-]{27}$/, '');
+
 export const percent = (part: number, whole: number): string => (whole > 0 ? `${Math.round((part / whole) * 100)} %` : '–');

@@ -25,6 +25,8 @@ export interface PoolOptions<Row> {
   columns: readonly Column<Row>[];
   keyOf(row: Row): string;
   hrefOf?(row: Row): string;
+  /** A class for the whole row. */
+  rowClass?(row: Row): string;
   onOpen?(row: Row, index: number): void;
   /** Rows get a checkbox; `isRange` is a click with Shift. */
   onSelect?(row: Row, index: number, isRange: boolean): void;
@@ -152,7 +154,7 @@ export class TablePool<Row> {
       this.columns = columns;
       this.element.classList.toggle('cards', isCards);
       const tracks = columns.map(column => column.width).join(' ');
-      this.element.style.setProperty('--tracks', (this.options.onSelect ? '28px ' : '') + tracks);
+      this.element.style.setProperty('--tracks', (this.options.onSelect ? '16px ' : '') + tracks);
       this.element.style.setProperty('--row', `${this.height}px`);
       this.slots = [];
       this.body.replaceChildren();
@@ -183,6 +185,7 @@ export class TablePool<Row> {
   private newSlot(): Slot<Row> {
     const element = document.createElement('div');
     element.className = 'row';
+    element.hidden = true;
     element.setAttribute('role', 'row');
     let box: HTMLInputElement | null = null;
     if (this.options.onSelect) {
@@ -256,7 +259,8 @@ export class TablePool<Row> {
     const row = this.rows[index]!;
     const key = this.options.keyOf(row);
     const isSelected = this.options.isSelected?.(key) ?? false;
-    const mark = `${isSelected ? 's' : ''}${index === this.activeIndex ? 'a' : ''}`;
+    const className = `row ${this.options.rowClass?.(row) ?? ''}${isSelected ? ' selected' : ''}${index === this.activeIndex ? ' active' : ''}`;
+    const mark = className;
     const isSame = slot.index === index && slot.row === row;
     const isTicking = this.columns.some(column => column.ticks);
     if (isSame && slot.mark === mark && !isTicking) return;
@@ -267,8 +271,7 @@ export class TablePool<Row> {
       slot.element.id = `${this.id}-${index % this.slots.length}`;
     }
     if (slot.mark !== mark || slot.index !== index) {
-      slot.element.classList.toggle('selected', isSelected);
-      slot.element.classList.toggle('active', index === this.activeIndex);
+      slot.element.className = className;
       slot.element.setAttribute('aria-selected', String(isSelected));
       if (slot.box) slot.box.checked = isSelected;
     }
