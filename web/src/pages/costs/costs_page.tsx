@@ -100,7 +100,7 @@ function dayColumns(rows: readonly UsageRow[]): {times: number[]; spend: (number
 function SpendByDay({rows}: {rows: readonly UsageRow[]}) {
   const {times, spend} = useMemo(() => dayColumns(rows), [rows]);
   if (times.length < 2) return null;
-  return <Chart title="By day" summary="in UTC, as the ledger counts" times={times} days format={money} series={[{label: 'spent', colour: '--running', kind: 'bars', values: spend}]} />;
+  return <Chart title="By day" summary="in UTC, as the ledger counts" times={times} days format={money} series={[{label: 'spent', tone: 'c-spend', kind: 'bars', values: spend}]} />;
 }
 
 const nameOf = (row: UsageRow, by: UsageKey): string => String(row[by] ?? '');
