@@ -40,6 +40,13 @@ const step = (path: string, key: string): string => {
   return path ? `${path}.${name}` : name;
 };
 
+// Without blanks between the parts; those inside strings stay.
+function compactText(source: string, node: JsonNode): string {
+  if (node.kind === 'object') return `{${node.members.map(({key, value}) => written(key, compactText(source, value))).join(',')}}`;
+  if (node.kind === 'array') return `[${node.items.map(item => compactText(source, item)).join(',')}]`;
+  return textOf(source, node);
+}
+
 // Values by path; a list counts as one value unless it holds objects.
 function flatten(source: string, node: JsonNode, path: string, out: Map<string, string>): void {
   if (node.kind === 'object' && node.members.length > 0) {
@@ -47,7 +54,7 @@ function flatten(source: string, node: JsonNode, path: string, out: Map<string, 
   } else if (node.kind === 'array' && node.items.some(item => item.kind === 'object')) {
     node.items.forEach((item, at) => flatten(source, item, `${path}[${at}]`, out));
   } else {
-    out.set(path, textOf(source, node).replace(/\s+/g, node.kind === 'array' || node.kind === 'object' ? '' : '$&'));
+    out.set(path, compactText(source, node));
   }
 }
 

@@ -23,10 +23,10 @@ export function costText(row: UsageRow): string {
   return money(costOf(row));
 }
 
-/** "1.2M tokens have no price", or nothing. */
+/** "cost of 1.2M tokens not reported", or nothing. */
 export function unpricedText(row: UsageRow): string {
   const unpriced = row.unpriced_tokens ?? 0;
-  return unpriced > 0 ? `${compact(unpriced)} tokens ${NOT_REPORTED}` : '';
+  return unpriced > 0 ? `cost of ${compact(unpriced)} tokens ${NOT_REPORTED}` : '';
 }
 
 export interface Wasted {
@@ -67,3 +67,6 @@ export function costOfTasks(usages: readonly (Usage | null)[]): number | null {
 
 /** "2026-11-12": the first day of the last so many, in UTC as the ledger has them. */
 export const firstDay = (now: number, days: number): string => new Date(now - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+
+/** For axes, where cents are noise: "$40", "$0.20". */
+export const roundMoney = (usd: number): string => (usd >= 10 ? `$${compact(usd)}` : money(usd));

@@ -16,13 +16,13 @@ const EVERY_MS = 15_000;
 function Open({alert, reload}: {alert: Alert; reload: () => void}) {
   return (
     <tr class={isSnoozed(alert, now.value) ? 'muted' : ''}>
-      <Cell className="wide"><Severity severity={alert.severity} /></Cell>
+      <Cell className="lead"><Severity severity={alert.severity} /></Cell>
       <Cell main>
         <div class="line wrap"><strong>{alertWords(alert.kind)}</strong><span class="mono">{alert.subject}</span><SnoozedNote alert={alert} /></div>
         <div>{alert.detail}</div>
         <FixText fix={alert.fix} />
       </Cell>
-      <Cell end label="Since"><Time at={alert.raised_at} form="age" /></Cell>
+      <Cell end label="Since" className="corner"><Time at={alert.raised_at} form="age" /></Cell>
       <Cell className="actions"><AlertActions alert={alert} reload={reload} /></Cell>
     </tr>
   );
@@ -31,9 +31,9 @@ function Open({alert, reload}: {alert: Alert; reload: () => void}) {
 function Past({alert}: {alert: PastAlert}) {
   return (
     <tr>
-      <Cell className="wide"><Severity severity={alert.severity} /></Cell>
+      <Cell className="lead"><Severity severity={alert.severity} /></Cell>
       <Cell main><div class="line wrap"><strong>{alertWords(alert.kind)}</strong><span class="mono">{alert.subject}</span></div><div class="sub">{alert.detail}</div></Cell>
-      <Cell end label="Raised"><Time at={alert.raised_at} /></Cell>
+      <Cell end label="Raised" className="corner"><Time at={alert.raised_at} /></Cell>
       <Cell end label="Lasted"><Took from={alert.raised_at} to={alert.cleared_at} /></Cell>
     </tr>
   );

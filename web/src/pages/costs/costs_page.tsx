@@ -6,7 +6,7 @@ import {Chart} from '../../charts/chart';
 import {serverNow} from '../../lib/clock';
 import {compact, count, money, NOT_REPORTED, percent, plural} from '../../lib/format';
 import {drover, flag} from '../../lib/shell';
-import {byCost, costOf, costOfTasks, costText, firstDay, hasRuns, tokensOf, total, unpricedText, USAGE_KEYS, wastedBy, type UsageKey, type Wasted} from '../../lib/usage';
+import {byCost, costOf, costOfTasks, costText, firstDay, hasRuns, roundMoney, tokensOf, total, unpricedText, USAGE_KEYS, wastedBy, type UsageKey, type Wasted} from '../../lib/usage';
 import {useResource} from '../../live/resource';
 import {here, href} from '../../router';
 import {Command} from '../../ui/command';
@@ -68,11 +68,11 @@ function Row({row, name, by, most, wasted}: {row: UsageRow; name: string; by: Us
     <tr>
       <Cell main label={by}>{name === '' ? <span class="faint">no {by}</span> : link ? <a class="strong" href={link}>{name}</a> : <span class="strong">{name}</span>}
         <div class="share"><span style={{width: `${most > 0 ? ((costOf(row) ?? 0) / most) * 100 : 0}%`}} /></div></Cell>
-      <Cell end label="Cost" className="nowrap"><Cost row={row} />{unpriced && costOf(row) !== null && <div class="sub">+ {unpriced}</div>}</Cell>
+      <Cell end label="Cost" className="nowrap"><Cost row={row} />{unpriced && costOf(row) !== null && <div class="sub">{unpriced}</div>}</Cell>
       <Cell end label="Tokens">{compact(tokensOf(row))}</Cell>
       <Cell end label="Output">{compact(row.output_tokens ?? 0)}</Cell>
       {hasRuns(by) && <Cell end label="Runs">{count(wasted?.runs ?? row.runs ?? 0)}</Cell>}
-      {hasRuns(by) && <Cell end label="Wasted" className="nowrap">{wasted && wasted.wasted > 0 ? <>{count(wasted.wasted)} <span class="faint">{percent(wasted.wasted, wasted.runs)}</span></> : <span class="faint">0</span>}</Cell>}
+      {hasRuns(by) && <Cell end label="Wasted" className="nowrap">{wasted && wasted.wasted > 0 ? <>{count(wasted.wasted)} <span class="faint">{percent(wasted.wasted, wasted.runs)}</span><div class="share"><span class="wasted" style={{width: `${(wasted.wasted / wasted.runs) * 100}%`}} /></div></> : <span class="faint">0</span>}</Cell>}
     </tr>
   );
 }
@@ -100,7 +100,7 @@ function dayColumns(rows: readonly UsageRow[]): {times: number[]; spend: (number
 function SpendByDay({rows}: {rows: readonly UsageRow[]}) {
   const {times, spend} = useMemo(() => dayColumns(rows), [rows]);
   if (times.length < 2) return null;
-  return <Chart title="By day" summary="in UTC, as the ledger counts" times={times} days format={money} series={[{label: 'spent', tone: 'c-spend', kind: 'bars', values: spend}]} />;
+  return <Chart title="By day" summary="in UTC, as the ledger counts" times={times} days format={roundMoney} series={[{label: 'spent', tone: 'c-spend', kind: 'bars', values: spend}]} />;
 }
 
 const nameOf = (row: UsageRow, by: UsageKey): string => String(row[by] ?? '');

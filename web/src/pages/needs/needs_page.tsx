@@ -40,37 +40,37 @@ function Row({need}: {need: Need}) {
     case 'alert':
       return (
         <tr>
-          <Cell className="wide"><Severity severity={need.alert.severity} /></Cell>
+          <Cell className="lead"><Severity severity={need.alert.severity} /></Cell>
           <Cell main>
             <div class="line wrap"><strong>{alertWords(need.alert.kind)}</strong><span class="mono">{need.alert.subject}</span></div>
             <div>{need.alert.detail}</div>
             <FixText fix={need.alert.fix} />
           </Cell>
-          <Cell end label="Since"><Time at={need.at} form="age" /></Cell>
+          <Cell end label="Since" className="corner"><Time at={need.at} form="age" /></Cell>
           <Cell className="actions"><AlertActions alert={need.alert} reload={reload} /></Cell>
         </tr>
       );
     case 'escalated':
       return (
         <tr>
-          <Cell className="wide"><span class="badge-word info"><Icon name="person" />escalated</span></Cell>
+          <Cell className="lead"><span class="badge-word info"><Icon name="person" />escalated</span></Cell>
           <Cell main>
             <div><strong>{plural(need.group.count, 'dead letter')}</strong> of {need.group.types.join(', ')}{need.escalation?.to && <> for <strong>{need.escalation.to}</strong></>}{need.escalation?.why && <>: {need.escalation.why}</>}</div>
             <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{need.group.pattern}</span></div>
           </Cell>
-          <Cell end label="Since"><Time at={need.at} form="age" /></Cell>
+          <Cell end label="Since" className="corner"><Time at={need.at} form="age" /></Cell>
           <Cell className="actions"><GroupActions group={need.group} isEscalated /></Cell>
         </tr>
       );
     case 'new_failure':
       return (
         <tr>
-          <Cell className="wide"><span class="badge-word warning"><Icon name="dead" />new failure</span></Cell>
+          <Cell className="lead"><span class="badge-word warning"><Icon name="dead" />new failure</span></Cell>
           <Cell main>
             <div class="strong">{need.group.pattern || 'no message'}</div>
             <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{plural(need.group.count - need.group.escalated, 'task')} of {need.group.types.join(', ')}</span></div>
           </Cell>
-          <Cell end label="First"><Time at={need.at} form="age" /></Cell>
+          <Cell end label="First" className="corner"><Time at={need.at} form="age" /></Cell>
           <Cell className="actions"><GroupActions group={need.group} isEscalated={false} /></Cell>
         </tr>
       );

@@ -4,6 +4,7 @@ import {call} from '../../api/client';
 import {Chart, TIMES, WHOLE} from '../../charts/chart';
 import {compact, count, duration, money} from '../../lib/format';
 import {columnsOf, largest, sum, sumKnown} from '../../lib/history';
+import {roundMoney} from '../../lib/usage';
 import {useResource} from '../../live/resource';
 import {here} from '../../router';
 import {Loading, Problem} from '../../ui/empty';
@@ -39,7 +40,7 @@ export function Trends() {
             series={[{label: 'tried again', tone: 'c-retried', kind: 'bars', values: columns.retried, tops: columns.retried.map((value, at) => value + columns.failed[at]!)}, {label: 'failed', tone: 'c-failed', kind: 'bars', values: columns.failed}]} />
           <Chart title="Wait, p95" summary={largest(columns.waitP95) === null ? 'nothing started' : `at most ${duration(largest(columns.waitP95)!)}`} times={columns.times} format={shortDuration} steps={TIMES}
             series={[{label: 'waited', tone: 'c-wait', kind: 'line', values: columns.waitP95}]} />
-          <Chart title="Spend" summary={money(sumKnown(columns.spend))} times={columns.times} format={money}
+          <Chart title="Spend" summary={money(sumKnown(columns.spend))} times={columns.times} format={roundMoney}
             series={[{label: 'spent', tone: 'c-spend', kind: 'bars', values: columns.spend}]} />
         </div>
       )}

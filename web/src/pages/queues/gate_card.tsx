@@ -28,7 +28,7 @@ function HoldRow({hold}: {hold: Hold}) {
   const at = now.value;
   const isShut = isHoldClosed(hold, at);
   return (
-    <li class="hold">
+    <li class="gate-hold">
       <span class={`badge-word ${isShut ? 'warning' : ''}`}>{SOURCES[hold.source]}</span>
       <div class="grow">
         <div>{holdText(hold, at)}{isShut && <>, <Until until={hold.closed_until} /></>}</div>

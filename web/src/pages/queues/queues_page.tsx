@@ -58,7 +58,7 @@ function QueueRow({queue, stats}: {queue: Queue; stats: QueueStats | undefined})
       <Cell end label="Oldest">{stats?.waiting_since ? <Time at={stats.waiting_since} form="age" /> : <span class="faint">–</span>}</Cell>
       <Cell end label="Running">{count(queue.running)}{gate?.permits != null && <span class="faint"> of {count(gate.permits)}</span>}</Cell>
       <Cell end label="Last minute" className="nowrap"><span title="Completed and failed in the last minute">{stats ? count(stats.rates.completed) : '–'}{stats && stats.rates.failed > 0 && <span class="s-failed"> +{count(stats.rates.failed)} failed</span>}</span>{gate?.rate && <div class="sub">at most {gate.rate}</div>}</Cell>
-      <Cell end label="Wait p95">{stats?.waits.p95_ms != null ? duration(stats.waits.p95_ms) : <span class="faint">–</span>}</Cell>
+      <Cell end label="Wait p95" className="nowrap">{stats?.waits.p95_ms != null ? duration(stats.waits.p95_ms) : <span class="faint">–</span>}</Cell>
       <Cell end label="Workers" className="nowrap"><Workers stats={stats} waiting={queue.waiting} /></Cell>
       <Cell className="actions">{may('operate') && <div class="line">{isPaused
         ? <button class="button small" onClick={() => openGateDialog(name)}><Icon name="play" size={12} />Resume</button>
