@@ -5,7 +5,7 @@ import {callWithText, describe} from '../../api/client';
 import type {Event, TaskSummaryPage} from '../../api/types';
 import {serverNow} from '../../lib/clock';
 import {parseQuery, toParameters, valuesOf, type ParsedQuery} from '../../lib/query';
-import {onEvents, resync} from '../../live/live';
+import {isFrozen, onEvents, resync} from '../../live/live';
 import {afterEvent, mayEnter, rowOf, stillMatches, type TaskRow} from './task_row';
 
 const FIRST_PAGE = 100;
@@ -196,9 +196,10 @@ export class TaskList {
     const quiet = Math.min(HEAD_QUIET_MOST_MS, Math.max(HEAD_QUIET_MS, this.headTookMs * 8));
     this.headTimer ||= window.setTimeout(() => {
       this.headTimer = 0;
-      if (this.isBusy && this.entered.size) this.waiting.value = this.entered.size;
+      if (isFrozen.peek()) this.headSoon();  // what is shown holds still until somebody goes on
+      else if (this.isBusy && this.entered.size) this.waiting.value = this.entered.size;
       else void this.fetchHead();
-    }, Math.max(0, this.headAt + quiet - Date.now()));
+    }, Math.max(isFrozen.peek() ? HEAD_QUIET_MS : 0, this.headAt + quiet - Date.now()));
   }
 
   private async fetchHead(): Promise<void> {
