@@ -72,7 +72,7 @@ async function useCode(code: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 0) throw error;
-    signInNote.value = 'This sign-in link has been used, or is older than ten minutes. Make another with: drover dashboard';
+    signInNote.value = 'This sign-in link has been used, or is older than ten minutes.';
     return false;
   }
 }

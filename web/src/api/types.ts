@@ -435,6 +435,14 @@ export type Explanation = {
   ahead: number | null;
   waits_for: Uuid[];
   refusing: Gate[];
+  chain: ({
+    id: Uuid;
+    state: TaskState;
+    reason: "running" | "ended" | "blocked" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
+    text: string;
+    gate: string | null;
+    at: OptionalUntil;
+  })[];
 };
 
 export type BulkVerb = "cancel" | "retry" | "edit" | "escalate" | "delete";
@@ -491,7 +499,9 @@ export type BulkOperation = {
   verb: BulkVerb;
   filter: BulkFilter | null;
   retry: BulkRetry | null;
-  edit: EditOrder | null;
+  edit: {
+    [name: string]: unknown;
+  } | null;
   to: string | null;
   by: string;
   why: string;
@@ -811,6 +821,7 @@ export type StatsBucket = {
   cancelled: Count;
   wait_p50_ms: OptionalMillis;
   wait_p95_ms: OptionalMillis;
+  run_p50_ms: OptionalMillis;
   run_p95_ms: OptionalMillis;
   cost_micro_usd: number | null;
   tokens: number | null;
@@ -1080,7 +1091,7 @@ export interface Operations {
   /** Show the tasks around a task: what it depends on, what depends on it, and children */
   'GET /v1/tasks/{id}/graph': {
     path: {id: string};
-    query?: {limit?: number};
+    query?: {owner?: Name; limit?: number};
     answer: TaskGraph;
   };
   /** Read the events of a task, oldest first */
@@ -1305,7 +1316,7 @@ export interface Operations {
   };
   /** List gates that hold something back, or could */
   'GET /v1/gates': {
-    query?: {kind?: "all" | "queue" | "type" | "owner" | "lock" | "provider"; limit?: number; cursor?: string};
+    query?: {owner?: Name; kind?: "all" | "queue" | "type" | "owner" | "lock" | "provider"; limit?: number; cursor?: string};
     answer: {
       gates: Gate[];
       cursor: string | null;
@@ -1563,7 +1574,7 @@ export interface Operations {
   };
   /** Read events, page by page or as a stream */
   'GET /v1/events': {
-    query?: {after?: number; limit?: number; type?: string; queue?: string; owner?: string; task?: string; snapshot?: boolean; names?: "drover" | "orchestrator"; event?: string[] | string; tally?: boolean; name?: string[] | string; order?: "asc" | "desc"; before?: number};
+    query?: {after?: number; limit?: number; type?: string; queue?: string; owner?: string; task?: string; snapshot?: boolean; names?: "drover" | "orchestrator"; tally?: boolean; name?: string[] | string; order?: "asc" | "desc"; before?: number};
     answer: {
       events: Event[];
       next: Count;
@@ -1577,7 +1588,7 @@ export interface Operations {
   };
   /** Watch what happens, over a WebSocket */
   'GET /v1/ws': {
-    query?: {after?: number; type?: string; queue?: string; owner?: string; task?: string; snapshot?: boolean; names?: "drover" | "orchestrator"; event?: string[] | string; tally?: boolean};
+    query?: {after?: number; type?: string; queue?: string; owner?: string; task?: string; snapshot?: boolean; names?: "drover" | "orchestrator"; name?: string[] | string; tally?: boolean};
     answer: never;
   };
   /** Wait until something has happened */

@@ -46,6 +46,7 @@ let recent: Event[] = [];
 let lastSeq: number | null = null;
 
 const GAP_SHOWN_MS = 4000;
+const ACCEPTED_MS = 300;
 const SILENCE_MS = 40_000;  // the server says something every 15 s
 const RETRY_FIRST_MS = 500;
 const RETRY_MOST_MS = 8000;
@@ -141,8 +142,14 @@ function onFrame(frame: Frame): void {
     lastSeq = Math.max(lastSeq ?? 0, frame.seq);
     deliver(events);
   }
-  if (connection.peek() !== 'gap') connection.value = 'live';
-  offlineSince.value = null;
+  connected();
+}
+
+function connected(): void {
+  batch(() => {
+    if (connection.peek() !== 'gap') connection.value = 'live';
+    offlineSince.value = null;
+  });
 }
 
 function offline(): void {
@@ -187,6 +194,8 @@ function open(ticket: string, after: number): void {
   made.onopen = () => {
     made.send(JSON.stringify({ticket}));
     watchSilence();
+    // The server says nothing while nothing happens; a ticket that it refuses closes the socket at once.
+    setTimeout(() => made.readyState === WebSocket.OPEN && connected(), ACCEPTED_MS);
   };
   made.onmessage = message => {
     watchSilence();

@@ -4,6 +4,7 @@ import {count, countdown, parseTime, plural, shortId} from '../../lib/format';
 import {showHidden} from '../../lib/ansi';
 import {href} from '../../router';
 import {Icon, type IconName} from '../../ui/icons';
+import {State} from '../../ui/state';
 import {Time} from '../../ui/time';
 
 const REASON_ICONS: Record<Explanation['reason'], IconName> = {
@@ -50,6 +51,20 @@ export function Sentence({text}: {text: string}) {
   );
 }
 
+/** From a parent that is not done to the task that holds everything up. */
+function Chain({chain}: {chain: Explanation['chain']}) {
+  return (
+    <ol class="chain" aria-label="What it waits for, and what that waits for">
+      {chain.map((link, at) => (
+        <li key={link.id}>
+          <span class="line"><State state={link.state} /><a class="mono" href={href(`/tasks/${link.id}`)}>{shortId(link.id)}</a>{at === chain.length - 1 && <span class="tag">holds all</span>}</span>
+          <span class="soft"><Sentence text={link.text} /></span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
 const PARENTS_SHOWN = 8;
 
 /** Why it does not run, and what will release it: every gate that it passes, the ones that refuse, its place in line. */
@@ -73,6 +88,7 @@ export function ExplainCard({task, explanation}: {task: Task; explanation: Expla
           </div>
         </div>
       )}
+      {(explanation.chain ?? []).length > 0 && <Chain chain={explanation.chain} />}
       {task.gates.length > 0 && (
         <ul class="gate-list" aria-label="Gates that it passes">
           {task.gates.map(gate => (

@@ -81,12 +81,11 @@ function Values({values, query, name, onChange, close}:
 }
 
 export function FacetMenu({name, label, values, query, onChange}:
-  {name: QueryKey; label: string; values: string[]; query: Query; onChange: (query: Query) => void}) {
+  {name: QueryKey; label: string; values: () => string[]; query: Query; onChange: (query: Query) => void}) {
   const chosen = valuesOf(query, name);
-  const all = [...new Set([...chosen, ...values])].sort();
   return (
     <Menu className={`chip ${chosen.length ? 'on' : ''}`} label={chosen.length ? <span class="clip">{label}: {chosen.join(', ')}</span> : label}>
-      {close => <Values values={all} query={query} name={name} onChange={onChange} close={close} />}
+      {close => <Values values={[...new Set([...chosen, ...values()])].sort()} query={query} name={name} onChange={onChange} close={close} />}
     </Menu>
   );
 }

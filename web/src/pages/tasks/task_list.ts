@@ -1,11 +1,11 @@
 // A list of tasks that matches a query: pages fetched on demand, changed by events. New rows come in, and rows that match no more
 // go, only while nobody points at the list; until then they are counted.
-import {batch, signal} from '@preact/signals';
+import {batch, computed, signal} from '@preact/signals';
 import {callWithText, describe} from '../../api/client';
 import type {Event, TaskSummaryPage} from '../../api/types';
 import {serverNow} from '../../lib/clock';
 import {parseQuery, toParameters, valuesOf, type ParsedQuery} from '../../lib/query';
-import {onEvents, resync} from '../../live/live';
+import {isFrozen, onEvents, resync} from '../../live/live';
 import {afterEvent, mayEnter, rowOf, stillMatches, type TaskRow} from './task_row';
 
 const FIRST_PAGE = 100;
@@ -22,6 +22,7 @@ export interface Total {
 export class TaskList {
   readonly query: ParsedQuery;
   readonly rows = signal<readonly TaskRow[]>([]);
+  readonly isEmpty = computed(() => this.rows.value.length === 0);
   readonly total = signal<Total | null>(null);
   readonly isLoading = signal(true);
   readonly isComplete = signal(false);
@@ -110,11 +111,15 @@ export class TaskList {
     this.isFetching = true;
     try {
       const page = (await this.fetch(NEXT_PAGE, this.cursor, false)).data as TaskSummaryPage;
-      for (const task of page.tasks) if (!this.index.has(task.id)) this.list.push(rowOf(task));
+      for (const task of page.tasks) {
+        if (this.index.has(task.id)) continue;
+        this.index.set(task.id, this.list.length);
+        this.list.push(rowOf(task));
+      }
       this.cursor = page.cursor;
       this.isComplete.value = page.cursor === null;
       this.error.value = null;
-      this.publish(true);
+      this.publish(false);
     } catch (error) {
       this.error.value = describe(error);
     } finally {
@@ -196,9 +201,10 @@ export class TaskList {
     const quiet = Math.min(HEAD_QUIET_MOST_MS, Math.max(HEAD_QUIET_MS, this.headTookMs * 8));
     this.headTimer ||= window.setTimeout(() => {
       this.headTimer = 0;
-      if (this.isBusy && this.entered.size) this.waiting.value = this.entered.size;
+      if (isFrozen.peek()) this.headSoon();  // what is shown holds still until somebody goes on
+      else if (this.isBusy && this.entered.size) this.waiting.value = this.entered.size;
       else void this.fetchHead();
-    }, Math.max(0, this.headAt + quiet - Date.now()));
+    }, Math.max(isFrozen.peek() ? HEAD_QUIET_MS : 0, this.headAt + quiet - Date.now()));
   }
 
   private async fetchHead(): Promise<void> {
@@ -232,10 +238,11 @@ export class TaskList {
       this.cursor = page.cursor;
       this.isComplete.value = page.cursor === null;
     } else {
+      // The page is the newest part of the list as it is now. What follows are rows that are older than its last one.
       const ids = new Set(fresh.map(row => row.id));
-      this.list = [...fresh, ...this.list.filter(row => !ids.has(row.id) && !(row.isGone && !this.isBusy))];
-      this.list.sort((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0));
-      this.list.sort((a, b) => b.createdAt - a.createdAt);
+      const oldest = fresh[fresh.length - 1]?.createdAt ?? 0;
+      const rest = page.cursor === null ? [] : this.list.filter(row => row.createdAt <= oldest && !ids.has(row.id) && !row.isGone);
+      this.list = fresh.concat(rest);
       if (page.cursor === null) this.isComplete.value = true;
     }
     this.publish(true);

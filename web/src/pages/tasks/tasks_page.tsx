@@ -51,7 +51,7 @@ const FACET_VALUES = 200;
 
 function facetValues(list: TaskList, of: (row: TaskRow) => readonly string[]): string[] {
   const values = new Set<string>();
-  for (const row of list.rows.value.slice(0, FACET_ROWS)) {
+  for (const row of list.rows.peek().slice(0, FACET_ROWS)) {
     for (const value of of(row)) values.add(value);
     if (values.size > FACET_VALUES) break;
   }
@@ -77,7 +77,7 @@ function Filters({list, setFilter}: {list: TaskList; setFilter: (query: Query) =
       <div class="filter-chips">
         <StateChips query={list.query} counts={stats.data.value?.tasks ?? null} onChange={setFilter} />
         <div class="chips">
-          {FACETS.map(facet => <FacetMenu key={facet.name} name={facet.name} label={facet.label} values={facetValues(list, facet.of)} query={list.query} onChange={setFilter} />)}
+          {FACETS.map(facet => <FacetMenu key={facet.name} name={facet.name} label={facet.label} values={() => facetValues(list, facet.of)} query={list.query} onChange={setFilter} />)}
           <OtherTerms query={list.query} onChange={setFilter} />
         </div>
       </div>
@@ -187,7 +187,7 @@ export function TasksPage() {
     {keys: 'Escape', label: 'Close the pane, clear the selection', run: () => { if (peek) setQuery({peek: null}); else clearSelection(); }},
   ]);
   const rowHeight = density.value === 'compact' ? 34 : 42;
-  const isEmpty = list.rows.value.length === 0;
+  const isEmpty = list.isEmpty.value;
   return (
     <div class="tasks-page">
       <div class="tasks-main">
