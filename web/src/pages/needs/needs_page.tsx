@@ -1,0 +1,93 @@
+import {may} from '../../api/session';
+import type {ErrorGroup} from '../../api/types';
+import {alertWords} from '../../lib/fleet';
+import {count, plural} from '../../lib/format';
+import type {Need} from '../../lib/needs';
+import {areNeedsLoaded, loadNeeds, needs, needsError, setSeen} from '../../live/needs';
+import {href} from '../../router';
+import {Empty, Loading, Problem} from '../../ui/empty';
+import {Icon} from '../../ui/icons';
+import {Cell, List, PageHead} from '../../ui/list';
+import {Time} from '../../ui/time';
+import {toast} from '../../ui/toast';
+import {AlertActions, FixText, Severity} from '../alerts/alert_parts';
+import {openVerdict} from '../dlq/verdict_dialog';
+
+const HEADS = [{label: 'Kind'}, {label: 'What and why'}, {label: 'Age', end: true}, {label: 'Actions', isHidden: true}];
+const ROWS_MAX = 100;
+
+const reload = (): void => void loadNeeds();
+
+function knowIt(group: ErrorGroup): void {
+  const fingerprint = group.fingerprint!;
+  setSeen(fingerprint, true);
+  toast('done', 'Not new any more; it stays under Dead letters.', {label: 'Undo', run: () => setSeen(fingerprint, false)});
+}
+
+function GroupActions({group, isEscalated}: {group: ErrorGroup; isEscalated: boolean}) {
+  const target = group.fingerprint === null ? href(`/tasks/${group.example}`) : href(`/dlq/${group.fingerprint}`, {escalated: isEscalated ? 'yes' : null});
+  return (
+    <div class="line">
+      {may('operate') && group.fingerprint !== null && <button class="button small" onClick={() => openVerdict('retry', group, isEscalated)}><Icon name="retry" size={12} />Retry</button>}
+      <a class="button small" href={target}>Look</a>
+      {!isEscalated && <button class="button small" title="It is known: do not count it as new" onClick={() => knowIt(group)}>Known</button>}
+    </div>
+  );
+}
+
+function Row({need}: {need: Need}) {
+  switch (need.kind) {
+    case 'alert':
+      return (
+        <tr>
+          <Cell className="lead"><Severity severity={need.alert.severity} /></Cell>
+          <Cell main>
+            <div class="line wrap"><strong>{alertWords(need.alert.kind)}</strong><span class="mono">{need.alert.subject}</span></div>
+            <div>{need.alert.detail}</div>
+            <FixText fix={need.alert.fix} />
+          </Cell>
+          <Cell end label="Since" className="corner"><Time at={need.at} form="age" /></Cell>
+          <Cell className="actions"><AlertActions alert={need.alert} reload={reload} /></Cell>
+        </tr>
+      );
+    case 'escalated':
+      return (
+        <tr>
+          <Cell className="lead"><span class="badge-word info"><Icon name="person" />escalated</span></Cell>
+          <Cell main>
+            <div><strong>{plural(need.group.count, 'dead letter')}</strong> of {need.group.types.join(', ')}{need.escalation?.to && <> for <strong>{need.escalation.to}</strong></>}{need.escalation?.why && <>: {need.escalation.why}</>}</div>
+            <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{need.group.pattern}</span></div>
+          </Cell>
+          <Cell end label="Since" className="corner"><Time at={need.at} form="age" /></Cell>
+          <Cell className="actions"><GroupActions group={need.group} isEscalated /></Cell>
+        </tr>
+      );
+    case 'new_failure':
+      return (
+        <tr>
+          <Cell className="lead"><span class="badge-word warning"><Icon name="dead" />new failure</span></Cell>
+          <Cell main>
+            <div class="strong">{need.group.pattern || 'no message'}</div>
+            <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{plural(need.group.count - need.group.escalated, 'task')} of {need.group.types.join(', ')}</span></div>
+          </Cell>
+          <Cell end label="First" className="corner"><Time at={need.at} form="age" /></Cell>
+          <Cell className="actions"><GroupActions group={need.group} isEscalated={false} /></Cell>
+        </tr>
+      );
+  }
+}
+
+export function NeedsPage() {
+  const rows = needs.value;
+  const isLoaded = areNeedsLoaded.value;
+  return (
+    <div class="page">
+      <PageHead title="Needs you" note={isLoaded && rows.length ? plural(rows.length, 'thing') : ''} />
+      {needsError.value && <Problem text={needsError.value} retry={reload} />}
+      {!isLoaded ? !needsError.value && <Loading /> : rows.length === 0
+        ? <Empty icon="completed" title="Nothing needs you" command="drover doctor">No critical alert, nothing escalated, no new kind of failure. To be sure, also of this machine:</Empty>
+        : <List heads={HEADS} caption="What needs a person">{rows.slice(0, ROWS_MAX).map(need => <Row key={need.key} need={need} />)}</List>}
+      {rows.length > ROWS_MAX && <p class="faint">{count(rows.length - ROWS_MAX)} more are under <a href={href('/dlq')}>Dead letters</a>.</p>}
+    </div>
+  );
+}

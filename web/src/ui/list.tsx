@@ -1,0 +1,72 @@
+// Small building blocks of the pages that are lists of a few hundred things at most. Thousands of rows belong into <Table>.
+import type {ComponentChildren} from 'preact';
+import {href, here} from '../router';
+
+export function PageHead({title, note, children}: {title: string; note?: ComponentChildren; children?: ComponentChildren}) {
+  return (
+    <header class="page-head">
+      <h1>{title}</h1>
+      {note && <span class="faint page-note">{note}</span>}
+      <span class="grow" />
+      {children}
+    </header>
+  );
+}
+
+export interface Head {
+  label: string;
+  end?: boolean;
+  /** Read aloud, not shown: a column of buttons. */
+  isHidden?: boolean;
+}
+
+/** A table that becomes cards on a narrow screen: each cell says its label there. */
+export function List({heads, children, caption}: {heads: readonly Head[]; children: ComponentChildren; caption: string}) {
+  return (
+    <table class="list">
+      <caption class="visually-hidden">{caption}</caption>
+      <thead>
+        <tr>{heads.map(head => <th key={head.label} scope="col" class={head.end ? 'end' : ''}>{head.isHidden ? <span class="visually-hidden">{head.label}</span> : head.label}</th>)}</tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  );
+}
+
+export function Cell({label, end, main, children, className = ''}: {label?: string; end?: boolean; main?: boolean; children?: ComponentChildren; className?: string}) {
+  return <td data-label={label} class={`${end ? 'end' : ''} ${main ? 'main' : ''} ${className}`}>{children}</td>;
+}
+
+/** Choices that the address holds: `?by=model`. */
+export function Choices({name, values, fallback, label}: {name: string; values: readonly {value: string; label: string}[]; fallback: string; label: string}) {
+  const query = here.value.query;
+  const chosen = query.get(name) ?? fallback;
+  const others = Object.fromEntries(query);
+  return (
+    <nav class="segmented" aria-label={label}>
+      {values.map(({value, label: words}) => (
+        <a key={value} href={href(here.value.path, {...others, [name]: value === fallback ? null : value})} aria-current={value === chosen ? 'true' : undefined}>{words}</a>
+      ))}
+    </nav>
+  );
+}
+
+/** A number with its name, for the top of a page. */
+export function Figure({label, value, note, tone = ''}: {label: string; value: ComponentChildren; note?: ComponentChildren; tone?: string}) {
+  return (
+    <div class={`figure card ${tone}`}>
+      <span class="figure-label">{label}</span>
+      <span class="figure-value">{value}</span>
+      {note && <span class="faint figure-note">{note}</span>}
+    </div>
+  );
+}
+
+export function Section({title, note, children, tools}: {title: string; note?: ComponentChildren; children: ComponentChildren; tools?: ComponentChildren}) {
+  return (
+    <section class="section" aria-label={title}>
+      <header><h2>{title}</h2>{note && <span class="faint">{note}</span>}<span class="grow" />{tools}</header>
+      {children}
+    </section>
+  );
+}
