@@ -10,9 +10,10 @@ export class FetchTransport implements Transport {
   constructor(private readonly fetch: Fetch) {}
 
   async exchange(address: Address, request: Request): Promise<Answer> {
+    const url = urlOf(address, request.path);
     const call = new Call(request);
     try {
-      const response = await this.fetch(urlOf(address, request.path), call.init(request));
+      const response = await this.fetch(url, call.init(request));
       const text = await response.text();
       return { status: response.status, header: headerOf(response), text };
     } catch (error) {
@@ -23,9 +24,10 @@ export class FetchTransport implements Transport {
   }
 
   async stream(address: Address, request: Request): Promise<Stream> {
+    const url = urlOf(address, request.path);
     const call = new Call(request);
     try {
-      const response = await this.fetch(urlOf(address, request.path), call.init(request));
+      const response = await this.fetch(url, call.init(request));
       call.headArrived();
       return { status: response.status, header: headerOf(response), chunks: chunksOf(response, call) };
     } catch (error) {

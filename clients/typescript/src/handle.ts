@@ -7,6 +7,8 @@ import type { CancelOutcome, LogPage, RetryOrder, Run, Task, TaskState } from ".
 
 /** Without a time limit, a wait gives up when no server has answered for so long. */
 const SILENCE_MAX_MS = 120_000;
+/** How much later than the caller's time limit an answer may come. */
+const LATE_MS = 1_000;
 const LOG_PAGE = 1_000;
 
 export type LogRecord = LogPage["records"][number];
@@ -65,19 +67,20 @@ export class Handle<R = unknown> {
 
   /** The task once it has ended, whatever became of it. */
   async ended(options: WaitOptions = {}): Promise<Task> {
-    const { timeoutMs, signal } = options;
+    const { signal } = options;
     const started = performance.now();
     let heardAt = started;
     for (;;) {
-      const left = timeoutMs === undefined ? Infinity : timeoutMs - (performance.now() - started);
+      const left = options.timeoutMs === undefined ? Infinity : options.timeoutMs - (performance.now() - started);
       try {
         const waitMs = Math.max(0, Math.min(this.calls.pollMs, Math.ceil(left)));
-        const task = (await this.read(`/wait?timeout=${waitMs}ms`, { waitMs, signal, retries: 0 })) as Task;
+        const timeoutMs = Math.min(waitMs + 10_000, Math.max(0, left) + LATE_MS);
+        const task = (await this.read(`/wait?timeout=${waitMs}ms`, { waitMs, timeoutMs, signal, retries: 0 })) as Task;
         heardAt = performance.now();
         if (hasEnded(task.state)) return task;
-        if (left <= waitMs) throw new WaitTimeout(this.id, timeoutMs as number);
+        if (left <= waitMs) throw new WaitTimeout(this.id, options.timeoutMs as number);
       } catch (error) {
-        await this.goOn(error, { left, silentMs: performance.now() - heardAt, signal, timeoutMs });
+        await this.goOn(error, { left, silentMs: performance.now() - heardAt, ...options });
       }
     }
   }

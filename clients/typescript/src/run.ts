@@ -180,7 +180,7 @@ export class Run implements Context {
     const kept = new Promise<void>((resolve, reject) => {
       this.lines.push({ text, done: (error) => (error === undefined ? resolve() : reject(error as Error)) });
     });
-    this.logging ??= this.sendLines().finally(() => (this.logging = undefined));
+    this.logging ??= this.sendLines();
     return harmless(kept);
   }
 
@@ -194,6 +194,8 @@ export class Run implements Context {
       );
       for (const line of lines) line.done(error);
     }
+    // In the same turn as the last look, or a line that is logged now would wait for nobody.
+    this.logging = undefined;
   }
 
   /** When what was logged has been sent, or has failed. */

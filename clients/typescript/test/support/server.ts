@@ -77,9 +77,13 @@ export class TestServer {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  get socketUrl(): string {
+    return `unix:${this.folder}/sock`;
+  }
+
   /** Starts the server, again at the same place if it was there before. */
   async up(): Promise<void> {
-    const args = ["--store", this.store, "serve", "--listen", `127.0.0.1:${this.port}`];
+    const args = ["--store", this.store, "serve", "--listen", `127.0.0.1:${this.port}`, "--listen", this.socketUrl];
     this.child = spawn(drover, args, { stdio: ["ignore", "ignore", "pipe"], cwd: this.folder, env: { PATH: process.env["PATH"], HOME: this.folder } });
     await lineOf(this.child, "stderr", /serving on/);
   }
