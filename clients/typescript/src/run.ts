@@ -58,7 +58,10 @@ export interface Context {
   readonly checkpointValue: unknown;
   /** Aborted when the run is to stop; `signal.reason` is a RunAborted. The task is settled when the handler returns. */
   readonly signal: AbortSignal;
-  /** Aborted when the worker takes no more work. There is still time to finish, or to save a checkpoint. */
+  /**
+   * Aborted when the worker takes no more work. There is still time to finish. A handler that has saved a checkpoint may call
+   * `draining.throwIfAborted()` instead: the task is given back, and its next run goes on.
+   */
   readonly draining: AbortSignal;
   /** Results of the tasks that this one depends on. */
   parents(): Promise<ParentResult[]>;
@@ -262,7 +265,9 @@ export class Run implements Context {
 
   /** The end of a run whose handler has thrown. */
   endWithError(error: unknown): End {
-    switch (this.abortKind()) {
+    // `draining.throwIfAborted()` says: the next run may go on from here.
+    const gaveUp = this.draining.aborted && error === this.draining.reason ? "shutdown" : undefined;
+    switch (this.abortKind() ?? gaveUp) {
       case "cancelled":
         return this.end("cancelled");
       case "timeout":

@@ -7,7 +7,7 @@ import type { Client } from "./client.js";
 import { DroverError, errorOfAnswer, Invalid, NotFound, Unauthorised, Unavailable } from "./errors.js";
 import { Renewal } from "./renewal.js";
 import type { AbortKind } from "./renewal_thread.js";
-import { ClaimAnswer, type Context, messageOf, Run } from "./run.js";
+import { ClaimAnswer, type Context, messageOf, Run, RunAborted } from "./run.js";
 import { type Report, Settler } from "./settler.js";
 import { checkName, type TaskType } from "./task_type.js";
 import { version } from "./version.js";
@@ -365,7 +365,7 @@ export class Worker {
       end = run.signal.aborted ? run.endUnbegun() : run.endWith(await served.handler(run.payload, run));
     } catch (error) {
       end = run.endWithError(error);
-      if (!run.signal.aborted && error instanceof Error && error.stack) void run.log(`${error.stack}\n`);
+      if (end.end === "fail" && !run.signal.aborted && error instanceof Error && error.stack) void run.log(`${error.stack}\n`);
     }
     await run.logged();
     this.runs.delete(run.leaseId);
@@ -388,7 +388,7 @@ export class Worker {
 
   private drain(): void {
     this.phase = "draining";
-    this.drainController.abort(new Error("the worker takes no more work"));
+    this.drainController.abort(new RunAborted("shutdown"));
     this.renewal?.announce(this.registration());
     this.register().catch((error: unknown) => this.options.log(`could not say that this worker drains: ${messageOf(error)}`));
     this.drainTimer = setTimeout(() => this.abortAll(), this.options.drainMs);
