@@ -22,7 +22,7 @@ const working = worker.run();
 
 const handle = await client.enqueue(resize, { image: "cat.png", width: 640 });
 const { image, bytes } = await handle.result({ timeoutMs: 60_000 });
-console.log(`${image}: ${bytes} bytes`);
+console.log(image, bytes);
 
 await worker.stop();
 console.log(await working);

@@ -118,7 +118,7 @@ export class Calls {
     const request = this.request(method, path, options);
     let answer: Answer;
     try {
-      answer = await this.options.transport.exchange(this.address(), request);
+      answer = await this.exchange(request, options.repeat);
     } catch (error) {
       if (error instanceof Aborted) options.signal?.throwIfAborted();
       if (!(error instanceof NoAnswer)) throw error;
@@ -129,6 +129,17 @@ export class Calls {
     if (answer.status >= 200 && answer.status < 300) return answer;
     if (options.waitMs !== undefined && answer.status >= 502 && answer.status <= 504) this.learnFromCut(performance.now() - started);
     return this.refused(answer, options.repeat);
+  }
+
+  /** With a pooled connection, or with a new one if that turned out to be dead. */
+  private async exchange(request: Request, repeat: Repeat): Promise<Answer> {
+    const { transport } = this.options;
+    try {
+      return await transport.exchange(this.address(), request);
+    } catch (error) {
+      if (!(error instanceof NoAnswer && error.stale && repeat === "again")) throw error;
+      return transport.exchange(this.address(), { ...request, fresh: true });
+    }
   }
 
   /** Something that ends waiting calls after some seconds would end all of them: ask for less. */

@@ -103,14 +103,18 @@ export class Client {
   /** Enqueues tasks together, all or nothing. "@name" in `depends_on` is the task of this batch whose `ref` is that name. */
   async enqueueMany<const T extends readonly NewTask[]>(tasks: T, options: ManyOptions = {}): Promise<Handles<T>> {
     if (tasks.length === 0) return [] as unknown as Handles<T>;
-    const made = await this.make("/v1/tasks", tasks, { "idempotency-key": options.request_id ?? randomUUID() }, options.signal);
+    const made = await this.make("/v1/tasks", tasks, options.request_id ?? randomUUID(), {}, options.signal);
     return made as unknown as Handles<T>;
   }
 
-  /** A batch, sent to a route that takes one. */
-  async make(path: string, tasks: readonly NewTask[], headers: Record<string, string>, signal?: AbortSignal): Promise<Handle[]> {
-    const body = `{"tasks":[${tasks.map((task) => this.spec(task)).join(",")}]}`;
-    const answer = await this.calls.call("POST", path, { repeat: "again", body, headers, signal });
+  /** A batch, sent to a route that takes one. For the worker of this package. */
+  async make(path: string, tasks: readonly NewTask[], key: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Handle[]> {
+    // The server takes one key for all, or one for each. Tasks that have none of their own among others that do get one.
+    const isMixed = tasks.some(({ request_id }) => request_id);
+    const specs = tasks.map((task, i) => this.spec(isMixed && !task.request_id ? { ...task, request_id: `${key}.${i}` } : task));
+    const body = `{"tasks":[${specs.join(",")}]}`;
+    const keyed = isMixed ? headers : { ...headers, "idempotency-key": key };
+    const answer = await this.calls.call("POST", path, { repeat: "again", body, headers: keyed, signal });
     const made = (this.calls.parse(answer.text) as { tasks: Enqueued[] }).tasks;
     return made.map((one, i) => new Handle(this.calls, one.id, isOld(one, tasks[i] as NewTask, answer.tries)));
   }

@@ -70,7 +70,6 @@ export async function renewalThread(): Promise<void> {
   const port = parentPort as unknown as {
     postMessage(message: FromThread): void;
     on(event: "message", listener: (message: ToThread) => void): void;
-    close(): void;
   };
   const leases = new Map<string, Lease>();
   const agents = options.addresses.map((address) =>
@@ -242,7 +241,6 @@ export async function renewalThread(): Promise<void> {
     if (message.stop) {
       isStopped = true;
       for (const agent of agents) agent.destroy();
-      port.close();
     }
     schedule();
   });

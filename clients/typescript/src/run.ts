@@ -211,8 +211,8 @@ export class Run implements Context {
     if (tasks.length === 0) return [];
     // An operator's retry is a new generation, and has children of its own.
     const requestId = key === undefined ? randomUUID() : `${this.task.id}.${this.task.generation}.${checkName(key, "the key of a spawn")}`;
-    const headers = { "drover-lease": this.leaseId, "idempotency-key": checkName(requestId, "the key of a spawn") };
-    return this.client.make(`/v1/tasks/${this.task.id}/children`, tasks, headers);
+    const headers = { "drover-lease": this.leaseId };
+    return this.client.make(`/v1/tasks/${this.task.id}/children`, tasks, checkName(requestId, "the key of a spawn"), headers);
   }
 
   async parents(): Promise<ParentResult[]> {

@@ -16,6 +16,8 @@ export interface Request {
   /** How long the whole answer may take; of a stream, its head. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
+  /** Not over a pooled connection. */
+  fresh?: boolean;
 }
 
 export interface Answer {
@@ -46,6 +48,8 @@ export class NoAnswer extends Error {
     /** Whether trying again makes sense at all. */
     readonly hopeless: boolean,
     cause?: unknown,
+    /** Whether a pooled connection turned out to be dead, which says nothing about the server. */
+    readonly stale = false,
   ) {
     super(message, { cause });
   }
@@ -63,12 +67,12 @@ function codeOf(error: unknown): string {
   return cause === undefined || cause === null ? "" : codeOf(cause);
 }
 
-export function noAnswer(error: unknown, wasConnected: boolean): NoAnswer {
+export function noAnswer(error: unknown, wasConnected: boolean, wasReused = false): NoAnswer {
   if (error instanceof NoAnswer) return error;
   const code = codeOf(error);
   const message = error instanceof Error && error.message ? error.message : code || String(error);
   const unsent = !wasConnected || NOT_CONNECTED.has(code);
-  return new NoAnswer(message, unsent, BAD_CERTIFICATE.test(code), error);
+  return new NoAnswer(message, unsent, BAD_CERTIFICATE.test(code), error, wasReused);
 }
 
 export class NodeTransport implements Transport {
@@ -128,11 +132,14 @@ export class NodeTransport implements Transport {
       let failure: unknown;
       const where = address.kind === "unix" ? { socketPath: address.socketPath as string } : { host: address.host, port: address.port };
       const body = request.body === undefined ? undefined : Buffer.from(request.body, "utf8");
+      // Without a pool, TLS would not know the authority.
+      const ca = request.fresh && address.caFile !== undefined ? { ca: readFileSync(address.caFile) } : {};
       const headers: Record<string, string | number> = { host: address.hostHeader, ...request.headers };
       if (body) headers["content-length"] = body.length;
       const outgoing = (address.kind === "https" ? https : http).request({
         ...where,
-        agent: this.agent(address),
+        ...ca,
+        agent: request.fresh ? false : this.agent(address),
         method: request.method,
         path: request.path,
         headers,
@@ -159,7 +166,7 @@ export class NodeTransport implements Transport {
       });
       outgoing.on("error", (error) => {
         finish();
-        reject(failure ?? noAnswer(error, connected));
+        reject(failure ?? noAnswer(error, connected, outgoing.reusedSocket));
       });
       if (request.signal?.aborted) {
         onAbort();

@@ -68,7 +68,6 @@ export class Worker {
   private renewal: Renewal | undefined;
   private phase: Phase = "new";
   private failure: unknown;
-  private claimed = 0;
   private finished: Promise<Report> | undefined;
   private wake: (() => void) | undefined;
   private drainTimer: ReturnType<typeof setTimeout> | undefined;
@@ -99,7 +98,7 @@ export class Worker {
     });
   }
 
-  /** The queue is the type's own unless set: that of its defaults, of the policy, or the one with its name. */
+  /** Unless a queue is set, here or in the type's defaults, the worker serves the queue of the type's name and the one of the policy. */
   handle<P, R>(type: TaskType<P, R> | string, handler: Handler<P, R>, options: { queue?: string } = {}): this {
     if (this.phase !== "new") throw wrong("add handlers before run()");
     const name = typeof type === "string" ? checkName(type, "the name of a task type") : type.name;
@@ -138,7 +137,12 @@ export class Worker {
   // --- the life of a worker ---------------------------------------------------------------------------------------------
 
   private async live(options: RunOptions): Promise<Report> {
-    const onSignal = (): void => void this.stop();
+    const forget = (): void => SIGNALS.forEach((signal) => process.off(signal, onSignal));
+    const onSignal = (): void => {
+      // The second one stops handlers, so a third finds nobody here and ends the process.
+      if (this.phase !== "working") forget();
+      void this.stop();
+    };
     if (options.signals ?? true) for (const signal of SIGNALS) process.on(signal, onSignal);
     try {
       await this.begin();
@@ -150,7 +154,7 @@ export class Worker {
       clearTimeout(this.drainTimer);
       this.phase = "ended";
       await this.renewal?.stop();
-      for (const signal of SIGNALS) process.off(signal, onSignal);
+      forget();
     }
     if (this.failure !== undefined) throw this.failure;
     return this.settler.report;
@@ -182,11 +186,15 @@ export class Worker {
     await this.renewal.start();
   }
 
-  /** The policy may say where a type waits; otherwise it waits in the queue of its name. */
+  /** The policy may say where a type waits; what was enqueued before it said so waits in the queue of its name. */
   private async queuesOf(served: Served[]): Promise<Serve[]> {
     const unknown = served.some(({ queue }) => queue === undefined);
     const config = unknown ? ((await this.calls.json("GET", "/v1/config", { repeat: "again" })) as PolicyAnswer) : undefined;
-    return served.map(({ type, queue }) => ({ type, queue: queue ?? config?.document?.types?.[type]?.queue ?? type }));
+    return served.flatMap(({ type, queue }) => {
+      if (queue !== undefined) return [{ type, queue }];
+      const queues = new Set([type, config?.document?.types?.[type]?.queue ?? type]);
+      return [...queues].map((one) => ({ type, queue: one }));
+    });
   }
 
   private registration(): string {
@@ -300,7 +308,6 @@ export class Worker {
   private async giveBackClaim(key: string): Promise<void> {
     try {
       const answer = await this.askForTasks(key, 1, 0);
-      this.claimed += answer.tasks.length;
       answer.tasks.forEach((_task, i) => this.settler.add(this.makeRun(answer, i).endUnbegun()));
     } catch (error) {
       this.options.log(`could not ask whether the last claim took tasks; if it did, they run again when their leases end: ${messageOf(error)}`);
@@ -314,7 +321,6 @@ export class Worker {
   }
 
   private async start({ answer, tasks, sentAt }: Claim): Promise<void> {
-    this.claimed += tasks.length;
     const runs = tasks.map((_task, i) => this.makeRun(answer, i));
     const since = performance.now() - sentAt > this.options.leaseMs / 4 ? await this.confirm(runs) : sentAt;
     const alive = runs.filter((run) => !this.lost.delete(run.leaseId));

@@ -160,6 +160,18 @@ describe("a call that may take effect twice", () => {
   });
 });
 
+describe("a pooled connection that turns out to be dead", () => {
+  it("costs a keyed call nothing, and is not used for one without a key", async () => {
+    const server = await fake((_request, i) => (i % 2 === 0 ? made : "reset"));
+    const client = new Client({ url: server.url, token: "t", retries: 0 });
+    await client.enqueue("x");
+    await client.enqueue("x");
+    assert.equal(server.requests.length, 3);
+    await assert.rejects(client.task("a").retry(), Unavailable);
+    assert.equal(server.requests.length, 4);
+  });
+});
+
 describe("several servers", () => {
   it("are tried in turn, and the one that answers is kept", async () => {
     const dead = `http://127.0.0.1:${await freePort()}`;

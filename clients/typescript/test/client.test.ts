@@ -37,6 +37,8 @@ onEveryStore("the client", (place) => {
     const once = await client.enqueueMany([sum.with({ a: 1, b: 1 })], { request_id: "batch-1" });
     const twice = await client.enqueueMany([sum.with({ a: 1, b: 1 })], { request_id: "batch-1" });
     assert.equal(once[0].id, twice[0].id);
+    const mixed = (): Promise<{ id: string }[]> => client.enqueueMany([sum.with({ a: 1, b: 1 }, { request_id: "own" }), sum.with({ a: 2, b: 2 })], { request_id: "batch-2" });
+    assert.deepEqual((await mixed()).map(({ id }) => id), (await mixed()).map(({ id }) => id));
   });
 
   it("lists over pages, with filters", async () => {

@@ -65,8 +65,8 @@ onEveryStore("nasty cases", (place) => {
 
   it("3: the event loop is blocked for two leases", async () => {
     const client = place.server.client();
-    const worker = new Worker(client, { leaseMs: 600, heartbeatMs: 100, ...silent }).handle("blocking", async (_payload, { signal }) => {
-      block(1_500);
+    const worker = new Worker(client, { leaseMs: 2_000, heartbeatMs: 200, ...silent }).handle("blocking", async (_payload, { signal }) => {
+      block(4_500);
       return signal.aborted;
     });
     const working = worker.run({ signals: false });
@@ -79,7 +79,7 @@ onEveryStore("nasty cases", (place) => {
 
   it("4: the process is stopped past its lease, then goes on", async () => {
     const client = place.server.client();
-    const orders = { url: place.server.url, token: place.server.token("worker"), type: "frozen", options: { leaseMs: 1_000, heartbeatMs: 200 } };
+    const orders = { url: place.server.url, token: place.server.token("worker"), type: "frozen", options: { leaseMs: 2_000, heartbeatMs: 300 } };
     const child = WorkerProcess.start({ ...orders, handler: "until_aborted" });
     try {
       const handle = await client.enqueue("frozen");
@@ -104,7 +104,7 @@ onEveryStore("nasty cases", (place) => {
 
   it("4: a claim is answered while the process is stopped", async () => {
     const client = place.server.client();
-    const orders = { url: place.server.url, token: place.server.token("worker"), type: "asleep", options: { leaseMs: 1_000, heartbeatMs: 200 } };
+    const orders = { url: place.server.url, token: place.server.token("worker"), type: "asleep", options: { leaseMs: 2_000, heartbeatMs: 300 } };
     const child = WorkerProcess.start({ ...orders, handler: "at_once" });
     try {
       await child.says("ready");
@@ -133,7 +133,7 @@ onEveryStore("nasty cases", (place) => {
     const told = signalled();
     const go = signalled();
     let runs = 0;
-    const worker = new Worker(client, { leaseMs: 600, heartbeatMs: 100, graceMs: 100, concurrency: 1, ...silent }).handle("deaf", async (_payload, { signal }) => {
+    const worker = new Worker(client, { leaseMs: 2_000, heartbeatMs: 700, graceMs: 100, concurrency: 1, ...silent }).handle("deaf", async (_payload, { signal }) => {
       runs += 1;
       void aborted(signal).then(() => told.resolve());
       await go.promise;
@@ -160,7 +160,7 @@ onEveryStore("nasty cases", (place) => {
 
   it("5: a handler ignores its abort with a blocked loop, and its process is ended", async () => {
     const client = place.server.client();
-    const options = { leaseMs: 2_000, heartbeatMs: 100, graceMs: 300, onIgnoredAbort: "exit" } as const;
+    const options = { leaseMs: 3_000, heartbeatMs: 200, graceMs: 300, onIgnoredAbort: "exit" } as const;
     const child = WorkerProcess.start({ url: place.server.url, token: place.server.token("worker"), type: "stuck", options, handler: "block" });
     try {
       const handle = await client.enqueue("stuck");
