@@ -8,7 +8,8 @@ import { Invalid } from "./errors.js";
 /** What becomes of integers that are not exact as a JavaScript number. */
 export type BigIntegers = "error" | "bigint" | "number";
 
-const LONG_DIGITS = /\d{16}/;
+// Where a number may begin, not inside an id.
+const LONG_DIGITS = /(?:^|[\s:,[-])\d{16}/;
 // JSON.stringify escapes a surrogate only if it stands alone.
 const LONE_SURROGATE = /(?:^|[^\\])(?:\\\\)*\\ud[89a-f]/;
 const NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
