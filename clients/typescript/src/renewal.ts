@@ -1,7 +1,8 @@
 /** The main thread's side of the renewal thread. */
 
 import { Worker as Thread } from "node:worker_threads";
-import { type AbortKind, type FromThread, type HeldLease, renewalThread, type ThreadOptions, type ToThread } from "./renewal_thread.js";
+import { renewalCode } from "./renewal_code.js";
+import type { AbortKind, FromThread, HeldLease, ThreadOptions, ToThread } from "./renewal_thread.js";
 
 export interface RenewalEvents {
   onAbort(leaseId: string, kind: AbortKind): void;
@@ -16,8 +17,8 @@ export interface RenewalEvents {
 
 /** As many tries to learn the other clock; the best counts. */
 const PINGS = 5;
-// Some bundlers wrap functions in a helper of this name, which the text of a function then refers to.
-const CODE = `const __name = (value) => value; (${renewalThread.toString()})().catch((error) => { setTimeout(() => { throw error; }); });`;
+// A rejected promise alone would not end the thread everywhere.
+const CODE = `${renewalCode}.catch((error) => setTimeout(() => { throw error; }));`;
 
 export class Renewal {
   private readonly thread: Thread;

@@ -98,6 +98,14 @@ describe("the operations", () => {
   });
 });
 
+describe("the renewal thread", () => {
+  it("is a literal in the package, so that bundlers leave it alone", () => {
+    const text = readFileSync(new URL("../../dist/renewal_code.js", import.meta.url), "utf8");
+    assert.match(text, /^export const renewalCode = "\(async function renewalThread/m);
+    assert.doesNotMatch(text, /^import/m);
+  });
+});
+
 describe("the version", () => {
   it("is that of the package", () => {
     const read = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
