@@ -179,6 +179,7 @@ TEST_F(SigninE2eTest, APublicUrlIsInTheLink) {
 
 TEST_F(SigninE2eTest, TheBrowserIsOpenedWithoutTheCodeInSight) {
   const auto server = start_server();
+  std::filesystem::create_directory(sandbox.file("bin"));
   sandbox.write_file("bin/xdg-open", "#!/bin/sh\nprintf '%s\\n' \"$*\" > \"$DROVER_OPENED\"\n");
   std::filesystem::permissions(sandbox.file("bin/xdg-open"), std::filesystem::perms::owner_all);
   sandbox.set("PATH", sandbox.file("bin") + ":/usr/bin:/bin");
