@@ -257,17 +257,21 @@ Status GuardedQueue::need_work(const TaskId& id) const {
 }
 
 // A worker's token acts for the workers that it registered; operators act for all.
+bool GuardedQueue::acts_for(const WorkerInfo& worker) const {
+  return principal_.role != Role::kWorker || worker.token_id == principal_.token_id;
+}
+
 Result<GuardedQueue::Registered> GuardedQueue::find_worker(const std::string& worker_id) const {
   const std::optional<WorkerInfo> worker = TRY(queue_.worker(worker_id));
   if (!worker) return Registered::kNot;
-  const bool acts_for_all = principal_.role != Role::kWorker;
-  return acts_for_all || worker->token_id == principal_.token_id ? Registered::kForCaller : Registered::kByOther;
+  return acts_for(*worker) ? Registered::kForCaller : Registered::kByOther;
 }
 
-Status GuardedQueue::need_worker(const std::string& worker_id) const {
+Result<WorkerInfo> GuardedQueue::need_worker(const std::string& worker_id) const {
   TRY(need(Right::kWork));
-  const auto registered = TRY(find_worker(worker_id));
-  return registered == Registered::kForCaller ? Status() : unknown_worker(worker_id);
+  auto worker = TRY(queue_.worker(worker_id));
+  if (!worker || !acts_for(*worker)) return unknown_worker(worker_id);
+  return *std::move(worker);
 }
 
 Status GuardedQueue::register_worker(const WorkerInfo& worker) {
@@ -285,7 +289,10 @@ Status GuardedQueue::register_worker(const WorkerInfo& worker) {
 
 Status GuardedQueue::unregister_worker(const std::string& worker_id, const std::string& reason) {
   const bool acts_for_all = principal_.role != Role::kWorker;
-  TRY(acts_for_all ? need(Right::kWork) : need_worker(worker_id));
+  TRY(need(Right::kWork));
+  if (!acts_for_all) {
+    TRY(need_worker(worker_id));
+  }
   return queue_.unregister_worker(worker_id, reason);
 }
 
@@ -295,8 +302,13 @@ Result<std::vector<WorkerInfo>> GuardedQueue::workers() {
 }
 
 Result<std::vector<ClaimedTask>> GuardedQueue::claim(const ClaimRequest& request) {
-  TRY(need_worker(request.worker_id));
+  const auto worker = TRY(need_worker(request.worker_id));
   TRY(check_serves(request.serves));
+  if (request.claim_key && worker.token_id != principal_.token_id) {
+    return drover::fail(ErrorCode::kForbidden,
+                        fmt::format("worker {} was registered with another token; only that one claims with a key",
+                                    quoted_excerpt(worker.id)));
+  }
   return queue_.claim(request);
 }
 
@@ -331,9 +343,9 @@ Status GuardedQueue::report(const Lease& lease, const RunReport& report) {
   return queue_.report(lease, report);
 }
 
-std::vector<Result<TaskState>> GuardedQueue::settle(std::span<const Settlement> items) {
+std::vector<Result<Settled>> GuardedQueue::settle(std::span<const Settlement> items) {
   const auto refuse_all = [&](const Error& error) {
-    return std::vector<Result<TaskState>>(items.size(), std::unexpected(error));
+    return std::vector<Result<Settled>>(items.size(), std::unexpected(error));
   };
   if (const Status allowed = need(Right::kWork); !allowed) return refuse_all(allowed.error());
   std::vector<TaskId> ids;
@@ -341,7 +353,7 @@ std::vector<Result<TaskState>> GuardedQueue::settle(std::span<const Settlement> 
   const auto hidden = this->hidden(ids);
   if (!hidden) return refuse_all(hidden.error());
   if (std::ranges::find(*hidden, true) == hidden->end()) return queue_.settle(items);
-  auto answers = with_hidden(queue_.settle(without(items, *hidden)), *hidden, Result<TaskState>(TaskState::kPending));
+  auto answers = with_hidden(queue_.settle(without(items, *hidden)), *hidden, Result<Settled>(TaskState::kPending));
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if ((*hidden)[i]) answers[i] = no_such(ids[i]);
   }

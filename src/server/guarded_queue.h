@@ -56,7 +56,7 @@ class GuardedQueue final : public TaskQueue {
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
   Status report(const Lease& lease, const RunReport& report) override;
-  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
+  std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
 
@@ -102,7 +102,8 @@ class GuardedQueue final : public TaskQueue {
   enum class Registered : std::uint8_t { kNot, kByOther, kForCaller };
   [[nodiscard]] Result<Registered> find_worker(const std::string& worker_id) const;
   // The right to work, and that the worker is registered and the caller's.
-  [[nodiscard]] Status need_worker(const std::string& worker_id) const;
+  [[nodiscard]] Result<WorkerInfo> need_worker(const std::string& worker_id) const;
+  [[nodiscard]] bool acts_for(const WorkerInfo& worker) const;
 
   TaskQueue& queue_;
   const Principal& principal_;
