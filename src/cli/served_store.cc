@@ -44,6 +44,7 @@ server::ServerOptions server_options_of(const ServeOptions& options, const Envir
   }
   server_options.audit_log = options.audit_log;
   server_options.version = DROVER_VERSION;
+  server_options.mcp_allowed = allowed_of(options.mcp_allow);
   if (options.rate) {
     const double rate = *options.rate;
     server_options.limits.by_token = {.per_second = rate, .burst = 2 * rate};
@@ -78,6 +79,7 @@ void define_server(Verb& verb, ServeOptions& options) {
              "record who changed what and who was refused; default: no log");
   verb.value("--rate", "N", &options.rate, integer_between({1, 1'000'000'000}),
              "requests per second for each token; default 100000");
+  define_mcp_allowance(verb, "--mcp-allow", &options.mcp_allow);
   verb.check([&options]() -> Status {
     if (options.tls_certificate.has_value() == options.tls_key.has_value()) return {};
     return complaint("--tls-cert and --tls-key", "give both, or neither");

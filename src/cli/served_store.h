@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/context.h"
+#include "cli/mcp_allowance.h"
 #include "cli/service_manager.h"
 #include "cli/verb.h"
 #include "cli/watch.h"
@@ -27,6 +28,7 @@ struct ServeOptions {
   bool insecure = false;                 // listen for other machines without TLS
   std::optional<std::string> audit_log;  // a file
   std::optional<int> rate;               // requests a second, of one token
+  std::vector<McpAllowance> mcp_allow;   // what agents may do over MCP
 };
 
 // For every verb that has a server in it.

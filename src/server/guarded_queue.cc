@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kScanPage = 500;
 constexpr int kScanPagesMax = 10;
+constexpr int kSpawnersMax = 16;  // above a task, that are looked at
 
 std::unexpected<Error> no_such(const TaskId& id) {
   return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
@@ -137,7 +138,28 @@ Result<std::vector<Enqueued>> GuardedQueue::spawn(const Lease& spawner, std::spa
   return queue_.spawn(spawner, group);
 }
 
-// A worker may look again at what it was given: at tasks that run on workers which its token registered.
+Result<bool> GuardedQueue::runs_for_caller(const Task& task) const {
+  if (task.state != TaskState::kRunning || !serves(task.queue)) return false;
+  const auto holder = TRY(find_worker(task.worker_id.value_or("")));
+  return holder == Registered::kForCaller;
+}
+
+// From spawned to spawner, until one runs for the caller.
+Result<bool> GuardedQueue::was_spawned_for_caller(const Task& task) const {
+  std::optional<TaskId> spawner = task.parent_id;
+  for (int step = 0; spawner && step < kSpawnersMax; ++step) {
+    const auto found = TRY(queue_.heads(std::span(&*spawner, 1)));
+    const std::optional<Task>& above = found.front();
+    if (!above) return false;
+    const auto runs = TRY(runs_for_caller(*above));
+    if (runs) return true;
+    spawner = above->parent_id;
+  }
+  return false;
+}
+
+// A worker may look again at what it was given, at tasks that run on workers which its token registered; and at what
+// these have spawned.
 Result<Task> GuardedQueue::get(const TaskId& id) {
   const bool works = principal_.role == Role::kWorker;
   TRY(need(works ? Right::kWork : Right::kRead));
@@ -145,9 +167,10 @@ Result<Task> GuardedQueue::get(const TaskId& id) {
   if (!task) return task;
   if (principal_.owner && task->owner != *principal_.owner) return no_such(id);
   if (!works) return task;
-  if (task->state != TaskState::kRunning || !serves(task->queue)) return no_such(id);
-  const auto holder = TRY(find_worker(task->worker_id.value_or("")));
-  return holder == Registered::kForCaller ? std::move(task) : no_such(id);
+  const auto runs = TRY(runs_for_caller(*task));
+  if (runs) return task;
+  const auto was_spawned = TRY(was_spawned_for_caller(*task));
+  return was_spawned ? std::move(task) : no_such(id);
 }
 
 Result<std::vector<RunSummary>> GuardedQueue::runs(const TaskId& id) {

@@ -96,6 +96,10 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] Status check_serves(std::span<const Serve> serves) const;
   // Which of them are not there for the caller: outside the queues of its token, whatever lease it shows.
   [[nodiscard]] Result<std::vector<bool>> hidden(std::span<const TaskId> ids) const;
+  // Whether it runs on a worker that the caller's token registered; whether such a task, or one that it spawned,
+  // spawned it.
+  [[nodiscard]] Result<bool> runs_for_caller(const Task& task) const;
+  [[nodiscard]] Result<bool> was_spawned_for_caller(const Task& task) const;
   // The right to work, and that the task is there for the caller.
   [[nodiscard]] Status need_work(const TaskId& id) const;
   // Whose the registration is, if there is one.

@@ -100,10 +100,11 @@ bool is_chatter(const Route& route) {
   return std::ranges::find(kChatter, route.pattern) != kChatter.end();
 }
 
-// Changes, and what was refused to a caller.
-bool is_audited(const Route* route, int status) {
+// Changes, and what was refused to a caller. Over MCP only what has made something is a change.
+bool is_audited(const Route* route, int status, std::string_view made) {
   constexpr std::array kRefusals{401, 403, 421, 429};
   if (std::ranges::find(kRefusals, status) != kRefusals.end()) return true;
+  if (route != nullptr && route->pattern == kMcpPath) return !made.empty();
   return route != nullptr && route->method != "GET" && !is_chatter(*route);
 }
 
@@ -114,6 +115,7 @@ class HttpApi final : public Server {
         administration_(administration),
         doorkeeper_(doorkeeper),
         version_(options.version),
+        mcp_allowed_(options.mcp_allowed),
         budget_(options.held_bytes_max),
         http_(loop_,
               {.connections_max = options.connections_max, .strangers_per_peer_max = options.strangers_per_peer_max},
@@ -259,7 +261,7 @@ class HttpApi final : public Server {
 
   void audit(const Route* route, const HttpRequest& request, std::span<const std::string> captures,
              std::string_view made, const Principal* principal, int status) {
-    if (audit_ == nullptr || !is_audited(route, status)) return;
+    if (audit_ == nullptr || !is_audited(route, status, made)) return;
     AuditRecord record{
         .at = system_clock().wall(),
         .method = request.method,
@@ -473,6 +475,7 @@ class HttpApi final : public Server {
                        .administration = caller.administration,
                        .metrics = metrics_,
                        .version = version_,
+                       .mcp_allowed = mcp_allowed_,
                        .made = request->made,
                        .attempt = attempt});
     }
@@ -632,6 +635,7 @@ class HttpApi final : public Server {
   Administration& administration_;
   Doorkeeper& doorkeeper_;
   const std::string version_;
+  const mcp::Allowed mcp_allowed_;
   AccessRules rules_;
   Metrics metrics_;
   std::vector<std::string> addresses_;

@@ -11,6 +11,7 @@
 #include "core/administration.h"
 #include "drover/task_queue.h"
 #include "engine/token_document.h"
+#include "mcp/queue_tools.h"
 #include "net/tls_session.h"
 #include "server/audit_log.h"
 #include "server/limits.h"
@@ -37,6 +38,7 @@ struct ServerOptions {
   std::size_t held_bytes_max = std::size_t{128} << 20U;  // of what clients make the server hold, in all
   std::size_t threads_max = 64;
   std::string version{};        // that callers are told
+  mcp::Allowed mcp_allowed{};   // what agents may do over MCP beside enqueueing and looking
   Millis tokens_again{30'000};  // how often the token of somebody who watches is looked at
 };
 
