@@ -31,8 +31,7 @@ struct LostRun {
 [[nodiscard]] std::string to_text(const LostRun& lost);
 [[nodiscard]] std::optional<LostRun> parse_lost_run(std::string_view text);
 
-// A letter for the kind (c, f, r, x for cancelled, s), a digit for the state and the lease: "c5…", as every store keeps
-// it.
+// A letter for the kind (c, f, r, x for cancelled, s), a digit for the state, and the lease, as every store keeps it.
 [[nodiscard]] std::string to_text(const RunSettlement& settlement);
 [[nodiscard]] std::optional<RunSettlement> parse_run_settlement(std::string_view text);
 

@@ -98,9 +98,15 @@ class McpService : public ::testing::Test {
   }
   void complete(const std::string& result) { must(engine_.complete(start(), {.result = result})); }
 
-  ManualClock clock_;
+  static std::unique_ptr<Store> open_store(Clock& clock) {
+    SqliteOptions options;
+    options.clock = &clock;
+    return must(open_sqlite(std::move(options)));
+  }
+
+  test::ManualClock clock_;
   test::LockedRng rng_{1};
-  std::unique_ptr<Store> store_ = must(open_sqlite({.clock = &clock_}));
+  std::unique_ptr<Store> store_ = open_store(clock_);
   Engine engine_{*store_, rng_};
   Service service_{"1.2.3"};
   int status_ = 0;
@@ -130,12 +136,12 @@ TEST_F(McpService, Initializes) {
 }
 
 TEST_F(McpService, AnswersEachEraWithItsOwnMethods) {
-  struct Case {
+  struct Method {
     std::string text;
     int code;  // 0: a result
     int status;
   };
-  const Case cases[] = {
+  const Method cases[] = {
       {legacy("ping"), 0, 200},
       {legacy("tools/list"), 0, 200},
       {legacy("resources/list"), kMethodNotFound, 200},
@@ -151,7 +157,7 @@ TEST_F(McpService, AnswersEachEraWithItsOwnMethods) {
       {modern("tools/call", R"("name":"get_task","arguments":[])"), kInvalidParams, 200},
       {modern("tools/call"), kInvalidParams, 200},
   };
-  for (const Case& one : cases) {
+  for (const Method& one : cases) {
     const json::Value message = answer(one.text);
     EXPECT_EQ(at(message, "error.code").as_int().value_or(0), one.code) << one.text;
     EXPECT_EQ(status_, one.status) << one.text;
@@ -218,14 +224,14 @@ TEST_F(McpService, EnqueuesWhatItIsGiven) {
 }
 
 TEST_F(McpService, BadArgumentsAreToldToTheAgentAndChangeNothing) {
-  for (const std::string& arguments :
+  for (const char* const arguments :
        {R"({})", R"({"type":""})", R"({"type":"work","unknown":1})", R"({"type":"work","priority":11})",
         R"({"type":"work","wait_seconds":51})", R"({"type":"work","wait_seconds":-1})",
         R"({"type":"work","delay":"soon"})", R"({"type":"work","delay":-1})", R"({"type":"work","depends_on":["x"]})",
         R"({"type":3})"}) {
     EXPECT_EQ(error_code("enqueue_task", arguments), "invalid_argument") << arguments;
   }
-  for (const std::string& arguments : {R"({"task_ids":[]})", R"({"task_ids":["x"]})", R"({})"}) {
+  for (const char* const arguments : {R"({"task_ids":[]})", R"({"task_ids":["x"]})", R"({})"}) {
     EXPECT_EQ(error_code("wait_tasks", arguments), "invalid_argument") << arguments;
   }
   EXPECT_EQ(error_code("list_tasks", R"({"limit":51})"), "invalid_argument");
