@@ -8,7 +8,7 @@ namespace {
 std::string_view advice_on(ErrorCode code) {
   switch (code) {
     case ErrorCode::kNotFound:
-      return "Check the task id; list_tasks shows the tasks that you may see.";
+      return "Check the task id. Tasks of others do not exist for you.";
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kInvalidJson:
     case ErrorCode::kInvalidPayload:

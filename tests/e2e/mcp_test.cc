@@ -95,7 +95,7 @@ TEST_F(McpTest, AnAgentEnqueuesAndWaitsOnStandardInput) {
 
 TEST_F(McpTest, TheStoreMustBeNamed) {
   sandbox.set("DROVER_STORE", sandbox.store_url());
-  expect_refused(sandbox.drover({"mcp"}), 2, "invalid_argument");
+  expect_refused(sandbox.drover({"mcp"}), 1, "invalid_argument");
 }
 
 TEST_F(McpTest, ACallThatWaitsAtTheEndOfTheInputIsAnsweredAsItStands) {
