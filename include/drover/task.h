@@ -201,6 +201,18 @@ struct Task {
   bool operator==(const Task&) const = default;
 };
 
+// The calls by which a worker ends a run.
+enum class SettleKind : std::uint8_t { kComplete, kFail, kRelease, kCancelled, kSuspend };
+
+// Which call of its worker ended a run, so that a repeat of the call is known for what it is.
+struct RunSettlement {
+  SettleKind kind = SettleKind::kComplete;
+  TaskState state = TaskState::kPending;  // that the task went to
+  LeaseId lease;
+
+  bool operator==(const RunSettlement&) const = default;
+};
+
 // One earlier execution of a task, as the next one and the operator see it.
 struct RunSummary {
   int run = 0;
@@ -216,6 +228,8 @@ struct RunSummary {
   std::optional<JsonText> usage{};     // what its agent used
   std::optional<JsonText> change{};    // how it differed from the first run
   std::optional<JsonText> evidence{};  // of its check
+  // None: it runs, or its worker had no say in its end. Stores keep it; it is in no answer of a server.
+  std::optional<RunSettlement> settlement{};
 
   bool operator==(const RunSummary&) const = default;
 };

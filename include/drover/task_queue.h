@@ -181,6 +181,12 @@ struct ClaimRequest {
   // What the worker is doing already, for queues that reserve slots for urgent work; capacity 0: nothing is reserved.
   int capacity = 0;
   std::vector<int> running_priorities = {};
+  // Made by the caller, once for each claim, and a name. A repeat with the same key gets what the first one took and
+  // still holds, renewed, and nothing else: so a claim whose answer was lost can be asked for again. A worker's latest
+  // keyed claim that took something is remembered. Keyed claims need a registered worker.
+  std::optional<std::string> claim_key = {};
+  // For the engine: the policy refused all that the key took, so it takes other tasks instead.
+  bool takes_others = false;
 };
 
 struct ClaimedTask {
@@ -266,6 +272,20 @@ struct Settlement {
   Lease lease;
   std::variant<Completion, Failure, Release, CancelConfirmed, Suspend> end;
   RunReport report{};
+};
+
+[[nodiscard]] SettleKind kind_of(const Settlement& settlement);
+
+// The answer to a settlement. Most are no replay, so they are made of, and compared with, a state.
+struct Settled {
+  Settled() = default;
+  Settled(TaskState to) : state(to) {}  // NOLINT(google-explicit-constructor)
+
+  TaskState state = TaskState::kPending;  // that the task went to
+  // How the run had ended: this lease had settled it in the same way before, and nothing was changed now.
+  std::optional<std::string> replayed{};
+
+  bool operator==(const Settled&) const = default;
 };
 
 enum class LogStream : std::uint8_t {
@@ -393,7 +413,9 @@ class TaskQueue {
   // What a running agent has used so far, and where its session stands.
   [[nodiscard]] virtual Status report(const Lease& lease, const RunReport& report) = 0;
   // One answer per item: the task's state afterwards, or kStaleLease and the like. One bad item never fails another.
-  [[nodiscard]] virtual std::vector<Result<TaskState>> settle(std::span<const Settlement> items) = 0;
+  // A settlement may be repeated: the lease that ended a run gets the same answer again to a call of the same kind,
+  // whatever has become of the task since. Runs that ended without their worker have no such answer.
+  [[nodiscard]] virtual std::vector<Result<Settled>> settle(std::span<const Settlement> items) = 0;
   [[nodiscard]] virtual Result<Backlog> backlog(std::span<const Serve> serves) = 0;
   // Takes back now what workers hold that were silent for max_age. With less than a lease that is the caller's word
   // that such a worker and its agents are dead: if they are not, two agents may work on a task. Returns how many tasks
@@ -457,10 +479,10 @@ class TaskQueue {
 
   // One-item forms.
   [[nodiscard]] Result<Enqueued> enqueue_one(const TaskSpec& spec);
-  [[nodiscard]] Result<TaskState> complete(const Lease& lease, Completion completion);
-  [[nodiscard]] Result<TaskState> fail(const Lease& lease, Failure failure);
-  [[nodiscard]] Result<TaskState> release(const Lease& lease);
-  [[nodiscard]] Result<TaskState> suspend(const Lease& lease, Suspend suspend);
+  [[nodiscard]] Result<Settled> complete(const Lease& lease, Completion completion);
+  [[nodiscard]] Result<Settled> fail(const Lease& lease, Failure failure);
+  [[nodiscard]] Result<Settled> release(const Lease& lease);
+  [[nodiscard]] Result<Settled> suspend(const Lease& lease, Suspend suspend);
   [[nodiscard]] Result<Task> retry(const TaskId& id) { return retry(id, RetryOrder{}); }
 };
 

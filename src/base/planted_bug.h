@@ -34,9 +34,11 @@ enum class PlantedBug : std::uint8_t {
   kSuspendForgetsChildren,   // a task that suspends runs again at once
   kAwaitsUnguarded,          // a child may end between the look at it and the suspend
   kRetentionTakesParents,    // a result goes by its age before those that depend on it have read it
+  kStalledRunReplays,        // a result that comes too late is answered as if it had been taken
+  kClaimKeyTakesOthers,      // a repeated claim takes other tasks than the first one did
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kRetentionTakesParents);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kClaimKeyTakesOthers);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

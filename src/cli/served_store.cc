@@ -48,6 +48,7 @@ server::ServerOptions server_options_of(const ServeOptions& options, const Serve
   server_options.version = DROVER_VERSION;
   server_options.public_url = options.public_url;
   server_options.name = {.name = options.name ? options.name : name.name, .colour = name.colour};
+  server_options.mcp_allowed = allowed_of(options.mcp_allow);
   if (options.rate) {
     const double rate = *options.rate;
     server_options.limits.by_token = {.per_second = rate, .burst = 2 * rate};
@@ -108,6 +109,7 @@ void define_server(Verb& verb, ServeOptions& options) {
              "where browsers find this server behind a reverse proxy: https://example.org/drover");
   verb.value("--name", "NAME", &options.name, read_server_name,
              "what the dashboard calls this server; default: local.server.name of drover.yaml");
+  define_mcp_allowance(verb, "--mcp-allow", &options.mcp_allow);
   verb.check([&options]() -> Status {
     if (options.tls_certificate.has_value() == options.tls_key.has_value()) return {};
     return complaint("--tls-cert and --tls-key", "give both, or neither");

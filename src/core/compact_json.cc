@@ -72,6 +72,9 @@ void write(Writer& out, const Progress& progress) {
 void write(Writer& out, const LostRun& lost) {
   out.string(to_text(lost));
 }
+void write(Writer& out, const RunSettlement& settlement) {
+  out.string(to_text(settlement));
+}
 
 bool read(const Value& value, std::string& text) {
   if (value.as_string() == nullptr) return false;
@@ -135,6 +138,9 @@ bool read(const Value& value, Progress& progress) {
 }
 bool read(const Value& value, LostRun& lost) {
   return read_by(value, lost, parse_lost_run);
+}
+bool read(const Value& value, RunSettlement& settlement) {
+  return read_by(value, settlement, parse_run_settlement);
 }
 
 }  // namespace drover::compact

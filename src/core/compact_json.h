@@ -29,6 +29,7 @@ void write(json::Writer& out, const TaskError& error);
 void write(json::Writer& out, const Escalation& escalation);
 void write(json::Writer& out, const Progress& progress);
 void write(json::Writer& out, const LostRun& lost);
+void write(json::Writer& out, const RunSettlement& settlement);
 
 [[nodiscard]] bool read(const json::Value& value, std::string& text);
 [[nodiscard]] bool read(const json::Value& value, std::int64_t& number);
@@ -45,6 +46,7 @@ void write(json::Writer& out, const LostRun& lost);
 [[nodiscard]] bool read(const json::Value& value, Escalation& escalation);
 [[nodiscard]] bool read(const json::Value& value, Progress& progress);
 [[nodiscard]] bool read(const json::Value& value, LostRun& lost);
+[[nodiscard]] bool read(const json::Value& value, RunSettlement& settlement);
 
 template <class T>
 [[nodiscard]] bool read(const json::Value& value, std::optional<T>& out) {

@@ -143,6 +143,7 @@ void visit_run(Archive& archive, Run& run) {
   archive("usage", run.usage);
   archive("change", run.change);
   archive("evidence", run.evidence);
+  archive("settled", run.settlement);
 }
 
 template <class Archive, class Record>

@@ -31,6 +31,7 @@ struct RunEnd {
   std::optional<JsonText> usage{};
   std::optional<JsonText> change{};
   std::optional<JsonText> evidence{};
+  std::optional<RunSettlement> settlement{};  // by which call its worker ended it; none if it had no say
   // Its worker had no say, and its agent may live on until its lease would have run out: no other run may start before.
   bool revoked = false;
 

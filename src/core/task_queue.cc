@@ -59,22 +59,28 @@ Result<std::optional<WorkerInfo>> TaskQueue::worker(const std::string& worker_id
   return found != all.end() ? std::optional(std::move(*found)) : std::nullopt;
 }
 
-Result<TaskState> TaskQueue::complete(const Lease& lease, Completion completion) {
+SettleKind kind_of(const Settlement& settlement) {
+  using End = decltype(settlement.end);
+  static_assert(std::is_same_v<std::variant_alternative_t<std::to_underlying(SettleKind::kSuspend), End>, Suspend>);
+  return static_cast<SettleKind>(settlement.end.index());
+}
+
+Result<Settled> TaskQueue::complete(const Lease& lease, Completion completion) {
   const Settlement item{lease, std::move(completion)};
   return settle(std::span(&item, 1)).front();
 }
 
-Result<TaskState> TaskQueue::fail(const Lease& lease, Failure failure) {
+Result<Settled> TaskQueue::fail(const Lease& lease, Failure failure) {
   const Settlement item{lease, std::move(failure)};
   return settle(std::span(&item, 1)).front();
 }
 
-Result<TaskState> TaskQueue::release(const Lease& lease) {
+Result<Settled> TaskQueue::release(const Lease& lease) {
   const Settlement item{lease, Release{}};
   return settle(std::span(&item, 1)).front();
 }
 
-Result<TaskState> TaskQueue::suspend(const Lease& lease, Suspend suspend) {
+Result<Settled> TaskQueue::suspend(const Lease& lease, Suspend suspend) {
   const Settlement item{lease, std::move(suspend)};
   return settle(std::span(&item, 1)).front();
 }

@@ -31,6 +31,10 @@ struct LostRun {
 [[nodiscard]] std::string to_text(const LostRun& lost);
 [[nodiscard]] std::optional<LostRun> parse_lost_run(std::string_view text);
 
+// A letter for the kind (c, f, r, x for cancelled, s), a digit for the state, and the lease, as every store keeps it.
+[[nodiscard]] std::string to_text(const RunSettlement& settlement);
+[[nodiscard]] std::optional<RunSettlement> parse_run_settlement(std::string_view text);
+
 struct TaskRecord {
   Task task;
   // Grows with every step. Renewals, progress, checkpoints and log lines leave it alone.

@@ -166,6 +166,25 @@ void end_run(Change& change, std::string_view outcome, RunEnd end, JsonText data
   emit(change, outcome, std::move(data));
 }
 
+// By which call the worker of a run ends it; none if it has no say.
+std::optional<SettleKind> settle_kind(const Trigger& trigger) {
+  if (std::holds_alternative<trigger::Complete>(trigger)) return SettleKind::kComplete;
+  if (std::holds_alternative<trigger::Fail>(trigger)) return SettleKind::kFail;
+  if (std::holds_alternative<trigger::Release>(trigger)) return SettleKind::kRelease;
+  if (std::holds_alternative<trigger::ConfirmCancel>(trigger)) return SettleKind::kCancelled;
+  if (std::holds_alternative<trigger::Suspend>(trigger)) return SettleKind::kSuspend;
+  if (planted(PlantedBug::kStalledRunReplays)) return SettleKind::kComplete;
+  return std::nullopt;
+}
+
+// So that a repeat of the call is told what it did, however late it comes.
+void note_settlement(Change& change, const LeaseId& lease) {
+  if (!change.step.run_end) return;
+  if (const auto kind = settle_kind(change.trigger)) {
+    change.step.run_end->settlement = RunSettlement{*kind, change.step.next.task.state, lease};
+  }
+}
+
 // ---- ends of a run
 
 void end_run_cancelled(Change& change, RunEnd end) {
@@ -672,12 +691,14 @@ std::span<const TaskId> given_parents(const TaskRecord& record) {
 Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionContext& context) {
   const Rule rule = rule_for(record, trigger);
   if (rule == Rule::kRefuse) return refuse(record.task, trigger);
+  const LeaseId lease = record.lease;
   Change change{trigger, context, {}};
   change.step.expected_revision = record.revision;
   change.step.expected_beats = record.lease_beats;
   change.step.next = std::move(record);
   hear_report(change);
   kApply[std::to_underlying(rule) - 1U](change);
+  note_settlement(change, lease);
   return std::move(change.step);
 }
 

@@ -119,7 +119,10 @@ void Cascade::add(Step&& step) {
   if (first.tags == Step::TagsWrite::kReplace) step.tags = first.tags;
   if (first.parents == Step::ParentsWrite::kReplace) step.parents = first.parents;
   step.events.insert(step.events.begin(), first.events.begin(), first.events.end());
-  if (first.run_end) step.run_end = first.run_end;
+  if (first.run_end) {
+    step.run_end = first.run_end;
+    if (step.run_end->settlement) step.run_end->settlement->state = step.next.task.state;
+  }
   step.ledger.insert(step.ledger.begin(), first.ledger.begin(), first.ledger.end());
   first = std::move(step);
 }

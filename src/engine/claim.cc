@@ -28,6 +28,9 @@ Status check_claim(const ClaimRequest& request) {
   if (request.capacity < 0) return fail(ErrorCode::kInvalidArgument, "a worker's capacity is not negative");
   if (request.serves.empty()) return fail(ErrorCode::kInvalidArgument, "a claim must name a queue or a type");
   TRY(check_serves(request.serves));
+  if (request.claim_key) {
+    if (auto valid = check_name(*request.claim_key); !valid) return at_field("claim_key", std::move(valid.error()));
+  }
   return check_lease_length(request.lease);
 }
 
@@ -76,6 +79,11 @@ Result<Claimed> Engine::claim_records(const ClaimRequest& request, const Policy&
   const auto reserved = reserved_slots(request, policy);
   for (int call = 1;; ++call) {
     auto taken = store_.claim(request, lease_ids, reserved);
+    if (taken && taken->unknown_worker) {
+      return drover::fail(ErrorCode::kUnknownWorker,
+                          fmt::format("no worker {} is registered, and a claim with a key needs one",
+                                      quoted_excerpt(request.worker_id)));
+    }
     if (!taken || !taken->records.empty() || !taken->more || call == kClaimCallsMax) return taken;
   }
 }
@@ -101,10 +109,12 @@ bool Engine::fail_refused(std::vector<TaskRecord>& records, const Policy& policy
 Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
   TRY(check_claim(request));
   auto policy = TRY(this->policy());
+  ClaimRequest asked = request;
   for (int call = 1;; ++call) {
-    auto taken = TRY(claim_records(request, *policy));
+    auto taken = TRY(claim_records(asked, *policy));
     FilledTasks filled;
     const bool refused = fail_refused(taken.records, *policy, filled);
+    asked.takes_others = true;
     if (taken.records.empty() && refused && call < kClaimCallsMax) continue;
     return handed_out(std::move(taken.records), filled);
   }
@@ -135,6 +145,8 @@ class Engine::LeftClaim final : public StandingClaim<ClaimedTask> {
 Result<std::unique_ptr<StandingClaim<ClaimedTask>>> Engine::leave_claim(const ClaimRequest& request,
                                                                         std::function<void()> on_answer) {
   TRY(check_claim(request));
+  // One that stands has no answer that could be lost: it is asked for it until it tells.
+  if (request.claim_key) return drover::fail(ErrorCode::kInvalidArgument, "a claim that stands has no key");
   auto policy = TRY(this->policy());
   auto standing = TRY(
       store_.leave_claim(request, new_lease_ids(request.n), reserved_slots(request, *policy), std::move(on_answer)));

@@ -52,7 +52,7 @@ class Engine final : public TaskQueue {
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
   Status report(const Lease& lease, const RunReport& report) override;
-  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
+  std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
 
@@ -96,8 +96,10 @@ class Engine final : public TaskQueue {
   friend class Sweepers;
   class LeftClaim;
 
+  // What the same settlement was answered before, if this lease ended its run by it; else the error.
+  Result<Settled> replay(const Settlement& item, const Error& stale);
   // Tells the event log of a result that comes too late, if it is one; the answer to the item.
-  Result<TaskState> refuse_late(const Settlement& item, const Error& stale);
+  Result<Settled> refuse_late(const Settlement& item, const Error& stale);
   Status decide_end(const TaskId& id, const Trigger& trigger);
   // What a verb makes of a task as it is now; an empty group changes nothing.
   using Decide = std::function<Result<StepGroup>(RecordView& view, const TaskRecord& record)>;

@@ -21,6 +21,8 @@ namespace drover {
 namespace {
 
 constexpr std::size_t kErrorMessageBytesMax = 16'384;
+// How far back a repeated settlement is looked for: whoever repeats one does so soon.
+constexpr int kReplayedRunsMax = 100;
 
 // Long messages keep head and tail, and say what was left out.
 std::string fit_message(std::string_view text) {
@@ -94,7 +96,7 @@ class Settle {
         gates_(policy, now) {}
 
   // Answers as if every group were applied. What cannot be settled is answered with its error and is in no group.
-  Result<std::vector<Decided>> decide(std::span<const std::size_t> open, std::vector<Result<TaskState>>& answers) {
+  Result<std::vector<Decided>> decide(std::span<const std::size_t> open, std::vector<Result<Settled>>& answers) {
     TRY(read(open));
     std::vector<Decided> all;
     all.reserve(open.size());
@@ -177,7 +179,7 @@ class Settle {
 
   // The record is not looked at again, so it is moved through the decision; whoever settles the same task twice makes
   // another group of it, which the store refuses.
-  Decided decide_alone(std::size_t i, const Result<const TaskRecord*>& record, Result<TaskState>& answer) {
+  Decided decide_alone(std::size_t i, const Result<const TaskRecord*>& record, Result<Settled>& answer) {
     const Settlement& item = items_[i];
     Decided decided;
     auto trigger = checked_trigger(item, record);
@@ -206,7 +208,7 @@ class Settle {
     return cascade.run(std::move(record), trigger);
   }
 
-  Decided decide_group(std::span<const std::size_t> group, std::vector<Result<TaskState>>& answers) {
+  Decided decide_group(std::span<const std::size_t> group, std::vector<Result<Settled>>& answers) {
     Cascade cascade(view_, rng_, policy_, now_);
     Decided decided;
     for (const std::size_t i : group) {
@@ -221,7 +223,7 @@ class Settle {
 
   // The store failed in the middle of a decision: nothing of the group is known.
   static Decided abandon(std::span<const std::size_t> group, const Error& error,
-                         std::vector<Result<TaskState>>& answers) {
+                         std::vector<Result<Settled>>& answers) {
     for (const std::size_t i : group) answers[i] = std::unexpected(error);
     return {};
   }
@@ -242,7 +244,7 @@ class Settle {
     return trigger;
   }
 
-  Result<TaskState> decide_item(const Settlement& item, Cascade& cascade) {
+  Result<Settled> decide_item(const Settlement& item, Cascade& cascade) {
     const TaskId& id = item.lease.task;
     const TaskRecord* decided = cascade.decided(id);
     const auto record = decided != nullptr ? fenced(*decided, item.lease) : live_record(item.lease);
@@ -292,8 +294,21 @@ Status Engine::report(const Lease& lease, const RunReport& report) {
                 });
 }
 
+// Only what was refused comes here, so a settlement that is the first pays nothing for this.
+Result<Settled> Engine::replay(const Settlement& item, const Error& stale) {
+  const auto runs = TRY(store_.runs(item.lease.task, kReplayedRunsMax));
+  const auto run = std::ranges::find_if(runs, [&](const RunSummary& ended) {
+    return ended.settlement && ended.settlement->lease == item.lease.id && !item.lease.id.is_none();
+  });
+  if (run == runs.end()) return refuse_late(item, stale);
+  if (run->settlement->kind != kind_of(item)) return std::unexpected(stale);
+  Settled settled(run->settlement->state);
+  settled.replayed = run->outcome;
+  return settled;
+}
+
 // A worker that cannot be told apart from a broken one may say it many times: the event comes once.
-Result<TaskState> Engine::refuse_late(const Settlement& item, const Error& stale) {
+Result<Settled> Engine::refuse_late(const Settlement& item, const Error& stale) {
   const auto tell = [&](RecordView& /*view*/, const TaskRecord& record) -> Result<StepGroup> {
     StepGroup group;
     if (auto step = refuse_late_result(record, item)) group.steps.push_back(*std::move(step));
@@ -303,8 +318,8 @@ Result<TaskState> Engine::refuse_late(const Settlement& item, const Error& stale
   return std::unexpected(stale);
 }
 
-std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items) {
-  std::vector<Result<TaskState>> answers(items.size(), too_much_contention("settle"));
+std::vector<Result<Settled>> Engine::settle(std::span<const Settlement> items) {
+  std::vector<Result<Settled>> answers(items.size(), too_much_contention("settle"));
   const auto fail_rest = [&](std::span<const std::size_t> rest, const Error& error) {
     for (const std::size_t i : rest) answers[i] = std::unexpected(error);
     return answers;
@@ -341,7 +356,7 @@ std::vector<Result<TaskState>> Engine::settle(std::span<const Settlement> items)
   }
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (!answers[i] && answers[i].error().code == ErrorCode::kStaleLease) {
-      answers[i] = refuse_late(items[i], answers[i].error());
+      answers[i] = replay(items[i], answers[i].error());
     }
   }
   return answers;

@@ -6,11 +6,13 @@
 #include <atomic>
 #include <utility>
 
+#include "base/rng.h"
 #include "base/try.h"
 #include "core/ledger.h"
 #include "core/run_report.h"
 #include "net/url.h"
 #include "remote/checks.h"
+#include "remote/claim_keys.h"
 #include "remote/server_calls.h"
 #include "wire/filter_query.h"
 
@@ -130,6 +132,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<std::vector<ClaimedTask>> claim(const ClaimRequest& request) override {
+    if (!request.claim_key) return claim_with_key(request);
     auto claimed = calls_->ask_list<ClaimedTask>("tasks", "POST", worker_path(request.worker_id, "claim"),
                                                  to_json(request), remote::Effect::kNone);
     if (claimed && !claimed->empty()) calls_->count_change();
@@ -168,8 +171,8 @@ class RemoteQueue final : public TaskQueue {
   }
 
   // One that is bad is not sent: inside a document it would spoil the others.
-  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override {
-    std::vector<Result<TaskState>> answers(items.size(), TaskState::kPending);
+  std::vector<Result<Settled>> settle(std::span<const Settlement> items) override {
+    std::vector<Result<Settled>> answers(items.size(), TaskState::kPending);
     std::vector<Settlement> good;
     std::vector<std::size_t> indices;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -301,6 +304,13 @@ class RemoteQueue final : public TaskQueue {
   }
 
  private:
+  Result<std::vector<ClaimedTask>> claim_with_key(ClaimRequest request) {
+    request.claim_key = claim_keys_.take(request.worker_id);
+    auto claimed = claim(request);
+    claim_keys_.answered(request.worker_id, *request.claim_key, claimed);
+    return claimed;
+  }
+
   void wait(std::uint64_t seen, Millis timeout, Query query) {
     if (changes() != seen || timeout <= Millis{0}) return;
     timeout = std::min(timeout, kWaitMax);
@@ -320,20 +330,20 @@ class RemoteQueue final : public TaskQueue {
     ++times_heard_;
   }
 
-  Result<std::vector<Result<TaskState>>> ask_settled(std::string request, std::size_t count) {
+  Result<std::vector<Result<Settled>>> ask_settled(std::string request, std::size_t count) {
     const auto body = TRY(calls_->fetch("POST", "/v1/settlements", std::move(request)));
     Listed<json::Unread> listed{.name = "items", .items = {}};
     if (const Status read = read_json(body, listed); !read) return unreadable(read.error());
-    std::vector<Result<TaskState>> settled;
+    std::vector<Result<Settled>> settled;
     for (const json::Unread& item : listed.items) {
       json::Reader in(item.text);
-      TaskState state{};
+      Settled answer;
       std::string code;
       std::string detail;
-      in.get("state", state).get("code", code).get("detail", detail);
+      in.get("state", answer.state).get("outcome", answer.replayed).get("code", code).get("detail", detail);
       if (const Status read = in.finish(); !read) return unreadable(read.error());
       if (code.empty()) {
-        settled.emplace_back(state);
+        settled.emplace_back(std::move(answer));
       } else {
         settled.emplace_back(
             drover::fail(error_code_from_name(code).value_or(ErrorCode::kInternal), std::move(detail)));
@@ -345,6 +355,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   const std::unique_ptr<remote::ServerCalls> calls_;
+  remote::ClaimKeys claim_keys_{system_rng()};
   std::atomic<std::uint64_t> times_heard_{0};  // that others changed something
   std::atomic<std::uint64_t> heard_{0};        // the server's own count
 };

@@ -15,6 +15,7 @@
 #include "base/json_reader.h"
 #include "base/try.h"
 #include "core/administration.h"
+#include "mcp/queue_tools.h"
 #include "net/http.h"
 #include "net/url.h"
 #include "server/doorkeeper.h"
@@ -39,10 +40,13 @@ struct Wait {
   struct OfTask {
     TaskId id;
   };
+  struct OfTasks {  // of any of them
+    std::vector<TaskId> ids;
+  };
   struct Work {
     std::vector<std::string> queues;
   };
-  std::variant<Change, OfTask, Work> for_what;
+  std::variant<Change, OfTask, OfTasks, Work> for_what;
   Millis at_most{0};  // from the first call
 };
 inline constexpr Millis kWaitMax{30'000};
@@ -77,6 +81,7 @@ struct Call {
   TicketBooth& tickets;
   std::string_view credentials;  // that the caller showed
   std::string_view version;      // of the server
+  mcp::Allowed mcp_allowed;      // what agents may do over MCP
   std::string& made;             // what the call made, as the audit log names it
   Try attempt = Try::kMayWait;
 
@@ -144,6 +149,7 @@ struct Route {
 
 inline constexpr std::string_view kHealthPath = "/healthz";
 inline constexpr std::string_view kReadyPath = "/readyz";
+inline constexpr std::string_view kMcpPath = "/mcp";
 
 // All of them. src/server/openapi.yaml says the same, and a test compares.
 [[nodiscard]] std::span<const Route> routes();
@@ -157,6 +163,7 @@ inline constexpr std::string_view kReadyPath = "/readyz";
 [[nodiscard]] std::span<const Route> signin_routes();
 [[nodiscard]] std::span<const Route> dump_routes();
 [[nodiscard]] std::span<const Route> server_routes();
+[[nodiscard]] std::span<const Route> mcp_routes();
 [[nodiscard]] std::span<const Route> live_routes();
 
 // Where a code or a token is tried: what is wrong counts as a failed attempt.

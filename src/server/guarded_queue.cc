@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kScanPage = 500;
 constexpr int kScanPagesMax = 10;
+constexpr int kSpawnersMax = 16;  // above a task, that are looked at
 
 std::unexpected<Error> no_such(const TaskId& id) {
   return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
@@ -137,7 +138,28 @@ Result<std::vector<Enqueued>> GuardedQueue::spawn(const Lease& spawner, std::spa
   return queue_.spawn(spawner, group);
 }
 
-// A worker may look again at what it was given: at tasks that run on workers which its token registered.
+Result<bool> GuardedQueue::runs_for_caller(const Task& task) const {
+  if (task.state != TaskState::kRunning || !serves(task.queue)) return false;
+  const auto holder = TRY(find_worker(task.worker_id.value_or("")));
+  return holder == Registered::kForCaller;
+}
+
+// From spawned to spawner, until one runs for the caller.
+Result<bool> GuardedQueue::was_spawned_for_caller(const Task& task) const {
+  std::optional<TaskId> spawner = task.parent_id;
+  for (int step = 0; spawner && step < kSpawnersMax; ++step) {
+    const auto found = TRY(queue_.heads(std::span(&*spawner, 1)));
+    const std::optional<Task>& above = found.front();
+    if (!above) return false;
+    const auto runs = TRY(runs_for_caller(*above));
+    if (runs) return true;
+    spawner = above->parent_id;
+  }
+  return false;
+}
+
+// A worker may look again at what it was given, at tasks that run on workers which its token registered; and at what
+// these have spawned.
 Result<Task> GuardedQueue::get(const TaskId& id) {
   const bool works = principal_.role == Role::kWorker;
   TRY(need(works ? Right::kWork : Right::kRead));
@@ -145,9 +167,10 @@ Result<Task> GuardedQueue::get(const TaskId& id) {
   if (!task) return task;
   if (principal_.owner && task->owner != *principal_.owner) return no_such(id);
   if (!works) return task;
-  if (task->state != TaskState::kRunning || !serves(task->queue)) return no_such(id);
-  const auto holder = TRY(find_worker(task->worker_id.value_or("")));
-  return holder == Registered::kForCaller ? std::move(task) : no_such(id);
+  const auto runs = TRY(runs_for_caller(*task));
+  if (runs) return task;
+  const auto was_spawned = TRY(was_spawned_for_caller(*task));
+  return was_spawned ? std::move(task) : no_such(id);
 }
 
 Result<std::vector<RunSummary>> GuardedQueue::runs(const TaskId& id) {
@@ -257,17 +280,21 @@ Status GuardedQueue::need_work(const TaskId& id) const {
 }
 
 // A worker's token acts for the workers that it registered; operators act for all.
+bool GuardedQueue::acts_for(const WorkerInfo& worker) const {
+  return principal_.role != Role::kWorker || worker.token_id == principal_.token_id;
+}
+
 Result<GuardedQueue::Registered> GuardedQueue::find_worker(const std::string& worker_id) const {
   const std::optional<WorkerInfo> worker = TRY(queue_.worker(worker_id));
   if (!worker) return Registered::kNot;
-  const bool acts_for_all = principal_.role != Role::kWorker;
-  return acts_for_all || worker->token_id == principal_.token_id ? Registered::kForCaller : Registered::kByOther;
+  return acts_for(*worker) ? Registered::kForCaller : Registered::kByOther;
 }
 
-Status GuardedQueue::need_worker(const std::string& worker_id) const {
+Result<WorkerInfo> GuardedQueue::need_worker(const std::string& worker_id) const {
   TRY(need(Right::kWork));
-  const auto registered = TRY(find_worker(worker_id));
-  return registered == Registered::kForCaller ? Status() : unknown_worker(worker_id);
+  auto worker = TRY(queue_.worker(worker_id));
+  if (!worker || !acts_for(*worker)) return unknown_worker(worker_id);
+  return *std::move(worker);
 }
 
 Status GuardedQueue::register_worker(const WorkerInfo& worker) {
@@ -285,7 +312,10 @@ Status GuardedQueue::register_worker(const WorkerInfo& worker) {
 
 Status GuardedQueue::unregister_worker(const std::string& worker_id, const std::string& reason) {
   const bool acts_for_all = principal_.role != Role::kWorker;
-  TRY(acts_for_all ? need(Right::kWork) : need_worker(worker_id));
+  TRY(need(Right::kWork));
+  if (!acts_for_all) {
+    TRY(need_worker(worker_id));
+  }
   return queue_.unregister_worker(worker_id, reason);
 }
 
@@ -295,8 +325,13 @@ Result<std::vector<WorkerInfo>> GuardedQueue::workers() {
 }
 
 Result<std::vector<ClaimedTask>> GuardedQueue::claim(const ClaimRequest& request) {
-  TRY(need_worker(request.worker_id));
+  const auto worker = TRY(need_worker(request.worker_id));
   TRY(check_serves(request.serves));
+  if (request.claim_key && worker.token_id != principal_.token_id) {
+    return drover::fail(ErrorCode::kForbidden,
+                        fmt::format("worker {} was registered with another token; only that one claims with a key",
+                                    quoted_excerpt(worker.id)));
+  }
   return queue_.claim(request);
 }
 
@@ -331,9 +366,9 @@ Status GuardedQueue::report(const Lease& lease, const RunReport& report) {
   return queue_.report(lease, report);
 }
 
-std::vector<Result<TaskState>> GuardedQueue::settle(std::span<const Settlement> items) {
+std::vector<Result<Settled>> GuardedQueue::settle(std::span<const Settlement> items) {
   const auto refuse_all = [&](const Error& error) {
-    return std::vector<Result<TaskState>>(items.size(), std::unexpected(error));
+    return std::vector<Result<Settled>>(items.size(), std::unexpected(error));
   };
   if (const Status allowed = need(Right::kWork); !allowed) return refuse_all(allowed.error());
   std::vector<TaskId> ids;
@@ -341,7 +376,7 @@ std::vector<Result<TaskState>> GuardedQueue::settle(std::span<const Settlement> 
   const auto hidden = this->hidden(ids);
   if (!hidden) return refuse_all(hidden.error());
   if (std::ranges::find(*hidden, true) == hidden->end()) return queue_.settle(items);
-  auto answers = with_hidden(queue_.settle(without(items, *hidden)), *hidden, Result<TaskState>(TaskState::kPending));
+  auto answers = with_hidden(queue_.settle(without(items, *hidden)), *hidden, Result<Settled>(TaskState::kPending));
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if ((*hidden)[i]) answers[i] = no_such(ids[i]);
   }

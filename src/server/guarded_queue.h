@@ -56,7 +56,7 @@ class GuardedQueue final : public TaskQueue {
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
   Status report(const Lease& lease, const RunReport& report) override;
-  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
+  std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
 
@@ -96,13 +96,18 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] Status check_serves(std::span<const Serve> serves) const;
   // Which of them are not there for the caller: outside the queues of its token, whatever lease it shows.
   [[nodiscard]] Result<std::vector<bool>> hidden(std::span<const TaskId> ids) const;
+  // Whether it runs on a worker that the caller's token registered; whether such a task, or one that it spawned,
+  // spawned it.
+  [[nodiscard]] Result<bool> runs_for_caller(const Task& task) const;
+  [[nodiscard]] Result<bool> was_spawned_for_caller(const Task& task) const;
   // The right to work, and that the task is there for the caller.
   [[nodiscard]] Status need_work(const TaskId& id) const;
   // Whose the registration is, if there is one.
   enum class Registered : std::uint8_t { kNot, kByOther, kForCaller };
   [[nodiscard]] Result<Registered> find_worker(const std::string& worker_id) const;
   // The right to work, and that the worker is registered and the caller's.
-  [[nodiscard]] Status need_worker(const std::string& worker_id) const;
+  [[nodiscard]] Result<WorkerInfo> need_worker(const std::string& worker_id) const;
+  [[nodiscard]] bool acts_for(const WorkerInfo& worker) const;
 
   TaskQueue& queue_;
   const Principal& principal_;

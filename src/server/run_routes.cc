@@ -16,8 +16,12 @@ Result<Lease> need_lease(const Call& call, json::Reader& body) {
   return lease;
 }
 
-std::string settled_json(const Result<TaskState>& settled) {
-  if (settled) return fmt::format(R"({{"state":"{}"}})", name_of(*settled));
+std::string settled_json(const Result<Settled>& settled) {
+  if (settled && settled->replayed) {
+    return fmt::format(R"({{"state":"{}","replayed":true,"outcome":"{}"}})", name_of(settled->state),
+                       *settled->replayed);
+  }
+  if (settled) return fmt::format(R"({{"state":"{}"}})", name_of(settled->state));
   return fmt::format(R"({{"code":"{}","detail":{}}})", error_info(settled.error().code).name,
                      json::quote(settled.error().message));
 }
@@ -86,7 +90,7 @@ Answer settle_many(const Call& call) {
   body.need("items", items);
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
   std::string answer = "{\"items\":[";
-  for (const Result<TaskState>& settled : call.queue.settle(items)) {
+  for (const Result<Settled>& settled : call.queue.settle(items)) {
     if (answer.back() != '[') answer += ',';
     answer += settled_json(settled);
   }

@@ -109,10 +109,11 @@ bool is_signing_in(const Route& route) {
   return route.pattern == kSigninPattern && route.access == Access::kAnyone;
 }
 
-// Changes, and what was refused to a caller.
-bool is_audited(const Route* route, int status) {
+// Changes, and what was refused to a caller. Over MCP only what has made something is a change.
+bool is_audited(const Route* route, int status, std::string_view made) {
   constexpr std::array kRefusals{401, 403, 421, 429};
   if (std::ranges::find(kRefusals, status) != kRefusals.end()) return true;
+  if (route != nullptr && route->pattern == kMcpPath) return !made.empty();
   return route != nullptr && route->method != "GET" && !is_chatter(*route);
 }
 
@@ -125,6 +126,7 @@ class HttpApi final : public Server {
         version_(options.version),
         front_{.name = options.name, .public_url = options.public_url, .has_tls = options.tls.has_value()},
         dashboard_(options.dashboard, options.public_url ? options.public_url->path : ""),
+        mcp_allowed_(options.mcp_allowed),
         budget_(options.held_bytes_max),
         http_(loop_,
               {.connections_max = options.connections_max, .strangers_per_peer_max = options.strangers_per_peer_max},
@@ -284,7 +286,7 @@ class HttpApi final : public Server {
 
   void audit(const Route* route, const HttpRequest& request, std::span<const std::string> captures,
              std::string_view made, const Principal* principal, int status) {
-    if (audit_ == nullptr || !is_audited(route, status)) return;
+    if (audit_ == nullptr || !is_audited(route, status, made)) return;
     AuditRecord record{
         .at = system_clock().wall(),
         .method = request.method,
@@ -510,6 +512,7 @@ class HttpApi final : public Server {
                        .tickets = tickets_,
                        .credentials = request->credentials,
                        .version = version_,
+                       .mcp_allowed = mcp_allowed_,
                        .made = request->made,
                        .attempt = attempt});
     }
@@ -672,6 +675,7 @@ class HttpApi final : public Server {
   Frontage front_;
   const Dashboard dashboard_;
   TicketBooth tickets_{system_rng()};
+  const mcp::Allowed mcp_allowed_;
   AccessRules rules_;
   Metrics metrics_;
   std::vector<std::string> addresses_;

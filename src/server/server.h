@@ -11,6 +11,7 @@
 
 #include "core/administration.h"
 #include "drover/task_queue.h"
+#include "mcp/queue_tools.h"
 #include "net/tls_session.h"
 #include "server/audit_log.h"
 #include "server/dashboard.h"
@@ -43,6 +44,7 @@ struct ServerOptions {
   ServerName name{};                      // the same
   std::optional<PublicUrl> public_url{};  // how browsers reach it, if a proxy stands before it
   std::span<const DashboardFile> dashboard = embedded_dashboard();  // none: it says that it has no dashboard
+  mcp::Allowed mcp_allowed{};   // what agents may do over MCP beside enqueueing and looking
   Millis tokens_again{30'000};  // how often the token of somebody who watches is looked at
 };
 

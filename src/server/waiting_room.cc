@@ -32,6 +32,10 @@ bool concerns(const Wait& wait, const Pulse& pulse) {
   if (const auto* task = std::get_if<Wait::OfTask>(&wait.for_what)) {
     return std::ranges::find(events, task->id, &Event::task) != events.end();
   }
+  if (const auto* tasks = std::get_if<Wait::OfTasks>(&wait.for_what)) {
+    return std::ranges::any_of(
+        events, [&](const Event& event) { return std::ranges::find(tasks->ids, event.task) != tasks->ids.end(); });
+  }
   const auto& queues = std::get<Wait::Work>(wait.for_what).queues;
   return std::ranges::any_of(events, [&](const Event& event) {
     return may_let_go(event) || (brings_work(event) && std::ranges::find(queues, event.queue) != queues.end());

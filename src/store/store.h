@@ -68,6 +68,7 @@ enum class Applied : std::uint8_t {
 struct Claimed {
   std::vector<TaskRecord> records;
   bool more = false;
+  bool unknown_worker = false;  // the claim has a key, and no worker is registered that it could be kept with
 };
 
 // Of n tasks, at most n_others may have a higher rank number than `rank`.
@@ -200,7 +201,9 @@ class Store {
   // One answer per group. An Error means that nothing is known to be written: the commit failed or its fate is unknown.
   [[nodiscard]] virtual Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) = 0;
   // Takes up to n claimable tasks under new leases made from lease_ids (n of them), in the order that
-  // docs/internals/lanes-and-gates.md describes. Bounded work per call.
+  // docs/internals/lanes-and-gates.md describes. Bounded work per call. What a claim with a key takes is written to its
+  // worker's record in the same commit; one with the key that is written there takes nothing and gets what that one
+  // still holds, unless it `takes_others`.
   [[nodiscard]] virtual Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                                               const std::optional<ReservedSlots>& reserved) = 0;
   [[nodiscard]] virtual Result<Beat> renew(const std::string& worker_id, std::span<const Lease> leases,

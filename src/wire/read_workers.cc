@@ -84,6 +84,7 @@ Status read_json(std::string_view json, ClaimRequest& out) {
   Millis wait{0};  // the server's business
   in.get("worker_id", out.worker_id).need("serves", out.serves).get("n", out.n).get("lease_ms", out.lease);
   in.get("capacity", out.capacity).get("running_priorities", out.running_priorities).get("wait_ms", wait);
+  in.get("claim_key", out.claim_key);
   return in.finish_strictly();
 }
 

@@ -186,6 +186,7 @@ std::string to_json(const ClaimRequest& request) {
   members.out().key("running_priorities").begin_array();
   for (const int priority : request.running_priorities) members.out().number(priority);
   members.out().end_array();
+  if (request.claim_key) members.text("claim_key", *request.claim_key);
   return members.take();
 }
 

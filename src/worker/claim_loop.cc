@@ -169,7 +169,7 @@ void ClaimLoop::give_up_ends(MonoTime now) {
   });
 }
 
-ClaimLoop::Answered ClaimLoop::take_answer(RunEnded& ended, const Result<TaskState>& answer) {
+ClaimLoop::Answered ClaimLoop::take_answer(RunEnded& ended, const Result<Settled>& answer) {
   if (answer) {
     count(ended);
     keeper_.let_go(ended.lease);
@@ -277,9 +277,13 @@ void ClaimLoop::take_claimed(MonoTime now) {
     return;
   }
   std::vector<ClaimedTask>& claimed = *asked->answer;
-  CHECK(std::cmp_less_equal(claimed.size(), asked->request.n));
   const MonoTime expires_at = asked->at + options_.lease;
   if (phase_ != Phase::kWorking) return give_back(claimed, expires_at);
+  // Over a server the answer may be what an earlier claim took, when there was more room.
+  if (const auto room = static_cast<std::size_t>(asked->request.n); claimed.size() > room) {
+    give_back(std::span(claimed).subspan(room), expires_at);
+    claimed.resize(room);
+  }
   backoff_ = Millis{0};
   left_slot_free_ = std::cmp_less(claimed.size(), asked->request.n);
   next_claim_ = asked->at + options_.poll_max;

@@ -115,7 +115,7 @@ class ClaimLoop {
   // Ends that are on their way to the queue.
   struct Sent {
     std::vector<RunEnded> ends;
-    std::vector<Result<TaskState>> answers;
+    std::vector<Result<Settled>> answers;
     std::atomic<bool> is_answered = false;
   };
 
@@ -137,7 +137,7 @@ class ClaimLoop {
   // Of one that stops: ends that nobody will ever take, because their lease is over.
   void give_up_ends(MonoTime now);
   // kSendOther: the queue will never take this end, and it was replaced by one that says so.
-  [[nodiscard]] Answered take_answer(RunEnded& ended, const Result<TaskState>& answer);
+  [[nodiscard]] Answered take_answer(RunEnded& ended, const Result<Settled>& answer);
   void count(const RunEnded& ended);
   // How many tasks may be held at once, running or waiting.
   [[nodiscard]] int slots() const { return options_.capacity + options_.prefetch; }

@@ -9,7 +9,7 @@
 //   POST /v1/task/usage        {"usage": {…}}: all that the run has used so far, if its profile lets it say so
 //   POST /v1/task/fail         {"class": "rate_limited", "message": "…", "retry_after": "30s", "note": "…"}
 //   POST /v1/task/wait         {"children": "all" | [ids]}: a run that ends well suspends until these are done
-//   POST /v1/tasks             children: one task object, or {"tasks": […]}
+//   POST /v1/tasks             children: one task object, or {"tasks": […]}; GET /v1/tasks/{id} shows a descendant
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "core/error_class.h"
 #include "core/task_json.h"
@@ -91,6 +92,39 @@ HttpResponse show_parent_result(const Visit& visit) {
         ErrorCode::kNotFound, fmt::format("parent {} is gone: retention deleted it", parent->id.to_string()), {}});
   }
   return {.body = parent->result.value_or("null") + "\n"};
+}
+
+// From spawned to spawner, until this task is met. No chain is longer than a policy allows (limits.depth).
+constexpr int kSpawnersMax = 100;
+
+Result<bool> is_descendant(const Visit& visit, const Task& task) {
+  std::optional<TaskId> spawner = task.parent_id;
+  for (int step = 0; spawner && step < kSpawnersMax; ++step) {
+    if (*spawner == visit.claimed.task.id) return true;
+    const auto found = TRY(visit.queue.heads(std::span(&*spawner, 1)));
+    const std::optional<Task>& above = found.front();
+    spawner = above ? above->parent_id : std::nullopt;
+  }
+  return false;
+}
+
+constexpr std::string_view kTasksPrefix = "/v1/tasks/";
+
+// Somebody else's task is not there, whatever its id.
+HttpResponse show_descendant(const Visit& visit) {
+  const std::string_view text = std::string_view(visit.request.target).substr(kTasksPrefix.size());
+  const auto missing = [&] {
+    return problem(
+        Error{ErrorCode::kNotFound, fmt::format("this task has spawned no task {}", quoted_excerpt(text)), {}});
+  };
+  const auto id = TaskId::parse(text);
+  if (!id) return missing();
+  const auto task = visit.queue.get(*id);
+  if (!task && task.error().code == ErrorCode::kNotFound) return missing();
+  if (!task) return problem(task.error());
+  const auto is_own = is_descendant(visit, *task);
+  if (!is_own) return problem(is_own.error());
+  return *is_own ? HttpResponse{.body = to_json(*task) + "\n"} : missing();
 }
 
 // Whether the task may wait for these is decided at the end of the run; what is wrong already is said now.
@@ -299,9 +333,11 @@ constexpr std::array kRoutes{
     Route{"POST", "/v1/task/wait", take_wait},   Route{"POST", "/v1/tasks", spawn_tasks},
 };
 constexpr Route kParentRoute{"GET", "/v1/task/parents/{id or ref}/result", show_parent_result};
+constexpr Route kDescendantRoute{"GET", "/v1/tasks/{id}", show_descendant};
 
 const Route* route_of(std::string_view target) {
   if (parent_in(target)) return &kParentRoute;
+  if (target.starts_with(kTasksPrefix)) return &kDescendantRoute;
   const auto* const found = std::ranges::find(kRoutes, target, &Route::target);
   return found != kRoutes.end() ? found : nullptr;
 }

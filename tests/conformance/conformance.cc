@@ -133,14 +133,14 @@ Lease ConformanceTest::start_new(const TaskSpec& spec) {
 }
 
 TaskState ConformanceTest::complete(const Lease& lease, std::optional<JsonText> result) {
-  return must(queue().complete(lease, {.result = std::move(result)}));
+  return must(queue().complete(lease, {.result = std::move(result)})).state;
 }
 
 TaskState ConformanceTest::fail(const Lease& lease, ErrorClass error_class, const std::string& text) {
-  return must(queue().fail(lease, {.error_class = error_class, .message = text}));
+  return must(queue().fail(lease, {.error_class = error_class, .message = text})).state;
 }
 
-Result<TaskState> ConformanceTest::try_settle(const Settlement& item) {
+Result<Settled> ConformanceTest::try_settle(const Settlement& item) {
   auto answers = queue().settle(std::span(&item, 1));
   if (answers.size() != 1) throw std::runtime_error("settle did not answer one by one");
   return std::move(answers.front());

@@ -108,9 +108,9 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   TaskState complete(const Lease& lease, std::optional<JsonText> result = std::nullopt);
   TaskState fail(const Lease& lease, ErrorClass error_class = ErrorClass::kAgentError,
                  const std::string& text = "it broke");
-  TaskState release(const Lease& lease) { return must(queue().release(lease)); }
-  TaskState settle(const Settlement& item) { return must(try_settle(item)); }
-  [[nodiscard]] Result<TaskState> try_settle(const Settlement& item);
+  TaskState release(const Lease& lease) { return must(queue().release(lease)).state; }
+  TaskState settle(const Settlement& item) { return must(try_settle(item)).state; }
+  [[nodiscard]] Result<Settled> try_settle(const Settlement& item);
   [[nodiscard]] LeaseState renew(const Lease& lease, Millis by = kLease);
   // The lease runs out and the task is taken back.
   void lose(const Lease& lease);

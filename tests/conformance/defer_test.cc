@@ -7,8 +7,9 @@ namespace {
 class Defer : public ConformanceTest {
  protected:
   TaskState defer(const Lease& lease, std::optional<Millis> retry_after = std::nullopt) {
-    return must(
-        queue().fail(lease, {.error_class = ErrorClass::kRateLimited, .message = "429", .retry_after = retry_after}));
+    return must(queue().fail(lease,
+                             {.error_class = ErrorClass::kRateLimited, .message = "429", .retry_after = retry_after}))
+        .state;
   }
 };
 ON_EVERY_STORE(Defer);

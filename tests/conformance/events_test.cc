@@ -140,7 +140,8 @@ TEST_P(Events, ARefusedCallLeavesNone) {
   const Lease lease = start_work();
   complete(lease);
   const std::int64_t before = must(queue().last_event_seq());
-  EXPECT_EQ(code_of(queue().complete(lease, {})), ErrorCode::kStaleLease);
+  EXPECT_EQ(code_of(queue().fail(lease, {})), ErrorCode::kStaleLease);
+  EXPECT_EQ(must(queue().complete(lease, {})).replayed, "completed");
   EXPECT_EQ(code_of(queue().cancel(lease.task, "")), ErrorCode::kWrongState);
   EXPECT_EQ(code_of(queue().retry(lease.task)), ErrorCode::kWrongState);
   EXPECT_EQ(code_of(queue().enqueue_one({.type = ""})), ErrorCode::kInvalidArgument);

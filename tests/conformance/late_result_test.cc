@@ -77,7 +77,7 @@ TEST_P(LateResult, IsToldOfEachLostRunOnce) {
 TEST_P(LateResult, OfARunThatWasNotLostIsNotTold) {
   const Lease ended = start_work();
   complete(ended);
-  expect_refused(ended);
+  EXPECT_EQ(code_of(queue().fail(ended, {})), ErrorCode::kStaleLease);
   const Lease live = start_work();
   expect_refused({live.task, LeaseId({7})});
   const Lease lost = start_work();

@@ -12,7 +12,8 @@ class Provider : public ConformanceTest {
   }
   TaskState exhaust(const Lease& lease, std::optional<Millis> retry_after,
                     ErrorClass error_class = ErrorClass::kQuotaExhausted) {
-    return must(queue().fail(lease, {.error_class = error_class, .message = "no more", .retry_after = retry_after}));
+    return must(queue().fail(lease, {.error_class = error_class, .message = "no more", .retry_after = retry_after}))
+        .state;
   }
   std::optional<Time> closed_until() { return gate("provider:acme").value_or(GateStatus{}).closed_until; }
 };

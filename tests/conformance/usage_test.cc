@@ -40,7 +40,7 @@ class AgentUsage : public ConformanceTest {
   RunSummary last_run(const TaskId& id) { return must(queue().runs(id)).front(); }
   TaskState end(const Lease& lease, decltype(Settlement::end) end, RunReport report) {
     const Settlement item{.lease = lease, .end = std::move(end), .report = std::move(report)};
-    return must(queue().settle(std::span(&item, 1)).front());
+    return must(queue().settle(std::span(&item, 1)).front()).state;
   }
 };
 ON_EVERY_STORE(AgentUsage);

@@ -31,14 +31,18 @@ TEST_P(WrongState, SettlingWhatDoesNotRun) {
     const Placed placed = place_in(from);
     const Lease lease = placed.lease.value_or(Lease{placed.id, LeaseId({1})});
     // The first late result of a run is an event (late_result_test.cc).
-    if (placed.lease) {
-      EXPECT_EQ(code_of(queue().complete(lease, {})), ErrorCode::kStaleLease) << name_of(from);
-    }
+    if (placed.lease) (void)queue().complete(lease, {});
     const World before = world();
-    EXPECT_EQ(code_of(queue().complete(lease, {})), ErrorCode::kStaleLease) << name_of(from);
-    EXPECT_EQ(code_of(queue().fail(lease, {})), ErrorCode::kStaleLease) << name_of(from);
-    EXPECT_EQ(code_of(queue().release(lease)), ErrorCode::kStaleLease) << name_of(from);
-    EXPECT_EQ(code_of(try_settle({lease, CancelConfirmed{}})), ErrorCode::kStaleLease) << name_of(from);
+    int replayed = 0;
+    for (const Settlement& item : {Settlement{lease, Completion{}}, Settlement{lease, Failure{}},
+                                   Settlement{lease, Release{}}, Settlement{lease, CancelConfirmed{}}}) {
+      const auto answer = try_settle(item);
+      EXPECT_TRUE(answer || answer.error().code == ErrorCode::kStaleLease) << name_of(from);
+      if (answer) ++replayed;
+    }
+    // The call that ended the run is answered again (replay_test.cc); no other is.
+    const bool ended_by_worker = placed.lease && from != TaskState::kStalled;
+    EXPECT_EQ(replayed, ended_by_worker ? 1 : 0) << name_of(from);
     EXPECT_EQ(world(), before) << name_of(from);
   }
 }

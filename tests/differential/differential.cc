@@ -96,7 +96,9 @@ std::string dump(Side& side, std::int64_t& events_after) {
       text += to_json(task) + "\n";
       const auto runs = side.engine().runs(task.id);
       if (!runs) return fmt::format("runs: {}", to_string(runs.error()));
-      for (const RunSummary& run : *runs) text += "  " + to_json(run) + "\n";
+      for (const RunSummary& run : *runs) {
+        text += fmt::format("  {} {}\n", to_json(run), run.settlement ? to_text(*run.settlement) : "-");
+      }
       const auto log = side.engine().log(task.id, 0, kPage);
       if (!log) return fmt::format("log: {}", to_string(log.error()));
       for (const LogRecord& record : log->records) text += "  " + to_json(record) + "\n";
@@ -294,6 +296,17 @@ class Driver {
     request.n = static_cast<int>(1 + below(one_in(4) ? 40 : 6));
     request.lease = Millis(5'000 + below(20'000));
     request.capacity = request.n;
+    if (one_in(3)) {
+      // Few keys, so that claims are repeated; and a worker that is not registered.
+      if (one_in(2)) request.worker_id = "host:1:w9";
+      request.claim_key = fmt::format("k{}", below(3));
+    }
+    if (one_in(6)) {
+      both("register", [&](Side& side) {
+        return text_of(
+            side.engine().register_worker({.id = request.worker_id, .version = "1", .serves = {{.queue = "q0"}}}));
+      });
+    }
     both("claim", [&](Side& side) {
       const auto answer = side.engine().claim(request);
       if (&side == &first_ && answer) {
@@ -355,12 +368,19 @@ class Driver {
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint64_t at = below(held_.size());
       items.push_back(any_end(held_[at]));
+      if (one_in(8)) settled_ = items.back();
       held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(at));
     }
+    // Some are said again, or otherwise.
+    if (settled_ && one_in(4)) items.push_back(one_in(3) ? any_end(settled_->lease) : *settled_);
     both("settle", [&](Side& side) {
       std::string text;
       for (const auto& answer : side.engine().settle(items)) {
-        text += text_of(answer, [](TaskState state) { return std::string(name_of(state)); }) + "\n";
+        text += text_of(answer,
+                        [](const Settled& settled) {
+                          return fmt::format("{} {}", name_of(settled.state), settled.replayed.value_or(""));
+                        }) +
+                "\n";
       }
       return text;
     });
@@ -534,6 +554,7 @@ class Driver {
   Side first_;
   Side second_;
   std::vector<TaskId> known_;
+  std::optional<Settlement> settled_;  // one that may be said again
   std::vector<Lease> held_;
   int number_ = 0;
   std::int64_t events_after_ = 0;

@@ -29,6 +29,9 @@ constexpr std::array kTargets{
     Target{"time_zone", feed_time_zone},
     Target{"usage", feed_usage},
     Target{"parent_template", feed_parent_template},
+    Target{"mcp", feed_mcp},
+    Target{"mcp_lines", feed_mcp_lines},
+    Target{"mcp_text", feed_mcp_text},
 };
 
 }  // namespace

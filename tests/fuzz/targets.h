@@ -37,5 +37,8 @@ void feed_token(std::string_view input);
 void feed_usage(std::string_view input);
 void feed_fingerprint(std::string_view input);
 void feed_git_refs(std::string_view input);
+void feed_mcp(std::string_view input);
+void feed_mcp_lines(std::string_view input);
+void feed_mcp_text(std::string_view input);
 
 }  // namespace drover::fuzz

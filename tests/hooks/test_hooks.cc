@@ -163,6 +163,10 @@ std::string_view name_of(PlantedBug bug) {
       return "awaits_unguarded";
     case kRetentionTakesParents:
       return "retention_takes_parents";
+    case kStalledRunReplays:
+      return "stalled_run_replays";
+    case kClaimKeyTakesOthers:
+      return "claim_key_takes_others";
   }
   CHECK_MSG(false, "no such planted bug");
 }

@@ -118,17 +118,30 @@ void Checker::unsupervised(const Lease& lease) {
   for (AgentRun& run : live_[lease.task]) run.unsupervised = run.unsupervised || run.lease == lease;
 }
 
-void Checker::settled(const AgentRun& run, const Settlement& sent, const Result<TaskState>& answer) {
-  if (!answer) return;
+void Checker::settled(const AgentRun& run, const Settlement& sent, const Result<Settled>& answer) {
   const TaskId& id = run.lease.task;
   const Life* life = find(id);
+  if (!answer) {
+    const bool is_stale = answer.error().code == ErrorCode::kStaleLease && life != nullptr;
+    const std::string* end = is_stale ? life->end_of_run(run.run) : nullptr;
+    // Nothing but its own result ends a run so.
+    if (end != nullptr && *end == "completed" && std::holds_alternative<Completion>(sent.end))
+      report("P5 one end",
+             fmt::format("run {} of task {} has completed, and its worker was told that its lease is stale", run.run,
+                         id.to_string()));
+    return;
+  }
   if (life == nullptr) return report("P1 kept", fmt::format("task {} was settled and is not there", id.to_string()));
-  if (!settled_runs_.insert({id, run.run}).second)
+  if (!settled_runs_.insert({id, run.run}).second && !answer->replayed)
     return report("P5 one end", fmt::format("run {} of task {} was settled twice", run.run, id.to_string()));
   const std::string* end = life->end_of_run(run.run);
   if (end == nullptr)
     return report("P5 one end",
                   fmt::format("the end of run {} of task {} was taken and is not there", run.run, id.to_string()));
+  if (answer->replayed && *answer->replayed != *end)
+    return report("P5 one end",
+                  fmt::format("the worker of run {} of task {} was told that it had ended as {}, but it is {}", run.run,
+                              id.to_string(), *answer->replayed, *end));
   const auto is = [&](std::initializer_list<std::string_view> names) {
     return std::ranges::find(names, *end) != names.end();
   };
@@ -145,6 +158,18 @@ void Checker::settled(const AgentRun& run, const Settlement& sent, const Result<
 
 void Checker::vouched(const Lease& lease, Millis at, Millis lease_ms) {
   vouched_[lease.id.to_string()] = {at + lease_ms, at};
+}
+
+// A worker that asked again for a claim without an answer knows of everything that it holds.
+void Checker::check_claims_of(Store& store, const std::string& worker) {
+  const auto page =
+      store.list({.states = {TaskState::kRunning}, .worker_id = worker}, kPage, std::nullopt, Parts::kHead);
+  if (!page) return report("T22 claim keys", to_string(page.error()));
+  for (const TaskRecord& record : page->records) {
+    if (!vouched_.contains(record.lease.to_string()))
+      report("T22 claim keys",
+             fmt::format("{} asked again, and was not told that it holds task {}", worker, record.task.id.to_string()));
+  }
 }
 
 // --- the store from outside

@@ -57,10 +57,11 @@ class Checker {
   void started(const AgentRun& run, const Task& task);
   void ended(const Lease& lease);
   void unsupervised(const Lease& lease);
-  void settled(const AgentRun& run, const Settlement& sent, const Result<TaskState>& answer);
+  void settled(const AgentRun& run, const Settlement& sent, const Result<Settled>& answer);
   // The store said at or after `at` that this lease holds for so long from then.
   void vouched(const Lease& lease, Millis at, Millis lease_ms);
   void all_leases_void() { vouched_.clear(); }
+  void check_claims_of(Store& store, const std::string& worker);
   void requeue_began(Millis max_age) { requeues_.insert(max_age); }
   void requeue_ended(Millis max_age) { requeues_.erase(requeues_.find(max_age)); }
 

@@ -1,16 +1,23 @@
 #include "sim/witness_queue.h"
 
+#include <utility>
+
 #include "sim/sim_worker.h"
 #include "sim/world.h"
 
 namespace drover::sim {
 
-Result<std::vector<ClaimedTask>> WitnessQueue::claim(const ClaimRequest& request) {
+Result<std::vector<ClaimedTask>> WitnessQueue::claim(const ClaimRequest& plain) {
+  ClaimRequest request = plain;
+  request.claim_key = keys_.take(request.worker_id);
   const Millis asked_at = world_.clock().now();
   auto claimed = inner_.claim(request);
+  keys_.answered(request.worker_id, *request.claim_key, claimed);
+  const bool is_repeat = std::exchange(answer_was_lost_, !claimed);
   if (!claimed || worker_.dead()) return claimed;
   world_.observe();
   for (const ClaimedTask& task : *claimed) world_.checker().vouched(task.lease, asked_at, request.lease);
+  if (is_repeat) world_.check_claims_of(request.worker_id);
   return claimed;
 }
 
@@ -24,7 +31,7 @@ Result<Beat> WitnessQueue::renew(const std::string& worker_id, std::span<const L
   return beat;
 }
 
-std::vector<Result<TaskState>> WitnessQueue::settle(std::span<const Settlement> items) {
+std::vector<Result<Settled>> WitnessQueue::settle(std::span<const Settlement> items) {
   const auto deliver = [&] {
     auto answers = inner_.settle(items);
     world_.observe();
@@ -35,7 +42,7 @@ std::vector<Result<TaskState>> WitnessQueue::settle(std::span<const Settlement> 
         continue;
       }
       world_.trace("{} settles {} run {}: {}", worker_.name(), run->number, run->run,
-                   answers[i] ? std::string(name_of(*answers[i])) : to_string(answers[i].error()));
+                   answers[i] ? std::string(name_of(answers[i]->state)) : to_string(answers[i].error()));
       world_.checker().settled(*run, items[i], answers[i]);
     }
     return answers;

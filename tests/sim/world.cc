@@ -120,6 +120,10 @@ void World::observe() {
   observing_ = false;
 }
 
+void World::check_claims_of(const std::string& worker) {
+  if (!checker_.wrong() && !observer_is_dead()) checker_.check_claims_of(*observer_, worker);
+}
+
 void World::look() {
   const bool rebooted = observer_is_dead();
   if (rebooted) open_observer();

@@ -65,6 +65,8 @@ class World {
   }
   // The checker looks at what is committed.
   void observe();
+  // That a worker which asked again for a claim knows what it holds.
+  void check_claims_of(const std::string& worker);
   // Now and then lets others have a turn in the middle of a step.
   void interleave();
   [[nodiscard]] bool healing() const { return healing_; }

@@ -50,7 +50,7 @@ class ForwardingQueue : public TaskQueue {
   }
   Status checkpoint(const Lease& lease, const JsonText& value) override { return inner_.checkpoint(lease, value); }
   Status report(const Lease& lease, const RunReport& report) override { return inner_.report(lease, report); }
-  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override { return inner_.settle(items); }
+  std::vector<Result<Settled>> settle(std::span<const Settlement> items) override { return inner_.settle(items); }
   Result<Backlog> backlog(std::span<const Serve> serves) override { return inner_.backlog(serves); }
   Result<int> requeue_stalled(Millis max_age) override { return inner_.requeue_stalled(max_age); }
   Status drain_worker(const DrainOrder& order) override { return inner_.drain_worker(order); }

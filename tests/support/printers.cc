@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "core/task_json.h"
+#include "core/task_record.h"
 
 namespace drover {
 
@@ -40,6 +41,11 @@ void PrintTo(const TaskId& id, std::ostream* out) {
   *out << id.to_string();
 }
 
+void PrintTo(const Settled& settled, std::ostream* out) {
+  *out << name_of(settled.state);
+  if (settled.replayed) *out << ", replayed: " << *settled.replayed;
+}
+
 void PrintTo(const Task& task, std::ostream* out) {
   *out << to_json(task);
 }
@@ -50,6 +56,7 @@ void PrintTo(const Event& event, std::ostream* out) {
 
 void PrintTo(const RunSummary& run, std::ostream* out) {
   *out << to_json(run);
+  if (run.settlement) *out << " settled " << to_text(*run.settlement);
 }
 
 void PrintTo(const Finding& finding, std::ostream* out) {

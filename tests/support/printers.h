@@ -13,6 +13,7 @@ void PrintTo(ErrorCode code, std::ostream* out);
 void PrintTo(const Error& error, std::ostream* out);
 void PrintTo(TaskState state, std::ostream* out);
 void PrintTo(ErrorClass error_class, std::ostream* out);
+void PrintTo(const Settled& settled, std::ostream* out);
 void PrintTo(LeaseState state, std::ostream* out);
 void PrintTo(const TaskId& id, std::ostream* out);
 void PrintTo(const Task& task, std::ostream* out);

@@ -38,6 +38,8 @@ struct ClaimParcel {
   std::span<const LeaseId> lease_ids;  // one for each task that it takes at most
   int reserved_rank;
   int others_n;
+  std::optional<std::string> claim_key;
+  bool takes_others;
 
   [[nodiscard]] std::size_t size() const { return lease_ids.size(); }
 };
@@ -45,13 +47,15 @@ struct ClaimParcel {
 // Whether they may be one claim. Slots are reserved out of those of one.
 [[nodiscard]] inline bool go_together(const ClaimParcel& a, const ClaimParcel& b) {
   const auto reserves = [](const ClaimParcel& parcel) { return parcel.reserved_rank != kPriorityMax; };
-  return a.lines == b.lines && a.worker_id == b.worker_id && a.lease == b.lease && !reserves(a) && !reserves(b);
+  return a.lines == b.lines && a.worker_id == b.worker_id && a.lease == b.lease && !reserves(a) && !reserves(b) &&
+         !a.claim_key && !b.claim_key;
 }
 
 struct ClaimAnswer {
   std::shared_ptr<const Reply> reply;  // to all that went together
   std::span<const Reply> parts;        // of the records of this caller
   bool more;
+  bool unknown_worker;
 };
 
 class EventReview;

@@ -33,7 +33,8 @@ void pack_note(redis::Pack& pack, const Note& note, std::int64_t log_bytes_max) 
   redis::pack_log_pieces(pack, note.log, log_bytes_max);
 }
 
-constexpr std::size_t kClaimMax = 100;  // tasks that one claim takes for several callers
+constexpr std::int64_t kNoSuchWorker = -1;  // in the place of whether there is more
+constexpr std::size_t kClaimMax = 100;      // tasks that one claim takes for several callers
 
 // Which parcels are one claim, by their indices.
 std::vector<std::vector<std::size_t>> claims_of(std::span<const ClaimParcel* const> parcels) {
@@ -77,8 +78,10 @@ std::vector<Result<ClaimAnswer>> shared_out(Result<Reply> reply, std::span<const
   std::vector<Result<ClaimAnswer>> answers;
   auto left = parts->subspan(std::min<std::size_t>(2, parts->size()));
   for (const ClaimParcel* parcel : parcels) {
-    const std::size_t taken = std::min(left.size() / redis::kRecordParts, parcel->size()) * redis::kRecordParts;
-    answers.emplace_back(ClaimAnswer{answer, left.first(taken), *more != 0});
+    // What a repeated claim took before may be more than is asked for now; it stands alone.
+    const std::size_t limit = parcel->claim_key ? left.size() : parcel->size();
+    const std::size_t taken = std::min(left.size() / redis::kRecordParts, limit) * redis::kRecordParts;
+    answers.emplace_back(ClaimAnswer{answer, left.first(taken), *more == 1, *more == kNoSuchWorker});
     left = left.subspan(taken);
   }
   return answers;
@@ -218,6 +221,7 @@ Command RedisStore::claim_command(std::span<const ClaimParcel* const> parcels) c
   for (const ClaimParcel* parcel : parcels) {
     for (const LeaseId& id : parcel->lease_ids) command.add(id.to_string());
   }
+  if (first.claim_key) command.add(*first.claim_key, first.takes_others ? 1 : 0);
   return command;
 }
 
@@ -254,9 +258,12 @@ Result<Claimed> RedisStore::claim(const ClaimRequest& request, std::span<const L
                                               .lease = request.lease,
                                               .lease_ids = lease_ids,
                                               .reserved_rank = reserved ? reserved->rank : kPriorityMax,
-                                              .others_n = reserved ? reserved->n_others : 0});
+                                              .others_n = reserved ? reserved->n_others : 0,
+                                              .claim_key = request.claim_key,
+                                              .takes_others = request.takes_others});
   if (!answer) return std::unexpected(answer.error());
   Claimed claimed;
+  claimed.unknown_worker = answer->unknown_worker;
   claimed.more = answer->more;
   for (std::size_t at = 0; at < answer->parts.size(); at += redis::kRecordParts) {
     const auto record = answer->parts.subspan(at, redis::kRecordParts);

@@ -27,7 +27,8 @@ std::string run_line(const RunSummary& run) {
                    .note = run.note,
                    .usage = run.usage,
                    .change = run.change,
-                   .evidence = run.evidence};
+                   .evidence = run.evidence,
+                   .settlement = run.settlement};
   return fmt::format("{}|{}|{}|{}", run.worker_id, time_text(run.started_at), time_text(run.ended_at.value_or(Time())),
                      run_end_text(end, run.run, run.generation));
 }

@@ -50,6 +50,7 @@ std::string run_end_text(const RunEnd& end, int run, int generation) {
   if (end.usage) rest.key("usage").string(*end.usage);
   if (end.change) rest.key("change").string(*end.change);
   if (end.evidence) rest.key("evidence").string(*end.evidence);
+  if (end.settlement) rest.key("settled").string(to_text(*end.settlement));
   rest.end_object();
   return fmt::format("{}|{}|{}|{}", run, generation, end.outcome, std::move(rest).take());
 }
@@ -85,6 +86,10 @@ Result<RunSummary> parse_run(std::string_view text) {
                                  {"change", &summary.change},
                                  {"evidence", &summary.evidence}}) {
     if (const std::string* found = member(name)) *to = *found;
+  }
+  if (const std::string* settled = member("settled")) {
+    summary.settlement = parse_run_settlement(*settled);
+    if (!summary.settlement) return unreadable("run", text);
   }
   return summary;
 }

@@ -16,7 +16,7 @@ namespace drover::redis {
   return std::to_string(time.time_since_epoch().count());
 }
 
-// "run|generation|outcome|JSON of error, exit code, note, usage, change and evidence". The functions put
+// "run|generation|outcome|JSON of error, exit code, note, usage, change, evidence and settlement". The functions put
 // worker|started|ended| before it.
 [[nodiscard]] std::string run_end_text(const RunEnd& end, int run, int generation);
 [[nodiscard]] Result<RunSummary> parse_run(std::string_view text);

@@ -12,6 +12,7 @@
 #include "core/transition.h"
 #include "embedded/sqlite.h"
 #include "store/sqlite/gates.h"
+#include "store/sqlite/keyed_claim.h"
 #include "store/sqlite/lanes.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/reads.h"
@@ -340,7 +341,13 @@ bool anything_ready(Connection& db, std::span<const Serve> serves, Time now) {
 
 Claimed claim_tasks(Transaction& transaction, const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                     const std::optional<ReservedSlots>& reserved) {
-  return Claim(transaction, request, lease_ids, reserved).run();
+  if (!request.claim_key) return Claim(transaction, request, lease_ids, reserved).run();
+  const std::optional<KeyedClaim> kept = read_keyed_claim(transaction.db(), request.worker_id);
+  if (!kept) return {.records = {}, .unknown_worker = true};
+  if (is_repeat(request, *kept)) return claim_again(transaction, request, *kept);
+  Claimed claimed = Claim(transaction, request, lease_ids, reserved).run();
+  keep_claim(transaction, request, claimed);
+  return claimed;
 }
 
 }  // namespace drover::sqlite

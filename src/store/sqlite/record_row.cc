@@ -15,7 +15,7 @@
 namespace drover::sqlite {
 namespace {
 
-constexpr std::size_t kRunFields = 13;
+constexpr std::size_t kRunFields = 14;
 
 [[noreturn]] void throw_unreadable(std::string_view what, std::string_view value) {
   throw SqliteFailure(SQLITE_CORRUPT, "unreadable " + std::string(what) + ": " + std::string(value.substr(0, 100)));
@@ -226,6 +226,7 @@ JsonText pack_run(const RunSummary& run) {
   text(run.usage);
   text(run.change);
   text(run.evidence);
+  run.settlement ? out.string(to_text(*run.settlement)) : out.null();
   out.end_array();
   return std::move(out).take();
 }
@@ -254,6 +255,9 @@ RunSummary unpack_run(const JsonText& packed) {
   run.usage = text(10);
   run.change = text(11);
   run.evidence = text(12);
+  if (const auto settlement = text(13)) {
+    run.settlement = named(parse_run_settlement(*settlement), "settlement of a run", *settlement);
+  }
   return run;
 }
 

@@ -343,7 +343,9 @@ CREATE TABLE worker (
   draining INTEGER NOT NULL,
   drain_by TEXT NOT NULL DEFAULT '',  -- who told it to drain, and why
   drain_reason TEXT NOT NULL DEFAULT '',
-  token_id TEXT NOT NULL DEFAULT ''  -- with which it registered; empty: it opened the store itself
+  token_id TEXT NOT NULL DEFAULT '',  -- with which it registered; empty: it opened the store itself
+  claim_key TEXT,                     -- of its latest claim with a key that took something; null: none
+  claimed BLOB                        -- what that took: ids and leases of tasks in turn, 16 bytes each
 ) STRICT, WITHOUT ROWID;
 
 -- Every version of the policy document that was ever applied; the last one counts.

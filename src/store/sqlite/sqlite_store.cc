@@ -20,6 +20,7 @@
 #include "store/sqlite/fleet.h"
 #include "store/sqlite/fsck.h"
 #include "store/sqlite/gates.h"
+#include "store/sqlite/keyed_claim.h"
 #include "store/sqlite/leases.h"
 #include "store/sqlite/ledger.h"
 #include "store/sqlite/new_task_table.h"
@@ -448,8 +449,9 @@ Result<Claimed> SqliteStore::claim(const ClaimRequest& request, std::span<const 
     if (const Status there = high_water_.check(); !there) return std::unexpected(there.error());
   }
   // An idle worker finds nothing without taking the lock from those who write.
-  const auto ready = TRY(reading(
-      "sqlite.claim", [&](Connection& db) { return anything_ready(db, request.serves, options_.clock->wall()); }));
+  const auto ready = TRY(reading("sqlite.claim", [&](Connection& db) {
+    return may_answer_more(db, request) || anything_ready(db, request.serves, options_.clock->wall());
+  }));
   if (!ready || request.n <= 0) return Claimed();
   return writing<Claimed>({&kClaimFailpoints, {}}, [&](Transaction& transaction) {
     return claim_tasks(transaction, request, lease_ids, reserved);

@@ -131,7 +131,8 @@ std::optional<JsonText> ended_run(std::optional<Time> started_at, const Step& st
                    .note = end.note,
                    .usage = end.usage,
                    .change = end.change,
-                   .evidence = end.evidence});
+                   .evidence = end.evidence,
+                   .settlement = end.settlement});
 }
 
 bool ends_run(const Stored& stored, const Task& next) {

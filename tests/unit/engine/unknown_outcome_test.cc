@@ -28,7 +28,7 @@ TEST_F(UnknownOutcomeTest, ASettlementIsSeenOnTheTask) {
   lose_answer(StoreCall::kApply);
   EXPECT_EQ(code_of(engine_.complete(lease, {.result = "1"})), ErrorCode::kStoreUnavailable);
   EXPECT_EQ(get(lease.task).result, "1");
-  EXPECT_EQ(code_of(engine_.complete(lease, {.result = "2"})), ErrorCode::kStaleLease);
+  EXPECT_EQ(must(engine_.complete(lease, {.result = "2"})).replayed, "completed");
   EXPECT_EQ(get(lease.task).result, "1");
 }
 
@@ -38,6 +38,19 @@ TEST_F(UnknownOutcomeTest, ASettlementThatWasNotMadeMayBeRepeated) {
   EXPECT_EQ(code_of(engine_.complete(lease, {.result = "1"})), ErrorCode::kStoreUnavailable);
   EXPECT_EQ(state(lease.task), TaskState::kRunning);
   EXPECT_EQ(must(engine_.complete(lease, {.result = "1"})), TaskState::kCompleted);
+}
+
+TEST_F(UnknownOutcomeTest, ALostClaimWithAKeyIsAskedForAgain) {
+  const TaskId id = enqueue({.type = "work"});
+  must(engine_.register_worker({.id = "host:1:a", .version = "1", .serves = {{.queue = "work"}}}));
+  const ClaimRequest request{.worker_id = "host:1:a", .serves = {{.queue = "work"}}, .n = 1, .claim_key = "k1"};
+  lose_answer(StoreCall::kClaim);
+  EXPECT_EQ(code_of(engine_.claim(request)), ErrorCode::kStoreUnavailable);
+  EXPECT_EQ(state(id), TaskState::kRunning);
+  const auto claimed = must(engine_.claim(request));
+  ASSERT_EQ(claimed.size(), 1U);
+  EXPECT_EQ(claimed[0].task.id, id);
+  EXPECT_EQ(must(engine_.complete(claimed[0].lease, {})), TaskState::kCompleted);
 }
 
 TEST_F(UnknownOutcomeTest, ALostClaimComesBackWhenItsLeaseRunsOut) {

@@ -115,6 +115,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/events/last", {kReaders}},
       {"GET /v1/ws", {kReaders}},
       {"GET /v1/changes", {kEverybody}},
+      {"POST /mcp", {kReaders, false, R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})"}},
       {"GET /openapi.json", {}},
       {"GET /metrics", {kOperators}},
       {"GET /healthz", {}},

@@ -252,15 +252,15 @@ Status FakeQueue::report(const Lease& /*lease*/, const RunReport& report) {
   return {};
 }
 
-std::vector<Result<TaskState>> FakeQueue::settle(std::span<const Settlement> items) {
+std::vector<Result<Settled>> FakeQueue::settle(std::span<const Settlement> items) {
   const std::scoped_lock lock(mutex);
   note(fmt::format("settle {}", items.size()));
-  std::vector<Result<TaskState>> answers;
+  std::vector<Result<Settled>> answers;
   for (const Settlement& item : items) answers.push_back(settle_one(item));
   return answers;
 }
 
-Result<TaskState> FakeQueue::settle_one(const Settlement& item) {
+Result<Settled> FakeQueue::settle_one(const Settlement& item) {
   if (outage) return std::unexpected(*outage);
   const auto refusal = refusals.find(item.lease.id.to_string());
   if (refusal != refusals.end() && !refusal->second.empty()) {

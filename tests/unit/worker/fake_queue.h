@@ -94,7 +94,7 @@ class FakeQueue final : public TaskQueue {
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
   Status report(const Lease& lease, const RunReport& report) override;
-  std::vector<Result<TaskState>> settle(std::span<const Settlement> items) override;
+  std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
   Status drain_worker(const DrainOrder& order) override;
@@ -123,7 +123,7 @@ class FakeQueue final : public TaskQueue {
 
  private:
   void note(std::string call);  // with the lock held
-  [[nodiscard]] Result<TaskState> settle_one(const Settlement& item);
+  [[nodiscard]] Result<Settled> settle_one(const Settlement& item);
 
   std::condition_variable changed_;
   std::uint64_t changes_ = 1;

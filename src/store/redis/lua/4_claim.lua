@@ -283,8 +283,51 @@ local function visit(work, line)
   if taken > 0 then touched[line] = math.max(touched[line], 1) end
 end
 
--- args: now, pool, worker, lease, n, reserved rank (9: none), others, lease ids…
--- Answers whether there is more, how many lanes were visited, and then of each task: id, record, false, body, result, checkpoint.
+-- ---- claims with a key: what one took is kept with its worker, so that a repeat gets the same tasks and no others
+
+local RECORD_PARTS = 6  -- of a task in the answer
+
+-- What that one still holds, renewed.
+local function claim_again(work, claimed)
+  local worker = KEY.worker .. work.worker
+  call('HSET', worker, 'last_beat_at', whole(NOW))
+  call('ZADD', KEY.workers, work.renewed, work.worker)
+  local ids, lease_of, live, until_ = {}, {}, {}, {}
+  for id, lease in string.gmatch(claimed, '(%S+) (%S+)') do
+    ids[#ids + 1] = id
+    lease_of[id] = lease
+  end
+  fetch_records(ids)
+  for _, id in ipairs(ids) do
+    local record = record_of(id)
+    if record and record.state == 'running' and record.lease == lease_of[id] then
+      record.renewed, record.beats = work.renewed, whole(record.beats + 1)
+      put_kept(id, record)
+      live[#live + 1] = id
+      until_[#until_ + 1], until_[#until_ + 2] = work.ends_at, id
+    end
+  end
+  for _, task in ipairs(reads.answers_of(live, 'all')) do
+    for part = 1, RECORD_PARTS do work.answer[#work.answer + 1] = task[part] end
+  end
+  call_in_pieces('ZADD', KEY.leases, until_)
+  save_strings()
+  lease_clock.save()
+  return work.answer
+end
+
+-- With nothing taken the key is as good as never used.
+local function keep_claim(work, key)
+  local worker = KEY.worker .. work.worker
+  if work.taken == 0 then return call('HDEL', worker, 'claim_key', 'claimed') end
+  local claimed = {}
+  for i = 1, work.taken do claimed[i] = work.until_[2 * i] .. ' ' .. work.leases[i] end
+  call('HSET', worker, 'claim_key', key, 'claimed', table.concat(claimed, ' '))
+end
+
+-- args: now, pool, worker, lease, n, reserved rank (9: none), others, lease ids…; of a claim with a key also that, and whether it
+-- takes other tasks than it took before.
+-- Answers whether there is more (-1: there is no such worker to keep the key with), how many lanes were visited, and then of each task: id, record, false, body, result, checkpoint.
 function functions.claim(keys, args)
   begin(keys, args)
   lanes.start()
@@ -294,6 +337,12 @@ function functions.claim(keys, args)
   work.ends_at = whole(lease_clock.latest() + work.lease)
   work.event_data = '|{"worker_id":"' .. work.worker .. '"}'
   work.renewed = whole(lease_clock.latest())
+  local key, takes_others = args[8 + work.n], args[9 + work.n] == '1'
+  if key then
+    local found = call('HMGET', KEY.worker .. work.worker, 'registered_at', 'claim_key', 'claimed')
+    if not found[1] then return {-1, 0} end
+    if found[2] == key and not takes_others then return claim_again(work, found[3] or '') end
+  end
   local lines = lanes.line_of_pool(work.pool)
   if not lines then return redis.error_reply('NOPOOL ' .. work.pool) end
   work.only_line = lines ~= '' and lines or nil
@@ -309,6 +358,7 @@ function functions.claim(keys, args)
     call('ZADD', KEY.leases, unpack(work.until_))
     due_at(NOW + work.lease)
   end
+  if key and (work.taken > 0 or takes_others) then keep_claim(work, key) end
   for line in pairs(work.aside) do touched[line] = touched[line] or 0 end
   lanes.tell_pools()
   finish()
