@@ -34,9 +34,11 @@ enum class PlantedBug : std::uint8_t {
   kSuspendForgetsChildren,   // a task that suspends runs again at once
   kAwaitsUnguarded,          // a child may end between the look at it and the suspend
   kRetentionTakesParents,    // a result goes by its age before those that depend on it have read it
+  kBulkCursorFirst,          // a bulk operation's record says what is yet to be done
+  kBulkIsUnbounded,          // a bulk operation catches what is enqueued after its start
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kRetentionTakesParents);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kBulkIsUnbounded);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

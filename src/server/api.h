@@ -146,6 +146,7 @@ inline constexpr std::string_view kReadyPath = "/readyz";
 [[nodiscard]] std::span<const Route> run_routes();
 [[nodiscard]] std::span<const Route> worker_routes();
 [[nodiscard]] std::span<const Route> operate_routes();
+[[nodiscard]] std::span<const Route> bulk_routes();
 [[nodiscard]] std::span<const Route> admin_routes();
 [[nodiscard]] std::span<const Route> dump_routes();
 [[nodiscard]] std::span<const Route> server_routes();

@@ -163,6 +163,10 @@ std::string_view name_of(PlantedBug bug) {
       return "awaits_unguarded";
     case kRetentionTakesParents:
       return "retention_takes_parents";
+    case kBulkCursorFirst:
+      return "bulk_cursor_first";
+    case kBulkIsUnbounded:
+      return "bulk_is_unbounded";
   }
   CHECK_MSG(false, "no such planted bug");
 }

@@ -21,7 +21,8 @@ TEST_P(PlantedBugs, AreFound) {
 
 INSTANTIATE_TEST_SUITE_P(Quick, PlantedBugs,
                          testing::Values(PlantedBug::kSettleIgnoresLease, PlantedBug::kReclaimIgnoresRevision,
-                                         PlantedBug::kDependentsReleasedApart),
+                                         PlantedBug::kDependentsReleasedApart, PlantedBug::kBulkCursorFirst,
+                                         PlantedBug::kBulkIsUnbounded),
                          [](const auto& bug) { return std::string(name_of(bug.param)); });
 
 TEST(Shrink, AFailingPlanGetsSmallerAndStillFails) {
