@@ -109,6 +109,18 @@ struct Explanation {
   std::optional<Time> at;             // when it will be released, if a time is known
   std::vector<TaskId> waits_for;      // kBlocked: parents that are not done; at most 100
   std::optional<std::int64_t> ahead;  // kInLine: tasks before it in its own lane, counted up to a bound
+  // kBlocked: from a parent that is not done, by parents of parents, to the task that holds all of them. At most 100;
+  // one that is cut off ends with a blocked task.
+  struct Link {
+    TaskId id;
+    std::string owner{};
+    TaskState state = TaskState::kBlocked;
+    Reason reason = Reason::kBlocked;
+    std::string text{};
+    std::optional<std::string> gate{};
+    std::optional<Time> at{};
+  };
+  std::vector<Link> chain{};
 };
 [[nodiscard]] std::string_view name_of(Explanation::Reason reason);
 

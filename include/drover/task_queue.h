@@ -359,6 +359,12 @@ struct GateOrder {
   std::string by;
 };
 
+// One thing that is done to many tasks: drover/bulk.h.
+class BulkId;
+struct BulkOrder;
+struct BulkPreview;
+struct BulkOperation;
+
 class TaskQueue {
  public:
   virtual ~TaskQueue() = default;
@@ -431,6 +437,15 @@ class TaskQueue {
   [[nodiscard]] virtual Result<Task> escalate(const TaskId& id, const EscalateOrder& order) = 0;
   // Deletes a finished task with all that belongs to it but its events.
   [[nodiscard]] virtual Status remove(const TaskId& id, const Verdict& verdict) = 0;
+  // How many tasks an operation would be about. Changes nothing.
+  [[nodiscard]] virtual Result<BulkPreview> preview_bulk(const BulkOrder& order) = 0;
+  // Starts an operation, which the sweepers of any process carry out. Tasks that are enqueued later are not included.
+  [[nodiscard]] virtual Result<BulkOperation> start_bulk(const BulkOrder& order) = 0;
+  // Those that run, and the last that ended, newest first.
+  [[nodiscard]] virtual Result<std::vector<BulkOperation>> bulk_operations() = 0;
+  [[nodiscard]] virtual Result<BulkOperation> bulk_operation(const BulkId& id) = 0;
+  // From then on it changes no further task. One that is stopped stays so; kWrongState if it has completed.
+  [[nodiscard]] virtual Result<BulkOperation> stop_bulk(const BulkId& id, const Verdict& verdict) = 0;
   // Gates that hold something back or could, by name.
   [[nodiscard]] virtual Result<std::vector<GateStatus>> gates() = 0;
   [[nodiscard]] virtual Result<GateStatus> set_gate(const GateOrder& order) = 0;

@@ -47,7 +47,7 @@ bool is_refusal(const std::string& line) {
       R"((?i)^\W*(?:[\w.@/+-]+: )?(?:you(?:'ve| have) (?:hit|reached|exceeded) (?:your|a) |[\w' -]{0,24}usage limit reached|)"
       R"((?:5-hour|session|daily|weekly|opus)[\w ]* limit reached|credit balance is too low|invalid api key\b|not logged in\b|)"
       R"(too ?many ?requests\b|rate limit exceeded|quota exceeded|to get started with github cli|unable to locate credentials|)"
-      R"(permission denied \(publickey))");
+      R"(permission denied \(publickey|529 overloaded\b|(?:prompt|input) is too long(?:[:.!(]|$)))");
   return RE2::PartialMatch(line, kRefusal);
 }
 
@@ -60,10 +60,11 @@ bool is_beside_the_point(const std::string& line) {
   static const RE2 kSource(
       R"(^[+-]\s|^\s*(?:raise|throw|return)\b|^\S+[:(]\d+[:,)]|error(?:\[E\d+\]| TS\d+)|could not compile|)"
       R"((?:Type|Name|Import|ModuleNotFound|Syntax|Attribute|Reference|Index|Recursion|Indentation)Error\b)");
+  static const RE2 kQuote(R"(^\s*(?:>|#{1,6}\s|\|))");  // somebody else's words, a heading, a table
   static const RE2 kOtherLimit(
       R"((?i)\b(?:disk|memory|size|time|recursion|stack|file|depth|system|cpu|process(?:es)?) (?:quota|limit)|larger than max)");
   static const RE2 kCount(R"(\b[45]\d\d [a-z]{2,}s\b)");  // "429 files"
-  return std::ranges::any_of(std::array{&kGoesOn, &kTest, &kSource, &kOtherLimit, &kCount},
+  return std::ranges::any_of(std::array{&kGoesOn, &kTest, &kSource, &kQuote, &kOtherLimit, &kCount},
                              [&](const RE2* pattern) { return RE2::PartialMatch(line, *pattern); });
 }
 

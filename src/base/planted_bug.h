@@ -36,9 +36,11 @@ enum class PlantedBug : std::uint8_t {
   kRetentionTakesParents,    // a result goes by its age before those that depend on it have read it
   kStalledRunReplays,        // a result that comes too late is answered as if it had been taken
   kClaimKeyTakesOthers,      // a repeated claim takes other tasks than the first one did
+  kBulkCursorFirst,          // a bulk operation's record says what is yet to be done
+  kBulkIsUnbounded,          // a bulk operation catches what is enqueued after its start
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kClaimKeyTakesOthers);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kBulkIsUnbounded);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

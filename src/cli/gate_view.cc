@@ -160,17 +160,35 @@ Table stuck_table(std::span<const StuckGroup> groups, Time now) {
   return table;
 }
 
+namespace {
+
+// The end of a chain is what holds all of it.
+std::string chain_text(const std::vector<Explanation::Link>& chain) {
+  std::string text = chain.size() > 1 ? fmt::format("held at the end of a chain of {} tasks:\n", chain.size()) : "";
+  for (const Explanation::Link& link : chain) {
+    text += fmt::format("  {} {}: {}\n", link.id.to_string(), name_of(link.state), harmless(link.text));
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string explanation_text(const Explanation& explanation, const Look& look) {
   if (!look.terminal) {
+    std::string why = explanation.text;
+    if (!explanation.chain.empty()) {
+      const Explanation::Link& holder = explanation.chain.back();
+      why += fmt::format("; {} is {}: {}", holder.id.to_string(), name_of(holder.state), holder.text);
+    }
     return fmt::format("{}\t{}\t{}\t{}\n", name_of(explanation.reason), explanation.gate.value_or(""),
-                       until_text(explanation.at), tsv_field(explanation.text));
+                       until_text(explanation.at), tsv_field(why));
   }
   std::string text = harmless(explanation.text) + "\n";
   if (explanation.refusing.size() > 1) {
     for (const GateStatus& gate : explanation.refusing) text += "  " + harmless(gate_sentence(gate)) + "\n";
   }
   for (const TaskId& parent : explanation.waits_for) text += "  " + parent.to_string() + "\n";
-  return text;
+  return text + chain_text(explanation.chain);
 }
 
 }  // namespace drover::cli

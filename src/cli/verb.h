@@ -121,6 +121,22 @@ class Verb {
     });
   }
   void task_id(TaskId* id) { task("ID", "", id, "the task").required(); }
+  // A task, as above, or whatever else `read` makes of the word. What is neither gets the complaint of `read`.
+  template <class Target, class Read>
+  OptionHandle task_or(const std::string& names, Target* target, Read read, const std::string& help) {
+    remember(names, target);
+    return add(names, "", Repeat::kOnce, help,
+               [definition = definition_, target, read](const std::string& word) -> Status {
+                 auto other = read(word);
+                 if (other) {
+                   *target = *std::move(other);
+                   return {};
+                 }
+                 *target = TaskId();
+                 if (take_task(word, *definition, [target](const TaskId& id) { *target = id; })) return {};
+                 return std::unexpected(other.error());
+               });
+  }
 
   // Whether the options go together, looked at when all of them are read.
   void check(std::function<Status()> check) { definition_->checks.push_back(std::move(check)); }

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "core/compact_json.h"
@@ -327,6 +328,26 @@ Result<LedgerEntry> ledger_from_dump(const JsonText& dumped) {
   if (!is_day(entry.key.day)) return fail(ErrorCode::kInvalidArgument, "day is not a day");
   entry.amounts = amounts_of(numbers);
   return entry;
+}
+
+JsonText to_dump(const DumpedPolicy& policy) {
+  Writer out;
+  out.begin_object().key("version").number(policy.version.version);
+  out.key("applied_at").number(policy.version.applied_at.time_since_epoch().count());
+  out.key("document").string(policy.document).end_object();
+  return std::move(out).take();
+}
+
+Result<DumpedPolicy> policy_from_dump(const JsonText& dumped) {
+  DumpedPolicy policy;
+  std::int64_t applied_at = 0;
+  json::Reader in(dumped);
+  in.need("version", policy.version.version).need("applied_at", applied_at).need("document", policy.document);
+  TRY(in.finish_strictly());
+  policy.version.applied_at = Time(Millis(applied_at));
+  if (policy.version.version <= 0) return fail(ErrorCode::kInvalidArgument, "version: expected a positive number");
+  if (auto status = check_json(policy.document); !status) return at_field("document", status.error());
+  return policy;
 }
 
 Result<DumpedTask> task_from_dump(const JsonText& dumped) {

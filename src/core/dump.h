@@ -24,13 +24,23 @@ struct DumpedTask {
   std::map<int, std::int64_t> left_out;  // bytes of a run's output that its cap left out
 };
 
+// A version of the policy, as it was applied.
+struct DumpedPolicy {
+  ConfigVersion version;
+  JsonText document;
+
+  bool operator==(const DumpedPolicy&) const = default;
+};
+
 [[nodiscard]] JsonText to_dump(const DumpedTask& task);
 [[nodiscard]] JsonText to_dump(const Event& event);
 [[nodiscard]] JsonText to_dump(const LedgerEntry& entry);
+[[nodiscard]] JsonText to_dump(const DumpedPolicy& policy);
 
 // kInvalidArgument: a member is missing, unknown or not what it should be. kInvalidJson: the line is no JSON.
 [[nodiscard]] Result<DumpedTask> task_from_dump(const JsonText& dumped);
 [[nodiscard]] Result<Event> event_from_dump(const JsonText& dumped);
 [[nodiscard]] Result<LedgerEntry> ledger_from_dump(const JsonText& dumped);
+[[nodiscard]] Result<DumpedPolicy> policy_from_dump(const JsonText& dumped);
 
 }  // namespace drover

@@ -48,6 +48,14 @@ void write(Writer& out, const HeldTasks& held) {
   out.end_object();
 }
 
+void write(Writer& out, const Explanation::Link& link) {
+  out.begin_object().key("id").string(link.id.to_string()).key("state").string(name_of(link.state));
+  out.key("reason").string(name_of(link.reason)).key("text").string(link.text).key("gate");
+  link.gate ? out.string(*link.gate) : out.null();
+  put_time(out, "at", link.at);
+  out.end_object();
+}
+
 }  // namespace
 
 std::string to_json(const GateStatus& gate) {
@@ -83,6 +91,8 @@ std::string to_json(const Explanation& explanation) {
   for (const TaskId& id : explanation.waits_for) out.string(id.to_string());
   out.end_array().key("refusing").begin_array();
   for (const GateStatus& gate : explanation.refusing) write(out, gate);
+  out.end_array().key("chain").begin_array();
+  for (const Explanation::Link& link : explanation.chain) write(out, link);
   out.end_array().end_object();
   return std::move(out).take();
 }

@@ -52,6 +52,8 @@ Result<std::string> value_at(const Place& place, const ParentLookup& lookup) {
   const auto result = TRY(json::parse(*found));
   const json::Value* value = &result;
   std::string_view path = place.path;
+  if (place.whole.ends_with(".}}"))
+    return cannot_fill(place.whole, "its path ends with a dot: name a member, or drop it");
   while (!path.empty()) {
     const std::size_t dot = std::min(path.find('.'), path.size());
     const std::string_view key = path.substr(0, dot);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/json.h"
@@ -57,6 +58,16 @@ TaskId filled_up(std::string_view prefix, std::string_view with) {
 }  // namespace
 
 Status check_filter(const TaskFilter& filter) {
+  const std::array<std::pair<std::string_view, const std::optional<std::string>*>, 6> texts{
+      {{"type", &filter.type},
+       {"queue", &filter.queue},
+       {"owner", &filter.owner},
+       {"tag", &filter.tag},
+       {"worker", &filter.worker_id},
+       {"fingerprint", &filter.fingerprint}}};
+  for (const auto& [name, text] : texts) {
+    if (*text && (*text)->empty()) return fail(ErrorCode::kInvalidArgument, fmt::format("{}: it is empty", name));
+  }
   if (filter.search && (filter.search->empty() || filter.search->size() > kSearchBytesMax)) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("search: expected a text of 1 to {} bytes", kSearchBytesMax));
   }

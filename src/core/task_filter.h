@@ -17,7 +17,7 @@ inline constexpr std::size_t kIdPrefixMin = 4;
 // Tasks that one search looks at.
 inline constexpr std::int64_t kSearchTasksMax = 5'000;
 
-// kInvalidArgument for a text to search for that is empty or too long, and for what no id begins with.
+// kInvalidArgument for what is empty, for a text to search for that is too long, and for what no id begins with.
 [[nodiscard]] Status check_filter(const TaskFilter& filter);
 // All ids that begin so, from the first to the last. Requires a prefix that was checked.
 struct IdRange {

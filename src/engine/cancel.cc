@@ -4,6 +4,7 @@
 #include "base/try.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
+#include "engine/verb_steps.h"
 
 namespace drover {
 namespace {
@@ -53,18 +54,23 @@ Result<std::vector<CancelEffect>> Engine::preview_cancel(const TaskId& id) {
   return effects_of(cascade, view);
 }
 
+Result<StepGroup> cancel_steps(const VerbScene& scene, const TaskRecord& record, const std::string& reason,
+                               CancelOutcome& outcome) {
+  outcome = {.state = record.task.state};
+  if (is_asked_to_stop(record)) return StepGroup{};
+  Cascade cascade(scene.view, scene.rng, scene.policy, scene.now);
+  TRY(cascade.run(record, trigger::Cancel{reason}));
+  outcome = {cascade.decided(record.task.id)->task.state, cascade.cancelled(), cascade.cancel_requested()};
+  return cascade.take();
+}
+
 Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason) {
   TRY(check_words("a reason", reason));
   const auto policy = TRY(this->policy());
   CancelOutcome outcome;
   const auto decide_cancel = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
-    outcome = {.state = record.task.state};
-    if (is_asked_to_stop(record)) return StepGroup{};
     const Time now = TRY(time_of_end());
-    Cascade cascade(view, rng_, *policy, now);
-    TRY(cascade.run(record, trigger::Cancel{reason}));
-    outcome = {cascade.decided(id)->task.state, cascade.cancelled(), cascade.cancel_requested()};
-    return cascade.take();
+    return cancel_steps({view, rng_, *policy, now}, record, reason, outcome);
   };
   TRY(change(id, Parts::kHead, "cancel", decide_cancel));
   return outcome;

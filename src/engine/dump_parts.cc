@@ -1,19 +1,22 @@
 #include "engine/dump_parts.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "base/json.h"
 #include "base/try.h"
 #include "core/gate.h"
 #include "core/gate_json.h"
+#include "engine/bulk_document.h"
 #include "wire/write.h"
 
 namespace drover {
 namespace {
 
-constexpr int kPage = 500;
+constexpr int kDumpPage = 500;
 constexpr int kRunsMax = 1'000'000;
 constexpr std::size_t kPartBytes = 1U << 20;
+constexpr std::size_t kPolicyBytes = 4U << 20;
 
 std::string header(Time now, const StoreExtent& extent) {
   json::Writer out;
@@ -41,7 +44,7 @@ Status add_left_out(Store& store, const TaskId& id, const LogRecord& piece, Dump
 Status add_log(Store& store, const TaskId& id, DumpedTask& task) {
   std::int64_t after = 0;
   for (;;) {
-    auto page = TRY(store.log(id, after, kPage));
+    auto page = TRY(store.log(id, after, kDumpPage));
     if (page.records.empty()) return {};
     for (LogRecord& piece : page.records) {
       TRY(add_left_out(store, id, piece, task));
@@ -65,6 +68,29 @@ Status add_task(Store& store, const TaskId& id, DumpPart& part) {
   return {};
 }
 
+// The policy, and its versions, oldest first; of very many, or very large ones, the older ones are left out. The newest
+// that is read is the policy, whatever is applied meanwhile.
+Status add_policy(Store& store, DumpPart& part) {
+  const auto versions = TRY(store.config_versions(kPageMax));
+  std::vector<std::string> lines;
+  std::size_t bytes = 0;
+  for (const ConfigVersion& version : versions) {
+    auto document = TRY(store.config_at(version.version));
+    if (!document || bytes >= kPolicyBytes) break;
+    if (lines.empty()) part.text += dump_line("policy", *document);
+    lines.push_back(dump_line("policy_version", to_dump(DumpedPolicy{version, *std::move(document)})));
+    bytes += lines.back().size();
+  }
+  for (const std::string& line : std::views::reverse(lines)) part.text += line;
+  return {};
+}
+
+Status add_bulk_operations(Store& store, DumpPart& part) {
+  const auto document = TRY(read_bulk_document(store));
+  for (const BulkRecord& record : document.records) part.text += dump_line("bulk", to_json(record));
+  return {};
+}
+
 }  // namespace
 
 std::string dump_line(std::string_view kind, std::string_view value) {
@@ -76,10 +102,10 @@ std::string dump_line(std::string_view kind, std::string_view value) {
 Result<DumpPart> dump_head(Store& store) {
   const auto now = TRY(store.now());
   const auto state = TRY(store.state());
-  const auto config = TRY(store.config());
   const auto gates = TRY(store.gates());
   DumpPart part{.text = dump_line("header", header(now, state.extent))};
-  if (config.version > 0) part.text += dump_line("policy", config.document);
+  TRY(add_policy(store, part));
+  TRY(add_bulk_operations(store, part));
   for (const GateState& gate : gates) {
     if (is_default(gate.record)) continue;
     ++part.count;
@@ -96,7 +122,7 @@ Result<DumpPart> dump_head(Store& store) {
 }
 
 Result<DumpIds> dump_ids(Store& store, const std::optional<std::string>& cursor) {
-  auto page = TRY(store.list({}, kPage, cursor, Parts::kHead));
+  auto page = TRY(store.list({}, kDumpPage, cursor, Parts::kHead));
   DumpIds found{.ids = {}, .cursor = std::move(page.cursor)};
   for (const TaskRecord& record : page.records) found.ids.push_back(record.task.id);
   return found;
@@ -113,7 +139,7 @@ Result<DumpPart> dump_tasks(Store& store, std::span<const TaskId> ids) {
 }
 
 Result<DumpPart> dump_events(Store& store, std::int64_t after) {
-  const auto events = TRY(store.events(after, kPage));
+  const auto events = TRY(store.events(after, kDumpPage));
   DumpPart part{.text = {}, .count = static_cast<std::int64_t>(events.size()), .next = after};
   for (const Event& event : events) {
     part.text += dump_line("event", to_dump(event));

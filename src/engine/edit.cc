@@ -5,6 +5,7 @@
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/spec.h"
+#include "engine/verb_steps.h"
 
 namespace drover {
 
@@ -29,19 +30,23 @@ Result<trigger::Edit> edit_trigger(const EditOrder& order, const Task& task, con
 
 }  // namespace
 
+Result<StepGroup> edit_steps(const VerbScene& scene, const TaskRecord& record, const EditOrder& order, Task& edited) {
+  const auto trigger = TRY(edit_trigger(order, record.task, scene.policy, scene.now));
+  auto step = TRY(decide(record, trigger, {.now = scene.now}));
+  edited = step.next.task;
+  StepGroup group;
+  if (!step.events.empty()) group.steps.push_back(std::move(step));  // otherwise it is so already
+  return group;
+}
+
 Result<Task> Engine::edit(const TaskId& id, const EditOrder& order) {
   TRY(check_edit(order));
   const auto policy = TRY(this->policy());
   Task edited;
-  const auto decide_edit = [&](RecordView& /*view*/, const TaskRecord& record) -> Result<StepGroup> {
+  const auto decide_edit = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
     if (order.version && *order.version != version_of(record.task)) return has_changed(id);
     const Time now = TRY(store_.now());
-    const auto trigger = TRY(edit_trigger(order, record.task, *policy, now));
-    auto step = TRY(decide(record, trigger, {.now = now}));
-    edited = step.next.task;
-    StepGroup group;
-    if (!step.events.empty()) group.steps.push_back(std::move(step));  // otherwise it is so already
-    return group;
+    return edit_steps({view, rng_, *policy, now}, record, order, edited);
   };
   TRY(change(id, Parts::kAll, "edit", decide_edit));
   return edited;

@@ -1,4 +1,5 @@
 #include "engine/engine.h"
+#include "engine/bulk_document.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -160,7 +161,9 @@ Result<std::shared_ptr<const Policy>> Engine::policy() {
 // What follows from the policy, which no store reads, is mended here: the same policy is stored once more.
 Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
   auto findings = store_.fsck(mode);
-  if (!findings || mode == FsckMode::kCheck) return findings;
+  if (!findings) return findings;
+  std::ranges::move(TRY(check_bulk_document(store_, mode)), std::back_inserter(*findings));
+  if (mode == FsckMode::kCheck) return findings;
   const auto found = std::ranges::find(*findings, "weights_missing", &Finding::code);
   if (found == findings->end()) return findings;
   const auto config = store_.config();

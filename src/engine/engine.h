@@ -13,6 +13,7 @@
 #include "core/believed_time.h"
 #include "core/policy.h"
 #include "core/transition.h"
+#include "drover/bulk.h"
 #include "engine/recent_reads.h"
 #include "store/store.h"
 
@@ -60,6 +61,11 @@ class Engine final : public TaskQueue {
   Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override;
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override;
   Status remove(const TaskId& id, const Verdict& verdict) override;
+  Result<BulkPreview> preview_bulk(const BulkOrder& order) override;
+  Result<BulkOperation> start_bulk(const BulkOrder& order) override;
+  Result<std::vector<BulkOperation>> bulk_operations() override;
+  Result<BulkOperation> bulk_operation(const BulkId& id) override;
+  Result<BulkOperation> stop_bulk(const BulkId& id, const Verdict& verdict) override;
   Result<std::vector<GateStatus>> gates() override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
@@ -94,6 +100,7 @@ class Engine final : public TaskQueue {
 
  private:
   friend class Sweepers;
+  friend class BulkSweeper;
   class LeftClaim;
 
   // What the same settlement was answered before, if this lease ended its run by it; else the error.
@@ -116,6 +123,8 @@ class Engine final : public TaskQueue {
                               Parts parts);
   Result<Config> put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version);
   Status align_gates();
+  // How many tasks a checked order is about; kNotFound names an id that is not there.
+  Result<BulkPreview> count_bulk(const BulkOrder& order);
   // The time, for what may end a task.
   Result<Time> time_of_end();
   Result<BelievedTime> look_at_clocks(const StoreClocks& clocks);

@@ -19,6 +19,7 @@ namespace {
 using Reason = Explanation::Reason;
 
 constexpr std::size_t kParentsShown = 100;
+constexpr std::size_t kChainMax = 100;
 
 Explanation explain_running(const Task& task) {
   Explanation answer{.reason = Reason::kRunning};
@@ -102,6 +103,35 @@ class Explain {
 
   // None: the task moved while it was looked at.
   Result<std::optional<Explanation>> of(const TaskRecord& record) {
+    auto answer = TRY(of_one(record));
+    if (answer && answer->reason == Reason::kBlocked) TRY(follow_parents(*answer));
+    return answer;
+  }
+
+ private:
+  // The first parent of each that is not done. What moves meanwhile ends the chain.
+  Status follow_parents(Explanation& answer) {
+    std::vector<TaskId> waits_for = answer.waits_for;
+    while (!waits_for.empty() && answer.chain.size() < kChainMax) {
+      const auto read = TRY(store_.read(std::span(waits_for).first(1), Parts::kHead));
+      const std::optional<TaskRecord>& parent = read.front();
+      if (!parent) return {};
+      auto explained = TRY(of_one(*parent));
+      if (!explained) return {};
+      const Task& task = parent->task;
+      answer.chain.push_back({.id = task.id,
+                              .owner = task.owner,
+                              .state = task.state,
+                              .reason = explained->reason,
+                              .text = std::move(explained->text),
+                              .gate = std::move(explained->gate),
+                              .at = explained->at});
+      waits_for = std::move(explained->waits_for);
+    }
+    return {};
+  }
+
+  Result<std::optional<Explanation>> of_one(const TaskRecord& record) {
     const Task& task = record.task;
     switch (task.state) {
       case TaskState::kRunning:
@@ -121,7 +151,6 @@ class Explain {
     std::unreachable();
   }
 
- private:
   Result<std::optional<Explanation>> of_blocked(const TaskRecord& record) {
     auto whole = TRY(store_.read(std::span(&record.task.id, 1), Parts::kAll));
     const std::optional<TaskRecord>& stored = whole.front();

@@ -6,6 +6,7 @@
 #include "engine/cascade.h"
 #include "engine/engine.h"
 #include "engine/spec.h"
+#include "engine/verb_steps.h"
 
 namespace drover {
 
@@ -43,16 +44,20 @@ Result<trigger::Retry> retry_trigger(RecordView& view, const TaskRecord& record,
 
 }  // namespace
 
+Result<StepGroup> retry_steps(const VerbScene& scene, const TaskRecord& record, const RetryOrder& order) {
+  const auto trigger = TRY(retry_trigger(scene.view, record, order, scene.policy));
+  Cascade cascade(scene.view, scene.rng, scene.policy, scene.now);
+  TRY(cascade.run(record, trigger));
+  return cascade.take();
+}
+
 Result<Task> Engine::retry(const TaskId& id, const RetryOrder& order) {
   TRY(check_verdict(order.verdict));
   TRY(check_one_payload(order.payload, order.patch));
   const auto policy = TRY(this->policy());
   const auto decide_retry = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
-    const auto trigger = TRY(retry_trigger(view, record, order, *policy));
     const Time now = TRY(store_.now());
-    Cascade cascade(view, rng_, *policy, now);
-    TRY(cascade.run(record, trigger));
-    return cascade.take();
+    return retry_steps({view, rng_, *policy, now}, record, order);
   };
   TRY(change(id, Parts::kAll, "retry", decide_retry));
   return get(id);

@@ -78,6 +78,7 @@ Result<int> Sweepers::expire(const StoreClocks& clocks, int limit) {
     retention.finished_until = end_of_age(believed, limits.retention);
     retention.events_until = end_of_age(believed, limits.event_retention);
     retention.ledger_from = day_of(end_of_age(believed, limits.usage_retention));
+    TRY(bulk_.forget_ended(end_of_age(believed, kBulkEndedKept)));
   }
   return engine_.store_.expire(retention, limit);
 }
@@ -109,6 +110,8 @@ Result<SweepReport> Sweepers::run_once() {
   TRY(take(resume_cascades(kPassMax), report.cascades));
   report.woken = TRY(engine_.store_.wake_gates());
   TRY(keep_watch(report));
+  // The last: however long it goes on, it never keeps the others from their work.
+  report.bulk = TRY(bulk_.run_once());
   return report;
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "engine/bulk_sweeper.h"
 #include "engine/engine.h"
 
 namespace drover {
@@ -17,12 +18,13 @@ struct SweepReport {
   int woken = 0;         // lanes let go by gates whose time had come
   int workers_gone = 0;  // registrations of dead workers
   int alerts = 0;        // that were raised
+  int bulk = 0;          // tasks that a bulk operation came to
   bool more = false;     // a bound was reached: run again at once
 };
 
 class Sweepers {
  public:
-  explicit Sweepers(Engine& engine) : engine_(engine) {}
+  explicit Sweepers(Engine& engine) : engine_(engine), bulk_(engine) {}
 
   // One bounded pass of all of them. Retention and dead workers are looked at once a minute and when somebody has set
   // the store's clock, the fleet's health every 15 seconds.
@@ -58,6 +60,7 @@ class Sweepers {
   Status watch_health_if_due(Time now, SweepReport& report);
 
   Engine& engine_;
+  BulkSweeper bulk_;
   std::optional<StoreClocks> last_housekeeping_;
   std::optional<Time> last_health_look_;
 };

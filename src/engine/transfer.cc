@@ -9,6 +9,7 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "engine/bulk_document.h"
 #include "engine/dump_parts.h"
 #include "engine/gate_status.h"
 #include "policy/document.h"
@@ -198,6 +199,8 @@ Status DumpImport::take_value(const std::string& kind, const std::string& text) 
   if (line_number_ == 1)
     return kind == "header" ? take_header(text) : bad_dump("this is not a dump: its header is missing");
   if (kind == "policy") return take_policy(text);
+  if (kind == "policy_version") return take_policy_version(text);
+  if (kind == "bulk") return take_bulk(text);
   if (kind == "gate") return take_gate(text);
   if (kind == "usage") return take_usage(text);
   if (kind == "task") return take_task(text);
@@ -223,6 +226,30 @@ Status DumpImport::take_policy(const std::string& text) {
   TRY(parse_policy(text));
   if (policy_) return bad_dump("this is a second policy; a dump has at most one");
   policy_ = text;
+  return {};
+}
+
+Status DumpImport::take_policy_version(const std::string& text) {
+  auto version = TRY(policy_from_dump(text));
+  const bool is_next = policy_versions_.empty() || policy_versions_.back().version.version < version.version.version;
+  if (!is_next || policy_versions_.size() >= static_cast<std::size_t>(kPageMax)) {
+    return bad_dump("the versions of the policy are not in order, or too many");
+  }
+  policy_versions_.push_back(std::move(version));
+  return {};
+}
+
+// Its place among the tasks means nothing in another store, and nobody asked for it here: it is stopped.
+Status DumpImport::take_bulk(const std::string& text) {
+  BulkRecord record;
+  TRY(read_json(text, record));
+  if (bulk_.size() >= kBulkRunningMax + kBulkEndedMax) return bad_dump("there are too many bulk operations");
+  if (record.is_running()) {
+    record.operation.stopped = {.by = std::string(kImporter), .why = "the store was restored from a dump"};
+    end_operation(record, BulkState::kStopped, record.operation.updated_at);
+  }
+  record.cursor.clear();
+  bulk_.push_back(std::move(record));
   return {};
 }
 
@@ -323,6 +350,21 @@ Status DumpImport::put_policy() {
   return stored ? Status() : Status(changed_by_others());
 }
 
+Status DumpImport::put_policy_versions() {
+  if (policy_versions_.empty()) return {};
+  if (policy_versions_.back().document != policy_) {
+    return bad_dump("the newest version of the policy is not the policy of the dump");
+  }
+  return store_.restore_config(policy_versions_);
+}
+
+Status DumpImport::put_bulk() {
+  if (bulk_.empty()) return {};
+  const auto stored = TRY(store_.document(DocumentKind::kBulk));
+  const bool written = TRY(put_bulk_document(store_, {.version = stored.version, .records = bulk_}, {}));
+  return written ? Status() : Status(changed_by_others());
+}
+
 // Whoever saw more of the dumped store than the dump has finds out: docs/internals/store-epochs.md.
 Status DumpImport::put_epochs() {
   const auto state = TRY(store_.state());
@@ -349,6 +391,8 @@ Result<DumpCounts> DumpImport::finish() {
   Status status = flush();
   if (status) status = mend();
   if (status) status = put_policy();
+  if (status) status = put_policy_versions();
+  if (status) status = put_bulk();
   if (status) status = put_epochs();
   if (status) status = open_gate();
   if (!status) return std::unexpected(status.error());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/administration.h"
+#include "core/bulk.h"
 #include "core/dump.h"
 #include "core/gate_name.h"
 #include "engine/engine.h"
@@ -49,6 +50,8 @@ class DumpImport {
   Status take_value(const std::string& kind, const std::string& text);
   Status take_header(const std::string& text);
   Status take_policy(const std::string& text);
+  Status take_policy_version(const std::string& text);
+  Status take_bulk(const std::string& text);
   Status take_gate(const std::string& text);
   Status take_usage(const std::string& text);
   Status take_task(const std::string& text);
@@ -57,6 +60,8 @@ class DumpImport {
   Status flush();
   Status mend();
   Status put_policy();
+  Status put_policy_versions();
+  Status put_bulk();
   Status put_epochs();
   Status close_gate();
   Status open_gate();
@@ -69,6 +74,8 @@ class DumpImport {
   bool ended_ = false;
   StoreExtent dumped_;  // of the store that was dumped, as far as the dump reaches
   std::optional<JsonText> policy_;
+  std::vector<DumpedPolicy> policy_versions_;
+  std::vector<BulkRecord> bulk_;
   std::vector<GateRecord> gates_;
   std::unordered_set<TaskId> ids_;  // of all tasks so far
   std::vector<DumpedTask> tasks_;

@@ -3,6 +3,7 @@
 #include "core/error_groups.h"
 #include "core/task_filter.h"
 #include "engine/engine.h"
+#include "engine/verb_steps.h"
 
 namespace drover {
 
@@ -21,14 +22,18 @@ Result<std::vector<ErrorGroup>> Engine::error_groups(const TaskFilter& filter) {
   return std::move(groups).take();
 }
 
-// Decides for this task alone: it has ended, so that nothing follows for others.
+Result<StepGroup> steps_alone(const TaskRecord& record, const Trigger& trigger, Time now) {
+  auto step = TRY(decide(record, trigger, {.now = now}));
+  StepGroup group;
+  group.steps.push_back(std::move(step));
+  return group;
+}
+
+// Decides for this task alone.
 Status Engine::decide_end(const TaskId& id, const Trigger& trigger) {
   const auto decide_alone = [&](RecordView& /*view*/, const TaskRecord& record) -> Result<StepGroup> {
     const Time now = TRY(store_.now());
-    auto step = TRY(decide(record, trigger, {.now = now}));
-    StepGroup group;
-    group.steps.push_back(std::move(step));
-    return group;
+    return steps_alone(record, trigger, now);
   };
   return change(id, Parts::kHead, name_of(trigger), decide_alone);
 }

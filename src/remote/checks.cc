@@ -8,6 +8,7 @@
 #include "core/run_report.h"
 #include "core/spec_check.h"
 #include "core/task_fields.h"
+#include "wire/filter_query.h"
 
 namespace drover {
 namespace {
@@ -45,6 +46,17 @@ Status check_edit_texts(const EditOrder& order) {
   TRY(check_edit(order));
   TRY(check_json("payload", order.payload));
   return check_json("patch", order.patch);
+}
+
+Status check_bulk_texts(const BulkOrder& order) {
+  TRY(check_texts({order.verdict.by, order.verdict.why, order.to}));
+  if (order.filter) {
+    for (const auto& [name, value] : query_of_filter(*order.filter)) TRY(check_texts({value}));
+  }
+  if (order.edit) TRY(check_edit_texts(*order.edit));
+  if (!order.retry) return {};
+  TRY(check_json("payload", order.retry->payload));
+  return check_json("patch", order.retry->patch);
 }
 
 Status check_settlement(const Settlement& item) {

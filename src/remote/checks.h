@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "drover/bulk.h"
 #include "drover/task_queue.h"
 
 namespace drover {
@@ -12,6 +13,7 @@ namespace drover {
 // Errors are those of the engine: of a batch they name the place.
 [[nodiscard]] Status check_group(std::span<const TaskSpec> group);
 [[nodiscard]] Status check_edit_texts(const EditOrder& order);
+[[nodiscard]] Status check_bulk_texts(const BulkOrder& order);
 [[nodiscard]] Status check_settlement(const Settlement& item);
 // kInvalidConfig if it is no JSON.
 [[nodiscard]] Status check_document(const JsonText& document);

@@ -14,6 +14,7 @@
 #include "remote/checks.h"
 #include "remote/claim_keys.h"
 #include "remote/server_calls.h"
+#include "wire/bulk.h"
 #include "wire/filter_query.h"
 
 namespace drover {
@@ -39,6 +40,10 @@ std::string task_path(const TaskId& id, std::string_view verb = {}) {
 
 std::string worker_path(const std::string& id, std::string_view verb = {}) {
   return fmt::format("/v1/workers/{}{}{}", percent_encode(id), verb.empty() ? "" : "/", verb);
+}
+
+std::string bulk_path(const BulkId& id, std::string_view verb = {}) {
+  return fmt::format("/v1/bulk/{}{}{}", id.to_string(), verb.empty() ? "" : "/", verb);
 }
 
 class RemoteQueue final : public TaskQueue {
@@ -219,6 +224,29 @@ class RemoteQueue final : public TaskQueue {
 
   Status remove(const TaskId& id, const Verdict& verdict) override {
     return calls_->tell("DELETE", with_query(task_path(id), {{"by", verdict.by}, {"why", verdict.why}}));
+  }
+
+  Result<BulkPreview> preview_bulk(const BulkOrder& order) override {
+    TRY(check_bulk_texts(order));
+    return calls_->ask<BulkPreview>("POST", "/v1/bulk", to_json(BulkRequest{order, BulkMode::kDryRun}));
+  }
+
+  Result<BulkOperation> start_bulk(const BulkOrder& order) override {
+    TRY(check_bulk_texts(order));
+    return calls_->ask<BulkOperation>("POST", "/v1/bulk", to_json(BulkRequest{order, BulkMode::kStart}));
+  }
+
+  Result<std::vector<BulkOperation>> bulk_operations() override {
+    return calls_->ask_list<BulkOperation>("operations", "GET", "/v1/bulk");
+  }
+
+  Result<BulkOperation> bulk_operation(const BulkId& id) override {
+    return calls_->ask<BulkOperation>("GET", bulk_path(id));
+  }
+
+  Result<BulkOperation> stop_bulk(const BulkId& id, const Verdict& verdict) override {
+    TRY(check_texts({verdict.why}));
+    return calls_->ask<BulkOperation>("POST", bulk_path(id, "stop"), Body().text("why", verdict.why).take());
   }
 
   Result<std::vector<GateStatus>> gates() override { return calls_->ask_list<GateStatus>("gates", "GET", "/v1/gates"); }

@@ -75,7 +75,7 @@ Result<PastPage> past_page(TaskQueue& queue, const Principal& principal, std::in
     const auto last = TRY(queue.last_event_seq());
     if (after > last) return PastPage{{}, last};
   }
-  auto page = TRY(GuardedQueue(queue, principal).events_page(after, kEventsPage));
+  auto page = TRY(GuardedQueue(queue, principal).events_page({.from = after, .limit = kEventsPage}));
   return PastPage{std::move(page), std::nullopt};
 }
 

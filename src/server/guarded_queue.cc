@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 #include "base/text.h"
@@ -13,7 +14,7 @@
 namespace drover::server {
 namespace {
 
-constexpr int kScanPage = 500;
+constexpr int kScanPage = kPageMax;
 constexpr int kScanPagesMax = 10;
 constexpr int kSpawnersMax = 16;  // above a task, that are looked at
 
@@ -79,6 +80,10 @@ std::string text_for_owner(const Cause& cause, const std::string& owner) {
 Explanation for_owner(Explanation explained, const std::string& owner) {
   for (GateStatus& gate : explained.refusing) hide_others(gate, owner);
   explained.text = text_for_owner(explained, owner);
+  // The chain ends where somebody else's tasks begin.
+  const auto foreign = std::ranges::find_if(explained.chain, [&](const auto& link) { return link.owner != owner; });
+  explained.chain.erase(foreign, explained.chain.end());
+  for (Explanation::Link& link : explained.chain) link.text = text_for_owner(link, owner);
   return explained;
 }
 
@@ -219,25 +224,52 @@ Result<Task> GuardedQueue::retry(const TaskId& id, const RetryOrder& order) {
   return queue_.retry(id, order);
 }
 
-Result<EventPage> GuardedQueue::events_page(std::int64_t after, int limit) {
+Result<EventPage> GuardedQueue::events_page(const EventQuery& query) {
   TRY(need(Right::kRead));
-  EventPage page{.events = {}, .next = after};
-  const int page_size = principal_.owner && limit > 0 ? kScanPage : limit;
-  for (int pages = 0; pages == 0 || (pages < kScanPagesMax && std::cmp_less(page.events.size(), limit)); ++pages) {
+  return query.order == EventQuery::Order::kNewestFirst ? events_before(query) : events_after(query);
+}
+
+Result<EventPage> GuardedQueue::events_after(const EventQuery& query) {
+  EventPage page{.events = {}, .next = query.from};
+  const bool sifts = principal_.owner || query.filter.narrows();
+  const int page_size = sifts ? kScanPage : query.limit;
+  for (int pages = 0; pages == 0 || (pages < kScanPagesMax && std::cmp_less(page.events.size(), query.limit));
+       ++pages) {
     auto events = TRY(queue_.events(page.next, page_size));
     for (Event& event : events) {
-      if (std::cmp_greater_equal(page.events.size(), limit)) return page;
+      if (std::cmp_greater_equal(page.events.size(), query.limit)) return page;
       page.next = event.seq;
-      if (may_see(principal_, event)) page.events.push_back(std::move(event));
+      if (may_see(principal_, event) && query.filter.admits(event)) page.events.push_back(std::move(event));
     }
-    if (std::cmp_less(events.size(), page_size) || !principal_.owner) return page;
+    if (std::cmp_less(events.size(), page_size) || !sifts) return page;
+  }
+  return page;
+}
+
+// Stores read forwards: window by window, each read forwards and gone through backwards.
+Result<EventPage> GuardedQueue::events_before(const EventQuery& query) {
+  EventPage page{.events = {}, .next = query.from};
+  if (page.next == 0) page.next = TRY(queue_.last_event_seq()) + 1;
+  for (int pages = 0; pages < kScanPagesMax; ++pages) {
+    const std::int64_t after = std::max<std::int64_t>(page.next - 1 - kScanPage, 0);
+    auto window = TRY(queue_.events(after, kScanPage));
+    std::erase_if(window, [&](const Event& event) { return event.seq >= page.next; });
+    for (Event& event : std::views::reverse(window)) {
+      if (std::cmp_greater_equal(page.events.size(), query.limit)) return page;
+      page.next = event.seq;
+      if (may_see(principal_, event) && query.filter.admits(event)) page.events.push_back(std::move(event));
+    }
+    // The oldest that is kept was among them.
+    const bool is_last = after == 0 || window.empty() || window.front().seq > after + 1;
+    page.next = is_last ? 0 : after + 1;
+    if (is_last || std::cmp_greater_equal(page.events.size(), query.limit)) return page;
   }
   return page;
 }
 
 Result<std::vector<Event>> GuardedQueue::events(std::int64_t after, int limit) {
   for (;;) {
-    auto page = TRY(events_page(after, limit));
+    auto page = TRY(events_page({.from = after, .limit = limit}));
     if (!page.events.empty() || page.next == after) return std::move(page.events);
     after = page.next;
   }
@@ -416,6 +448,58 @@ Result<Task> GuardedQueue::escalate(const TaskId& id, const EscalateOrder& order
 Status GuardedQueue::remove(const TaskId& id, const Verdict& verdict) {
   TRY(need(Right::kOperate));
   return queue_.remove(id, verdict);
+}
+
+Status GuardedQueue::need(BulkVerb verb) const {
+  const bool is_producers = verb == BulkVerb::kCancel || verb == BulkVerb::kEdit;
+  return need(is_producers ? Right::kProduce : Right::kOperate);
+}
+
+// Who has an owner acts on that owner's tasks; ids of others are not there.
+Result<BulkOrder> GuardedQueue::own(const BulkOrder& order) const {
+  TRY(need(order.verb));
+  BulkOrder owned = order;
+  owned.verdict.by = principal_.token_id;
+  owned.owner = principal_.owner;
+  if (!principal_.owner || !owned.filter) return owned;
+  if (owned.filter->owner && owned.filter->owner != principal_.owner) {
+    return drover::fail(ErrorCode::kForbidden, "this token acts on the tasks of its own owner only");
+  }
+  owned.filter->owner = principal_.owner;
+  return owned;
+}
+
+bool GuardedQueue::may_see(const BulkOperation& operation) const {
+  return !principal_.owner || operation.order.owner == principal_.owner;
+}
+
+Result<BulkPreview> GuardedQueue::preview_bulk(const BulkOrder& order) {
+  return queue_.preview_bulk(TRY(own(order)));
+}
+
+Result<BulkOperation> GuardedQueue::start_bulk(const BulkOrder& order) {
+  return queue_.start_bulk(TRY(own(order)));
+}
+
+Result<std::vector<BulkOperation>> GuardedQueue::bulk_operations() {
+  TRY(need(Right::kRead));
+  auto operations = TRY(queue_.bulk_operations());
+  std::erase_if(operations, [&](const BulkOperation& operation) { return !may_see(operation); });
+  return operations;
+}
+
+Result<BulkOperation> GuardedQueue::bulk_operation(const BulkId& id) {
+  TRY(need(Right::kRead));
+  auto operation = TRY(queue_.bulk_operation(id));
+  if (may_see(operation)) return operation;
+  return drover::fail(ErrorCode::kNotFound, fmt::format("there is no bulk operation {}", id.to_string()));
+}
+
+Result<BulkOperation> GuardedQueue::stop_bulk(const BulkId& id, const Verdict& verdict) {
+  TRY(need(Right::kProduce));
+  const auto operation = TRY(bulk_operation(id));
+  TRY(need(operation.order.verb));
+  return queue_.stop_bulk(id, {.by = principal_.token_id, .why = verdict.why});
 }
 
 Result<std::vector<GateStatus>> GuardedQueue::gates() {

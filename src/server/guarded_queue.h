@@ -3,15 +3,27 @@
 // place that decides who may do what.
 #pragma once
 
+#include "core/event_filter.h"
+#include "drover/bulk.h"
 #include "drover/task_queue.h"
 #include "engine/token_document.h"
 #include "server/rights.h"
 
 namespace drover::server {
 
+struct EventQuery {
+  enum class Order : std::uint8_t { kOldestFirst, kNewestFirst };
+
+  EventFilter filter{};
+  Order order = Order::kOldestFirst;
+  std::int64_t from = 0;  // only what comes after it, or, newest first, before it; then 0 is from the newest
+  int limit = 0;
+};
+
 struct EventPage {
   std::vector<Event> events;
-  std::int64_t next = 0;  // where the next page starts, past events that the caller may not see
+  // Where the next page starts, past events that the caller may not see; newest first, 0 if there is none.
+  std::int64_t next = 0;
 };
 
 class GuardedQueue final : public TaskQueue {
@@ -23,7 +35,7 @@ class GuardedQueue final : public TaskQueue {
   // Whether the caller may know of it.
   [[nodiscard]] static bool may_see(const Principal& principal, const Event& event);
   // Looks at a bounded number of events, of which none may be the caller's.
-  [[nodiscard]] Result<EventPage> events_page(std::int64_t after, int limit);
+  [[nodiscard]] Result<EventPage> events_page(const EventQuery& query);
   [[nodiscard]] Status may_work() const { return need(Right::kWork); }
   [[nodiscard]] Status may_operate() const { return need(Right::kOperate); }
 
@@ -65,6 +77,11 @@ class GuardedQueue final : public TaskQueue {
   Result<Task> edit(const TaskId& id, const EditOrder& order) override;
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override;
   Status remove(const TaskId& id, const Verdict& verdict) override;
+  Result<BulkPreview> preview_bulk(const BulkOrder& order) override;
+  Result<BulkOperation> start_bulk(const BulkOrder& order) override;
+  Result<std::vector<BulkOperation>> bulk_operations() override;
+  Result<BulkOperation> bulk_operation(const BulkId& id) override;
+  Result<BulkOperation> stop_bulk(const BulkId& id, const Verdict& verdict) override;
   Result<std::vector<GateStatus>> gates() override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
@@ -92,6 +109,12 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] Result<std::vector<TaskSpec>> own(std::span<const TaskSpec> group) const;
   // The filter for what the caller may read; nothing: there is nothing of that for the caller.
   [[nodiscard]] Result<std::optional<TaskFilter>> own(const TaskFilter& filter) const;
+  [[nodiscard]] Result<EventPage> events_after(const EventQuery& query);
+  [[nodiscard]] Result<EventPage> events_before(const EventQuery& query);
+  // The right to the verb; the order on the caller's account, if that is allowed; whether it is the caller's.
+  [[nodiscard]] Status need(BulkVerb verb) const;
+  [[nodiscard]] Result<BulkOrder> own(const BulkOrder& order) const;
+  [[nodiscard]] bool may_see(const BulkOperation& operation) const;
   [[nodiscard]] bool serves(const std::string& queue) const;
   [[nodiscard]] Status check_serves(std::span<const Serve> serves) const;
   // Which of them are not there for the caller: outside the queues of its token, whatever lease it shows.

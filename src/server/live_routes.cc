@@ -2,6 +2,8 @@
 #include <array>
 
 #include "base/try.h"
+#include "core/page_limit.h"
+#include "core/spec_check.h"
 #include "server/access.h"
 #include "server/api.h"
 
@@ -13,13 +15,54 @@ constexpr int kSwitchingProtocols = 101;
 constexpr int kBadRequest = 400;
 constexpr int kUpgradeRequired = 426;
 
+// The filter has the options of `drover events`.
+Result<WatchFilter> watch_filter(const Call& call) {
+  WatchFilter filter{
+      .type = call.parameter("type"), .queue = call.parameter("queue"), .owner = call.parameter("owner")};
+  if (const auto task = call.parameter("task")) {
+    filter.task = TaskId::parse(*task);
+    if (!filter.task) return fail(ErrorCode::kInvalidArgument, "task: expected the id of a task");
+  }
+  return filter;
+}
+
+// Given several times, or once with commas.
+Status add_names(std::string_view text, std::vector<std::string>& names) {
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    auto name = parse_event_name(text.substr(0, comma));
+    if (!name) return at_field("name", std::move(name.error()));
+    names.push_back(*std::move(name));
+    if (comma == std::string_view::npos) return {};
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<EventQuery> read_event_query(const Call& call) {
+  TRY(call.only({"after", "before", "order", "limit", "type", "queue", "owner", "task", "name"}));
+  EventQuery query;
+  query.filter = TRY(watch_filter(call));
+  for (const auto& [name, value] : call.target.query) {
+    if (name == "name") TRY(add_names(value, query.filter.names));
+  }
+  const std::string order = call.parameter("order").value_or("asc");
+  if (order != "asc" && order != "desc") return fail(ErrorCode::kInvalidArgument, "order: expected asc or desc");
+  query.order = order == "desc" ? EventQuery::Order::kNewestFirst : EventQuery::Order::kOldestFirst;
+  const bool goes_back = query.order == EventQuery::Order::kNewestFirst;
+  if (call.parameter(goes_back ? "after" : "before")) {
+    return fail(ErrorCode::kInvalidArgument,
+                goes_back ? "after: with order=desc, use before" : "before: goes with order=desc only");
+  }
+  query.from = TRY(call.number(goes_back ? "before" : "after", 0, INT64_MAX));
+  query.limit = static_cast<int>(TRY(call.number("limit", kEventLimit, kPageMax)));
+  TRY(check_page_limit(query.limit));
+  return query;
+}
+
 Answer events_page(const Call& call) {
-  if (const Status known = call.only({"after", "limit"}); !known) return problem(known.error());
-  const auto after = call.number("after", 0, INT64_MAX);
-  const auto limit = call.number("limit", kEventLimit, kPageMax);
-  if (!after) return problem(after.error());
-  if (!limit) return problem(limit.error());
-  const auto page = call.queue.events_page(*after, static_cast<int>(*limit));
+  const auto query = read_event_query(call);
+  if (!query) return problem(query.error());
+  const auto page = call.queue.events_page(*query);
   if (!page) return problem(page.error());
   std::string body = list_json("events", page->events);
   body.pop_back();
@@ -55,17 +98,6 @@ Result<bool> boolean(const Call& call, std::string_view name, bool otherwise) {
   if (*text == "true") return true;
   if (*text == "false") return false;
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}: expected true or false", name));
-}
-
-// The filter has the options of `drover list` that events can be told apart by.
-Result<WatchFilter> watch_filter(const Call& call) {
-  WatchFilter filter{
-      .type = call.parameter("type"), .queue = call.parameter("queue"), .owner = call.parameter("owner")};
-  if (const auto task = call.parameter("task")) {
-    filter.task = TaskId::parse(*task);
-    if (!filter.task) return fail(ErrorCode::kInvalidArgument, "task: expected the id of a task");
-  }
-  return filter;
 }
 
 Result<Watch> read_watch(const Call& call) {

@@ -5,23 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "core/event_filter.h"
 #include "drover/task.h"
 #include "engine/token_document.h"
 #include "server/live_frames.h"
 
 namespace drover::server {
 
-struct WatchFilter {
-  std::optional<std::string> type = {};
-  std::optional<std::string> queue = {};
-  std::optional<std::string> owner = {};
-  std::optional<TaskId> task = {};
-
-  [[nodiscard]] bool admits(const Event& event) const {
-    return (!type || event.type == *type) && (!queue || event.queue == *queue) && (!owner || event.owner == *owner) &&
-           (!task || event.task == *task);
-  }
-};
+using WatchFilter = EventFilter;
 
 struct Watch {
   LiveTransport transport = LiveTransport::kWebSocket;

@@ -45,12 +45,40 @@ struct DedupeGuard {
   std::optional<TaskId> newest;
 };
 
+// Documents that the engine keeps in a store; the store knows nothing of what they say.
+enum class DocumentKind : std::uint8_t {
+  kHealth,        // engine/health.h
+  kAccessTokens,  // engine/tokens.h
+  kBelievedTime,  // core/believed_time.h
+  kBulk,          // engine/bulk_document.h
+};
+// The same in every store.
+[[nodiscard]] constexpr std::string_view name_of(DocumentKind kind) {
+  return name_in(Names<4>{"health", "access_tokens", "believed_time", "bulk"}, kind);
+}
+
+struct StoredDocument {
+  std::int64_t version = 0;  // 0: nothing stored yet
+  JsonText text = "{}";
+  bool due = false;  // sweepers have work with it
+};
+
+// A document's way from one version to the next, together with the steps that it tells of.
+struct DocumentStep {
+  DocumentKind kind = DocumentKind::kBulk;
+  std::int64_t expected_version = 0;
+  JsonText text = "{}";
+  bool due = false;                     // whether sweepers have work with it from now on
+  std::vector<EventDraft> events = {};  // of no task; they come after those of the steps
+};
+
 // Steps that take effect together or not at all. At most one step per task and per gate.
 struct StepGroup {
   std::vector<Step> steps;
   std::optional<Capacity> capacity;  // set when the group adds tasks
   std::vector<GateStep> gates = {};
   std::vector<DedupeGuard> dedupes = {};
+  std::optional<DocumentStep> document = {};
 };
 
 enum class Applied : std::uint8_t {
@@ -145,22 +173,6 @@ struct Retention {
   std::string ledger_from = "";  // the first day of the ledger that stays
 };
 
-// Documents that the engine keeps in a store; the store knows nothing of what they say.
-enum class DocumentKind : std::uint8_t {
-  kHealth,        // engine/health.h
-  kAccessTokens,  // engine/tokens.h
-  kBelievedTime,  // core/believed_time.h
-};
-// The same in every store.
-[[nodiscard]] constexpr std::string_view name_of(DocumentKind kind) {
-  return name_in(Names<3>{"health", "access_tokens", "believed_time"}, kind);
-}
-
-struct StoredDocument {
-  std::int64_t version = 0;  // 0: nothing stored yet
-  JsonText text = "{}";
-};
-
 // Whether this process is the one to sweep.
 struct SweepTurn {
   bool is_ours = true;
@@ -189,6 +201,8 @@ class Store {
   // tells.
   [[nodiscard]] virtual Result<RecordPage> list(const TaskFilter& filter, int limit,
                                                 const std::optional<std::string>& cursor, Parts parts) = 0;
+  // The number of the newest task there ever was. A cursor one larger begins with it, and misses all that come later.
+  [[nodiscard]] virtual Result<std::int64_t> last_task_seq() = 0;
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) = 0;  // newest first
   [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t after, int limit) = 0;
   [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;
@@ -264,6 +278,9 @@ class Store {
   // These, the last of which is the current one, take the place of all epochs; then one begins: kRestored. False: the
   // current one is another.
   [[nodiscard]] virtual Result<bool> restore_epochs(std::span<const Epoch> epochs) = 0;
+  // These, oldest first, take the place of all versions of the policy. The last is the one in force: it has the
+  // document that was put, with what follows from it.
+  [[nodiscard]] virtual Status restore_config(std::span<const DumpedPolicy> versions) = 0;
   [[nodiscard]] virtual Result<StoredDocument> document(DocumentKind kind) = 0;
   // With events of no task. False: based_on_version is not the stored one any more.
   [[nodiscard]] virtual Result<bool> put_document(DocumentKind kind, const JsonText& text,

@@ -43,6 +43,7 @@ namespace drover {
 [[nodiscard]] Status read_json(std::string_view json, GateStatus& out);
 [[nodiscard]] Status read_json(std::string_view json, HeldTasks& out);
 [[nodiscard]] Status read_json(std::string_view json, QueueStatus& out);
+[[nodiscard]] Status read_json(std::string_view json, Explanation::Link& out);
 [[nodiscard]] Status read_json(std::string_view json, Explanation& out);
 [[nodiscard]] Status read_json(std::string_view json, StuckGroup& out);
 [[nodiscard]] Status read_json(std::string_view json, StuckReport& out);

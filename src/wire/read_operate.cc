@@ -144,10 +144,18 @@ Status read_json(std::string_view json, QueueStatus& out) {
   return in.finish();
 }
 
+Status read_json(std::string_view json, Explanation::Link& out) {
+  Reader in(json);
+  in.need("id", out.id).need("state", out.state).need("reason", out.reason).need("text", out.text);
+  in.get("gate", out.gate);
+  get_until(in, "at", out.at);
+  return in.finish();
+}
+
 Status read_json(std::string_view json, Explanation& out) {
   Reader in(json);
   in.need("reason", out.reason).need("text", out.text).get("gate", out.gate).get("ahead", out.ahead);
-  in.need("waits_for", out.waits_for).need("refusing", out.refusing);
+  in.need("waits_for", out.waits_for).need("refusing", out.refusing).get("chain", out.chain);
   get_until(in, "at", out.at);
   return in.finish();
 }

@@ -114,6 +114,19 @@ Result<Meta> meta_to_reuse(const Place& place) {
       "workspace");
 }
 
+// An agent may have deleted it: the next run would work for nothing, since nothing could be saved.
+Status check_git(const Place& place, const Meta& meta) {
+  if (meta.kind == Kind::kDirectory) return {};
+  const auto refs = refs_of(meta, place.work());
+  if (refs && exists(refs->own + "/HEAD")) return {};
+  return fail(
+      ErrorCode::kWrongState,
+      fmt::format("the workspace {0} has no git folder any more, so nothing in it could be saved; move it away, "
+                  "then `drover retry {1}`: the task starts afresh",
+                  place.folder(), place.task.to_string()),
+      "workspace");
+}
+
 Status check_same(const PrepareRequest& request, const Meta& meta, const Lock& step) {
   std::string repo = meta.repository.path;
   if (request.kind != Kind::kDirectory) {
@@ -148,7 +161,10 @@ Result<Prepared> prepare(const PrepareRequest& request) {
     if (!reused) (void)clear_leftovers(place, step);  // what stays goes with the next step
     return std::unexpected(ready.error());
   }
-  if (reused) remove_stale_locks(meta, place.work());
+  if (reused) {
+    remove_stale_locks(meta, place.work());
+    TRY(check_git(place, meta));
+  }
   step.touch();
   return Prepared{.path = place.work(),
                   .branch = meta.branch,

@@ -49,6 +49,30 @@ TEST_P(ExplainTask, BlockedByTheseParents) {
   EXPECT_EQ(explain(child).waits_for, std::vector{open});
 }
 
+TEST_P(ExplainTask, AChainOfParentsLeadsToTheOneThatHoldsIt) {
+  const TaskId holder = enqueue({.type = "work", .delay = 1h});
+  const TaskId second = enqueue_after(holder);
+  const TaskId third = enqueue_after(second);
+  const TaskId last = enqueue_after(third);
+  const Explanation explained = explain(last);
+  EXPECT_EQ(explained.reason, Reason::kBlocked);
+  std::vector<TaskId> ids;
+  for (const Explanation::Link& link : explained.chain) ids.push_back(link.id);
+  EXPECT_EQ(ids, (std::vector{third, second, holder}));
+  EXPECT_EQ(explained.chain.back().reason, Reason::kScheduled);
+  EXPECT_EQ(explained.chain.back().state, TaskState::kScheduled);
+  EXPECT_EQ(explained.chain.back().at, now() + 1h);
+  EXPECT_TRUE(explain(holder).chain.empty());
+}
+
+TEST_P(ExplainTask, ALongChainIsCutOff) {
+  TaskId last = enqueue({.type = "work", .delay = 1h});
+  set_limits(R"({"depth":1000})");
+  for (int i = 0; i < 98; ++i) last = enqueue_after(last);
+  EXPECT_LE(explain(last).chain.size(), 100U);
+  EXPECT_EQ(explain(last).chain.back().reason, Reason::kScheduled);
+}
+
 TEST_P(ExplainTask, ScheduledUntil) {
   const TaskId id = enqueue({.type = "work", .delay = 1h});
   expect_says(id, Reason::kScheduled, format_time(now() + 1h));

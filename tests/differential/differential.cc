@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "engine/sweepers.h"
 #include "support/manual_clock.h"
+#include "wire/bulk.h"
 #include "wire/write.h"
 
 namespace drover::test {
@@ -73,9 +74,13 @@ std::string text_of(const QueueStatus& queue) {
 std::string text_of(const Explanation& explanation) {
   std::string refusing;
   for (const GateStatus& gate : explanation.refusing) refusing += " " + gate.name;
-  return fmt::format("{} gate {} refusing{} at {} waits for {} ahead {}", name_of(explanation.reason),
+  std::string chain;
+  for (const Explanation::Link& link : explanation.chain) {
+    chain += fmt::format(" {} {} {};", link.id.to_string(), name_of(link.reason), link.gate.value_or("-"));
+  }
+  return fmt::format("{} gate {} refusing{} at {} waits for {} ahead {} chain{}", name_of(explanation.reason),
                      explanation.gate.value_or("-"), refusing, explanation.at ? format_time(*explanation.at) : "-",
-                     explanation.waits_for.size(), explanation.ahead.value_or(-1));
+                     explanation.waits_for.size(), explanation.ahead.value_or(-1), chain);
 }
 
 template <class T>
@@ -118,6 +123,11 @@ std::string dump(Side& side, std::int64_t& events_after) {
   }
   text += text_of(side.engine().gates(), [](const auto& gates) { return text_of_all(gates); });
   text += text_of(side.engine().queues(), [](const auto& queues) { return text_of_all(queues); });
+  text += text_of(side.engine().bulk_operations(), [](const auto& operations) {
+    std::string lines;
+    for (const BulkOperation& operation : operations) lines += to_json(operation) + "\n";
+    return lines;
+  });
   text += text_of(side.engine().usage({.by = {UsageDimension::kDay, UsageDimension::kOwner, UsageDimension::kType,
                                               UsageDimension::kModel}}),
                   [](const auto& rows) {
@@ -228,6 +238,7 @@ class Driver {
     if (kind < 95) return set_gate();
     if (kind < 96) return configure();
     if (kind < 98) return list();
+    if (kind < 99) return bulk();
     return explain();
   }
 
@@ -390,8 +401,8 @@ class Driver {
     clock_.advance(Millis(one_in(6) ? below(60'000) : below(3'000)));
     both("sweep", [](Side& side) {
       return text_of(side.sweepers().run_once(), [](const SweepReport& report) {
-        return fmt::format("promoted {} deadlines {} reclaimed {} cascades {}", report.promoted, report.deadlines,
-                           report.reclaimed, report.cascades);
+        return fmt::format("promoted {} deadlines {} reclaimed {} cascades {} bulk {}", report.promoted,
+                           report.deadlines, report.reclaimed, report.cascades, report.bulk);
       });
     });
   }
@@ -443,6 +454,40 @@ class Driver {
     if (one_in(3)) order.run_at = clock_.wall() + Millis(below(20'000));
     both("retry", [&](Side& side) {
       return text_of(side.engine().retry(id, order), [](const Task& task) { return to_json(task); });
+    });
+  }
+
+  BulkOrder any_bulk() {
+    BulkOrder order{.verb = static_cast<BulkVerb>(below(kBulkVerbCount)),
+                    .verdict = {.by = "me", .why = "all of \"them\""}};
+    if (one_in(4) && !known_.empty()) {
+      order.ids.push_back(any_of(known_));
+      if (const TaskId other = any_of(known_); other != order.ids.front()) order.ids.push_back(other);
+    } else {
+      TaskFilter& filter = order.filter.emplace();
+      if (one_in(2)) filter.type = any_type();
+      if (one_in(2)) filter.owner = any_owner();
+      if (one_in(4)) filter.tag = fmt::format("tag{}", below(3));
+      if (one_in(4)) filter.states = {static_cast<TaskState>(below(kTaskStateCount))};
+    }
+    if (order.verb == BulkVerb::kEdit) order.edit = EditOrder{.priority = static_cast<int>(below(10))};
+    if (order.verb == BulkVerb::kEscalate) order.to = "bob";
+    if (order.verb == BulkVerb::kRetry && one_in(2)) order.retry = RetryOrder{.patch = R"({"n": null, "bulk": 1})"};
+    return order;
+  }
+
+  // It is carried out when time passes; now and then it is stopped before.
+  void bulk() {
+    const BulkOrder order = any_bulk();
+    const bool stops = one_in(8);
+    both("bulk", [&](Side& side) {
+      const auto preview = side.engine().preview_bulk(order);
+      std::string text = text_of(preview, [](const BulkPreview& counted) { return to_json(counted); });
+      const auto started = side.engine().start_bulk(order);
+      text += text_of(started, [](const BulkOperation& operation) { return to_json(operation); });
+      if (!started || !stops) return text;
+      return text + text_of(side.engine().stop_bulk(started->id, {.by = "you"}),
+                            [](const BulkOperation& operation) { return to_json(operation); });
     });
   }
 

@@ -130,12 +130,12 @@ TEST_F(DeadLettersTest, TenThousandOfTwelveKindsGetTheirVerdicts) {
   EXPECT_TRUE(contains(sandbox.drover(rehearsal).err, fmt::format("would retry {} tasks", retried.count)));
   EXPECT_EQ(left_in(retried), retried.count);
 
-  // Interrupted in the middle, twice, and continued by saying it again.
+  // Interrupted in the middle, twice: each is an operation of its own, which rests until somebody sweeps.
   Arguments really = retry;
   really.emplace_back("--yes");
   std::string said;
   EXPECT_EQ(interrupt(really, retried, SIGINT, &said), (Exit{.code = 130, .signal = {}})) << said;
-  EXPECT_TRUE(contains(said, "run the same command again to continue"));
+  EXPECT_TRUE(contains(said, "`drover bulk wait "));
   EXPECT_GT(left_in(retried), 0);
   EXPECT_EQ(interrupt(really, retried, SIGKILL), (Exit{.code = {}, .signal = SIGKILL}));
   EXPECT_GT(left_in(retried), 0);
@@ -157,7 +157,9 @@ TEST_F(DeadLettersTest, TenThousandOfTwelveKindsGetTheirVerdicts) {
   const Outcome wait = sandbox.drover(
       {"dlq", "wait", "--fingerprint", waiting.fingerprint, "--for", "1h", "--yes", "--reason", "quota", "--json"}, {},
       kBulkMax);
-  EXPECT_EQ(wait.out, fmt::format("{{\"done\":{},\"left\":0,\"complete\":true,\"refused\":[]}}\n", waiting.count));
+  EXPECT_TRUE(wait.out.starts_with(fmt::format(
+      R"({{"state":"completed","done":{},"skipped":0,"failed":0,"problems":[],"bulk_id":")", waiting.count)))
+      << wait.out;
   EXPECT_EQ(count_of({.states = {TaskState::kScheduled}}), waiting.count);
   EXPECT_EQ(count_of({}), kTasks - deleted.count);
   EXPECT_EQ(must(queue_->error_groups({})).size(), static_cast<std::size_t>(kKinds - 3));
@@ -219,7 +221,8 @@ TEST_F(DlqTest, VerdictsByIdNeedNoYes) {
   EXPECT_EQ(sandbox.drover({"dlq", "escalate", id, "--to", "ada", "--reason", "look"}).exit_code, 0);
   EXPECT_EQ(at(*task(id).find("escalation"), "to"), "ada");
   const Outcome retried = sandbox.drover({"dlq", "retry", id, "--payload", R"({"file": "b"})", "--json"});
-  EXPECT_EQ(retried.out, "{\"done\":1,\"left\":0,\"complete\":true,\"refused\":[]}\n");
+  EXPECT_EQ(retried.out,
+            "{\"state\":\"completed\",\"done\":1,\"skipped\":0,\"failed\":0,\"problems\":[],\"bulk_id\":null}\n");
   EXPECT_TRUE(contains(retried.err, "retried 1 task\n"));
   EXPECT_EQ(at(task(id), "payload"), R"({"file":"b"})");
   EXPECT_EQ(at(task(id), "escalation"), "null");
@@ -230,24 +233,26 @@ TEST_F(DlqTest, VerdictsByIdNeedNoYes) {
 
 TEST_F(DlqTest, ARefusedVerdictHasItsStableCode) {
   const std::string id = sandbox.enqueue({"work"});
+  const std::string other = sandbox.enqueue({"work"});
   const std::string nobody = "0193300d-2b6b-7c4f-8a1e-00ff10ab5c9d";
   const std::vector<Arguments> verdicts{{"retry"}, {"delete"}, {"wait", "--for", "1h"}, {"escalate", "--to", "ada"}};
   for (const Arguments& verdict : verdicts) {
     Arguments words{"dlq"};
     words.insert(words.end(), verdict.begin(), verdict.end());
-    words.insert(words.end(), {id, nobody});
+    Arguments unknown = words;
+    unknown.insert(unknown.end(), {id, nobody});
+    expect_refused(sandbox.drover(unknown), 5, "not_found");
+    words.insert(words.end(), {id, other});
     const Outcome text = sandbox.drover(words);
     EXPECT_EQ(text.exit_code, 6);
     EXPECT_TRUE(contains(text.err, "(wrong_state)")) << text.err;
     words.emplace_back("--json");
     const json::Value told = must(json::parse(sandbox.drover(words).out));
-    EXPECT_EQ(at(told, "left"), "2");
-    const auto& refused = *told.find("refused")->as_array();
-    ASSERT_EQ(refused.size(), 2U);
-    EXPECT_EQ(at(refused[0], "id"), id);
-    EXPECT_EQ(at(refused[0], "code"), "wrong_state");
-    EXPECT_EQ(at(refused[1], "id"), nobody);
-    EXPECT_EQ(at(refused[1], "code"), "not_found");
+    EXPECT_EQ(at(told, "skipped"), "2");
+    const auto& problems = *told.find("problems")->as_array();
+    ASSERT_EQ(problems.size(), 2U);
+    EXPECT_EQ(at(problems[0], "id"), id);
+    EXPECT_EQ(at(problems[0], "code"), "wrong_state");
   }
 }
 

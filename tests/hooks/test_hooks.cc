@@ -167,6 +167,10 @@ std::string_view name_of(PlantedBug bug) {
       return "stalled_run_replays";
     case kClaimKeyTakesOthers:
       return "claim_key_takes_others";
+    case kBulkCursorFirst:
+      return "bulk_cursor_first";
+    case kBulkIsUnbounded:
+      return "bulk_is_unbounded";
   }
   CHECK_MSG(false, "no such planted bug");
 }

@@ -241,13 +241,18 @@ void Checker::observe(Store& store, Millis now, Time wall) {
 }
 
 void Checker::take_event(Store& store, const Event& event) {
-  if (event.task.is_nil()) return trace_.add(now_, "  {} {} {}", event.seq, event.name, event.data);
+  if (event.task.is_nil()) {
+    trace_.add(now_, "  {} {} {}", event.seq, event.name, event.data);
+    if (const auto wrong = bulk_.take(event, lives_)) fail(*wrong);
+    return;
+  }
   Life* life = find(event.task);
   if (life == nullptr) life = meet(store, event.task);
   if (life == nullptr) return;
   trace_.add(now_, "  {} {} #{} run {} -> {} {}", event.seq, event.name, life->number(), event.run,
              name_of(event.state), event.data);
   if (event.name == "task.claimed") check_line(*life, event);
+  if (const auto wrong = bulk_.take(event, *life)) fail(*wrong);
   check_cause(*life, event);
   check_age(*life, event);
   check_lease_ran_out(*life, event);
@@ -356,24 +361,30 @@ void Checker::check_age(const Life& life, const Event& event) {
 }
 
 // Cancels, retries and deletions do not happen by themselves; what retention deletes is said by nobody.
+bool Checker::is_cancel_sent(const TaskId& id) {
+  const Life* life = find(id);
+  return cancels_sent_.contains(id) || (life != nullptr && bulk_.may_have(BulkVerb::kCancel, *life));
+}
+
 void Checker::check_cause(const Life& life, const Event& event) {
-  if (event.name == "task.retried" && !retries_sent_.contains(event.task))
+  const bool is_retry_sent = retries_sent_.contains(event.task) || bulk_.may_have(BulkVerb::kRetry, life);
+  if (event.name == "task.retried" && !is_retry_sent)
     return report("P5 one end", fmt::format("task {} was retried by nobody", event.task.to_string()));
   if (event.name == "task.deleted" && event.data != "{}" && !deletes_sent_.contains(event.task))
     return report("P1 kept", fmt::format("task {} was deleted by nobody", event.task.to_string()));
   if (event.name != "task.cancelled" && event.name != "task.cancel_requested") return;
-  if (cancels_sent_.contains(event.task) || life.cancel_requested()) return;
+  if (is_cancel_sent(event.task) || life.cancel_requested()) return;
   for (const TaskId& id : life.parents()) {
     const Life* parent = find(id);
     if (parent != nullptr && is_terminal(parent->state()) && parent->state() != TaskState::kCompleted) return;
   }
   // Within one step the cause may be told after the effect: parents and spawners that end in the same commit.
   for (const TaskId& id : life.parents()) {
-    if (cancels_sent_.contains(id)) return;
+    if (is_cancel_sent(id)) return;
   }
   for (std::optional<TaskId> above = life.given().parent_id; above;) {
     const Life* spawner = find(*above);
-    if (spawner == nullptr || cancels_sent_.contains(*above) || spawner->cancel_requested() ||
+    if (spawner == nullptr || is_cancel_sent(*above) || spawner->cancel_requested() ||
         spawner->state() == TaskState::kCancelled)
       return;
     above = spawner->given().parent_id;
@@ -502,12 +513,14 @@ void Checker::final_check(Store& store) {
 }
 
 int Checker::unfinished() const {
-  return static_cast<int>(std::ranges::count_if(
-      lives_, [](const auto& entry) { return !entry.second.deleted() && !is_terminal(entry.second.state()); }));
+  return bulk_.running() + static_cast<int>(std::ranges::count_if(lives_, [](const auto& entry) {
+           return !entry.second.deleted() && !is_terminal(entry.second.state());
+         }));
 }
 
 std::string Checker::describe_unfinished() const {
   std::string text;
+  if (bulk_.running() > 0) text += fmt::format(" {} bulk operations", bulk_.running());
   for (const TaskId& id : in_order_) {
     const Life& life = lives_.at(id);
     if (!life.deleted() && !is_terminal(life.state()))

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "sim/bulk_watch.h"
 #include "sim/life.h"
 #include "sim/plan.h"
 #include "sim/trace.h"
@@ -51,6 +52,9 @@ class Checker {
   void cancel_acknowledged(const TaskId& id, const CancelOutcome& outcome);
   void retry_sent(const TaskId& id) { retries_sent_.insert(id); }
   void delete_sent(const TaskId& id) { deletes_sent_.insert(id); }
+  void bulk_sent(const std::string& why, BulkVerb verb, const std::string& type) {
+    bulk_.sent(why, verb, type, last_seq_);
+  }
   [[nodiscard]] std::optional<TaskId> id_of(int number) const;
 
   // --- what agents and their workers know
@@ -112,6 +116,7 @@ class Checker {
   void compare_row(const TaskRecord& row);
   void count(const Event& event);
   [[nodiscard]] int unmet_parents(const Life& life);
+  [[nodiscard]] bool is_cancel_sent(const TaskId& id);
 
   Trace& trace_;
   const Millis slack_;
@@ -129,6 +134,7 @@ class Checker {
   std::set<TaskId> retries_sent_;
   std::set<TaskId> deletes_sent_;
   std::map<std::string, std::vector<Serve>> workers_;
+  BulkWatch bulk_;
 
   std::map<TaskId, std::vector<AgentRun>> live_;
   std::map<std::pair<TaskId, int>, int> starts_;  // by task and generation

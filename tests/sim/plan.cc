@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-enum Part : std::uint64_t { kTopology = 1, kWork, kFaultDraws, kAgentMix, kBehaviours, kVerdicts, kEdits };
+enum Part : std::uint64_t { kTopology = 1, kWork, kFaultDraws, kAgentMix, kBehaviours, kVerdicts, kEdits, kBulks };
 
 const std::vector<std::string> kTypes{"alpha", "beta", "gamma"};
 constexpr std::array<std::string_view, Fault::kKinds> kFaultNames{"kill",
@@ -211,6 +211,21 @@ void draw_edits(Rng& rng, Plan& plan) {
   std::ranges::move(edits, std::back_inserter(plan.operations));
 }
 
+// In a third of the plans: all tasks of a type are cancelled, or those that ended badly are retried.
+void draw_bulks(Rng& rng, Plan& plan) {
+  if (!chance(rng, 33)) return;
+  const int bulks = between(rng, 1, 4);
+  for (int i = 0; i < bulks; ++i) {
+    Operation operation{.kind = Operation::Kind::kBulk};
+    operation.at = between(rng, 0ms, plan.lasts * 9 / 10);
+    operation.server = static_cast<int>(rng.below(3));
+    operation.type = pick(rng, kTypes);
+    operation.retries = chance(rng, 40);
+    operation.stops = chance(rng, 20);
+    plan.operations.push_back(std::move(operation));
+  }
+}
+
 Millis draw_duration(Rng& rng, Fault::Kind kind) {
   using enum Fault::Kind;
   switch (kind) {
@@ -291,6 +306,8 @@ Plan make_plan(std::uint64_t seed) {
   draw_verdicts(verdicts, plan);
   SeededRng edits(derive_seed(seed, kEdits));
   draw_edits(edits, plan);
+  SeededRng bulks(derive_seed(seed, kBulks));
+  draw_bulks(bulks, plan);
   SeededRng faults(derive_seed(seed, kFaultDraws));
   draw_faults(faults, plan);
   return plan;

@@ -22,7 +22,7 @@ struct TaskPlan {
 };
 
 struct Operation {
-  enum class Kind : std::uint8_t { kEnqueue, kCancel, kRetry, kRequeueStalled, kEscalate, kDelete, kEdit };
+  enum class Kind : std::uint8_t { kEnqueue, kCancel, kRetry, kRequeueStalled, kEscalate, kDelete, kEdit, kBulk };
 
   Kind kind = Kind::kEnqueue;
   Millis at{0};
@@ -33,6 +33,9 @@ struct Operation {
   Millis max_age{0};            // kRequeueStalled
   Millis wait{0};               // kRetry, kEdit: not before so long from now
   int priority = 5;             // kEdit
+  std::string type;             // kBulk: of the tasks
+  bool retries = false;         // kBulk: instead of cancelling
+  bool stops = false;           // kBulk: at once
 };
 
 struct Fault {

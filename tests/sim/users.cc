@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "drover/bulk.h"
 #include "sim/sim_process.h"
 #include "sim/world.h"
 
@@ -50,6 +51,8 @@ void Users::step(Request& request) {
       return remove(request, *server);
     case Operation::Kind::kEdit:
       return edit(request, *server);
+    case Operation::Kind::kBulk:
+      return bulk(request, *server);
   }
 }
 
@@ -190,6 +193,26 @@ void Users::edit(Request& request, SimProcess& server) {
                              : to_string(answer.error()));
   if (server.dead() || (!answer && has_no_answer(answer.error())))
     return request.tries < kTriesMax ? try_again(request) : done(request);
+  done(request);
+}
+
+// Asked once: nobody knows whether one without an answer has started.
+void Users::bulk(Request& request, SimProcess& server) {
+  const Operation& operation = *request.operation;
+  BulkOrder order{.verb = operation.retries ? BulkVerb::kRetry : BulkVerb::kCancel,
+                  .filter = TaskFilter{.type = operation.type},
+                  .verdict = {.by = "ada", .why = fmt::format("bulk {}", ++bulks_)}};
+  if (operation.retries) order.filter->states = {TaskState::kFailed, TaskState::kCancelled};
+  world_.observe();
+  world_.checker().bulk_sent(order.verdict.why, order.verb, operation.type);
+  const auto answer = server.engine().start_bulk(order);
+  const bool started = answer && !server.dead();
+  world_.trace("user starts {} ({} {}) at {}: {}", order.verdict.why, name_of(order.verb), operation.type,
+               server.name(), started ? "ok" : "no answer");
+  if (started && operation.stops) {
+    const auto stopped = server.engine().stop_bulk(answer->id, order.verdict);
+    world_.trace("user stops {} at {}: {}", order.verdict.why, server.name(), stopped ? "ok" : "no answer");
+  }
   done(request);
 }
 

@@ -41,6 +41,7 @@ class Users {
   void escalate(Request& request, SimProcess& server);
   void remove(Request& request, SimProcess& server);
   void edit(Request& request, SimProcess& server);
+  void bulk(Request& request, SimProcess& server);
   void done(Request& request);
   void try_again(Request& request);
 
@@ -50,6 +51,7 @@ class Users {
   std::map<int, TaskId> ids_;     // what they were told
   std::set<int> chose_their_id_;  // numbers of tasks
   int waiting_ = 0;
+  int bulks_ = 0;
 };
 
 }  // namespace drover::sim

@@ -2,6 +2,7 @@
 // changes. It offers no standing claims, and waits for work as for any change.
 #pragma once
 
+#include "drover/bulk.h"
 #include "drover/task_queue.h"
 
 namespace drover::test {
@@ -61,6 +62,13 @@ class ForwardingQueue : public TaskQueue {
   Result<Task> edit(const TaskId& id, const EditOrder& order) override { return inner_.edit(id, order); }
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override { return inner_.escalate(id, order); }
   Status remove(const TaskId& id, const Verdict& verdict) override { return inner_.remove(id, verdict); }
+  Result<BulkPreview> preview_bulk(const BulkOrder& order) override { return inner_.preview_bulk(order); }
+  Result<BulkOperation> start_bulk(const BulkOrder& order) override { return inner_.start_bulk(order); }
+  Result<std::vector<BulkOperation>> bulk_operations() override { return inner_.bulk_operations(); }
+  Result<BulkOperation> bulk_operation(const BulkId& id) override { return inner_.bulk_operation(id); }
+  Result<BulkOperation> stop_bulk(const BulkId& id, const Verdict& verdict) override {
+    return inner_.stop_bulk(id, verdict);
+  }
   Result<std::vector<GateStatus>> gates() override { return inner_.gates(); }
   Result<GateStatus> set_gate(const GateOrder& order) override { return inner_.set_gate(order); }
   Result<std::vector<QueueStatus>> queues() override { return inner_.queues(); }

@@ -30,6 +30,7 @@ enum class StoreCall : std::uint8_t {
   kList,
   kRuns,
   kEvents,
+  kLastTaskSeq,
   kLastEventSeq,
   kLog,
   kBacklog,
@@ -64,6 +65,7 @@ enum class StoreCall : std::uint8_t {
   kForgetWorkers,
   kPutConfig,
   kRestore,
+  kRestoreConfig,
   kRestoreEpochs,
   kPutDocument,
   kTryWrite,
@@ -105,6 +107,7 @@ class GatedStore : public Store {
   Result<std::vector<Event>> events(std::int64_t after, int limit) override {
     return pass(StoreCall::kEvents, &Store::events, after, limit);
   }
+  Result<std::int64_t> last_task_seq() override { return pass(StoreCall::kLastTaskSeq, &Store::last_task_seq); }
   Result<std::int64_t> last_event_seq() override { return pass(StoreCall::kLastEventSeq, &Store::last_event_seq); }
   Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override {
     return pass(StoreCall::kLog, &Store::log, id, after, limit);
@@ -189,6 +192,9 @@ class GatedStore : public Store {
   }
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override {
     return pass(StoreCall::kRestoreEpochs, &Store::restore_epochs, epochs);
+  }
+  Status restore_config(std::span<const DumpedPolicy> versions) override {
+    return pass(StoreCall::kRestoreConfig, &Store::restore_config, versions);
   }
   Result<StoredDocument> document(DocumentKind kind) override {
     return pass(StoreCall::kDocument, &Store::document, kind);

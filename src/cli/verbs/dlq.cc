@@ -40,8 +40,7 @@ void define(Verb& verb, DlqListOptions& options) {
 }
 
 void define(Verb& verb, DlqShowOptions& options) {
-  verb.value("ID|FINGERPRINT", "", &options.what, read_task_id_or_fingerprint, "a task, or a kind of failure")
-      .required();
+  verb.task_or("ID|FINGERPRINT", &options.what, read_task_id_or_fingerprint, "a task, or a kind of failure").required();
   verb.json(&options.format, R"(print {"task", "runs"}, or {"group", "tasks"})");
 }
 

@@ -10,6 +10,7 @@
 #include "cli/verb.h"
 #include "cli/watch.h"
 #include "core/event_cursor.h"
+#include "core/event_filter.h"
 #include "core/task_json.h"
 
 namespace drover::cli {
@@ -18,9 +19,7 @@ namespace {
 struct EventsOptions {
   std::optional<std::int64_t> after;  // unset: from the first one, or, following, from now
   std::optional<int> limit;
-  std::optional<TaskId> task;
-  std::optional<std::string> type;
-  std::vector<std::string> names;
+  EventFilter filter;
   bool follow = false;
   Format format = Format::kAuto;
 };
@@ -32,19 +31,17 @@ void define(Verb& verb, EventsOptions& options) {
   };
   verb.value("--after", "SEQ", &options.after, read_seq, "only events after this number; 0 is from the first");
   verb.value("--limit", "N", &options.limit, integer_between({1, 1'000'000'000}), "show at most N");
-  verb.task("--task", "ID", &options.task, "only of this task");
-  verb.value("--type", "T", &options.type, read_name, "only of tasks of this type");
-  verb.list("--name", "NAME", &options.names, read_name, "only events of this name: task.failed, or failed for short");
+  EventFilter& filter = options.filter;
+  verb.task("--task", "ID", &filter.task, "only of this task");
+  verb.value("--type", "T", &filter.type, read_name, "only of tasks of this type");
+  verb.value("--queue", "Q", &filter.queue, read_name, "only of tasks in this queue");
+  verb.value("--owner", "O", &filter.owner, read_name, "only of tasks of this owner");
+  verb.list("--name", "NAME", &filter.names, parse_event_name,
+            "only events of this name: task.failed, or failed for short");
   verb.json(&options.format, "print one JSON object per line");
 }
 
 constexpr int kPageEvents = 500;
-
-bool is_asked_for(const Event& event, const EventsOptions& options) {
-  const auto is_its_name = [&](const std::string& name) { return event.name == name || event.name == "task." + name; };
-  return (!options.task || event.task == *options.task) && (!options.type || event.type == *options.type) &&
-         (options.names.empty() || std::ranges::any_of(options.names, is_its_name));
-}
 
 // A number that was given and never read may be a mistake, or of another store.
 std::string beyond_line(const EventGap& gap) {
@@ -63,7 +60,7 @@ class EventPrinter {
       if (const auto& gap = news.went_back) print(*gap);
       for (const Event& event : news.events) {
         if (enough()) return Seen::kDone;
-        if (is_asked_for(event, options_)) print(event);
+        if (options_.filter.admits(event)) print(event);
       }
       if (enough()) return Seen::kDone;
       has_more = news.has_more;

@@ -73,6 +73,17 @@ bool has_commit(const std::string& repository) {
   return head && head->exit_code == 0;
 }
 
+// The top of the repository that this folder is in, if that is another folder.
+std::optional<std::string> repository_around(const std::filesystem::path& folder) {
+  const auto top = workspace::Git::discovering(folder.string()).ask({"rev-parse", "--show-toplevel"});
+  if (!top || top->exit_code != 0) return std::nullopt;
+  std::string path = top->out;
+  while (path.ends_with('\n')) path.pop_back();
+  std::error_code error;
+  if (path.empty() || std::filesystem::equivalent(path, folder, error)) return std::nullopt;
+  return path;
+}
+
 ProjectDraft draft_for(const Context& context) {
   std::error_code error;
   ProjectDraft draft{.runners = draft_runners(look_at_all(context.environment)),
@@ -124,6 +135,12 @@ void tell(const ProjectDraft& draft, Context& context) {
   }
   if (draft.has_clones() && !draft.runners.empty())
     row("workspace", "each task works in a clone of what is committed here, on a branch drover/ID");
+  if (const auto around = repository_around(context.folder); around && draft.repository.empty()) {
+    row("workspace",
+        fmt::format("all tasks work in this folder itself, not in clones: it is inside the repository {}; run "
+                    "`drover init` there to give each task a clone",
+                    *around));
+  }
   context.say("read it, then:");
   for (const std::string& command : next_commands(draft)) context.err.line("  " + command);
 }

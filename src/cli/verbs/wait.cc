@@ -18,7 +18,7 @@ struct WaitOptions {
 };
 
 void define(Verb& verb, WaitOptions& options) {
-  verb.list("ID", "", &options.ids, read_task_id, "the task; with --children, the children to wait for").several();
+  verb.tasks("ID", "", &options.ids, "the task; with --children, the children to wait for").several();
   verb.flag("--children", &options.children, true,
             "inside a task: when this run ends with exit code 0, suspend the task until its children are done");
   define_wait_limits(verb, "--timeout", &options.limits);
@@ -32,6 +32,10 @@ void define(Verb& verb, WaitOptions& options) {
 int suspend(const WaitOptions& options, Context& context) {
   const auto url = context.door();
   if (!url) return context.fail(url.error());
+  // The door knows no other tasks.
+  if (!context.prefixes.empty()) {
+    return context.fail({ErrorCode::kInvalidArgument, "with --children, give whole ids of the children", {}});
+  }
   Suspend suspend;
   if (!options.ids.empty()) suspend.children = options.ids;
   const auto told = wait_for_children(*url, suspend);

@@ -25,7 +25,7 @@ struct WorkspaceListOptions {
 };
 // Of the commands for one workspace.
 struct OneWorkspace {
-  TaskId task;
+  std::string task;                     // its id, or what that begins with
   std::optional<std::string> store_id;  // none: that of the store in use
   Format format = Format::kAuto;
 };
@@ -33,8 +33,15 @@ struct WorkspacePathOptions : OneWorkspace {};
 struct WorkspaceDiffOptions : OneWorkspace {};
 struct WorkspaceRemoveOptions : OneWorkspace {};
 
+// The beginning of an id is looked for among the workspaces: a task may be gone from its store.
+Result<std::string> read_task_text(std::string_view text) {
+  const auto task = TRY(read_task(text));
+  if (const auto* id = std::get_if<TaskId>(&task)) return id->to_string();
+  return std::get<std::string>(task);
+}
+
 void define_one(Verb& verb, OneWorkspace& options, const std::string& json_help) {
-  verb.value("ID", "", &options.task, read_task_id, "the task").required();
+  verb.value("ID", "", &options.task, read_task_text, "the task").required();
   verb.value("--of", "STORE", &options.store_id, read_name, "of this store, as `drover workspace list --all` names it");
   verb.json(&options.format, json_help);
 }
@@ -80,16 +87,29 @@ struct FoundWorkspace {
 Result<FoundWorkspace> find_workspace(const OneWorkspace& options, const Context& context) {
   const auto folders = TRY(folders_of(context));
   const auto store = TRY(options.store_id ? Result<std::string>(*options.store_id) : id_of_store(context));
+  std::vector<FoundWorkspace> matches;
   for (const std::string& folder : folders) {
     const std::string root = fmt::format("{}/{}", folder, store);
-    auto found = workspace::find(root, options.task);
-    if (found) return FoundWorkspace{store, root, *std::move(found)};
-    if (found.error().code != ErrorCode::kNotFound) return std::unexpected(found.error());
+    if (const auto id = TaskId::parse(options.task)) {
+      auto found = workspace::find(root, *id);
+      if (found) return FoundWorkspace{store, root, *std::move(found)};
+      if (found.error().code != ErrorCode::kNotFound) return std::unexpected(found.error());
+      continue;
+    }
+    for (workspace::Workspace& one : TRY(workspace::list(root))) {
+      if (one.task.to_string().starts_with(options.task)) matches.push_back({store, root, std::move(one)});
+    }
+  }
+  if (matches.size() == 1) return std::move(matches.front());
+  if (matches.size() > 1) {
+    return drover::fail(ErrorCode::kInvalidArgument,
+                        fmt::format("{} workspaces are of tasks that begin with {}: give more of the id",
+                                    matches.size(), options.task));
   }
   return drover::fail(ErrorCode::kNotFound,
                       fmt::format("task {0} has no workspace on this machine; `drover workspace list` shows those that "
                                   "there are, and its work may be in refs/drover/{0} of the repository",
-                                  options.task.to_string()));
+                                  options.task));
 }
 
 std::string to_json(const FoundWorkspace& found) {
@@ -148,7 +168,7 @@ int run(const WorkspacePathOptions& options, Context& context) {
         {ErrorCode::kNotFound,
          fmt::format("the workspace is gone: somebody deleted {}; `drover workspace remove {}` clears up what is left "
                      "of it",
-                     found->is.path, options.task.to_string()),
+                     found->is.path, found->is.task.to_string()),
          {}});
   }
   context.out.line(options.format == Format::kJson ? to_json(*found) : found->is.path);
@@ -158,14 +178,14 @@ int run(const WorkspacePathOptions& options, Context& context) {
 int run(const WorkspaceDiffOptions& options, Context& context) {
   const auto found = find_workspace(options, context);
   if (!found) return context.fail(found.error());
-  const auto patch = workspace::diff(found->root, options.task);
+  const auto patch = workspace::diff(found->root, found->is.task);
   if (!patch) return context.fail(patch.error());
   if (options.format != Format::kJson) {
     context.out.write(context.out.look().terminal ? harmless(*patch) : *patch);
     return kExitOk;
   }
   json::Writer out;
-  out.begin_object().key("task_id").string(options.task.to_string()).key("base").string(found->is.base_commit);
+  out.begin_object().key("task_id").string(found->is.task.to_string()).key("base").string(found->is.base_commit);
   out.key("diff").string(to_utf8(*patch)).end_object();
   context.out.line(std::move(out).take());
   return kExitOk;
@@ -174,7 +194,7 @@ int run(const WorkspaceDiffOptions& options, Context& context) {
 int run(const WorkspaceRemoveOptions& options, Context& context) {
   const auto found = find_workspace(options, context);
   if (!found) return context.fail(found.error());
-  const auto saved = workspace::remove(found->root, options.task);
+  const auto saved = workspace::remove(found->root, found->is.task);
   if (!saved) return context.fail(saved.error());
   if (!saved->saved) {
     return context.fail(
@@ -184,10 +204,10 @@ int run(const WorkspaceRemoveOptions& options, Context& context) {
                      saved->why, found->is.path),
          {}});
   }
-  const std::string ref = "refs/drover/" + options.task.to_string();
+  const std::string ref = "refs/drover/" + found->is.task.to_string();
   if (options.format == Format::kJson) {
     json::Writer out;
-    out.begin_object().key("task_id").string(options.task.to_string()).key("repo").string(found->is.repo);
+    out.begin_object().key("task_id").string(found->is.task.to_string()).key("repo").string(found->is.repo);
     out.key("ref").string(ref).key("commit").string(saved->commit).end_object();
     context.out.line(std::move(out).take());
   } else {

@@ -23,7 +23,7 @@ bool is_plain(const Step& step) {
 }
 
 bool is_plain(const StepGroup& group) {
-  return group.capacity && group.gates.empty() && group.dedupes.empty() &&
+  return group.capacity && group.gates.empty() && group.dedupes.empty() && !group.document &&
          std::ranges::all_of(group.steps, [](const Step& step) { return is_plain(step); });
 }
 

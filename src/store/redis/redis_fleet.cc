@@ -193,12 +193,25 @@ Status RedisStore::restore(std::span<const DumpedTask> tasks, std::span<const Ev
   return {};
 }
 
+Status RedisStore::restore_config(std::span<const DumpedPolicy> versions) {
+  Command command = function("restore_config");
+  for (const DumpedPolicy& policy : versions) {
+    command.add(policy.version.version, policy.version.applied_at.time_since_epoch().count(), policy.document);
+  }
+  TRY(ask(command));
+  committed();
+  const std::lock_guard lock(known_mutex_);
+  config_.reset();
+  return {};
+}
+
 Result<StoredDocument> RedisStore::document(DocumentKind kind) {
   const auto reply = TRY(ask(function("document").add(name_of(kind))));
-  const auto parts = TRY(reply.as_array_of(2));
+  const auto parts = TRY(reply.as_array_of(3));
   const auto version = TRY(parts[0].as_integer());
   const auto text = TRY(parts[1].as_text());
-  return StoredDocument{version, std::string(text)};
+  const auto due = TRY(parts[2].as_text());
+  return StoredDocument{.version = version, .text = std::string(text), .due = due == "1"};
 }
 
 Result<bool> RedisStore::put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,

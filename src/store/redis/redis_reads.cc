@@ -235,6 +235,10 @@ Result<std::vector<Event>> RedisStore::events(std::int64_t after, int limit) {
   return events;
 }
 
+Result<std::int64_t> RedisStore::last_task_seq() {
+  return ask_number(function("last_task"));
+}
+
 Result<std::int64_t> RedisStore::last_event_seq() {
   return ask_number(function("last_event"));
 }

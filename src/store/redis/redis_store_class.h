@@ -84,6 +84,7 @@ class RedisStore final : public Store {
                           Parts parts) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override;
   Result<std::vector<Event>> events(std::int64_t after, int limit) override;
+  Result<std::int64_t> last_task_seq() override;
   Result<std::int64_t> last_event_seq() override;
   Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
@@ -128,6 +129,7 @@ class RedisStore final : public Store {
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
                  std::span<const LedgerEntry> ledger) override;
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override;
+  Status restore_config(std::span<const DumpedPolicy> versions) override;
   Result<StoredDocument> document(DocumentKind kind) override;
   Result<bool> put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
                             std::span<const EventDraft> events) override;

@@ -84,6 +84,13 @@ void put_gates(Pack& pack, std::span<const GateStep> gates) {
   }
 }
 
+// In the place of one more gate, which it is read as.
+void put_document(Pack& pack, const DocumentStep& step) {
+  pack.put(name_of(step.kind)).put(step.expected_version).put("d").put(step.text).put(step.due ? "1" : "0");
+  pack.put(count_of(step.events));
+  put_events(pack, step.events, kOfNoTask);
+}
+
 void put_group(Pack& pack, const StepGroup& group) {
   const auto& capacity = group.capacity;
   if (capacity) {
@@ -91,7 +98,8 @@ void put_group(Pack& pack, const StepGroup& group) {
   } else {
     pack.put(false).put(false).put(0);
   }
-  pack.put(count_of(group.dedupes)).put(count_of(group.gates)).put(count_of(group.steps));
+  const std::int64_t gates = count_of(group.gates) + (group.document ? 1 : 0);
+  pack.put(count_of(group.dedupes)).put(gates).put(count_of(group.steps));
   if (capacity) {
     for (const auto& [queue, max] : capacity->waiting_per_queue_max) pack.put(queue).put(max);
   }
@@ -99,6 +107,7 @@ void put_group(Pack& pack, const StepGroup& group) {
     pack.put(dedupe_key(guard.owner, guard.type, guard.key)).put(guard.newest ? guard.newest->to_string() : "");
   }
   put_gates(pack, group.gates);
+  if (group.document) put_document(pack, *group.document);
   for (const Step& step : group.steps) put_step(pack, step);
 }
 

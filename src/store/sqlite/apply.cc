@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/planted_bug.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/fleet.h"
 #include "store/sqlite/gates.h"
 #include "store/sqlite/leases.h"
 #include "store/sqlite/ledger.h"
@@ -116,7 +117,8 @@ Applied Group::apply() {
 // One step, and gates that are only looked at.
 bool Group::only_completes_one() const {
   const auto is_check = [](const GateStep& gate) { return !gate.next && gate.events.empty(); };
-  return group_.steps.size() == 1 && !group_.capacity && std::ranges::all_of(group_.gates, is_check);
+  return group_.steps.size() == 1 && !group_.capacity && !group_.document &&
+         std::ranges::all_of(group_.gates, is_check);
 }
 
 Applied Group::check() {
@@ -144,6 +146,7 @@ bool Group::guards_hold() {
   for (const GateStep& gate : group_.gates) {
     if (!still_holds(transaction_, gate)) return false;
   }
+  if (group_.document && !still_holds(transaction_.db(), *group_.document)) return false;
   for (const DedupeGuard& guard : group_.dedupes) {
     if (newest_with_key(transaction_.db(), guard.owner, guard.type, guard.key) != guard.newest) return false;
   }
@@ -206,6 +209,7 @@ void Group::write() {
   for (const Step& step : group_.steps) {
     if (is_new(step)) write_dependencies(step);
   }
+  if (group_.document) write_document(transaction_, *group_.document);
 }
 
 // A planted bug: the request id is stored in a commit of its own.
@@ -232,7 +236,7 @@ void Group::write_dependencies(const Step& step) {
 
 // Nothing but new tasks that refer to no other: whether it may be written depends on few rows.
 bool is_plain(const StepGroup& group) {
-  return group.gates.empty() && group.dedupes.empty() && !planted(PlantedBug::kRequestIdApart) &&
+  return group.gates.empty() && group.dedupes.empty() && !group.document && !planted(PlantedBug::kRequestIdApart) &&
          std::ranges::all_of(group.steps, [](const Step& step) {
            return is_new(step) && step.next.task.depends_on.empty() && !step.next.task.dedupe_key;
          });

@@ -17,6 +17,8 @@ constexpr std::string_view kDrainWorker = named_sql(embedded::fleet_sql, "drain_
 constexpr std::string_view kRunningByWorker = named_sql(embedded::fleet_sql, "running_by_worker");
 constexpr std::string_view kDocument = named_sql(embedded::fleet_sql, "document");
 constexpr std::string_view kPutDocument = named_sql(embedded::fleet_sql, "put_document");
+constexpr std::string_view kForgetConfig = named_sql(embedded::fleet_sql, "forget_config");
+constexpr std::string_view kAnyDocumentDue = named_sql(embedded::fleet_sql, "any_document_due");
 constexpr std::string_view kWorker = named_sql(embedded::fleet_sql, "worker");
 constexpr std::string_view kWorkers = named_sql(embedded::fleet_sql, "workers");
 constexpr std::string_view kForgetWorkers = named_sql(embedded::fleet_sql, "forget_workers");
@@ -187,21 +189,36 @@ bool write_config(Transaction& transaction, const JsonText& document, std::int64
   return true;
 }
 
+void restore_config(Transaction& transaction, std::span<const DumpedPolicy> versions) {
+  transaction.db().run(kForgetConfig);
+  for (const DumpedPolicy& policy : versions) {
+    transaction.db().run(kPutConfig, policy.version.version, policy.document, policy.version.applied_at);
+  }
+  transaction.db().run(kNotePolicy, versions.back().version.version);
+}
+
 StoredDocument read_document(Connection& db, DocumentKind kind) {
   Statement query = db.prepare(kDocument);
   query.bind(name_of(kind));
   if (!query.step()) return {};
-  const std::int64_t version = query.integer();
-  return {version, query.text()};
+  StoredDocument document{.version = query.integer(), .text = query.text()};
+  document.due = query.integer() != 0;
+  return document;
 }
 
-bool write_document(Transaction& transaction, DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
-                    std::span<const EventDraft> events) {
-  if (read_document(transaction.db(), kind).version != based_on_version) return false;
-  transaction.db().run(kPutDocument, name_of(kind), based_on_version + 1, text);
-  if (kind == DocumentKind::kAccessTokens) transaction.db().run(kNoteAccessTokens, based_on_version + 1);
-  for (const EventDraft& event : events) add_event(transaction, event);
-  return true;
+bool is_any_document_due(Connection& db) {
+  return db.number(kAnyDocumentDue) == 1;
+}
+
+bool still_holds(Connection& db, const DocumentStep& step) {
+  return read_document(db, step.kind).version == step.expected_version;
+}
+
+void write_document(Transaction& transaction, const DocumentStep& step) {
+  const std::int64_t version = step.expected_version + 1;
+  transaction.db().run(kPutDocument, name_of(step.kind), version, step.text, step.due ? 1 : 0);
+  if (step.kind == DocumentKind::kAccessTokens) transaction.db().run(kNoteAccessTokens, version);
+  for (const EventDraft& event : step.events) add_event(transaction, event);
 }
 
 }  // namespace drover::sqlite

@@ -24,9 +24,13 @@ void delete_worker(Transaction& transaction, const std::string& id, const std::s
 [[nodiscard]] bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
                                 std::span<const GateStep> gates, const Weights& weights);
 
+// See Store::restore_config.
+void restore_config(Transaction& transaction, std::span<const DumpedPolicy> versions);
+
 [[nodiscard]] StoredDocument read_document(Connection& db, DocumentKind kind);
-// False: the version has moved, nothing is written.
-[[nodiscard]] bool write_document(Transaction& transaction, DocumentKind kind, const JsonText& text,
-                                  std::int64_t based_on_version, std::span<const EventDraft> events);
+[[nodiscard]] bool is_any_document_due(Connection& db);
+// Whether it is still at the version that the step is based on.
+[[nodiscard]] bool still_holds(Connection& db, const DocumentStep& step);
+void write_document(Transaction& transaction, const DocumentStep& step);
 
 }  // namespace drover::sqlite

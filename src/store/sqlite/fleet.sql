@@ -59,13 +59,20 @@ UPDATE sequence SET access_tokens = ?1;
 -- Inputs: version, document, wall time. Writes: config.
 INSERT INTO config (version, document, applied_at) VALUES (?1, ?2, ?3);
 
+-- name: forget_config
+-- Writes: config.
+DELETE FROM config;
+
 -- name: document
 -- Inputs: name.
-SELECT version, text FROM document WHERE name = ?1;
+SELECT version, text, due FROM document WHERE name = ?1;
 
 -- name: put_document
--- Inputs: name, version, text. Writes: document.
-INSERT OR REPLACE INTO document (name, version, text) VALUES (?1, ?2, ?3);
+-- Inputs: name, version, text, whether sweepers have work with it. Writes: document.
+INSERT OR REPLACE INTO document (name, version, text, due) VALUES (?1, ?2, ?3, ?4);
+
+-- name: any_document_due
+SELECT EXISTS (SELECT 1 FROM document WHERE due = 1);
 
 -- name: delete_weights
 -- Writes: weight.

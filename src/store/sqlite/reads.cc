@@ -32,6 +32,7 @@ constexpr std::string_view kLatestRuns = named_sql(embedded::reads_sql, "latest_
 constexpr std::string_view kEarlierRuns = named_sql(embedded::reads_sql, "earlier_runs");
 constexpr std::string_view kEventPages = named_sql(embedded::reads_sql, "event_pages");
 constexpr std::string_view kLastEventSeq = named_sql(embedded::reads_sql, "last_event_seq");
+constexpr std::string_view kLastTaskSeq = named_sql(embedded::reads_sql, "last_task_seq");
 constexpr std::string_view kList = named_sql(embedded::reads_sql, "list");
 constexpr std::string_view kListByState = named_sql(embedded::reads_sql, "list_by_state");
 constexpr std::string_view kListPending = named_sql(embedded::reads_sql, "list_pending");
@@ -275,6 +276,10 @@ std::vector<Event> read_events(Connection& db, std::int64_t after, int limit) {
 
 std::int64_t last_event_seq(Connection& db) {
   return db.number(kLastEventSeq);
+}
+
+std::int64_t last_task_seq(Connection& db) {
+  return db.number(kLastTaskSeq);
 }
 
 Backlog read_backlog(Connection& db, std::span<const Serve> serves) {

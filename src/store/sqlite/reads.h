@@ -23,6 +23,7 @@ namespace drover::sqlite {
 [[nodiscard]] std::vector<RunSummary> read_runs(Connection& db, const TaskId& id, int limit);
 [[nodiscard]] std::vector<Event> read_events(Connection& db, std::int64_t after, int limit);
 [[nodiscard]] std::int64_t last_event_seq(Connection& db);
+[[nodiscard]] std::int64_t last_task_seq(Connection& db);
 [[nodiscard]] Backlog read_backlog(Connection& db, std::span<const Serve> serves);
 [[nodiscard]] std::optional<LanePosition> read_lane_position(Connection& db, const TaskId& id);
 [[nodiscard]] std::vector<WaitingLane> read_lanes(Connection& db, int limit);

@@ -25,6 +25,9 @@ SELECT packed FROM run WHERE seq = ?1 ORDER BY run DESC LIMIT ?2;
 -- Inputs: after which seq. Result: first seq and lines of the pages that hold later ones, oldest first.
 SELECT first, lines FROM event_page WHERE last > ?1 ORDER BY last;
 
+-- name: last_task_seq
+SELECT task FROM sequence;
+
 -- name: last_event_seq
 -- Result: the last number given out.
 SELECT event FROM sequence;

@@ -359,7 +359,8 @@ CREATE TABLE config (
 CREATE TABLE document (
   name TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
-  text TEXT NOT NULL
+  text TEXT NOT NULL,
+  due INTEGER NOT NULL  -- 1: sweepers have work with it
 ) STRICT, WITHOUT ROWID;
 
 -- docs/internals/store-epochs.md

@@ -96,6 +96,9 @@ class SqliteStore final : public Store {
   Result<std::vector<Event>> events(std::int64_t after, int limit) override {
     return reading("sqlite.events", [&](Connection& db) { return read_events(db, after, limit); });
   }
+  Result<std::int64_t> last_task_seq() override {
+    return reading("sqlite.last_task_seq", [&](Connection& db) { return sqlite::last_task_seq(db); });
+  }
   Result<std::int64_t> last_event_seq() override {
     return reading("sqlite.events", [&](Connection& db) { return sqlite::last_event_seq(db); });
   }
@@ -202,13 +205,17 @@ class SqliteStore final : public Store {
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
                  std::span<const LedgerEntry> ledger) override;
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override;
+  Status restore_config(std::span<const DumpedPolicy> versions) override;
   Result<StoredDocument> document(DocumentKind kind) override {
     return reading("sqlite.document", [&](Connection& db) { return read_document(db, kind); });
   }
   Result<bool> put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
                             std::span<const EventDraft> events) override {
     return writing<bool>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
-      return write_document(transaction, kind, text, based_on_version, events);
+      const DocumentStep step{kind, based_on_version, text, false, {events.begin(), events.end()}};
+      if (!sqlite::still_holds(transaction.db(), step)) return false;
+      write_document(transaction, step);
+      return true;
     });
   }
 
@@ -510,6 +517,14 @@ Status SqliteStore::restore(std::span<const DumpedTask> tasks, std::span<const E
 Result<bool> SqliteStore::restore_epochs(std::span<const Epoch> epochs) {
   return writing<bool>({&kRepairFailpoints, {}},
                        [&](Transaction& transaction) { return sqlite::restore_epochs(transaction, epochs); });
+}
+
+Status SqliteStore::restore_config(std::span<const DumpedPolicy> versions) {
+  const auto written = writing<bool>({&kRepairFailpoints, {}}, [&](Transaction& transaction) {
+    sqlite::restore_config(transaction, versions);
+    return true;
+  });
+  return written ? Status() : Status(std::unexpected(written.error()));
 }
 
 Result<std::vector<Finding>> SqliteStore::fsck(FsckMode mode) {

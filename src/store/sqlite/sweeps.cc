@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "embedded/sqlite.h"
+#include "store/sqlite/fleet.h"
 #include "store/sqlite/named_sql.h"
 #include "store/sqlite/reads.h"
 #include "store/sqlite/record_row.h"
@@ -67,7 +68,7 @@ std::optional<Millis> read_next_wake(Connection& db, const Clock& clock) {
   keep_soonest(soonest, db, kNextDeadline, wall);
   keep_soonest(soonest, db, kNextGate, wall);
   keep_soonest(soonest, db, kNextLapse, clock.mono().since_origin);
-  if (!read_cascades(db, 1).empty()) soonest = Millis(0);
+  if (!read_cascades(db, 1).empty() || is_any_document_due(db)) soonest = Millis(0);
   return soonest;
 }
 

@@ -197,18 +197,34 @@ TEST(ParseTest, VerbsAboutOneTask) {
   EXPECT_TRUE(logs.value<bool>("--follow"));
   EXPECT_EQ(logs.value<Format>("--json"), Format::kAuto);
   const Invocation cancel = parsed({"cancel", kId, "--reason", "wrong branch"});
-  EXPECT_EQ(cancel.value<TaskId>("ID"), id());
+  EXPECT_EQ(cancel.value<std::vector<TaskId>>("ID"), std::vector{id()});
   EXPECT_EQ(cancel.value<Text>("--reason"), "wrong branch");
   EXPECT_FALSE(cancel.value<bool>("--dry-run"));
   EXPECT_TRUE(value_of<bool>("--dry-run", {"cancel", kId, "--dry-run"}));
-  EXPECT_EQ(value_of<TaskId>("ID", {"retry", kId}), id());
+  EXPECT_EQ(value_of<std::vector<TaskId>>("ID", {"retry", kId}), std::vector{id()});
   EXPECT_EQ(value_of<Text>("--reason", {"retry", kId}), "");
+}
+
+TEST(ParseTest, ManyByFilter) {
+  const Invocation cancel = parsed({"cancel", "--type", "t", "--state", "pending", "--tag", "x", "--dry-run", "-y"});
+  EXPECT_EQ(cancel.value<MaybeText>("--type"), "t");
+  EXPECT_EQ(cancel.value<std::vector<TaskState>>("--state"), std::vector{TaskState::kPending});
+  EXPECT_TRUE(cancel.value<bool>("--yes") && cancel.value<bool>("--dry-run"));
+  EXPECT_EQ(value_of<MaybeText>("--tagged", {"edit", "--tagged", "x", "--tag", "y"}), "x");
+  EXPECT_TRUE(value_of<bool>("--all", {"retry", "--all"}));
+  for (const char* verb : {"cancel", "retry"}) {
+    EXPECT_NE(refused({verb}).message.find("say which tasks: ids, a filter, or --all"), std::string::npos);
+    EXPECT_NE(refused({verb, kId, "--type", "t"}).message.find("ids or a filter, not both"), std::string::npos);
+    EXPECT_NE(refused({verb, kId, "--state", "failed"}).message.find("not both"), std::string::npos);
+  }
+  EXPECT_NE(refused({"events", "--name", "nonsense"}).message.find("no event has the name"), std::string::npos);
+  EXPECT_EQ(value_of<Texts>("--name", {"events", "--name", "failed"}), Texts{"task.failed"});
 }
 
 TEST(ParseTest, Edit) {
   const Invocation edit = parsed(
       {"edit", kId, "--priority", "high", "--delay", "30s", "--payload", "[1]", "--tag", "a", "--tag", "b", "--json"});
-  EXPECT_EQ(edit.value<TaskId>("ID"), id());
+  EXPECT_EQ(edit.value<std::vector<TaskId>>("ID"), std::vector{id()});
   EXPECT_EQ(edit.value<std::optional<int>>("--priority"), 2);
   EXPECT_EQ(edit.value<std::optional<Millis>>("--delay"), Millis{30'000});
   EXPECT_EQ(edit.value<MaybeText>("--payload"), "[1]");

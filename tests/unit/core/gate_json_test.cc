@@ -43,8 +43,9 @@ TEST(QueueStatusJson, Golden) {
 }
 
 TEST(ExplanationJson, Golden) {
-  EXPECT_EQ(to_json(Explanation{.reason = Explanation::Reason::kInLine, .text = "t", .ahead = 4}),
-            R"({"reason":"in_line","text":"t","gate":null,"at":null,"ahead":4,"waits_for":[],"refusing":[]})");
+  EXPECT_EQ(
+      to_json(Explanation{.reason = Explanation::Reason::kInLine, .text = "t", .ahead = 4}),
+      R"({"reason":"in_line","text":"t","gate":null,"at":null,"ahead":4,"waits_for":[],"refusing":[],"chain":[]})");
   const Explanation closed{.reason = Explanation::Reason::kGate,
                            .text = "t",
                            .gate = "all",
@@ -54,7 +55,7 @@ TEST(ExplanationJson, Golden) {
   EXPECT_EQ(to_json(closed),
             R"({"reason":"gate","text":"t","gate":"all","at":"2027-01-15T08:00:00.000Z","ahead":null,)"
             R"("waits_for":["00000000-0000-0000-0000-000000000001"],"refusing":[{"name":"all","closed_until":null,)"
-            R"("permits":null,"in_use":null,"rate":null,"burst":null,"waiting_lanes":0,"holds":[]}]})");
+            R"("permits":null,"in_use":null,"rate":null,"burst":null,"waiting_lanes":0,"holds":[]}],"chain":[]})");
 }
 
 }  // namespace

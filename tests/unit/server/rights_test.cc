@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "engine/local_administration.h"
+#include "engine/sweepers.h"
 #include "net/http_client.h"
 #include "remote/server_url.h"
 #include "server/api.h"
@@ -81,6 +82,10 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/gates", {kOperators}},
       {"POST /v1/gates/{name}", {kOperators, false, R"({"action":"open"})"}},
       {"GET /v1/queues", {kReaders}},
+      {"POST /v1/bulk", {kProducers, false, R"({"verb":"cancel","filter":{"type":"none"},"dry_run":true})"}},
+      {"GET /v1/bulk", {kReaders}},
+      {"GET /v1/bulk/{id}", {kReaders}},
+      {"POST /v1/bulk/{id}/stop", {kProducers}},
       {"GET /v1/dlq", {kReaders}},
       {"GET /v1/stats", {kReaders}},
       {"GET /v1/stuck", {kReaders}},
@@ -149,7 +154,8 @@ class Rights : public ::testing::Test {
   }
   std::string target_of(const Route& route) const {
     std::string target(route.pattern);
-    const std::string id = route.pattern.starts_with("/v1/tasks") ? annas_.to_string() : "w";
+    const bool is_uuid = route.pattern.starts_with("/v1/tasks") || route.pattern.starts_with("/v1/bulk");
+    const std::string id = is_uuid ? annas_.to_string() : "w";
     if (const auto at = target.find("{id}"); at != std::string::npos) target.replace(at, 4, id);
     if (const auto at = target.find("{name}"); at != std::string::npos) target.replace(at, 6, "all");
     if (const auto at = target.find("{version}"); at != std::string::npos) target.replace(at, 9, "1");
@@ -271,6 +277,106 @@ TEST_F(Rights, AProducerEnqueuesForItsOwnerOnly) {
   EXPECT_EQ(foreign_parent.status, no_parent.status);
   EXPECT_EQ(error_of_problem(foreign_parent).code, ErrorCode::kUnknownParent);
   EXPECT_EQ(error_of_problem(no_parent).code, ErrorCode::kUnknownParent);
+}
+
+TEST_F(Rights, BulkActsOnTheCallersOwnTasksOnly) {
+  const TaskId bens = must(engine_.enqueue_one({.type = "work", .owner = "ben"})).id;
+  const auto matched = [&](const std::string& who, const std::string& body) {
+    return ask("POST", "/v1/bulk", who, body).body;
+  };
+  const std::string all = R"({"verb":"cancel","filter":{"state":["pending"]},"dry_run":true})";
+  EXPECT_EQ(matched("operator", all).find(R"("matched":2)"), 17U);
+  EXPECT_EQ(matched("producer:ben", all),
+            fmt::format(R"({{"verb":"cancel","matched":1,"exact":true,"by_state":{{"pending":1}},"sample":["{}"]}})",
+                        bens.to_string()) +
+                "\n");
+  EXPECT_EQ(ask("POST", "/v1/bulk", "producer:ben", R"({"verb":"cancel","filter":{"owner":"anna"}})").status, 403);
+  const std::string foreign = fmt::format(R"({{"verb":"cancel","ids":["{}"]}})", annas_.to_string());
+  EXPECT_EQ(ask("POST", "/v1/bulk", "producer:ben", foreign).status, 404);
+  for (const std::string verb : {"retry", "delete"}) {
+    EXPECT_EQ(ask("POST", "/v1/bulk", "producer:ben", fmt::format(R"({{"verb":"{}","filter":{{}}}})", verb)).status,
+              403);
+  }
+  const HttpResponse started = ask("POST", "/v1/bulk", "producer:ben", R"({"verb":"cancel","filter":{},"by":"anna"})");
+  EXPECT_EQ(started.status, 201);
+  const json::Value operation = must(json::parse(started.body));
+  EXPECT_EQ(*operation.find("owner")->as_string(), "ben");
+  EXPECT_EQ(*operation.find("by")->as_string(), "producer:ben") << "the token's, whatever the client says";
+  const std::string path = "/v1/bulk/" + *operation.find("id")->as_string();
+  EXPECT_EQ(ask("GET", path, "viewer:anna").status, 404);
+  EXPECT_EQ(ask("POST", path + "/stop", "producer:anna").status, 404);
+  EXPECT_EQ(ask("GET", "/v1/bulk", "viewer:anna").body, "{\"operations\":[]}\n");
+  EXPECT_EQ(ask("GET", path, "viewer:ben").status, 200);
+  EXPECT_EQ(ask("POST", path + "/stop", "viewer:ben").status, 403);
+  must(Sweepers(engine_).run_once());
+  EXPECT_EQ(must(engine_.get(annas_)).state, TaskState::kPending);
+  EXPECT_EQ(must(engine_.get(bens)).state, TaskState::kCancelled);
+  EXPECT_EQ(ask("POST", path + "/stop", "producer:ben", R"({"why":"late"})").status, 409);
+  const HttpResponse operators =
+      ask("POST", "/v1/bulk", "operator", R"({"verb":"retry","filter":{"state":["cancelled"]}})");
+  EXPECT_EQ(operators.status, 201);
+  const std::string theirs = "/v1/bulk/" + *must(json::parse(operators.body)).find("id")->as_string();
+  EXPECT_EQ(ask("GET", theirs, "viewer:ben").status, 404);
+  EXPECT_EQ(ask("POST", theirs + "/stop", "operator", R"({"why":"no"})").status, 200);
+}
+
+TEST_F(Rights, BulkRefusesWhatItDoesNotKnow) {
+  for (const std::string body :
+       {R"({})", R"({"verb":"explode","filter":{}})", R"({"verb":"cancel"})",
+        R"({"verb":"cancel","filter":{"colour":"red"}})", R"({"verb":"cancel","filter":{"state":["completed"]}})",
+        R"({"verb":"cancel","filter":{},"more":1})", R"({"verb":"cancel","filter":{"type":7}})",
+        R"({"verb":"edit","filter":{}})", R"({"verb":"cancel","filter":{"worker":""}})", R"([])"}) {
+    EXPECT_EQ(ask("POST", "/v1/bulk", "operator", body).status, 400) << body;
+  }
+  EXPECT_EQ(ask("GET", "/v1/bulk", "operator").body, "{\"operations\":[]}\n");
+  EXPECT_EQ(ask("GET", "/v1/bulk/none", "operator").status, 404);
+}
+
+TEST_F(Rights, EventsByFilterAndNewestFirst) {
+  for (int i = 0; i < 5; ++i) must(engine_.enqueue_one({.type = "work", .owner = "ben"}));
+  must(engine_.enqueue_one({.type = "other", .queue = "work", .owner = "ben"}));
+  must(engine_.cancel(annas_, ""));
+  const auto seqs = [&](const std::string& query, const std::string& who = "operator") {
+    std::vector<std::int64_t> found;
+    const json::Value page = must(json::parse(ask("GET", "/v1/events" + query, who).body));
+    for (const json::Value& event : *page.find("events")->as_array()) found.push_back(*event.find("seq")->as_int());
+    return found;
+  };
+  using Seqs = std::vector<std::int64_t>;
+  const auto last = must(engine_.last_event_seq());
+  EXPECT_EQ(seqs("?name=cancelled"), Seqs{last});
+  EXPECT_EQ(seqs("?task=" + annas_.to_string() + "&order=desc"), (Seqs{last, 1}));
+  EXPECT_EQ(seqs("?type=other"), Seqs{last - 1});
+  EXPECT_EQ(seqs("?order=desc&limit=2"), (Seqs{last, last - 1}));
+  EXPECT_EQ(seqs(fmt::format("?order=desc&limit=2&before={}", last - 1)), (Seqs{last - 2, last - 3}));
+  EXPECT_EQ(seqs("?order=desc", "viewer:anna"), (Seqs{last, 1}));
+  EXPECT_EQ(seqs("?owner=ben&name=task.enqueued,task.failed&name=due").size(), 6U);
+  EXPECT_EQ(seqs("?queue=none"), Seqs{});
+  for (const std::string query :
+       {"?name=nonsense", "?name=", "?order=up", "?before=3", "?order=desc&after=3", "?task=7", "?limit=0"}) {
+    EXPECT_EQ(ask("GET", "/v1/events" + query, "operator").status, 400) << query;
+  }
+}
+
+TEST_F(Rights, EventsNewestFirstGoBackToTheOldest) {
+  for (int i = 0; i < 250; ++i) {
+    std::vector<TaskSpec> group(10, TaskSpec{.type = "work", .owner = "ben"});
+    must(engine_.enqueue(group));
+  }
+  std::int64_t before = 0;
+  std::int64_t expected = must(engine_.last_event_seq());
+  for (int page = 0; page < 100; ++page) {
+    const json::Value read = must(json::parse(
+        ask("GET",
+            fmt::format("/v1/events?order=desc&limit=700{}", before > 0 ? fmt::format("&before={}", before) : ""),
+            "operator")
+            .body));
+    for (const json::Value& event : *read.find("events")->as_array())
+      EXPECT_EQ(*event.find("seq")->as_int(), expected--);
+    before = *read.find("next")->as_int();
+    if (before == 0) break;
+  }
+  EXPECT_EQ(expected, 0);
 }
 
 TEST_F(Rights, AWorkerServesItsQueuesOnly) {

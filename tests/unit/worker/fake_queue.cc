@@ -306,6 +306,21 @@ Result<std::vector<GateStatus>> FakeQueue::gates() {
 Result<GateStatus> FakeQueue::set_gate(const GateOrder& /*order*/) {
   return not_for_workers();
 }
+Result<BulkPreview> FakeQueue::preview_bulk(const BulkOrder& /*order*/) {
+  return not_for_workers();
+}
+Result<BulkOperation> FakeQueue::start_bulk(const BulkOrder& /*order*/) {
+  return not_for_workers();
+}
+Result<std::vector<BulkOperation>> FakeQueue::bulk_operations() {
+  return not_for_workers();
+}
+Result<BulkOperation> FakeQueue::bulk_operation(const BulkId& /*id*/) {
+  return not_for_workers();
+}
+Result<BulkOperation> FakeQueue::stop_bulk(const BulkId& /*id*/, const Verdict& /*verdict*/) {
+  return not_for_workers();
+}
 Result<std::vector<QueueStatus>> FakeQueue::queues() {
   return not_for_workers();
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "drover/bulk.h"
 #include "drover/task_queue.h"
 
 namespace drover::test {
@@ -101,6 +102,11 @@ class FakeQueue final : public TaskQueue {
   Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override;
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override;
   Status remove(const TaskId& id, const Verdict& verdict) override;
+  Result<BulkPreview> preview_bulk(const BulkOrder& order) override;
+  Result<BulkOperation> start_bulk(const BulkOrder& order) override;
+  Result<std::vector<BulkOperation>> bulk_operations() override;
+  Result<BulkOperation> bulk_operation(const BulkId& id) override;
+  Result<BulkOperation> stop_bulk(const BulkId& id, const Verdict& verdict) override;
   Result<std::vector<GateStatus>> gates() override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;

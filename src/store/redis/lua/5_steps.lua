@@ -10,7 +10,8 @@ local A
 
 -- of a group; then its queues with limits (name, tasks), dedupe keys (key, newest task), gates, steps
 local CAPACITY, OWNERS_CAPACITY, QUEUES_N, DEDUPES_N, GATES_N, STEPS_N, GROUP_SIZE = 0, 1, 2, 3, 4, 5, 6
--- of a gate; then its events
+-- of a gate; then its events. The operation is w (write it), c (only check it), or d: a document, whose name, version, text and
+-- 1 if sweepers have work with it stand where a gate has its name, revision, record and limits.
 local GATE, GATE_REVISION, GATE_OP, GATE_RECORD, GATE_LIMITS, GATE_EVENTS_N, GATE_SIZE = 0, 1, 2, 3, 4, 5, 6
 -- of a step; then its events, tags and parents
 local ID, EXPECTED, PLACE, STATE, LANE, SAID, BODY, RESULT, RUN_END, REVOKED, BEATS, RUN_AT, DEADLINE, CASCADE, PROGRESS,
@@ -181,10 +182,15 @@ local function check_steps(group, first)
   return DONE
 end
 
+local function revision_of(at)
+  if A[at + GATE_OP] ~= 'd' then return gates.revision(A[at + GATE]) end
+  return tonumber(call('HGET', KEY[A[at + GATE]], 'version')) or 0
+end
+
 -- The gates from there on.
 function steps.are_gates_unmoved(at, n)
   for _ = 1, n do
-    if gates.revision(A[at + GATE]) ~= A[at + GATE_REVISION] then return false end
+    if revision_of(at) ~= A[at + GATE_REVISION] then return false end
     at = after_gate(at)
   end
   return true
@@ -501,19 +507,29 @@ local function write_gone(step)
   add_events(step + STEP_SIZE, A[step + EVENTS_N])
 end
 
+-- Answers where a document is, if there is one: it is written last.
 function steps.write_gates(at, n)
+  local document
   for _ = 1, n do
     if A[at + GATE_OP] == 'w' then
       steps.flush_writes()
       gates.put(A[at + GATE], A[at + GATE_RECORD], A[at + GATE_LIMITS])
     end
-    add_events(at + GATE_SIZE, A[at + GATE_EVENTS_N])
+    if A[at + GATE_OP] == 'd' then document = at else add_events(at + GATE_SIZE, A[at + GATE_EVENTS_N]) end
     at = after_gate(at)
   end
+  return document
+end
+
+local function write_document(at)
+  call('HSET', KEY[A[at + GATE]], 'version', whole(A[at + GATE_REVISION] + 1), 'document', A[at + GATE_RECORD],
+       'due', A[at + GATE_LIMITS])
+  if A[at + GATE_LIMITS] == '1' then due_at(NOW) end
+  add_events(at + GATE_SIZE, A[at + GATE_EVENTS_N])
 end
 
 local function write(group, first_step)
-  steps.write_gates(gates_of(group), A[group + GATES_N])
+  local document = steps.write_gates(gates_of(group), A[group + GATES_N])
   local step = first_step
   for _ = 1, A[group + STEPS_N] do
     local place = A[step + PLACE]
@@ -528,6 +544,7 @@ local function write(group, first_step)
     if A[step + LEDGER] then ledger.book(A[step + LEDGER]) end
     step = after_step(step)
   end
+  if document then write_document(document) end
 end
 
 -- Where the group ends; adds what its checks look at to the keys.

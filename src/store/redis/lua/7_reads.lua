@@ -188,6 +188,11 @@ function functions.read_events(keys, args)
   return found
 end
 
+function functions.last_task(keys, args)
+  begin(keys, args)
+  return call('HGET', KEY.seq, 'task') or '0'
+end
+
 function functions.last_event(keys, args)
   begin(keys, args)
   return call('HGET', KEY.seq, 'event') or '0'

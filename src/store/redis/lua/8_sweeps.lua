@@ -61,7 +61,9 @@ local function next_due()
     local left = first_ and tonumber(first_) - (key == KEY.leases and lease_clock.now() or NOW)
     if left and (not soonest or left < soonest) then soonest = left end
   end
-  if call('ZCARD', KEY.cascades) > 0 or call('EXISTS', KEY.damaged_lanes) == 1 then soonest = 0 end
+  if call('ZCARD', KEY.cascades) > 0 or call('EXISTS', KEY.damaged_lanes) == 1 or call('HGET', KEY.bulk, 'due') == '1' then
+    soonest = 0
+  end
   return soonest
 end
 

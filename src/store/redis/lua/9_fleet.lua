@@ -86,11 +86,11 @@ function functions.forget_workers(keys, args)
   return gone
 end
 
--- args: now, name. Answers {version, document}.
+-- args: now, name. Answers {version, document, 1 if sweepers have work with it}.
 function functions.document(keys, args)
   begin(keys, args)
-  local found = call('HMGET', KEY[args[2]], 'version', 'document')
-  return {found[1] or '0', found[2] or '{}'}
+  local found = call('HMGET', KEY[args[2]], 'version', 'document', 'due')
+  return {found[1] or '0', found[2] or '{}', found[3] or '0'}
 end
 
 -- args: now, name, version it is based on, document, events…. Answers 1, or 0 if the version moved.
@@ -155,6 +155,18 @@ function functions.put_config(keys, args)
   steps.start_writes()
   steps.write_gates(changes, n)
   lanes.tell_pools()
+  finish()
+  return 1
+end
+
+-- args: now, then version, time and document of each, oldest first. They take the place of all there are.
+function functions.restore_config(keys, args)
+  begin(keys, args)
+  call('DEL', KEY.config)
+  for i = 2, #args, 3 do
+    call('HSET', KEY.config, 'version', args[i], 'applied_at:' .. args[i], args[i + 1], 'document:' .. args[i], args[i + 2])
+    call('HSET', KEY.seq, 'config', args[i])
+  end
   finish()
   return 1
 end
