@@ -165,14 +165,16 @@ void define_bulk_choice(Verb& verb, BulkChoice* choice, const std::string& all) 
 }
 
 void define_task_filter(Verb& verb, TaskFilter* filter, const std::string& tag) {
-  verb.value("--type", "T", &filter->type, read_name, "only this type");
-  verb.value("--queue", "Q", &filter->queue, read_name, "only this queue");
-  verb.value("--owner", "O", &filter->owner, read_name, "only this owner");
+  verb.value("--type", "T,T", &filter->type, read_names, "only these types");
+  verb.value("--queue", "Q,Q", &filter->queue, read_names, "only these queues");
+  verb.value("--owner", "O,O", &filter->owner, read_names, "only these owners");
   verb.value("--state", "S,S", &filter->states, read_states,
              "only these states: blocked scheduled pending running stalled completed failed cancelled");
-  verb.value(tag, "T", &filter->tag, read_name, "only with this tag");
+  verb.value(tag, "T,T", &filter->tag, read_names, "only with any of these tags");
   verb.task("--spawner", "ID", &filter->parent_id, "only what this task spawned");
   verb.value("--worker", "ID", &filter->worker_id, read_text, "only what this worker runs, or ran last");
+  verb.value("--model", "M", &filter->model, read_text, "only what asks for this model");
+  verb.value("--gate", "G", &filter->gate, read_gate, "only what has to pass this gate");
   verb.value("--since", "T", &filter->created_since, read_past_time,
              "only created then or later: RFC 3339, or how long ago: 2h");
   verb.value("--until", "T", &filter->created_until, read_past_time, "only created before then");

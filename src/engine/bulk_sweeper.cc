@@ -27,9 +27,9 @@ bool needs_whole_tasks(BulkVerb verb) {
   return verb == BulkVerb::kRetry || verb == BulkVerb::kEdit;
 }
 
-Result<StepGroup> cancel_once(const VerbScene& scene, const TaskRecord& record, const std::string& reason) {
+Result<StepGroup> cancel_once(const VerbScene& scene, const TaskRecord& record, const Verdict& verdict) {
   CancelOutcome outcome;
-  auto group = TRY(cancel_steps(scene, record, reason, outcome));
+  auto group = TRY(cancel_steps(scene, record, verdict, outcome));
   if (group.steps.empty()) return fail(ErrorCode::kWrongState, "it was asked to stop already");
   return group;
 }
@@ -159,7 +159,7 @@ Result<StepGroup> BulkSweeper::decide_item(const BulkOrder& order, const VerbSce
   }
   switch (order.verb) {
     case BulkVerb::kCancel:
-      return cancel_once(scene, record, order.verdict.why);
+      return cancel_once(scene, record, order.verdict);
     case BulkVerb::kRetry: {
       RetryOrder retry = order.retry.value_or(RetryOrder{});
       retry.verdict = order.verdict;

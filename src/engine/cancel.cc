@@ -54,23 +54,24 @@ Result<std::vector<CancelEffect>> Engine::preview_cancel(const TaskId& id) {
   return effects_of(cascade, view);
 }
 
-Result<StepGroup> cancel_steps(const VerbScene& scene, const TaskRecord& record, const std::string& reason,
+Result<StepGroup> cancel_steps(const VerbScene& scene, const TaskRecord& record, const Verdict& verdict,
                                CancelOutcome& outcome) {
   outcome = {.state = record.task.state};
   if (is_asked_to_stop(record)) return StepGroup{};
   Cascade cascade(scene.view, scene.rng, scene.policy, scene.now);
-  TRY(cascade.run(record, trigger::Cancel{reason}));
+  TRY(cascade.run(record, trigger::Cancel{.reason = verdict.why, .by = verdict.by}));
   outcome = {cascade.decided(record.task.id)->task.state, cascade.cancelled(), cascade.cancel_requested()};
   return cascade.take();
 }
 
-Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason) {
-  TRY(check_words("a reason", reason));
+Result<CancelOutcome> Engine::cancel(const TaskId& id, const Verdict& verdict) {
+  TRY(check_words("a reason", verdict.why));
+  TRY(check_verdict(verdict));
   const auto policy = TRY(this->policy());
   CancelOutcome outcome;
   const auto decide_cancel = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
     const Time now = TRY(time_of_end());
-    return cancel_steps({view, rng_, *policy, now}, record, reason, outcome);
+    return cancel_steps({view, rng_, *policy, now}, record, verdict, outcome);
   };
   TRY(change(id, Parts::kHead, "cancel", decide_cancel));
   return outcome;

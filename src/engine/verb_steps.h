@@ -16,7 +16,7 @@ struct VerbScene {
 
 // No step if it was asked to stop before.
 [[nodiscard]] Result<StepGroup> cancel_steps(const VerbScene& scene, const TaskRecord& record,
-                                             const std::string& reason, CancelOutcome& outcome);
+                                             const Verdict& verdict, CancelOutcome& outcome);
 // These need the whole record.
 [[nodiscard]] Result<StepGroup> retry_steps(const VerbScene& scene, const TaskRecord& record, const RetryOrder& order);
 // No step if it is so already. The task afterwards in `edited`.

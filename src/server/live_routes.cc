@@ -17,34 +17,24 @@ constexpr int kUpgradeRequired = 426;
 
 // The filter has the options of `drover events`.
 Result<WatchFilter> watch_filter(const Call& call) {
-  WatchFilter filter{
-      .type = call.parameter("type"), .queue = call.parameter("queue"), .owner = call.parameter("owner")};
+  WatchFilter filter;
+  filter.type = call.parameter("type");
+  filter.queue = call.parameter("queue");
+  filter.owner = call.parameter("owner");
   if (const auto task = call.parameter("task")) {
     filter.task = TaskId::parse(*task);
     if (!filter.task) return fail(ErrorCode::kInvalidArgument, "task: expected the id of a task");
   }
-  return filter;
-}
-
-// Given several times, or once with commas.
-Status add_names(std::string_view text, std::vector<std::string>& names) {
-  for (;;) {
-    const std::size_t comma = text.find(',');
-    auto name = parse_event_name(text.substr(0, comma));
-    if (!name) return at_field("name", std::move(name.error()));
-    names.push_back(*std::move(name));
-    if (comma == std::string_view::npos) return {};
-    text.remove_prefix(comma + 1);
+  for (const auto& [name, value] : call.target.query) {
+    if (name == "name") TRY(filter.add_names(value));
   }
+  return filter;
 }
 
 Result<EventQuery> read_event_query(const Call& call) {
   TRY(call.only({"after", "before", "order", "limit", "type", "queue", "owner", "task", "name"}));
   EventQuery query;
   query.filter = TRY(watch_filter(call));
-  for (const auto& [name, value] : call.target.query) {
-    if (name == "name") TRY(add_names(value, query.filter.names));
-  }
   const std::string order = call.parameter("order").value_or("asc");
   if (order != "asc" && order != "desc") return fail(ErrorCode::kInvalidArgument, "order: expected asc or desc");
   query.order = order == "desc" ? EventQuery::Order::kNewestFirst : EventQuery::Order::kOldestFirst;
@@ -92,21 +82,14 @@ Answer changes(const Call& call) {
   return Wait{.for_what = std::move(work), .at_most = *timeout};
 }
 
-Result<bool> boolean(const Call& call, std::string_view name, bool otherwise) {
-  const auto text = call.parameter(name);
-  if (!text) return otherwise;
-  if (*text == "true") return true;
-  if (*text == "false") return false;
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: expected true or false", name));
-}
-
 Result<Watch> read_watch(const Call& call) {
-  TRY(call.only({"type", "queue", "owner", "task", "after", "snapshot", "names"}));
+  TRY(call.only({"type", "queue", "owner", "task", "name", "tally", "after", "snapshot", "names"}));
   Watch watch{.principal = call.queue.principal()};
   watch.filter = TRY(watch_filter(call));
   const auto after = TRY(call.number("after", 0, INT64_MAX));
   if (call.parameter("after")) watch.after = after;
-  watch.wants_snapshot = TRY(boolean(call, "snapshot", true));
+  watch.wants_snapshot = TRY(call.boolean("snapshot", true));
+  watch.filter.tally = TRY(call.boolean("tally", false));
   const std::string names = call.parameter("names").value_or("drover");
   if (names != "drover" && names != "orchestrator") {
     return fail(ErrorCode::kInvalidArgument, "names: expected drover or orchestrator");

@@ -514,6 +514,7 @@ class HttpApi final : public Server {
                        .version = version_,
                        .mcp_allowed = mcp_allowed_,
                        .made = request->made,
+                       .audit = audit_.get(),
                        .attempt = attempt});
     }
     std::vector<Answer> answered;

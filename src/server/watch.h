@@ -1,9 +1,12 @@
 // What somebody wants to watch.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/event_filter.h"
 #include "drover/task.h"
@@ -12,7 +15,14 @@
 
 namespace drover::server {
 
-using WatchFilter = EventFilter;
+struct WatchFilter : EventFilter {
+  bool tally = false;  // events are counted, not told
+
+  // Names with commas between, in full or short. kInvalidArgument names one that no event has.
+  [[nodiscard]] Status add_names(std::string_view list);
+};
+// What a watcher says to watch something else: {"type", "queue", "owner", "task", "name", "tally"}.
+[[nodiscard]] Status read_json(std::string_view json, WatchFilter& out);
 
 struct Watch {
   LiveTransport transport = LiveTransport::kWebSocket;

@@ -51,10 +51,16 @@ enum class DocumentKind : std::uint8_t {
   kAccessTokens,  // engine/tokens.h
   kBelievedTime,  // core/believed_time.h
   kBulk,          // engine/bulk_document.h
+  kHistory,       // core/stats_history.h
+  kPastAlerts,    // engine/health.h
+  kViews,         // engine/views.cc
 };
+inline constexpr int kDocumentKindCount = 7;
 // The same in every store.
 [[nodiscard]] constexpr std::string_view name_of(DocumentKind kind) {
-  return name_in(Names<4>{"health", "access_tokens", "believed_time", "bulk"}, kind);
+  return name_in(Names<kDocumentKindCount>{"health", "access_tokens", "believed_time", "bulk", "stats_history",
+                                           "past_alerts", "views"},
+                 kind);
 }
 
 struct StoredDocument {
@@ -197,8 +203,8 @@ class Store {
   // Heads of the tasks that depend on `parent`; of the tasks that `spawner` spawned.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> dependents(const TaskId& parent) = 0;
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> children(const TaskId& spawner) = 0;
-  // Newest first. A page may end early when its bodies are large, or when many tasks were looked at; its cursor then
-  // tells.
+  // In the filter's order. A page may end early when its bodies are large, or when many tasks were looked at; its
+  // cursor then tells.
   [[nodiscard]] virtual Result<RecordPage> list(const TaskFilter& filter, int limit,
                                                 const std::optional<std::string>& cursor, Parts parts) = 0;
   // The number of the newest task there ever was. A cursor one larger begins with it, and misses all that come later.
@@ -206,7 +212,7 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) = 0;  // newest first
   [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t after, int limit) = 0;
   [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;
-  [[nodiscard]] virtual Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) = 0;
+  [[nodiscard]] virtual Result<LogPage> log(const TaskId& id, const LogQuery& query) = 0;
   [[nodiscard]] virtual Result<Backlog> backlog(std::span<const Serve> serves) = 0;
   // The days that the ledger has something of, oldest first; and all that it has of one, in any order.
   [[nodiscard]] virtual Result<std::vector<std::string>> ledger_days() = 0;
@@ -323,6 +329,10 @@ class Store {
     }
   }
   virtual void end_sweeping() {}
+
+  [[nodiscard]] Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) {
+    return log(id, LogQuery{.after = after, .limit = limit});
+  }
 
   // See TaskQueue; the rest as claim(). Outlives what it returns.
   [[nodiscard]] virtual Result<std::unique_ptr<StandingClaim<TaskRecord>>> leave_claim(

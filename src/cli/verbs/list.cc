@@ -27,6 +27,7 @@ struct ListOptions {
 
 void define(Verb& verb, ListOptions& options) {
   define_task_filter(verb, &options.filter);
+  verb.flag("--oldest", &options.filter.order, TaskOrder::kOldestFirst, "the oldest first");
   verb.value("--limit", "N", &options.limit, integer_between({1, 1'000'000}),
              fmt::format("show at most N; default {}", kListLimitDefault));
   verb.value("--cursor", "C", &options.cursor, read_text, "continue a list that was cut off");
