@@ -34,9 +34,11 @@ enum class PlantedBug : std::uint8_t {
   kSuspendForgetsChildren,   // a task that suspends runs again at once
   kAwaitsUnguarded,          // a child may end between the look at it and the suspend
   kRetentionTakesParents,    // a result goes by its age before those that depend on it have read it
+  kLateRefusalCuts,          // a provider's refusal of a run from before the cut closes its gate again
+  kAnswersWidenAgain,        // each report of a run widens the gate of its provider
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kRetentionTakesParents);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kAnswersWidenAgain);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

@@ -163,6 +163,10 @@ std::string_view name_of(PlantedBug bug) {
       return "awaits_unguarded";
     case kRetentionTakesParents:
       return "retention_takes_parents";
+    case kLateRefusalCuts:
+      return "late_refusal_cuts";
+    case kAnswersWidenAgain:
+      return "answers_widen_again";
   }
   CHECK_MSG(false, "no such planted bug");
 }

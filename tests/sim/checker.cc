@@ -216,6 +216,7 @@ void Checker::observe(Store& store, Millis now, Time wall) {
 }
 
 void Checker::take_event(Store& store, const Event& event) {
+  if (const auto wrong = provider_.take(event)) fail(*wrong);
   if (event.task.is_nil()) return trace_.add(now_, "  {} {} {}", event.seq, event.name, event.data);
   Life* life = find(event.task);
   if (life == nullptr) life = meet(store, event.task);
