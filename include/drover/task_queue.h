@@ -263,7 +263,7 @@ struct ProviderThrottle {
 };
 // What a run has heard from its provider so far.
 struct ProviderSignal {
-  bool answered = false;                // a model has answered it; or it ran for a minute and was not refused
+  bool answered = false;                       // a model has answered it; or it ran for a minute and was not refused
   std::optional<ProviderThrottle> throttle{};  // the last refusal, which it sits out by itself
 
   bool operator==(const ProviderSignal&) const = default;

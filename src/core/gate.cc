@@ -135,8 +135,8 @@ GateLimits limits_of(const GateRecord& gate) {
       limits.closed_until = std::max(limits.closed_until.value_or(Time::min()), *hold.closed_until);
     if (!hold.permits || (limits.permits && *limits.permits <= *hold.permits)) continue;
     limits.permits = hold.permits;
-    // The breaker's one permit is for the probe, and a provider's are for runs since it opened: what ran before does not
-    // count.
+    // The breaker's one permit is for the probe, and a provider's are for runs since it opened: what ran before does
+    // not count.
     const bool is_trial = hold.source == HoldSource::kBreaker || hold.source == HoldSource::kProvider;
     limits.counted_from = is_trial && hold.closed_until ? *hold.closed_until : Time{};
   }

@@ -63,10 +63,8 @@ RampChange cut_provider(GateRecord& gate, const Refused& refused, Time now) {
   const Millis last = is_quiet(gate, now) ? Millis{0} : gate.ramp.pause;
   const Millis pause = pause_after(refused.throttle, last);
   const int goal = static_cast<int>(std::clamp<std::int64_t>(refused.running / 2, 1, kRoomMax));
-  gate.ramp = {.cut_at = now,
-               .opens_at = now + pause,
-               .goal = goal,
-               .pause = refused.throttle.retry_after ? last : pause};
+  gate.ramp = {
+      .cut_at = now, .opens_at = now + pause, .goal = goal, .pause = refused.throttle.retry_after ? last : pause};
   set_hold(gate, Hold{.source = HoldSource::kProvider,
                       .closed_until = gate.ramp.opens_at,
                       .permits = 1,

@@ -16,7 +16,7 @@ namespace drover {
 // How a refusal reached us.
 struct Refused {
   ProviderThrottle throttle;
-  Time started_at{};        // of the run that was refused
+  Time started_at{};         // of the run that was refused
   std::int64_t running = 0;  // how many runs use the provider
   std::string why;
   std::string by;

@@ -51,9 +51,9 @@ Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cos
         "{0} none`, or the policy gives it some",
         status.name);
   } else if (status.permits && in_use >= *status.permits) {
-    refusal.why = fmt::format(
-        "has {} of {} in use; {}", in_use, counted(*status.permits, "permit"),
-        is_ramping(status) ? "every run that the provider answers lets more start" : "one that ends lets the next start");
+    refusal.why = fmt::format("has {} of {} in use; {}", in_use, counted(*status.permits, "permit"),
+                              is_ramping(status) ? "every run that the provider answers lets more start"
+                                                 : "one that ends lets the next start");
   } else if (status.rate && cost > status.rate->burst) {
     refusal.at = std::nullopt;
     refusal.why = fmt::format("lets at most {} go at once, and this task costs {}: raise its burst, or cancel the task",

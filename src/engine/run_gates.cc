@@ -59,8 +59,9 @@ Result<std::int64_t> count_running(Store& store, const std::string& gate) {
   std::int64_t count = 0;
   do {
     auto page = TRY(store.list(running, kPageMax, cursor, Parts::kHead));
-    count += std::ranges::count_if(
-        page.records, [&](const TaskRecord& record) { return std::ranges::contains(record.task.gates, gate); });
+    count += std::ranges::count_if(page.records, [&](const TaskRecord& record) {
+      return std::ranges::find(record.task.gates, gate) != record.task.gates.end();
+    });
     cursor = std::move(page.cursor);
   } while (cursor);
   return count;
@@ -85,7 +86,6 @@ ProviderSignal RunGates::signal(const TaskRecord& record, const Settlement& end)
   }
   return said;
 }
-
 
 std::vector<std::string> RunGates::gates_of(const TaskRecord& record, const Settlement& end) const {
   std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// What runs do to gates, by how they end and by what they say while they run: the breaker of their type, and the gate of
-// their provider.
+// What runs do to gates, by how they end and by what they say while they run: the breaker of their type, and the gate
+// of their provider.
 //
 // Runs that move a gate are told to it one after the other, and their changes are applied together: the revision that a
 // gate gets from one group of steps is not known to the next.

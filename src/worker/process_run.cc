@@ -370,9 +370,8 @@ RunReport ProcessRun::take_report_due() {
 
 // When a program that says nothing of its provider has run for so long that it must have been answered.
 MonoTime ProcessRun::unhindered_at() const {
-  const bool has_provider = std::ranges::any_of(claimed_->task.gates, [](const std::string& gate) {
-    return subject_of(gate, GateKind::kProvider).has_value();
-  });
+  const bool has_provider = std::ranges::any_of(
+      claimed_->task.gates, [](const std::string& gate) { return subject_of(gate, GateKind::kProvider).has_value(); });
   return has_provider && profile_->preset == nullptr ? started_at_ + kUnhindered : kNever;
 }
 

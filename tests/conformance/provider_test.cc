@@ -1,4 +1,5 @@
-// A provider that says "no more" closes its gate for everybody; then it lets one run through, and more with each answer.
+// A provider that says "no more" closes its gate for everybody; then it lets one run through, and more with each
+// answer.
 #include "conformance/conformance.h"
 
 namespace drover::test {

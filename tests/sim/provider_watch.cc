@@ -56,9 +56,8 @@ std::optional<Wrong> ProviderWatch::take_claim(const Event& event) {
                                             event.task.to_string(), format_time(event.at), format_time(opens_at_))};
   }
   since_.insert({event.task, event.run});
-  const auto live = std::ranges::count_if(live_, [&](const auto& one) {
-    return since_.contains({one.first, one.second.run});
-  });
+  const auto live =
+      std::ranges::count_if(live_, [&](const auto& one) { return since_.contains({one.first, one.second.run}); });
   if (live <= live_max()) return std::nullopt;
   return Wrong{"G2 provider", fmt::format("{} runs started since the gate opened, and its provider's answers allow {}",
                                           live, live_max())};

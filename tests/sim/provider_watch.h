@@ -1,5 +1,5 @@
-// The provider's gate, written a second time from the events alone: nothing starts behind it while it is closed, then no more
-// than the provider's answers allow, and only a run that started since the last cut may cut.
+// The provider's gate, written a second time from the events alone: nothing starts behind it while it is closed, then
+// no more than the provider's answers allow, and only a run that started since the last cut may cut.
 #pragma once
 
 #include <map>

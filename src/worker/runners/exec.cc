@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/time_zone.h"
+#include "core/error_class.h"
 
 namespace drover {
 namespace {
