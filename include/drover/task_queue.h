@@ -316,6 +316,8 @@ struct Failure {
   std::optional<Millis> retry_after{};
   std::optional<int> exit_code{};
   std::optional<std::string> note{};
+  // Nothing but the exit code tells the class: it defers this task, and says nothing of the provider.
+  bool by_exit_code = false;
 };
 // The worker gives the task back unharmed, because it is shutting down. What may run at most once goes back to its
 // queue only if nothing of it has begun.
@@ -337,6 +339,20 @@ struct Suspend {
   std::optional<std::vector<TaskId>> children{};  // unset: all of this generation
   std::optional<int> exit_code{};
 };
+// A provider refuses a run for a while: kRateLimited, kOverloaded or kQuotaExhausted.
+struct ProviderThrottle {
+  ErrorClass error_class = ErrorClass::kRateLimited;
+  std::optional<Millis> retry_after{};
+
+  bool operator==(const ProviderThrottle&) const = default;
+};
+// What a run has heard from its provider so far.
+struct ProviderSignal {
+  bool answered = false;                       // a model has answered it; or it ran for a minute and was not refused
+  std::optional<ProviderThrottle> throttle{};  // the last refusal, which it sits out by itself
+
+  bool operator==(const ProviderSignal&) const = default;
+};
 // What a run of an agent says of itself, while it runs and with its end. Each report takes the place of what the run
 // said before, so one that comes twice changes nothing.
 struct RunReport {
@@ -344,8 +360,9 @@ struct RunReport {
   std::optional<Usage> usage{};  // of this run so far, all of it
   std::optional<JsonText>
       evidence{};  // with its end: an object, "exit_code" among its members, of what checked the work
+  std::optional<ProviderSignal> provider{};
 
-  [[nodiscard]] bool is_empty() const { return !agent && !usage && !evidence; }
+  [[nodiscard]] bool is_empty() const { return !agent && !usage && !evidence && !provider; }
 };
 struct Settlement {
   Lease lease;

@@ -10,6 +10,7 @@
 
 #include "agents/trouble.h"
 #include "base/text.h"
+#include "core/error_class.h"
 
 namespace drover::agents {
 namespace {

@@ -9,6 +9,7 @@
 #include "agents/fields.h"
 #include "agents/preset.h"
 #include "base/text.h"
+#include "core/error_class.h"
 #include "core/spec_check.h"
 
 namespace drover::agents {

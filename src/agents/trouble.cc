@@ -138,11 +138,6 @@ ErrorClass class_of_stranger(std::string_view text) {
   return found == ErrorClass::kAuth || found == ErrorClass::kInvalid ? found : ErrorClass::kAgentError;
 }
 
-bool is_throttle(ErrorClass error_class) {
-  return error_class == ErrorClass::kRateLimited || error_class == ErrorClass::kOverloaded ||
-         error_class == ErrorClass::kQuotaExhausted;
-}
-
 void read_members(const json::Value& error, const WallClock& clock, Trouble& trouble) {
   for (const std::string_view name : {"type", "name", "code", "status", "error_type", "api_error_type", "error",
                                       "reason", "stop_reason", "subtype"}) {

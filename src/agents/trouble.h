@@ -26,8 +26,6 @@ struct Trouble {
 [[nodiscard]] ErrorClass class_of(const Trouble& trouble);
 // The same, of a text that may be anybody's: it can tell that a login is missing, but not that a provider throttles.
 [[nodiscard]] ErrorClass class_of_stranger(std::string_view text);
-// The provider asks for less: rate_limited, overloaded or quota_exhausted.
-[[nodiscard]] bool is_throttle(ErrorClass error_class);
 
 // Fills in the status and waits that stand beside an error under any of their usual names (status, statusCode,
 // retry_after, resetsAt, …), and the machine's words.

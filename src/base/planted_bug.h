@@ -38,9 +38,11 @@ enum class PlantedBug : std::uint8_t {
   kClaimKeyTakesOthers,      // a repeated claim takes other tasks than the first one did
   kBulkCursorFirst,          // a bulk operation's record says what is yet to be done
   kBulkIsUnbounded,          // a bulk operation catches what is enqueued after its start
+  kLateRefusalCuts,          // a provider's refusal of a run from before the cut closes its gate again
+  kAnswersWidenAgain,        // each report of a run widens the gate of its provider
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kBulkIsUnbounded);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kAnswersWidenAgain);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

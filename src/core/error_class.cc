@@ -17,7 +17,7 @@ constexpr Names<2> kSessionUseNames{"fresh", "resume"};
 constexpr ClassRule kRetryRule{.action = Action::kRetry};
 constexpr ClassRule kResumeRule{.action = Action::kRetry, .session = SessionUse::kResume};
 // The session has what was paid for already: it goes on where the limit stopped it.
-constexpr ClassRule kDeferRule{.action = Action::kDefer, .session = SessionUse::kResume};
+constexpr ClassRule kThrottleRule{.action = Action::kDefer, .close_gate = true, .session = SessionUse::kResume};
 constexpr ClassRule kFailRule{.action = Action::kFail};
 
 constexpr ClassTable make_default_table() {
@@ -31,11 +31,10 @@ constexpr ClassTable make_default_table() {
   set(ErrorClass::kAuth, kFailRule);
   set(ErrorClass::kBilling, kFailRule);
   set(ErrorClass::kTimeout, {.action = Action::kRetry, .timeout_factor = 1.5, .session = SessionUse::kResume});
-  set(ErrorClass::kRateLimited, kDeferRule);
-  // Nobody gets anything from that provider until its reset.
-  set(ErrorClass::kQuotaExhausted, {.action = Action::kDefer, .close_gate = true, .session = SessionUse::kResume});
-  // The provider's trouble, not the task's: no attempt is used up.
-  set(ErrorClass::kOverloaded, kDeferRule);
+  // The provider's trouble, not the task's: no attempt is used up, and the others hold back, too.
+  set(ErrorClass::kRateLimited, kThrottleRule);
+  set(ErrorClass::kQuotaExhausted, kThrottleRule);
+  set(ErrorClass::kOverloaded, kThrottleRule);
   set(ErrorClass::kOom, {.action = Action::kFail, .alert = true});
   set(ErrorClass::kContextTooLong, kFailRule);
   set(ErrorClass::kKilled, kResumeRule);

@@ -33,7 +33,7 @@ struct ClassRule {
   Action action = Action::kRetry;
   double timeout_factor = 1;  // the next run's timeout grows by it, up to kTimeoutMax
   bool alert = false;
-  bool close_gate = false;  // closes the gate of the task's provider until Retry-After
+  bool close_gate = false;  // closes the gate of the task's provider: core/provider_ramp.h
   SessionUse session = SessionUse::kFresh;
   bool next_model = false;  // the next run uses the next one of the type's models
 
@@ -43,6 +43,11 @@ struct ClassRule {
 // Given by the rules themselves, never by a run: stalled, lost, deadline, parent_failed, …
 [[nodiscard]] constexpr bool is_verdict(ErrorClass error_class) {
   return error_class >= ErrorClass::kStalled;
+}
+// The provider asks for less.
+[[nodiscard]] constexpr bool is_throttle(ErrorClass error_class) {
+  return error_class == ErrorClass::kRateLimited || error_class == ErrorClass::kOverloaded ||
+         error_class == ErrorClass::kQuotaExhausted;
 }
 // A class that a run may give to its failure. kInvalidArgument for a verdict and for a word that is not known.
 [[nodiscard]] Result<ErrorClass> parse_reported_class(std::string_view name);

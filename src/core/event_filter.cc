@@ -38,6 +38,8 @@ constexpr auto kEventNames = std::to_array<std::string_view>({
     "gate.closed",
     "gate.opened",
     "gate.limited",
+    "provider.slowdown",
+    "provider.recovered",
     "breaker.opened",
     "breaker.reopened",
     "breaker.closed",

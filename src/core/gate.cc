@@ -135,9 +135,10 @@ GateLimits limits_of(const GateRecord& gate) {
       limits.closed_until = std::max(limits.closed_until.value_or(Time::min()), *hold.closed_until);
     if (!hold.permits || (limits.permits && *limits.permits <= *hold.permits)) continue;
     limits.permits = hold.permits;
-    // The breaker's one permit is for the probe: what ran before does not count.
-    const bool for_probe = hold.source == HoldSource::kBreaker && hold.closed_until;
-    limits.counted_from = for_probe ? *hold.closed_until : Time{};
+    // The breaker's one permit is for the probe, and a provider's are for runs since it opened: what ran before does
+    // not count.
+    const bool is_trial = hold.source == HoldSource::kBreaker || hold.source == HoldSource::kProvider;
+    limits.counted_from = is_trial && hold.closed_until ? *hold.closed_until : Time{};
   }
   if (gate.rate) {
     limits.interval_us = std::max<std::int64_t>(1, gate.rate->per.count() * 1'000 / gate.rate->units);
@@ -147,7 +148,7 @@ GateLimits limits_of(const GateRecord& gate) {
 }
 
 bool is_default(const GateRecord& gate) {
-  return gate.holds.empty() && !gate.rate && gate.breaker == BreakerCount{};
+  return gate.holds.empty() && !gate.rate && gate.breaker == BreakerCount{} && gate.ramp == ProviderRamp{};
 }
 
 bool is_shut(const GateStatus& gate) {
@@ -209,6 +210,11 @@ JsonText gate_to_json(const GateRecord& gate) {
     out.key("failures").number(gate.breaker.failures);
     write_time(out, "first_failure_at", gate.breaker.first_at);
   }
+  if (gate.ramp != ProviderRamp{}) {
+    write_time(out, "cut_at", gate.ramp.cut_at);
+    write_time(out, "opens_at", gate.ramp.opens_at);
+    out.key("goal").number(gate.ramp.goal).key("pause_ms").number(gate.ramp.pause.count());
+  }
   out.end_object();
   return std::move(out).take();
 }
@@ -233,6 +239,10 @@ Result<GateRecord> gate_from_json(std::string_view json) {
   }
   gate.breaker.failures = static_cast<int>(read_number(value, "failures").value_or(0));
   gate.breaker.first_at = read_time(value, "first_failure_at").value_or(Time{});
+  gate.ramp = {.cut_at = read_time(value, "cut_at").value_or(Time{}),
+               .opens_at = read_time(value, "opens_at").value_or(Time{}),
+               .goal = static_cast<int>(read_number(value, "goal").value_or(0)),
+               .pause = Millis(read_number(value, "pause_ms").value_or(0))};
   return gate;
 }
 

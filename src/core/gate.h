@@ -23,12 +23,23 @@ struct BreakerCount {
   bool operator==(const BreakerCount&) const = default;
 };
 
+// What is remembered of a provider that refused; only on the gate `provider:P`.
+struct ProviderRamp {
+  Time cut_at{};    // the last time that the gate was closed for it
+  Time opens_at{};  // until when
+  int goal = 0;     // up to so many permits every answer doubles them; beyond, it adds one
+  Millis pause{};   // for how long the last cut closed it whose length was not said
+
+  bool operator==(const ProviderRamp&) const = default;
+};
+
 struct GateRecord {
   std::string name;
   std::int64_t revision = 0;  // 0: not stored; everything at its default
   std::vector<Hold> holds;    // by source, at most one each
   std::optional<Rate> rate;
   BreakerCount breaker;
+  ProviderRamp ramp{};
 
   bool operator==(const GateRecord&) const = default;
 };

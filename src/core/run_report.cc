@@ -133,6 +133,38 @@ NextRun next_run_of(const Task& task) {
   return next;
 }
 
+std::string provider_signal_json(const ProviderSignal& signal) {
+  json::Writer writer;
+  writer.begin_object().key("answered").boolean(signal.answered);
+  if (signal.throttle) {
+    writer.key("throttle").begin_object().key("class").string(name_of(signal.throttle->error_class));
+    if (signal.throttle->retry_after) writer.key("retry_after_ms").number(signal.throttle->retry_after->count());
+    writer.end_object();
+  }
+  writer.end_object();
+  return std::move(writer).take();
+}
+
+Status read_json(std::string_view json, ProviderThrottle& out) {
+  json::Reader in(json);
+  std::string error_class;
+  std::optional<std::int64_t> retry_after_ms;
+  in.need("class", error_class).get("retry_after_ms", retry_after_ms);
+  TRY(in.finish_strictly());
+  out.error_class = TRY(parse_reported_class(error_class));
+  if (!is_throttle(out.error_class)) {
+    return fail(ErrorCode::kInvalidArgument, "class: expected rate_limited, overloaded or quota_exhausted");
+  }
+  if (retry_after_ms) out.retry_after = Millis(std::clamp<std::int64_t>(*retry_after_ms, 0, kDurationMax.count()));
+  return {};
+}
+
+Status read_json(std::string_view json, ProviderSignal& out) {
+  json::Reader in(json);
+  in.get("answered", out.answered).get("throttle", out.throttle);
+  return in.finish_strictly();
+}
+
 bool has_passed(const std::optional<JsonText>& evidence) {
   if (!evidence) return false;
   const auto value = json::parse(*evidence);
@@ -183,6 +215,7 @@ Status check_report(const RunReport& report) {
 std::vector<LedgerEntry> take_report(TaskRecord& record, const RunReport& report, IsLast is_last,
                                      const PriceTable& prices, Time now) {
   Task& task = record.task;
+  if (report.provider && report.provider->answered) record.answered_run = task.run;
   if (report.agent) task.agent = agent_json(*report.agent);
   if (!report.usage) return {};
   const Usage before = usage_of(record.run_usage);

@@ -38,6 +38,10 @@ struct NextRun {
 [[nodiscard]] Status read_json(std::string_view json, NextRun& out);
 [[nodiscard]] NextRun next_run_of(const Task& task);
 
+// {"answered", "throttle": {"class", "retry_after_ms"}}
+[[nodiscard]] std::string provider_signal_json(const ProviderSignal& signal);
+[[nodiscard]] Status read_json(std::string_view json, ProviderSignal& out);
+
 // Whether the evidence says that the work has passed its check.
 [[nodiscard]] bool has_passed(const std::optional<JsonText>& evidence);
 // The files of its check that the run changed, as the evidence says.

@@ -208,6 +208,7 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"children", &TaskRecord::children, field::kMoving>{},
     TaskField<"ended_by", &TaskRecord::ended_by, field::kMoving>{},
     TaskField<"cascade_due", &TaskRecord::cascade_due, field::kMoving>{},
+    TaskField<"answered_run", &TaskRecord::answered_run, field::kMoving>{},
     TaskField<"run_usage", &TaskRecord::run_usage, field::kMovingJson>{},
     TaskField<"ended_usage", &TaskRecord::ended_usage, field::kMovingJson>{},
     TaskField<"revision", &TaskRecord::revision, field::kLocal>{},

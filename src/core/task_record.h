@@ -53,6 +53,7 @@ struct TaskRecord {
   bool cascade_due = false;             // it ended, but its dependents were too many for one step: a sweeper goes on
   std::optional<Millis> deadline;       // from enqueue, or from an operator's retry, to deadline_at
   std::optional<LostRun> lost;          // the latest one, until its worker reports a result all the same
+  int answered_run = 0;                 // the latest run whose first answer of its provider was counted
   std::optional<JsonText> run_usage;    // of the run that runs, as far as it has said; task.usage has it in it
   std::optional<JsonText> ended_usage;  // of the runs that have ended, if any said
   std::string request_hash;             // fingerprint of the request's body, with request_id

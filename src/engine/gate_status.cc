@@ -113,6 +113,22 @@ EventDraft breaker(const GateRecord& gate, BreakerChange change) {
   return draft("breaker.opened", std::move(out));
 }
 
+EventDraft provider_slowdown(const GateRecord& gate) {
+  json::Writer out = of_gate(gate.name);
+  const Hold* hold = find_hold(gate, HoldSource::kProvider);
+  CHECK(hold != nullptr);
+  out.key("provider").string(subject_of(gate.name, GateKind::kProvider).value_or(gate.name));
+  write_until(out, hold->closed_until);
+  out.key("why").string(hold->why).key("by").string(hold->by);
+  return draft("provider.slowdown", std::move(out));
+}
+
+EventDraft provider_recovered(const GateRecord& gate) {
+  json::Writer out = of_gate(gate.name);
+  out.key("provider").string(subject_of(gate.name, GateKind::kProvider).value_or(gate.name));
+  return draft("provider.recovered", std::move(out));
+}
+
 Alert breaker_alert(const GateRecord& gate) {
   const Hold* hold = find_hold(gate, HoldSource::kBreaker);
   const std::string_view type = subject_of(gate.name, GateKind::kType).value_or(gate.name);

@@ -29,6 +29,9 @@ namespace gate_event {
                                  const std::optional<Rate>& rate, std::string_view why, std::string_view by);
 // Requires a change that is one of kOpened, kClosed, kReopened; `gate` is as it is after it.
 [[nodiscard]] EventDraft breaker(const GateRecord& gate, BreakerChange change);
+// Its provider has just been cut off; has come back.
+[[nodiscard]] EventDraft provider_slowdown(const GateRecord& gate);
+[[nodiscard]] EventDraft provider_recovered(const GateRecord& gate);
 // That somebody should look: the breaker of this gate is, or was, open.
 [[nodiscard]] Alert breaker_alert(const GateRecord& gate);
 }  // namespace gate_event

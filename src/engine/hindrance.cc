@@ -28,7 +28,15 @@ std::string closed_text(const GateStatus& gate, Time until) {
   const Hold* hold = closing_hold(gate);
   const std::string who = hold != nullptr ? by_whom(*hold) : "";
   if (until == kUntilOpened) return fmt::format("is closed{}, until `drover gate open {}`", who, gate.name);
-  return fmt::format("is closed{}, until {}", who, format_time(until));
+  const bool by_provider = hold != nullptr && hold->source == HoldSource::kProvider;
+  return fmt::format("is closed{}, until {}{}", who, format_time(until),
+                     by_provider ? ", and then lets one task start at a time until the provider answers" : "");
+}
+
+// Whose permits count.
+bool is_ramping(const GateStatus& gate) {
+  const auto found = std::ranges::find(gate.holds, HoldSource::kProvider, &Hold::source);
+  return found != gate.holds.end() && found->permits && found->permits == gate.permits;
 }
 
 Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cost) {
@@ -43,8 +51,9 @@ Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cos
         "{0} none`, or the policy gives it some",
         status.name);
   } else if (status.permits && in_use >= *status.permits) {
-    refusal.why = fmt::format("has {} of {} in use; one that ends lets the next start", in_use,
-                              counted(*status.permits, "permit"));
+    refusal.why = fmt::format("has {} of {} in use; {}", in_use, counted(*status.permits, "permit"),
+                              is_ramping(status) ? "every run that the provider answers lets more start"
+                                                 : "one that ends lets the next start");
   } else if (status.rate && cost > status.rate->burst) {
     refusal.at = std::nullopt;
     refusal.why = fmt::format("lets at most {} go at once, and this task costs {}: raise its burst, or cancel the task",

@@ -13,7 +13,7 @@
 #include "core/run_report.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
-#include "engine/run_end_gates.h"
+#include "engine/run_gates.h"
 #include "engine/suspend.h"
 
 namespace drover {
@@ -106,7 +106,7 @@ class Settle {
       if (!record || stands_alone(**record, items_[i])) {
         all.push_back(decide_alone(i, record, answers[i]));
       } else {
-        tasks_.emplace(i, (*record)->task);
+        records_.emplace(i, **record);
         together.push_back(i);
       }
     }
@@ -137,7 +137,7 @@ class Settle {
     for (const std::size_t i : open) {
       // A lease that ended has no say about gates either; its item is answered when its turn comes.
       const auto record = live_record(items_[i].lease);
-      if (record) gates_.announce((*record)->task, items_[i]);
+      if (record) gates_.announce(**record, items_[i]);
     }
     return gates_.read(store_, recent_);
   }
@@ -147,16 +147,16 @@ class Settle {
   // written meanwhile and the revision be the expected one by chance.
   [[nodiscard]] bool stands_alone(const TaskRecord& record, const Settlement& item) const {
     return record.dependents == 0 && record.children == 0 && !record.task.parent_id &&
-           !std::holds_alternative<Suspend>(item.end) && !gates_.moves_gates(record.task, item);
+           !std::holds_alternative<Suspend>(item.end) && !gates_.moves_gates(record, item);
   }
 
   // What the items of one group do to gates, and what they rely on; of each gate once.
   std::vector<GateStep> gates_of(std::span<const std::size_t> group) {
     std::vector<GateStep> steps = gates_.take_steps();
     for (const std::size_t i : group) {
-      const Task& task = tasks_.at(i);
-      if (gates_.moves_gates(task, items_[i])) continue;
-      for (GateStep& check : gates_.checks(task, items_[i])) {
+      const TaskRecord& record = records_.at(i);
+      if (gates_.moves_gates(record, items_[i])) continue;
+      for (GateStep& check : gates_.checks(record, items_[i])) {
         const auto same = [&](const GateStep& step) { return step.name == check.name; };
         if (std::ranges::none_of(steps, same)) steps.push_back(std::move(check));
       }
@@ -187,7 +187,7 @@ class Settle {
       answer = std::unexpected(trigger.error());
       return decided;
     }
-    std::vector<GateStep> gates = gates_.checks((*record)->task, item);
+    std::vector<GateStep> gates = gates_.checks(**record, item);
     Cascade cascade(view_, rng_, policy_, now_);
     if (auto status = cascade.run(view_.take(item.lease.task), *trigger); !status) {
       answer = std::unexpected(status.error());
@@ -250,8 +250,8 @@ class Settle {
     const auto record = decided != nullptr ? fenced(*decided, item.lease) : live_record(item.lease);
     const auto trigger = TRY(checked_trigger(item, record));
     // Of the record as it was; the cascade moves what the pointer may point at.
-    const bool moves_gates = gates_.moves_gates((*record)->task, item);
-    const Task before = moves_gates ? (*record)->task : Task();
+    const bool moves_gates = gates_.moves_gates(**record, item);
+    const TaskRecord before = moves_gates ? **record : TaskRecord();
     if (auto status = end_run(**record, item, trigger, cascade); !status) {
       if (cascade.decided(id) != nullptr) failed_ = status.error();
       return std::unexpected(status.error());
@@ -267,8 +267,8 @@ class Settle {
   std::span<const Settlement> items_;
   RecentReads* recent_;
   RecordView view_;
-  RunEndGates gates_;
-  std::map<std::size_t, Task> tasks_;  // of the items that are decided together
+  RunGates gates_;
+  std::map<std::size_t, TaskRecord> records_;  // of the items that are decided together
   std::optional<Error> failed_;
 };
 
@@ -284,13 +284,22 @@ Status Engine::report(const Lease& lease, const RunReport& report) {
   return change(lease.task, Parts::kHead, "report",
                 [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
                   TRY(check_fence(record, lease));
+                  RunGates gates(*policy, now);
+                  const ProviderSignal said = report.provider.value_or(ProviderSignal{});
+                  gates.announce(record, said);
+                  TRY(gates.read(store_, nullptr));
+                  gates.tell(record, said);
+                  std::vector<GateStep> moved = gates.take_steps();
+                  std::erase_if(moved, [](const GateStep& step) { return !step.next; });
                   Cascade cascade(view, rng_, *policy, now);
                   TRY(cascade.run(record, trigger::Report{report}));
                   // Nothing new: nothing to write.
                   const TaskRecord* told = cascade.decided(lease.task);
-                  if (told->task.usage == record.task.usage && told->task.agent == record.task.agent)
-                    return StepGroup{};
-                  return cascade.take_last();
+                  const bool is_same = told->task.usage == record.task.usage && told->task.agent == record.task.agent;
+                  if (is_same && moved.empty()) return StepGroup{};
+                  StepGroup group = cascade.take_last();
+                  group.gates = std::move(moved);
+                  return group;
                 });
 }
 

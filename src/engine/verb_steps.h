@@ -15,8 +15,8 @@ struct VerbScene {
 };
 
 // No step if it was asked to stop before.
-[[nodiscard]] Result<StepGroup> cancel_steps(const VerbScene& scene, const TaskRecord& record,
-                                             const Verdict& verdict, CancelOutcome& outcome);
+[[nodiscard]] Result<StepGroup> cancel_steps(const VerbScene& scene, const TaskRecord& record, const Verdict& verdict,
+                                             CancelOutcome& outcome);
 // These need the whole record.
 [[nodiscard]] Result<StepGroup> retry_steps(const VerbScene& scene, const TaskRecord& record, const RetryOrder& order);
 // No step if it is so already. The task afterwards in `edited`.

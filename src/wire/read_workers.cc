@@ -13,7 +13,7 @@ using json::Reader;
 Reader& read_report(Reader& in, RunReport& out) {
   std::optional<Said<AgentState>> agent;
   std::optional<Said<Usage>> usage;
-  in.get("agent", agent).get("usage", usage).get_text("evidence", out.evidence);
+  in.get("agent", agent).get("usage", usage).get_text("evidence", out.evidence).get("provider", out.provider);
   if (agent) out.agent = std::move(agent->what);
   if (usage) out.usage = std::move(usage->what);
   return in;
@@ -26,7 +26,7 @@ Status read_members(Reader& in, Completion& out) {
 
 Status read_members(Reader& in, Failure& out) {
   in.need("class", out.error_class).get("message", out.message).get("retry_after_ms", out.retry_after);
-  in.get("exit_code", out.exit_code).get("note", out.note);
+  in.get("exit_code", out.exit_code).get("note", out.note).get("by_exit_code", out.by_exit_code);
   return in.finish_strictly();
 }
 

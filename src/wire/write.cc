@@ -92,6 +92,7 @@ void put_end(Members& members, const Failure& end) {
       .millis("retry_after_ms", end.retry_after ? std::optional(std::max(*end.retry_after, Millis{0})) : std::nullopt)
       .number("exit_code", end.exit_code)
       .text("note", end.note);
+  if (end.by_exit_code) members.boolean("by_exit_code", true);
 }
 void put_end(Members& members, const Release& end) {
   members.text("end", "release");
@@ -114,6 +115,7 @@ void put_report(Members& members, const RunReport& report) {
   if (report.agent) members.json("agent", agent_json(*report.agent));
   if (report.usage) members.json("usage", usage_json(*report.usage));
   members.json("evidence", report.evidence);
+  if (report.provider) members.json("provider", provider_signal_json(*report.provider));
 }
 
 }  // namespace

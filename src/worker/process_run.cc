@@ -12,6 +12,7 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "base/try.h"
+#include "core/gate_name.h"
 #include "worker/machine_limits.h"
 #include "worker/runners/agent.h"
 #include "worker/runners/exec.h"
@@ -25,6 +26,8 @@ constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr Millis kFlushEvery{250};
 constexpr Millis kDoingEvery{2'000};
 constexpr Millis kNewsEvery{1'000};
+// A program that was not refused for that long has been answered.
+constexpr Millis kUnhindered{60'000};
 // How long the rest of the log is tried at the end of a run, while the store does not answer.
 constexpr Millis kLastWordsMax{5'000};
 // The task may be another worker's already: no time for the full grace.
@@ -225,6 +228,10 @@ void ProcessRun::check_timeouts(MonoTime now) {
     settle_at_ = step_until_ = kNever;
     end_step(host_.options.grace, now);
   }
+  if (!has_told_unhindered_ && now >= unhindered_at()) {
+    has_told_unhindered_ = has_news_ = true;
+    flush_log();
+  }
   if (now >= terminate_at_) {
     terminate_at_ = kNever;
     send(StopWithin{shim_overdue_at_ - now - kShimOverdue});
@@ -247,6 +254,7 @@ MonoTime ProcessRun::next_tick() const {
   if (phase_ == Phase::kSweeping) next = std::min(next, sweep_at_);
   if (phase_ != Phase::kRunning) return next;
   next = std::min({next, shim_overdue_at_, terminate_at_, settle_at_, step_until_});
+  if (!has_told_unhindered_) next = std::min(next, unhindered_at());
   if (stop_cause_ || is_settling_) return next;
   return std::min({next, after(started_at_, claimed_->task.timeout), after(active_at_, claimed_->task.idle_timeout)});
 }
@@ -355,7 +363,16 @@ RunReport ProcessRun::take_report_due() {
   if (!has_news_ || now < news_due_ || phase_ == Phase::kFlushing) return {};
   news_due_ = now + kNewsEvery;
   has_news_ = false;
-  return plan_->report();
+  RunReport report = plan_->report();
+  if (!report.provider && now >= unhindered_at()) report.provider = ProviderSignal{.answered = true};
+  return report;
+}
+
+// When a program that says nothing of its provider has run for so long that it must have been answered.
+MonoTime ProcessRun::unhindered_at() const {
+  const bool has_provider = std::ranges::any_of(
+      claimed_->task.gates, [](const std::string& gate) { return subject_of(gate, GateKind::kProvider).has_value(); });
+  return has_provider && profile_->preset == nullptr ? started_at_ + kUnhindered : kNever;
 }
 
 void ProcessRun::log_stored(const Status& status, std::vector<LogChunk> chunks) {

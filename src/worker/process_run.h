@@ -120,6 +120,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void flush_log();
   [[nodiscard]] std::optional<std::string> take_doing();
   [[nodiscard]] RunReport take_report_due();
+  [[nodiscard]] MonoTime unhindered_at() const;
   void log_stored(const Status& status, std::vector<LogChunk> chunks);
   void end_if_flushed();
   [[nodiscard]] MonoTime next_tick() const;
@@ -175,6 +176,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   std::string told_doing_;
   MonoTime doing_due_{};
   bool has_news_ = false;  // what it says of itself has changed, and that is not told
+  bool has_told_unhindered_ = false;
   MonoTime news_due_{};
   MonoTime flush_until_{};  // at the end of the run
   MonoTime flush_at_{Millis::max()};

@@ -90,7 +90,9 @@ std::optional<GateStatus> ConformanceTest::gate(const std::string& name) {
 std::string ConformanceTest::gate_story() {
   std::string story;
   for (const Event& event : all_events()) {
-    if (!event.name.starts_with("gate.") && !event.name.starts_with("breaker.")) continue;
+    const bool is_of_gates =
+        event.name.starts_with("gate.") || event.name.starts_with("breaker.") || event.name.starts_with("provider.");
+    if (!is_of_gates) continue;
     const auto data = json::parse(event.data);
     const json::Value* name = data ? data->find("gate") : nullptr;
     if (!story.empty()) story += ' ';

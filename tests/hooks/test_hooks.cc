@@ -171,6 +171,10 @@ std::string_view name_of(PlantedBug bug) {
       return "bulk_cursor_first";
     case kBulkIsUnbounded:
       return "bulk_is_unbounded";
+    case kLateRefusalCuts:
+      return "late_refusal_cuts";
+    case kAnswersWidenAgain:
+      return "answers_widen_again";
   }
   CHECK_MSG(false, "no such planted bug");
 }

@@ -241,6 +241,7 @@ void Checker::observe(Store& store, Millis now, Time wall) {
 }
 
 void Checker::take_event(Store& store, const Event& event) {
+  if (const auto wrong = provider_.take(event)) fail(*wrong);
   if (event.task.is_nil()) {
     trace_.add(now_, "  {} {} {}", event.seq, event.name, event.data);
     if (const auto wrong = bulk_.take(event, lives_)) fail(*wrong);

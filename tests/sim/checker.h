@@ -15,6 +15,7 @@
 #include "sim/bulk_watch.h"
 #include "sim/life.h"
 #include "sim/plan.h"
+#include "sim/provider_watch.h"
 #include "sim/trace.h"
 #include "store/store.h"
 
@@ -36,8 +37,8 @@ enum class Replay : std::uint8_t { kImpossible, kPossible };
 class Checker {
  public:
   // `slack`: how far the wall clock may move between a decision and its commit.
-  Checker(Trace& trace, Millis slack, std::optional<Millis> retention)
-      : trace_(trace), slack_(slack), retention_(retention) {}
+  Checker(Trace& trace, Millis slack, const Plan& plan)
+      : trace_(trace), slack_(slack), retention_(plan.retention), provider_(plan.provider_type, slack) {}
 
   [[nodiscard]] const std::optional<Wrong>& wrong() const { return wrong_; }
   void report(std::string check, std::string what);
@@ -62,6 +63,7 @@ class Checker {
   void ended(const Lease& lease);
   void unsupervised(const Lease& lease);
   void settled(const AgentRun& run, const Settlement& sent, const Result<Settled>& answer);
+  void answered(const AgentRun& run) { provider_.answered(run.lease.task, run.run); }
   // The store said at or after `at` that this lease holds for so long from then.
   void vouched(const Lease& lease, Millis at, Millis lease_ms);
   void all_leases_void() { vouched_.clear(); }
@@ -121,6 +123,7 @@ class Checker {
   Trace& trace_;
   const Millis slack_;
   const std::optional<Millis> retention_;  // by age, if that is short enough to be seen
+  ProviderWatch provider_;
   std::optional<Wrong> wrong_;
   Millis now_{0};
   Time wall_max_{};

@@ -7,13 +7,25 @@
 #include <iterator>
 #include <utility>
 
+#include "base/json.h"
+
 namespace drover::sim {
 namespace {
 
 using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
-enum Part : std::uint64_t { kTopology = 1, kWork, kFaultDraws, kAgentMix, kBehaviours, kVerdicts, kEdits, kBulks };
+enum Part : std::uint64_t {
+  kTopology = 1,
+  kWork,
+  kFaultDraws,
+  kAgentMix,
+  kBehaviours,
+  kVerdicts,
+  kEdits,
+  kBulks,
+  kProvider
+};
 
 const std::vector<std::string> kTypes{"alpha", "beta", "gamma"};
 constexpr std::array<std::string_view, Fault::kKinds> kFaultNames{"kill",
@@ -55,7 +67,6 @@ void draw_topology(Rng& rng, Plan& plan) {
   plan.interleave_percent = pick(rng, std::vector<int>{0, 2, 5, 15});
   if (chance(rng, 10)) {
     plan.retention = 60s;
-    plan.config = R"({"limits":{"retention":"60s","event_retention":"120s"}})";
   }
 }
 
@@ -293,6 +304,21 @@ std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part) {
   return rng.next();
 }
 
+namespace {
+
+JsonText config_of(const Plan& plan) {
+  json::Writer out;
+  out.begin_object();
+  if (plan.retention) out.key("limits").raw(R"({"retention":"60s","event_retention":"120s"})");
+  if (!plan.provider_type.empty()) {
+    out.key("types").begin_object().key(plan.provider_type).raw(R"({"provider":"acme"})").end_object();
+  }
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace
+
 Plan make_plan(std::uint64_t seed) {
   Plan plan;
   plan.seed = seed;
@@ -310,6 +336,9 @@ Plan make_plan(std::uint64_t seed) {
   draw_bulks(bulks, plan);
   SeededRng faults(derive_seed(seed, kFaultDraws));
   draw_faults(faults, plan);
+  SeededRng provider(derive_seed(seed, kProvider));
+  if (chance(provider, 40)) plan.provider_type = pick(provider, kTypes);
+  plan.config = config_of(plan);
   return plan;
 }
 

@@ -98,6 +98,7 @@ struct Plan {
   AgentMix agents;
   int interleave_percent = 0;  // of the store's calls, between which others get a turn
   JsonText config = "{}";
+  std::string provider_type = {};        // the type whose tasks use a provider, if there is one
   std::optional<Millis> retention = {};  // if the configuration says so
   std::vector<Operation> operations;
   std::vector<Fault> faults;

@@ -21,7 +21,8 @@ constexpr Millis kObeysWithin{150};
 RunReport used_by(const AgentRun& run, int part) {
   const std::int64_t tokens = std::int64_t{part} * (100 + run.run);
   RunReport report{.agent = AgentState{.preset = "sim", .session_id = fmt::format("{}.{}", run.number, run.run)},
-                   .usage = Usage{.tokens = {.input = tokens, .output = tokens}, .turns = part}};
+                   .usage = Usage{.tokens = {.input = tokens, .output = tokens}, .turns = part},
+                   .provider = ProviderSignal{.answered = true}};
   report.usage->models["model"] = {.tokens = report.usage->tokens};
   return report;
 }
@@ -183,6 +184,7 @@ void SimRuns::speak(Agent& agent) {
   const Status checkpoint =
       worker_.dead() ? Status{} : queue.checkpoint(lease, fmt::format(R"({{"run":{}}})", agent.run.run));
   const Status log = worker_.dead() ? Status{} : queue.append_log(lease, std::span(&chunk, 1));
+  world_.checker().answered(agent.run);
   const Status used = worker_.dead() ? Status{} : queue.report(lease, used_by(agent.run, 1));
   world_.trace("{} run {} talks: {}{}{}{}", agent.run.number, agent.run.run, progress.has_value(),
                checkpoint.has_value(), log.has_value(), used.has_value());
@@ -211,6 +213,7 @@ void SimRuns::spawn_children(Agent& agent) {
 void SimRuns::end(Agent& agent, decltype(ProcessEnd::how) how) {
   world_.trace("{} run {} ends", agent.run.number, agent.run.run);
   world_.checker().ended(agent.run.lease);
+  if (agent.behaviour.talks || agent.behaviour.kind == Behaviour::Kind::kFail) world_.checker().answered(agent.run);
   ended_.push_back(settlement(agent, {.how = std::move(how), .stopped = agent.stopped}));
   world_.scheduler().remove(agent.actor);
   std::erase_if(agents_, [&](const auto& other) { return other.get() == &agent; });

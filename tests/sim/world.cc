@@ -39,7 +39,7 @@ World::World(const Plan& plan, const SimOptions& options)
       options_(options),
       redis_prefix_(options.redis == nullptr ? "" : test::fresh_prefix()),
       scheduler_(clock_, derive_seed(plan.seed, kScheduling)),
-      checker_(trace_, decision_slack(plan), plan.retention),
+      checker_(trace_, decision_slack(plan), plan),
       disk_rng_(derive_seed(plan.seed, kDisk)),
       world_rng_(derive_seed(plan.seed, kChance)),
       store_faults_(scheduler_, clock_, derive_seed(plan.seed, kStoreFaultDraws)),

@@ -66,6 +66,7 @@ CREATE TABLE task (
   dependents INTEGER NOT NULL,
   children INTEGER NOT NULL,
   ended_by BLOB,
+  answered_run INTEGER NOT NULL,
   run_usage TEXT,
   ended_usage TEXT,
   revision INTEGER NOT NULL,

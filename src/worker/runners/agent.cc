@@ -23,6 +23,8 @@ namespace {
 using agents::AgentEvent;
 using agents::AgentOutcome;
 
+constexpr Millis kThrottleIsNews{60'000};
+
 // A payload that is one text is meant as that text.
 std::string payload_text(const JsonText& payload) {
   const auto value = json::parse(payload);
@@ -102,7 +104,10 @@ class AgentPlan final : public RunPlan {
                      .model = model_.value_or(""),
                      .resumed = resumes_.has_value(),
                      .session_totals = within_bounds(reader_->session_totals())};
-    return {.agent = std::move(agent), .usage = within_bounds(usage()), .evidence = evidence_};
+    return {.agent = std::move(agent),
+            .usage = within_bounds(usage()),
+            .evidence = evidence_,
+            .provider = ProviderSignal{.answered = reader_->has_answer(), .throttle = throttle()}};
   }
 
   Next after(const ProcessEnd& end) override {
@@ -119,6 +124,15 @@ class AgentPlan final : public RunPlan {
 
  private:
   enum class Phase : std::uint8_t { kAgent, kInspect, kVerify };
+  // What report() was last asked for with.
+  struct Told {
+    std::optional<std::string> session_id{};
+    Usage usage{};
+    bool has_answer = false;
+    std::int64_t throttles = 0;
+
+    bool operator==(const Told&) const = default;
+  };
 
   [[nodiscard]] const Task& task() const { return setting_.claimed.task; }
   [[nodiscard]] const RunnerProfile& profile() const { return setting_.profile; }
@@ -201,10 +215,20 @@ class AgentPlan final : public RunPlan {
   [[nodiscard]] Usage usage() const { return used_before_ + reader_->usage(); }
 
   [[nodiscard]] bool take_news() {
-    std::pair news{reader_->session_id(), usage()};
+    if (reader_->throttles() > told_.throttles) throttled_at_ = system_clock().mono();
+    Told news{reader_->session_id(), usage(), reader_->has_answer(), reader_->throttles()};
     if (news == told_) return false;
     told_ = std::move(news);
     return true;
+  }
+
+  // A refusal that the agent sat out long ago is over.
+  [[nodiscard]] std::optional<ProviderThrottle> throttle() const {
+    const auto& last = reader_->throttle();
+    if (!last || !throttled_at_ || system_clock().mono() - *throttled_at_ > kThrottleIsNews) return std::nullopt;
+    ProviderThrottle said{.error_class = last->error_class, .retry_after = last->retry_after};
+    if (last->reset_at) said.retry_after = std::max(*last->reset_at - system_clock().wall(), Millis{0});
+    return said;
   }
 
   [[nodiscard]] Heard of_events(const std::vector<AgentEvent>& events) const {
@@ -339,7 +363,8 @@ class AgentPlan final : public RunPlan {
   std::optional<int> exit_code_;
   std::optional<std::string> note_;  // what happened to the session
   Usage used_before_;                // by an agent that found its session gone
-  std::pair<std::optional<std::string>, Usage> told_;
+  Told told_;
+  std::optional<MonoTime> throttled_at_;
   MonoTime verify_began_{};
   std::optional<JsonText> evidence_;
   Tail tail_;

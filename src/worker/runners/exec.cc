@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/time_zone.h"
+#include "core/error_class.h"
 
 namespace drover {
 namespace {
@@ -37,7 +38,7 @@ std::optional<agents::OutputTrouble> said_trouble(int code, const ExecFacts& fac
   auto trouble = agents::trouble_by_pattern(lines, facts.patterns, clock);
   if (trouble) return trouble;
   trouble = agents::usual_trouble(lines, clock);
-  const bool defers = code == kExitDeferred && trouble && agents::is_throttle(trouble->error_class);
+  const bool defers = code == kExitDeferred && trouble && is_throttle(trouble->error_class);
   return class_of_exit(code) == ErrorClass::kAgentError || defers ? trouble : std::nullopt;
 }
 
@@ -143,7 +144,8 @@ End exec_outcome(const ProcessEnd& end, const ExecFacts& facts, const agents::Wa
   return Failure{.error_class = trouble ? trouble->error_class : class_of_exit(code),
                  .message = with_last_words(fmt::format("exit code {}", code), words),
                  .retry_after = believed_wait(trouble, clock.now),
-                 .exit_code = code};
+                 .exit_code = code,
+                 .by_exit_code = !trouble};
 }
 
 std::unique_ptr<RunPlan> make_exec_plan(const RunSetting& setting) {
