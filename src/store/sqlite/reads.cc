@@ -22,7 +22,7 @@
 namespace drover::sqlite {
 namespace {
 
-constexpr std::string_view kSeqOf = named_sql(embedded::tasks_sql, "seq_of");
+constexpr std::string_view kSeqOfId = named_sql(embedded::tasks_sql, "seq_of");
 constexpr std::string_view kReadHead = named_sql(embedded::tasks_sql, "read_head");
 constexpr std::string_view kReadHeadBySeq = named_sql(embedded::tasks_sql, "read_head_by_seq");
 constexpr std::string_view kReadRecord = named_sql(embedded::tasks_sql, "read_record");
@@ -281,7 +281,7 @@ bool is_taken(TaskSieve& sieve, Connection& db, std::int64_t seq) {
 
 std::optional<TaskRecord> read_task(Connection& db, const TaskId& id, Parts parts) {
   if (parts == Parts::kSummary) {
-    const std::int64_t seq = db.number(kSeqOf, id);
+    const std::int64_t seq = db.number(kSeqOfId, id);
     return seq > 0 ? read_summary(db, seq) : std::nullopt;
   }
   Statement query = db.prepare(parts == Parts::kAll ? kReadRecord : kReadHead);
