@@ -36,7 +36,7 @@ function Tile({task}: {task: TaskSummary}) {
   const percent = task.progress?.percent ?? null;
   const isStopping = task.cancel_requested_at !== null;
   return (
-    <a class={`tile card ${isStopping ? 'stopping' : ''}`} href={href(`/tasks/${task.id}`, {tab: 'log'})} aria-label={`${task.type} ${shortId(task.id)} of ${task.owner}`}>
+    <a class={`tile card ${isStopping ? 'stopping' : ''}`} href={href(`/tasks/${task.id}`, {tab: 'log'})}>
       <div class="line">
         <span class={`tile-icon ${isStopping ? 's-stalled' : 's-running'}`}><Icon name={isStopping ? 'stop' : 'running'} /></span>
         <strong class="clip">{task.type}</strong>
