@@ -38,7 +38,7 @@ function Action({group}: {group: StuckGroup}) {
 
 // The text of the server says it all; times in it are replaced by a countdown beside it.
 function withoutTime(text: string): string {
-  return text.replace(/, until \d{4}-\d\d-\d\dT[\d:.]+Z/, '');
+  return text.replace(/,? until \d{4}-\d\d-\d\dT[\d:.]+Z/, '');
 }
 
 function Until({at}: {at: StuckGroup['at']}) {

@@ -17,7 +17,8 @@ import {closeGateDialog, openGateDialog} from './gate_dialogs';
 
 type QueueStats = Stats['queues'][number];
 
-const HEADS = [{label: 'Queue'}, {label: 'Waiting', end: true}, {label: 'Oldest', end: true}, {label: 'Running', end: true}, {label: 'Last minute', end: true}, {label: 'Wait p95', end: true}, {label: 'Workers', end: true}, {label: 'Actions', isHidden: true}];
+// Who has an owner is not told of workers, which serve everybody.
+const headsOf = (isOperator: boolean) => [{label: 'Queue'}, {label: 'Waiting', end: true}, {label: 'Oldest', end: true}, {label: 'Running', end: true}, {label: 'Last minute', end: true}, {label: 'Wait p95', end: true}, ...(isOperator ? [{label: 'Workers', end: true}, {label: 'Actions', isHidden: true}] : [])];
 const EVERY_MS = 8000;
 const GATES_SHOWN = 60;
 
@@ -59,10 +60,10 @@ function QueueRow({queue, stats}: {queue: Queue; stats: QueueStats | undefined})
       <Cell end label="Running">{count(queue.running)}{gate?.permits != null && <span class="faint"> of {count(gate.permits)}</span>}</Cell>
       <Cell end label="Last minute" className="nowrap"><span title="Completed and failed in the last minute">{stats ? count(stats.rates.completed) : '–'}{stats && stats.rates.failed > 0 && <span class="s-failed"> +{count(stats.rates.failed)} failed</span>}</span>{gate?.rate && <div class="sub">at most {gate.rate}</div>}</Cell>
       <Cell end label="Wait p95" className="nowrap">{stats?.waits.p95_ms != null ? duration(stats.waits.p95_ms) : <span class="faint">–</span>}</Cell>
-      <Cell end label="Workers" className="nowrap"><Workers stats={stats} waiting={queue.waiting} /></Cell>
-      <Cell className="actions">{may('operate') && <div class="line">{isPaused
+      {may('operate') && <Cell end label="Workers" className="nowrap"><Workers stats={stats} waiting={queue.waiting} /></Cell>}
+      {may('operate') && <Cell className="actions"><div class="line">{isPaused
         ? <button class="button small" onClick={() => openGateDialog(name)}><Icon name="play" size={12} />Resume</button>
-        : <button class="button small" onClick={() => closeGateDialog(name)}><Icon name="pause" size={12} />Pause</button>}</div>}</Cell>
+        : <button class="button small" onClick={() => closeGateDialog(name)}><Icon name="pause" size={12} />Pause</button>}</div></Cell>}
     </tr>
   );
 }
@@ -79,8 +80,8 @@ function Gates({find}: {find: string}) {
       tools={<div class="line wrap">{may('operate') && <button class="button small" onClick={() => closeGateDialog('all')}>Close all</button>}<Choices name="kind" values={KINDS} fallback="" label="Kind of gate" /></div>}>
       {gatesError.value && <Problem text={gatesError.value} retry={() => void loadGates()} />}
       {shown.length === 0
-        ? <Empty icon="gate" title={gates.value.length ? 'No gate matches' : 'No gate holds anything back'} command={gates.value.length ? undefined : "drover gate limit type:review 2 --reason 'reviewers cannot keep up'"}>
-            {gates.value.length ? <a href={href('/queues')}>Show all</a> : 'Tasks start as soon as a worker is free. This would limit a type:'}
+        ? !gatesError.value && <Empty icon="gate" title={gates.value.length ? 'No gate matches' : 'No gate holds anything back'} command={gates.value.length || !may('operate') ? undefined : "drover gate limit type:review 2 --reason 'reviewers cannot keep up'"}>
+            {gates.value.length ? <a href={href('/queues')}>Show all</a> : may('operate') ? 'Tasks start as soon as a worker is free. This would limit a type:' : 'Tasks start as soon as a worker is free.'}
           </Empty>
         : <div class="gates">{shown.slice(0, GATES_SHOWN).map(gate => <GateCard key={gate.name} gate={gate} />)}</div>}
       {shown.length > GATES_SHOWN && <p class="faint">{count(shown.length - GATES_SHOWN)} more; type a part of their name above, or: <code>drover gate list</code></p>}
@@ -106,7 +107,7 @@ export function QueuesPage() {
       {error && <Problem text={error} retry={() => { queues.reload(); stats.reload(); }} />}
       {!all ? !error && <Loading /> : all.length === 0
         ? <Empty icon="queues" title="No queues yet" command="drover enqueue greet --queue eng">A queue is there as soon as a task is in it.</Empty>
-        : shown.length > 0 && <List heads={HEADS} caption="Queues">{shown.map(queue => <QueueRow key={queue.name} queue={queue} stats={byName.get(queue.name)} />)}</List>}
+        : shown.length > 0 && <List heads={headsOf(may('operate'))} caption="Queues">{shown.map(queue => <QueueRow key={queue.name} queue={queue} stats={byName.get(queue.name)} />)}</List>}
       <Gates find={find} />
     </div>
   );
