@@ -32,7 +32,7 @@ function Action({group}: {group: StuckGroup}) {
     case 'line':
       return <button class="button small" title={release.command} onClick={() => void copyText(release.command, 'Command copied')}><Icon name="copy" size={12} />Worker command</button>;
     case 'store':
-      return <button class="button small" onClick={() => void copyText('drover store', 'Command copied')}><Icon name="copy" size={12} />drover store</button>;
+      return <button class="button small" onClick={() => void copyText('drover store show', 'Command copied')}><Icon name="copy" size={12} />drover store show</button>;
   }
 }
 
