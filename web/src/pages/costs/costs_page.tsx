@@ -110,14 +110,14 @@ export function CostsPage() {
   const by = (USAGE_KEYS as readonly string[]).includes(query.get('by') ?? '') ? (query.get('by') as UsageKey) : 'type';
   const days = query.get('days') ?? '7';
   const from = days === 'all' ? undefined : firstDay(serverNow(), Number(days) || 7);
-  const options = {on: onEnds, quietMs: 10_000, everyMs: EVERY_MS};
+  const options = {on: onEnds, quietMs: EVERY_MS};
   // The ledger by tag is of the tasks that are stored, whatever the day.
   const range = by === 'tag' ? {} : {from};
   const rows = useResource(`usage ${by} ${from}`, abort => call('GET /v1/usage', {query: {by, ...range}, signal: abort}), options);
   const ends = useResource(hasRuns(by) ? `ends ${by} ${from}` : null, abort => call('GET /v1/usage', {query: {by: `${by},class`, from}, signal: abort}), options);
   const daily = useResource(`daily ${from}`, abort => call('GET /v1/usage', {query: {by: 'day', from}, signal: abort}), options);
   const classes = useResource(`classes ${from}`, abort => call('GET /v1/usage', {query: {by: 'class', from}, signal: abort}), options);
-  const failed = useResource(`failed ${from}`, abort => costOfFailed(from ? `${from}T00:00:00Z` : null, abort), {everyMs: 60_000});
+  const failed = useResource(`failed ${from}`, abort => costOfFailed(from ? `${from}T00:00:00Z` : null, abort));
   const list = rows.data.value?.rows;
   const error = rows.error.value ?? ends.error.value ?? daily.error.value ?? classes.error.value ?? failed.error.value;
   const wasted = useMemo(() => wastedBy(ends.data.value?.rows ?? [], by), [ends.data.value, by]);

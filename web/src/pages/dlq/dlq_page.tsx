@@ -11,13 +11,14 @@ import {useResource} from '../../live/resource';
 import {here, href, setQuery} from '../../router';
 import {Empty, Loading, Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
-import {Cell, Choices, List, PageHead} from '../../ui/list';
+import {Cell, Choices, List, PageHead, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
 import {Operations} from './operations';
 import {openVerdict} from './verdict_dialog';
 
 const HEADS = [{label: 'Kind of failure'}, {label: 'Tasks', end: true}, {label: 'When'}, {label: 'Last', end: true}, {label: 'Cost burnt', end: true}, {label: 'Verdict', isHidden: true}];
 const SAMPLE = 200;
+const SAMPLE_EVERY_MS = 60_000;
 const BARS = 16;
 const DAY_MS = 86_400_000;
 
@@ -38,8 +39,8 @@ function useSeen(): [ref: {current: HTMLTableRowElement | null}, isSeen: boolean
 
 function GroupRow({group, query}: {group: ErrorGroup; query: Record<string, string>}) {
   const [row, isSeen] = useSeen();
-  const sample = useResource(isSeen && group.fingerprint ? `${group.fingerprint} ${group.count}` : null,
-    async abort => (await call('GET /v1/tasks', {query: {...query, view: 'summary', state: 'failed', fingerprint: group.fingerprint!, limit: SAMPLE}, signal: abort})) as TaskSummaryPage);
+  const sample = useResource(isSeen && group.fingerprint ? group.fingerprint : null,
+    async abort => (await call('GET /v1/tasks', {query: {...query, view: 'summary', state: 'failed', fingerprint: group.fingerprint!, limit: SAMPLE}, signal: abort})) as TaskSummaryPage, {everyMs: SAMPLE_EVERY_MS});
   const tasks = sample.data.value?.tasks;
   const until = now.peek();
   const from = Math.min(Date.parse(group.first_at), until - 3_600_000);
@@ -70,6 +71,8 @@ function GroupRow({group, query}: {group: ErrorGroup; query: Record<string, stri
   );
 }
 
+const keyOf = (group: ErrorGroup): string => group.fingerprint ?? `${group.class} ${group.pattern}`;
+
 /** Filters of the address that narrow the list. */
 function filters(): Record<string, string> {
   const out: Record<string, string> = {};
@@ -86,6 +89,7 @@ export function DlqPage() {
   const query = {...chosen, ...(escalated ? {escalated: escalated === 'yes'} : {})};
   const kinds = useResource(`dlq ${JSON.stringify(query)}`, abort => call('GET /v1/dlq', {query, signal: abort}), {on: onDeadLetters, quietMs: 3000, everyMs: 30_000});
   const groups = kinds.data.value?.groups;
+  const {items, hold} = useSteady(groups ?? [], keyOf);
   const isFiltered = Object.keys(query).length > 0;
   const total = groups?.reduce((sum, group) => sum + group.count, 0) ?? 0;
   return (
@@ -102,7 +106,7 @@ export function DlqPage() {
         ? <Empty icon={isFiltered ? 'filter' : 'completed'} title={isFiltered ? 'No dead letter matches' : 'No dead letters'} command={isFiltered ? undefined : 'drover dlq list'}>
             {isFiltered ? <a href={href('/dlq')}>Show all</a> : 'A task that failed for good stays here until somebody judges it. In the terminal:'}
           </Empty>
-        : <List heads={HEADS} caption="Kinds of failures">{groups.map(group => <GroupRow key={group.fingerprint ?? group.pattern} group={group} query={chosen} />)}</List>}
+        : <List heads={HEADS} caption="Kinds of failures" hold={hold}>{items.map(group => <GroupRow key={keyOf(group)} group={group} query={chosen} />)}</List>}
     </div>
   );
 }

@@ -7,7 +7,7 @@ import {areNeedsLoaded, loadNeeds, needs, needsError, setSeen} from '../../live/
 import {href} from '../../router';
 import {Empty, Loading, Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
-import {Cell, List, PageHead} from '../../ui/list';
+import {Cell, List, PageHead, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
 import {toast} from '../../ui/toast';
 import {AlertActions, FixText, Severity} from '../alerts/alert_parts';
@@ -78,7 +78,7 @@ function Row({need}: {need: Need}) {
 }
 
 export function NeedsPage() {
-  const rows = needs.value;
+  const {items: rows, hold} = useSteady(needs.value, need => need.key);
   const isLoaded = areNeedsLoaded.value;
   return (
     <div class="page">
@@ -86,7 +86,7 @@ export function NeedsPage() {
       {needsError.value && <Problem text={needsError.value} retry={reload} />}
       {!isLoaded ? !needsError.value && <Loading /> : rows.length === 0
         ? <Empty icon="completed" title="Nothing needs you" command="drover doctor">No critical alert, nothing escalated, no new kind of failure. To be sure, also of this machine:</Empty>
-        : <List heads={HEADS} caption="What needs a person">{rows.slice(0, ROWS_MAX).map(need => <Row key={need.key} need={need} />)}</List>}
+        : <List heads={HEADS} caption="What needs a person" hold={hold}>{rows.slice(0, ROWS_MAX).map(need => <Row key={need.key} need={need} />)}</List>}
       {rows.length > ROWS_MAX && <p class="faint">{count(rows.length - ROWS_MAX)} more are under <a href={href('/dlq')}>Dead letters</a>.</p>}
     </div>
   );

@@ -7,7 +7,7 @@ import {useResource} from '../../live/resource';
 import {href} from '../../router';
 import {Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
-import {Section} from '../../ui/list';
+import {Section, useSteady} from '../../ui/list';
 import {Took} from '../../ui/time';
 
 const TILES = 12;
@@ -57,12 +57,12 @@ function Tile({task}: {task: TaskSummary}) {
 export function Running({amount}: {amount: number}) {
   const running = useResource('running', async abort => (await call('GET /v1/tasks', {query: {view: 'summary', state: 'running', order: 'oldest', limit: TILES}, signal: abort})) as TaskSummaryPage,
     {on: event => event.run !== null && event.name.startsWith('task.'), quietMs: 2000, everyMs: 15_000});
-  const tasks = running.data.value?.tasks ?? [];
+  const {items: tasks, hold} = useSteady(running.data.value?.tasks ?? [], task => task.id);
   return (
     <Section title="Running now" note={amount ? plural(amount, 'task') : ''}
       tools={amount > tasks.length && <a href={href('/tasks', {q: 'state:running'})}>All {amount} running</a>}>
       {running.error.value && <Problem text={running.error.value} retry={running.reload} />}
-      {tasks.length > 0 ? <div class="tiles">{tasks.map(task => <Tile key={task.id} task={task} />)}</div>
+      {tasks.length > 0 ? <div class="tiles" {...hold}>{tasks.map(task => <Tile key={task.id} task={task} />)}</div>
         : <div class="card all-well faint">{running.data.value ? 'Nothing runs.' : 'Loading…'}</div>}
     </Section>
   );

@@ -8,7 +8,7 @@ import {gates} from '../../live/gates';
 import {href} from '../../router';
 import {copyText} from '../../ui/command';
 import {Icon} from '../../ui/icons';
-import {Cell, List, Section} from '../../ui/list';
+import {Cell, List, Section, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
 import {limitGateDialog, openGateDialog} from '../queues/gate_dialogs';
 
@@ -82,13 +82,16 @@ function Later({report}: {report: StuckReport}) {
   return parts.length ? <span class="line wrap faint">{parts}</span> : null;
 }
 
+const keyOf = (group: StuckGroup): string => `${group.reason} ${group.gate} ${group.queue}`;
+
 export function Stuck({report}: {report: StuckReport}) {
+  const {items, hold} = useSteady(report.groups, keyOf);
   const waiting = report.groups.reduce((sum, group) => sum + group.tasks, 0);
   return (
     <Section title="Stuck and why" note={waiting ? `${plural(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}` : ''} tools={<Later report={report} />}>
       {report.groups.length === 0
         ? <div class="card all-well"><Icon name="completed" /> Nothing waits for a gate or a worker.</div>
-        : <List heads={HEADS} caption="Waiting tasks by what holds them back">{report.groups.map(group => <Group key={`${group.reason}${group.gate}${group.queue}${group.text}`} group={group} />)}</List>}
+        : <List heads={HEADS} caption="Waiting tasks by what holds them back" hold={hold}>{items.map(group => <Group key={keyOf(group)} group={group} />)}</List>}
     </Section>
   );
 }

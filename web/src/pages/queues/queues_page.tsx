@@ -10,7 +10,7 @@ import {useResource} from '../../live/resource';
 import {here, href, setQuery} from '../../router';
 import {Empty, Loading, Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
-import {Cell, Choices, List, PageHead, Section} from '../../ui/list';
+import {Cell, Choices, List, PageHead, Section, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
 import {GateCard} from './gate_card';
 import {closeGateDialog, openGateDialog} from './gate_dialogs';
@@ -73,7 +73,7 @@ const KINDS = [{value: '', label: 'All'}, ...GATE_KINDS.filter(kind => kind !== 
 function Gates({find}: {find: string}) {
   const kind = here.value.query.get('kind') ?? '';
   const at = now.value;
-  const shown = gates.value.filter(gate => (!kind || gateKind(gate.name) === kind) && (!find || gate.name.includes(find))).sort(byUrgency(at));
+  const {items: shown, hold} = useSteady(gates.value.filter(gate => (!kind || gateKind(gate.name) === kind) && (!find || gate.name.includes(find))).sort(byUrgency(at)), gate => gate.name);
   const closed = gates.value.filter(gate => isGateClosed(gate, at)).length;
   return (
     <Section title="Gates" note={gates.value.length ? `${closed ? plural(closed, 'gate') + ' closed' : 'all open'}, of ${gates.value.length}` : ''}
@@ -83,7 +83,7 @@ function Gates({find}: {find: string}) {
         ? !gatesError.value && <Empty icon="gate" title={gates.value.length ? 'No gate matches' : 'No gate holds anything back'} command={gates.value.length || !may('operate') ? undefined : "drover gate limit type:review 2 --reason 'reviewers cannot keep up'"}>
             {gates.value.length ? <a href={href('/queues')}>Show all</a> : may('operate') ? 'Tasks start as soon as a worker is free. This would limit a type:' : 'Tasks start as soon as a worker is free.'}
           </Empty>
-        : <div class="gates">{shown.slice(0, GATES_SHOWN).map(gate => <GateCard key={gate.name} gate={gate} />)}</div>}
+        : <div class="gates" {...hold}>{shown.slice(0, GATES_SHOWN).map(gate => <GateCard key={gate.name} gate={gate} />)}</div>}
       {shown.length > GATES_SHOWN && <p class="faint">{count(shown.length - GATES_SHOWN)} more; type a part of their name above, or: <code>drover gate list</code></p>}
     </Section>
   );
