@@ -53,8 +53,7 @@ function Account() {
     <div class="account">
       <div class="account-row">
         <ThemeSwitch />
-        <button class="icon-button" title={timeZone.value === 'utc' ? 'Times are in UTC' : 'Times are local'}
-          aria-label={timeZone.value === 'utc' ? 'Show local times' : 'Show times in UTC'}
+        <button class="icon-button" title={timeZone.value === 'utc' ? 'Times are in UTC; click for local times' : 'Times are local; click for UTC'}
           onClick={() => (timeZone.value = timeZone.value === 'utc' ? 'local' : 'utc')}>
           <span class="zone">{timeZone.value === 'utc' ? 'UTC' : 'local'}</span>
         </button>
