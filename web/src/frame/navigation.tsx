@@ -53,7 +53,8 @@ function Account() {
     <div class="account">
       <div class="account-row">
         <ThemeSwitch />
-        <button class="icon-button" title={timeZone.value === 'utc' ? 'Times are in UTC; click for local times' : 'Times are local; click for UTC'}
+        <button class="icon-button" title={timeZone.value === 'utc' ? 'Times are in UTC' : 'Times are local'}
+          aria-label={timeZone.value === 'utc' ? 'UTC; show local times' : 'local; show times in UTC'}
           onClick={() => (timeZone.value = timeZone.value === 'utc' ? 'local' : 'utc')}>
           <span class="zone">{timeZone.value === 'utc' ? 'UTC' : 'local'}</span>
         </button>
