@@ -45,7 +45,7 @@ export function ErrorBox({task}: {task: Task}) {
         <span class="grow" />
         <a href={href('/tasks', {q: `fingerprint:${task.error.fingerprint}`})} title="Tasks that failed in the same way">same kind of failure</a>
       </div>
-      {isCut ? <details><summary><pre>{message.slice(0, MESSAGE_SHOWN)}…</pre></summary><pre>{message.slice(MESSAGE_SHOWN)}</pre></details> : <pre>{message}</pre>}
+      {isCut ? <details><summary><pre>{message.slice(0, MESSAGE_SHOWN)}…</pre></summary><pre>{message.slice(MESSAGE_SHOWN)}</pre></details> : <pre tabIndex={0} aria-label="Error">{message}</pre>}
     </div>
   );
 }

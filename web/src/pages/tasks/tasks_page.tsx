@@ -191,6 +191,7 @@ export function TasksPage() {
   return (
     <div class="tasks-page">
       <div class="tasks-main">
+        <h1 class="visually-hidden">Tasks</h1>
         <Filters list={list} setFilter={setFilter} />
         {list.error.value && <Problem text={list.error.value} retry={() => void list.load()} />}
         <SelectionBar list={list} />
