@@ -1,5 +1,6 @@
 import {call} from '../../api/client';
 import type {Alert, PastAlert} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {alertWords, isSnoozed, sortAlerts} from '../../lib/fleet';
 import {plural} from '../../lib/format';
@@ -18,8 +19,8 @@ function Open({alert, reload}: {alert: Alert; reload: () => void}) {
     <tr class={isSnoozed(alert, now.value) ? 'muted' : ''}>
       <Cell className="lead"><Severity severity={alert.severity} /></Cell>
       <Cell main>
-        <div class="line wrap"><strong>{alertWords(alert.kind)}</strong><span class="mono">{alert.subject}</span><SnoozedNote alert={alert} /></div>
-        <div>{alert.detail}</div>
+        <div class="line wrap"><strong>{alertWords(alert.kind)}</strong><span class="mono">{showHidden(alert.subject)}</span><SnoozedNote alert={alert} /></div>
+        <div>{showHidden(alert.detail)}</div>
         <FixText fix={alert.fix} />
       </Cell>
       <Cell end label="Since" className="corner"><Time at={alert.raised_at} form="age" /></Cell>
@@ -32,7 +33,7 @@ function Past({alert}: {alert: PastAlert}) {
   return (
     <tr>
       <Cell className="lead"><Severity severity={alert.severity} /></Cell>
-      <Cell main><div class="line wrap"><strong>{alertWords(alert.kind)}</strong><span class="mono">{alert.subject}</span></div><div class="sub">{alert.detail}</div></Cell>
+      <Cell main><div class="line wrap"><strong>{alertWords(alert.kind)}</strong><span class="mono">{showHidden(alert.subject)}</span></div><div class="sub">{showHidden(alert.detail)}</div></Cell>
       <Cell end label="Raised" className="corner"><Time at={alert.raised_at} /></Cell>
       <Cell end label="Lasted"><Took from={alert.raised_at} to={alert.cleared_at} /></Cell>
     </tr>

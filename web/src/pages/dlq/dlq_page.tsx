@@ -3,6 +3,7 @@ import {call} from '../../api/client';
 import {may} from '../../api/session';
 import type {ErrorGroup, TaskSummaryPage} from '../../api/types';
 import {Sparkline} from '../../charts/chart';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {count, money, plural} from '../../lib/format';
 import {histogram} from '../../lib/history';
@@ -50,7 +51,7 @@ function GroupRow({group, query}: {group: ErrorGroup; query: Record<string, stri
   return (
     <tr ref={row}>
       <Cell main label="Kind of failure">
-        <a class="pattern" href={target}>{group.pattern || 'no message'}</a>
+        <a class="pattern" href={target}>{showHidden(group.pattern) || 'no message'}</a>
         <div class="line wrap sub">
           {group.class && <span class="tag">{group.class}</span>}
           {group.types.slice(0, 4).map(type => <span key={type}>{type}</span>)}

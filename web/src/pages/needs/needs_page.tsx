@@ -1,5 +1,6 @@
 import {may} from '../../api/session';
 import type {ErrorGroup} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {alertWords} from '../../lib/fleet';
 import {count, plural} from '../../lib/format';
 import type {Need} from '../../lib/needs';
@@ -42,8 +43,8 @@ function Row({need}: {need: Need}) {
         <tr>
           <Cell className="lead"><Severity severity={need.alert.severity} /></Cell>
           <Cell main>
-            <div class="line wrap"><strong>{alertWords(need.alert.kind)}</strong><span class="mono">{need.alert.subject}</span></div>
-            <div>{need.alert.detail}</div>
+            <div class="line wrap"><strong>{alertWords(need.alert.kind)}</strong><span class="mono">{showHidden(need.alert.subject)}</span></div>
+            <div>{showHidden(need.alert.detail)}</div>
             <FixText fix={need.alert.fix} />
           </Cell>
           <Cell end label="Since" className="corner"><Time at={need.at} form="age" /></Cell>
@@ -55,8 +56,8 @@ function Row({need}: {need: Need}) {
         <tr>
           <Cell className="lead"><span class="badge-word info"><Icon name="person" />escalated</span></Cell>
           <Cell main>
-            <div><strong>{plural(need.group.count, 'dead letter')}</strong> of {need.group.types.join(', ')}{need.escalation?.to && <> for <strong>{need.escalation.to}</strong></>}{need.escalation?.why && <>: {need.escalation.why}</>}</div>
-            <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{need.group.pattern}</span></div>
+            <div><strong>{plural(need.group.count, 'dead letter')}</strong> of {need.group.types.join(', ')}{need.escalation?.to && <> for <strong>{showHidden(need.escalation.to)}</strong></>}{need.escalation?.why && <>: {showHidden(need.escalation.why)}</>}</div>
+            <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{showHidden(need.group.pattern)}</span></div>
           </Cell>
           <Cell end label="Since" className="corner"><Time at={need.at} form="age" /></Cell>
           <Cell className="actions"><GroupActions group={need.group} isEscalated /></Cell>
@@ -67,7 +68,7 @@ function Row({need}: {need: Need}) {
         <tr>
           <Cell className="lead"><span class="badge-word warning"><Icon name="dead" />new failure</span></Cell>
           <Cell main>
-            <div class="strong">{need.group.pattern || 'no message'}</div>
+            <div class="strong">{showHidden(need.group.pattern) || 'no message'}</div>
             <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{plural(need.group.count - need.group.escalated, 'task')} of {need.group.types.join(', ')}</span></div>
           </Cell>
           <Cell end label="First" className="corner"><Time at={need.at} form="age" /></Cell>

@@ -1,7 +1,7 @@
 // Tiles of what runs: the longest first, with how far it is and what it said last.
 import {call} from '../../api/client';
 import type {TaskSummary, TaskSummaryPage} from '../../api/types';
-import {stripAnsi} from '../../lib/ansi';
+import {showHidden, stripAnsi} from '../../lib/ansi';
 import {money, plural, shortId} from '../../lib/format';
 import {useResource} from '../../live/resource';
 import {href} from '../../router';
@@ -28,7 +28,7 @@ function LastLine({task}: {task: TaskSummary}) {
   const log = useResource(wantsLog ? `line-${task.id}` : null,
     async abort => lastLineOf((await call('GET /v1/tasks/{id}/log', {path: {id: task.id}, query: {tail: 3}, signal: abort})).records.map(record => record.text)),
     {everyMs: LINE_EVERY_MS});
-  const line = task.progress?.message || log.data.value || '';
+  const line = showHidden(task.progress?.message ?? '') || log.data.value || '';
   return <div class={`tile-line ${line ? '' : 'faint'}`} title={line}>{line || 'no output yet'}</div>;
 }
 
@@ -43,7 +43,7 @@ function Tile({task}: {task: TaskSummary}) {
         <span class="faint clip grow">{task.owner}</span>
         <span class="nowrap"><Took from={task.started_at} to={null} /></span>
       </div>
-      <div class="tile-prompt clip" title={task.excerpt ?? ''}>{task.excerpt ?? shortId(task.id)}</div>
+      <div class="tile-prompt clip" title={task.excerpt ?? ''}>{task.excerpt === null ? shortId(task.id) : showHidden(task.excerpt)}</div>
       <LastLine task={task} />
       <div class="tile-foot">
         {percent === null ? <span class="faint grow">no progress reported</span> : <><div class="bar grow" role="progressbar" aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100} aria-label="Progress"><span style={{width: `${percent}%`}} /></div><span>{percent} %</span></>}

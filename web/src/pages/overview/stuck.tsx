@@ -1,6 +1,7 @@
 // "Stuck and why": waiting tasks by what holds them back, and the button that releases them.
 import {may} from '../../api/session';
 import type {StuckReport} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {gateKind, gateSubject, reasonWords, releaseOf, type StuckGroup} from '../../lib/fleet';
 import {count, countdown, parseTime, plural} from '../../lib/format';
@@ -38,7 +39,7 @@ function Action({group}: {group: StuckGroup}) {
 
 // The text of the server says it all; times in it are replaced by a countdown beside it.
 function withoutTime(text: string): string {
-  return text.replace(/,? until \d{4}-\d\d-\d\dT[\d:.]+Z/, '');
+  return showHidden(text).replace(/,? until \d{4}-\d\d-\d\dT[\d:.]+Z/, '');
 }
 
 function Until({at}: {at: StuckGroup['at']}) {

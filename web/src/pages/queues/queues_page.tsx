@@ -2,6 +2,7 @@
 import {call} from '../../api/client';
 import {may} from '../../api/session';
 import type {Queue, Stats} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {byUrgency, GATE_KINDS, gateKind, isGateClosed} from '../../lib/fleet';
 import {count, duration, plural} from '../../lib/format';
@@ -32,7 +33,7 @@ function Held({queue}: {queue: Queue}) {
   return (
     <>
       {queue.held.map(held => (
-        <div key={held.gate} class="sub">{count(held.tasks)} {held.shut ? 'held' : 'wait'} at <a href={href('/queues', {find: held.gate})}>{held.gate}</a>: {held.why.replace(/ until \d{4}-\d\d-\d\dT[\d:.]+Z/, '')}</div>
+        <div key={held.gate} class="sub">{count(held.tasks)} {held.shut ? 'held' : 'wait'} at <a href={href('/queues', {find: held.gate})}>{held.gate}</a>: {showHidden(held.why).replace(/ until \d{4}-\d\d-\d\dT[\d:.]+Z/, '')}</div>
       ))}
     </>
   );
