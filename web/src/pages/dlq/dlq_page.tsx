@@ -43,6 +43,7 @@ function GroupRow({group, query}: {group: ErrorGroup; query: Record<string, stri
   const sample = useResource(isSeen && group.fingerprint ? group.fingerprint : null,
     async abort => (await call('GET /v1/tasks', {query: {...query, view: 'summary', state: 'failed', fingerprint: group.fingerprint!, limit: SAMPLE}, signal: abort})) as TaskSummaryPage, {everyMs: SAMPLE_EVERY_MS});
   const tasks = sample.data.value?.tasks;
+  const times = tasks?.map(task => Date.parse(task.finished_at ?? task.created_at));
   const until = now.peek();
   const from = Math.min(Date.parse(group.first_at), until - 3_600_000);
   const isWhole = tasks && !sample.data.value!.cursor;
@@ -61,7 +62,7 @@ function GroupRow({group, query}: {group: ErrorGroup; query: Record<string, stri
         </div>
       </Cell>
       <Cell end label="Tasks"><strong>{count(group.count)}</strong></Cell>
-      <Cell label="When">{tasks && <Sparkline values={histogram(tasks.map(task => Date.parse(task.finished_at ?? task.created_at)), from, until, BARS)} label={`${plural(group.count, 'failure')} since ${group.first_at.slice(0, 16).replace('T', ' ')}`} />}</Cell>
+      <Cell label="When">{times && <Sparkline values={histogram(times, from, until, BARS)} label={`${plural(group.count, 'failure')} since ${group.first_at.slice(0, 16).replace('T', ' ')}`} />}</Cell>
       <Cell end label="Last"><Time at={group.last_at} form="age" /></Cell>
       <Cell end label="Cost burnt" className={`nowrap ${cost === null ? 'faint' : ''}`}>{cost === undefined ? '' : <span title={isWhole ? '' : `Of the newest ${SAMPLE}`}>{cost !== null && !isWhole ? 'over ' : ''}{money(cost)}</span>}</Cell>
       <Cell className="actions">{may('operate') && group.fingerprint && <div class="line">

@@ -110,7 +110,11 @@ function SuccessDifference({example}: {example: Told}) {
 function TaskRow({task}: {task: TaskSummary}) {
   return (
     <tr>
-      <Cell main label="Task"><a href={href(`/tasks/${task.id}`)}>{task.type} <span class="mono">{shortId(task.id)}</span></a>{task.escalated && <> <span class="badge-word info"><Icon name="person" />escalated</span></>}{task.excerpt && <div class="sub clip-2">{showHidden(task.excerpt)}</div>}</Cell>
+      <Cell main label="Task">
+        <a href={href(`/tasks/${task.id}`)}>{task.type} <span class="mono">{shortId(task.id)}</span></a>
+        {task.escalated && <> <span class="badge-word info"><Icon name="person" />escalated</span></>}
+        {task.excerpt && <div class="sub clip-2">{showHidden(task.excerpt)}</div>}
+      </Cell>
       <Cell label="Message" className="wide sub clip-cell"><span title={task.error?.message}>{showHidden(task.error?.message ?? '')}{task.error?.cut ? '…' : ''}</span></Cell>
       <Cell label="Owner">{task.owner}</Cell>
       <Cell end label="Attempts">{task.attempts} of {task.max_attempts}</Cell>
@@ -141,7 +145,11 @@ export function DlqGroupPage({params}: PageProps) {
   const retry = () => { kind.reload(); tasks.reload(); example.reload(); };
   return (
     <div class="page">
-      <div class="line"><a href={href('/dlq')}>Dead letters</a><Icon name="chevron" size={12} className="faint" /><Copyable text={fingerprint} /><span class="grow" /><Choices name="escalated" fallback="" label="Which" values={ESCALATED} /></div>
+      <div class="line">
+        <a href={href('/dlq')}>Dead letters</a><Icon name="chevron" size={12} className="faint" /><Copyable text={fingerprint} />
+        <span class="grow" />
+        <Choices name="escalated" fallback="" label="Which" values={ESCALATED} />
+      </div>
       <Operations />
       {error && <Problem text={error} retry={retry} />}
       {!group ? (kind.isLoading.value || kind.error.value

@@ -56,8 +56,12 @@ function Row({need}: {need: Need}) {
         <tr>
           <Cell className="lead"><span class="badge-word info"><Icon name="person" />escalated</span></Cell>
           <Cell main>
-            <div><strong>{plural(need.group.count, 'dead letter')}</strong> of {need.group.types.join(', ')}{need.escalation?.to && <> for <strong>{showHidden(need.escalation.to)}</strong></>}{need.escalation?.why && <>: {showHidden(need.escalation.why)}</>}</div>
-            <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{showHidden(need.group.pattern)}</span></div>
+            <div>
+              <strong>{plural(need.group.count, 'dead letter')}</strong> of {need.group.types.join(', ')}
+              {need.escalation?.to && <> for <strong>{showHidden(need.escalation.to)}</strong></>}
+              {need.escalation?.why && <>: {showHidden(need.escalation.why)}</>}
+            </div>
+            <div class="line wrap sub"><span class="tag">{need.group.class}</span><span class="clip-3">{showHidden(need.group.pattern)}</span></div>
           </Cell>
           <Cell end label="Since" className="corner"><Time at={need.at} form="age" /></Cell>
           <Cell className="actions"><GroupActions group={need.group} isEscalated /></Cell>
@@ -68,7 +72,7 @@ function Row({need}: {need: Need}) {
         <tr>
           <Cell className="lead"><span class="badge-word warning"><Icon name="dead" />new failure</span></Cell>
           <Cell main>
-            <div class="strong">{showHidden(need.group.pattern) || 'no message'}</div>
+            <div class="strong clip-3">{showHidden(need.group.pattern) || 'no message'}</div>
             <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{plural(need.group.count - need.group.escalated, 'task')} of {need.group.types.join(', ')}</span></div>
           </Cell>
           <Cell end label="First" className="corner"><Time at={need.at} form="age" /></Cell>

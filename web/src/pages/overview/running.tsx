@@ -32,6 +32,16 @@ function LastLine({task}: {task: TaskSummary}) {
   return <div class={`tile-line ${line ? '' : 'faint'}`} title={line}>{line || 'no output yet'}</div>;
 }
 
+function Progress({percent}: {percent: number | null}) {
+  if (percent === null) return <span class="faint grow">no progress reported</span>;
+  return (
+    <>
+      <div class="bar grow" role="progressbar" aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100} aria-label="Progress"><span style={{width: `${percent}%`}} /></div>
+      <span>{percent} %</span>
+    </>
+  );
+}
+
 function Tile({task}: {task: TaskSummary}) {
   const percent = task.progress?.percent ?? null;
   const isStopping = task.cancel_requested_at !== null;
@@ -46,7 +56,7 @@ function Tile({task}: {task: TaskSummary}) {
       <div class="tile-prompt clip" title={task.excerpt ?? ''}>{task.excerpt === null ? shortId(task.id) : showHidden(task.excerpt)}</div>
       <LastLine task={task} />
       <div class="tile-foot">
-        {percent === null ? <span class="faint grow">no progress reported</span> : <><div class="bar grow" role="progressbar" aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100} aria-label="Progress"><span style={{width: `${percent}%`}} /></div><span>{percent} %</span></>}
+        <Progress percent={percent} />
         {task.attempts > 1 && <span class="badge-word warning">attempt {task.attempts} of {task.max_attempts}</span>}
         <span class={task.usage?.cost_usd == null ? 'faint' : ''} title="Cost so far">{task.usage?.cost_usd == null ? 'cost not reported' : money(task.usage.cost_usd)}</span>
       </div>

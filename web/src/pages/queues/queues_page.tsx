@@ -19,7 +19,10 @@ import {closeGateDialog, openGateDialog} from './gate_dialogs';
 type QueueStats = Stats['queues'][number];
 
 // Who has an owner is not told of workers, which serve everybody.
-const headsOf = (isOperator: boolean) => [{label: 'Queue'}, {label: 'Waiting', end: true}, {label: 'Oldest', end: true}, {label: 'Running', end: true}, {label: 'Last minute', end: true}, {label: 'Wait p95', end: true}, ...(isOperator ? [{label: 'Workers', end: true}, {label: 'Actions', isHidden: true}] : [])];
+const headsOf = (isOperator: boolean) => [
+  {label: 'Queue'}, ...['Waiting', 'Oldest', 'Running', 'Last minute', 'Wait p95'].map(label => ({label, end: true})),
+  ...(isOperator ? [{label: 'Workers', end: true}, {label: 'Actions', isHidden: true}] : []),
+];
 const EVERY_MS = 8000;
 const GATES_SHOWN = 60;
 
@@ -45,6 +48,12 @@ function Workers({stats, waiting}: {stats: QueueStats | undefined; waiting: numb
   return <>{stats.workers} <span class="faint">· {stats.free_slots} free</span></>;
 }
 
+function Rate({stats}: {stats: QueueStats | undefined}) {
+  if (!stats) return <>–</>;
+  const {completed, failed} = stats.rates;
+  return <span title="Completed and failed in the last minute">{count(completed)}{failed > 0 && <span class="s-failed"> +{count(failed)} failed</span>}</span>;
+}
+
 function QueueRow({queue, stats}: {queue: Queue; stats: QueueStats | undefined}) {
   const gate = queue.gate;
   const isPaused = gate !== null && isGateClosed(gate, now.value);
@@ -59,7 +68,7 @@ function QueueRow({queue, stats}: {queue: Queue; stats: QueueStats | undefined})
       <Cell end label="Waiting"><a href={href('/tasks', {q: `state:pending,stalled ${name}`})} class={queue.waiting ? 'strong' : 'faint'}>{count(queue.waiting)}</a></Cell>
       <Cell end label="Oldest">{stats?.waiting_since ? <Time at={stats.waiting_since} form="age" /> : <span class="faint">–</span>}</Cell>
       <Cell end label="Running">{count(queue.running)}{gate?.permits != null && <span class="faint"> of {count(gate.permits)}</span>}</Cell>
-      <Cell end label="Last minute" className="nowrap"><span title="Completed and failed in the last minute">{stats ? count(stats.rates.completed) : '–'}{stats && stats.rates.failed > 0 && <span class="s-failed"> +{count(stats.rates.failed)} failed</span>}</span>{gate?.rate && <div class="sub">at most {gate.rate}</div>}</Cell>
+      <Cell end label="Last minute" className="nowrap"><Rate stats={stats} />{gate?.rate && <div class="sub">at most {gate.rate}</div>}</Cell>
       <Cell end label="Wait p95" className="nowrap">{stats?.waits.p95_ms != null ? duration(stats.waits.p95_ms) : <span class="faint">–</span>}</Cell>
       {may('operate') && <Cell end label="Workers" className="nowrap"><Workers stats={stats} waiting={queue.waiting} /></Cell>}
       {may('operate') && <Cell className="actions"><div class="line">{isPaused
@@ -71,6 +80,18 @@ function QueueRow({queue, stats}: {queue: Queue; stats: QueueStats | undefined})
 
 const KINDS = [{value: '', label: 'All'}, ...GATE_KINDS.filter(kind => kind !== 'all').map(kind => ({value: kind as string, label: kind}))];
 
+const LIMIT_EXAMPLE = "drover gate limit type:review 2 --reason 'reviewers cannot keep up'";
+
+function NoGates({isFiltered}: {isFiltered: boolean}) {
+  if (isFiltered) return <Empty icon="gate" title="No gate matches"><a href={href('/queues')}>Show all</a></Empty>;
+  const isOperator = may('operate');
+  return (
+    <Empty icon="gate" title="No gate holds anything back" command={isOperator ? LIMIT_EXAMPLE : undefined}>
+      Tasks start as soon as a worker is free.{isOperator ? ' This would limit a type:' : ''}
+    </Empty>
+  );
+}
+
 function Gates({find}: {find: string}) {
   const kind = here.value.query.get('kind') ?? '';
   const at = now.value;
@@ -81,9 +102,7 @@ function Gates({find}: {find: string}) {
       tools={<div class="line wrap">{may('operate') && <button class="button small" onClick={() => closeGateDialog('all')}>Close all</button>}<Choices name="kind" values={KINDS} fallback="" label="Kind of gate" /></div>}>
       {gatesError.value && <Problem text={gatesError.value} retry={() => void loadGates()} />}
       {shown.length === 0
-        ? !gatesError.value && <Empty icon="gate" title={gates.value.length ? 'No gate matches' : 'No gate holds anything back'} command={gates.value.length || !may('operate') ? undefined : "drover gate limit type:review 2 --reason 'reviewers cannot keep up'"}>
-            {gates.value.length ? <a href={href('/queues')}>Show all</a> : may('operate') ? 'Tasks start as soon as a worker is free. This would limit a type:' : 'Tasks start as soon as a worker is free.'}
-          </Empty>
+        ? !gatesError.value && <NoGates isFiltered={gates.value.length > 0} />
         : <div class="gates" {...hold}>{shown.slice(0, GATES_SHOWN).map(gate => <GateCard key={gate.name} gate={gate} />)}</div>}
       {shown.length > GATES_SHOWN && <p class="faint">{count(shown.length - GATES_SHOWN)} more; type a part of their name above, or: <code>drover gate list</code></p>}
     </Section>

@@ -113,11 +113,12 @@ function Row({token, reload}: {token: Token; reload: () => void}) {
 
 export function Tokens() {
   const tokens = useResource('tokens', abort => call('GET /v1/tokens', {signal: abort}), {on: event => event.name.startsWith('token.')});
-  const list = tokens.data.value?.tokens;
+  // Those that are good no more come last.
+  const list = tokens.data.value && [...tokens.data.value.tokens].sort((one, other) => Number(isOver(one)) - Number(isOver(other)));
   return (
     <Section title="Tokens" note="each identifies a caller, and has a role" tools={<button class="button primary" onClick={() => showDialog(() => <CreateForm done={tokens.reload} />)}><Icon name="plus" />Make a token</button>}>
       {tokens.error.value && <Problem text={tokens.error.value} retry={tokens.reload} />}
-      {!list ? !tokens.error.value && <Loading /> : <List heads={HEADS} caption="Tokens">{[...list].sort((one, other) => Number(isOver(one)) - Number(isOver(other))).map(token => <Row key={token.id} token={token} reload={tokens.reload} />)}</List>}
+      {!list ? !tokens.error.value && <Loading /> : <List heads={HEADS} caption="Tokens">{list.map(token => <Row key={token.id} token={token} reload={tokens.reload} />)}</List>}
     </Section>
   );
 }

@@ -32,7 +32,10 @@ function Drain({worker, done}: {worker: Worker; done: () => void}) {
         done();
         return `${worker.id} takes no more work`;
       }}>
-      <p><strong class="mono">{worker.id}</strong> takes no more work, finishes {worker.running ? `the ${plural(worker.running, 'task')} that it has` : 'at once, as it has nothing'}, and goes. This cannot be taken back; start it again afterwards.</p>
+      <p>
+        <strong class="mono">{worker.id}</strong> takes no more work{worker.running ? `, finishes the ${plural(worker.running, 'task')} that it has` : ''} and goes.
+        This cannot be taken back; start it again afterwards.
+      </p>
     </ActionDialog>
   );
 }
