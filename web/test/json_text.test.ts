@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {member, parseJsonText, pretty, textOf} from '../src/lib/json_text';
+import {compactText, member, parseJsonText, pretty, textOf} from '../src/lib/json_text';
 
 test('numbers keep their text, objects their order and their duplicates', () => {
   const text = '{"b":1.0,"a":12345678901234567890,"b":-0.0e+10,"c":[1e999,{"x":"\\u0041"}]}';
@@ -22,4 +22,9 @@ test('a megabyte is read quickly, and depth has a limit', () => {
   assert.notEqual(parseJsonText(big), null);
   assert.ok(Date.now() - start < 1000);
   assert.equal(parseJsonText('['.repeat(100_000)), null);
+});
+
+test('one line without white space, numbers untouched', () => {
+  const text = '{ "a" : [ 1.0 , 12345678901234567890 ],\n "b": "x y" }';
+  assert.equal(compactText(text, parseJsonText(text)!), '{"a":[1.0,12345678901234567890],"b":"x y"}');
 });

@@ -124,3 +124,10 @@ export function pretty(source: string, node: JsonNode, indent = ''): string {
   }
   return textOf(source, node);
 }
+
+/** On one line, without white space outside strings. */
+export function compactText(source: string, node: JsonNode): string {
+  if (node.kind === 'object') return `{${node.members.map(one => `${JSON.stringify(one.key)}:${compactText(source, one.value)}`).join(',')}}`;
+  if (node.kind === 'array') return `[${node.items.map(one => compactText(source, one)).join(',')}]`;
+  return textOf(source, node);
+}
