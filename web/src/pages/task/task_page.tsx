@@ -1,4 +1,4 @@
-import {useEffect, useState} from 'preact/hooks';
+import {useEffect, useRef, useState} from 'preact/hooks';
 import type {PageProps} from '..';
 import {useTitle} from '../../frame/identity';
 import {useKeys} from '../../keys/keyboard';
@@ -81,7 +81,7 @@ function Tabs({tab}: {tab: Tab}) {
   return (
     <div class="tabs" role="tablist" aria-label="Parts of the task">
       {TABS.map(([name, label]) => (
-        <button key={name} role="tab" id={`tab-${name}`} aria-selected={tab === name} aria-controls="tab-panel" onClick={() => setQuery({tab: name === 'log' ? null : name})}>{label}</button>
+        <button key={name} role="tab" id={`tab-${name}`} aria-selected={tab === name} aria-controls="tab-panel" onClick={() => setQuery({tab: name})}>{label}</button>
       ))}
     </div>
   );
@@ -94,14 +94,17 @@ export function TaskPage({params}: PageProps) {
   const explanation = useExplanation(id);
   const {query} = here.value;
   const q = query.get('q');
-  const tab = (TABS.find(([name]) => name === query.get('tab'))?.[0] ?? 'log') as Tab;
   const data = loaded.data.value;
   const task = data?.task;
+  // A task that has not run has no log. What was chosen for it stays when it starts: nobody is torn away from what they read.
+  const first = useRef<{id: string; tab: Tab} | null>(null);
+  if (task && first.current?.id !== id) first.current = {id, tab: task.run === 0 ? 'data' : 'log'};
+  const tab: Tab = TABS.find(([name]) => name === query.get('tab'))?.[0] ?? first.current?.tab ?? 'log';
   useTitle(task ? `${task.state} · ${task.type} ${shortId(task.id)}` : '');
   const actions = task ? actionsFor(task, true) : [];
   const key = (letter: string) => actions.find(action => action.key === letter)?.run();
   useKeys('Task', [
-    {keys: 'l', label: 'Log', run: () => setQuery({tab: null})},
+    {keys: 'l', label: 'Log', run: () => setQuery({tab: 'log'})},
     {keys: 'r', label: 'Retry', run: () => key('r')},
     {keys: 'c', label: 'Cancel', run: () => key('c')},
     {keys: 'e', label: 'Edit', run: () => key('e')},
