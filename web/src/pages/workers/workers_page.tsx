@@ -57,7 +57,7 @@ function Row({worker, reload}: {worker: Worker; reload: () => void}) {
     <tr>
       <Cell main label="Worker"><span class="mono">{worker.id}</span><div class="sub">drover {showHidden(worker.version)}{worker.token_id && ` · token ${worker.token_id}`}</div></Cell>
       <Cell label="State" className="nowrap"><span class={`badge-word ${tone}`}><Icon name={icon} />{state}</span>
-        {worker.draining && <div class="sub">{showHidden(worker.drain_reason)}{worker.drain_by && ` (${worker.drain_by})`}</div>}</Cell>
+        {worker.draining && <div class="sub">{state === 'silent' && 'draining '}{showHidden(worker.drain_reason)}{worker.drain_by && ` (${worker.drain_by})`}</div>}</Cell>
       <Cell label="Serves" className="wide"><Serves worker={worker} /></Cell>
       <Cell end label="Running">
         <a href={href('/tasks', {q: `state:running worker:${worker.id}`})}>{count(worker.running)} of {count(worker.capacity)}</a>
