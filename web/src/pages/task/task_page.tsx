@@ -50,11 +50,20 @@ function useList(q: string | null, id: string): {list: TaskList | null; at: numb
   return {list, at: list && rows ? list.indexOf(id) : -1};
 }
 
-function Walk({id, q}: {id: string; q: string | null}) {
+interface Walk {
+  at: number;
+  text: string;
+  isFirst: boolean;
+  isLast: boolean;
+  to: (index: number) => void;
+}
+
+/** Part of the page and not of its header, so that keys work while the next task is being read. */
+function useWalk(id: string, q: string | null): Walk {
   const {list, at} = useList(q, id);
   const rows = list?.rows.value ?? [];
   const to = (index: number) => {
-    const row = rows[index];
+    const row = at < 0 ? undefined : rows[index];
     if (!row) return;
     const query: Record<string, string> = {};
     here.peek().query.forEach((value, key) => key !== 'run' && (query[key] = value));
@@ -66,13 +75,17 @@ function Walk({id, q}: {id: string; q: string | null}) {
     {keys: ']', label: 'Next task of the list', run: () => to(at + 1)},
     {keys: 'u', label: 'Back to the list', run: () => go(href('/tasks', {q}))},
   ]);
-  if (q === null || at < 0) return null;
-  const total = list!.total.value;
+  const total = list?.total.value;
+  return {at, to, isFirst: at <= 0, isLast: at >= rows.length - 1, text: `${at + 1} of ${total ? `${total.tasks}${total.isCapped ? '+' : ''}` : rows.length}`};
+}
+
+function WalkButtons({walk}: {walk: Walk}) {
+  if (walk.at < 0) return null;
   return (
     <div class="walk">
-      <span class="faint">{at + 1} of {total ? `${total.tasks}${total.isCapped ? '+' : ''}` : rows.length}</span>
-      <button class="icon-button" title="Previous (key [)" aria-label="Previous task of the list" disabled={at <= 0} onClick={() => to(at - 1)}><Icon name="up" /></button>
-      <button class="icon-button" title="Next (key ])" aria-label="Next task of the list" disabled={at >= rows.length - 1} onClick={() => to(at + 1)}><Icon name="down" /></button>
+      <span class="faint">{walk.text}</span>
+      <button class="icon-button" title="Previous (key [)" aria-label="Previous task of the list" disabled={walk.isFirst} onClick={() => walk.to(walk.at - 1)}><Icon name="up" /></button>
+      <button class="icon-button" title="Next (key ])" aria-label="Next task of the list" disabled={walk.isLast} onClick={() => walk.to(walk.at + 1)}><Icon name="down" /></button>
     </div>
   );
 }
@@ -94,6 +107,7 @@ export function TaskPage({params}: PageProps) {
   const explanation = useExplanation(id);
   const {query} = here.value;
   const q = query.get('q');
+  const walk = useWalk(id, q);
   const data = loaded.data.value;
   const task = data?.task;
   // A task that has not run has no log. What was chosen for it stays when it starts: nobody is torn away from what they read.
@@ -125,7 +139,7 @@ export function TaskPage({params}: PageProps) {
             <a class="icon-button" href={href('/tasks', {q})} title="Back to the list (key u)" aria-label="Back to the list"><Icon name="tasks" /></a>
             <TaskTitle task={task} />
             <span class="grow" />
-            <Walk id={id} q={q} />
+            <WalkButtons walk={walk} />
             <TaskActions task={task} isPage />
           </div>
           {loaded.error.value && <Problem text={`${loaded.error.value} What is shown is older.`} retry={loaded.reload} />}
