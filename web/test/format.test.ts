@@ -19,7 +19,7 @@ test('ages never round up', () => {
   assert.equal(age(48 * 3_600_000), '2 d');
   assert.equal(relative(1_000, 61_000), '1 m ago');
   assert.equal(relative(61_000, 1_000), 'in 1 m');
-  assert.equal(relative(1_000, 1_500), 'now');
+  assert.equal(relative(1_000, 1_500), 'just now');
 });
 
 test('countdowns', () => {

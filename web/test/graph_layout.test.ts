@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {cpuMs} from './cpu';
 import {layout} from '../src/lib/graph_layout';
 
 const edge = (from: string, to: string) => ({from, to});
@@ -13,9 +14,9 @@ test('columns are longest paths', () => {
 test('no two nodes share a place, and no edge leads backwards', () => {
   const ids = Array.from({length: 300}, (_, at) => `n${at}`);
   const edges = ids.flatMap((id, at) => [1, 7, 31].filter(step => at >= step && (at + step) % 3).map(step => edge(ids[at - step]!, id)));
-  const start = performance.now();
-  const placed = layout(ids, edges);
-  assert.ok(performance.now() - start < 250);
+  let placed = layout([], []);
+  const used = cpuMs(() => (placed = layout(ids, edges)));
+  assert.ok(used < 250, `${used} ms`);
   assert.equal(new Set(placed.nodes.map(node => `${node.column} ${node.row}`)).size, 300);
   const column = new Map(placed.nodes.map(node => [node.id, node.column]));
   for (const {from, to} of edges) assert.ok(column.get(from)! < column.get(to)!);

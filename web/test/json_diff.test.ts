@@ -39,6 +39,7 @@ test('differences are told by path', () => {
   assert.deepEqual(differences('{"a":[1, 2]}', '{"a":[1,2]}'), []);
   assert.deepEqual(differences('{"a b":1}', '{"a b":2}'), [{path: '"a b"', before: '1', after: '2'}]);
   assert.deepEqual(differences('[{"a":1}]', '[{"a":2}]'), [{path: '[0].a', before: '1', after: '2'}]);
+  assert.deepEqual(differences('{}', '{"a":{}}'), [{path: 'a', before: null, after: '{}'}]);
   assert.equal(differences('{', '{}'), null);
 });
 

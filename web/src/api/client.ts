@@ -5,6 +5,11 @@ export type OperationName = keyof Operations;
 type Part<O, K extends string> = K extends keyof O ? O[K] : undefined;
 export type Answer<N extends OperationName> = Operations[N]['answer'];
 
+/** A body that is JSON text already, so that its numbers keep their text. */
+export class JsonText {
+  constructor(readonly text: string) {}
+}
+
 export interface CallOptions {
   signal?: AbortSignal;
   headers?: Record<string, string>;
@@ -13,7 +18,7 @@ export interface CallOptions {
 export type Request<N extends OperationName> = CallOptions & {
   path?: Part<Operations[N], 'path'>;
   query?: Part<Operations[N], 'query'>;
-  body?: Part<Operations[N], 'body'>;
+  body?: Part<Operations[N], 'body'> | JsonText;
 };
 
 /** A problem that the server described (RFC 9457), or one of the connection with code `unreachable`. */
@@ -82,7 +87,7 @@ export async function rawCall(address: string, method: string, body: unknown, op
     response = await fetch(address, {
       method,
       headers: headersOf(options.headers, body !== undefined),
-      body: body === undefined ? null : JSON.stringify(body),
+      body: body === undefined ? null : body instanceof JsonText ? body.text : JSON.stringify(body),
       credentials: 'same-origin',
       cache: 'no-store',
       redirect: 'error',

@@ -74,7 +74,7 @@ export function Frame() {
           <ProviderChips />
           <span class="grow" />
           <LiveDot />
-          <button class="search-button" onClick={openPalette} aria-label="Search">
+          <button class="search-button" onClick={openPalette} title="Search">
             <Icon name="search" /><span class="search-words">Search</span><kbd class="search-words">Ctrl K</kbd>
           </button>
           <StopButton />

@@ -1,5 +1,5 @@
 import {now} from '../lib/clock';
-import {absolute, age, count} from '../lib/format';
+import {absolute, count, timeOfDay} from '../lib/format';
 import {timeZone} from '../lib/settings';
 import {eventsPerSecond, heldBack, isFrozen, liveState, offlineSince, reconnectNow, setFrozen, type LiveState} from '../live/live';
 
@@ -19,7 +19,7 @@ function explain(state: LiveState): string {
 }
 
 function label(state: LiveState): string {
-  if (state === 'offline') return `offline for ${age(now.value - (offlineSince.value ?? now.value))}`;
+  if (state === 'offline') return `offline since ${timeOfDay(offlineSince.value ?? now.value, timeZone.value === 'utc').slice(0, 8)}`;
   if (state === 'frozen' && heldBack.value) return `frozen, ${count(heldBack.value)} wait`;
   return WORDS[state];
 }

@@ -54,7 +54,7 @@ function Account() {
       <div class="account-row">
         <ThemeSwitch />
         <button class="icon-button" title={timeZone.value === 'utc' ? 'Times are in UTC' : 'Times are local'}
-          aria-label={timeZone.value === 'utc' ? 'Show local times' : 'Show times in UTC'}
+          aria-label={timeZone.value === 'utc' ? 'UTC; show local times' : 'local; show times in UTC'}
           onClick={() => (timeZone.value = timeZone.value === 'utc' ? 'local' : 'utc')}>
           <span class="zone">{timeZone.value === 'utc' ? 'UTC' : 'local'}</span>
         </button>

@@ -149,7 +149,7 @@ function Stopped({gate, asked}: {gate: Gate; asked: number}) {
   });
   const left = running.value ?? 0;
   return (
-    <Dialog title="Everything is stopped" onClose={closeDialog} actions={<>
+    <Dialog title={left > 0 ? 'Nothing new starts' : 'Everything is stopped'} onClose={closeDialog} actions={<>
       {left > 0 && asked === 0 && <button class="button danger" disabled={isBusy || !canAct.value} onClick={attempt(() => cancelRunning(''))}>Cancel {plural(left, 'running task')}</button>}
       <span class="grow" />
       <button class="button" onClick={closeDialog}>Leave it stopped</button>

@@ -39,8 +39,13 @@ function find(pressed: string): KeyBinding | undefined {
   return undefined;
 }
 
+// Enter and Space belong to the button or link that has the focus.
+function activates(event: KeyboardEvent): boolean {
+  return (event.key === 'Enter' || event.key === ' ') && !!(event.target as Element | null)?.closest?.('a, button, summary, select, input');
+}
+
 function onKey(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.isComposing) return;
+  if (event.defaultPrevented || event.isComposing || activates(event)) return;
   const isDialogOpen = document.querySelector('dialog[open]') !== null;
   const pressed = nameOf(event);
   const isChord = prefix !== '' && Date.now() - prefixAt < PREFIX_MS;

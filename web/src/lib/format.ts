@@ -29,11 +29,11 @@ export function age(ms: number): string {
   return `${Math.floor(value / DAY)} d`;
 }
 
-/** "3 m ago", "in 2 h", "now". */
+/** "3 m ago", "in 2 h", "just now". */
 export function relative(at: number, now: number): string {
   const distance = now - at;
   const text = age(Math.abs(distance));
-  if (text === 'now') return 'now';
+  if (text === 'now') return 'just now';
   return distance >= 0 ? `${text} ago` : `in ${text}`;
 }
 

@@ -49,7 +49,8 @@ function compactText(source: string, node: JsonNode): string {
 
 // Values by path; a list counts as one value unless it holds objects.
 function flatten(source: string, node: JsonNode, path: string, out: Map<string, string>): void {
-  if (node.kind === 'object' && node.members.length > 0) {
+  // An empty document has no values; an empty object inside one is a value.
+  if (node.kind === 'object' && (node.members.length > 0 || path === '')) {
     for (const {key, value} of node.members) flatten(source, value, step(path, key), out);
   } else if (node.kind === 'array' && node.items.some(item => item.kind === 'object')) {
     node.items.forEach((item, at) => flatten(source, item, `${path}[${at}]`, out));

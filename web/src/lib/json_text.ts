@@ -10,6 +10,7 @@ export type JsonNode =
 const DEPTH_MAX = 200;
 const SPACE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const SPECIAL = /[\\\u0000-\u001f]/;
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 
 class Reader {
@@ -21,6 +22,7 @@ class Reader {
   }
 
   space(): void {
+    if (this.text.charCodeAt(this.at) > 0x20) return;
     SPACE.lastIndex = this.at;
     SPACE.exec(this.text);
     this.at = SPACE.lastIndex;
@@ -33,6 +35,15 @@ class Reader {
   }
 
   string(): string {
+    // Most strings have no escapes: what stands between the quotes is their value.
+    const end = this.text.indexOf('"', this.at + 1);
+    if (end > 0 && this.text[this.at] === '"') {
+      const inner = this.text.slice(this.at + 1, end);
+      if (!SPECIAL.test(inner)) {
+        this.at = end + 1;
+        return inner;
+      }
+    }
     STRING.lastIndex = this.at;
     const match = STRING.exec(this.text);
     if (!match) this.fail();
@@ -51,8 +62,8 @@ class Reader {
       const value = this.string();
       return {kind: 'string', value, from, to: this.at};
     }
-    for (const word of ['true', 'false', 'null'] as const) {
-      if (!this.text.startsWith(word, from)) continue;
+    const word = first === 't' ? 'true' : first === 'f' ? 'false' : first === 'n' ? 'null' : null;
+    if (word && this.text.startsWith(word, from)) {
       this.at += word.length;
       return {kind: word, from, to: this.at};
     }
@@ -122,5 +133,12 @@ export function pretty(source: string, node: JsonNode, indent = ''): string {
     if (!node.items.length) return '[]';
     return `[\n${node.items.map(one => inner + pretty(source, one, inner)).join(',\n')}\n${indent}]`;
   }
+  return textOf(source, node);
+}
+
+/** On one line, without white space outside strings. */
+export function compactText(source: string, node: JsonNode): string {
+  if (node.kind === 'object') return `{${node.members.map(one => `${JSON.stringify(one.key)}:${compactText(source, one.value)}`).join(',')}}`;
+  if (node.kind === 'array') return `[${node.items.map(one => compactText(source, one)).join(',')}]`;
   return textOf(source, node);
 }

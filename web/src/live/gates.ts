@@ -17,7 +17,7 @@ let timer = 0;
 export async function loadGates(): Promise<void> {
   clearTimeout(timer);
   timer = 0;
-  if (!may('operate') || sessionState.peek() !== 'signed_in') return;
+  if (!may('read') || sessionState.peek() !== 'signed_in') return;
   try {
     gates.value = (await call('GET /v1/gates')).gates;
     gatesError.value = null;

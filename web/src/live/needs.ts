@@ -9,7 +9,7 @@ import {recall, remember} from '../lib/settings';
 import {onEvents, resync} from './live';
 
 const QUIET_MS = 3000;
-const EVERY_MS = 30_000;
+const EVERY_MS = 60_000;
 const EVENTS = 200;
 const SEEN_MAX = 500;
 
@@ -40,13 +40,18 @@ let timer = 0;
 let isBusy = false;
 
 async function fetchAll(): Promise<void> {
-  const [open, kinds, handed] = await Promise.all([
+  const [open, kinds] = await Promise.all([
     may('operate') ? call('GET /v1/alerts') : Promise.resolve({alerts: []}),
     call('GET /v1/dlq'),
-    call('GET /v1/dlq', {query: {escalated: true}}),
   ]);
-  // Who has it and why is told by events; it is only asked for when there is something escalated.
-  const told = handed.groups.length ? await call('GET /v1/events', {query: {name: 'task.escalated', order: 'desc', limit: EVENTS}}) : {events: []};
+  const isEscalated = kinds.groups.some(group => group.escalated > 0);
+  // Who has it and why is told by events.
+  const [handed, told] = isEscalated
+    ? await Promise.all([
+        call('GET /v1/dlq', {query: {escalated: true}}),
+        call('GET /v1/events', {query: {name: 'task.escalated', order: 'desc', limit: EVENTS}}),
+      ])
+    : [{groups: []}, {events: []}];
   alerts.value = open.alerts;
   groups.value = kinds.groups;
   escalated.value = handed.groups;

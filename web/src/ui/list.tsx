@@ -1,5 +1,7 @@
 // Small building blocks of the pages that are lists of a few hundred things at most. Thousands of rows belong into <Table>.
 import type {ComponentChildren} from 'preact';
+import {useRef} from 'preact/hooks';
+import {steady} from '../lib/steady';
 import {href, here} from '../router';
 
 export function PageHead({title, note, children}: {title: string; note?: ComponentChildren; children?: ComponentChildren}) {
@@ -21,9 +23,9 @@ export interface Head {
 }
 
 /** A table that becomes cards on a narrow screen: each cell says its label there. */
-export function List({heads, children, caption}: {heads: readonly Head[]; children: ComponentChildren; caption: string}) {
+export function List({heads, children, caption, hold}: {heads: readonly Head[]; children: ComponentChildren; caption: string; hold?: Steady<unknown>['hold']}) {
   return (
-    <table class="list">
+    <table class="list" {...hold}>
       <caption class="visually-hidden">{caption}</caption>
       <thead>
         <tr>{heads.map(head => <th key={head.label} scope="col" class={head.end ? 'end' : ''}>{head.isHidden ? <span class="visually-hidden">{head.label}</span> : head.label}</th>)}</tr>
@@ -35,6 +37,27 @@ export function List({heads, children, caption}: {heads: readonly Head[]; childr
 
 export function Cell({label, end, main, children, className = ''}: {label?: string; end?: boolean; main?: boolean; children?: ComponentChildren; className?: string}) {
   return <td data-label={label} class={`${end ? 'end' : ''} ${main ? 'main' : ''} ${className}`}>{children}</td>;
+}
+
+export interface Steady<T> {
+  items: readonly T[];
+  /** For the element around them: while the pointer or the focus is in it, they keep their order. */
+  hold: {onPointerEnter: () => void; onPointerLeave: () => void; onFocusIn: () => void; onFocusOut: () => void};
+}
+
+/** Lists that sort themselves do not do it under somebody's pointer: what one aims at stays there. */
+export function useSteady<T>(items: readonly T[], keyOf: (item: T) => string): Steady<T> {
+  const state = useRef({pointer: false, focus: false, shown: [] as string[]});
+  const {current} = state;
+  const shown = current.pointer || current.focus ? steady(current.shown, items, keyOf) : items;
+  current.shown = shown.map(keyOf);
+  return {
+    items: shown,
+    hold: {
+      onPointerEnter: () => void (current.pointer = true), onPointerLeave: () => void (current.pointer = false),
+      onFocusIn: () => void (current.focus = true), onFocusOut: () => void (current.focus = false),
+    },
+  };
 }
 
 /** Choices that the address holds: `?by=model`. */

@@ -30,12 +30,23 @@ export function Table<Row>(props: TableProps<Row>) {
     const table = pool.current!;
     holder.current!.append(table.element);
     props.poolRef?.(table);
-    const stop = effect(() => table.setRows(props.rows.value));
+    // Where the list was when it was left; reached as soon as enough rows are here, unless somebody scrolls first.
+    let offset = scrollOf(props.name);
+    const giveUp = () => void (offset = 0);
+    const USER = ['wheel', 'pointerdown', 'keydown', 'touchstart'] as const;
+    for (const kind of USER) table.element.addEventListener(kind, giveUp, {passive: true});
+    const restore = () => {
+      if (!offset) return;
+      table.scrollTo(offset);
+      if (table.element.scrollTop >= offset - 1) offset = 0;
+    };
+    const stop = effect(() => {
+      table.setRows(props.rows.value);
+      if (offset && props.rows.value.length) requestAnimationFrame(restore);
+    });
     const stopClock = now.subscribe(value => table.tick(value));
     const stopSelection = props.selection?.subscribe(() => table.tick(now.peek()));
     const stopScroll = keepScroll(props.name, () => table.element.scrollTop);
-    const offset = scrollOf(props.name);
-    if (offset) requestAnimationFrame(() => table.scrollTo(offset));
     return () => {
       stop();
       stopClock();

@@ -176,7 +176,10 @@ export class TablePool<Row> {
       const blank = document.createElement('div');
       blank.className = 'cell box';
       blank.setAttribute('role', 'columnheader');
-      blank.setAttribute('aria-label', 'Selected');
+      const word = document.createElement('span');
+      word.className = 'visually-hidden';
+      word.textContent = 'Selected';
+      blank.append(word);
       cells.unshift(blank);
     }
     this.head.replaceChildren(...cells);
@@ -189,7 +192,7 @@ export class TablePool<Row> {
     element.setAttribute('role', 'row');
     let box: HTMLInputElement | null = null;
     if (this.options.onSelect) {
-      const cell = document.createElement('label');
+      const cell = document.createElement('div');
       cell.className = 'cell box';
       cell.setAttribute('role', 'gridcell');
       box = document.createElement('input');

@@ -3,6 +3,7 @@ import {useState} from 'preact/hooks';
 import {call} from '../../api/client';
 import {may} from '../../api/session';
 import type {Alert} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {isSnoozed, placeOf} from '../../lib/fleet';
 import {now} from '../../lib/clock';
 import {drover, flag} from '../../lib/shell';
@@ -85,10 +86,10 @@ export function AlertActions({alert, reload}: {alert: Alert; reload: () => void}
 
 /** How the server says that it is repaired; a command if it is one. */
 export function FixText({fix}: {fix: string}) {
-  return fix ? <div class={fix.startsWith('drover ') ? 'fix' : 'sub'}>{fix}</div> : null;
+  return fix ? <div class={fix.startsWith('drover ') ? 'fix' : 'sub'}>{showHidden(fix)}</div> : null;
 }
 
 export function SnoozedNote({alert}: {alert: Alert}) {
   if (!isSnoozed(alert, now.value)) return null;
-  return <span class="badge-word"><Icon name="moon" />snoozed <Time at={alert.snoozed_until} />{alert.snoozed_by && ` by ${alert.snoozed_by}`}{alert.snoozed_why && `: ${alert.snoozed_why}`}</span>;
+  return <span class="badge-word"><Icon name="moon" />snoozed <Time at={alert.snoozed_until} />{alert.snoozed_by && ` by ${alert.snoozed_by}`}{alert.snoozed_why && `: ${showHidden(alert.snoozed_why)}`}</span>;
 }

@@ -29,9 +29,13 @@ function Summary({sum, runs, failed}: {sum: UsageRow; runs: Wasted; failed: Fail
       <Figure label="Tokens" value={compact(tokensOf(sum))} note={`${compact(sum.cached_input_tokens ?? 0)} of them from a cache`} />
       <Figure label="Runs" value={count(runs.runs)} note={`${count(sum.turns ?? 0)} turns, ${count(sum.tool_calls ?? 0)} tool calls`} />
       <Figure label="Wasted runs" value={<>{count(runs.wasted)} <span class="faint small-part">{percent(runs.wasted, runs.runs)}</span></>} note="failed, or tried again" />
-      <Figure label="Burnt on tasks that failed" value={failed ? <span class={failed.cost === null ? 'faint' : ''}>{failed.isWhole || failed.cost === null ? '' : 'over '}{money(failed.cost)}</span> : '…'} note={failed ? `${plural(failed.tasks, 'dead letter')} still stored` : ''} />
+      <Figure label="Burnt on tasks that failed" value={failed ? <Burnt failed={failed} /> : '…'} note={failed ? `${plural(failed.tasks, 'dead letter')} still stored` : ''} />
     </div>
   );
+}
+
+function Burnt({failed}: {failed: FailedCost}) {
+  return <span class={failed.cost === null ? 'faint' : ''}>{failed.isWhole || failed.cost === null ? '' : 'over '}{money(failed.cost)}</span>;
 }
 
 interface FailedCost {
@@ -61,6 +65,16 @@ function linkOf(key: UsageKey, name: string): string | null {
   return key === 'type' || key === 'owner' || key === 'tag' || key === 'model' ? href('/tasks', {q: `${key}:${/\s/.test(name) ? `"${name}"` : name}`}) : null;
 }
 
+function WastedShare({of}: {of: Wasted | undefined}) {
+  if (!of || of.wasted === 0) return <span class="faint">0</span>;
+  return (
+    <>
+      {count(of.wasted)} <span class="faint">{percent(of.wasted, of.runs)}</span>
+      <div class="share"><span class="wasted" style={{width: `${(of.wasted / of.runs) * 100}%`}} /></div>
+    </>
+  );
+}
+
 function Row({row, name, by, most, wasted}: {row: UsageRow; name: string; by: UsageKey; most: number; wasted: Wasted | undefined}) {
   const link = linkOf(by, name);
   const unpriced = unpricedText(row);
@@ -72,7 +86,7 @@ function Row({row, name, by, most, wasted}: {row: UsageRow; name: string; by: Us
       <Cell end label="Tokens">{compact(tokensOf(row))}</Cell>
       <Cell end label="Output">{compact(row.output_tokens ?? 0)}</Cell>
       {hasRuns(by) && <Cell end label="Runs">{count(wasted?.runs ?? row.runs ?? 0)}</Cell>}
-      {hasRuns(by) && <Cell end label="Wasted" className="nowrap">{wasted && wasted.wasted > 0 ? <>{count(wasted.wasted)} <span class="faint">{percent(wasted.wasted, wasted.runs)}</span><div class="share"><span class="wasted" style={{width: `${(wasted.wasted / wasted.runs) * 100}%`}} /></div></> : <span class="faint">0</span>}</Cell>}
+      {hasRuns(by) && <Cell end label="Wasted" className="nowrap"><WastedShare of={wasted} /></Cell>}
     </tr>
   );
 }
@@ -103,6 +117,8 @@ function SpendByDay({rows}: {rows: readonly UsageRow[]}) {
   return <Chart title="By day" summary="in UTC, as the ledger counts" times={times} days format={roundMoney} series={[{label: 'spent', tone: 'c-spend', kind: 'bars', values: spend}]} />;
 }
 
+const NOTES: Partial<Record<UsageKey, string>> = {tag: 'of tasks that are still stored; one with two tags counts for both', model: 'a run may use several'};
+
 const nameOf = (row: UsageRow, by: UsageKey): string => String(row[by] ?? '');
 
 export function CostsPage() {
@@ -110,14 +126,14 @@ export function CostsPage() {
   const by = (USAGE_KEYS as readonly string[]).includes(query.get('by') ?? '') ? (query.get('by') as UsageKey) : 'type';
   const days = query.get('days') ?? '7';
   const from = days === 'all' ? undefined : firstDay(serverNow(), Number(days) || 7);
-  const options = {on: onEnds, quietMs: 10_000, everyMs: EVERY_MS};
+  const options = {on: onEnds, quietMs: EVERY_MS};
   // The ledger by tag is of the tasks that are stored, whatever the day.
   const range = by === 'tag' ? {} : {from};
   const rows = useResource(`usage ${by} ${from}`, abort => call('GET /v1/usage', {query: {by, ...range}, signal: abort}), options);
   const ends = useResource(hasRuns(by) ? `ends ${by} ${from}` : null, abort => call('GET /v1/usage', {query: {by: `${by},class`, from}, signal: abort}), options);
   const daily = useResource(`daily ${from}`, abort => call('GET /v1/usage', {query: {by: 'day', from}, signal: abort}), options);
   const classes = useResource(`classes ${from}`, abort => call('GET /v1/usage', {query: {by: 'class', from}, signal: abort}), options);
-  const failed = useResource(`failed ${from}`, abort => costOfFailed(from ? `${from}T00:00:00Z` : null, abort), {everyMs: 60_000});
+  const failed = useResource(`failed ${from}`, abort => costOfFailed(from ? `${from}T00:00:00Z` : null, abort));
   const list = rows.data.value?.rows;
   const error = rows.error.value ?? ends.error.value ?? daily.error.value ?? classes.error.value ?? failed.error.value;
   const wasted = useMemo(() => wastedBy(ends.data.value?.rows ?? [], by), [ends.data.value, by]);
@@ -130,11 +146,13 @@ export function CostsPage() {
       <PageHead title="Costs" note={from ? `since ${from} (UTC)` : 'since the ledger began'}><Choices name="days" values={DAYS} fallback="7" label="Days" /></PageHead>
       {error && <Problem text={error} retry={() => { rows.reload(); ends.reload(); daily.reload(); classes.reload(); failed.reload(); }} />}
       {!list ? !error && <Loading /> : isEmpty
-        ? <Empty icon="costs" title="No agent has reported what it used" command="drover work --preset claude --queue default">Agents of a preset report tokens and cost by themselves; others say it with a call. In these days there was none.</Empty>
+        ? <Empty icon="costs" title="No agent has reported what it used" command="drover work --preset claude --queue default">
+            Agents of a preset report tokens and cost by themselves; others say it with a call. In these days there was none.
+          </Empty>
         : <>
             {daily.data.value && <Summary sum={total(daily.data.value.rows)} runs={runs} failed={failed.data.value} />}
             {daily.data.value && <SpendByDay rows={daily.data.value.rows} />}
-            <Section title={`By ${by}`} note={by === 'tag' ? 'of tasks that are still stored; one with two tags counts for both' : by === 'model' ? 'a run may use several' : ''} tools={<Choices name="by" values={BY} fallback="type" label="By" />}>
+            <Section title={`By ${by}`} note={NOTES[by] ?? ''} tools={<Choices name="by" values={BY} fallback="type" label="By" />}>
               <List heads={headsOf(by)} caption={`Costs by ${by}`}>
                 {sorted.slice(0, ROWS_SHOWN).map(row => <Row key={nameOf(row, by)} row={row} name={nameOf(row, by)} by={by} most={most} wasted={wasted.get(nameOf(row, by))} />)}
               </List>

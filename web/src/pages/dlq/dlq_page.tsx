@@ -3,6 +3,7 @@ import {call} from '../../api/client';
 import {may} from '../../api/session';
 import type {ErrorGroup, TaskSummaryPage} from '../../api/types';
 import {Sparkline} from '../../charts/chart';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {count, money, plural} from '../../lib/format';
 import {histogram} from '../../lib/history';
@@ -11,13 +12,14 @@ import {useResource} from '../../live/resource';
 import {here, href, setQuery} from '../../router';
 import {Empty, Loading, Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
-import {Cell, Choices, List, PageHead} from '../../ui/list';
+import {Cell, Choices, List, PageHead, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
 import {Operations} from './operations';
 import {openVerdict} from './verdict_dialog';
 
 const HEADS = [{label: 'Kind of failure'}, {label: 'Tasks', end: true}, {label: 'When'}, {label: 'Last', end: true}, {label: 'Cost burnt', end: true}, {label: 'Verdict', isHidden: true}];
 const SAMPLE = 200;
+const SAMPLE_EVERY_MS = 60_000;
 const BARS = 16;
 const DAY_MS = 86_400_000;
 
@@ -38,9 +40,10 @@ function useSeen(): [ref: {current: HTMLTableRowElement | null}, isSeen: boolean
 
 function GroupRow({group, query}: {group: ErrorGroup; query: Record<string, string>}) {
   const [row, isSeen] = useSeen();
-  const sample = useResource(isSeen && group.fingerprint ? `${group.fingerprint} ${group.count}` : null,
-    async abort => (await call('GET /v1/tasks', {query: {...query, view: 'summary', state: 'failed', fingerprint: group.fingerprint!, limit: SAMPLE}, signal: abort})) as TaskSummaryPage);
+  const sample = useResource(isSeen && group.fingerprint ? group.fingerprint : null,
+    async abort => (await call('GET /v1/tasks', {query: {...query, view: 'summary', state: 'failed', fingerprint: group.fingerprint!, limit: SAMPLE}, signal: abort})) as TaskSummaryPage, {everyMs: SAMPLE_EVERY_MS});
   const tasks = sample.data.value?.tasks;
+  const times = tasks?.map(task => Date.parse(task.finished_at ?? task.created_at));
   const until = now.peek();
   const from = Math.min(Date.parse(group.first_at), until - 3_600_000);
   const isWhole = tasks && !sample.data.value!.cursor;
@@ -49,7 +52,7 @@ function GroupRow({group, query}: {group: ErrorGroup; query: Record<string, stri
   return (
     <tr ref={row}>
       <Cell main label="Kind of failure">
-        <a class="pattern" href={target}>{group.pattern || 'no message'}</a>
+        <a class="pattern" href={target}>{showHidden(group.pattern) || 'no message'}</a>
         <div class="line wrap sub">
           {group.class && <span class="tag">{group.class}</span>}
           {group.types.slice(0, 4).map(type => <span key={type}>{type}</span>)}
@@ -59,7 +62,7 @@ function GroupRow({group, query}: {group: ErrorGroup; query: Record<string, stri
         </div>
       </Cell>
       <Cell end label="Tasks"><strong>{count(group.count)}</strong></Cell>
-      <Cell label="When">{tasks && <Sparkline values={histogram(tasks.map(task => Date.parse(task.finished_at ?? task.created_at)), from, until, BARS)} label={`${plural(group.count, 'failure')} since ${group.first_at.slice(0, 16).replace('T', ' ')}`} />}</Cell>
+      <Cell label="When">{times && <Sparkline values={histogram(times, from, until, BARS)} label={`${plural(group.count, 'failure')} since ${group.first_at.slice(0, 16).replace('T', ' ')}`} />}</Cell>
       <Cell end label="Last"><Time at={group.last_at} form="age" /></Cell>
       <Cell end label="Cost burnt" className={`nowrap ${cost === null ? 'faint' : ''}`}>{cost === undefined ? '' : <span title={isWhole ? '' : `Of the newest ${SAMPLE}`}>{cost !== null && !isWhole ? 'over ' : ''}{money(cost)}</span>}</Cell>
       <Cell className="actions">{may('operate') && group.fingerprint && <div class="line">
@@ -69,6 +72,8 @@ function GroupRow({group, query}: {group: ErrorGroup; query: Record<string, stri
     </tr>
   );
 }
+
+const keyOf = (group: ErrorGroup): string => group.fingerprint ?? `${group.class} ${group.pattern}`;
 
 /** Filters of the address that narrow the list. */
 function filters(): Record<string, string> {
@@ -86,6 +91,7 @@ export function DlqPage() {
   const query = {...chosen, ...(escalated ? {escalated: escalated === 'yes'} : {})};
   const kinds = useResource(`dlq ${JSON.stringify(query)}`, abort => call('GET /v1/dlq', {query, signal: abort}), {on: onDeadLetters, quietMs: 3000, everyMs: 30_000});
   const groups = kinds.data.value?.groups;
+  const {items, hold} = useSteady(groups ?? [], keyOf);
   const isFiltered = Object.keys(query).length > 0;
   const total = groups?.reduce((sum, group) => sum + group.count, 0) ?? 0;
   return (
@@ -102,7 +108,7 @@ export function DlqPage() {
         ? <Empty icon={isFiltered ? 'filter' : 'completed'} title={isFiltered ? 'No dead letter matches' : 'No dead letters'} command={isFiltered ? undefined : 'drover dlq list'}>
             {isFiltered ? <a href={href('/dlq')}>Show all</a> : 'A task that failed for good stays here until somebody judges it. In the terminal:'}
           </Empty>
-        : <List heads={HEADS} caption="Kinds of failures">{groups.map(group => <GroupRow key={group.fingerprint ?? group.pattern} group={group} query={chosen} />)}</List>}
+        : <List heads={HEADS} caption="Kinds of failures" hold={hold}>{items.map(group => <GroupRow key={keyOf(group)} group={group} query={chosen} />)}</List>}
     </div>
   );
 }

@@ -5,7 +5,7 @@ import {call, callWithText} from '../../api/client';
 import {may} from '../../api/session';
 import type {ErrorGroup, Task, TaskSummary, TaskSummaryPage} from '../../api/types';
 import {useTitle} from '../../frame/identity';
-import {stripAnsi} from '../../lib/ansi';
+import {showHidden, stripAnsi} from '../../lib/ansi';
 import {count, money, plural, shortId} from '../../lib/format';
 import {differences} from '../../lib/json_diff';
 import {parseJsonText, pretty} from '../../lib/json_text';
@@ -37,6 +37,9 @@ function Verdicts({group, escalatedOnly}: {group: ErrorGroup; escalatedOnly: boo
 
 const TAIL = 20;
 
+/** Hidden controls made visible; lines stay lines. */
+const showText = (text: string): string => text.split('\n').map(showHidden).join('\n');
+
 function Output({id}: {id: string}) {
   const log = useResource(`tail ${id}`, abort => call('GET /v1/tasks/{id}/log', {path: {id}, query: {tail: TAIL}, signal: abort}));
   const text = log.data.value?.records.map(record => record.text.split('\n').map(stripAnsi).join('\n')).join('') ?? '';
@@ -46,7 +49,7 @@ function Output({id}: {id: string}) {
 
 function Json({text}: {text: string}) {
   const node = useMemo(() => parseJsonText(text), [text]);
-  return <pre class="text-block">{node ? pretty(text, node) : text}</pre>;
+  return <pre class="text-block">{showText(node ? pretty(text, node) : text)}</pre>;
 }
 
 function Example({task, text}: {task: Task; text: string}) {
@@ -54,8 +57,8 @@ function Example({task, text}: {task: Task; text: string}) {
     <section class="card" aria-label="An example">
       <header><h2 class="grow">An example</h2><a href={href(`/tasks/${task.id}`)}>{task.type} {shortId(task.id)}</a></header>
       <div class="body stack">
-        <div class="message">{task.error?.message ?? 'no message'}</div>
-        {task.prompt && <><h3>Prompt</h3><div class="text-block">{task.prompt}</div></>}
+        <div class="message">{showText(task.error?.message ?? 'no message')}</div>
+        {task.prompt && <><h3>Prompt</h3><div class="text-block">{showText(task.prompt)}</div></>}
         <h3>Payload</h3>
         <Json text={payloadText(text)} />
         <Output id={task.id} />
@@ -107,8 +110,12 @@ function SuccessDifference({example}: {example: Told}) {
 function TaskRow({task}: {task: TaskSummary}) {
   return (
     <tr>
-      <Cell main label="Task"><a href={href(`/tasks/${task.id}`)}>{task.type} <span class="mono">{shortId(task.id)}</span></a>{task.escalated && <> <span class="badge-word info"><Icon name="person" />escalated</span></>}{task.excerpt && <div class="sub clip-2">{task.excerpt}</div>}</Cell>
-      <Cell label="Message" className="wide sub clip-cell"><span title={task.error?.message}>{task.error?.message}{task.error?.cut ? '…' : ''}</span></Cell>
+      <Cell main label="Task">
+        <a href={href(`/tasks/${task.id}`)}>{task.type} <span class="mono">{shortId(task.id)}</span></a>
+        {task.escalated && <> <span class="badge-word info"><Icon name="person" />escalated</span></>}
+        {task.excerpt && <div class="sub clip-2">{showHidden(task.excerpt)}</div>}
+      </Cell>
+      <Cell label="Message" className="wide sub clip-cell"><span title={task.error?.message}>{showHidden(task.error?.message ?? '')}{task.error?.cut ? '…' : ''}</span></Cell>
       <Cell label="Owner">{task.owner}</Cell>
       <Cell end label="Attempts">{task.attempts} of {task.max_attempts}</Cell>
       <Cell end label="Failed"><Time at={task.finished_at} form="age" /></Cell>
@@ -131,14 +138,18 @@ export function DlqGroupPage({params}: PageProps) {
     const answer = await callWithText('GET /v1/tasks/{id}', {path: {id: group!.example}, signal: abort});
     return {task: answer.data, text: answer.text};
   });
-  useTitle(group?.pattern.slice(0, 60) ?? 'Dead letters');
+  useTitle(group ? showHidden(group.pattern.slice(0, 60)) : 'Dead letters');
   const list = tasks.data.value;
   const cost = list ? costOfTasks(list.tasks.map(task => task.usage)) : null;
   const error = kind.error.value ?? tasks.error.value ?? example.error.value;
   const retry = () => { kind.reload(); tasks.reload(); example.reload(); };
   return (
     <div class="page">
-      <div class="line"><a href={href('/dlq')}>Dead letters</a><Icon name="chevron" size={12} className="faint" /><Copyable text={fingerprint} /><span class="grow" /><Choices name="escalated" fallback="" label="Which" values={ESCALATED} /></div>
+      <div class="line">
+        <a href={href('/dlq')}>Dead letters</a><Icon name="chevron" size={12} className="faint" /><Copyable text={fingerprint} />
+        <span class="grow" />
+        <Choices name="escalated" fallback="" label="Which" values={ESCALATED} />
+      </div>
       <Operations />
       {error && <Problem text={error} retry={retry} />}
       {!group ? (kind.isLoading.value || kind.error.value
@@ -146,7 +157,7 @@ export function DlqGroupPage({params}: PageProps) {
         : <Empty icon="completed" title="No dead letter of this kind is left"><a href={href('/dlq')}>All kinds of failures</a></Empty>) : (
         <>
           <div class="stack">
-            <div><h1 class="pattern-title">{group.pattern || 'no message'}</h1><div class="line wrap sub">{group.class && <span class="tag">{group.class}</span>}<span>{group.types.join(', ')}</span></div></div>
+            <div><h1 class="pattern-title">{showHidden(group.pattern) || 'no message'}</h1><div class="line wrap sub">{group.class && <span class="tag">{group.class}</span>}<span>{group.types.join(', ')}</span></div></div>
             <Verdicts group={group} escalatedOnly={escalatedOnly} />
           </div>
           <div class="figures">

@@ -2,6 +2,7 @@
 import {useEffect, useState} from 'preact/hooks';
 import {call, callWithText, describe} from '../../api/client';
 import type {BulkPreview, ErrorGroup} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {serverNow} from '../../lib/clock';
 import {plural, shortId} from '../../lib/format';
 import {differences, mergePatch} from '../../lib/json_diff';
@@ -48,7 +49,7 @@ function PatchOnExample({example, patch}: {example: string; patch: string}) {
     <div class="stack" aria-live="polite">
       <h3>On the example {shortId(example)}</h3>
       {found && found.length > 0 ? <Differences found={found} /> : <span class="faint">{found ? 'It changes nothing yet.' : 'Not JSON yet.'}</span>}
-      <pre class="text-block">{shown ? pretty(after ?? payload, shown) : payload}</pre>
+      <pre class="text-block">{(shown ? pretty(after ?? payload, shown) : payload).split('\n').map(showHidden).join('\n')}</pre>
     </div>
   );
 }
@@ -90,7 +91,7 @@ function VerdictDialog({verdict, group, escalatedOnly}: {verdict: Verdict; group
         watchOperations();
         return `${words.label}: ${plural(amount, 'task')}, on the server`;
       }}>
-      <p><strong>{group.class}</strong>: {group.pattern}</p>
+      <p><strong>{group.class}</strong>: {showHidden(group.pattern)}</p>
       <p>{words.says}{escalatedOnly ? ' Only those that are escalated.' : ''}</p>
       <Fields verdict={verdict} details={details} set={changes => setDetails({...details, ...changes})} />
       {verdict === 'patch' && <PatchOnExample example={group.example} patch={details.patch} />}

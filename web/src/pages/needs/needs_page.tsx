@@ -1,5 +1,6 @@
 import {may} from '../../api/session';
 import type {ErrorGroup} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {alertWords} from '../../lib/fleet';
 import {count, plural} from '../../lib/format';
 import type {Need} from '../../lib/needs';
@@ -7,7 +8,7 @@ import {areNeedsLoaded, loadNeeds, needs, needsError, setSeen} from '../../live/
 import {href} from '../../router';
 import {Empty, Loading, Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
-import {Cell, List, PageHead} from '../../ui/list';
+import {Cell, List, PageHead, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
 import {toast} from '../../ui/toast';
 import {AlertActions, FixText, Severity} from '../alerts/alert_parts';
@@ -42,8 +43,8 @@ function Row({need}: {need: Need}) {
         <tr>
           <Cell className="lead"><Severity severity={need.alert.severity} /></Cell>
           <Cell main>
-            <div class="line wrap"><strong>{alertWords(need.alert.kind)}</strong><span class="mono">{need.alert.subject}</span></div>
-            <div>{need.alert.detail}</div>
+            <div class="line wrap"><strong>{alertWords(need.alert.kind)}</strong><span class="mono">{showHidden(need.alert.subject)}</span></div>
+            <div>{showHidden(need.alert.detail)}</div>
             <FixText fix={need.alert.fix} />
           </Cell>
           <Cell end label="Since" className="corner"><Time at={need.at} form="age" /></Cell>
@@ -55,8 +56,12 @@ function Row({need}: {need: Need}) {
         <tr>
           <Cell className="lead"><span class="badge-word info"><Icon name="person" />escalated</span></Cell>
           <Cell main>
-            <div><strong>{plural(need.group.count, 'dead letter')}</strong> of {need.group.types.join(', ')}{need.escalation?.to && <> for <strong>{need.escalation.to}</strong></>}{need.escalation?.why && <>: {need.escalation.why}</>}</div>
-            <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{need.group.pattern}</span></div>
+            <div>
+              <strong>{plural(need.group.count, 'dead letter')}</strong> of {need.group.types.join(', ')}
+              {need.escalation?.to && <> for <strong>{showHidden(need.escalation.to)}</strong></>}
+              {need.escalation?.why && <>: {showHidden(need.escalation.why)}</>}
+            </div>
+            <div class="line wrap sub"><span class="tag">{need.group.class}</span><span class="clip-3">{showHidden(need.group.pattern)}</span></div>
           </Cell>
           <Cell end label="Since" className="corner"><Time at={need.at} form="age" /></Cell>
           <Cell className="actions"><GroupActions group={need.group} isEscalated /></Cell>
@@ -67,7 +72,7 @@ function Row({need}: {need: Need}) {
         <tr>
           <Cell className="lead"><span class="badge-word warning"><Icon name="dead" />new failure</span></Cell>
           <Cell main>
-            <div class="strong">{need.group.pattern || 'no message'}</div>
+            <div class="strong clip-3">{showHidden(need.group.pattern) || 'no message'}</div>
             <div class="line wrap sub"><span class="tag">{need.group.class}</span><span>{plural(need.group.count - need.group.escalated, 'task')} of {need.group.types.join(', ')}</span></div>
           </Cell>
           <Cell end label="First" className="corner"><Time at={need.at} form="age" /></Cell>
@@ -78,7 +83,7 @@ function Row({need}: {need: Need}) {
 }
 
 export function NeedsPage() {
-  const rows = needs.value;
+  const {items: rows, hold} = useSteady(needs.value, need => need.key);
   const isLoaded = areNeedsLoaded.value;
   return (
     <div class="page">
@@ -86,7 +91,7 @@ export function NeedsPage() {
       {needsError.value && <Problem text={needsError.value} retry={reload} />}
       {!isLoaded ? !needsError.value && <Loading /> : rows.length === 0
         ? <Empty icon="completed" title="Nothing needs you" command="drover doctor">No critical alert, nothing escalated, no new kind of failure. To be sure, also of this machine:</Empty>
-        : <List heads={HEADS} caption="What needs a person">{rows.slice(0, ROWS_MAX).map(need => <Row key={need.key} need={need} />)}</List>}
+        : <List heads={HEADS} caption="What needs a person" hold={hold}>{rows.slice(0, ROWS_MAX).map(need => <Row key={need.key} need={need} />)}</List>}
       {rows.length > ROWS_MAX && <p class="faint">{count(rows.length - ROWS_MAX)} more are under <a href={href('/dlq')}>Dead letters</a>.</p>}
     </div>
   );

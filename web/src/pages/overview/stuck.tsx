@@ -1,6 +1,7 @@
 // "Stuck and why": waiting tasks by what holds them back, and the button that releases them.
 import {may} from '../../api/session';
 import type {StuckReport} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {gateKind, gateSubject, reasonWords, releaseOf, type StuckGroup} from '../../lib/fleet';
 import {count, countdown, parseTime, plural} from '../../lib/format';
@@ -8,7 +9,7 @@ import {gates} from '../../live/gates';
 import {href} from '../../router';
 import {copyText} from '../../ui/command';
 import {Icon} from '../../ui/icons';
-import {Cell, List, Section} from '../../ui/list';
+import {Cell, List, Section, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
 import {limitGateDialog, openGateDialog} from '../queues/gate_dialogs';
 
@@ -32,13 +33,13 @@ function Action({group}: {group: StuckGroup}) {
     case 'line':
       return <button class="button small" title={release.command} onClick={() => void copyText(release.command, 'Command copied')}><Icon name="copy" size={12} />Worker command</button>;
     case 'store':
-      return <button class="button small" onClick={() => void copyText('drover store', 'Command copied')}><Icon name="copy" size={12} />drover store</button>;
+      return <button class="button small" onClick={() => void copyText('drover store show', 'Command copied')}><Icon name="copy" size={12} />drover store show</button>;
   }
 }
 
 // The text of the server says it all; times in it are replaced by a countdown beside it.
 function withoutTime(text: string): string {
-  return text.replace(/, until \d{4}-\d\d-\d\dT[\d:.]+Z/, '');
+  return showHidden(text).replace(/,? until \d{4}-\d\d-\d\dT[\d:.]+Z/, '');
 }
 
 function Until({at}: {at: StuckGroup['at']}) {
@@ -82,13 +83,16 @@ function Later({report}: {report: StuckReport}) {
   return parts.length ? <span class="line wrap faint">{parts}</span> : null;
 }
 
+const keyOf = (group: StuckGroup): string => `${group.reason} ${group.gate} ${group.queue}`;
+
 export function Stuck({report}: {report: StuckReport}) {
+  const {items, hold} = useSteady(report.groups, keyOf);
   const waiting = report.groups.reduce((sum, group) => sum + group.tasks, 0);
   return (
     <Section title="Stuck and why" note={waiting ? `${plural(waiting, 'task')} ${waiting === 1 ? 'waits' : 'wait'}` : ''} tools={<Later report={report} />}>
       {report.groups.length === 0
         ? <div class="card all-well"><Icon name="completed" /> Nothing waits for a gate or a worker.</div>
-        : <List heads={HEADS} caption="Waiting tasks by what holds them back">{report.groups.map(group => <Group key={`${group.reason}${group.gate}${group.queue}${group.text}`} group={group} />)}</List>}
+        : <List heads={HEADS} caption="Waiting tasks by what holds them back" hold={hold}>{items.map(group => <Group key={keyOf(group)} group={group} />)}</List>}
     </Section>
   );
 }

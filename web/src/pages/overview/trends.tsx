@@ -37,7 +37,10 @@ export function Trends() {
           <Chart title="Throughput" summary={`${count(sum(columns.completed))} completed, at most ${count(largest(columns.completed) ?? 0)} ${per}`} times={columns.times} format={compact} steps={WHOLE}
             series={[{label: 'completed', tone: 'c-completed', kind: 'bars', values: columns.completed}]} />
           <Chart title="Failures" summary={`${count(sum(columns.failed))} failed, ${count(sum(columns.retried))} tried again`} times={columns.times} format={compact} steps={WHOLE}
-            series={[{label: 'tried again', tone: 'c-retried', kind: 'bars', values: columns.retried, tops: columns.retried.map((value, at) => value + columns.failed[at]!)}, {label: 'failed', tone: 'c-failed', kind: 'bars', values: columns.failed}]} />
+            series={[
+              {label: 'tried again', tone: 'c-retried', kind: 'bars', values: columns.retried, tops: columns.retried.map((value, at) => value + columns.failed[at]!)},
+              {label: 'failed', tone: 'c-failed', kind: 'bars', values: columns.failed},
+            ]} />
           <Chart title="Wait, p95" summary={largest(columns.waitP95) === null ? 'nothing started' : `at most ${duration(largest(columns.waitP95)!)}`} times={columns.times} format={shortDuration} steps={TIMES}
             series={[{label: 'waited', tone: 'c-wait', kind: 'line', values: columns.waitP95}]} />
           <Chart title="Spend" summary={money(sumKnown(columns.spend))} times={columns.times} format={roundMoney}

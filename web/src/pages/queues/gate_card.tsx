@@ -1,6 +1,7 @@
 // One gate: whether it lets tasks start, who holds it and why, and what opening it would do.
 import {may} from '../../api/session';
 import type {Gate, Hold} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {canOpen, gateKind, gateSubject, isGateClosed, isHoldClosed, isProbing} from '../../lib/fleet';
 import {count, countdown, parseTime, plural} from '../../lib/format';
@@ -32,7 +33,7 @@ function HoldRow({hold}: {hold: Hold}) {
       <span class={`badge-word ${isShut ? 'warning' : ''}`}>{SOURCES[hold.source]}</span>
       <div class="grow">
         <div>{holdText(hold, at)}{isShut && <>, <Until until={hold.closed_until} /></>}</div>
-        {hold.source !== 'policy' && <div class="sub">{hold.why && <>“{hold.why}” · </>}{hold.by && <>{hold.by} · </>}<Time at={hold.since} /></div>}
+        {hold.source !== 'policy' && <div class="sub">{hold.why && <>“{showHidden(hold.why)}” · </>}{hold.by && <>{showHidden(hold.by)} · </>}<Time at={hold.since} /></div>}
       </div>
     </li>
   );

@@ -2,6 +2,7 @@
 import {call} from '../../api/client';
 import {may} from '../../api/session';
 import type {Queue, Stats} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {byUrgency, GATE_KINDS, gateKind, isGateClosed} from '../../lib/fleet';
 import {count, duration, plural} from '../../lib/format';
@@ -10,14 +11,18 @@ import {useResource} from '../../live/resource';
 import {here, href, setQuery} from '../../router';
 import {Empty, Loading, Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
-import {Cell, Choices, List, PageHead, Section} from '../../ui/list';
+import {Cell, Choices, List, PageHead, Section, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
 import {GateCard} from './gate_card';
 import {closeGateDialog, openGateDialog} from './gate_dialogs';
 
 type QueueStats = Stats['queues'][number];
 
-const HEADS = [{label: 'Queue'}, {label: 'Waiting', end: true}, {label: 'Oldest', end: true}, {label: 'Running', end: true}, {label: 'Last minute', end: true}, {label: 'Wait p95', end: true}, {label: 'Workers', end: true}, {label: 'Actions', isHidden: true}];
+// Who has an owner is not told of workers, which serve everybody.
+const headsOf = (isOperator: boolean) => [
+  {label: 'Queue'}, ...['Waiting', 'Oldest', 'Running', 'Last minute', 'Wait p95'].map(label => ({label, end: true})),
+  ...(isOperator ? [{label: 'Workers', end: true}, {label: 'Actions', isHidden: true}] : []),
+];
 const EVERY_MS = 8000;
 const GATES_SHOWN = 60;
 
@@ -31,7 +36,7 @@ function Held({queue}: {queue: Queue}) {
   return (
     <>
       {queue.held.map(held => (
-        <div key={held.gate} class="sub">{count(held.tasks)} {held.shut ? 'held' : 'wait'} at <a href={href('/queues', {find: held.gate})}>{held.gate}</a>: {held.why.replace(/ until \d{4}-\d\d-\d\dT[\d:.]+Z/, '')}</div>
+        <div key={held.gate} class="sub">{count(held.tasks)} {held.shut ? 'held' : 'wait'} at <a href={href('/queues', {find: held.gate})}>{held.gate}</a>: {showHidden(held.why).replace(/ until \d{4}-\d\d-\d\dT[\d:.]+Z/, '')}</div>
       ))}
     </>
   );
@@ -41,6 +46,12 @@ function Workers({stats, waiting}: {stats: QueueStats | undefined; waiting: numb
   if (!stats) return <>–</>;
   if (stats.workers === 0) return waiting > 0 ? <span class="badge-word warning"><Icon name="warning" />none</span> : <span class="faint">none</span>;
   return <>{stats.workers} <span class="faint">· {stats.free_slots} free</span></>;
+}
+
+function Rate({stats}: {stats: QueueStats | undefined}) {
+  if (!stats) return <>–</>;
+  const {completed, failed} = stats.rates;
+  return <span title="Completed and failed in the last minute">{count(completed)}{failed > 0 && <span class="s-failed"> +{count(failed)} failed</span>}</span>;
 }
 
 function QueueRow({queue, stats}: {queue: Queue; stats: QueueStats | undefined}) {
@@ -57,32 +68,42 @@ function QueueRow({queue, stats}: {queue: Queue; stats: QueueStats | undefined})
       <Cell end label="Waiting"><a href={href('/tasks', {q: `state:pending,stalled ${name}`})} class={queue.waiting ? 'strong' : 'faint'}>{count(queue.waiting)}</a></Cell>
       <Cell end label="Oldest">{stats?.waiting_since ? <Time at={stats.waiting_since} form="age" /> : <span class="faint">–</span>}</Cell>
       <Cell end label="Running">{count(queue.running)}{gate?.permits != null && <span class="faint"> of {count(gate.permits)}</span>}</Cell>
-      <Cell end label="Last minute" className="nowrap"><span title="Completed and failed in the last minute">{stats ? count(stats.rates.completed) : '–'}{stats && stats.rates.failed > 0 && <span class="s-failed"> +{count(stats.rates.failed)} failed</span>}</span>{gate?.rate && <div class="sub">at most {gate.rate}</div>}</Cell>
+      <Cell end label="Last minute" className="nowrap"><Rate stats={stats} />{gate?.rate && <div class="sub">at most {gate.rate}</div>}</Cell>
       <Cell end label="Wait p95" className="nowrap">{stats?.waits.p95_ms != null ? duration(stats.waits.p95_ms) : <span class="faint">–</span>}</Cell>
-      <Cell end label="Workers" className="nowrap"><Workers stats={stats} waiting={queue.waiting} /></Cell>
-      <Cell className="actions">{may('operate') && <div class="line">{isPaused
+      {may('operate') && <Cell end label="Workers" className="nowrap"><Workers stats={stats} waiting={queue.waiting} /></Cell>}
+      {may('operate') && <Cell className="actions"><div class="line">{isPaused
         ? <button class="button small" onClick={() => openGateDialog(name)}><Icon name="play" size={12} />Resume</button>
-        : <button class="button small" onClick={() => closeGateDialog(name)}><Icon name="pause" size={12} />Pause</button>}</div>}</Cell>
+        : <button class="button small" onClick={() => closeGateDialog(name)}><Icon name="pause" size={12} />Pause</button>}</div></Cell>}
     </tr>
   );
 }
 
 const KINDS = [{value: '', label: 'All'}, ...GATE_KINDS.filter(kind => kind !== 'all').map(kind => ({value: kind as string, label: kind}))];
 
+const LIMIT_EXAMPLE = "drover gate limit type:review 2 --reason 'reviewers cannot keep up'";
+
+function NoGates({isFiltered}: {isFiltered: boolean}) {
+  if (isFiltered) return <Empty icon="gate" title="No gate matches"><a href={href('/queues')}>Show all</a></Empty>;
+  const isOperator = may('operate');
+  return (
+    <Empty icon="gate" title="No gate holds anything back" command={isOperator ? LIMIT_EXAMPLE : undefined}>
+      Tasks start as soon as a worker is free.{isOperator ? ' This would limit a type:' : ''}
+    </Empty>
+  );
+}
+
 function Gates({find}: {find: string}) {
   const kind = here.value.query.get('kind') ?? '';
   const at = now.value;
-  const shown = gates.value.filter(gate => (!kind || gateKind(gate.name) === kind) && (!find || gate.name.includes(find))).sort(byUrgency(at));
+  const {items: shown, hold} = useSteady(gates.value.filter(gate => (!kind || gateKind(gate.name) === kind) && (!find || gate.name.includes(find))).sort(byUrgency(at)), gate => gate.name);
   const closed = gates.value.filter(gate => isGateClosed(gate, at)).length;
   return (
     <Section title="Gates" note={gates.value.length ? `${closed ? plural(closed, 'gate') + ' closed' : 'all open'}, of ${gates.value.length}` : ''}
       tools={<div class="line wrap">{may('operate') && <button class="button small" onClick={() => closeGateDialog('all')}>Close all</button>}<Choices name="kind" values={KINDS} fallback="" label="Kind of gate" /></div>}>
       {gatesError.value && <Problem text={gatesError.value} retry={() => void loadGates()} />}
       {shown.length === 0
-        ? <Empty icon="gate" title={gates.value.length ? 'No gate matches' : 'No gate holds anything back'} command={gates.value.length ? undefined : "drover gate limit type:review 2 --reason 'reviewers cannot keep up'"}>
-            {gates.value.length ? <a href={href('/queues')}>Show all</a> : 'Tasks start as soon as a worker is free. This would limit a type:'}
-          </Empty>
-        : <div class="gates">{shown.slice(0, GATES_SHOWN).map(gate => <GateCard key={gate.name} gate={gate} />)}</div>}
+        ? !gatesError.value && <NoGates isFiltered={gates.value.length > 0} />
+        : <div class="gates" {...hold}>{shown.slice(0, GATES_SHOWN).map(gate => <GateCard key={gate.name} gate={gate} />)}</div>}
       {shown.length > GATES_SHOWN && <p class="faint">{count(shown.length - GATES_SHOWN)} more; type a part of their name above, or: <code>drover gate list</code></p>}
     </Section>
   );
@@ -106,7 +127,7 @@ export function QueuesPage() {
       {error && <Problem text={error} retry={() => { queues.reload(); stats.reload(); }} />}
       {!all ? !error && <Loading /> : all.length === 0
         ? <Empty icon="queues" title="No queues yet" command="drover enqueue greet --queue eng">A queue is there as soon as a task is in it.</Empty>
-        : shown.length > 0 && <List heads={HEADS} caption="Queues">{shown.map(queue => <QueueRow key={queue.name} queue={queue} stats={byName.get(queue.name)} />)}</List>}
+        : shown.length > 0 && <List heads={headsOf(may('operate'))} caption="Queues">{shown.map(queue => <QueueRow key={queue.name} queue={queue} stats={byName.get(queue.name)} />)}</List>}
       <Gates find={find} />
     </div>
   );

@@ -1,3 +1,4 @@
+import {showHidden} from '../../lib/ansi';
 import {useState} from 'preact/hooks';
 import {call, describe} from '../../api/client';
 import type {AuditRecord} from '../../api/types';
@@ -14,7 +15,7 @@ function Row({record}: {record: AuditRecord}) {
     <tr>
       <Cell label="When"><Time at={record.at} /></Cell>
       <Cell label="Who">{record.token_id ? <><span class="mono">{record.token_id}</span><div class="sub">{record.role}{record.owner && ` of ${record.owner}`}</div></> : <span class="faint">no valid token</span>}</Cell>
-      <Cell main label="What"><span class="mono">{record.method} {record.route ?? '–'}</span>{record.subject && <div class="sub mono">{record.subject}</div>}</Cell>
+      <Cell main label="What"><span class="mono">{record.method} {record.route ?? '–'}</span>{record.subject && <div class="sub mono">{showHidden(record.subject)}</div>}</Cell>
       <Cell label="From"><span class="mono">{record.from}</span></Cell>
       <Cell end label="Answer"><span class={`badge-word ${record.status >= 400 ? 'warning' : 'good'}`}>{record.status}</span></Cell>
     </tr>

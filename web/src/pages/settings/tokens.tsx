@@ -3,6 +3,7 @@ import {useState} from 'preact/hooks';
 import {call, describe} from '../../api/client';
 import {me} from '../../api/session';
 import type {CreatedToken, Role, Token} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {parseTime} from '../../lib/format';
 import {drover, flag} from '../../lib/shell';
@@ -89,7 +90,7 @@ function Revoke({token, done}: {token: Token; done: () => void}) {
         return `Token ${token.id} is revoked`;
       }}>
       <p>Whoever uses it is refused within a second, and its sign-ins end. This cannot be taken back.</p>
-      <p>{token.role}{token.owner && ` of ${token.owner}`}{token.note && `: ${token.note}`}</p>
+      <p>{token.role}{token.owner && ` of ${token.owner}`}{token.note && `: ${showHidden(token.note)}`}</p>
       {token.id === me.value?.token_id && <Problem text="This is your own token: you will be signed out." />}
     </ActionDialog>
   );
@@ -100,9 +101,9 @@ const isOver = (token: Token): boolean => token.revoked_at !== null || (parseTim
 function Row({token, reload}: {token: Token; reload: () => void}) {
   return (
     <tr class={isOver(token) ? 'muted' : ''}>
-      <Cell main label="Token"><span class="mono">{token.id}</span>{token.id === me.value?.token_id && <> <span class="badge-word info">yours</span></>}<div class="sub">{token.note}</div></Cell>
+      <Cell main label="Token"><span class="mono">{token.id}</span>{token.id === me.value?.token_id && <> <span class="badge-word info">yours</span></>}<div class="sub">{showHidden(token.note)}</div></Cell>
       <Cell label="Role">{token.role}{token.owner && <span class="faint"> of {token.owner}</span>}{token.queues.length > 0 && <span class="faint"> for {token.queues.join(', ')}</span>}</Cell>
-      <Cell end label="Made"><Time at={token.created_at} />{token.created_by && <div class="sub">by {token.created_by}</div>}</Cell>
+      <Cell end label="Made"><Time at={token.created_at} />{token.created_by && <div class="sub">by {showHidden(token.created_by)}</div>}</Cell>
       <Cell end label="Last used">{token.last_used_at ? <Time at={token.last_used_at} /> : <span class="faint">never</span>}</Cell>
       <Cell end label="Expires">{token.revoked_at ? <span>revoked <Time at={token.revoked_at} /></span> : token.expires_at ? <Time at={token.expires_at} /> : <span class="faint">when revoked</span>}</Cell>
       <Cell className="actions">{!isOver(token) && <button class="button small" onClick={() => showDialog(() => <Revoke token={token} done={reload} />)}>Revoke</button>}</Cell>
@@ -112,11 +113,12 @@ function Row({token, reload}: {token: Token; reload: () => void}) {
 
 export function Tokens() {
   const tokens = useResource('tokens', abort => call('GET /v1/tokens', {signal: abort}), {on: event => event.name.startsWith('token.')});
-  const list = tokens.data.value?.tokens;
+  // Those that are good no more come last.
+  const list = tokens.data.value && [...tokens.data.value.tokens].sort((one, other) => Number(isOver(one)) - Number(isOver(other)));
   return (
     <Section title="Tokens" note="each identifies a caller, and has a role" tools={<button class="button primary" onClick={() => showDialog(() => <CreateForm done={tokens.reload} />)}><Icon name="plus" />Make a token</button>}>
       {tokens.error.value && <Problem text={tokens.error.value} retry={tokens.reload} />}
-      {!list ? !tokens.error.value && <Loading /> : <List heads={HEADS} caption="Tokens">{[...list].sort((one, other) => Number(isOver(one)) - Number(isOver(other))).map(token => <Row key={token.id} token={token} reload={tokens.reload} />)}</List>}
+      {!list ? !tokens.error.value && <Loading /> : <List heads={HEADS} caption="Tokens">{list.map(token => <Row key={token.id} token={token} reload={tokens.reload} />)}</List>}
     </Section>
   );
 }

@@ -1,9 +1,10 @@
 // What may be done with a task, by its state and by the rights of whoever looks. Each opens a dialog that shows the command.
 import {useEffect, useState} from 'preact/hooks';
-import {call, describe} from '../../api/client';
+import {call, callWithText, describe, JsonText} from '../../api/client';
 import {may} from '../../api/session';
 import type {CancelEffect, Task} from '../../api/types';
 import {plural, shortId} from '../../lib/format';
+import {compactText, parseJsonText, pretty} from '../../lib/json_text';
 import {drover, flag} from '../../lib/shell';
 import {mayCancel, mayDelete, mayEdit, mayEscalate, mayRetry} from '../../lib/states';
 import {canAct} from '../../live/live';
@@ -14,6 +15,7 @@ import {Problem} from '../../ui/empty';
 import {Icon, type IconName} from '../../ui/icons';
 import {Menu} from '../../ui/menu';
 import {State} from '../../ui/state';
+import {setMember} from './data_tab';
 
 export interface TaskFacts {
   id: string;
@@ -35,69 +37,83 @@ function RetryDialog({task}: {task: TaskFacts}) {
   );
 }
 
-function useFullTask(id: string): {task: Task | null; problem: string} {
-  const [task, setTask] = useState<Task | null>(null);
+interface FullTask {
+  task: Task;
+  /** The payload as it is stored, laid out for reading; '' if there is none. */
+  payload: string;
+}
+
+function useFullTask(id: string): {full: FullTask | null; problem: string} {
+  const [full, setFull] = useState<FullTask | null>(null);
   const [problem, setProblem] = useState('');
-  useEffect(() => void call('GET /v1/tasks/{id}', {path: {id}}).then(setTask, error => setProblem(describe(error))), [id]);
-  return {task, problem};
+  useEffect(() => void callWithText('GET /v1/tasks/{id}', {path: {id}}).then(({data, text}) => {
+    const node = setMember(parseJsonText(text), text, 'payload');
+    setFull({task: data, payload: node ? pretty(text, node) : ''});
+  }, error => setProblem(describe(error))), [id]);
+  return {full, problem};
 }
 
-function patchProblem(text: string): string {
-  if (text.trim() === '') return 'Write a patch, or use Retry.';
-  try {
-    JSON.parse(text);
-    return '';
-  } catch (error) {
-    return describe(error);
-  }
-}
+const isJson = (text: string): boolean => parseJsonText(text) !== null;
 
-// The payload as text would pass through JSON.parse here and lose its number text; a merge patch names only what changes.
-function EditRetryDialog({task}: {task: TaskFacts}) {
-  const [patch, setPatch] = useState('{\n  \n}');
-  const {task: full, problem: loadProblem} = useFullTask(task.id);
-  const problem = patchProblem(patch);
-  const compact = () => JSON.stringify(JSON.parse(patch));
+// Without the layout, and with every number as it was typed.
+const oneLine = (text: string): string => {
+  const node = parseJsonText(text);
+  return node ? compactText(text, node) : text;
+};
+
+/** A body whose payload is taken as it is typed: JSON.parse would change long numbers. */
+const withPayload = (body: object, payload: string | null): JsonText => {
+  const rest = JSON.stringify(body);
+  return new JsonText(payload === null ? rest : `${rest.slice(0, -1)}${rest === '{}' ? '' : ','}"payload":${payload}}`);
+};
+
+function PayloadField({value, onInput}: {value: string; onInput: (text: string) => void}) {
   return (
-    <ActionDialog title={`Edit and retry ${name(task)}`} label="Retry with the patch" isReady={problem === ''}
-      command={why => drover('dlq', 'retry', task.id, '--patch', problem ? patch : compact(), ...flag('reason', why))}
+    <label class="field"><span>Payload</span>
+      <textarea rows={8} spellcheck={false} value={value} aria-invalid={value.trim() !== '' && !isJson(value)} onInput={event => onInput(event.currentTarget.value)} />
+      {value.trim() !== '' && !isJson(value) && <span class="faint">This is not JSON yet.</span>}
+    </label>
+  );
+}
+
+function EditRetryDialog({task}: {task: TaskFacts}) {
+  const {full, problem} = useFullTask(task.id);
+  const [typed, setTyped] = useState<string | null>(null);
+  const payload = typed ?? full?.payload ?? '';
+  const isChanged = typed !== null && typed !== full?.payload;
+  return (
+    <ActionDialog title={`Edit and retry ${name(task)}`} label="Retry with this payload" isReady={isChanged && isJson(payload)} size="large"
+      command={why => drover('dlq', 'retry', task.id, '--payload', oneLine(payload), ...flag('reason', why))}
       run={async why => {
-        await call('POST /v1/tasks/{id}/retry', {path: {id: task.id}, body: {why: why || null, patch: JSON.parse(patch) as unknown}});
+        await call('POST /v1/tasks/{id}/retry', {path: {id: task.id}, body: withPayload(why ? {why} : {}, payload)});
         return `Retried ${name(task)} with another payload`;
       }}>
-      {loadProblem && <Problem text={loadProblem} />}
-      {full && <details><summary>The payload now</summary><pre class="payload-now">{JSON.stringify(full.payload, null, 2)}</pre></details>}
-      <label class="field">
-        <span>JSON Merge Patch <span class="faint">(members replace, null removes)</span></span>
-        <textarea rows={6} spellcheck={false} value={patch} onInput={event => setPatch(event.currentTarget.value)} />
-      </label>
-      {problem && <span class="faint">{problem}</span>}
+      {problem && <Problem text={problem} />}
+      <PayloadField value={payload} onInput={setTyped} />
     </ActionDialog>
   );
 }
 
 function EditDialog({task}: {task: TaskFacts}) {
-  const {task: full, problem} = useFullTask(task.id);
+  const {full, problem} = useFullTask(task.id);
   const [priority, setPriority] = useState('');
   const [delay, setDelay] = useState('');
   const [tags, setTags] = useState<string | null>(null);
-  const [patch, setPatch] = useState('');
-  const isPatchWrong = patch.trim() !== '' && patchProblem(patch) !== '';
+  const [typed, setTyped] = useState<string | null>(null);
   const newTags = tags === null ? null : tags.split(/[\s,]+/).filter(Boolean);
-  const isReady = (priority !== '' || delay !== '' || newTags !== null || patch.trim() !== '') && !isPatchWrong;
+  const payload = typed !== null && typed !== full?.payload && typed.trim() !== '' ? typed : null;
+  const isReady = (priority !== '' || delay !== '' || newTags !== null || payload !== null) && (payload === null || isJson(payload));
   return (
     <ActionDialog title={`Edit ${name(task)}`} label="Save" reason="none" isReady={isReady}
-      command={() => drover('edit', task.id, ...flag('priority', priority), ...flag('delay', delay), ...(newTags ?? []).flatMap(tag => ['--tag', tag]))}
+      command={() => drover('edit', task.id, ...flag('priority', priority), ...flag('delay', delay), ...(newTags ?? []).flatMap(tag => ['--tag', tag]), ...flag('payload', payload && oneLine(payload)))}
       run={async () => {
-        await call('PATCH /v1/tasks/{id}', {path: {id: task.id}, body: {
-          ...(priority ? {priority: Number(priority)} : {}), ...(delay ? {delay} : {}), ...(newTags ? {tags: newTags} : {}),
-          ...(patch.trim() ? {patch: JSON.parse(patch) as unknown} : {}),
-        }});
+        const body = {...(priority ? {priority: Number(priority)} : {}), ...(delay ? {delay} : {}), ...(newTags ? {tags: newTags} : {})};
+        await call('PATCH /v1/tasks/{id}', {path: {id: task.id}, body: withPayload(body, payload)});
         return `Changed ${name(task)}`;
       }}>
       {problem && <Problem text={problem} />}
       <div class="line">
-        <label class="field grow"><span>Priority <span class="faint">(now {full?.priority ?? '…'})</span></span>
+        <label class="field grow"><span>Priority <span class="faint">(now {full?.task.priority ?? '…'})</span></span>
           <select value={priority} onChange={event => setPriority(event.currentTarget.value)}>
             <option value="">as it is</option>
             {[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(value => <option key={value} value={String(value)}>{value}{value === 0 ? ' (first)' : ''}</option>)}
@@ -108,12 +124,9 @@ function EditDialog({task}: {task: TaskFacts}) {
         </label>
       </div>
       <label class="field"><span>Tags</span>
-        <input type="text" value={tags ?? full?.tags.join(' ') ?? ''} onInput={event => setTags(event.currentTarget.value)} />
+        <input type="text" value={tags ?? full?.task.tags.join(' ') ?? ''} onInput={event => setTags(event.currentTarget.value)} />
       </label>
-      <label class="field"><span>Patch of the payload <span class="faint">(JSON Merge Patch)</span></span>
-        <textarea rows={3} spellcheck={false} placeholder='{"model": "large"}' value={patch} onInput={event => setPatch(event.currentTarget.value)} />
-      </label>
-      {isPatchWrong && <span class="faint">{patchProblem(patch)}</span>}
+      <PayloadField value={typed ?? full?.payload ?? ''} onInput={setTyped} />
     </ActionDialog>
   );
 }

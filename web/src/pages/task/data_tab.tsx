@@ -1,4 +1,4 @@
-import {useState} from 'preact/hooks';
+import {useMemo, useState} from 'preact/hooks';
 import type {Task} from '../../api/types';
 import {showHidden} from '../../lib/ansi';
 import {bytes} from '../../lib/format';
@@ -52,7 +52,7 @@ function Prompt({title, text}: {title: string; text: string}) {
 const VALUES = [['payload', 'Payload'], ['result', 'Result'], ['checkpoint', 'Checkpoint'], ['fallback_result', 'Fallback result']] as const;
 
 export function DataTab({task, text}: {task: Task; text: string}) {
-  const root = parseJsonText(text);
+  const root = useMemo(() => parseJsonText(text), [text]);
   const values = VALUES.map(([name, title]) => ({title, node: setMember(root, text, name)})).filter(one => one.node !== null);
   if (!values.length && !task.prompt && !task.system_prompt)
     return <Empty icon="tasks" title="It has neither prompt nor payload" command={`drover enqueue ${task.type} --prompt 'What to do'`} />;
@@ -83,7 +83,7 @@ function Part({node, text}: {node: JsonNode; text: string}) {
 }
 
 export function ReportTab({text}: {text: string}) {
-  const report = reportOf(text);
+  const report = useMemo(() => reportOf(text), [text]);
   if (!report) {
     return (
       <Empty icon="tasks" title="There is no decision report">

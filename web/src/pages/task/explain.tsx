@@ -75,7 +75,7 @@ export function ExplainCard({task, explanation}: {task: Task; explanation: Expla
   const isWaiting = explanation.reason !== 'running';
   return (
     <section class="side-card">
-      <h3>{isWaiting ? 'Why it waits' : 'Gates that it passed'}</h3>
+      <h2>{isWaiting ? 'Why it waits' : 'Gates that it passed'}</h2>
       <p class="explain-text"><Icon name={REASON_ICONS[explanation.reason]} size={15} /><span><Sentence text={explanation.text} /></span></p>
       {explanation.ahead !== null && explanation.ahead > 0 && <p class="faint">{plural(explanation.ahead, 'task')} of its lane come before it.</p>}
       {explanation.refusing.length > 0 && <ul class="stack">{explanation.refusing.map(gate => <Refusing key={gate.name} gate={gate} />)}</ul>}

@@ -1,4 +1,4 @@
-import {useState} from 'preact/hooks';
+import {useRef, useState} from 'preact/hooks';
 import {call} from '../../api/client';
 import type {Task, TaskGraph} from '../../api/types';
 import {duration, parseTime, shortId} from '../../lib/format';
@@ -47,11 +47,13 @@ const NODES_MAX = 1500;
 
 export function GraphTab({task}: {task: Task}) {
   const [expanded, setExpanded] = useState<string[]>([]);
+  const shown = useRef<ReadonlySet<string>>(new Set([task.id]));
   const loaded = useResource(`graph ${task.id} ${expanded.join(' ')}`, async abort => {
     let graph = await call('GET /v1/tasks/{id}/graph', {path: {id: task.id}, signal: abort});
     for (const id of expanded) if (graph.nodes.length < NODES_MAX) graph = merge(graph, await call('GET /v1/tasks/{id}/graph', {path: {id}, signal: abort}));
     return graph;
-  }, {on: event => event.task_id !== null && event.state !== null && event.name !== 'task.progressed', quietMs: 3000});
+  }, {on: event => event.task_id !== null && shown.current.has(event.task_id) && event.name !== 'task.progressed', quietMs: 2000, everyMs: 15_000});
+  shown.current = new Set(loaded.data.value?.nodes.map(node => node.id) ?? [task.id]);
   const graph = loaded.data.value;
   if (!graph) return loaded.error.value ? <Problem text={loaded.error.value} retry={loaded.reload} /> : <Loading label="Reading the graph" />;
   if (graph.nodes.length <= 1) {

@@ -3,6 +3,7 @@ import {showHidden} from '../../lib/ansi';
 import {shortId} from '../../lib/format';
 import {href} from '../../router';
 import {Sentence} from './explain';
+import {Release} from './release';
 import {Icon} from '../../ui/icons';
 import {State} from '../../ui/state';
 import {Time, Took} from '../../ui/time';
@@ -29,7 +30,7 @@ export function Why({task, explanation}: {task: Task; explanation: Explanation |
   }
   if (task.state === 'cancelled') return <div class="why"><Icon name="cancelled" /><span>{task.cancel_reason ? showHidden(task.cancel_reason) : 'Cancelled without a reason.'}</span></div>;
   if (task.state !== 'failed' && task.state !== 'completed' && explanation)
-    return <div class="why waiting"><Icon name="info" /><span><Sentence text={explanation.text} /></span></div>;
+    return <div class="why waiting"><Icon name="info" /><span class="grow"><Sentence text={explanation.text} /></span><Release task={task} explanation={explanation} /></div>;
   return null;
 }
 
@@ -45,7 +46,7 @@ export function ErrorBox({task}: {task: Task}) {
         <span class="grow" />
         <a href={href('/tasks', {q: `fingerprint:${task.error.fingerprint}`})} title="Tasks that failed in the same way">same kind of failure</a>
       </div>
-      {isCut ? <details><summary><pre>{message.slice(0, MESSAGE_SHOWN)}…</pre></summary><pre>{message.slice(MESSAGE_SHOWN)}</pre></details> : <pre>{message}</pre>}
+      {isCut ? <details><summary><pre>{message.slice(0, MESSAGE_SHOWN)}…</pre></summary><pre>{message.slice(MESSAGE_SHOWN)}</pre></details> : <pre tabIndex={0} aria-label="Error">{message}</pre>}
     </div>
   );
 }

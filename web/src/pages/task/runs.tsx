@@ -1,4 +1,5 @@
-// The runs of a task over all generations: one bar each, on one scale of time, with what waited in between.
+// The runs of a task over all generations: one bar each, with what waited in between. Each generation has its own scale of time: what lies
+// between two of them is not waiting, the task had ended.
 import type {Run, Task} from '../../api/types';
 import {now} from '../../lib/clock';
 import {duration, money, parseTime, shortWorker} from '../../lib/format';
@@ -37,7 +38,10 @@ export function placeRuns(createdAt: number, runs: readonly Run[], until: number
 }
 
 const SMALLEST_PERCENT = 0.6;
-const bar = (span: Span) => ({left: `${span.from}%`, width: `${Math.max(SMALLEST_PERCENT, span.to - span.from)}%`});
+const bar = (span: Span) => {
+  const width = Math.max(SMALLEST_PERCENT, span.to - span.from);
+  return {left: `${Math.min(span.from, 100 - width)}%`, width: `${width}%`};
+};
 
 function RunLine({run, placed, isChosen}: {run: Run; placed: {waiting: Span; running: Span}; isChosen: boolean}) {
   const outcome: Outcome = run.outcome ?? 'running';
@@ -69,18 +73,24 @@ export function Runs({task, runs}: {task: Task; runs: Run[] | null}) {
   const ordered = [...runs].sort((a, b) => a.run - b.run);
   const chosen = Number(here.value.query.get('run'));
   const isRunning = task.state === 'running';
-  const until = isRunning ? now.value : parseTime(task.finished_at) ?? now.value;
-  const placed = placeRuns(parseTime(task.created_at)!, ordered, isRunning || task.finished_at ? until : Math.max(...ordered.map(run => parseTime(run.ended_at) ?? 0)));
+  const until = now.value;
+  const placed = new Map<number, {waiting: Span; running: Span}>();
+  for (const one of new Set(ordered.map(run => run.generation))) {
+    const mine = ordered.filter(run => run.generation === one);
+    const from = parseTime(one === 1 ? task.created_at : mine[0]!.started_at)!;
+    const isNow = one === task.generation && isRunning;
+    placeRuns(from, mine, isNow ? until : from).forEach((place, at) => placed.set(mine[at]!.run, place));
+  }
   let generation = 0;
   return (
     <section class="runs" aria-label="Runs">
-      {ordered.map((run, at) => {
+      {ordered.map(run => {
         const isNew = run.generation !== generation;
         generation = run.generation;
         return (
           <div key={run.run}>
             {isNew && task.generation > 1 && <div class="generation">Generation {run.generation}</div>}
-            <RunLine run={run} placed={placed[at]!} isChosen={chosen === run.run} />
+            <RunLine run={run} placed={placed.get(run.run)!} isChosen={chosen === run.run} />
           </div>
         );
       })}

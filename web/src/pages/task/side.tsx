@@ -9,7 +9,7 @@ function UsageCard({task}: {task: Task}) {
   const {usage} = task;
   return (
     <section class="side-card">
-      <h3>Usage</h3>
+      <h2>Usage</h2>
       {usage ? (
         <dl class="facts">
           <dt>Cost</dt>
@@ -35,7 +35,7 @@ export function Facts({task}: {task: Task}) {
     <>
       <UsageCard task={task} />
       <section class="side-card">
-        <h3>Task</h3>
+        <h2>Task</h2>
         <dl class="facts">
           <Fact name="Queue"><a href={href('/tasks', {q: `queue:${task.queue}`})}>{task.queue}</a></Fact>
           <Fact name="Owner"><a href={href('/tasks', {q: `owner:${task.owner}`})}>{task.owner}</a></Fact>
@@ -57,7 +57,7 @@ export function Facts({task}: {task: Task}) {
         </dl>
       </section>
       <section class="side-card">
-        <h3>Ids</h3>
+        <h2>Ids</h2>
         <dl class="facts">
           <Fact name="Id"><Copyable text={task.id} /></Fact>
           {task.parent_id && <Fact name="Spawner"><a class="mono" href={href(`/tasks/${task.parent_id}`)}>{shortId(task.parent_id)}</a></Fact>}

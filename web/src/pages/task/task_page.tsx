@@ -1,4 +1,4 @@
-import {useEffect, useState} from 'preact/hooks';
+import {useEffect, useRef, useState} from 'preact/hooks';
 import type {PageProps} from '..';
 import {useTitle} from '../../frame/identity';
 import {useKeys} from '../../keys/keyboard';
@@ -50,11 +50,20 @@ function useList(q: string | null, id: string): {list: TaskList | null; at: numb
   return {list, at: list && rows ? list.indexOf(id) : -1};
 }
 
-function Walk({id, q}: {id: string; q: string | null}) {
+interface Walk {
+  at: number;
+  text: string;
+  isFirst: boolean;
+  isLast: boolean;
+  to: (index: number) => void;
+}
+
+/** Part of the page and not of its header, so that keys work while the next task is being read. */
+function useWalk(id: string, q: string | null): Walk {
   const {list, at} = useList(q, id);
   const rows = list?.rows.value ?? [];
   const to = (index: number) => {
-    const row = rows[index];
+    const row = at < 0 ? undefined : rows[index];
     if (!row) return;
     const query: Record<string, string> = {};
     here.peek().query.forEach((value, key) => key !== 'run' && (query[key] = value));
@@ -66,13 +75,17 @@ function Walk({id, q}: {id: string; q: string | null}) {
     {keys: ']', label: 'Next task of the list', run: () => to(at + 1)},
     {keys: 'u', label: 'Back to the list', run: () => go(href('/tasks', {q}))},
   ]);
-  if (q === null || at < 0) return null;
-  const total = list!.total.value;
+  const total = list?.total.value;
+  return {at, to, isFirst: at <= 0, isLast: at >= rows.length - 1, text: `${at + 1} of ${total ? `${total.tasks}${total.isCapped ? '+' : ''}` : rows.length}`};
+}
+
+function WalkButtons({walk}: {walk: Walk}) {
+  if (walk.at < 0) return null;
   return (
     <div class="walk">
-      <span class="faint">{at + 1} of {total ? `${total.tasks}${total.isCapped ? '+' : ''}` : rows.length}</span>
-      <button class="icon-button" title="Previous (key [)" aria-label="Previous task of the list" disabled={at <= 0} onClick={() => to(at - 1)}><Icon name="up" /></button>
-      <button class="icon-button" title="Next (key ])" aria-label="Next task of the list" disabled={at >= rows.length - 1} onClick={() => to(at + 1)}><Icon name="down" /></button>
+      <span class="faint">{walk.text}</span>
+      <button class="icon-button" title="Previous (key [)" aria-label="Previous task of the list" disabled={walk.isFirst} onClick={() => walk.to(walk.at - 1)}><Icon name="up" /></button>
+      <button class="icon-button" title="Next (key ])" aria-label="Next task of the list" disabled={walk.isLast} onClick={() => walk.to(walk.at + 1)}><Icon name="down" /></button>
     </div>
   );
 }
@@ -81,7 +94,7 @@ function Tabs({tab}: {tab: Tab}) {
   return (
     <div class="tabs" role="tablist" aria-label="Parts of the task">
       {TABS.map(([name, label]) => (
-        <button key={name} role="tab" id={`tab-${name}`} aria-selected={tab === name} aria-controls="tab-panel" onClick={() => setQuery({tab: name === 'log' ? null : name})}>{label}</button>
+        <button key={name} role="tab" id={`tab-${name}`} aria-selected={tab === name} aria-controls="tab-panel" onClick={() => setQuery({tab: name})}>{label}</button>
       ))}
     </div>
   );
@@ -94,14 +107,18 @@ export function TaskPage({params}: PageProps) {
   const explanation = useExplanation(id);
   const {query} = here.value;
   const q = query.get('q');
-  const tab = (TABS.find(([name]) => name === query.get('tab'))?.[0] ?? 'log') as Tab;
+  const walk = useWalk(id, q);
   const data = loaded.data.value;
   const task = data?.task;
+  // A task that has not run has no log. What was chosen for it stays when it starts: nobody is torn away from what they read.
+  const first = useRef<{id: string; tab: Tab} | null>(null);
+  if (task && first.current?.id !== id) first.current = {id, tab: task.run === 0 ? 'data' : 'log'};
+  const tab: Tab = TABS.find(([name]) => name === query.get('tab'))?.[0] ?? first.current?.tab ?? 'log';
   useTitle(task ? `${task.state} · ${task.type} ${shortId(task.id)}` : '');
   const actions = task ? actionsFor(task, true) : [];
   const key = (letter: string) => actions.find(action => action.key === letter)?.run();
   useKeys('Task', [
-    {keys: 'l', label: 'Log', run: () => setQuery({tab: null})},
+    {keys: 'l', label: 'Log', run: () => setQuery({tab: 'log'})},
     {keys: 'r', label: 'Retry', run: () => key('r')},
     {keys: 'c', label: 'Cancel', run: () => key('c')},
     {keys: 'e', label: 'Edit', run: () => key('e')},
@@ -122,7 +139,7 @@ export function TaskPage({params}: PageProps) {
             <a class="icon-button" href={href('/tasks', {q})} title="Back to the list (key u)" aria-label="Back to the list"><Icon name="tasks" /></a>
             <TaskTitle task={task} />
             <span class="grow" />
-            <Walk id={id} q={q} />
+            <WalkButtons walk={walk} />
             <TaskActions task={task} isPage />
           </div>
           {loaded.error.value && <Problem text={`${loaded.error.value} What is shown is older.`} retry={loaded.reload} />}

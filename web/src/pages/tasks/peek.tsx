@@ -27,8 +27,8 @@ function Tail({task}: {task: Task}) {
   if (!lines.length) return null;
   return (
     <section class="side-card">
-      <h3 class="line"><span class="grow">Last lines</span></h3>
-      <pre class="tail">{lines.map(line => stripAnsi(line.text)).join('\n')}</pre>
+      <h2 class="line"><span class="grow">Last lines</span></h2>
+      <pre class="tail" tabIndex={0} aria-label="Last lines of the log">{lines.map(line => stripAnsi(line.text)).join('\n')}</pre>
     </section>
   );
 }

@@ -137,6 +137,8 @@ export class TaskList {
       for (let at = 0; at < this.list.length; at++) this.index.set(this.list[at]!.id, at);
     }
     this.rows.value = this.list.slice();
+    // A list that is here to its end needs no counting.
+    if (this.isComplete.peek()) this.total.value = {tasks: this.list.length, isCapped: false};
   }
 
   private apply(events: readonly Event[]): void {

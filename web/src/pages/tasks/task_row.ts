@@ -80,43 +80,54 @@ export function rowOf(task: TaskSummary): TaskRow {
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The row after an event; the same object if the event changes nothing that is shown. */
-export function afterEvent(row: TaskRow, event: Event): TaskRow {
-  if (event.state === null) return row;
+const NO_PROGRESS = {percent: null, message: ''};
+const NO_ERROR = {errorClass: '', errorMessage: ''};
+
+const errorOf = (event: Event) => ({errorClass: text(event.data['class']), errorMessage: text(event.data['message']).slice(0, ERROR_KEPT)});
+
+/** What an event changes beside state, run and generation; null is nothing. */
+function changesOf(row: TaskRow, event: Event): Partial<TaskRow> | null {
   const at = parseTime(event.at);
-  const base: TaskRow = {...row, state: event.state, run: event.run ?? row.run, generation: event.generation ?? row.generation};
+  const givenBack = Math.max(0, row.attempts - 1);
   switch (event.name) {
     case 'task.progressed':
-      return {...base, percent: Number(event.data['percent']), message: text(event.data['message'])};
+      return {percent: Number(event.data['percent']), message: text(event.data['message'])};
     case 'task.claimed':
-      return {...base, worker: text(event.data['worker_id']), startedAt: at, finishedAt: null, attempts: row.attempts + 1, percent: null, message: '', errorClass: '', errorMessage: ''};
+      return {worker: shared(text(event.data['worker_id'])), startedAt: at, finishedAt: null, attempts: row.attempts + 1, ...NO_PROGRESS, ...NO_ERROR};
     case 'task.cancel_requested':
-      return {...base, isStopping: event.state === 'running'};
-    case 'task.retrying':
-    case 'task.deferred':
+      return {isStopping: event.state === 'running'};
     case 'task.failed':
-      return {
-        ...base, isStopping: false, errorClass: text(event.data['class']), errorMessage: text(event.data['message']).slice(0, ERROR_KEPT),
-        finishedAt: event.name === 'task.failed' ? at : null,
-        attempts: event.name === 'task.deferred' ? Math.max(0, row.attempts - 1) : row.attempts,
-        cost: row.cost === undefined ? null : row.cost,
-      };
+      return {...errorOf(event), isStopping: false, finishedAt: at, cost: row.cost ?? null};
+    case 'task.retrying':
+      return {...errorOf(event), isStopping: false, cost: row.cost ?? null};
+    case 'task.deferred':
+      return {...errorOf(event), isStopping: false, cost: row.cost ?? null, attempts: givenBack};
     case 'task.completed':
     case 'task.cancelled':
     case 'task.deadline_passed':
-      return {...base, isStopping: false, finishedAt: at, percent: null, message: ''};
+      return {isStopping: false, finishedAt: at, ...NO_PROGRESS};
     case 'task.retried':
     case 'task.revived':
-      return {...base, attempts: 0, finishedAt: null, startedAt: null, errorClass: '', errorMessage: '', isEscalated: false};
+      return {attempts: 0, finishedAt: null, startedAt: null, isEscalated: false, ...NO_ERROR};
     case 'task.escalated':
-      return {...base, isEscalated: true};
+      return {isEscalated: true};
     case 'task.released':
     case 'task.stalled':
     case 'task.suspended':
-      return {...base, attempts: Math.max(0, row.attempts - 1), percent: null, message: ''};
+      return {attempts: givenBack, ...NO_PROGRESS};
     default:
-      return base.state === row.state && base.run === row.run && base.generation === row.generation ? row : base;
+      return null;
   }
+}
+
+/** The row after an event; the same object if the event changes nothing that is shown. */
+export function afterEvent(row: TaskRow, event: Event): TaskRow {
+  if (event.state === null) return row;
+  const changes = changesOf(row, event);
+  const run = event.run ?? row.run;
+  const generation = event.generation ?? row.generation;
+  if (changes === null && event.state === row.state && run === row.run && generation === row.generation) return row;
+  return {...row, ...changes, state: event.state, run, generation};
 }
 
 const oneOf = (query: Query, key: 'type' | 'queue' | 'owner' | 'state', value: string): boolean =>

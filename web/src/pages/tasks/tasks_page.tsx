@@ -162,7 +162,8 @@ export function TasksPage() {
   const onSelect = useSelecting(list);
   const setFilter = (next: Query) => go(href('/tasks', {q: formatQuery(next), peek}), 'push');
   const open = (row: TaskRow) => go(href(`/tasks/${row.id}`, {q}));
-  const onOpen = (row: TaskRow) => (innerWidth < PEEK_FROM_PX ? open(row) : setQuery({peek: row.id}, peek ? 'replace' : 'push'));
+  // A second click, or Enter, on the row whose pane is open goes to its page.
+  const onOpen = (row: TaskRow) => (innerWidth < PEEK_FROM_PX || peek === row.id ? open(row) : setQuery({peek: row.id}, peek ? 'replace' : 'push'));
   const active = () => pool.current?.active ?? null;
   const act = (letter: string) => {
     const row = active();
@@ -191,6 +192,7 @@ export function TasksPage() {
   return (
     <div class="tasks-page">
       <div class="tasks-main">
+        <h1 class="visually-hidden">Tasks</h1>
         <Filters list={list} setFilter={setFilter} />
         {list.error.value && <Problem text={list.error.value} retry={() => void list.load()} />}
         <SelectionBar list={list} />

@@ -1,6 +1,7 @@
 import {call} from '../../api/client';
 import {may} from '../../api/session';
 import type {Worker} from '../../api/types';
+import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {workerState, type WorkerState} from '../../lib/fleet';
 import {count, plural} from '../../lib/format';
@@ -31,7 +32,10 @@ function Drain({worker, done}: {worker: Worker; done: () => void}) {
         done();
         return `${worker.id} takes no more work`;
       }}>
-      <p><strong class="mono">{worker.id}</strong> takes no more work, finishes {worker.running ? `the ${plural(worker.running, 'task')} that it has` : 'at once, as it has nothing'}, and goes. This cannot be taken back; start it again afterwards.</p>
+      <p>
+        <strong class="mono">{worker.id}</strong> takes no more work{worker.running ? `, finishes the ${plural(worker.running, 'task')} that it has` : ''} and goes.
+        This cannot be taken back; start it again afterwards.
+      </p>
     </ActionDialog>
   );
 }
@@ -40,7 +44,7 @@ function Serves({worker}: {worker: Worker}) {
   return (
     <div class="chips">
       {worker.serves.map(({queue, type, trouble}) => (
-        <span key={`${queue} ${type}`} class={`tag ${trouble ? 'trouble' : ''}`} title={trouble}>{queue}{type && ` / ${type}`}{trouble && `: ${trouble}`}</span>
+        <span key={`${queue} ${type}`} class={`tag ${trouble ? 'trouble' : ''}`} title={trouble}>{queue}{type && ` / ${type}`}{trouble && `: ${showHidden(trouble)}`}</span>
       ))}
     </div>
   );
@@ -51,9 +55,9 @@ function Row({worker, reload}: {worker: Worker; reload: () => void}) {
   const {tone, icon} = LOOKS[state];
   return (
     <tr>
-      <Cell main label="Worker"><span class="mono">{worker.id}</span><div class="sub">drover {worker.version}{worker.token_id && ` · token ${worker.token_id}`}</div></Cell>
+      <Cell main label="Worker"><span class="mono">{worker.id}</span><div class="sub">drover {showHidden(worker.version)}{worker.token_id && ` · token ${worker.token_id}`}</div></Cell>
       <Cell label="State" className="nowrap"><span class={`badge-word ${tone}`}><Icon name={icon} />{state}</span>
-        {worker.draining && <div class="sub">{worker.drain_reason}{worker.drain_by && ` (${worker.drain_by})`}</div>}</Cell>
+        {worker.draining && <div class="sub">{state === 'silent' && 'draining '}{showHidden(worker.drain_reason)}{worker.drain_by && ` (${worker.drain_by})`}</div>}</Cell>
       <Cell label="Serves" className="wide"><Serves worker={worker} /></Cell>
       <Cell end label="Running">
         <a href={href('/tasks', {q: `state:running worker:${worker.id}`})}>{count(worker.running)} of {count(worker.capacity)}</a>
