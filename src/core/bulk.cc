@@ -166,7 +166,9 @@ void end_operation(BulkRecord& record, BulkState state, Time now) {
   operation.state = state;
   operation.updated_at = now;
   operation.ended_at = now;
-  // What may be large is not kept.
+  // What may be large is not kept, nor what means something to one store only.
+  record.cursor.clear();
+  record.next_id = 0;
   operation.order.ids.clear();
   if (operation.order.retry) operation.order.retry->payload = operation.order.retry->patch = std::nullopt;
   if (operation.order.edit) operation.order.edit->payload = operation.order.edit->patch = std::nullopt;

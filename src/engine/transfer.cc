@@ -250,7 +250,6 @@ Status DumpImport::take_bulk(const std::string& text) {
     record.operation.stopped = {.by = std::string(kImporter), .why = "the store was restored from a dump"};
     end_operation(record, BulkState::kStopped, record.operation.updated_at);
   }
-  record.cursor.clear();
   bulk_.push_back(std::move(record));
   return {};
 }

@@ -61,9 +61,9 @@ TEST_P(Bulk, CancelsWhatMatchesAndNothingElse) {
 }
 
 TEST_P(Bulk, ADryRunCountsAndChangesNothing) {
+  start_work();
   enqueue_many(30, {.type = "work"});
   enqueue({.type = "work", .delay = 1h});
-  start_work();
   const World before = world();
   const auto preview = must(queue().preview_bulk(cancel_of({.type = "work"})));
   EXPECT_EQ(preview.matched, 32);
@@ -94,12 +94,12 @@ TEST_P(Bulk, EachTaskIsRetriedOnceHoweverSoonItFailsAgain) {
     EXPECT_EQ(get(id).generation, 2);
   }
   // One that fails after the start is not caught by it.
-  const Lease again = start(ids.front());
+  const Lease again = claim_one().lease;
   const BulkOperation second = start_bulk({.verb = BulkVerb::kRetry, .filter = TaskFilter{}});
   pass(1s);
   fail(again, ErrorClass::kInvalid);
   EXPECT_EQ(finished(second.id).done, 0);
-  EXPECT_EQ(state(ids.front()), TaskState::kFailed);
+  EXPECT_EQ(state(again.task), TaskState::kFailed);
 }
 
 TEST_P(Bulk, RetriesWithAnotherPayloadAndAtATime) {

@@ -16,6 +16,7 @@
 #include "cli/who.h"
 #include "core/task_filter.h"
 #include "wire/bulk.h"
+#include "wire/write.h"
 
 namespace drover::cli {
 namespace {
