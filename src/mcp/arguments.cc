@@ -119,9 +119,11 @@ Result<ListArguments> read_list(std::string_view json) {
   ListArguments arguments;
   TaskFilter& filter = arguments.filter;
   std::optional<std::string> state;
+  std::optional<std::string> type;
+  std::optional<std::string> tag;
   std::optional<std::string> parent;
   Reader in(json);
-  in.get("state", state).get("type", filter.type).get("tag", filter.tag).get("parent_id", parent);
+  in.get("state", state).get("type", type).get("tag", tag).get("parent_id", parent);
   in.get("limit", arguments.limit).get("cursor", arguments.cursor);
   TRY(in.finish_strictly());
   if (state) {
@@ -129,6 +131,8 @@ Result<ListArguments> read_list(std::string_view json) {
     if (!parsed) return bad(fmt::format("state: {} is not a state of a task", quoted_excerpt(*state)));
     filter.states = {*parsed};
   }
+  filter.type = type;
+  filter.tag = tag;
   if (parent) filter.parent_id = TRY(read_id(*parent));
   if (arguments.limit < 1 || arguments.limit > kListedTasksMax) {
     return bad(fmt::format("limit must be from 1 to {}, not {}", kListedTasksMax, arguments.limit));

@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "core/ledger.h"
 #include "core/run_report.h"
+#include "core/task_filter.h"
 #include "net/url.h"
 #include "remote/checks.h"
 #include "remote/claim_keys.h"
@@ -71,6 +72,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override {
+    TRY(check_filter(filter));
     Query query = query_of_filter(filter);
     query.emplace_back("limit", std::to_string(limit));
     if (cursor) query.emplace_back("cursor", *cursor);
@@ -79,6 +81,7 @@ class RemoteQueue final : public TaskQueue {
 
   Result<SummaryPage> summaries(const TaskFilter& filter, int limit,
                                 const std::optional<std::string>& cursor) override {
+    TRY(check_filter(filter));
     Query query = query_of_filter(filter);
     query.emplace_back("view", "summary");
     query.emplace_back("limit", std::to_string(limit));
@@ -231,6 +234,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override {
+    TRY(check_filter(filter));
     return calls_->ask_list<ErrorGroup>("groups", "GET", with_query("/v1/dlq", query_of_filter(filter)));
   }
 
