@@ -63,6 +63,8 @@ struct GateStatus {
   std::optional<int> permits;
   std::optional<std::int64_t> in_use;  // counted only while permits are limited
   std::int64_t waiting_lanes = 0;      // parked here
+  std::int64_t waiting_tasks = 0;      // that it refuses now
+  std::int64_t would_start = 0;        // of these, the ones that no other gate refuses
 };
 
 // Nothing starts through it until somebody or something opens it: it is closed, has no permits, or its breaker waits

@@ -87,8 +87,55 @@ struct Alert {
   std::string detail;   // what was found
   std::string fix;      // what to type
   Time raised_at{};
+  // Somebody has seen it, and left it alone until then.
+  std::optional<Time> snoozed_until{};
+  std::string snoozed_by{};
+  std::string snoozed_why{};
 
   bool operator==(const Alert&) const = default;
+};
+
+// Which alert it is: "held:queue:eng".
+[[nodiscard]] std::string key_of(const Alert& alert);
+
+struct PastAlert {
+  Alert alert;
+  Time cleared_at{};
+
+  bool operator==(const PastAlert&) const = default;
+};
+inline constexpr std::size_t kPastAlertsMax = 500;
+
+enum class HistoryStep : std::uint8_t { kMinute, kHour };
+// Minutes of a day, hours of 30 days.
+inline constexpr int kHistoryMinutes = 1'440;
+inline constexpr int kHistoryHours = 720;
+
+// What happened in one minute, or one hour.
+struct StatsBucket {
+  Time at{};  // when it began
+  std::int64_t enqueued = 0;
+  std::int64_t started = 0;
+  std::int64_t completed = 0;
+  std::int64_t failed = 0;   // for good
+  std::int64_t retried = 0;  // runs that failed and are tried again
+  std::int64_t deferred = 0;
+  std::int64_t cancelled = 0;
+  Durations waits;                             // from ready to started; right to 20 %
+  Durations runs;                              // from started to completed or failed
+  std::optional<std::int64_t> cost_micro_usd;  // of runs that ended; absent: none of them reported any
+  std::optional<std::int64_t> tokens;
+
+  bool operator==(const StatsBucket&) const = default;
+};
+
+struct StatsHistory {
+  HistoryStep step = HistoryStep::kMinute;
+  Time from{};
+  Time until{};                        // when the last bucket ends
+  std::vector<StatsBucket> buckets{};  // those in which something happened, oldest first
+
+  bool operator==(const StatsHistory&) const = default;
 };
 
 struct Stats {

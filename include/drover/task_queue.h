@@ -5,6 +5,7 @@
 // All implementations are safe to call from any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,18 +35,54 @@ struct Enqueued {
   bool operator==(const Enqueued&) const = default;
 };
 
-enum class Parts : std::uint8_t { kHead, kAll };
+enum class Parts : std::uint8_t {
+  kHead,     // without what may be large
+  kSummary,  // the head, tags, model and agent_id; of the prompt, or else of the payload, the first kExcerptBytes or
+             // more
+  kAll,
+};
+inline constexpr std::size_t kExcerptChars = 200;
+inline constexpr std::size_t kExcerptBytes = 4 * kExcerptChars;  // in UTF-8
+
+// Names, of which any will do; none: whatever it is.
+class AnyOf {
+ public:
+  AnyOf() = default;
+  AnyOf(const char* name) : names_{name} {}                            // NOLINT(google-explicit-constructor)
+  AnyOf(std::string name) : names_{std::move(name)} {}                 // NOLINT(google-explicit-constructor)
+  AnyOf(std::vector<std::string> names) : names_(std::move(names)) {}  // NOLINT(google-explicit-constructor)
+  AnyOf(const std::optional<std::string>& name) {                      // NOLINT(google-explicit-constructor)
+    if (name) names_.push_back(*name);
+  }
+
+  [[nodiscard]] explicit operator bool() const { return !names_.empty(); }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+  [[nodiscard]] bool admits(const std::string& name) const {
+    return names_.empty() || std::ranges::find(names_, name) != names_.end();
+  }
+  void add(std::string name) {
+    if (names_.empty() || !admits(name)) names_.push_back(std::move(name));
+  }
+  bool operator==(const AnyOf&) const = default;
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// By when tasks were made.
+enum class TaskOrder : std::uint8_t { kNewestFirst, kOldestFirst };
 
 struct TaskFilter {
-  std::optional<std::string> type{};
-  std::optional<std::string> queue{};
-  std::optional<std::string> owner{};
+  AnyOf type{};
+  AnyOf queue{};
+  AnyOf owner{};
   std::vector<TaskState> states{};  // any of these; empty: all
-  std::optional<std::string> tag{};
+  AnyOf tag{};
   std::optional<TaskId> parent_id{};
   // Of how it ended, or failed last.
   std::optional<ErrorClass> error_class{};
   std::optional<std::string> fingerprint{};  // core/fingerprint.h: failures of one kind
+  std::optional<Time> finished_after{};      // then or later
   std::optional<Time> finished_before{};
   std::optional<bool> escalated{};
   std::optional<std::string> worker_id{};  // that runs it, or ran it last
@@ -54,6 +91,12 @@ struct TaskFilter {
   // In its prompt, payload or error, whether in capitals or not. One call looks at a bounded number of tasks.
   std::optional<std::string> search{};
   std::optional<std::string> id_prefix{};  // what its id begins with, in small letters
+  std::optional<std::string> model{};      // that it asks for
+  std::optional<std::string> agent_id{};
+  std::optional<std::string> gate{};  // that it has to pass
+  TaskOrder order = TaskOrder::kNewestFirst;
+
+  bool operator==(const TaskFilter&) const = default;
 };
 
 // How far a call has looked, where it went from task to task.
@@ -68,10 +111,46 @@ struct Searched {
 inline constexpr int kPageMax = 1'000;
 
 struct TaskPage {
-  std::vector<Task> tasks;            // newest first
+  std::vector<Task> tasks;            // in the order that was asked for
   std::optional<std::string> cursor;  // where the next page starts; absent on the last one
   std::optional<Searched> searched{};
 };
+
+// What a list shows of a task.
+struct TaskSummary {
+  Task task;                             // without its body, but with tags, model and agent_id
+  std::optional<std::string> excerpt{};  // of its prompt, or else of its payload: the first kExcerptChars characters
+
+  bool operator==(const TaskSummary&) const = default;
+};
+struct SummaryPage {
+  std::vector<TaskSummary> tasks{};
+  std::optional<std::string> cursor{};
+  std::optional<Searched> searched{};
+};
+
+// The tasks around one, those nearest first.
+struct TaskGraph {
+  struct Node {
+    Task task;          // its head
+    int distance = 0;   // edges from the root
+    bool more = false;  // it has neighbours that are not here
+  };
+  enum class EdgeKind : std::uint8_t { kDependsOn, kSpawned };
+  struct Edge {
+    TaskId from;  // what comes first
+    TaskId to;
+    EdgeKind kind = EdgeKind::kDependsOn;
+
+    bool operator==(const Edge&) const = default;
+  };
+  TaskId root;
+  std::vector<Node> nodes{};
+  std::vector<Edge> edges{};
+};
+inline constexpr int kGraphTasksMax = 300;
+[[nodiscard]] std::string_view name_of(TaskGraph::EdgeKind kind);  // "depends_on", "spawned"
+[[nodiscard]] std::optional<TaskGraph::EdgeKind> parse_edge_kind(std::string_view name);
 
 struct CancelOutcome {
   TaskState state = TaskState::kCancelled;  // kRunning: requested, cancelled when its process tree is dead
@@ -292,6 +371,15 @@ struct LogRecord {
   std::int64_t left_out_before = 0;  // bytes of its run that the cap left out just before it
 };
 
+// Which records of a task's log; they come oldest first.
+struct LogQuery {
+  std::int64_t after = 0;
+  std::optional<std::int64_t> before{};  // set: the last `limit` records before this number
+  std::optional<int> run{};
+  int limit = kPageMax;
+};
+inline constexpr std::int64_t kLogEnd = INT64_MAX;  // as `before`: the last records that there are
+
 struct LogPage {
   std::vector<LogRecord> records;
   std::int64_t left_out_bytes = 0;  // of the runs on this page: what the cap left out between head and tail
@@ -339,6 +427,26 @@ struct GateOrder {
   std::string by;
 };
 
+// How long to leave an alert alone.
+struct SnoozeOrder {
+  std::string key;
+  Millis duration{0};  // zero: it wakes up
+  Verdict verdict{};
+};
+inline constexpr Millis kSnoozeMax{30LL * 24 * 3'600'000};
+
+// What a page shows, under a name. The queue does not look into the query.
+struct SavedView {
+  std::string name;
+  std::string query;
+  Time updated_at{};
+
+  bool operator==(const SavedView&) const = default;
+};
+inline constexpr std::size_t kViewsMax = 50;  // of one owner
+inline constexpr std::size_t kViewNameBytesMax = 64;
+inline constexpr std::size_t kViewQueryBytesMax = 2'048;
+
 class TaskQueue {
  public:
   virtual ~TaskQueue() = default;
@@ -362,7 +470,14 @@ class TaskQueue {
                                                     const std::optional<std::string>& cursor) {
     return list(filter, limit, cursor);
   }
-  [[nodiscard]] virtual Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) = 0;
+  // As list(), without reading what may be large.
+  [[nodiscard]] virtual Result<SummaryPage> summaries(const TaskFilter& filter, int limit,
+                                                      const std::optional<std::string>& cursor) = 0;
+  // What the task depends on, what depends on it, its spawner and its children, and theirs; at most `limit` tasks. With
+  // an owner: only that owner's tasks, and only the ways that lead through them.
+  [[nodiscard]] virtual Result<TaskGraph> graph(const TaskId& id, const std::optional<std::string>& owner,
+                                                int limit) = 0;
+  [[nodiscard]] virtual Result<CancelOutcome> cancel(const TaskId& id, const Verdict& verdict) = 0;
   // What cancel() would lead to by the time when everything that runs has stopped, the task itself first. Changes
   // nothing. Of more than 10,000 tasks some may be missing.
   [[nodiscard]] virtual Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) = 0;
@@ -374,7 +489,7 @@ class TaskQueue {
   // Events with seq > after, oldest first. An event is never seen before one with a smaller seq.
   [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t after, int limit) = 0;
   [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;
-  [[nodiscard]] virtual Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) = 0;
+  [[nodiscard]] virtual Result<LogPage> log(const TaskId& id, const LogQuery& query) = 0;
 
   // Workers. Registration is the first beat.
   [[nodiscard]] virtual Status register_worker(const WorkerInfo& worker) = 0;
@@ -411,13 +526,26 @@ class TaskQueue {
   [[nodiscard]] virtual Status remove(const TaskId& id, const Verdict& verdict) = 0;
   // Gates that hold something back or could, by name.
   [[nodiscard]] virtual Result<std::vector<GateStatus>> gates() = 0;
+  // Those that tasks of one owner wait at, and the owner's own: waiting tasks are that owner's.
+  [[nodiscard]] virtual Result<std::vector<GateStatus>> owner_gates(const std::string& owner) = 0;
   [[nodiscard]] virtual Result<GateStatus> set_gate(const GateOrder& order) = 0;
   [[nodiscard]] virtual Result<std::vector<QueueStatus>> queues() = 0;
   [[nodiscard]] virtual Result<Stats> stats() = 0;
   // The same of one owner's tasks alone: nothing of workers, gates and alerts, which are everybody's.
   [[nodiscard]] virtual Result<Stats> owner_stats(const std::string& owner) = 0;
+  // What happened over time: the last `count` minutes or hours.
+  [[nodiscard]] virtual Result<StatsHistory> stats_history(HistoryStep step, int count) = 0;
   // What somebody should look at, as the latest look at the fleet's health found it.
   [[nodiscard]] virtual Result<std::vector<Alert>> alerts() = 0;
+  // Those that do not hold any more, newest first; the last kPastAlertsMax are kept.
+  [[nodiscard]] virtual Result<std::vector<PastAlert>> past_alerts(int limit) = 0;
+  // The alert afterwards. kNotFound if there is none of that key.
+  [[nodiscard]] virtual Result<Alert> snooze_alert(const SnoozeOrder& order) = 0;
+  // Views that were saved for an owner, or for everybody without one, by name.
+  [[nodiscard]] virtual Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) = 0;
+  // kLimitExceeded: there are as many as may be.
+  [[nodiscard]] virtual Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) = 0;
+  [[nodiscard]] virtual Status delete_view(const std::optional<std::string>& owner, const std::string& name) = 0;
   // What agents used, from the ledger, by name. kInvalidArgument if there are more than kUsageRowsMax rows.
   [[nodiscard]] virtual Result<std::vector<UsageRow>> usage(const UsageQuery& query) = 0;
   // Which store this is: the same for all who use it, and for what its dumps and copies are restored to.
@@ -462,6 +590,12 @@ class TaskQueue {
   [[nodiscard]] Result<TaskState> release(const Lease& lease);
   [[nodiscard]] Result<TaskState> suspend(const Lease& lease, Suspend suspend);
   [[nodiscard]] Result<Task> retry(const TaskId& id) { return retry(id, RetryOrder{}); }
+  [[nodiscard]] Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) {
+    return cancel(id, Verdict{.why = reason});
+  }
+  [[nodiscard]] Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) {
+    return log(id, LogQuery{.after = after, .limit = limit});
+  }
 };
 
 }  // namespace drover

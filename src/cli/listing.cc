@@ -21,7 +21,8 @@ Result<TaskPage> list_up_to(TaskQueue& queue, const TaskFilter& filter, int limi
     auto page = queue.list(filter, wanted, all.cursor);
     if (!page) return page;
     all.searched = both(all.searched, page->searched);
-    is_done = !page->cursor || ends_search(filter, *page, wanted, all.searched);
+    is_done = !page->cursor ||
+              ends_search(filter, page->cursor.has_value(), std::cmp_less(page->tasks.size(), wanted), all.searched);
     std::ranges::move(page->tasks, std::back_inserter(all.tasks));
     all.cursor = std::move(page->cursor);
     is_done = is_done || std::cmp_equal(all.tasks.size(), limit);

@@ -64,6 +64,17 @@ Result<std::string> read_name(std::string_view text) {
   return std::string(text);
 }
 
+Result<AnyOf> read_names(std::string_view text) {
+  AnyOf names;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const auto name = TRY(read_name(text.substr(0, comma)));
+    names.add(name);
+    if (comma == std::string_view::npos) return names;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 Result<std::string> read_host(std::string_view text) {
   const bool is_bracketed = text.starts_with('[') && text.ends_with(']');
   const std::string_view name = is_bracketed ? text.substr(1, text.size() - 2) : text;

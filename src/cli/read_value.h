@@ -14,11 +14,14 @@
 #include "core/role.h"
 #include "core/spec_check.h"
 #include "drover/task.h"
+#include "drover/task_queue.h"
 
 namespace drover::cli {
 
 [[nodiscard]] Result<std::int64_t> read_integer(std::string_view text, Bounds bounds);
 [[nodiscard]] Result<std::string> read_name(std::string_view text);
+// One or more names with commas between them.
+[[nodiscard]] Result<AnyOf> read_names(std::string_view text);
 // The name of a machine or its address as it stands in a Host header, without a port; in small letters.
 [[nodiscard]] Result<std::string> read_host(std::string_view text);
 [[nodiscard]] Result<std::string> read_text(std::string_view text);

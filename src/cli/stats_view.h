@@ -15,6 +15,10 @@ namespace drover::cli {
 [[nodiscard]] Table stats_table(const Stats& stats);
 [[nodiscard]] Table alert_table(std::span<const Alert> alerts, Time now);
 
+// What happened over time: the charts above the table, and the table, oldest first.
+[[nodiscard]] std::string history_charts(const StatsHistory& history, int width);
+[[nodiscard]] Table history_table(const StatsHistory& history);
+
 // For people how long ago that was, for programs when.
 [[nodiscard]] Cell age_cell(const std::optional<Time>& since, Time now);
 // A number per minute, as it would be if the window were a minute: "12", "0.5".

@@ -8,6 +8,7 @@
 namespace drover {
 
 [[nodiscard]] std::string to_json(const Alert& alert);
+[[nodiscard]] std::string to_json(const PastAlert& past);
 [[nodiscard]] EventDraft alert_raised(const Alert& alert);
 [[nodiscard]] EventDraft alert_cleared(const Alert& alert);
 

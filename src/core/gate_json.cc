@@ -37,7 +37,8 @@ void write(Writer& out, const GateStatus& gate) {
   out.key("rate");
   gate.rate ? out.string(to_string(*gate.rate)) : out.null();
   put_number(out, "burst", gate.rate ? std::optional(gate.rate->burst) : std::nullopt);
-  out.key("waiting_lanes").number(gate.waiting_lanes).key("holds").begin_array();
+  out.key("waiting_lanes").number(gate.waiting_lanes).key("waiting_tasks").number(gate.waiting_tasks);
+  out.key("would_start").number(gate.would_start).key("holds").begin_array();
   for (const Hold& hold : gate.holds) write(out, hold);
   out.end_array().end_object();
 }

@@ -8,5 +8,6 @@
 namespace drover {
 
 [[nodiscard]] std::string to_json(const Stats& stats);
+[[nodiscard]] std::string to_json(const StatsHistory& history);
 
 }  // namespace drover

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "core/fingerprint.h"
+#include "core/lane.h"
 
 namespace drover {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::int64_t kHeadsMax = 50'000;
 constexpr std::int64_t kTextBytesMax = 32 << 20;
 constexpr std::size_t kSearchBytesMax = 1'024;
 // Clocks are set back now and then, so one task that is too old does not mean that all before it are. So many do.
-constexpr int kOlderMax = 1'000;
+constexpr int kPastMax = 1'000;
 constexpr std::string_view kLowestId = "00000000-0000-0000-0000-000000000000";
 constexpr std::string_view kHighestId = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
@@ -41,6 +42,11 @@ std::string in_json(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
+bool asks(const Task& task, const std::string& gate) {
+  const std::vector<std::string> gates = gates_of(task);
+  return std::ranges::find(gates, gate) != gates.end();
+}
+
 bool is_id_prefix(std::string_view text) {
   if (text.empty() || text.size() > kLowestId.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -57,6 +63,12 @@ TaskId filled_up(std::string_view prefix, std::string_view with) {
 }  // namespace
 
 Status check_filter(const TaskFilter& filter) {
+  for (const AnyOf* names : {&filter.type, &filter.queue, &filter.owner, &filter.tag}) {
+    for (const std::string& name : names->names()) {
+      // A name that no task can have: stores put several of them into one text.
+      if (!is_name(name)) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no name", quoted_excerpt(name)));
+    }
+  }
   if (filter.search && (filter.search->empty() || filter.search->size() > kSearchBytesMax)) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("search: expected a text of 1 to {} bytes", kSearchBytesMax));
   }
@@ -73,29 +85,41 @@ IdRange ids_with_prefix(std::string_view prefix) {
 
 TaskSieve::TaskSieve(const TaskFilter& filter)
     : filter_(filter),
-      is_needed_(filter.error_class || filter.fingerprint || filter.finished_before || filter.escalated ||
-                 filter.worker_id || filter.created_since || filter.created_until || filter.search) {
+      is_needed_(filter.error_class || filter.fingerprint || filter.finished_after || filter.finished_before ||
+                 filter.escalated || filter.worker_id || filter.created_since || filter.created_until ||
+                 filter.search || filter.model || filter.agent_id || filter.gate) {
   if (!filter.search) return;
   forms_.push_back(in_small_letters(*filter.search));
   if (std::string form = in_small_letters(in_json(*filter.search)); form != forms_.front()) forms_.push_back(form);
+}
+
+Parts TaskSieve::parts() const {
+  if (filter_.search) return Parts::kAll;
+  return filter_.model || filter_.agent_id ? Parts::kSummary : Parts::kHead;
 }
 
 bool TaskSieve::takes(const Task& task) {
   if (!is_needed_) return true;
   ++searched_.tasks;
   searched_.back_to = task.created_at;
-  const bool is_older = filter_.created_since && task.created_at < *filter_.created_since;
-  older_in_a_row_ = is_older ? older_in_a_row_ + 1 : 0;
+  const bool is_past = filter_.order == TaskOrder::kNewestFirst
+                           ? filter_.created_since && task.created_at < *filter_.created_since
+                           : filter_.created_until && task.created_at >= *filter_.created_until;
+  past_in_a_row_ = is_past ? past_in_a_row_ + 1 : 0;
   return matches(task) && has_text(task);
 }
 
 bool TaskSieve::matches(const Task& task) const {
   const TaskFilter& filter = filter_;
   if (filter.escalated && *filter.escalated != task.escalation.has_value()) return false;
+  if (filter.finished_after && !(task.finished_at && *task.finished_at >= *filter.finished_after)) return false;
   if (filter.finished_before && !(task.finished_at && *task.finished_at < *filter.finished_before)) return false;
   if (filter.created_since && task.created_at < *filter.created_since) return false;
   if (filter.created_until && task.created_at >= *filter.created_until) return false;
   if (filter.worker_id && task.worker_id != filter.worker_id) return false;
+  if (filter.model && task.model != filter.model) return false;
+  if (filter.agent_id && task.agent_id != filter.agent_id) return false;
+  if (filter.gate && !asks(task, *filter.gate)) return false;
   if (filter.error_class && !(task.error && task.error->error_class == *filter.error_class)) return false;
   return !filter.fingerprint || (task.error && fingerprint(*task.error) == *filter.fingerprint);
 }
@@ -115,7 +139,7 @@ bool TaskSieve::has_looked_enough() const {
 }
 
 bool TaskSieve::is_past_all() const {
-  return older_in_a_row_ >= kOlderMax;
+  return past_in_a_row_ >= kPastMax;
 }
 
 std::optional<Searched> TaskSieve::searched() const {
@@ -127,9 +151,8 @@ std::optional<Searched> both(const std::optional<Searched>& first, const std::op
   return Searched{.tasks = first->tasks + second->tasks, .back_to = second->back_to};
 }
 
-bool ends_search(const TaskFilter& filter, const TaskPage& page, int wanted, const std::optional<Searched>& so_far) {
-  return filter.search && page.cursor &&
-         (std::cmp_less(page.tasks.size(), wanted) || (so_far && so_far->tasks >= kSearchTasksMax));
+bool ends_search(const TaskFilter& filter, bool has_more, bool is_short, const std::optional<Searched>& so_far) {
+  return filter.search && has_more && (is_short || (so_far && so_far->tasks >= kSearchTasksMax));
 }
 
 }  // namespace drover

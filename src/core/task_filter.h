@@ -26,7 +26,7 @@ struct IdRange {
 };
 [[nodiscard]] IdRange ids_with_prefix(std::string_view prefix);
 
-// Asks one task after another, newest first, and knows when a call has looked at enough of them.
+// Asks one task after another, in the filter's order, and knows when a call has looked at enough of them.
 class TaskSieve {
  public:
   explicit TaskSieve(const TaskFilter& filter);
@@ -34,11 +34,11 @@ class TaskSieve {
   // Whether a store's indexes leave anything to ask.
   [[nodiscard]] bool is_needed() const { return is_needed_; }
   // What it needs to know of each task.
-  [[nodiscard]] Parts parts() const { return filter_.search ? Parts::kAll : Parts::kHead; }
+  [[nodiscard]] Parts parts() const;
   [[nodiscard]] bool takes(const Task& task);
   // The page ends behind the task that was looked at last; its cursor goes on from there.
   [[nodiscard]] bool has_looked_enough() const;
-  // All that follow are older than what is wanted: this was the last page.
+  // All that follow are older than what is wanted, or newer: this was the last page.
   [[nodiscard]] bool is_past_all() const;
   [[nodiscard]] std::optional<Searched> searched() const;
 
@@ -51,13 +51,14 @@ class TaskSieve {
   std::vector<std::string> forms_;  // of the text that is searched for, as it may stand in a prompt and in JSON
   Searched searched_;
   std::int64_t text_bytes_ = 0;
-  int older_in_a_row_ = 0;
+  int past_in_a_row_ = 0;
 };
 
 // Of two calls, the second of which went on where the first had ended.
 [[nodiscard]] std::optional<Searched> both(const std::optional<Searched>& first, const std::optional<Searched>& second);
-// Whether a list that is put together from several pages should end with this one: a search is not to go on for ever.
-[[nodiscard]] bool ends_search(const TaskFilter& filter, const TaskPage& page, int wanted,
+// Whether a list that is put together from several pages should end with this one, which may have had fewer tasks than
+// were asked for: a search is not to go on for ever.
+[[nodiscard]] bool ends_search(const TaskFilter& filter, bool has_more, bool is_short,
                                const std::optional<Searched>& so_far);
 
 }  // namespace drover

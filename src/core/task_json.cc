@@ -1,7 +1,9 @@
 #include "core/task_json.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "core/fingerprint.h"
 #include "core/lane.h"
 #include "core/names.h"
@@ -68,6 +70,10 @@ void write(Writer& out, const TaskError& error);
 void write(Writer& out, const Escalation& escalation);
 void write(Writer& out, const Progress& progress);
 void write(Writer& out, const Serve& serve);
+struct CutError;
+void write(Writer& out, const CutError& cut);
+void write(Writer& out, const TaskGraph::Node& node);
+void write(Writer& out, const TaskGraph::Edge& edge);
 
 template <class T>
 void write(Writer& out, const std::optional<T>& value) {
@@ -217,25 +223,106 @@ void read_children(json::Reader& in, Suspend& out) {
   if (text && *text != R"("all")") in.get("children", out.children);
 }
 
-std::string to_summary_json(const Task& task) {
+namespace {
+
+void put_snapshot(Object& object, const Task& task) {
+  object.put("id", task.id)
+      .put("type", task.type)
+      .put("queue", task.queue)
+      .put("owner", task.owner)
+      .put("state", name_of(task.state))
+      .put("priority", task.priority)
+      .put("parent_id", task.parent_id)
+      .put("run", task.run)
+      .put("attempts", task.attempts)
+      .put("generation", task.generation)
+      .put("run_at", task.run_at)
+      .put("created_at", task.created_at)
+      .put("started_at", task.started_at)
+      .put("progress", task.progress)
+      .put("worker_id", task.worker_id)
+      .put("usage", Raw{task.usage})
+      .put("cancel_requested_at", task.cancel_requested_at);
+}
+
+struct CutError {
+  const TaskError& error;
+};
+void write(Writer& out, const CutError& cut) {
+  const std::string message = first_chars(cut.error.message, kSummaryErrorChars);
+  Object(out)
+      .put("class", name_of(cut.error.error_class))
+      .put("message", message)
+      .put("cut", message.size() < cut.error.message.size());
+}
+
+void write(Writer& out, const TaskGraph::Node& node) {
+  Object(out)
+      .put("id", node.task.id)
+      .put("type", node.task.type)
+      .put("queue", node.task.queue)
+      .put("owner", node.task.owner)
+      .put("state", node.task.state)
+      .put("created_at", node.task.created_at)
+      .put("started_at", node.task.started_at)
+      .put("finished_at", node.task.finished_at)
+      .put("distance", node.distance)
+      .put("more", node.more);
+}
+
+void write(Writer& out, const TaskGraph::Edge& edge) {
+  Object(out).put("from", edge.from).put("to", edge.to).put("kind", name_of(edge.kind));
+}
+
+}  // namespace
+
+std::string first_chars(std::string_view text, std::size_t chars) {
+  std::size_t bytes = 0;
+  for (; chars > 0 && bytes < text.size(); --chars) {
+    const Utf8Step step = utf8_step(text.substr(bytes));
+    if (!step.valid) break;  // cut off, if the text was UTF-8
+    bytes += step.bytes;
+  }
+  return std::string(text.substr(0, bytes));
+}
+
+TaskSummary summary_of(Task task) {
+  TaskSummary summary;
+  if (const std::optional<std::string>& text = task.prompt ? task.prompt : task.payload) {
+    summary.excerpt = first_chars(*text, kExcerptChars);
+  }
+  for (std::optional<std::string>* text :
+       {&task.payload, &task.prompt, &task.system_prompt, &task.fallback_result, &task.checkpoint, &task.result}) {
+    text->reset();
+  }
+  std::ranges::sort(task.tags);  // stores find them by name
+  summary.task = std::move(task);
+  return summary;
+}
+
+std::string to_snapshot_json(const Task& task) {
+  return document([&](Object& object) { put_snapshot(object, task); });
+}
+
+std::string to_json(const TaskSummary& summary) {
+  const Task& task = summary.task;
   return document([&](Object& object) {
-    object.put("id", task.id)
-        .put("type", task.type)
-        .put("queue", task.queue)
-        .put("owner", task.owner)
-        .put("state", name_of(task.state))
-        .put("priority", task.priority)
-        .put("parent_id", task.parent_id)
-        .put("run", task.run)
-        .put("attempts", task.attempts)
-        .put("generation", task.generation)
-        .put("run_at", task.run_at)
-        .put("created_at", task.created_at)
-        .put("started_at", task.started_at)
-        .put("progress", task.progress)
-        .put("worker_id", task.worker_id)
-        .put("usage", Raw{task.usage})
-        .put("cancel_requested_at", task.cancel_requested_at);
+    put_snapshot(object, task);
+    object.put("max_attempts", task.max_attempts)
+        .put("finished_at", task.finished_at)
+        .put("tags", task.tags)
+        .put("model", task.model)
+        .put("agent_id", task.agent_id)
+        .put("excerpt", summary.excerpt)
+        .put("error", task.error ? std::optional(CutError{*task.error}) : std::nullopt)
+        .put("escalated", task.escalation.has_value());
+  });
+}
+
+std::string to_json(const TaskGraph& graph) {
+  return document([&](Object& object) {
+    const bool more = std::ranges::any_of(graph.nodes, &TaskGraph::Node::more);
+    object.put("root", graph.root).put("nodes", graph.nodes).put("edges", graph.edges).put("more", more);
   });
 }
 

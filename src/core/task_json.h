@@ -13,8 +13,15 @@ namespace drover {
 // Every field of DESIGN's task shape, in its order; unset is null. One line.
 [[nodiscard]] std::string to_json(const Task& task);
 [[nodiscard]] std::string to_json(const RunSummary& run);
-// What a list shows, without what may be large: the members of the same names.
-[[nodiscard]] std::string to_summary_json(const Task& task);
+// What a snapshot has of a task, and a list: the members of the same names, without what may be large.
+[[nodiscard]] std::string to_snapshot_json(const Task& task);
+[[nodiscard]] std::string to_json(const TaskSummary& summary);
+[[nodiscard]] std::string to_json(const TaskGraph& graph);
+// The beginning of a text: at most so many characters of it, none of them cut in two.
+[[nodiscard]] std::string first_chars(std::string_view text, std::size_t chars);
+// A task that was read with Parts::kSummary or more.
+[[nodiscard]] TaskSummary summary_of(Task task);
+inline constexpr std::size_t kSummaryErrorChars = 500;
 [[nodiscard]] std::string to_json(const Event& event);
 [[nodiscard]] std::string to_json(const Enqueued& enqueued);
 [[nodiscard]] std::string to_json(const CancelEffect& effect);

@@ -15,9 +15,18 @@
 namespace drover {
 namespace {
 
+constexpr Names<2> kEdgeNames{"depends_on", "spawned"};
 constexpr Names<kLogStreamCount> kStreamNames{"stdout", "stderr", "drover", "transcript"};
 
 }  // namespace
+
+std::string_view name_of(TaskGraph::EdgeKind kind) {
+  return name_in(kEdgeNames, kind);
+}
+
+std::optional<TaskGraph::EdgeKind> parse_edge_kind(std::string_view name) {
+  return value_in<TaskGraph::EdgeKind>(kEdgeNames, name);
+}
 
 std::string_view name_of(LogStream stream) {
   return name_in(kStreamNames, stream);

@@ -160,10 +160,20 @@ void lose_run(Change& change) {
   next.lost = LostRun{next.task.run, next.lease};
 }
 
+// What the run used, for those who follow the events: they see neither runs nor the ledger.
+JsonText with_usage(JsonText data, const std::optional<JsonText>& usage) {
+  if (!usage) return data;
+  const Usage used = usage_of(usage);
+  data.pop_back();
+  data += fmt::format(R"({}"usage":{{"tokens":{})", data.size() > 1 ? "," : "", token_count(used.tokens));
+  if (used.cost) data += fmt::format(R"(,"cost_usd":{})", format_dollars(*used.cost));
+  return data + "}}";
+}
+
 // A run's outcome and the event that tells of it have one name.
 void end_run(Change& change, std::string_view outcome, RunEnd end, JsonText data = "{}") {
   close_run(change, outcome, std::move(end));
-  emit(change, outcome, std::move(data));
+  emit(change, outcome, with_usage(std::move(data), change.step.run_end->usage));
 }
 
 // ---- ends of a run
@@ -430,21 +440,29 @@ void end_by_parent(Change& change) {
 
 // ---- from outside the run
 
+JsonText cancel_data(const trigger::Cancel& cancel) {
+  json::Writer writer;
+  writer.begin_object().key("reason").string(cancel.reason);
+  if (!cancel.by.empty()) writer.key("by").string(cancel.by);
+  writer.end_object();
+  return std::move(writer).take();
+}
+
 void cancel_now(Change& change) {
-  const std::string& reason = std::get<trigger::Cancel>(change.trigger).reason;
-  change.step.next.task.cancel_reason = reason;
+  const auto& cancel = std::get<trigger::Cancel>(change.trigger);
+  change.step.next.task.cancel_reason = cancel.reason;
   finish(change, TaskState::kCancelled);
-  emit(change, "cancelled", object_of("reason", reason));
+  emit(change, "cancelled", cancel_data(cancel));
 }
 
 // The first request stands: its time and reason are not overwritten by a second one.
 void request_cancel(Change& change) {
   if (cancel_was_requested(change)) return;
-  const std::string& reason = std::get<trigger::Cancel>(change.trigger).reason;
+  const auto& cancel = std::get<trigger::Cancel>(change.trigger);
   Task& task = change.step.next.task;
   task.cancel_requested_at = change.context.now;
-  task.cancel_reason = reason;
-  emit(change, "cancel_requested", object_of("reason", reason));
+  task.cancel_reason = cancel.reason;
+  emit(change, "cancel_requested", cancel_data(cancel));
 }
 
 JsonText deadline_data(const Task& task, const ClassRule& rule) {

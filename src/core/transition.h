@@ -55,6 +55,7 @@ struct ConfirmCancel {  // its process tree is dead
 struct LeaseLost {};
 struct Cancel {
   std::string reason;
+  std::string by{};  // empty: it is not known
 };
 struct Deadline {};
 struct Edit {  // of a task that waits; what is unset stays

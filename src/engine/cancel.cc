@@ -53,8 +53,9 @@ Result<std::vector<CancelEffect>> Engine::preview_cancel(const TaskId& id) {
   return effects_of(cascade, view);
 }
 
-Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason) {
-  TRY(check_words("a reason", reason));
+Result<CancelOutcome> Engine::cancel(const TaskId& id, const Verdict& verdict) {
+  TRY(check_words("a reason", verdict.why));
+  TRY(check_verdict(verdict));
   const auto policy = TRY(this->policy());
   CancelOutcome outcome;
   const auto decide_cancel = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
@@ -62,7 +63,7 @@ Result<CancelOutcome> Engine::cancel(const TaskId& id, const std::string& reason
     if (is_asked_to_stop(record)) return StepGroup{};
     const Time now = TRY(time_of_end());
     Cascade cascade(view, rng_, *policy, now);
-    TRY(cascade.run(record, trigger::Cancel{reason}));
+    TRY(cascade.run(record, trigger::Cancel{.reason = verdict.why, .by = verdict.by}));
     outcome = {cascade.decided(id)->task.state, cascade.cancelled(), cascade.cancel_requested()};
     return cascade.take();
   };

@@ -65,6 +65,17 @@ Status add_task(Store& store, const TaskId& id, DumpPart& part) {
   return {};
 }
 
+Status add_documents(Store& store, DumpPart& part) {
+  for (const DocumentKind kind : kDumpedDocuments) {
+    const auto document = TRY(store.document(kind));
+    if (document.version == 0) continue;
+    json::Writer out;
+    out.begin_object().key("name").string(name_of(kind)).key("text").string(document.text).end_object();
+    part.text += dump_line("document", std::move(out).take());
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string dump_line(std::string_view kind, std::string_view value) {
@@ -85,6 +96,7 @@ Result<DumpPart> dump_head(Store& store) {
     ++part.count;
     part.text += dump_line("gate", gate_text(gate.record));
   }
+  TRY(add_documents(store, part));
   const auto days = store.ledger_days();
   if (!days) return std::unexpected(days.error());
   for (const std::string& day : *days) {

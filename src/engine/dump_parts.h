@@ -1,6 +1,7 @@
 // The lines of a dump, some at a time, each part without a thought of the others. docs/operate/backup.md.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@ namespace drover {
 
 inline constexpr std::string_view kDumpFormat = "drover dump";
 inline constexpr int kDumpVersion = 1;
+// What the engine keeps that nothing else in a dump says. Tokens stay behind, and health and time are of one place.
+inline constexpr std::array kDumpedDocuments{DocumentKind::kHistory, DocumentKind::kPastAlerts, DocumentKind::kViews};
 // How many tasks are asked for at once.
 inline constexpr std::size_t kDumpIdsMax = 500;
 

@@ -11,6 +11,7 @@
 #include "base/try.h"
 #include "core/page_limit.h"
 #include "core/task_filter.h"
+#include "core/task_json.h"
 #include "engine/cascade.h"
 #include "policy/document.h"
 
@@ -93,6 +94,24 @@ Result<TaskPage> Engine::list_heads(const TaskFilter& filter, int limit, const s
   return list_parts(filter, limit, cursor, Parts::kHead);
 }
 
+Result<SummaryPage> Engine::summaries(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) {
+  auto listed = TRY(list_parts(filter, limit, cursor, Parts::kSummary));
+  SummaryPage page{.cursor = std::move(listed.cursor), .searched = listed.searched};
+  for (Task& task : listed.tasks) page.tasks.push_back(summary_of(std::move(task)));
+  return page;
+}
+
+Status Engine::change_document(DocumentKind kind, std::string_view verb, const ChangeText& change) {
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+    const auto document = TRY(store_.document(kind));
+    const auto changed = TRY(change(document.text));
+    if (changed == document.text) return {};
+    const auto written = TRY(store_.put_document(kind, changed, document.version, {}));
+    if (written) return {};
+  }
+  return too_much_contention(verb);
+}
+
 Result<TaskPage> Engine::list_parts(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
                                     Parts parts) {
   TRY(check_page_limit(limit));
@@ -113,11 +132,11 @@ Result<std::int64_t> Engine::last_event_seq() {
   return store_.last_event_seq();
 }
 
-Result<LogPage> Engine::log(const TaskId& id, std::int64_t after, int limit) {
-  TRY(check_page_limit(limit));
+Result<LogPage> Engine::log(const TaskId& id, const LogQuery& query) {
+  TRY(check_page_limit(query.limit));
   auto records = TRY(store_.read(std::span(&id, 1), Parts::kHead));
   if (!records.front()) return no_such_task(id);
-  return store_.log(id, after, limit);
+  return store_.log(id, query);
 }
 
 Result<std::string> Engine::store_id() {

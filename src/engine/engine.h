@@ -33,14 +33,18 @@ class Engine final : public TaskQueue {
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
   Result<TaskPage> list_heads(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
-  Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
+  Result<SummaryPage> summaries(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<TaskGraph> graph(const TaskId& id, const std::optional<std::string>& owner, int limit) override;
+  using TaskQueue::cancel;
+  Result<CancelOutcome> cancel(const TaskId& id, const Verdict& verdict) override;
   Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override;
   Result<Task> edit(const TaskId& id, const EditOrder& order) override;
   using TaskQueue::retry;
   Result<Task> retry(const TaskId& id, const RetryOrder& order) override;
   Result<std::vector<Event>> events(std::int64_t after, int limit) override;
   Result<std::int64_t> last_event_seq() override;
-  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
+  using TaskQueue::log;
+  Result<LogPage> log(const TaskId& id, const LogQuery& query) override;
 
   Status register_worker(const WorkerInfo& worker) override;
   Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
@@ -61,11 +65,18 @@ class Engine final : public TaskQueue {
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override;
   Status remove(const TaskId& id, const Verdict& verdict) override;
   Result<std::vector<GateStatus>> gates() override;
+  Result<std::vector<GateStatus>> owner_gates(const std::string& owner) override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
   Result<Stats> stats() override;
   Result<Stats> owner_stats(const std::string& owner) override;
+  Result<StatsHistory> stats_history(HistoryStep step, int count) override;
   Result<std::vector<Alert>> alerts() override;
+  Result<std::vector<PastAlert>> past_alerts(int limit) override;
+  Result<Alert> snooze_alert(const SnoozeOrder& order) override;
+  Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override;
+  Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override;
+  Status delete_view(const std::optional<std::string>& owner, const std::string& name) override;
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
   Result<std::string> store_id() override;
   Result<Explanation> explain(const TaskId& id) override;
@@ -114,6 +125,11 @@ class Engine final : public TaskQueue {
                               Parts parts);
   Result<Config> put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version);
   Status align_gates();
+  Result<std::vector<GateStatus>> gates_of_fleet(const std::optional<std::string>& owner);
+  // Makes of a document what `change` says, again if somebody else did meanwhile.
+  using ChangeText = std::function<Result<JsonText>(const JsonText& text)>;
+  Status change_document(DocumentKind kind, std::string_view verb, const ChangeText& change);
+  Status keep_past_alerts(std::span<const Alert> cleared, Time now);
   // The time, for what may end a task.
   Result<Time> time_of_end();
   Result<BelievedTime> look_at_clocks(const StoreClocks& clocks);

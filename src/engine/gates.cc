@@ -6,10 +6,12 @@
 #include "base/try.h"
 #include "core/alert.h"
 #include "core/gate_name.h"
+#include "core/lane.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/gate_status.h"
 #include "engine/held.h"
+#include "engine/hindrance.h"
 #include "policy/document.h"
 #include "policy/policy_gates.h"
 
@@ -135,6 +137,35 @@ bool is_worth_showing(const GateStatus& gate) {
   return !gate.holds.empty() || gate.rate || gate.waiting_lanes > 0;
 }
 
+// Waiting tasks that a gate refuses now, and those of them that no other gate refuses.
+struct WaitingTasks {
+  std::int64_t tasks = 0;
+  std::int64_t only_here = 0;
+};
+using WaitingAtGates = std::map<std::string, WaitingTasks>;
+
+WaitingAtGates waiting_at_gates(std::span<const WaitingLane> lanes, const std::map<std::string, GateState>& asked,
+                                Time now) {
+  WaitingAtGates waiting;
+  for (const WaitingLane& lane : lanes) {
+    std::vector<GateState> gates;
+    for (const std::string& name : gates_of(lane.like)) gates.push_back(asked.at(name));
+    const auto refused = refusals_of(lane.like, gates, asked.at(std::string(kOtherOwnersGate)).record, now);
+    for (const auto& refusal : refused) {
+      WaitingTasks& at_gate = waiting[refusal.gate.name];
+      at_gate.tasks += lane.tasks;
+      if (refused.size() == 1) at_gate.only_here += lane.tasks;
+    }
+  }
+  return waiting;
+}
+
+// Whether tasks of the owner ask the gate.
+bool concerns(const std::string& owner, const GateStatus& gate, const std::map<std::string, GateState>& asked) {
+  return gate.name == gate_name(GateKind::kOwner, owner) ||
+         (gate.name != kOtherOwnersGate && asked.contains(gate.name));
+}
+
 std::vector<GateStatus> statuses_of(std::span<const GateState> states, Time now) {
   GateRecord others{.name = std::string(kOtherOwnersGate)};
   for (const GateState& state : states) {
@@ -158,10 +189,33 @@ Weights weights_of(const Policy& policy) {
   return weights;
 }
 
+// Everybody's, with all that wait; or those that an owner's tasks wait at, with these.
+Result<std::vector<GateStatus>> Engine::gates_of_fleet(const std::optional<std::string>& owner) {
+  const auto now = TRY(store_.now());
+  const auto states = TRY(store_.gates());
+  std::vector<WaitingLane> lanes;
+  if (!states.empty()) lanes = TRY(store_.lanes(kHeldLanesMax));
+  if (owner) std::erase_if(lanes, [&](const WaitingLane& lane) { return lane.like.owner != *owner; });
+  const auto asked = TRY(gates_of_lanes(store_, lanes));
+  const WaitingAtGates waiting = waiting_at_gates(lanes, asked, now);
+  std::vector<GateStatus> gates = statuses_of(states, now);
+  if (owner) std::erase_if(gates, [&](const GateStatus& gate) { return !concerns(*owner, gate, asked); });
+  for (GateStatus& gate : gates) {
+    const auto found = waiting.find(gate.name);
+    if (found == waiting.end()) continue;
+    gate.waiting_tasks = found->second.tasks;
+    gate.would_start = found->second.only_here;
+  }
+  return gates;
+}
+
 Result<std::vector<GateStatus>> Engine::gates() {
-  auto now = TRY(store_.now());
-  auto states = TRY(store_.gates());
-  return statuses_of(states, now);
+  return gates_of_fleet(std::nullopt);
+}
+
+Result<std::vector<GateStatus>> Engine::owner_gates(const std::string& owner) {
+  if (auto valid = check_name(owner); !valid) return at_field("owner", valid.error());
+  return gates_of_fleet(owner);
 }
 
 Result<GateStatus> Engine::set_gate(const GateOrder& order) {

@@ -345,7 +345,13 @@ HealthMemory remember(const HealthSnapshot& snapshot, std::vector<Alert> alerts)
   }
   for (Alert& alert : next.alerts) {
     const Alert* before = find_same(snapshot.memory.alerts, alert);
-    alert.raised_at = before != nullptr && before->severity == alert.severity ? before->raised_at : snapshot.now;
+    alert.raised_at = snapshot.now;
+    if (before == nullptr || before->severity != alert.severity) continue;
+    alert.raised_at = before->raised_at;
+    if (!before->snoozed_until || *before->snoozed_until <= snapshot.now) continue;
+    alert.snoozed_until = before->snoozed_until;
+    alert.snoozed_by = before->snoozed_by;
+    alert.snoozed_why = before->snoozed_why;
   }
   return next;
 }

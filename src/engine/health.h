@@ -46,6 +46,9 @@ struct HealthMemory {
 
 [[nodiscard]] JsonText to_json(const HealthMemory& memory);
 [[nodiscard]] Result<HealthMemory> parse_health_memory(std::string_view document);
+// Alerts that were cleared, newest first.
+[[nodiscard]] JsonText past_alerts_json(const std::vector<PastAlert>& alerts);
+[[nodiscard]] Result<std::vector<PastAlert>> parse_past_alerts(std::string_view document);
 
 struct HealthSnapshot {
   Time now{};

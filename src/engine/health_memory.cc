@@ -20,7 +20,12 @@ void write_progress(json::Writer& out, const SeenProgress& seen) {
 void write_alert(json::Writer& out, const Alert& alert) {
   out.begin_object().key("kind").string(name_of(alert.kind)).key("severity").string(name_of(alert.severity));
   out.key("subject").string(alert.subject).key("detail").string(alert.detail).key("fix").string(alert.fix);
-  out.key("raised_at").number(millis_of(alert.raised_at)).end_object();
+  out.key("raised_at").number(millis_of(alert.raised_at));
+  if (alert.snoozed_until) {
+    out.key("snoozed_until").number(millis_of(*alert.snoozed_until));
+    out.key("snoozed_by").string(alert.snoozed_by).key("snoozed_why").string(alert.snoozed_why);
+  }
+  out.end_object();
 }
 
 std::unexpected<Error> unreadable() {
@@ -83,7 +88,18 @@ std::optional<Alert> read_alert(const json::Value& value) {
   if (!known_kind || !known_severity) return std::nullopt;
   alert.kind = *known_kind;
   alert.severity = *known_severity;
-  return alert;
+  if (value.find("snoozed_until") == nullptr) return alert;
+  members.time("snoozed_until", alert.snoozed_until.emplace());
+  members.text("snoozed_by", alert.snoozed_by).text("snoozed_why", alert.snoozed_why);
+  return members.good() ? std::optional(alert) : std::nullopt;
+}
+
+std::optional<PastAlert> read_past_alert(const json::Value& value) {
+  const json::Value* inner = value.find("alert");
+  auto alert = inner != nullptr ? read_alert(*inner) : std::nullopt;
+  Time cleared_at{};
+  if (!alert || !Members(value).time("cleared_at", cleared_at).good()) return std::nullopt;
+  return PastAlert{*std::move(alert), cleared_at};
 }
 
 template <class T, class Read>
@@ -148,6 +164,26 @@ JsonText to_json(const HealthMemory& memory) {
   for (const Alert& alert : memory.alerts) write_alert(out, alert);
   out.end_array().end_object();
   return std::move(out).take();
+}
+
+JsonText past_alerts_json(const std::vector<PastAlert>& alerts) {
+  json::Writer out;
+  out.begin_object().key("alerts").begin_array();
+  for (const PastAlert& past : alerts) {
+    out.begin_object().key("alert");
+    write_alert(out, past.alert);
+    out.key("cleared_at").number(millis_of(past.cleared_at)).end_object();
+  }
+  out.end_array().end_object();
+  return std::move(out).take();
+}
+
+Result<std::vector<PastAlert>> parse_past_alerts(std::string_view document) {
+  std::vector<PastAlert> alerts;
+  if (document == "{}") return alerts;
+  const auto value = json::parse(document);
+  if (!value || !read_list(*value, "alerts", alerts, read_past_alert)) return unreadable();
+  return alerts;
 }
 
 Result<HealthMemory> parse_health_memory(std::string_view document) {

@@ -1,9 +1,13 @@
 // Looking after the fleet's health: the snapshot, and the sweeper that raises and clears alerts.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "core/alert.h"
+#include "core/spec_check.h"
 #include "engine/health.h"
 #include "engine/sweepers.h"
 
@@ -115,6 +119,47 @@ Result<std::vector<Alert>> Engine::alerts() {
   return std::move(memory.alerts);
 }
 
+Result<std::vector<PastAlert>> Engine::past_alerts(int limit) {
+  TRY(check_bounds(limit, Bounds{1, static_cast<std::int64_t>(kPastAlertsMax)}));
+  const auto document = TRY(store_.document(DocumentKind::kPastAlerts));
+  auto alerts = TRY(parse_past_alerts(document.text));
+  if (std::cmp_greater(alerts.size(), limit)) alerts.resize(static_cast<std::size_t>(limit));
+  return alerts;
+}
+
+// Beside the document of those that hold: whoever reads either gets a small one. A crash in between loses the history
+// of an alert; that it was cleared is an event in any case.
+Status Engine::keep_past_alerts(std::span<const Alert> cleared, Time now) {
+  if (cleared.empty()) return {};
+  return change_document(DocumentKind::kPastAlerts, "keep_past_alerts", [&](const JsonText& text) -> Result<JsonText> {
+    auto alerts = TRY(parse_past_alerts(text));
+    for (const Alert& alert : cleared) alerts.insert(alerts.begin(), PastAlert{alert, now});
+    if (alerts.size() > kPastAlertsMax) alerts.resize(kPastAlertsMax);
+    return past_alerts_json(alerts);
+  });
+}
+
+Result<Alert> Engine::snooze_alert(const SnoozeOrder& order) {
+  TRY(check_verdict(order.verdict));
+  TRY(check_bounds(order.duration.count(), Bounds{0, kSnoozeMax.count()}));
+  const auto now = TRY(store_.now());
+  Alert snoozed;
+  TRY(change_document(DocumentKind::kHealth, "snooze_alert", [&](const JsonText& text) -> Result<JsonText> {
+    auto memory = TRY(parse_health_memory(text));
+    const auto found = std::ranges::find(memory.alerts, order.key, key_of);
+    if (found == memory.alerts.end()) {
+      return drover::fail(ErrorCode::kNotFound, fmt::format("there is no alert {}", quoted_excerpt(order.key)));
+    }
+    const bool sleeps = order.duration > Millis{0};
+    found->snoozed_until = sleeps ? std::optional(now + order.duration) : std::nullopt;
+    found->snoozed_by = sleeps ? order.verdict.by : "";
+    found->snoozed_why = sleeps ? order.verdict.why : "";
+    snoozed = *found;
+    return to_json(memory);
+  }));
+  return snoozed;
+}
+
 // Of several processes that look at the same time one writes; the others have nothing to say.
 Result<int> Sweepers::watch_health() {
   auto snapshot = TRY(engine_.look_at_health());
@@ -129,6 +174,7 @@ Result<int> Sweepers::watch_health() {
       engine_.store_.put_document(DocumentKind::kHealth, to_json(next), snapshot.memory_version, events_of(changes)));
   if (!written) return 0;
   log_changes(changes);
+  TRY(engine_.keep_past_alerts(changes.cleared, snapshot.now));
   return static_cast<int>(changes.raised.size());
 }
 

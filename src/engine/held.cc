@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/try.h"
 #include "core/lane.h"
@@ -12,6 +13,8 @@
 namespace drover {
 
 namespace {
+
+constexpr std::size_t kGatesAtOnce = 1'000;
 
 bool shuts(const Hold& hold) {
   return hold.closed_until || hold.permits == 0 || hold.source == HoldSource::kBreaker;
@@ -106,6 +109,21 @@ class HeldSearch {
 };
 
 }  // namespace
+
+Result<std::map<std::string, GateState>> gates_of_lanes(Store& store, std::span<const WaitingLane> lanes) {
+  std::set<std::string> asked{std::string(kOtherOwnersGate)};
+  for (const WaitingLane& lane : lanes) {
+    for (std::string& name : gates_of(lane.like)) asked.insert(std::move(name));
+  }
+  const std::vector<std::string> names(asked.begin(), asked.end());
+  std::map<std::string, GateState> gates;
+  for (std::size_t from = 0; from < names.size(); from += kGatesAtOnce) {
+    const auto some = std::span(names).subspan(from, std::min(kGatesAtOnce, names.size() - from));
+    std::vector<GateState> read = TRY(store.read_gates(some));
+    for (std::size_t i = 0; i < some.size(); ++i) gates.emplace(some[i], std::move(read[i]));
+  }
+  return gates;
+}
 
 Result<std::vector<HeldInQueue>> find_held(Store& store, std::span<const GateState> gates, HeldBy by, Time now) {
   HeldSearch search(gates, by, now);

@@ -3,6 +3,7 @@
 // The cost is one look at every lane and its gates, and the lanes are asked for only if some gate holds anything.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ struct HeldInQueue {
   std::string queue;
   HeldTasks tasks;
 };
+
+// Every gate that tasks of these lanes ask, and that of the other owners.
+[[nodiscard]] Result<std::map<std::string, GateState>> gates_of_lanes(Store& store, std::span<const WaitingLane> lanes);
 
 // Of shut gates only, or of those that are full or whose rate is spent, too.
 enum class HeldBy : std::uint8_t { kShutGates, kAnyGate };

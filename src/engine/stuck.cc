@@ -23,8 +23,6 @@ namespace {
 
 using Reason = Explanation::Reason;
 
-constexpr std::size_t kGatesAtOnce = 1'000;
-
 // The fleet as it stands: what a claim for one of these lanes would find.
 struct Fleet {
   Time now;
@@ -32,21 +30,6 @@ struct Fleet {
   std::map<std::string, GateState> gates;  // those of the lanes
   std::optional<Loss> loss;
 };
-
-Result<std::map<std::string, GateState>> gates_of_lanes(Store& store, std::span<const WaitingLane> lanes) {
-  std::set<std::string> asked{std::string(kOtherOwnersGate)};
-  for (const WaitingLane& lane : lanes) {
-    for (std::string& name : gates_of(lane.like)) asked.insert(std::move(name));
-  }
-  const std::vector<std::string> names(asked.begin(), asked.end());
-  std::map<std::string, GateState> gates;
-  for (std::size_t from = 0; from < names.size(); from += kGatesAtOnce) {
-    const auto some = std::span(names).subspan(from, std::min(kGatesAtOnce, names.size() - from));
-    std::vector<GateState> read = TRY(store.read_gates(some));
-    for (std::size_t i = 0; i < some.size(); ++i) gates.emplace(some[i], std::move(read[i]));
-  }
-  return gates;
-}
 
 // Why the tasks of a lane wait, as explain would say of the first of them.
 StuckGroup cause_of(const WaitingLane& lane, const Fleet& fleet) {

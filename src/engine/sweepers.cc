@@ -122,6 +122,7 @@ Status Sweepers::keep_watch(SweepReport& report) {
   auto clocks = TRY(engine_.store_.clocks());
   TRY(keep_house(clocks, report));
   TRY(watch_health_if_due(clocks.wall, report));
+  TRY(fold_history_if_due(clocks.wall, report));
   report.more = report.more || report.expired >= kPassMax;
   return {};
 }

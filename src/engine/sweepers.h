@@ -17,6 +17,7 @@ struct SweepReport {
   int woken = 0;         // lanes let go by gates whose time had come
   int workers_gone = 0;  // registrations of dead workers
   int alerts = 0;        // that were raised
+  int folded = 0;        // events that were added to the statistics over time
   bool more = false;     // a bound was reached: run again at once
 };
 
@@ -25,7 +26,7 @@ class Sweepers {
   explicit Sweepers(Engine& engine) : engine_(engine) {}
 
   // One bounded pass of all of them. Retention and dead workers are looked at once a minute and when somebody has set
-  // the store's clock, the fleet's health every 15 seconds.
+  // the store's clock, the fleet's health every 15 seconds; statistics are kept every minute.
   [[nodiscard]] Result<SweepReport> run_once();
   // What run_once does beside moving tasks: retention, dead workers, health, each when its time has come.
   [[nodiscard]] Result<SweepReport> keep_watch();
@@ -47,6 +48,8 @@ class Sweepers {
   [[nodiscard]] Result<int> expire(const StoreClocks& clocks, int limit);
   // Raises and clears alerts. Returns how many were raised.
   [[nodiscard]] Result<int> watch_health();
+  // Adds what has happened to the statistics over time. Returns how many events that were.
+  [[nodiscard]] Result<std::int64_t> fold_history();
 
  private:
   // Decides for each record by itself and applies what was decided; a record that moved meanwhile is left to the next
@@ -56,10 +59,13 @@ class Sweepers {
   Status keep_watch(SweepReport& report);
   Status keep_house(const StoreClocks& clocks, SweepReport& report);
   Status watch_health_if_due(Time now, SweepReport& report);
+  Status fold_history_if_due(Time now, SweepReport& report);
 
   Engine& engine_;
   std::optional<StoreClocks> last_housekeeping_;
   std::optional<Time> last_health_look_;
+  std::optional<Time> last_fold_;
+  std::int64_t folded_to_ = -1;
 };
 
 }  // namespace drover

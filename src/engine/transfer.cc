@@ -9,6 +9,7 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "core/stats_history.h"
 #include "engine/dump_parts.h"
 #include "engine/gate_status.h"
 #include "policy/document.h"
@@ -197,6 +198,7 @@ Status DumpImport::take_value(const std::string& kind, const std::string& text) 
   if (kind == "policy") return take_policy(text);
   if (kind == "gate") return take_gate(text);
   if (kind == "usage") return take_usage(text);
+  if (kind == "document") return take_document(text);
   if (kind == "task") return take_task(text);
   if (kind == "event") return take_event(text);
   if (kind == "end") return take_end(text);
@@ -246,6 +248,20 @@ Status DumpImport::take_usage(const std::string& text) {
   add(ledger_sums_[{.owner = entry->key.owner, .type = entry->key.type, .runner = entry->key.runner}], entry->amounts);
   ledger_.push_back(*std::move(entry));
   return bytes_ >= kBatchBytes ? flush() : Status();
+}
+
+Status DumpImport::take_document(const std::string& text) {
+  json::Reader in(text);
+  std::string name;
+  std::string document;
+  in.need("name", name).need("text", document);
+  TRY(in.finish());
+  const auto kind =
+      std::ranges::find(kDumpedDocuments, name, [](DocumentKind dumped) { return std::string(name_of(dumped)); });
+  if (kind == kDumpedDocuments.end()) return bad_dump(fmt::format("unknown document {}", quoted_excerpt(name)));
+  if (!json::parse(document, json::kDepthMax, json::kAnyKeys)) return bad_dump("a document that is not JSON");
+  if (!documents_.emplace(*kind, std::move(document)).second) return bad_dump("this document is in the dump twice");
+  return {};
 }
 
 Status DumpImport::take_task(const std::string& text) {
@@ -320,6 +336,22 @@ Status DumpImport::put_policy() {
   return stored ? Status() : Status(changed_by_others());
 }
 
+// Events that the statistics have counted have other numbers here.
+Status DumpImport::put_documents() {
+  for (auto& [kind, text] : documents_) {
+    if (kind == DocumentKind::kHistory) {
+      auto history = TRY(HistoryDocument::parse(text));
+      history.renumber(event_offset_);
+      text = history.to_json();
+    }
+    for (bool is_written = false; !is_written;) {
+      const auto there = TRY(store_.document(kind));
+      is_written = TRY(store_.put_document(kind, text, there.version, {}));
+    }
+  }
+  return {};
+}
+
 // Whoever saw more of the dumped store than the dump has finds out: docs/internals/store-epochs.md.
 Status DumpImport::put_epochs() {
   const auto state = TRY(store_.state());
@@ -346,6 +378,7 @@ Result<DumpCounts> DumpImport::finish() {
   Status status = flush();
   if (status) status = mend();
   if (status) status = put_policy();
+  if (status) status = put_documents();
   if (status) status = put_epochs();
   if (status) status = open_gate();
   if (!status) return std::unexpected(status.error());

@@ -51,12 +51,14 @@ class DumpImport {
   Status take_policy(const std::string& text);
   Status take_gate(const std::string& text);
   Status take_usage(const std::string& text);
+  Status take_document(const std::string& text);
   Status take_task(const std::string& text);
   Status take_event(const std::string& text);
   Status take_end(const std::string& text);
   Status flush();
   Status mend();
   Status put_policy();
+  Status put_documents();
   Status put_epochs();
   Status close_gate();
   Status open_gate();
@@ -74,6 +76,7 @@ class DumpImport {
   std::vector<DumpedTask> tasks_;
   std::vector<Event> events_;
   std::vector<LedgerEntry> ledger_;
+  std::map<DocumentKind, JsonText> documents_;
   std::map<LedgerKey, UsageAmounts> ledger_sums_;  // by owner, type and runner
   std::size_t bytes_ = 0;                          // of what waits to be written
   std::int64_t event_offset_ = 0;                  // of the numbers here to those in the dump

@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "core/ledger.h"
 #include "core/run_report.h"
+#include "core/task_filter.h"
 #include "net/url.h"
 #include "remote/checks.h"
 #include "remote/server_calls.h"
@@ -64,15 +65,34 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override {
+    TRY(check_filter(filter));
     Query query = query_of_filter(filter);
     query.emplace_back("limit", std::to_string(limit));
     if (cursor) query.emplace_back("cursor", *cursor);
     return calls_->ask<TaskPage>("GET", with_query("/v1/tasks", query));
   }
 
-  Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override {
-    TRY(check_texts({reason}));
-    return calls_->ask<CancelOutcome>("POST", task_path(id, "cancel"), Body().text("reason", reason).take());
+  Result<SummaryPage> summaries(const TaskFilter& filter, int limit,
+                                const std::optional<std::string>& cursor) override {
+    TRY(check_filter(filter));
+    Query query = query_of_filter(filter);
+    query.emplace_back("view", "summary");
+    query.emplace_back("limit", std::to_string(limit));
+    if (cursor) query.emplace_back("cursor", *cursor);
+    return calls_->ask<SummaryPage>("GET", with_query("/v1/tasks", query));
+  }
+
+  // The token decides whose tasks it sees; an owner that is named narrows that no further.
+  Result<TaskGraph> graph(const TaskId& id, const std::optional<std::string>& owner, int limit) override {
+    Query query{{"limit", std::to_string(limit)}};
+    if (owner) query.emplace_back("owner", *owner);
+    return calls_->ask<TaskGraph>("GET", with_query(task_path(id, "graph"), query));
+  }
+
+  using TaskQueue::cancel;
+  Result<CancelOutcome> cancel(const TaskId& id, const Verdict& verdict) override {
+    TRY(check_texts({verdict.why}));
+    return calls_->ask<CancelOutcome>("POST", task_path(id, "cancel"), Body().text("reason", verdict.why).take());
   }
 
   Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override {
@@ -90,7 +110,7 @@ class RemoteQueue final : public TaskQueue {
 
   using TaskQueue::retry;
   Result<Task> retry(const TaskId& id, const RetryOrder& order) override {
-    TRY(check_texts({order.verdict.by, order.verdict.why}));
+    TRY(check_texts({order.verdict.why}));
     return calls_->ask<Task>("POST", task_path(id, "retry"), to_json(order));
   }
 
@@ -112,9 +132,12 @@ class RemoteQueue final : public TaskQueue {
     return calls_->ask_value<std::int64_t>("seq", "GET", "/v1/events/last");
   }
 
-  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override {
-    return calls_->ask<LogPage>(
-        "GET", with_query(task_path(id, "log"), {{"after", std::to_string(after)}, {"limit", std::to_string(limit)}}));
+  using TaskQueue::log;
+  Result<LogPage> log(const TaskId& id, const LogQuery& query) override {
+    Query parameters{{"after", std::to_string(query.after)}, {"limit", std::to_string(query.limit)}};
+    if (query.before) parameters.emplace_back("before", std::to_string(*query.before));
+    if (query.run) parameters.emplace_back("run", std::to_string(*query.run));
+    return calls_->ask<LogPage>("GET", with_query(task_path(id, "log"), parameters));
   }
 
   Status register_worker(const WorkerInfo& worker) override {
@@ -198,32 +221,34 @@ class RemoteQueue final : public TaskQueue {
   }
 
   Status drain_worker(const DrainOrder& order) override {
-    TRY(check_texts({order.why, order.by}));
-    return calls_->tell("POST", worker_path(order.worker_id, "drain"),
-                        Body().text("why", order.why).text("by", order.by).take());
+    TRY(check_texts({order.why}));
+    return calls_->tell("POST", worker_path(order.worker_id, "drain"), Body().text("why", order.why).take());
   }
 
   Result<std::vector<ErrorGroup>> error_groups(const TaskFilter& filter) override {
+    TRY(check_filter(filter));
     return calls_->ask_list<ErrorGroup>("groups", "GET", with_query("/v1/dlq", query_of_filter(filter)));
   }
 
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override {
-    TRY(check_texts({order.to, order.verdict.by, order.verdict.why}));
-    return calls_->ask<Task>(
-        "POST", task_path(id, "escalate"),
-        Body().text("to", order.to).text("by", order.verdict.by).text("why", order.verdict.why).take());
+    TRY(check_texts({order.to, order.verdict.why}));
+    return calls_->ask<Task>("POST", task_path(id, "escalate"),
+                             Body().text("to", order.to).text("why", order.verdict.why).take());
   }
 
   Status remove(const TaskId& id, const Verdict& verdict) override {
-    return calls_->tell("DELETE", with_query(task_path(id), {{"by", verdict.by}, {"why", verdict.why}}));
+    return calls_->tell("DELETE", with_query(task_path(id), {{"why", verdict.why}}));
   }
 
-  Result<std::vector<GateStatus>> gates() override { return calls_->ask_list<GateStatus>("gates", "GET", "/v1/gates"); }
+  Result<std::vector<GateStatus>> gates() override { return ask_gates({}); }
+  Result<std::vector<GateStatus>> owner_gates(const std::string& owner) override {
+    return ask_gates({{"owner", owner}});
+  }
 
   Result<GateStatus> set_gate(const GateOrder& order) override {
-    TRY(check_texts({order.why, order.by}));
+    TRY(check_texts({order.why}));
     Body body;
-    body.text("why", order.why).text("by", order.by);
+    body.text("why", order.why);
     if (const auto* close = std::get_if<GateOrder::Close>(&order.what)) {
       body.text("action", "close");
       if (close->until != kUntilOpened) body.text("until", format_time(close->until));
@@ -251,7 +276,33 @@ class RemoteQueue final : public TaskQueue {
     if (query.type) parameters.emplace_back("type", *query.type);
     return calls_->ask_list<UsageRow>("rows", "GET", with_query("/v1/usage", parameters));
   }
+  Result<StatsHistory> stats_history(HistoryStep step, int count) override {
+    const std::string unit = step == HistoryStep::kMinute ? "minutes" : "hours";
+    return calls_->ask<StatsHistory>("GET", with_query("/v1/stats/history", {{unit, std::to_string(count)}}));
+  }
   Result<std::vector<Alert>> alerts() override { return calls_->ask_list<Alert>("alerts", "GET", "/v1/alerts"); }
+  Result<std::vector<PastAlert>> past_alerts(int limit) override {
+    return calls_->ask_list<PastAlert>("alerts", "GET",
+                                       with_query("/v1/alerts/history", {{"limit", std::to_string(limit)}}));
+  }
+  Result<Alert> snooze_alert(const SnoozeOrder& order) override {
+    TRY(check_texts({order.verdict.why}));
+    return calls_->ask<Alert>(
+        "POST", fmt::format("/v1/alerts/{}/snooze", percent_encode(order.key)),
+        Body().text("for", format_duration(order.duration)).text("why", order.verdict.why).take());
+  }
+  // Whose they are is decided by the token.
+  Result<std::vector<SavedView>> views(const std::optional<std::string>& /*owner*/) override {
+    return calls_->ask_list<SavedView>("views", "GET", "/v1/views");
+  }
+  Result<SavedView> save_view(const std::optional<std::string>& /*owner*/, const SavedView& view) override {
+    TRY(check_texts({view.name, view.query}));
+    return calls_->ask<SavedView>("PUT", "/v1/views/" + percent_encode(view.name),
+                                  Body().text("query", view.query).take());
+  }
+  Status delete_view(const std::optional<std::string>& /*owner*/, const std::string& name) override {
+    return calls_->tell("DELETE", "/v1/views/" + percent_encode(name));
+  }
   Result<std::string> store_id() override {
     if (calls_->store_id().empty()) TRY(last_event_seq());  // any answer tells
     if (std::string id = calls_->store_id(); !id.empty()) return id;
@@ -301,6 +352,22 @@ class RemoteQueue final : public TaskQueue {
   }
 
  private:
+  Result<std::vector<GateStatus>> ask_gates(Query query) {
+    std::vector<GateStatus> gates;
+    for (std::optional<std::string> cursor;;) {
+      Query asked = query;
+      if (cursor) asked.emplace_back("cursor", *cursor);
+      Listed<GateStatus> listed{.name = "gates", .items = {}};
+      const auto body = TRY(calls_->fetch("GET", with_query("/v1/gates", asked)));
+      if (const Status read = read_json(body, listed); !read) return unreadable(read.error());
+      std::ranges::move(listed.items, std::back_inserter(gates));
+      json::Reader in(body);
+      cursor.reset();
+      if (const Status read = in.get("cursor", cursor).finish(); !read) return unreadable(read.error());
+      if (!cursor) return gates;
+    }
+  }
+
   void wait(std::uint64_t seen, Millis timeout, Query query) {
     if (changes() != seen || timeout <= Millis{0}) return;
     timeout = std::min(timeout, kWaitMax);

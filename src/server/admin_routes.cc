@@ -1,10 +1,15 @@
 // Tokens, and the store as a whole.
+#include <fmt/ranges.h>
+
 #include <array>
 
+#include "core/page_limit.h"
 #include "server/api.h"
 
 namespace drover::server {
 namespace {
+
+constexpr int kAuditLimit = 100;
 
 // {"role", "owner", "queues", "note", "expires_in_ms", "by"}
 Answer create_token(const Call& call) {
@@ -49,14 +54,27 @@ Answer fleet(const Call& call) {
   return respond(call.administration.look_at_fleet());
 }
 
+Answer audit(const Call& call) {
+  if (const Status allowed = call.queue.may_administer(); !allowed) return problem(allowed.error());
+  if (const Status known = call.only({"before", "limit"}); !known) return problem(known.error());
+  const auto before = call.number("before", 0, INT64_MAX);
+  const auto limit = call.number("limit", kAuditLimit, kPageMax);
+  if (!before) return problem(before.error());
+  if (!limit) return problem(limit.error());
+  if (const Status good = check_page_limit(static_cast<int>(*limit)); !good) return problem(good.error());
+  if (call.audit == nullptr) return json_response(R"({"enabled":false,"records":[],"next":null})");
+  const auto page =
+      call.audit->page(call.parameter("before") ? std::optional(*before) : std::nullopt, static_cast<int>(*limit));
+  if (!page) return problem(page.error());
+  return json_response(fmt::format(R"({{"enabled":true,"records":[{}],"next":{}}})", fmt::join(page->records, ","),
+                                   page->next ? std::to_string(*page->next) : "null"));
+}
+
 constexpr std::array kAdminRoutes{
-    Route{"POST", "/v1/tokens", create_token},
-    Route{"GET", "/v1/tokens", tokens},
-    Route{"DELETE", "/v1/tokens/{id}", revoke_token},
-    Route{"GET", "/v1/store", store},
-    Route{"POST", "/v1/store/accept-regression", accept_regression},
-    Route{"GET", "/v1/fleet", fleet},
-    Route{"GET", "/v1/server", server},
+    Route{"GET", "/v1/audit", audit},   Route{"POST", "/v1/tokens", create_token},
+    Route{"GET", "/v1/tokens", tokens}, Route{"DELETE", "/v1/tokens/{id}", revoke_token},
+    Route{"GET", "/v1/store", store},   Route{"POST", "/v1/store/accept-regression", accept_regression},
+    Route{"GET", "/v1/fleet", fleet},   Route{"GET", "/v1/server", server},
 };
 
 }  // namespace

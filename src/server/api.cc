@@ -53,6 +53,14 @@ Result<Millis> Call::duration(std::string_view name, Millis otherwise, Millis ma
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}: at most {}", name, format_duration(max)));
 }
 
+Result<bool> Call::boolean(std::string_view name, bool otherwise) const {
+  const auto text = parameter(name);
+  if (!text) return otherwise;
+  if (*text == "true") return true;
+  if (*text == "false") return false;
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: expected true or false", name));
+}
+
 Result<TaskId> Call::task_id() const {
   if (const auto id = TaskId::parse(captures[0])) return *id;
   return fail(ErrorCode::kNotFound, fmt::format("there is no task {}", quoted_excerpt(captures[0])));

@@ -17,6 +17,7 @@
 #include "core/administration.h"
 #include "net/http.h"
 #include "net/url.h"
+#include "server/audit_log.h"
 #include "server/guarded_queue.h"
 #include "server/metrics.h"
 #include "server/watch.h"
@@ -71,6 +72,7 @@ struct Call {
   Metrics& metrics;
   std::string_view version;  // of the server
   std::string& made;         // what the call made, as the audit log names it
+  const AuditLog* audit;     // null: none is kept
   Try attempt = Try::kMayWait;
 
   // The query's parameters; one that is not among `known` is an error.
@@ -79,6 +81,7 @@ struct Call {
   // kInvalidArgument names the parameter.
   [[nodiscard]] Result<std::int64_t> number(std::string_view name, std::int64_t otherwise, std::int64_t max) const;
   [[nodiscard]] Result<Millis> duration(std::string_view name, Millis otherwise, Millis max) const;
+  [[nodiscard]] Result<bool> boolean(std::string_view name, bool otherwise) const;
   // The task that the path names; kNotFound if it is no id.
   [[nodiscard]] Result<TaskId> task_id() const;
 };

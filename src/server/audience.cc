@@ -45,7 +45,7 @@ Result<SnapshotPage> snapshot_page(GuardedQueue& queue, const WatchFilter& filte
   if (filter.task) {
     const auto task = queue.get(*filter.task);
     if (!task && task.error().code != ErrorCode::kNotFound) return std::unexpected(task.error());
-    if (task) page.tasks = to_summary_json(*task);
+    if (task) page.tasks = to_snapshot_json(*task);
     return page;
   }
   const TaskFilter unfinished{.type = filter.type, .queue = filter.queue, .owner = filter.owner, .states = kUnfinished};
@@ -53,12 +53,16 @@ Result<SnapshotPage> snapshot_page(GuardedQueue& queue, const WatchFilter& filte
     auto listed = TRY(queue.list_heads(unfinished, kSnapshotTasksAtOnce, cursor));
     for (const Task& task : listed.tasks) {
       if (!page.tasks.empty()) page.tasks += ',';
-      page.tasks += to_summary_json(task);
+      page.tasks += to_snapshot_json(task);
     }
     cursor = std::move(listed.cursor);
   } while (cursor && page.tasks.size() < kFrameBytes);
   page.cursor = std::move(cursor);
   return page;
+}
+
+EventsFrame frame_for(const Watch& watch) {
+  return {watch.filter.tally ? FrameOf::kTally : FrameOf::kEvents, watch.names};
 }
 
 struct PastPage {
@@ -87,6 +91,7 @@ struct Audience::Watcher {
   std::shared_ptr<HttpConnection> client;
   std::function<void(const WatcherRef&, std::string)> introduce = {};
   Watch watch = {};
+  std::optional<WatchFilter> next_filter = {};  // what it wants to watch instead
   std::string token = {};
   WebSocketInbox socket{kMessageBytesMax};
   Stage stage = Stage::kGuest;
@@ -179,9 +184,7 @@ void Audience::answer_ping(Watcher& watcher) {
 
 void Audience::take_message(const WatcherRef& watcher, const WebSocketMessage& message) {
   if (message.kind == WebSocketKind::kClose) return dismiss(*watcher, CloseCode::kNormal, "");
-  if (!watcher->introduce) {
-    return dismiss(*watcher, CloseCode::kPolicyViolation, "unexpected message; send only the token, once");
-  }
+  if (!watcher->introduce) return take_watch(*watcher, message);
   std::string token;
   json::Reader body(message.payload);
   body.need("token", token);
@@ -189,6 +192,27 @@ void Audience::take_message(const WatcherRef& watcher, const WebSocketMessage& m
     return dismiss(*watcher, CloseCode::kPolicyViolation, good.error().message);
   }
   std::exchange(watcher->introduce, {})(watcher, std::move(token));
+}
+
+// It counts from the watcher's next turn on: until then a thread may read by what is watched now.
+void Audience::take_watch(Watcher& watcher, const WebSocketMessage& message) {
+  std::optional<WatchFilter> wanted;
+  json::Reader body(message.payload);
+  body.need("watch", wanted);
+  const Status good = body.finish_strictly();
+  if (!good || !wanted) {
+    return dismiss(watcher, CloseCode::kPolicyViolation, good ? "watch: expected an object" : good.error().message);
+  }
+  watcher.next_filter = *std::move(wanted);
+  due_at_ = {};
+}
+
+// A snapshot that was on its way would be of the old filter, and is not asked for.
+void Audience::watch_next(Watcher& watcher, MonoTime now) {
+  watcher.watch.filter = *std::exchange(watcher.next_filter, std::nullopt);
+  if (watcher.stage == Watcher::Stage::kSnapshot) watcher.stage = Watcher::Stage::kPast;
+  watcher.frame_at = now;
+  tell(watcher, watching_frame(watcher.cursor));
 }
 
 void Audience::dismiss(Watcher& watcher, CloseCode code, std::string_view reason) {
@@ -266,6 +290,10 @@ MonoTime Audience::step(const WatcherRef& watcher, MonoTime now) {
     who.stage = Stage::kPast;
     if (!who.watch.after && who.watch.wants_snapshot) start_snapshot(who);
   }
+  if (who.next_filter) {
+    watch_next(who, now);
+    return now + kBetweenFrames;
+  }
   if (who.stage == Stage::kSnapshot) {
     read_snapshot(watcher);
     return who.not_before;
@@ -285,14 +313,17 @@ MonoTime Audience::step_live(Watcher& watcher, MonoTime now) {
     return kNever;
   }
   const Watch& watch = watcher.watch;
-  EventsFrame frame(watch.names);
+  EventsFrame frame = frame_for(watch);
   bool is_full = false;
   recent_.visit(watcher.cursor, watch.principal.owner ? watch.principal.owner : watch.filter.owner,
-                [&](const Event& event) {
+                [&](const RecentEvents::Recent& recent) {
                   is_full = frame.size() >= kFrameBytes;
                   if (is_full) return false;
+                  const Event& event = recent.event();
                   watcher.cursor = event.seq;
-                  if (GuardedQueue::may_see(watch.principal, event) && watch.filter.admits(event)) frame.add(event);
+                  if (GuardedQueue::may_see(watch.principal, event) && watch.filter.admits(event)) {
+                    frame.add(event, [&]() -> const std::string& { return recent.json(); });
+                  }
                   return true;
                 });
   if (!is_full) watcher.cursor = recent_.last();
@@ -357,7 +388,7 @@ void Audience::read_past(const WatcherRef& watcher) {
         return;
       }
       if (past->gap_until) return tell_gap(*watcher, *past->gap_until);
-      EventsFrame frame(watcher->watch.names);
+      EventsFrame frame = frame_for(watcher->watch);
       std::int64_t seen = past->page.next;
       for (const Event& event : past->page.events) {
         if (watcher->watch.filter.admits(event)) frame.add(event);

@@ -59,6 +59,8 @@ class Audience {
   // Answers the latest ping, once what was sent before has left: one answer waits at most, however many pings come.
   static void answer_ping(Watcher& watcher);
   void take_message(const WatcherRef& watcher, const WebSocketMessage& message);
+  void take_watch(Watcher& watcher, const WebSocketMessage& message);
+  void watch_next(Watcher& watcher, MonoTime now);
   // What this watcher is due now. Returns when to look at it again.
   MonoTime step(const WatcherRef& watcher, MonoTime now);
   MonoTime step_live(Watcher& watcher, MonoTime now);

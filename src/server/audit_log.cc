@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 
@@ -185,6 +187,98 @@ bool AuditLog::write(const std::deque<AuditRecord>& records) {
   end_ = std::move(end);
   written_ += records.size();
   return true;
+}
+
+namespace {
+
+constexpr std::int64_t kPageBytesMax = 1 << 20;
+
+std::unexpected<Error> cannot_read() {
+  return fail(ErrorCode::kStoreUnavailable, fmt::format("cannot read the audit log: {}", std::strerror(errno)),
+              "audit.page");
+}
+
+Result<std::string> read_at(int file, std::int64_t from, std::int64_t bytes) {
+  std::string text(static_cast<std::size_t>(bytes), '\0');
+  if (::pread(file, text.data(), text.size(), from) != static_cast<ssize_t>(text.size())) return cannot_read();
+  return text;
+}
+
+std::optional<std::int64_t> seq_of(std::string_view line) {
+  constexpr std::string_view kBegin = R"({"seq":)";
+  if (!line.starts_with(kBegin)) return std::nullopt;
+  line.remove_prefix(kBegin.size());
+  std::int64_t seq = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), seq);
+  return error == std::errc() ? std::optional(seq) : std::nullopt;
+}
+
+// Where the first line begins at `at` or behind it, and its number; none: there is no whole line.
+struct LineAt {
+  std::int64_t at = 0;
+  std::int64_t seq = 0;
+};
+Result<std::optional<LineAt>> line_from(int file, std::int64_t at, std::int64_t size) {
+  // A line that begins exactly here has its predecessor's end before it.
+  const std::int64_t from = std::max<std::int64_t>(0, at - 1);
+  const auto text = TRY(read_at(file, from, std::min(2 * kLineBytesMax, size - from)));
+  std::size_t begin = 0;
+  if (at > 0) {
+    begin = text.find('\n');
+    if (begin == std::string::npos) return std::nullopt;
+    ++begin;
+  }
+  const auto seq = seq_of(std::string_view(text).substr(begin));
+  if (!seq) return std::nullopt;
+  return LineAt{from + static_cast<std::int64_t>(begin), *seq};
+}
+
+// Where the line of that number begins, or the first with a larger one; the end if there is none.
+Result<std::int64_t> find_line(int file, std::int64_t seq, std::int64_t size) {
+  std::int64_t low = 0;
+  std::int64_t high = size;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    const auto line = TRY(line_from(file, middle, size));
+    if (!line || line->seq >= seq) {
+      high = middle;
+    } else {
+      low = line->at + 1;
+    }
+  }
+  if (low == size) return size;
+  const auto line = TRY(line_from(file, low, size));
+  return line ? line->at : size;
+}
+
+// As the API shows a record: without the hashes, which mean something in the file only.
+std::string shown(std::string_view line) {
+  return std::string(line.substr(0, line.rfind(R"(,"prev":")"))) + "}";
+}
+
+}  // namespace
+
+Result<AuditLog::Page> AuditLog::page(std::optional<std::int64_t> before, int limit) const {
+  struct stat status{};
+  if (::fstat(file_.get(), &status) != 0) return cannot_read();
+  std::int64_t end = status.st_size;
+  if (before) end = TRY(find_line(file_.get(), *before, end));
+  const std::int64_t from = std::max<std::int64_t>(0, end - kPageBytesMax);
+  const auto text = TRY(read_at(file_.get(), from, end - from));
+  Page page;
+  std::size_t line_end = text.rfind('\n');  // what comes behind it is being written
+  while (line_end != std::string::npos && std::cmp_less(page.records.size(), limit)) {
+    const std::size_t before_it = line_end == 0 ? std::string::npos : text.rfind('\n', line_end - 1);
+    if (before_it == std::string::npos && from > 0) break;  // it may begin earlier
+    const std::size_t begin = before_it == std::string::npos ? 0 : before_it + 1;
+    const std::string_view line = std::string_view(text).substr(begin, line_end - begin);
+    const auto seq = seq_of(line);
+    if (!seq) break;
+    page.records.push_back(shown(line));
+    page.next = *seq > 1 ? seq : std::nullopt;
+    line_end = before_it;
+  }
+  return page;
 }
 
 Result<AuditSummary> verify_audit_log(const std::string& path) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/unique_fd.h"
 #include "drover/error.h"
@@ -47,6 +48,14 @@ class AuditLog {
 
   // Does not wait for the disk: a thread writes, and goes on trying while it is full.
   void add(AuditRecord record);
+
+  // Records before this number, newest first, at most so many, each as one JSON object without its hashes. Looks at a
+  // bounded part of the file.
+  struct Page {
+    std::vector<std::string> records;
+    std::optional<std::int64_t> next;  // where to go on; none: that was the first
+  };
+  [[nodiscard]] Result<Page> page(std::optional<std::int64_t> before, int limit) const;
 
   [[nodiscard]] std::uint64_t written() const { return written_; }
   [[nodiscard]] std::uint64_t failures() const { return failures_; }  // to write; repeated later

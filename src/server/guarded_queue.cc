@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/try.h"
+#include "core/event_cursor.h"
 #include "core/gate_name.h"
 
 namespace drover::server {
@@ -15,6 +16,8 @@ namespace {
 
 constexpr int kScanPage = 500;
 constexpr int kScanPagesMax = 10;
+constexpr int kTaskScanPagesMax = 40;
+constexpr Millis kClockSlack{1'000};
 
 std::unexpected<Error> no_such(const TaskId& id) {
   return drover::fail(ErrorCode::kNotFound, fmt::format("there is no task {}", id.to_string()));
@@ -170,15 +173,27 @@ Result<std::optional<TaskFilter>> GuardedQueue::own(const TaskFilter& filter) co
   TRY(need(Right::kRead));
   TaskFilter visible = filter;
   if (principal_.owner) {
-    if (filter.owner && filter.owner != principal_.owner) return std::nullopt;
+    if (!filter.owner.admits(*principal_.owner)) return std::nullopt;
     visible.owner = principal_.owner;
   }
   return visible;
 }
 
-Result<CancelOutcome> GuardedQueue::cancel(const TaskId& id, const std::string& reason) {
+Result<SummaryPage> GuardedQueue::summaries(const TaskFilter& filter, int limit,
+                                            const std::optional<std::string>& cursor) {
+  const auto visible = TRY(own(filter));
+  return visible ? queue_.summaries(*visible, limit, cursor) : SummaryPage{};
+}
+
+Result<TaskGraph> GuardedQueue::graph(const TaskId& id, const std::optional<std::string>& owner, int limit) {
+  TRY(need(Right::kRead, id));
+  if (principal_.owner && owner && *owner != *principal_.owner) return no_such(id);
+  return queue_.graph(id, principal_.owner ? principal_.owner : owner, limit);
+}
+
+Result<CancelOutcome> GuardedQueue::cancel(const TaskId& id, const Verdict& verdict) {
   TRY(need(Right::kProduce, id));
-  return queue_.cancel(id, reason);
+  return queue_.cancel(id, signed_by_caller(verdict));
 }
 
 Result<std::vector<CancelEffect>> GuardedQueue::preview_cancel(const TaskId& id) {
@@ -193,7 +208,9 @@ Result<Task> GuardedQueue::edit(const TaskId& id, const EditOrder& order) {
 
 Result<Task> GuardedQueue::retry(const TaskId& id, const RetryOrder& order) {
   TRY(need(Right::kOperate));
-  return queue_.retry(id, order);
+  RetryOrder ours = order;
+  ours.verdict = signed_by_caller(order.verdict);
+  return queue_.retry(id, ours);
 }
 
 Result<EventPage> GuardedQueue::events_page(std::int64_t after, int limit) {
@@ -225,9 +242,31 @@ Result<std::int64_t> GuardedQueue::last_event_seq() {
   return queue_.last_event_seq();
 }
 
-Result<LogPage> GuardedQueue::log(const TaskId& id, std::int64_t after, int limit) {
+// Its events begin when it was made: the place is searched for, by times that may be a little off.
+Result<EventPage> GuardedQueue::task_events(const TaskId& id, std::int64_t after, int limit) {
   TRY(need(Right::kRead, id));
-  return queue_.log(id, after, limit);
+  const auto task = TRY(queue_.heads(std::span(&id, 1)));
+  if (!task.front()) return no_such(id);
+  const auto last = TRY(queue_.last_event_seq());
+  const auto begin = TRY(find_event_before(task.front()->created_at - kClockSlack, after, std::max(after, last),
+                                           [&](std::int64_t seq, int n) { return queue_.events(seq, n); }));
+  EventPage page{.events = {}, .next = std::max(begin, after), .more = true};
+  for (int pages = 0; pages < kTaskScanPagesMax; ++pages) {
+    auto events = TRY(queue_.events(page.next, kScanPage));
+    for (Event& event : events) {
+      page.next = event.seq;
+      if (event.task == id) page.events.push_back(std::move(event));
+      if (std::cmp_greater_equal(page.events.size(), limit)) return page;
+    }
+    page.more = std::cmp_equal(events.size(), kScanPage);
+    if (!page.more) return page;
+  }
+  return page;
+}
+
+Result<LogPage> GuardedQueue::log(const TaskId& id, const LogQuery& query) {
+  TRY(need(Right::kRead, id));
+  return queue_.log(id, query);
 }
 
 bool GuardedQueue::serves(const std::string& queue) const {
@@ -361,36 +400,48 @@ Result<int> GuardedQueue::requeue_stalled(Millis max_age) {
 
 Status GuardedQueue::drain_worker(const DrainOrder& order) {
   TRY(need(Right::kOperate));
-  return queue_.drain_worker(order);
+  DrainOrder ours = order;
+  ours.by = caller();
+  return queue_.drain_worker(ours);
 }
 
 Result<std::vector<ErrorGroup>> GuardedQueue::error_groups(const TaskFilter& filter) {
-  TRY(need(Right::kRead));
-  if (!principal_.owner) return queue_.error_groups(filter);
-  if (filter.owner && filter.owner != principal_.owner) return std::vector<ErrorGroup>{};
-  TaskFilter own = filter;
-  own.owner = principal_.owner;
-  return queue_.error_groups(own);
+  const auto visible = TRY(own(filter));
+  return visible ? queue_.error_groups(*visible) : std::vector<ErrorGroup>{};
 }
 
 Result<Task> GuardedQueue::escalate(const TaskId& id, const EscalateOrder& order) {
   TRY(need(Right::kOperate));
-  return queue_.escalate(id, order);
+  return queue_.escalate(id, {.to = order.to, .verdict = signed_by_caller(order.verdict)});
 }
 
 Status GuardedQueue::remove(const TaskId& id, const Verdict& verdict) {
   TRY(need(Right::kOperate));
-  return queue_.remove(id, verdict);
+  return queue_.remove(id, signed_by_caller(verdict));
 }
 
+// Who has an owner sees what that owner's tasks wait at.
 Result<std::vector<GateStatus>> GuardedQueue::gates() {
-  TRY(need(Right::kOperate));
-  return queue_.gates();
+  TRY(need(Right::kRead));
+  return principal_.owner ? owner_gates(*principal_.owner) : queue_.gates();
+}
+
+Result<std::vector<GateStatus>> GuardedQueue::owner_gates(const std::string& owner) {
+  TRY(need(Right::kRead));
+  if (!principal_.owner) return queue_.owner_gates(owner);
+  if (owner != *principal_.owner) {
+    return drover::fail(ErrorCode::kForbidden, "this token sees the gates of its own owner only");
+  }
+  auto gates = TRY(queue_.owner_gates(owner));
+  for (GateStatus& gate : gates) hide_others(gate, owner);
+  return gates;
 }
 
 Result<GateStatus> GuardedQueue::set_gate(const GateOrder& order) {
   TRY(need(Right::kOperate));
-  return queue_.set_gate(order);
+  GateOrder ours = order;
+  ours.by = caller();
+  return queue_.set_gate(ours);
 }
 
 // Who has an owner gets the numbers of that owner's tasks; gates are everybody's.
@@ -436,9 +487,40 @@ Result<std::vector<UsageRow>> GuardedQueue::usage(const UsageQuery& query) {
   return queue_.usage(own);
 }
 
+Result<StatsHistory> GuardedQueue::stats_history(HistoryStep step, int count) {
+  TRY(need(Right::kOperate));
+  return queue_.stats_history(step, count);
+}
+
 Result<std::vector<Alert>> GuardedQueue::alerts() {
   TRY(need(Right::kOperate));
   return queue_.alerts();
+}
+
+Result<std::vector<PastAlert>> GuardedQueue::past_alerts(int limit) {
+  TRY(need(Right::kOperate));
+  return queue_.past_alerts(limit);
+}
+
+Result<Alert> GuardedQueue::snooze_alert(const SnoozeOrder& order) {
+  TRY(need(Right::kOperate));
+  return queue_.snooze_alert(
+      {.key = order.key, .duration = order.duration, .verdict = signed_by_caller(order.verdict)});
+}
+
+Result<std::vector<SavedView>> GuardedQueue::views(const std::optional<std::string>& /*owner*/) {
+  TRY(need(Right::kRead));
+  return queue_.views(principal_.owner);
+}
+
+Result<SavedView> GuardedQueue::save_view(const std::optional<std::string>& /*owner*/, const SavedView& view) {
+  TRY(need(Right::kRead));
+  return queue_.save_view(principal_.owner, view);
+}
+
+Status GuardedQueue::delete_view(const std::optional<std::string>& /*owner*/, const std::string& name) {
+  TRY(need(Right::kRead));
+  return queue_.delete_view(principal_.owner, name);
 }
 
 Result<std::string> GuardedQueue::store_id() {

@@ -12,6 +12,7 @@ namespace drover::server {
 struct EventPage {
   std::vector<Event> events;
   std::int64_t next = 0;  // where the next page starts, past events that the caller may not see
+  bool more = false;
 };
 
 class GuardedQueue final : public TaskQueue {
@@ -24,6 +25,9 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] static bool may_see(const Principal& principal, const Event& event);
   // Looks at a bounded number of events, of which none may be the caller's.
   [[nodiscard]] Result<EventPage> events_page(std::int64_t after, int limit);
+  // The same of one task, from when it was made; `more`: there may be others.
+  [[nodiscard]] Result<EventPage> task_events(const TaskId& id, std::int64_t after, int limit);
+  [[nodiscard]] Status may_administer() const { return need(Right::kAdminister); }
   [[nodiscard]] Status may_work() const { return need(Right::kWork); }
   [[nodiscard]] Status may_operate() const { return need(Right::kOperate); }
 
@@ -39,13 +43,17 @@ class GuardedQueue final : public TaskQueue {
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
   Result<TaskPage> list_heads(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
-  Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override;
+  Result<SummaryPage> summaries(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
+  Result<TaskGraph> graph(const TaskId& id, const std::optional<std::string>& owner, int limit) override;
+  using TaskQueue::cancel;
+  Result<CancelOutcome> cancel(const TaskId& id, const Verdict& verdict) override;
   Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override;
   using TaskQueue::retry;
   Result<Task> retry(const TaskId& id, const RetryOrder& order) override;
   Result<std::vector<Event>> events(std::int64_t after, int limit) override;
   Result<std::int64_t> last_event_seq() override;
-  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
+  using TaskQueue::log;
+  Result<LogPage> log(const TaskId& id, const LogQuery& query) override;
 
   Status register_worker(const WorkerInfo& worker) override;
   Status unregister_worker(const std::string& worker_id, const std::string& reason) override;
@@ -66,11 +74,19 @@ class GuardedQueue final : public TaskQueue {
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override;
   Status remove(const TaskId& id, const Verdict& verdict) override;
   Result<std::vector<GateStatus>> gates() override;
+  Result<std::vector<GateStatus>> owner_gates(const std::string& owner) override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
   Result<Stats> stats() override;
   Result<Stats> owner_stats(const std::string& owner) override;
+  Result<StatsHistory> stats_history(HistoryStep step, int count) override;
   Result<std::vector<Alert>> alerts() override;
+  Result<std::vector<PastAlert>> past_alerts(int limit) override;
+  Result<Alert> snooze_alert(const SnoozeOrder& order) override;
+  // Of the caller's own owner, whoever is named.
+  Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override;
+  Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override;
+  Status delete_view(const std::optional<std::string>& owner, const std::string& name) override;
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
   Result<std::string> store_id() override;
   Result<Explanation> explain(const TaskId& id) override;
@@ -86,6 +102,9 @@ class GuardedQueue final : public TaskQueue {
 
  private:
   [[nodiscard]] Status need(Right right) const { return server::need(principal_, right); }
+  // Who does it, as events and holds say: the caller's token, whatever the caller says.
+  [[nodiscard]] std::string caller() const { return "token:" + principal_.token_id; }
+  [[nodiscard]] Verdict signed_by_caller(const Verdict& verdict) const { return {.by = caller(), .why = verdict.why}; }
   // The right, and that the caller may know of the task.
   [[nodiscard]] Status need(Right right, const TaskId& id);
   // The group on the caller's account, if that is allowed.

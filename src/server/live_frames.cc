@@ -68,6 +68,10 @@ void EventsFrame::add_text(const std::string& json) {
 }
 
 void EventsFrame::add(const Event& event) {
+  if (what_ == FrameOf::kTally) {
+    ++tally_[{event.name, event.state}];
+    return;
+  }
   if (names_ == EventNames::kDrover) return add_text(to_json(event));
   const auto found = std::ranges::find(kOrchestratorNames, event.name, &OtherName::name);
   if (found == kOrchestratorNames.end()) return;
@@ -78,9 +82,23 @@ void EventsFrame::add(const Event& event) {
 }
 
 LiveFrame EventsFrame::finish(std::int64_t seq) && {
+  if (what_ == FrameOf::kTally) {
+    std::string counts;
+    for (const auto& [what, count] : tally_) {
+      counts += fmt::format(R"({}{{"name":{},"state":"{}","count":{}}})", counts.empty() ? "" : ",",
+                            json::quote(what.first), name_of(what.second), count);
+    }
+    return {.kind = "tally",
+            .body = fmt::format(R"({{"kind":"tally","seq":{},"counts":[{}]}})", seq, counts),
+            .resume_at = seq};
+  }
   return {.kind = "events",
           .body = fmt::format(R"({{"kind":"events","seq":{},"events":[{}]}})", seq, list_),
           .resume_at = seq};
+}
+
+LiveFrame watching_frame(std::int64_t seq) {
+  return {.kind = "watching", .body = fmt::format(R"({{"kind":"watching","seq":{}}})", seq), .resume_at = seq};
 }
 
 LiveFrame snapshot_frame(std::int64_t seq, std::string_view tasks, bool has_more) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "drover/task.h"
@@ -16,19 +18,30 @@ enum class LiveTransport : std::uint8_t { kWebSocket, kEventStream };
 enum class EventNames : std::uint8_t { kDrover, kOrchestrator };
 
 struct LiveFrame {
-  std::string_view kind;  // "snapshot", "events", "gap", "bye"
+  std::string_view kind;  // "snapshot", "events", "tally", "watching", "gap", "bye"
   std::string body;       // one JSON object in one line
   // Where a watcher may go on from once it has this frame; 0: nowhere yet.
   std::int64_t resume_at = 0;
 };
 
+enum class FrameOf : std::uint8_t {
+  kEvents,
+  kTally,  // how many of each name and state
+};
+
 // Collects what one frame of events brings.
 class EventsFrame {
  public:
-  explicit EventsFrame(EventNames names) : names_(names) {}
+  EventsFrame(FrameOf what, EventNames names) : what_(what), names_(names) {}
 
   void add(const Event& event);
-  [[nodiscard]] bool is_empty() const { return list_.empty(); }
+  // The same, of an event whose JSON is there already: `json` is asked for it only if it is told.
+  template <class Json>
+  void add(const Event& event, Json json) {
+    if (what_ == FrameOf::kEvents && names_ == EventNames::kDrover) return add_text(json());
+    add(event);
+  }
+  [[nodiscard]] bool is_empty() const { return list_.empty() && tally_.empty(); }
   [[nodiscard]] std::size_t size() const { return list_.size(); }
   // Everything up to `seq` was looked at.
   [[nodiscard]] LiveFrame finish(std::int64_t seq) &&;
@@ -36,9 +49,14 @@ class EventsFrame {
  private:
   void add_text(const std::string& json);
 
+  FrameOf what_;
   EventNames names_;
   std::string list_;
+  std::map<std::pair<std::string, TaskState>, std::int64_t> tally_;
 };
+
+// From here on something else is watched.
+[[nodiscard]] LiveFrame watching_frame(std::int64_t seq);
 
 // `tasks` as JSON, with commas between. `seq` is from before any of them was read.
 [[nodiscard]] LiveFrame snapshot_frame(std::int64_t seq, std::string_view tasks, bool has_more);

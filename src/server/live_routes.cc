@@ -49,14 +49,6 @@ Answer changes(const Call& call) {
   return Wait{.for_what = std::move(work), .at_most = *timeout};
 }
 
-Result<bool> boolean(const Call& call, std::string_view name, bool otherwise) {
-  const auto text = call.parameter(name);
-  if (!text) return otherwise;
-  if (*text == "true") return true;
-  if (*text == "false") return false;
-  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: expected true or false", name));
-}
-
 // The filter has the options of `drover list` that events can be told apart by.
 Result<WatchFilter> watch_filter(const Call& call) {
   WatchFilter filter{
@@ -65,16 +57,20 @@ Result<WatchFilter> watch_filter(const Call& call) {
     filter.task = TaskId::parse(*task);
     if (!filter.task) return fail(ErrorCode::kInvalidArgument, "task: expected the id of a task");
   }
+  for (const auto& [name, value] : call.target.query) {
+    if (name == "name") filter.add_names(value);
+  }
   return filter;
 }
 
 Result<Watch> read_watch(const Call& call) {
-  TRY(call.only({"type", "queue", "owner", "task", "after", "snapshot", "names"}));
+  TRY(call.only({"type", "queue", "owner", "task", "name", "tally", "after", "snapshot", "names"}));
   Watch watch{.principal = call.queue.principal()};
   watch.filter = TRY(watch_filter(call));
   const auto after = TRY(call.number("after", 0, INT64_MAX));
   if (call.parameter("after")) watch.after = after;
-  watch.wants_snapshot = TRY(boolean(call, "snapshot", true));
+  watch.wants_snapshot = TRY(call.boolean("snapshot", true));
+  watch.filter.tally = TRY(call.boolean("tally", false));
   const std::string names = call.parameter("names").value_or("drover");
   if (names != "drover" && names != "orchestrator") {
     return fail(ErrorCode::kInvalidArgument, "names: expected drover or orchestrator");

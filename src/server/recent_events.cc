@@ -3,12 +3,17 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/task_json.h"
 
 namespace drover::server {
 namespace {
 
 std::size_t bytes_of(const Event& event) {
   return event.name.size() + event.type.size() + event.queue.size() + event.owner.size() + event.data.size();
+}
+
+std::int64_t seq_of(const RecentEvents::Recent& recent) {
+  return recent.event().seq;
 }
 
 }  // namespace
@@ -23,7 +28,7 @@ void RecentEvents::restart(std::int64_t seq) {
 
 void RecentEvents::add(const std::vector<Event>& events) {
   for (const Event& event : events) {
-    events_.push_back(event);
+    events_.emplace_back(event);
     by_owner_[event.owner].push_back(event.seq);
     bytes_ += bytes_of(event);
     last_ = event.seq;
@@ -32,7 +37,7 @@ void RecentEvents::add(const std::vector<Event>& events) {
 }
 
 void RecentEvents::drop_oldest() {
-  const Event& oldest = events_.front();
+  const Event& oldest = events_.front().event();
   first_ = oldest.seq;
   bytes_ -= bytes_of(oldest);
   const auto owned = by_owner_.find(oldest.owner);
@@ -41,15 +46,20 @@ void RecentEvents::drop_oldest() {
   events_.pop_front();
 }
 
-const Event& RecentEvents::at(std::int64_t seq) const {
-  const auto found = std::ranges::lower_bound(events_, seq, {}, &Event::seq);
-  CHECK(found != events_.end() && found->seq == seq);
+const std::string& RecentEvents::Recent::json() const {
+  if (json_.empty()) json_ = to_json(event_);
+  return json_;
+}
+
+const RecentEvents::Recent& RecentEvents::at(std::int64_t seq) const {
+  const auto found = std::ranges::lower_bound(events_, seq, {}, seq_of);
+  CHECK(found != events_.end() && seq_of(*found) == seq);
   return *found;
 }
 
 void RecentEvents::visit(std::int64_t seq, const std::optional<std::string>& owner, const Take& take) const {
   if (!owner) {
-    auto next = std::ranges::upper_bound(events_, seq, {}, &Event::seq);
+    auto next = std::ranges::upper_bound(events_, seq, {}, seq_of);
     while (next != events_.end() && take(*next)) ++next;
     return;
   }

@@ -474,6 +474,7 @@ class HttpApi final : public Server {
                        .metrics = metrics_,
                        .version = version_,
                        .made = request->made,
+                       .audit = audit_.get(),
                        .attempt = attempt});
     }
     std::vector<Answer> answered;

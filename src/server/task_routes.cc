@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::string_view kRequestHeader = "idempotency-key";
 constexpr int kListLimit = 50;
+constexpr int kTaskEventLimit = 100;
 constexpr int kLogLimit = 1'000;
 
 std::unexpected<Error> bad(std::string message) {
@@ -132,16 +133,39 @@ Answer spawn(const Call& call) {
   return answer_enqueued(call, *batch, call.queue.spawn({.task = *id, .id = *lease}, batch->group));
 }
 
+Result<ListView> view_wanted(const Call& call) {
+  const std::string view = call.parameter("view").value_or("full");
+  if (view == "full") return ListView::kFull;
+  if (view == "summary") return ListView::kSummary;
+  return bad("view: expected full or summary");
+}
+
+Result<std::shared_ptr<ListPieces>> list_pieces(const Call& call) {
+  const auto filter = TRY(filter_of_query(call.target.query, {"limit", "cursor", "view", "count"}));
+  const auto limit = TRY(call.number("limit", kListLimit, kPageMax));
+  TRY(check_page_limit(static_cast<int>(limit)));
+  const auto view = TRY(view_wanted(call));
+  const auto counts = TRY(call.boolean("count", false));
+  if (counts && view != ListView::kSummary) return bad("count: only with view=summary");
+  auto pieces = std::make_shared<ListPieces>(view, filter, static_cast<int>(limit), call.parameter("cursor"));
+  if (counts) {
+    const auto count = TRY(count_matches(call.queue, filter));
+    pieces->set_count(count);
+  }
+  return pieces;
+}
+
+// The number of the last event is asked for first: what happens while the list is read may be in it, and is told again.
 Answer list(const Call& call) {
-  const auto filter = filter_of_query(call.target.query, {"limit", "cursor"});
-  const auto limit = call.number("limit", kListLimit, kPageMax);
-  if (!filter) return problem(filter.error());
-  if (!limit) return problem(limit.error());
-  if (const Status good = check_page_limit(static_cast<int>(*limit)); !good) return problem(good.error());
-  auto pieces = std::make_shared<ListPieces>(*filter, static_cast<int>(*limit), call.parameter("cursor"));
+  const auto as_of = call.queue.last_event_seq();
+  if (!as_of) return problem(as_of.error());
+  const auto wanted = list_pieces(call);
+  if (!wanted) return problem(wanted.error());
+  const std::shared_ptr<ListPieces>& pieces = *wanted;
   auto first = pieces->next(call.queue);
   if (!first) return problem(first.error());
   HttpResponse response{.body = *std::move(first)};
+  response.headers.emplace_back("drover-as-of", std::to_string(*as_of));
   if (pieces->is_done()) return response;
   return Pieces{.first = std::move(response), .next = [pieces](GuardedQueue& queue) { return pieces->next(queue); }};
 }
@@ -201,14 +225,104 @@ Answer runs(const Call& call) {
   return respond_list("runs", call.queue.runs(*id));
 }
 
+// The log as a file, read page by page as the client takes it. The transcript is not output, and not in it.
+class LogFile {
+ public:
+  LogFile(TaskId id, std::optional<int> run) : id_(id), query_{.run = run} {}
+
+  [[nodiscard]] Result<std::string> next(GuardedQueue& queue) {
+    std::string text;
+    while (text.empty() && !is_done_) {
+      const auto page = TRY(queue.log(id_, query_));
+      for (const LogRecord& record : page.records) add(record, text);
+      is_done_ = page.records.empty();
+    }
+    return text;
+  }
+  [[nodiscard]] bool is_done() const { return is_done_; }
+
+ private:
+  void add(const LogRecord& record, std::string& text) {
+    query_.after = record.seq;
+    if (record.stream == LogStream::kTranscript) return;
+    if (record.left_out_before > 0) text += fmt::format("\n[{} bytes left out here]\n", record.left_out_before);
+    text += record.text;
+  }
+
+  TaskId id_;
+  LogQuery query_;
+  bool is_done_ = false;
+};
+
+Answer log_file(const Call& call, const TaskId& id, std::optional<int> run) {
+  auto file = std::make_shared<LogFile>(id, run);
+  auto first = file->next(call.queue);
+  if (!first) return problem(first.error());
+  HttpResponse response{.content_type = "text/plain; charset=utf-8", .body = *std::move(first)};
+  const std::string name = run ? fmt::format("{}-run-{}.log", id.to_string(), *run) : id.to_string() + ".log";
+  response.headers.emplace_back("content-disposition", fmt::format("attachment; filename=\"{}\"", name));
+  if (file->is_done()) return response;
+  return Pieces{.first = std::move(response), .next = [file](GuardedQueue& queue) { return file->next(queue); }};
+}
+
+Result<LogQuery> log_query(const Call& call) {
+  TRY(call.only({"after", "before", "tail", "run", "limit", "wait", "format"}));
+  LogQuery query;
+  query.after = TRY(call.number("after", 0, INT64_MAX));
+  const auto limit = TRY(call.number("limit", kLogLimit, kPageMax));
+  query.limit = static_cast<int>(limit);
+  if (call.parameter("before")) query.before = TRY(call.number("before", 0, INT64_MAX));
+  const auto run = TRY(call.number("run", 0, INT32_MAX));
+  if (call.parameter("run")) query.run = static_cast<int>(run);
+  if (!call.parameter("tail")) return query;
+  if (call.parameter("after") || call.parameter("before")) return bad("tail: not together with after or before");
+  const auto tail = TRY(call.number("tail", 0, kPageMax));
+  query.before = kLogEnd;
+  query.limit = static_cast<int>(tail);
+  return query;
+}
+
 Answer log(const Call& call) {
   const auto id = call.task_id();
-  const auto after = call.number("after", 0, INT64_MAX);
-  const auto limit = call.number("limit", kLogLimit, kPageMax);
   if (!id) return problem(id.error());
+  const auto query = log_query(call);
+  if (!query) return problem(query.error());
+  const std::string format = call.parameter("format").value_or("json");
+  if (format == "text") return log_file(call, *id, query->run);
+  if (format != "json") return problem(bad("format: expected json or text").error());
+  const auto wait = call.duration("wait", Millis{0}, kWaitMax);
+  if (!wait) return problem(wait.error());
+  const auto page = call.queue.log(*id, *query);
+  if (page && page->records.empty() && *wait > Millis{0} && call.attempt == Try::kMayWait) {
+    const auto task = call.queue.get(*id);
+    if (task && !is_terminal(task->state)) return Wait{.for_what = Wait::Change{}, .at_most = *wait};
+  }
+  return respond(page);
+}
+
+Answer graph(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  if (const Status known = call.only({"owner", "limit"}); !known) return problem(known.error());
+  const auto limit = call.number("limit", kGraphTasksMax, kGraphTasksMax);
+  if (!limit) return problem(limit.error());
+  return respond(call.queue.graph(*id, call.parameter("owner"), static_cast<int>(*limit)));
+}
+
+Answer task_events(const Call& call) {
+  const auto id = call.task_id();
+  if (!id) return problem(id.error());
+  if (const Status known = call.only({"after", "limit"}); !known) return problem(known.error());
+  const auto after = call.number("after", 0, INT64_MAX);
+  const auto limit = call.number("limit", kTaskEventLimit, kPageMax);
   if (!after) return problem(after.error());
   if (!limit) return problem(limit.error());
-  return respond(call.queue.log(*id, *after, static_cast<int>(*limit)));
+  if (const Status good = check_page_limit(static_cast<int>(*limit)); !good) return problem(good.error());
+  const auto page = call.queue.task_events(*id, *after, static_cast<int>(*limit));
+  if (!page) return problem(page.error());
+  std::string body = list_json("events", page->events);
+  body.pop_back();
+  return json_response(fmt::format(R"({},"next":{},"more":{}}})", body, page->next, page->more));
 }
 
 // Pages go by records of the log: one may have no line of the transcript.
@@ -245,7 +359,7 @@ Answer cancel(const Call& call) {
   json::Reader body(body_of(call));
   body.get("reason", reason);
   if (const Status read = body.finish_strictly(); !read) return problem(read.error());
-  return respond(call.queue.cancel(*id, reason));
+  return respond(call.queue.cancel(*id, Verdict{.why = reason}));
 }
 
 Answer preview_cancel(const Call& call) {
@@ -266,7 +380,7 @@ Answer escalate(const Call& call) {
   if (!id) return problem(id.error());
   EscalateOrder order;
   json::Reader body(call.request.body);
-  body.need("to", order.to).get("by", order.verdict.by).get("why", order.verdict.why);
+  body.need("to", order.to).get("why", order.verdict.why);
   if (const Status read = body.finish_strictly(); !read) return problem(read.error());
   return respond(call.queue.escalate(*id, order));
 }
@@ -274,8 +388,8 @@ Answer escalate(const Call& call) {
 Answer remove(const Call& call) {
   const auto id = call.task_id();
   if (!id) return problem(id.error());
-  return respond(
-      call.queue.remove(*id, {.by = call.parameter("by").value_or(""), .why = call.parameter("why").value_or("")}));
+  if (const Status known = call.only({"why"}); !known) return problem(known.error());
+  return respond(call.queue.remove(*id, {.why = call.parameter("why").value_or("")}));
 }
 
 constexpr std::array kTaskRoutes{
@@ -289,6 +403,8 @@ constexpr std::array kTaskRoutes{
     Route{"GET", "/v1/tasks/{id}/log", log, Access::kToken, AnsweredBy::kFew},
     Route{"GET", "/v1/tasks/{id}/transcript", transcript, Access::kToken, AnsweredBy::kFew},
     Route{"GET", "/v1/tasks/{id}/explain", explain},
+    Route{"GET", "/v1/tasks/{id}/graph", graph, Access::kToken, AnsweredBy::kFew},
+    Route{"GET", "/v1/tasks/{id}/events", task_events, Access::kToken, AnsweredBy::kFew},
     Route{"POST", "/v1/tasks/{id}/cancel", cancel},
     Route{"GET", "/v1/tasks/{id}/cancel", preview_cancel},
     Route{"POST", "/v1/tasks/{id}/retry", retry},

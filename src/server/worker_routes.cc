@@ -62,7 +62,7 @@ Answer heartbeat(const Call& call) {
 Answer drain(const Call& call) {
   DrainOrder order{.worker_id = call.captures[0], .why = {}, .by = {}};
   json::Reader body(body_of(call));
-  body.get("why", order.why).get("by", order.by);
+  body.get("why", order.why);
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
   return respond(call.queue.drain_worker(order));
 }

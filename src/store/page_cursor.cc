@@ -6,8 +6,9 @@
 
 namespace drover {
 
-Result<std::int64_t> parse_page_cursor(const std::optional<std::string>& cursor) {
-  if (!cursor) return std::int64_t{1} << 52;  // exact in Lua's numbers, too
+Result<std::int64_t> parse_page_cursor(const std::optional<std::string>& cursor, TaskOrder order) {
+  constexpr std::int64_t kBeyondAll = std::int64_t{1} << 52;  // exact in Lua's numbers, too
+  if (!cursor) return order == TaskOrder::kNewestFirst ? kBeyondAll : 0;
   std::int64_t before = 0;
   const char* end = cursor->data() + cursor->size();
   const auto [stop, error] = std::from_chars(cursor->data(), end, before);

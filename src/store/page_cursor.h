@@ -6,11 +6,12 @@
 #include <string>
 
 #include "drover/error.h"
+#include "drover/task_queue.h"
 
 namespace drover {
 
-// Pages go from the newest task to the oldest, so a page holds tasks before this seq. Without a cursor: larger than
-// every seq. kInvalidArgument if it is none of ours.
-[[nodiscard]] Result<std::int64_t> parse_page_cursor(const std::optional<std::string>& cursor);
+// A page holds tasks before this seq, or after it if the oldest come first. Without a cursor: larger than every seq, or
+// smaller. kInvalidArgument if it is none of ours.
+[[nodiscard]] Result<std::int64_t> parse_page_cursor(const std::optional<std::string>& cursor, TaskOrder order);
 
 }  // namespace drover

@@ -149,10 +149,16 @@ enum class DocumentKind : std::uint8_t {
   kHealth,        // engine/health.h
   kAccessTokens,  // engine/tokens.h
   kBelievedTime,  // core/believed_time.h
+  kHistory,       // core/stats_history.h
+  kPastAlerts,    // engine/health.h
+  kViews,         // engine/views.cc
 };
+inline constexpr int kDocumentKindCount = 6;
 // The same in every store.
 [[nodiscard]] constexpr std::string_view name_of(DocumentKind kind) {
-  return name_in(Names<3>{"health", "access_tokens", "believed_time"}, kind);
+  return name_in(
+      Names<kDocumentKindCount>{"health", "access_tokens", "believed_time", "stats_history", "past_alerts", "views"},
+      kind);
 }
 
 struct StoredDocument {
@@ -184,14 +190,14 @@ class Store {
   // Heads of the tasks that depend on `parent`; of the tasks that `spawner` spawned.
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> dependents(const TaskId& parent) = 0;
   [[nodiscard]] virtual Result<std::vector<TaskRecord>> children(const TaskId& spawner) = 0;
-  // Newest first. A page may end early when its bodies are large, or when many tasks were looked at; its cursor then
-  // tells.
+  // In the filter's order. A page may end early when its bodies are large, or when many tasks were looked at; its
+  // cursor then tells.
   [[nodiscard]] virtual Result<RecordPage> list(const TaskFilter& filter, int limit,
                                                 const std::optional<std::string>& cursor, Parts parts) = 0;
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) = 0;  // newest first
   [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t after, int limit) = 0;
   [[nodiscard]] virtual Result<std::int64_t> last_event_seq() = 0;
-  [[nodiscard]] virtual Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) = 0;
+  [[nodiscard]] virtual Result<LogPage> log(const TaskId& id, const LogQuery& query) = 0;
   [[nodiscard]] virtual Result<Backlog> backlog(std::span<const Serve> serves) = 0;
   // The days that the ledger has something of, oldest first; and all that it has of one, in any order.
   [[nodiscard]] virtual Result<std::vector<std::string>> ledger_days() = 0;
@@ -303,6 +309,10 @@ class Store {
     }
   }
   virtual void end_sweeping() {}
+
+  [[nodiscard]] Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) {
+    return log(id, LogQuery{.after = after, .limit = limit});
+  }
 
   // See TaskQueue; the rest as claim(). Outlives what it returns.
   [[nodiscard]] virtual Result<std::unique_ptr<StandingClaim<TaskRecord>>> leave_claim(

@@ -1,4 +1,5 @@
-// A filter of tasks as the query of a URL: the options of `drover list`, by the same names.
+// A filter of tasks as the query of a URL: the terms of core/filter_terms.h, and `q`, which has several of them in one
+// text.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,6 @@
 // What operators look at.
 #include "base/json_reader.h"
+#include "base/try.h"
 #include "wire/read.h"
 #include "wire/read_names.h"
 
@@ -119,6 +120,7 @@ Status read_json(std::string_view json, GateStatus& out) {
   std::int64_t burst = 1;
   in.need("name", out.name).get("permits", out.permits).get("in_use", out.in_use).get("rate", rate);
   in.get("burst", burst).need("waiting_lanes", out.waiting_lanes).need("holds", out.holds);
+  in.get("waiting_tasks", out.waiting_tasks).get("would_start", out.would_start);
   get_until(in, "closed_until", out.closed_until);
   if (rate) {
     auto parsed = parse_rate(*rate);
@@ -171,6 +173,38 @@ Status read_json(std::string_view json, Alert& out) {
   Reader in(json);
   in.need("kind", out.kind).need("severity", out.severity).need("subject", out.subject);
   in.need("detail", out.detail).need("fix", out.fix).get("raised_at", out.raised_at);
+  in.get("snoozed_until", out.snoozed_until).get("snoozed_by", out.snoozed_by).get("snoozed_why", out.snoozed_why);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, PastAlert& out) {
+  TRY(read_json(json, out.alert));
+  Reader in(json);
+  in.need("cleared_at", out.cleared_at);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, SavedView& out) {
+  Reader in(json);
+  in.need("name", out.name).need("query", out.query).need("updated_at", out.updated_at);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, StatsBucket& out) {
+  Reader in(json);
+  in.need("at", out.at).need("enqueued", out.enqueued).need("started", out.started).need("completed", out.completed);
+  in.need("failed", out.failed).need("retried", out.retried).need("deferred", out.deferred);
+  in.need("cancelled", out.cancelled).get("wait_p50_ms", out.waits.p50).get("wait_p95_ms", out.waits.p95);
+  in.get("run_p50_ms", out.runs.p50).get("run_p95_ms", out.runs.p95).get("cost_micro_usd", out.cost_micro_usd);
+  in.get("tokens", out.tokens);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, StatsHistory& out) {
+  Reader in(json);
+  Millis step{0};
+  in.need("step_ms", step).need("from", out.from).need("until", out.until).need("buckets", out.buckets);
+  out.step = step == Millis{60'000} ? HistoryStep::kMinute : HistoryStep::kHour;
   return in.finish();
 }
 

@@ -152,6 +152,46 @@ Status read_json(std::string_view json, TaskPage& out) {
   return in.finish();
 }
 
+// The members of a task that a summary has are read as those of a task.
+Status read_json(std::string_view json, TaskSummary& out) {
+  TRY(read_json(json, out.task));
+  Reader in(json);
+  bool is_escalated = false;
+  in.get("excerpt", out.excerpt).get("escalated", is_escalated);
+  if (is_escalated) out.task.escalation.emplace();
+  return in.finish();
+}
+
+Status read_json(std::string_view json, SummaryPage& out) {
+  Reader in(json);
+  in.need("tasks", out.tasks).get("cursor", out.cursor).get("searched", out.searched);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, TaskGraph::EdgeKind& out) {
+  return read_name(json, out, "kind of edge", parse_edge_kind);
+}
+
+Status read_json(std::string_view json, TaskGraph::Edge& out) {
+  Reader in(json);
+  in.need("from", out.from).need("to", out.to).need("kind", out.kind);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, TaskGraph::Node& out) {
+  Reader in(json);
+  in.need("id", out.task.id).need("type", out.task.type).need("queue", out.task.queue).need("owner", out.task.owner);
+  in.need("state", out.task.state).need("created_at", out.task.created_at).get("started_at", out.task.started_at);
+  in.get("finished_at", out.task.finished_at).need("distance", out.distance).need("more", out.more);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, TaskGraph& out) {
+  Reader in(json);
+  in.need("root", out.root).need("nodes", out.nodes).need("edges", out.edges);
+  return in.finish();
+}
+
 Status read_json(std::string_view json, LogChunk& out) {
   Reader in(json);
   in.get("stream", out.stream).need("text", out.text);
@@ -173,7 +213,7 @@ Status read_json(std::string_view json, LogPage& out) {
 
 Status read_json(std::string_view json, RetryOrder& out) {
   Reader in(json);
-  in.get("by", out.verdict.by).get("why", out.verdict.why).get_any_text("payload", out.payload);
+  in.get("why", out.verdict.why).get_any_text("payload", out.payload);
   in.get_any_text("patch", out.patch).get("run_at", out.run_at);
   return in.finish_strictly();
 }

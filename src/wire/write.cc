@@ -245,7 +245,7 @@ std::string to_json(const UsageRow& row) {
 
 std::string to_json(const RetryOrder& order) {
   Members members;
-  members.text("by", order.verdict.by).text("why", order.verdict.why).json("payload", order.payload);
+  members.text("why", order.verdict.why).json("payload", order.payload);
   members.json("patch", order.patch).time("run_at", order.run_at);
   return members.take();
 }
@@ -268,6 +268,12 @@ std::string to_json(const TaskPage& page) {
   page.cursor ? members.out().string(*page.cursor) : members.out().null();
   members.out().key("searched");
   page.searched ? members.out().raw(to_json(*page.searched)) : members.out().null();
+  return members.take();
+}
+
+std::string to_json(const SavedView& view) {
+  Members members;
+  members.text("name", view.name).text("query", view.query).time("updated_at", view.updated_at);
   return members.take();
 }
 

@@ -33,9 +33,10 @@ namespace drover {
 [[nodiscard]] std::string to_json(const LeaseId& lease, const RunReport& report);
 // The names that it is under, the counts, and "cost_usd", "reported_cost_usd", "table_cost_usd".
 [[nodiscard]] std::string to_json(const UsageRow& row);
-[[nodiscard]] std::string to_json(const EditOrder& order);  // without the version, which is a header
-[[nodiscard]] std::string to_json(const RetryOrder& order);
+[[nodiscard]] std::string to_json(const EditOrder& order);   // without the version, which is a header
+[[nodiscard]] std::string to_json(const RetryOrder& order);  // without who, which is the token's to say
 [[nodiscard]] std::string to_json(const Searched& searched);
+[[nodiscard]] std::string to_json(const SavedView& view);
 [[nodiscard]] std::string to_json(const TaskPage& page);
 [[nodiscard]] std::string to_json(const LogPage& page);
 [[nodiscard]] std::string to_json(const NewToken& order);

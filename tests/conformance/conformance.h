@@ -61,6 +61,8 @@ class ConformanceTest : public ::testing::TestWithParam<QueueFixtureFactory> {
   void sweep() { fixture_->sweep(); }
   void watch_health() { fixture_->watch_health(); }
   void reopen() { fixture_->reopen(); }
+  std::int64_t fold_history() { return fixture_->fold_history(); }
+  [[nodiscard]] std::string signed_as(const std::string& by) { return fixture_->signed_as(by); }
   // Time passes, and the sweepers see what came due.
   void pass(Millis by);
 

@@ -1,4 +1,6 @@
 // Dead letters: found by kind, and what operators decide on them.
+#include <fmt/format.h>
+
 #include "conformance/conformance.h"
 #include "core/fingerprint.h"
 
@@ -91,7 +93,8 @@ TEST_P(DeadLetters, ARetrySaysWhoAndWhy) {
   must(queue().retry(lease.task, {.verdict = kVerdict}));
   const Event event = last_event_of(lease.task);
   EXPECT_EQ(event.name, "task.retried");
-  EXPECT_EQ(event.data, R"({"by":"ada@box","why":"because | \"so\"","edited":false,"run_at":null})");
+  EXPECT_EQ(event.data, fmt::format(R"({{"by":"{}","why":"because | \"so\"","edited":false,"run_at":null}})",
+                                    signed_as("ada@box")));
 }
 
 TEST_P(DeadLetters, ARetryReplacesThePayload) {
@@ -124,7 +127,7 @@ TEST_P(DeadLetters, ABadPayloadIsRefusedAndNothingChanges) {
   EXPECT_EQ(code({.payload = large}), ErrorCode::kPayloadTooLarge);
   EXPECT_EQ(code({.patch = R"({"b":)" + large + "}"}), ErrorCode::kPayloadTooLarge);
   EXPECT_EQ(code({.payload = "1", .patch = "{}"}), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(code({.verdict = {.by = "\xff"}}), ErrorCode::kInvalidArgument);
+  if (signed_as("me") == "me") EXPECT_EQ(code({.verdict = {.by = "\xff"}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({.verdict = {.why = std::string(5'000, 'x')}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(world(), before);
 }
@@ -158,13 +161,14 @@ TEST_P(DeadLetters, AnEscalatedOneStaysFailed) {
   const Task before = get(lease.task);
   pass(5s);
   Task after = must(queue().escalate(lease.task, {.to = "bob", .verdict = kVerdict}));
-  EXPECT_EQ(after.escalation, (Escalation{.to = "bob", .by = kVerdict.by, .why = kVerdict.why, .at = now()}));
+  EXPECT_EQ(after.escalation,
+            (Escalation{.to = "bob", .by = signed_as(kVerdict.by), .why = kVerdict.why, .at = now()}));
   EXPECT_EQ(get(lease.task), after);
   after.escalation.reset();
   EXPECT_EQ(after, before);
   const Event event = last_event_of(lease.task);
   EXPECT_EQ(event.name, "task.escalated");
-  EXPECT_EQ(event.data, R"({"to":"bob","by":"ada@box","why":"because | \"so\""})");
+  EXPECT_EQ(event.data, fmt::format(R"({{"to":"bob","by":"{}","why":"because | \"so\""}})", signed_as("ada@box")));
   EXPECT_EQ(must(queue().error_groups({})).at(0).escalated, 1);
   must(queue().escalate(lease.task, {.to = "cyd", .verdict = kVerdict}));
   EXPECT_EQ(get(lease.task).escalation->to, "cyd");
@@ -202,7 +206,7 @@ TEST_P(DeadLetters, ADeletedOneIsGoneWithAllThatBelongsToIt) {
   EXPECT_TRUE(must(queue().error_groups({})).empty());
   const Event event = last_event_of(lease.task);
   EXPECT_EQ(event.name, "task.deleted");
-  EXPECT_EQ(event.data, R"({"by":"ada@box","why":"because | \"so\""})");
+  EXPECT_EQ(event.data, fmt::format(R"({{"by":"{}","why":"because | \"so\""}})", signed_as("ada@box")));
   // Its request id and its dedupe key are free again.
   const Enqueued again = must(queue().enqueue_one(spec));
   EXPECT_FALSE(again.deduplicated);

@@ -162,7 +162,7 @@ TEST_P(GatesByHand, ShowsWhoAndWhy) {
   ASSERT_EQ(status.holds.size(), 1U);
   EXPECT_EQ(status.holds[0].source, HoldSource::kOperator);
   EXPECT_EQ(status.holds[0].why, "a test");
-  EXPECT_EQ(status.holds[0].by, "me@here");
+  EXPECT_EQ(status.holds[0].by, signed_as("me@here"));
   EXPECT_EQ(status.holds[0].since, now());
   EXPECT_TRUE(claim(1).empty());
   EXPECT_EQ(gate("queue:work").value_or(GateStatus{}).waiting_lanes, 1);

@@ -53,7 +53,7 @@ TEST_P(ListFilter, HeadsAreTheSameTasksAndPages) {
     const TaskPage heads = must(queue().list_heads(filter, 2, cursor));
     ASSERT_EQ(heads.tasks.size(), whole.tasks.size());
     for (std::size_t i = 0; i < heads.tasks.size(); ++i) {
-      EXPECT_EQ(to_summary_json(heads.tasks[i]), to_summary_json(whole.tasks[i]));
+      EXPECT_EQ(to_snapshot_json(heads.tasks[i]), to_snapshot_json(whole.tasks[i]));
     }
     EXPECT_EQ(heads.cursor, whole.cursor);
     cursor = whole.cursor;

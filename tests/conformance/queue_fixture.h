@@ -24,6 +24,10 @@ class QueueFixture {
   virtual void advance(Millis by) = 0;
   // Somebody sets the clock of the store's machine, forwards or backwards. No time passes.
   virtual void set_clock(Millis by) = 0;
+  // Who is said to have done what a caller says `by` did: a server believes only the token.
+  [[nodiscard]] virtual std::string signed_as(const std::string& by) { return by; }
+  // The sweeper that keeps the statistics over time. Returns how many events it counted.
+  virtual std::int64_t fold_history() = 0;
   // Every sweeper, once.
   virtual void sweep() = 0;
   // The sweeper that looks at the fleet's health, though it may not be time for it.

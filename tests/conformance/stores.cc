@@ -30,6 +30,7 @@ class EngineFixture : public QueueFixture {
   void set_clock(Millis by) override { clock_.jump_wall(by); }
   void sweep() override { must(Sweepers(*engine_).run_once()); }
   void watch_health() override { must(Sweepers(*engine_).watch_health()); }
+  std::int64_t fold_history() override { return must(Sweepers(*engine_).fold_history()); }
 
  protected:
   [[nodiscard]] Clock& clock() { return clock_; }
@@ -130,6 +131,8 @@ class ServedFixture final : public QueueFixture {
   void set_clock(Millis by) override { inner_.set_clock(by); }
   void sweep() override { inner_.sweep(); }
   void watch_health() override { inner_.watch_health(); }
+  std::int64_t fold_history() override { return inner_.fold_history(); }
+  std::string signed_as(const std::string& /*by*/) override { return "token:test"; }
   void reopen() override {
     close();
     inner_.reopen();

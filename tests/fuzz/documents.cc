@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "core/base_ref.h"
 #include "core/dedupe.h"
+#include "core/filter_terms.h"
 #include "core/fingerprint.h"
 #include "core/ledger.h"
 #include "core/parent_template.h"
@@ -125,6 +126,22 @@ void feed_filter(std::string_view input) {
   const auto again = filter_of_query(query, {});
   CHECK(again.has_value());
   CHECK(query_of_filter(*again) == query);
+}
+
+// What people type: it is refused with a word on the term, or it is a filter that has the same terms again.
+void feed_query(std::string_view input) {
+  TaskFilter filter;
+  const Status added = add_task_query(filter, input, Time(Millis(1'700'000'000'000)));
+  if (!added) {
+    CHECK(added.error().code == ErrorCode::kInvalidArgument && !added.error().message.empty());
+    return;
+  }
+  TaskFilter again;
+  for (const auto& [name, value] : filter_terms(filter)) {
+    const Status term = add_filter_term(again, name, value, std::nullopt);
+    CHECK_MSG(term.has_value(), name);
+  }
+  CHECK(filter_terms(again) == filter_terms(filter));
 }
 
 // Cursors, times, durations, retry policies, ids, addresses: short texts that people and programs hand in.

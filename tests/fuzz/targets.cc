@@ -12,6 +12,7 @@ constexpr std::array kTargets{
     Target{"json_schema", feed_json_schema},
     Target{"task", feed_task},
     Target{"filter", feed_filter},
+    Target{"query", feed_query},
     Target{"values", feed_values},
     Target{"resp", feed_resp},
     Target{"config", feed_config},

@@ -25,6 +25,7 @@ void feed_json(std::string_view input);
 void feed_json_schema(std::string_view input);
 void feed_task(std::string_view input);
 void feed_filter(std::string_view input);
+void feed_query(std::string_view input);
 void feed_values(std::string_view input);
 void feed_parent_template(std::string_view input);
 void feed_resp(std::string_view input);

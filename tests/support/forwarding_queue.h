@@ -25,15 +25,22 @@ class ForwardingQueue : public TaskQueue {
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override {
     return inner_.list(filter, limit, cursor);
   }
-  Result<CancelOutcome> cancel(const TaskId& id, const std::string& reason) override {
-    return inner_.cancel(id, reason);
+  Result<SummaryPage> summaries(const TaskFilter& filter, int limit,
+                                const std::optional<std::string>& cursor) override {
+    return inner_.summaries(filter, limit, cursor);
   }
+  Result<TaskGraph> graph(const TaskId& id, const std::optional<std::string>& owner, int limit) override {
+    return inner_.graph(id, owner, limit);
+  }
+  using TaskQueue::cancel;
+  Result<CancelOutcome> cancel(const TaskId& id, const Verdict& verdict) override { return inner_.cancel(id, verdict); }
   Result<std::vector<CancelEffect>> preview_cancel(const TaskId& id) override { return inner_.preview_cancel(id); }
   using TaskQueue::retry;
   Result<Task> retry(const TaskId& id, const RetryOrder& order) override { return inner_.retry(id, order); }
   Result<std::vector<Event>> events(std::int64_t after, int limit) override { return inner_.events(after, limit); }
   Result<std::int64_t> last_event_seq() override { return inner_.last_event_seq(); }
-  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override { return inner_.log(id, after, limit); }
+  using TaskQueue::log;
+  Result<LogPage> log(const TaskId& id, const LogQuery& query) override { return inner_.log(id, query); }
   Status register_worker(const WorkerInfo& worker) override { return inner_.register_worker(worker); }
   Status unregister_worker(const std::string& worker_id, const std::string& reason) override {
     return inner_.unregister_worker(worker_id, reason);
@@ -62,10 +69,21 @@ class ForwardingQueue : public TaskQueue {
   Result<Task> escalate(const TaskId& id, const EscalateOrder& order) override { return inner_.escalate(id, order); }
   Status remove(const TaskId& id, const Verdict& verdict) override { return inner_.remove(id, verdict); }
   Result<std::vector<GateStatus>> gates() override { return inner_.gates(); }
+  Result<std::vector<GateStatus>> owner_gates(const std::string& owner) override { return inner_.owner_gates(owner); }
   Result<GateStatus> set_gate(const GateOrder& order) override { return inner_.set_gate(order); }
   Result<std::vector<QueueStatus>> queues() override { return inner_.queues(); }
   Result<Stats> stats() override { return inner_.stats(); }
+  Result<StatsHistory> stats_history(HistoryStep step, int count) override { return inner_.stats_history(step, count); }
   Result<std::vector<Alert>> alerts() override { return inner_.alerts(); }
+  Result<std::vector<PastAlert>> past_alerts(int limit) override { return inner_.past_alerts(limit); }
+  Result<Alert> snooze_alert(const SnoozeOrder& order) override { return inner_.snooze_alert(order); }
+  Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override { return inner_.views(owner); }
+  Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override {
+    return inner_.save_view(owner, view);
+  }
+  Status delete_view(const std::optional<std::string>& owner, const std::string& name) override {
+    return inner_.delete_view(owner, name);
+  }
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override { return inner_.usage(query); }
   Result<std::string> store_id() override { return inner_.store_id(); }
   Result<Explanation> explain(const TaskId& id) override { return inner_.explain(id); }

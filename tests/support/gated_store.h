@@ -106,8 +106,10 @@ class GatedStore : public Store {
     return pass(StoreCall::kEvents, &Store::events, after, limit);
   }
   Result<std::int64_t> last_event_seq() override { return pass(StoreCall::kLastEventSeq, &Store::last_event_seq); }
-  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override {
-    return pass(StoreCall::kLog, &Store::log, id, after, limit);
+  using Store::log;
+  Result<LogPage> log(const TaskId& id, const LogQuery& query) override {
+    using Log = Result<LogPage> (Store::*)(const TaskId&, const LogQuery&);
+    return pass(StoreCall::kLog, static_cast<Log>(&Store::log), id, query);
   }
   Result<Backlog> backlog(std::span<const Serve> serves) override {
     return pass(StoreCall::kBacklog, &Store::backlog, serves);

@@ -26,14 +26,16 @@ struct ListOptions {
 
 void define(Verb& verb, ListOptions& options) {
   TaskFilter& filter = options.filter;
-  verb.value("--type", "T", &filter.type, read_name, "only this type");
-  verb.value("--queue", "Q", &filter.queue, read_name, "only this queue");
-  verb.value("--owner", "O", &filter.owner, read_name, "only this owner");
+  verb.value("--type", "T,T", &filter.type, read_names, "only these types");
+  verb.value("--queue", "Q,Q", &filter.queue, read_names, "only these queues");
+  verb.value("--owner", "O,O", &filter.owner, read_names, "only these owners");
   verb.value("--state", "S,S", &filter.states, read_states,
              "only these states: blocked scheduled pending running stalled completed failed cancelled");
-  verb.value("--tag", "T", &filter.tag, read_name, "only with this tag");
+  verb.value("--tag", "T,T", &filter.tag, read_names, "only with any of these tags");
   verb.task("--spawner", "ID", &filter.parent_id, "only what this task spawned");
   verb.value("--worker", "ID", &filter.worker_id, read_text, "only what this worker runs, or ran last");
+  verb.value("--model", "M", &filter.model, read_text, "only what asks for this model");
+  verb.value("--gate", "G", &filter.gate, read_gate, "only what has to pass this gate");
   verb.value("--since", "T", &filter.created_since, read_past_time,
              "only created then or later: RFC 3339, or how long ago: 2h");
   verb.value("--until", "T", &filter.created_until, read_past_time, "only created before then");
@@ -41,6 +43,7 @@ void define(Verb& verb, ListOptions& options) {
              "only with this text in the prompt, the payload or the error");
   verb.value("--class", "C", &filter.error_class, read_error_class, "only with this class of error");
   verb.value("--fingerprint", "F", &filter.fingerprint, read_fingerprint, "only with errors of this kind");
+  verb.flag("--oldest", &filter.order, TaskOrder::kOldestFirst, "the oldest first");
   verb.value("--limit", "N", &options.limit, integer_between({1, 1'000'000}),
              fmt::format("show at most N; default {}", kListLimitDefault));
   verb.value("--cursor", "C", &options.cursor, read_text, "continue a list that was cut off");

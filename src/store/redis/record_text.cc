@@ -263,18 +263,23 @@ Status read_texts(std::string_view json, Task& task) {
   return {};
 }
 
+// Labels first: a summary reads the beginning only.
 std::string texts_of(const Task& task) {
   json::Writer texts;
   bool any = false;
   texts.begin_object();
-  visit_task_fields([&](auto field) {
-    if constexpr (is_body_text(field)) {
-      const std::optional<std::string>& text = field.of(task);
-      if (!text) return;
-      texts.key(field.name()).string(*text);
-      any = true;
-    }
-  });
+  const auto put = [&]<FieldKind kKind>(std::integral_constant<FieldKind, kKind>) {
+    visit_task_fields([&](auto field) {
+      if constexpr (is_body_text(field) && field.kIs.kind == kKind) {
+        const std::optional<std::string>& text = field.of(task);
+        if (!text) return;
+        texts.key(field.name()).string(*text);
+        any = true;
+      }
+    });
+  };
+  put(std::integral_constant<FieldKind, FieldKind::kLabel>());
+  put(std::integral_constant<FieldKind, FieldKind::kText>());
   texts.end_object();
   return any ? std::move(texts).take() : std::string();
 }
@@ -301,6 +306,21 @@ Status read_body(std::string_view body, Task& task) {
     return unreadable("body", body);
   }
   return read_texts(rest, task);
+}
+
+// Tags, model, agent_id, and how prompt and payload begin.
+Status read_summary(const Reply& reply, Task& task) {
+  const auto parts = TRY(reply.as_array_of(5));
+  const auto tags = TRY(parts[0].as_text());
+  task.tags = split(tags, ',');
+  for (const auto& [reply_part, to] : {std::pair{&parts[1], &task.model},
+                                       {&parts[2], &task.agent_id},
+                                       {&parts[3], &task.prompt},
+                                       {&parts[4], &task.payload}}) {
+    const std::optional<std::string_view> text = TRY(reply_part->as_maybe_text());
+    if (text) *to = *text;
+  }
+  return {};
 }
 
 // Body, result and checkpoint.
@@ -368,7 +388,10 @@ Result<TaskRecord> to_record(const Reply& reply) {
 
 Result<TaskRecord> to_record(std::span<const Reply> parts) {
   constexpr std::size_t kHeadParts = 3;
-  if (parts.size() != kHeadParts && parts.size() != kRecordParts) return unreadable("record", "of another shape");
+  constexpr std::size_t kSummaryParts = 4;
+  if (parts.size() != kHeadParts && parts.size() != kSummaryParts && parts.size() != kRecordParts) {
+    return unreadable("record", "of another shape");
+  }
   const auto id = parts[0].as_text();
   const auto text = parts[1].as_text();
   const auto progress = parts[2].as_maybe_text();
@@ -379,6 +402,10 @@ Result<TaskRecord> to_record(std::span<const Reply> parts) {
     TRY(read_progress(*said, record->task));
   }
   if (parts.size() == kHeadParts) return record;
+  if (parts.size() == kSummaryParts) {
+    TRY(read_summary(parts[kHeadParts], record->task));
+    return record;
+  }
   TRY(read_parts(parts.subspan(kHeadParts), record->task));
   return record;
 }

@@ -1,7 +1,11 @@
 // Tasks, their runs, events, logs and counts, read from Redis.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "core/task_filter.h"
@@ -18,6 +22,24 @@ namespace {
 
 constexpr Millis kTrustTimeFor{1'000};
 constexpr int kSiftSlice = 500;  // tasks read at once, of which only some are wanted
+
+// As the functions name them.
+std::string_view word_of(Parts parts) {
+  switch (parts) {
+    case Parts::kHead:
+      return "head";
+    case Parts::kSummary:
+      return "summary";
+    case Parts::kAll:
+      return "all";
+  }
+  CHECK(false);
+}
+
+// ",a,b,": what the functions look a name up in; empty: any will do.
+std::string joined(const AnyOf& names) {
+  return names ? fmt::format(",{},", fmt::join(names.names(), ",")) : "";
+}
 
 }  // namespace
 
@@ -81,7 +103,7 @@ Result<std::vector<std::optional<TaskRecord>>> RedisStore::read(std::span<const 
   std::vector<std::optional<TaskRecord>> found;
   if (ids.empty()) return found;
   Command command = function("read");
-  command.add(parts == Parts::kAll ? "all" : "head");
+  command.add(word_of(parts));
   for (const TaskId& id : ids) command.add(id.to_string());
   const auto reply = TRY(ask(command));
   const auto items = TRY(reply.as_array_of(ids.size()));
@@ -115,15 +137,15 @@ Result<DedupeMatches> RedisStore::find_dedupe(const std::string& owner, const st
   return matches;
 }
 
-// A bounded number of tasks before that seq, and where to go on; nothing there: that was all.
-Result<RedisStore::Slice> RedisStore::list_slice(const TaskFilter& filter, const std::string& before, int limit,
+// A bounded number of tasks from that seq on, without it, and where to go on; nothing there: that was all.
+Result<RedisStore::Slice> RedisStore::list_slice(const TaskFilter& filter, const std::string& from, int limit,
                                                  Parts parts) {
   std::string states;
   for (const TaskState state : filter.states) states += (states.empty() ? "," : "") + std::string(name_of(state)) + ",";
-  const auto reply = ask(function("list").add(before, limit, filter.type.value_or(""), filter.queue.value_or(""),
-                                              filter.owner.value_or(""), states, filter.tag.value_or(""),
-                                              filter.parent_id ? filter.parent_id->to_string() : "",
-                                              parts == Parts::kAll ? "all" : "head", filter.id_prefix.value_or("")));
+  const auto reply = ask(function("list").add(
+      from, limit, joined(filter.type), joined(filter.queue), joined(filter.owner), states, joined(filter.tag),
+      filter.parent_id ? filter.parent_id->to_string() : "", word_of(parts), filter.id_prefix.value_or(""),
+      filter.order == TaskOrder::kNewestFirst ? "newest" : "oldest"));
   if (!reply) return std::unexpected(reply.error());
   const auto halves = TRY(reply->as_array_of(2));
   const auto items = TRY(halves[0].as_array());
@@ -144,19 +166,19 @@ Result<RedisStore::Slice> RedisStore::list_slice(const TaskFilter& filter, const
 Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
                                     Parts parts) {
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
-  const auto first = TRY(parse_page_cursor(cursor));
+  const auto first = TRY(parse_page_cursor(cursor, filter.order));
   TaskSieve sieve(filter);
   const Parts sieved = sieve.is_needed() ? sieve.parts() : parts;
   RecordPage page;
   std::string last;  // that is on the page
-  std::string before = std::to_string(first);
-  std::string looked_at = before;
+  std::string from = std::to_string(first);
+  std::string looked_at = from;
   bool is_done = false;
   // One more than the page holds tells whether there is another. What is sifted here is read in larger slices, without
   // the bodies unless they are searched.
   while (true) {
     const auto wanted = limit + 1 - static_cast<int>(page.records.size());
-    auto slice = TRY(list_slice(filter, before, sieve.is_needed() ? std::max(wanted, kSiftSlice) : wanted, sieved));
+    auto slice = TRY(list_slice(filter, from, sieve.is_needed() ? std::max(wanted, kSiftSlice) : wanted, sieved));
     for (auto& [seq, record] : slice.found) {
       if (sieve.has_looked_enough()) {
         page.cursor = looked_at;
@@ -175,17 +197,17 @@ Result<RecordPage> RedisStore::list(const TaskFilter& filter, int limit, const s
       page.records.push_back(std::move(record));
     }
     if (page.cursor || is_done || slice.next.empty()) break;
-    before = std::move(slice.next);
+    from = std::move(slice.next);
   }
   page.searched = sieve.searched();
-  return sieved == Parts::kHead && parts == Parts::kAll ? with_bodies(std::move(page)) : std::move(page);
+  return sieved < parts ? with_parts(std::move(page), parts) : std::move(page);
 }
 
-// Their whole records; what has moved on meanwhile is left out.
-Result<RecordPage> RedisStore::with_bodies(RecordPage heads) {
+// The same records with more of them; what has moved on meanwhile is left out.
+Result<RecordPage> RedisStore::with_parts(RecordPage heads, Parts parts) {
   std::vector<TaskId> ids;
   for (const TaskRecord& record : heads.records) ids.push_back(record.task.id);
-  auto whole = TRY(read(ids, Parts::kAll));
+  auto whole = TRY(read(ids, parts));
   RecordPage page{.records = {}, .cursor = std::move(heads.cursor), .searched = heads.searched};
   for (std::size_t i = 0; i < ids.size(); ++i) {
     std::optional<TaskRecord>& record = whole[i];
@@ -239,9 +261,13 @@ Result<std::int64_t> RedisStore::last_event_seq() {
   return ask_number(function("last_event"));
 }
 
-Result<LogPage> RedisStore::log(const TaskId& id, std::int64_t after, int limit) {
-  const auto reply = TRY(ask(function("log").add(id.to_string(), std::max<std::int64_t>(after, 0), limit)));
-  return redis::to_log_page(reply);
+Result<LogPage> RedisStore::log(const TaskId& id, const LogQuery& query) {
+  const auto reply = TRY(ask(function("log").add(id.to_string(), std::max<std::int64_t>(query.after, 0), query.limit,
+                                                 query.run ? std::to_string(*query.run) : "",
+                                                 query.before ? std::to_string(*query.before) : "")));
+  auto page = TRY(redis::to_log_page(reply));
+  if (query.before) std::ranges::reverse(page.records);
+  return page;
 }
 
 Result<std::vector<std::int64_t>> RedisStore::counts(const std::string& scope) {

@@ -81,7 +81,8 @@ class RedisStore final : public Store {
   Result<std::vector<RunSummary>> runs(const TaskId& id, int limit) override;
   Result<std::vector<Event>> events(std::int64_t after, int limit) override;
   Result<std::int64_t> last_event_seq() override;
-  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override;
+  using Store::log;
+  Result<LogPage> log(const TaskId& id, const LogQuery& query) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<std::vector<std::string>> ledger_days() override;
   Result<std::vector<LedgerEntry>> ledger(const std::string& day) override;
@@ -163,8 +164,8 @@ class RedisStore final : public Store {
     std::vector<std::pair<std::string, TaskRecord>> found = {};
     std::string next;
   };
-  [[nodiscard]] Result<Slice> list_slice(const TaskFilter& filter, const std::string& before, int limit, Parts parts);
-  [[nodiscard]] Result<RecordPage> with_bodies(RecordPage heads);
+  [[nodiscard]] Result<Slice> list_slice(const TaskFilter& filter, const std::string& from, int limit, Parts parts);
+  [[nodiscard]] Result<RecordPage> with_parts(RecordPage heads, Parts parts);
 
   // A call of one of our functions, as far as all calls are alike.
   [[nodiscard]] Command function(std::string_view name) const;

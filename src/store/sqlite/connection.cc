@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -212,6 +213,17 @@ Statement Connection::prepare(std::string_view sql) {
   auto& cached = statements_[sql.data()];
   if (!cached) cached = std::make_unique<Statement::Cached>(compile(db_, sql, SQLITE_PREPARE_PERSISTENT));
   return {db_, cached.get(), vm_steps_};
+}
+
+std::string Connection::beginning_of(const char* table, const char* column, std::int64_t row, std::size_t bytes_max) {
+  sqlite3_blob* blob = nullptr;
+  const int opened = sqlite3_blob_open(db_, "main", table, column, row, 0, &blob);
+  if (opened != SQLITE_OK) throw_failure(db_, opened, column);
+  const std::unique_ptr<sqlite3_blob, int (*)(sqlite3_blob*)> owner(blob, sqlite3_blob_close);
+  std::string text(std::min(bytes_max, static_cast<std::size_t>(sqlite3_blob_bytes(blob))), '\0');
+  const int read = sqlite3_blob_read(blob, text.data(), static_cast<int>(text.size()), 0);
+  if (read != SQLITE_OK) throw_failure(db_, read, column);
+  return text;
 }
 
 void Connection::execute_script(std::string_view script) {

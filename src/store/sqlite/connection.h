@@ -150,6 +150,9 @@ class Connection {
     query.bind(values...);
     return query.step() ? query.maybe_integer().value_or(0) : 0;
   }
+  // The first bytes of a column of one row that holds a text or a blob, however long that is.
+  [[nodiscard]] std::string beginning_of(const char* table, const char* column, std::int64_t row,
+                                         std::size_t bytes_max);
   // Several statements, compiled each time.
   void execute_script(std::string_view script);
 

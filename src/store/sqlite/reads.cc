@@ -1,6 +1,7 @@
 #include "store/sqlite/reads.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -21,6 +22,7 @@
 namespace drover::sqlite {
 namespace {
 
+constexpr std::string_view kSeqOf = named_sql(embedded::tasks_sql, "seq_of");
 constexpr std::string_view kReadHead = named_sql(embedded::tasks_sql, "read_head");
 constexpr std::string_view kReadHeadBySeq = named_sql(embedded::tasks_sql, "read_head_by_seq");
 constexpr std::string_view kReadRecord = named_sql(embedded::tasks_sql, "read_record");
@@ -41,6 +43,8 @@ constexpr std::string_view kCount = named_sql(embedded::transaction_sql, "count"
 constexpr std::string_view kListByTag = named_sql(embedded::reads_sql, "list_by_tag");
 constexpr std::string_view kListById = named_sql(embedded::reads_sql, "list_by_id");
 constexpr std::string_view kListByParent = named_sql(embedded::reads_sql, "list_by_parent");
+constexpr std::string_view kLabels = named_sql(embedded::reads_sql, "labels");
+constexpr std::string_view kTags = named_sql(embedded::reads_sql, "tags");
 constexpr std::string_view kBacklog = named_sql(embedded::reads_sql, "backlog");
 constexpr std::string_view kQueues = named_sql(embedded::reads_sql, "queues");
 constexpr std::string_view kQueuesOf = named_sql(embedded::reads_sql, "queues_of");
@@ -64,8 +68,53 @@ std::int64_t state_bits(const std::vector<TaskState>& states) {
   return bits;
 }
 
-void bind_filter(Statement& query, const TaskFilter& filter, std::int64_t before, int limit) {
-  query.bind(before, limit, filter.type, filter.queue, filter.owner, state_bits(filter.states));
+// ",a,b,": what the statements look a name up in.
+std::optional<std::string> joined(const AnyOf& names) {
+  if (!names) return std::nullopt;
+  return fmt::format(",{},", fmt::join(names.names(), ","));
+}
+
+void bind_filter(Statement& query, const TaskFilter& filter, std::int64_t from, int limit) {
+  query.bind(from, limit, joined(filter.type), joined(filter.queue), joined(filter.owner), state_bits(filter.states));
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+// A statement of a list, and the same from the other end. Statements are known by where their text is.
+class ListSql {
+ public:
+  explicit ListSql(std::string_view newest_first)
+      : newest_first_(newest_first),
+        oldest_first_(replaced(replaced(std::string(newest_first), "seq < ?1", "seq > ?1"), " DESC ", " ASC ")) {}
+
+  [[nodiscard]] std::string_view in(TaskOrder order) const {
+    return order == TaskOrder::kNewestFirst ? newest_first_ : std::string_view(oldest_first_);
+  }
+
+ private:
+  std::string_view newest_first_;
+  std::string oldest_first_;
+};
+
+struct ListStatements {
+  ListSql all{kList};
+  ListSql by_state{kListByState};
+  ListSql pending{kListPending};
+  ListSql running{kListRunning};
+  ListSql completed{kListCompleted};
+  ListSql by_tag{kListByTag};
+  ListSql by_id{kListById};
+  ListSql by_parent{kListByParent};
+};
+
+const ListStatements& list_statements() {
+  static const ListStatements statements;
+  return statements;
 }
 
 void read_seqs(Statement& query, std::vector<std::int64_t>& seqs) {
@@ -81,54 +130,69 @@ bool is_quick_to_sort(Connection& db, TaskState state) {
   return query.integer() <= kSortMax;
 }
 
-std::string_view list_of_state(TaskState state) {
+const ListSql& list_of_state(TaskState state) {
+  const ListStatements& statements = list_statements();
   switch (state) {
     case TaskState::kPending:
-      return kListPending;
+      return statements.pending;
     case TaskState::kRunning:
-      return kListRunning;
+      return statements.running;
     case TaskState::kCompleted:
-      return kListCompleted;
+      return statements.completed;
     case TaskState::kBlocked:
     case TaskState::kScheduled:
     case TaskState::kStalled:
     case TaskState::kFailed:
     case TaskState::kCancelled:
-      return kListByState;
+      return statements.by_state;
   }
   CHECK(false);
 }
 
-// The seqs of the page, newest first, by the index that narrows the search most.
-std::vector<std::int64_t> list_seqs(Connection& db, const TaskFilter& filter, std::int64_t before, int limit) {
+// Those of several statements, each in the filter's order, as one page.
+void put_in_order(std::vector<std::int64_t>& seqs, TaskOrder order, int limit) {
+  if (order == TaskOrder::kNewestFirst) {
+    std::ranges::sort(seqs, std::greater());
+  } else {
+    std::ranges::sort(seqs);
+  }
+  const auto twice = std::ranges::unique(seqs);
+  seqs.erase(twice.begin(), twice.end());
+  if (seqs.size() > static_cast<std::size_t>(limit)) seqs.resize(static_cast<std::size_t>(limit));
+}
+
+bool goes_by_state(Connection& db, const std::set<TaskState>& states) {
+  return !states.empty() && std::ranges::all_of(states, [&](TaskState state) { return is_quick_to_sort(db, state); });
+}
+
+// The seqs of the page, by the index that narrows the search most.
+std::vector<std::int64_t> list_seqs(Connection& db, const TaskFilter& filter, std::int64_t from, int limit) {
   std::vector<std::int64_t> seqs;
+  const ListStatements& statements = list_statements();
+  // The values that are bound behind those of every list.
+  const auto read = [&](const ListSql& sql, const auto&... values) {
+    Statement query = db.prepare(sql.in(filter.order));
+    bind_filter(query, filter, from, limit);
+    query.bind(values...);
+    read_seqs(query, seqs);
+  };
   const std::set<TaskState> states(filter.states.begin(), filter.states.end());
-  const bool goes_by_state =
-      !states.empty() && std::ranges::all_of(states, [&](TaskState state) { return is_quick_to_sort(db, state); });
   if (filter.id_prefix) {
     const IdRange ids = ids_with_prefix(*filter.id_prefix);
-    Statement query = db.prepare(kListById);
-    bind_filter(query, filter, before, limit);
-    query.bind(ids.first, ids.last, filter.tag, filter.parent_id);
-    read_seqs(query, seqs);
-    return seqs;
+    read(statements.by_id, ids.first, ids.last, joined(filter.tag), filter.parent_id);
+  } else if (filter.parent_id) {
+    read(statements.by_parent, *filter.parent_id, joined(filter.tag));
+  } else if (filter.tag) {
+    for (const std::string& tag : filter.tag.names()) read(statements.by_tag, tag);
+    put_in_order(seqs, filter.order, limit);
+  } else if (goes_by_state(db, states)) {
+    for (const TaskState state : states) {
+      is_listed(state) ? read(list_of_state(state), static_cast<int>(state)) : read(list_of_state(state));
+    }
+    put_in_order(seqs, filter.order, limit);
+  } else {
+    read(statements.all);
   }
-  if (filter.parent_id || filter.tag || !goes_by_state) {
-    Statement query = db.prepare(filter.parent_id ? kListByParent : filter.tag ? kListByTag : kList);
-    bind_filter(query, filter, before, limit);
-    if (filter.parent_id) query.bind(*filter.parent_id);
-    if (filter.parent_id || filter.tag) query.bind(filter.tag);
-    read_seqs(query, seqs);
-    return seqs;
-  }
-  for (const TaskState state : states) {
-    Statement query = db.prepare(list_of_state(state));
-    bind_filter(query, filter, before, limit);
-    if (is_listed(state)) query.bind(static_cast<int>(state));
-    read_seqs(query, seqs);
-  }
-  std::ranges::sort(seqs, std::greater());
-  if (seqs.size() > static_cast<std::size_t>(limit)) seqs.resize(static_cast<std::size_t>(limit));
   return seqs;
 }
 
@@ -155,22 +219,70 @@ std::optional<TaskRecord> read_record(Connection& db, std::int64_t seq) {
 
 namespace {
 
-std::optional<TaskRecord> read_at(Connection& db, std::int64_t seq, Parts parts) {
-  if (parts == Parts::kAll) return read_record(db, seq);
+std::optional<TaskRecord> read_head_at(Connection& db, std::int64_t seq) {
   Statement query = db.prepare(kReadHeadBySeq);
   query.bind(seq);
   std::vector<TaskRecord> found = read_heads(query);
   return found.empty() ? std::nullopt : std::optional(std::move(found.front()));
 }
 
+// What an excerpt can be taken from: the column that has a text.
+enum class ExcerptOf : std::uint8_t { kNothing, kPrompt, kPayload };
+
+// The head with model, agent_id and tags.
+std::optional<TaskRecord> read_labelled(Connection& db, std::int64_t seq, ExcerptOf& excerpt) {
+  std::optional<TaskRecord> record = read_head_at(db, seq);
+  Statement labels = db.prepare(kLabels);
+  if (!record || !labels.bind(seq).step()) return std::nullopt;
+  Task& task = record->task;
+  task.model = labels.maybe_text();
+  task.agent_id = labels.maybe_text();
+  const bool has_prompt = labels.text() != "null";
+  const bool has_payload = labels.text() != "null";
+  excerpt = has_prompt ? ExcerptOf::kPrompt : has_payload ? ExcerptOf::kPayload : ExcerptOf::kNothing;
+  Statement tags = db.prepare(kTags);
+  tags.bind(seq);
+  while (tags.step()) task.tags.push_back(tags.text());
+  return record;
+}
+
+// Of a text that may be large only the beginning is read: a statement would read all of it.
+std::optional<TaskRecord> read_summary(Connection& db, std::int64_t seq) {
+  ExcerptOf excerpt = ExcerptOf::kNothing;
+  std::optional<TaskRecord> record = read_labelled(db, seq, excerpt);
+  if (!record || excerpt == ExcerptOf::kNothing) return record;
+  const bool of_prompt = excerpt == ExcerptOf::kPrompt;
+  (of_prompt ? record->task.prompt : record->task.payload) =
+      db.beginning_of("body", of_prompt ? "prompt" : "payload", seq, kExcerptBytes);
+  return record;
+}
+
+std::optional<TaskRecord> read_at(Connection& db, std::int64_t seq, Parts parts) {
+  switch (parts) {
+    case Parts::kHead:
+      return read_head_at(db, seq);
+    case Parts::kSummary:
+      return read_summary(db, seq);
+    case Parts::kAll:
+      return read_record(db, seq);
+  }
+  CHECK(false);
+}
+
 bool is_taken(TaskSieve& sieve, Connection& db, std::int64_t seq) {
-  const std::optional<TaskRecord> record = read_at(db, seq, sieve.parts());
+  ExcerptOf unused{};
+  const std::optional<TaskRecord> record =
+      sieve.parts() == Parts::kSummary ? read_labelled(db, seq, unused) : read_at(db, seq, sieve.parts());
   return record && sieve.takes(record->task);
 }
 
 }  // namespace
 
 std::optional<TaskRecord> read_task(Connection& db, const TaskId& id, Parts parts) {
+  if (parts == Parts::kSummary) {
+    const std::int64_t seq = db.number(kSeqOf, id);
+    return seq > 0 ? read_summary(db, seq) : std::nullopt;
+  }
   Statement query = db.prepare(parts == Parts::kAll ? kReadRecord : kReadHead);
   if (!query.bind(id).step()) return std::nullopt;
   return parts == Parts::kAll ? read_all(query) : read_head(query);
@@ -365,7 +477,7 @@ std::vector<QueueCounts> read_queues_of(Connection& db, const std::string& owner
 Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,
                               const std::optional<std::string>& cursor, Parts parts) {
   if (limit <= 0) return fail(ErrorCode::kInvalidArgument, "a page holds at least one task");
-  const auto first = TRY(parse_page_cursor(cursor));
+  const auto first = TRY(parse_page_cursor(cursor, filter.order));
   // One more than asked for tells whether there is another page. What is sifted here is looked at in larger slices.
   TaskSieve sieve(filter);
   const int slice = sieve.is_needed() ? std::max(limit + 1, kSiftSlice) : limit + 1;

@@ -28,7 +28,7 @@ namespace drover::sqlite {
 [[nodiscard]] std::vector<WaitingLane> read_lanes(Connection& db, int limit);
 [[nodiscard]] std::vector<QueueCounts> read_queues(Connection& db);
 [[nodiscard]] std::vector<QueueCounts> read_queues_of(Connection& db, const std::string& owner);
-// Whole records, newest first. A page ends early when its bodies grow large. kInvalidArgument for a cursor that is none
+// In the filter's order. A page ends early when its bodies grow large. kInvalidArgument for a cursor that is none
 // of ours.
 [[nodiscard]] Result<RecordPage> list_tasks(Connection& db, const TaskFilter& filter, int limit,
                                             const std::optional<std::string>& cursor, Parts parts);

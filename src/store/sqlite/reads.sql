@@ -29,49 +29,58 @@ SELECT first, lines FROM event_page WHERE last > ?1 ORDER BY last;
 -- Result: the last number given out.
 SELECT event FROM sequence;
 
+-- Lists of tasks, newest first. For the oldest first, reads.cc turns "seq < ?1" and "DESC" around.
 -- name: list
--- Inputs: before which seq, limit, type, queue, owner (null: any), bit set of states. Result: seqs, newest first.
+-- Inputs: before which seq, limit, types, queues, owners (",a,b,", null: any), bit set of states. Result: seqs, newest first.
 SELECT task.seq FROM task CROSS JOIN body USING (seq)
-WHERE task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
+WHERE task.seq < ?1 AND (?3 IS NULL OR instr(?3, ',' || type || ',')) AND (?4 IS NULL OR instr(?4, ',' || queue || ',')) AND (?5 IS NULL OR instr(?5, ',' || owner || ',')) AND (1 << state) & ?6
 ORDER BY task.seq DESC LIMIT ?2;
 
 -- The tasks of one state. Inputs and result: as list; list_by_state: then the state.
 -- name: list_by_state
 SELECT task.seq FROM task INDEXED BY task_by_state CROSS JOIN body USING (seq)
-WHERE listed_state = ?7 AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+WHERE listed_state = ?7 AND task.seq < ?1 AND (?3 IS NULL OR instr(?3, ',' || type || ',')) AND (?4 IS NULL OR instr(?4, ',' || queue || ',')) AND (?5 IS NULL OR instr(?5, ',' || owner || ',')) AND ?6 IS NOT NULL
 ORDER BY task.seq DESC LIMIT ?2;
 -- name: list_pending
 SELECT task.seq FROM task INDEXED BY task_ready CROSS JOIN body USING (seq)
-WHERE lane IS NOT NULL AND state = {pending} AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+WHERE lane IS NOT NULL AND state = {pending} AND task.seq < ?1 AND (?3 IS NULL OR instr(?3, ',' || type || ',')) AND (?4 IS NULL OR instr(?4, ',' || queue || ',')) AND (?5 IS NULL OR instr(?5, ',' || owner || ',')) AND ?6 IS NOT NULL
 ORDER BY task.seq DESC LIMIT ?2;
 -- name: list_running
 SELECT task.seq FROM task INDEXED BY task_leased CROSS JOIN body USING (seq)
-WHERE lease_until_mono IS NOT NULL AND state = {running} AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+WHERE lease_until_mono IS NOT NULL AND state = {running} AND task.seq < ?1 AND (?3 IS NULL OR instr(?3, ',' || type || ',')) AND (?4 IS NULL OR instr(?4, ',' || queue || ',')) AND (?5 IS NULL OR instr(?5, ',' || owner || ',')) AND ?6 IS NOT NULL
 ORDER BY task.seq DESC LIMIT ?2;
 -- name: list_completed
 SELECT task.seq FROM task INDEXED BY task_finished CROSS JOIN body USING (seq)
-WHERE finished_at IS NOT NULL AND state = {completed} AND task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND ?6 IS NOT NULL
+WHERE finished_at IS NOT NULL AND state = {completed} AND task.seq < ?1 AND (?3 IS NULL OR instr(?3, ',' || type || ',')) AND (?4 IS NULL OR instr(?4, ',' || queue || ',')) AND (?5 IS NULL OR instr(?5, ',' || owner || ',')) AND ?6 IS NOT NULL
 ORDER BY task.seq DESC LIMIT ?2;
 
 -- name: list_by_tag
 -- Inputs: as list, then the tag. Result: as list.
 SELECT task.seq FROM tag CROSS JOIN task ON task.seq = tag.seq CROSS JOIN body ON body.seq = task.seq
-WHERE tag.tag = ?7 AND tag.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
+WHERE tag.tag = ?7 AND tag.seq < ?1 AND (?3 IS NULL OR instr(?3, ',' || type || ',')) AND (?4 IS NULL OR instr(?4, ',' || queue || ',')) AND (?5 IS NULL OR instr(?5, ',' || owner || ',')) AND (1 << state) & ?6
 ORDER BY tag.seq DESC LIMIT ?2;
 
 -- name: list_by_parent
--- Inputs: as list, then the spawner's id and a tag (null: any). Result: as list.
+-- Inputs: as list, then the spawner's id and tags (",a,b,", null: any). Result: as list.
 SELECT task.seq FROM body INDEXED BY body_children CROSS JOIN task ON task.seq = body.seq
-WHERE parent_id = ?7 AND body.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
-  AND (?8 IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.tag = ?8 AND tag.seq = body.seq))
+WHERE parent_id = ?7 AND body.seq < ?1 AND (?3 IS NULL OR instr(?3, ',' || type || ',')) AND (?4 IS NULL OR instr(?4, ',' || queue || ',')) AND (?5 IS NULL OR instr(?5, ',' || owner || ',')) AND (1 << state) & ?6
+  AND (?8 IS NULL OR EXISTS (SELECT 1 FROM tag INDEXED BY tag_by_task WHERE tag.seq = body.seq AND instr(?8, ',' || tag.tag || ',')))
 ORDER BY body.seq DESC LIMIT ?2;
 
 -- name: list_by_id
--- Inputs: as list, then the first and the last id, a tag and the spawner's id (null: any). Result: as list.
+-- Inputs: as list, then the first and the last id, tags (",a,b,") and the spawner's id (null: any). Result: as list.
 SELECT task.seq FROM task CROSS JOIN body USING (seq)
-WHERE id BETWEEN ?7 AND ?8 AND +task.seq < ?1 AND (?3 IS NULL OR type = ?3) AND (?4 IS NULL OR queue = ?4) AND (?5 IS NULL OR owner = ?5) AND (1 << state) & ?6
-  AND (?9 IS NULL OR EXISTS (SELECT 1 FROM tag WHERE tag.tag = ?9 AND tag.seq = task.seq)) AND (?10 IS NULL OR parent_id = ?10)
+WHERE id BETWEEN ?7 AND ?8 AND +task.seq < ?1 AND (?3 IS NULL OR instr(?3, ',' || type || ',')) AND (?4 IS NULL OR instr(?4, ',' || queue || ',')) AND (?5 IS NULL OR instr(?5, ',' || owner || ',')) AND (1 << state) & ?6
+  AND (?9 IS NULL OR EXISTS (SELECT 1 FROM tag INDEXED BY tag_by_task WHERE tag.seq = task.seq AND instr(?9, ',' || tag.tag || ','))) AND (?10 IS NULL OR parent_id = ?10)
 ORDER BY +task.seq DESC LIMIT ?2;
+
+-- name: labels
+-- Inputs: seq. Result: model, agent_id, and the kinds of prompt and payload ('null': none), of which nothing is read.
+SELECT model, agent_id, typeof(prompt), typeof(payload) FROM body WHERE seq = ?1;
+
+-- name: tags
+-- Inputs: seq. Result: its tags, by name.
+SELECT tag FROM tag INDEXED BY tag_by_task WHERE seq = ?1 ORDER BY tag;
 
 -- name: backlog
 -- Inputs: scope of counts. Result: how many are waiting for a worker or a time, running, blocked.

@@ -98,8 +98,9 @@ class SqliteStore final : public Store {
   Result<std::int64_t> last_event_seq() override {
     return reading("sqlite.events", [&](Connection& db) { return sqlite::last_event_seq(db); });
   }
-  Result<LogPage> log(const TaskId& id, std::int64_t after, int limit) override {
-    return reading("sqlite.log", [&](Connection& db) { return read_log(db, id, after, limit); });
+  using Store::log;
+  Result<LogPage> log(const TaskId& id, const LogQuery& query) override {
+    return reading("sqlite.log", [&](Connection& db) { return read_log(db, id, query); });
   }
   Result<Backlog> backlog(std::span<const Serve> serves) override {
     return reading("sqlite.backlog", [&](Connection& db) { return read_backlog(db, serves); });

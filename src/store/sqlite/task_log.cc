@@ -19,6 +19,7 @@ constexpr std::string_view kInsertPiece = named_sql(embedded::task_log_sql, "ins
 constexpr std::string_view kPiece = named_sql(embedded::task_log_sql, "piece");
 constexpr std::string_view kDeletePiece = named_sql(embedded::task_log_sql, "delete_piece");
 constexpr std::string_view kPage = named_sql(embedded::task_log_sql, "page");
+constexpr std::string_view kPageBefore = named_sql(embedded::task_log_sql, "page_before");
 
 class LogAppender {
  public:
@@ -117,11 +118,11 @@ std::int64_t append_log(Transaction& transaction, std::int64_t seq, int run, std
   return appender.kept_bytes() - before;
 }
 
-LogPage read_log(Connection& db, const TaskId& id, std::int64_t after, int limit) {
+LogPage read_log(Connection& db, const TaskId& id, const LogQuery& wanted) {
   LogPage page;
   std::set<int> runs;
-  Statement query = db.prepare(kPage);
-  query.bind(id, after, limit);
+  Statement query = db.prepare(wanted.before ? kPageBefore : kPage);
+  query.bind(id, wanted.after, wanted.limit, wanted.run, wanted.before);
   while (query.step()) {
     LogRecord record;
     record.seq = query.integer();
@@ -134,6 +135,7 @@ LogPage read_log(Connection& db, const TaskId& id, std::int64_t after, int limit
     if (runs.insert(record.run).second) page.left_out_bytes += left_out;
     page.records.push_back(std::move(record));
   }
+  if (wanted.before) std::ranges::reverse(page.records);
   return page;
 }
 

@@ -12,6 +12,6 @@ namespace drover::sqlite {
 // Returns by how much what is kept has grown.
 std::int64_t append_log(Transaction& transaction, std::int64_t seq, int run, std::span<const LogChunk> chunks,
                         std::int64_t bytes_max);
-[[nodiscard]] LogPage read_log(Connection& db, const TaskId& id, std::int64_t after, int limit);
+[[nodiscard]] LogPage read_log(Connection& db, const TaskId& id, const LogQuery& query);
 
 }  // namespace drover::sqlite

@@ -26,8 +26,16 @@ SELECT stream, text FROM log WHERE seq = ?1 AND number = ?2;
 DELETE FROM log WHERE seq = ?1 AND number = ?2;
 
 -- name: page
--- Inputs: task id, after which number, limit. Result: pieces in order, each with what the cap left out of its run, and
--- the number of the first piece behind that.
+-- Inputs: task id, after which number, limit, run (null: any), nothing. Result: pieces in order, each with what the cap left out
+-- of its run, and the number of the first piece behind that.
 SELECT log.number, log.run, log.at, log.stream, log.text, log_total.left_out_bytes, log_total.tail_number
 FROM log JOIN log_total ON log_total.seq = log.seq AND log_total.run = log.run
-WHERE log.seq = (SELECT seq FROM task WHERE id = ?1) AND log.number > ?2 ORDER BY log.number LIMIT ?3;
+WHERE log.seq = (SELECT seq FROM task WHERE id = ?1) AND log.number > ?2 AND (?4 IS NULL OR log.run = ?4) AND ?5 IS NULL
+ORDER BY log.number LIMIT ?3;
+
+-- name: page_before
+-- The same from the other end. Inputs: as page, then before which number.
+SELECT log.number, log.run, log.at, log.stream, log.text, log_total.left_out_bytes, log_total.tail_number
+FROM log JOIN log_total ON log_total.seq = log.seq AND log_total.run = log.run
+WHERE log.seq = (SELECT seq FROM task WHERE id = ?1) AND log.number > ?2 AND (?4 IS NULL OR log.run = ?4) AND log.number < ?5
+ORDER BY log.number DESC LIMIT ?3;

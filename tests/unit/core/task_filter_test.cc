@@ -111,11 +111,11 @@ TEST(Searched, AddsUpOverPages) {
   EXPECT_EQ(both(first, std::nullopt), first);
   const TaskPage more{.tasks = {}, .cursor = "7"};
   const TaskPage last{.tasks = {}, .cursor = std::nullopt};
-  EXPECT_TRUE(ends_search({.search = "x"}, more, 1, first)) << "the page ended early";
-  EXPECT_FALSE(ends_search({.search = "x"}, more, 0, first));
-  EXPECT_TRUE(ends_search({.search = "x"}, more, 0, Searched{kSearchTasksMax, Time()}));
-  EXPECT_FALSE(ends_search({.search = "x"}, last, 1, first));
-  EXPECT_FALSE(ends_search({.type = "x"}, more, 1, first));
+  EXPECT_TRUE(ends_search({.search = "x"}, true, true, first)) << "the page ended early";
+  EXPECT_FALSE(ends_search({.search = "x"}, true, false, first));
+  EXPECT_TRUE(ends_search({.search = "x"}, true, false, Searched{kSearchTasksMax, Time()}));
+  EXPECT_FALSE(ends_search({.search = "x"}, false, true, first));
+  EXPECT_FALSE(ends_search({.type = "x"}, true, true, first));
 }
 
 }  // namespace

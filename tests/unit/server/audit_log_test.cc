@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -46,6 +47,36 @@ class AuditLogTest : public ::testing::Test {
   test::TempDir folder_;
   const std::string path_ = folder_.file("audit.log");
 };
+
+TEST_F(AuditLogTest, IsReadNewestFirstPageByPage) {
+  write(25);
+  const auto log = test::must(AuditLog::open(path_));
+  std::vector<std::int64_t> seqs;
+  std::optional<std::int64_t> before;
+  do {
+    const auto page = test::must(log->page(before, 10));
+    for (const std::string& text : page.records) {
+      const json::Value value = test::must(json::parse(text));
+      seqs.push_back(value.find("seq")->as_int().value_or(0));
+      EXPECT_EQ(value.find("prev"), nullptr);
+      EXPECT_EQ(value.find("hash"), nullptr);
+      EXPECT_EQ(*value.find("token_id")->as_string(), "abcdefgh");
+    }
+    before = page.next;
+  } while (before);
+  std::vector<std::int64_t> expected;
+  for (std::int64_t seq = 25; seq >= 1; --seq) expected.push_back(seq);
+  EXPECT_EQ(seqs, expected);
+  EXPECT_TRUE(test::must(log->page(1, 10)).records.empty());
+  EXPECT_EQ(test::must(log->page(1'000, 3)).records.size(), 3U);
+}
+
+TEST_F(AuditLogTest, AnEmptyOneHasNoRecords) {
+  const auto log = test::must(AuditLog::open(path_));
+  const auto page = test::must(log->page(std::nullopt, 10));
+  EXPECT_TRUE(page.records.empty());
+  EXPECT_EQ(page.next, std::nullopt);
+}
 
 TEST_F(AuditLogTest, IsAChainAcrossRestarts) {
   write(2);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "engine/engine.h"
 #include "engine/local_administration.h"
 #include "remote/server_url.h"
@@ -72,6 +74,70 @@ TEST_F(Live, ASnapshotComesFirstAndThenWhatHappens) {
   };
   check(watch("", "operator"));
   check(stream("", "operator"));
+}
+
+TEST_F(Live, EventsAreChosenByName) {
+  enqueue();
+  Viewer viewer = watch("?snapshot=false&after=0&name=cancelled,task.claimed", "operator");
+  cancel(enqueue());
+  EXPECT_EQ(next_names(viewer, 1), (Names{"task.cancelled"}));
+}
+
+TEST_F(Live, ATallyCountsInsteadOfTelling) {
+  for (int i = 0; i < 3; ++i) cancel(enqueue());
+  Viewer viewer = watch("?snapshot=false&after=0&tally=true&owner=anna", "operator");
+  std::map<std::string, std::int64_t> counts;
+  while (counts["task.cancelled cancelled"] < 3) {
+    const Value frame = viewer.next("tally");
+    ASSERT_FALSE(frame.is_null());
+    for (const Value& count : *frame.find("counts")->as_array()) {
+      counts[text(count, "name") + " " + text(count, "state")] += number(count, "count");
+    }
+  }
+  EXPECT_EQ(counts["task.enqueued pending"], 3);
+  EXPECT_EQ(counts.size(), 2U);
+}
+
+TEST_F(Live, WhatIsWatchedCanBeChangedOnAnOpenSocket) {
+  enqueue();
+  Viewer viewer = watch("?snapshot=false&queue=a", "operator");
+  enqueue("anna", "b");
+  enqueue("anna", "a");
+  EXPECT_EQ(next_names(viewer, 1), (Names{"task.enqueued"}));
+  viewer.say(R"({"watch":{"queue":"b","name":["cancelled"]}})");
+  const Value watching = viewer.next("watching");
+  ASSERT_FALSE(watching.is_null());
+  EXPECT_GT(number(watching, "seq"), 0);
+  cancel(enqueue("anna", "a"));
+  cancel(enqueue("anna", "b"));
+  const Value frame = viewer.next("events");
+  ASSERT_EQ(frame.find("events")->as_array()->size(), 1U);
+  EXPECT_EQ(text(frame.find("events")->as_array()->front(), "queue"), "b");
+  viewer.say(R"({"watch":{"tally":true}})");
+  ASSERT_FALSE(viewer.next("watching").is_null());
+  enqueue("ben", "c");
+  EXPECT_FALSE(viewer.next("tally").is_null());
+}
+
+TEST_F(Live, AnOwnersWatcherSeesNothingElseWhateverItAsksFor) {
+  enqueue();
+  Viewer viewer = watch("?snapshot=false", "viewer:anna");
+  viewer.say(R"({"watch":{"owner":"ben","tally":true}})");
+  ASSERT_FALSE(viewer.next("watching").is_null());
+  enqueue("ben");
+  viewer.say(R"({"watch":{}})");
+  ASSERT_FALSE(viewer.next("watching").is_null()) << "no tally came between";
+  enqueue("anna");
+  EXPECT_EQ(next_names(viewer, 1), (Names{"task.enqueued"}));
+}
+
+TEST_F(Live, WhatCannotBeWatchedEndsTheConnection) {
+  enqueue();
+  for (const char* message : {R"({"watch":{"typ":"x"}})", R"({"watch":1})", R"({"token":"x"})", "{}"}) {
+    Viewer viewer = watch("?snapshot=false", "operator");
+    viewer.say(message);
+    EXPECT_TRUE(viewer.next("watching").is_null()) << message;
+  }
 }
 
 TEST_F(Live, BothTransportsHaveTheSameNumbers) {

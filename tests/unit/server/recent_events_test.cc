@@ -14,8 +14,8 @@ Event event(std::int64_t seq, const std::string& owner) {
 
 std::vector<std::int64_t> after(const RecentEvents& recent, std::int64_t seq, const std::optional<std::string>& owner) {
   std::vector<std::int64_t> seqs;
-  recent.visit(seq, owner, [&](const Event& found) {
-    seqs.push_back(found.seq);
+  recent.visit(seq, owner, [&](const RecentEvents::Recent& found) {
+    seqs.push_back(found.event().seq);
     return true;
   });
   return seqs;
@@ -37,6 +37,21 @@ TEST(RecentEvents, GivesThoseOfAnOwnerOrOfAll) {
   EXPECT_EQ(after(recent, 0, "nobody"), Seqs{});
 }
 
+TEST(RecentEvents, MakesTheJsonOfAnEventOnce) {
+  RecentEvents recent(10, 1'000);
+  recent.restart(0);
+  recent.add({event(1, "anna")});
+  std::vector<const char*> texts;
+  for (int watcher = 0; watcher < 2; ++watcher) {
+    recent.visit(0, {}, [&](const RecentEvents::Recent& found) {
+      texts.push_back(found.json().data());
+      return true;
+    });
+  }
+  ASSERT_EQ(texts.size(), 2U);
+  EXPECT_EQ(texts[0], texts[1]);
+}
+
 TEST(RecentEvents, DropsTheOldestBeyondItsBounds) {
   RecentEvents recent(3, 40);
   recent.restart(0);
@@ -54,7 +69,7 @@ TEST(RecentEvents, AVisitEndsWhenItIsToldTo) {
   recent.restart(0);
   recent.add({event(1, "a"), event(2, "a"), event(3, "a")});
   int seen = 0;
-  recent.visit(0, "a", [&](const Event&) { return ++seen < 2; });
+  recent.visit(0, "a", [&](const RecentEvents::Recent&) { return ++seen < 2; });
   EXPECT_EQ(seen, 2);
 }
 

@@ -54,6 +54,8 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/tasks/{id}/log", {kReaders, true}},
       {"GET /v1/tasks/{id}/transcript", {kReaders, true}},
       {"GET /v1/tasks/{id}/explain", {kReaders, true}},
+      {"GET /v1/tasks/{id}/graph", {kReaders, true}},
+      {"GET /v1/tasks/{id}/events", {kReaders, true}},
       {"POST /v1/tasks/{id}/cancel", {kProducers, true}},
       {"GET /v1/tasks/{id}/cancel", {kProducers, true}},
       {"POST /v1/tasks/{id}/retry", {kOperators}},
@@ -77,14 +79,21 @@ const std::map<std::string, Expected>& expected_rights() {
       {"POST /v1/workers/{id}/drain", {kOperators}},
       {"POST /v1/backlog", {kWorkers, false, R"({"serves":[{"queue":"work"}]})"}},
       {"POST /v1/stalled", {kOperators, false, R"({"max_age_ms":60000})"}},
-      {"GET /v1/gates", {kOperators}},
+      {"GET /v1/gates", {kReaders}},
       {"POST /v1/gates/{name}", {kOperators, false, R"({"action":"open"})"}},
       {"GET /v1/queues", {kReaders}},
       {"GET /v1/dlq", {kReaders}},
       {"GET /v1/stats", {kReaders}},
       {"GET /v1/stuck", {kReaders}},
       {"GET /v1/usage", {kReaders}},
+      {"GET /v1/stats/history", {kOperators}},
       {"GET /v1/alerts", {kOperators}},
+      {"GET /v1/alerts/history", {kOperators}},
+      {"POST /v1/alerts/{key}/snooze", {kOperators, false, R"({"for":"1h"})"}},
+      {"GET /v1/views", {kReaders}},
+      {"PUT /v1/views/{name}", {kReaders, false, R"({"query":"state:failed"})"}},
+      {"DELETE /v1/views/{name}", {kReaders}},
+      {"GET /v1/audit", {{"admin"}}},
       {"GET /v1/config", {kPolicyReaders}},
       {"GET /v1/config/versions", {kPolicyReaders}},
       {"GET /v1/config/versions/{version}", {kPolicyReaders}},
@@ -144,6 +153,7 @@ class Rights : public ::testing::Test {
     const std::string id = route.pattern.starts_with("/v1/tasks") ? annas_.to_string() : "w";
     if (const auto at = target.find("{id}"); at != std::string::npos) target.replace(at, 4, id);
     if (const auto at = target.find("{name}"); at != std::string::npos) target.replace(at, 6, "all");
+    if (const auto at = target.find("{key}"); at != std::string::npos) target.replace(at, 5, "held:all");
     if (const auto at = target.find("{version}"); at != std::string::npos) target.replace(at, 9, "1");
     if (target.ends_with("/wait") || target.ends_with("/changes")) target += "?timeout=0s";
     return target;
@@ -225,13 +235,61 @@ TEST_F(Rights, WhatBelongsToOthersIsNotThere) {
 
 TEST_F(Rights, ListsAndEventsShowTheCallersOwnOnly) {
   must(engine_.enqueue_one({.type = "work", .owner = "ben"}));
-  for (const std::string path : {"/v1/tasks", "/v1/tasks?owner=ben", "/v1/events", "/v1/dlq"}) {
+  for (const std::string path : {"/v1/tasks", "/v1/tasks?owner=ben", "/v1/tasks?view=summary&count=true",
+                                 "/v1/tasks?view=summary&q=owner:ben", "/v1/events", "/v1/dlq", "/v1/gates"}) {
     EXPECT_EQ(ask("GET", path, "viewer:anna").body.find("ben"), std::string::npos) << path;
   }
   EXPECT_NE(ask("GET", "/v1/tasks", "viewer:anna").body.find(annas_.to_string()), std::string::npos);
   EXPECT_NE(ask("GET", "/v1/events", "viewer:anna").body.find(annas_.to_string()), std::string::npos);
   EXPECT_EQ(ask("GET", "/v1/tasks?owner=ben", "viewer:anna").body,
             "{\"tasks\":[],\"cursor\":null,\"searched\":null}\n");
+}
+
+TEST_F(Rights, SeveralOwnersAreTheCallersOwnAtMost) {
+  must(engine_.enqueue_one({.type = "work", .owner = "ben"}));
+  const std::string both = ask("GET", "/v1/tasks?view=summary&count=true&owner=ben,anna", "viewer:anna").body;
+  EXPECT_EQ(both.find("ben"), std::string::npos);
+  EXPECT_NE(both.find(annas_.to_string()), std::string::npos);
+  EXPECT_NE(both.find(R"("count":{"tasks":1,"capped":false})"), std::string::npos) << both;
+}
+
+TEST_F(Rights, GatesAreThoseThatTheCallersTasksWaitAt) {
+  must(engine_.enqueue_one({.type = "work", .owner = "ben"}));
+  must(engine_.enqueue_one({.type = "bens", .owner = "ben"}));
+  for (const std::string gate : {"queue:work", "queue:bens", "owner:ben", "owner:anna"}) {
+    must(engine_.set_gate({.gate = gate, .what = GateOrder::Close{}, .why = "secret", .by = "op@box"}));
+  }
+  const std::string seen = ask("GET", "/v1/gates", "viewer:anna").body;
+  EXPECT_EQ(seen.find("ben"), std::string::npos) << seen;
+  EXPECT_NE(seen.find(R"("name":"queue:work")"), std::string::npos) << seen;
+  EXPECT_NE(seen.find(R"("waiting_tasks":1,)"), std::string::npos) << seen;
+  EXPECT_EQ(seen.find("secret"), seen.rfind("secret")) << "only of the owner's own gate";
+  EXPECT_EQ(ask("GET", "/v1/gates?owner=ben", "viewer:anna").status, 403);
+  EXPECT_NE(ask("GET", "/v1/gates?kind=owner", "operator").body.find("owner:ben"), std::string::npos);
+  EXPECT_EQ(ask("GET", "/v1/gates?kind=owner", "operator").body.find("queue:work"), std::string::npos);
+  EXPECT_EQ(ask("GET", "/v1/gates?kind=else", "operator").status, 400);
+  const std::string page = ask("GET", "/v1/gates?limit=1", "operator").body;
+  EXPECT_NE(page.find(R"("cursor":"owner:anna")"), std::string::npos) << page;
+}
+
+TEST_F(Rights, WhoDidItIsTheTokenWhateverTheCallerSays) {
+  EXPECT_EQ(ask("POST", "/v1/gates/all", "operator", R"({"action":"close","by":"somebody"})").status, 400);
+  EXPECT_EQ(ask("POST", "/v1/gates/all", "operator", R"({"action":"close","why":"x"})").status, 200);
+  const std::string gates = ask("GET", "/v1/gates", "operator").body;
+  EXPECT_NE(gates.find(R"("by":"token:)"), std::string::npos) << gates;
+  const std::string cancel = "/v1/tasks/" + annas_.to_string() + "/cancel";
+  EXPECT_EQ(ask("POST", cancel, "producer:anna", R"({"reason":"no use"})").status, 200);
+  const std::string events = ask("GET", "/v1/tasks/" + annas_.to_string() + "/events", "viewer:anna").body;
+  EXPECT_NE(events.find(R"("data":{"reason":"no use","by":"token:)"), std::string::npos) << events;
+}
+
+TEST_F(Rights, SavedViewsAreOfTheOwner) {
+  EXPECT_EQ(ask("PUT", "/v1/views/mine", "viewer:anna", R"({"query":"owner:anna"})").status, 200);
+  EXPECT_EQ(ask("GET", "/v1/views", "viewer:ben").body, "{\"views\":[]}\n");
+  EXPECT_EQ(ask("GET", "/v1/views", "operator").body, "{\"views\":[]}\n");
+  EXPECT_NE(ask("GET", "/v1/views", "producer:anna").body.find("owner:anna"), std::string::npos);
+  EXPECT_EQ(ask("DELETE", "/v1/views/mine", "viewer:ben").status, 404);
+  EXPECT_EQ(ask("DELETE", "/v1/views/mine", "viewer:anna").status, 204);
 }
 
 TEST_F(Rights, NumbersAreOfTheCallersOwnTasksOnly) {

@@ -136,7 +136,7 @@ Result<TaskPage> FakeQueue::list(const TaskFilter& /*filter*/, int /*limit*/,
                                  const std::optional<std::string>& /*cursor*/) {
   return not_for_workers();
 }
-Result<CancelOutcome> FakeQueue::cancel(const TaskId& /*id*/, const std::string& /*reason*/) {
+Result<CancelOutcome> FakeQueue::cancel(const TaskId& /*id*/, const Verdict& /*verdict*/) {
   return not_for_workers();
 }
 Result<std::vector<CancelEffect>> FakeQueue::preview_cancel(const TaskId& /*id*/) {
@@ -159,7 +159,7 @@ Result<std::int64_t> FakeQueue::last_event_seq() {
   const std::scoped_lock lock(mutex);
   return news.empty() ? 0 : news.back().seq;
 }
-Result<LogPage> FakeQueue::log(const TaskId& /*id*/, std::int64_t /*after*/, int /*limit*/) {
+Result<LogPage> FakeQueue::log(const TaskId& /*id*/, const LogQuery& /*query*/) {
   return not_for_workers();
 }
 
@@ -301,6 +301,34 @@ Status FakeQueue::remove(const TaskId& /*id*/, const Verdict& /*verdict*/) {
   return not_for_workers();
 }
 Result<std::vector<GateStatus>> FakeQueue::gates() {
+  return not_for_workers();
+}
+Result<SummaryPage> FakeQueue::summaries(const TaskFilter& /*filter*/, int /*limit*/,
+                                         const std::optional<std::string>& /*cursor*/) {
+  return not_for_workers();
+}
+Result<TaskGraph> FakeQueue::graph(const TaskId& /*id*/, const std::optional<std::string>& /*owner*/, int /*limit*/) {
+  return not_for_workers();
+}
+Result<std::vector<GateStatus>> FakeQueue::owner_gates(const std::string& /*owner*/) {
+  return not_for_workers();
+}
+Result<StatsHistory> FakeQueue::stats_history(HistoryStep /*step*/, int /*count*/) {
+  return not_for_workers();
+}
+Result<std::vector<PastAlert>> FakeQueue::past_alerts(int /*limit*/) {
+  return not_for_workers();
+}
+Result<Alert> FakeQueue::snooze_alert(const SnoozeOrder& /*order*/) {
+  return not_for_workers();
+}
+Result<std::vector<SavedView>> FakeQueue::views(const std::optional<std::string>& /*owner*/) {
+  return not_for_workers();
+}
+Result<SavedView> FakeQueue::save_view(const std::optional<std::string>& /*owner*/, const SavedView& /*view*/) {
+  return not_for_workers();
+}
+Status FakeQueue::delete_view(const std::optional<std::string>& /*owner*/, const std::string& /*name*/) {
   return not_for_workers();
 }
 Result<GateStatus> FakeQueue::set_gate(const GateOrder& /*order*/) {

@@ -22,14 +22,16 @@ local NAME = {
   pool_visits = 'pool_visits', tokens = 'tokens:', sweep_tokens = 'sweep_tokens',
   -- the store
   events = 'events', epochs = 'epochs', config = 'config', health = 'health', access_tokens = 'access_tokens',
-  believed_time = 'believed_time', ledger = 'ledger:', ledger_days = 'ledger_days',
+  believed_time = 'believed_time', ledger = 'ledger:', ledger_days = 'ledger_days', stats_history = 'stats_history',
+  past_alerts = 'past_alerts', views = 'views',
 }
 
 -- Of each type, how the library calls them.
 local WORDS_OF_TYPE = {
   string = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'request'},
   hash = {'seq', 'counts', 'log_totals', 'lanes', 'vt', 'turns', 'gates', 'gate_records', 'in_use', 'rate_at', 'cursor', 'worker',
-          'pool_lines', 'pool_visits', 'config', 'health', 'access_tokens', 'believed_time', 'ledger'},
+          'pool_lines', 'pool_visits', 'config', 'health', 'access_tokens', 'believed_time', 'ledger', 'stats_history', 'past_alerts',
+          'views'},
   zset = {'children', 'dependents', 'tag', 'dedupe', 'dedupe_open', 'scheduled', 'leases', 'revoked', 'finished', 'deadlines',
           'cascades', 'line', 'group', 'oldest', 'waits', 'waited', 'wake', 'workers', 'pool', 'ledger_days'},
   stream = {'tasks', 'events', 'lane', 'log'},
@@ -39,7 +41,7 @@ local WORDS_OF_TYPE = {
 
 -- What these hold is nowhere else.
 local IRREPLACEABLE = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'log', 'worker', 'events', 'epochs', 'config',
-                       'gate_records', 'access_tokens', 'health', 'ledger'}
+                       'gate_records', 'access_tokens', 'health', 'ledger', 'stats_history', 'past_alerts', 'views'}
 
 local P         -- prefix of every key: "{ade}:"
 local KEY = {}  -- how the library calls a key -> the prefix and its name

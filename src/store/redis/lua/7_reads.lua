@@ -6,14 +6,54 @@ function functions.clocks(keys, args)
   return {whole(NOW), whole(lease_clock.now())}
 end
 
--- A record: {id, text, progress}; with body, result and checkpoint where more than the head is wanted. False if there is
--- none. Whether it can be read is judged by who asked.
+local BODY_READ, TEXTS_READ, EXCERPT_BYTES, CUT_MAX = 2048, 8192, 800, 12
+
+-- How many bytes a part of a body takes: '-' if there is none.
+local function size_of(text)
+  return tonumber(text) or 0
+end
+
+-- The texts of a body as far as they were read: a JSON object of which the end may be missing. Labels stand in front, so that
+-- what is cut is a text. Nil: the cut is elsewhere.
+local function decode_texts(text)
+  if text == '' then return {} end
+  local good, texts = pcall(cjson.decode, text)
+  for cut = 0, CUT_MAX do
+    if good then return texts end
+    good, texts = pcall(cjson.decode, string.sub(text, 1, #text - cut) .. '"}')
+  end
+  return good and texts or nil
+end
+
+-- Of a body: {tags, model, agent_id, beginning of the prompt, beginning of the payload}, the last four false if there is none.
+-- Of what may be large, only the beginning is read.
+local function summary_of(id)
+  local key = KEY.body .. id
+  local head = call('GETRANGE', key, 0, BODY_READ - 1)
+  local line_end = string.find(head, '\n', 1, true)
+  if not line_end then
+    head = call('GET', key) or ''
+    line_end = string.find(head, '\n', 1, true)
+  end
+  local tags, payload, fallback = string.match(head, '^([^|\n]*)|[^|\n]*|([^|\n]*)|([^|\n]*)\n')
+  if not tags then return false end
+  local at = line_end + size_of(payload) + size_of(fallback)
+  local texts = decode_texts(call('GETRANGE', key, at, at + TEXTS_READ - 1)) or cjson.decode(call('GETRANGE', key, at, -1))
+  local begins = payload ~= '-' and
+                 call('GETRANGE', key, line_end, line_end + math.min(size_of(payload), EXCERPT_BYTES) - 1)
+  return {tags, texts.model or false, texts.agent_id or false,
+          texts.prompt and string.sub(texts.prompt, 1, EXCERPT_BYTES) or false, begins}
+end
+
+-- A record: {id, text, progress}; with a part of its body where a summary is wanted; with body, result and checkpoint where all is.
+-- False if there is none. Whether it can be read is judged by who asked.
 local function answer_of(id, wanted)
   local text = get(KEY.task .. id)
   if not text then return false end
   local marks = records.marks(text) or '~'
   local progress = has_mark(marks, 'p') and get(KEY.progress .. id)
   if wanted == 'head' then return {id, text, progress} end
+  if wanted == 'summary' then return {id, text, progress, summary_of(id)} end
   return {id, text, progress, get(KEY.body .. id), has_mark(marks, 'r') and get(KEY.result .. id),
           has_mark(marks, 'c') and get(KEY.checkpoint .. id)}
 end
@@ -27,7 +67,7 @@ local function fetch_answers(ids, wanted)
   fetch(keys)
 end
 
--- wanted: 'head' or 'all'.
+-- wanted: 'head', 'summary' or 'all'.
 function reads.answers_of(ids, wanted)
   fetch_answers(ids, wanted)
   local answers = {}
@@ -47,7 +87,7 @@ function reads.indexed_answers(ids, wanted)
   return answers
 end
 
--- args: now, 'head' or 'all', ids…
+-- args: now, 'head', 'summary' or 'all', ids…
 function functions.read(keys, args)
   begin(keys, args)
   local ids = {}
@@ -108,16 +148,80 @@ local function all_before(before)
   return found
 end
 
--- Candidates newest first, before a seq: {seq, id}…
-local function candidates(before, tag, spawner)
+-- The same, oldest first.
+local function all_after(after)
+  local found, at = {}, whole(after)
+  repeat
+    local entries = call('XRANGE', KEY.tasks, '(' .. at .. '-0', '+', 'COUNT', ENTRIES_READ)
+    for _, entry in ipairs(entries) do
+      local last = number_of(entry)
+      local seq = last - #entry[2] / 2
+      for i = 2, #entry[2], 2 do
+        seq = seq + 1
+        if seq > after then found[#found + 1] = {whole(seq), entry[2][i]} end
+      end
+      at = whole(last)
+    end
+  until #entries < ENTRIES_READ or #found >= SCAN_MAX
+  return found
+end
+
+-- What a sorted set has from a seq on, without it: {seq, id}…
+local function indexed(key, from, oldest)
   local found = {}
-  local key = spawner ~= '' and KEY.children .. spawner or tag ~= '' and KEY.tag .. tag or nil
-  if key then
-    local pairs_ = call('ZREVRANGEBYSCORE', key, '(' .. before, '-inf', 'WITHSCORES', 'LIMIT', 0, SCAN_MAX)
-    for i = 1, #pairs_, 2 do found[#found + 1] = {pairs_[i + 1], pairs_[i]} end
-    return found
+  local pairs_ = oldest and call('ZRANGEBYSCORE', key, '(' .. from, '+inf', 'WITHSCORES', 'LIMIT', 0, SCAN_MAX) or
+                 call('ZREVRANGEBYSCORE', key, '(' .. from, '-inf', 'WITHSCORES', 'LIMIT', 0, SCAN_MAX)
+  for i = 1, #pairs_, 2 do found[#found + 1] = {pairs_[i + 1], pairs_[i]} end
+  return found
+end
+
+-- Those of any of these tags, as far as all of them were read.
+local function with_any_tag(tags, from, oldest)
+  local found, seen, reached = {}, {}, nil
+  local function is_before(a, b)
+    if oldest then return a < b end
+    return a > b
   end
-  return all_before(tonumber(before))
+  for tag in string.gmatch(tags, '[^,]+') do
+    local some = indexed(KEY.tag .. tag, from, oldest)
+    for _, candidate in ipairs(some) do
+      if not seen[candidate[2]] then found[#found + 1] = candidate end
+      seen[candidate[2]] = true
+    end
+    local last = #some >= SCAN_MAX and tonumber(some[#some][1])
+    if last and (not reached or is_before(last, reached)) then reached = last end
+  end
+  table.sort(found, function(a, b) return is_before(tonumber(a[1]), tonumber(b[1])) end)
+  while reached and is_before(reached, tonumber(found[#found][1])) do found[#found] = nil end
+  return found, reached
+end
+
+-- Candidates from a seq on, in order: {seq, id}…; and whether there may be more.
+local function candidates(from, tags, spawner, oldest)
+  if spawner == '' and tags ~= '' then
+    local found, reached = with_any_tag(tags, from, oldest)
+    return found, reached ~= nil
+  end
+  local found
+  if spawner ~= '' then
+    found = indexed(KEY.children .. spawner, from, oldest)
+  elseif oldest then
+    found = all_after(tonumber(from))
+  else
+    found = all_before(tonumber(from))
+  end
+  return found, #found >= SCAN_MAX
+end
+
+local function has_any_tag(id, tags)
+  for tag in string.gmatch(tags, '[^,]+') do
+    if call('ZSCORE', KEY.tag .. tag, id) then return true end
+  end
+  return false
+end
+
+local function is_one_of(names, name)
+  return names == '' or names == name or string.find(names, ',' .. name .. ',', 1, true) ~= nil
 end
 
 -- Those whose id begins so.
@@ -130,14 +234,14 @@ local function with_prefix(found, prefix)
   return fitting
 end
 
--- args: now, before seq, limit, type, queue, owner, states (',pending,running,' or ''), tag, spawner, 'head' or 'all',
--- what ids begin with.
+-- args: now, from which seq on, limit, types, queues, owners, states, tags (each ',a,b,' or ''), spawner, 'head', 'summary' or 'all',
+-- what ids begin with, 'newest' or 'oldest'.
 -- Answers {{seq, record}…, seq where to go on or ''}.
 function functions.list(keys, args)
   begin(keys, args)
-  local limit, type_, queue, owner, states, tag, spawner =
+  local limit, types, queues, owners, states, tags, spawner =
     tonumber(args[3]), args[4], args[5], args[6], args[7], args[8], args[9]
-  local all = candidates(args[2], tag, spawner)
+  local all, more = candidates(args[2], tags, spawner, args[12] == 'oldest')
   local found, ids = with_prefix(all, args[11]), {}
   for i, candidate in ipairs(found) do ids[i] = candidate[2] end
   fetch_records(ids)
@@ -146,16 +250,17 @@ function functions.list(keys, args)
     local id = candidate[2]
     local state, lane = records.state_and_lane(get(KEY.task .. id) or '')
     local parts = lane and parts_of(lane)
-    if parts and (type_ == '' or parts.type == type_) and (queue == '' or parts.queue == queue) and
-       (owner == '' or parts.owner == owner) and (states == '' or string.find(states, ',' .. state .. ',', 1, true)) and
-       (tag == '' or spawner == '' or call('ZSCORE', KEY.tag .. tag, id)) then
+    if parts and is_one_of(types, parts.type) and is_one_of(queues, parts.queue) and is_one_of(owners, parts.owner) and
+       is_one_of(states, state) and (tags == '' or spawner == '' or has_any_tag(id, tags)) then
       local answer = answer_of(id, args[10] or 'all')
       answers[#answers + 1] = {candidate[1], answer}
-      for part = 4, 6 do bytes = bytes + #(answer[part] or '') end
+      if args[10] ~= 'summary' then
+        for part = 4, 6 do bytes = bytes + #(answer[part] or '') end
+      end
       if #answers >= limit or bytes >= PAGE_BYTES then return {answers, candidate[1]} end
     end
   end
-  return {answers, #all >= SCAN_MAX and all[#all][1] or ''}
+  return {answers, more and all[#all][1] or ''}
 end
 
 -- args: now, id. Answers {the record's head, ended runs as lines, oldest first}.
@@ -200,11 +305,28 @@ function functions.changes(keys, args)
   return (found[1] or '0') .. (found[2] and '.' .. found[2] or '')
 end
 
--- args: now, id, after, limit. Answers {pieces, totals}.
+local PIECES_READ_MAX = 1000
+
+-- args: now, id, after, limit, run or '', before which number or ''. Answers {pieces, totals}; those before a number come last
+-- first.
 function functions.read_log(keys, args)
   begin(keys, args)
-  return {call('XRANGE', KEY.log .. args[2], '(' .. args[3] .. '-0', '+', 'COUNT', args[4]),
-          call('HGETALL', KEY.log_totals .. args[2])}
+  local key, limit, run, before = KEY.log .. args[2], tonumber(args[4]), args[5] or '', args[6] or ''
+  local first, last = '(' .. args[3] .. '-0', before == '' and '+' or '(' .. before .. '-0'
+  local count = run == '' and limit or PIECES_READ_MAX
+  local found, pieces = {}, nil
+  repeat
+    if before == '' then
+      pieces = call('XRANGE', key, first, last, 'COUNT', count)
+    else
+      pieces = call('XREVRANGE', key, last, first, 'COUNT', count)
+    end
+    for _, piece in ipairs(pieces) do
+      if #found < limit and (run == '' or piece[2][2] == run) then found[#found + 1] = piece end
+      if before == '' then first = '(' .. piece[1] else last = '(' .. piece[1] end
+    end
+  until #pieces < count or #found >= limit
+  return {found, call('HGETALL', KEY.log_totals .. args[2])}
 end
 
 -- args: now, scopes… ('queue:Q' or 'line:Q|T'). Answers the tasks of each state, in the order of STATES, for each.
