@@ -63,6 +63,21 @@ onEveryStore("nasty cases", (place) => {
     }
   });
 
+  it("2: settlements get through only after some tries, and the worker goes on", async () => {
+    const client = place.server.client();
+    const proxy = await Proxy.before(place.server.url, ({ path }) => (path === "/v1/settlements" && proxy.count(/settlements/) < 4 ? "refuse" : "pass"));
+    try {
+      const worker = new Worker(place.server.client({ url: proxy.url }), { concurrency: 1, ...silent }).handle("late", (payload: number) => payload);
+      const handles = await client.enqueueMany(Array.from({ length: 6 }, (_, payload) => ({ type: "late", payload })));
+      const working = worker.run({ signals: false });
+      for (const [i, handle] of handles.entries()) assert.equal(await handle.result({ timeoutMs: 20_000 }), i);
+      await worker.stop();
+      assert.equal((await working).completed, 6);
+    } finally {
+      proxy.close();
+    }
+  });
+
   it("3: the event loop is blocked for two leases", async () => {
     const client = place.server.client();
     const worker = new Worker(client, { leaseMs: 2_000, heartbeatMs: 200, ...silent }).handle("blocking", async (_payload, { signal }) => {
