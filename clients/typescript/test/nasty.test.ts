@@ -230,6 +230,32 @@ onEveryStore("nasty cases", (place) => {
     assert.equal((await working).completed, 1);
   });
 
+  it("7: one of two servers goes away for good", async () => {
+    const other = await TestServer.beside(place.server);
+    try {
+      const client = place.server.client({ url: `${other.url},${place.server.url}` });
+      const started = signalled();
+      const go = signalled();
+      const worker = new Worker(client, { heartbeatMs: 200, ...silent }).handle("moved", async () => {
+        started.resolve();
+        await go.promise;
+        return "kept";
+      });
+      const working = worker.run({ signals: false });
+      const handle = await client.enqueue("moved");
+      const waiting = handle.result({ timeoutMs: 30_000 });
+      await started.promise;
+      await other.down("SIGKILL");
+      go.resolve();
+      assert.equal(await waiting, "kept");
+      assert.equal(await (await client.enqueue("moved")).result({ timeoutMs: 30_000 }), "kept");
+      await worker.stop();
+      assert.deepEqual(((report) => [report.completed, report.lost])(await working), [2, 0]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it("9: the token is revoked", async () => {
     const client = place.server.client();
     const token = place.server.token("worker");

@@ -67,6 +67,14 @@ export class TestServer {
     return server;
   }
 
+  /** Another server in front of the same store. Closed by itself, before the first. */
+  static async beside(first: TestServer): Promise<TestServer> {
+    const server = new TestServer(mkdtempSync(join(tmpdir(), "drover-ts-")), first.store);
+    server.port = await freePort();
+    await server.up();
+    return server;
+  }
+
   private static async onRedis(folder: string): Promise<TestServer> {
     const port = await freePort();
     const options = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", "--appendonly", "yes"];
