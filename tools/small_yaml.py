@@ -74,7 +74,7 @@ class Flow:
         while not self.ends("}"):
             key = self.scalar(":")
             if self.text[self.at : self.at + 1] != ":":
-                raise YamlError(f"no value for {key}: {self.text}")
+                raise YamlError(f"no value for {key!r}; quote the text if a comma belongs to it: {self.text}")
             self.at += 1
             found[key] = self.value()
             self.separator("}")

@@ -97,7 +97,6 @@ export class Settler {
       const batch = this.take();
       this.sending = batch.length;
       const error = await this.settle(batch);
-      this.sending = 0;
       if (!error) {
         failures = 0;
         continue;
@@ -147,15 +146,20 @@ export class Settler {
   private async takeRefusal(batch: End[], error: DroverError): Promise<DroverError | undefined> {
     if (error instanceof Invalid && batch.length > 1) {
       // One of them is to blame, and must not keep the others back.
-      for (const end of batch) {
+      for (const [i, end] of batch.entries()) {
         const trouble = await this.settle([end]);
-        if (trouble) return trouble;
+        if (!trouble) continue;
+        const untried = batch.slice(i + 1);
+        this.waiting.push(...untried);
+        this.sending -= untried.length;
+        return trouble;
       }
       return undefined;
     }
     if (error instanceof Invalid) return this.takeAnswers(batch, [{ code: error.code, detail: error.detail }]);
-    if (error instanceof Unauthorised) this.events.onRefused(error);
     this.waiting.unshift(...batch);
+    this.sending -= batch.length;
+    if (error instanceof Unauthorised) this.events.onRefused(error);
     return error;
   }
 
@@ -179,6 +183,8 @@ export class Settler {
       }
     });
     this.waiting.unshift(...again);
+    // Before anybody is told: whoever wakes up counts what is left.
+    this.sending -= batch.length;
     if (done.length > 0) this.events.onDone(done);
     return trouble;
   }

@@ -144,9 +144,15 @@ export class NodeTransport implements Transport {
         path: request.path,
         headers,
       });
-      const stop = (reason: unknown): void => {
+      let incoming: http.IncomingMessage | undefined;
+      const stop = (reason: Error): void => {
         failure ??= reason;
-        outgoing.destroy(reason instanceof Error ? reason : new Error("aborted"));
+        incoming?.destroy(reason);
+        outgoing.destroy(reason);
+        // Not every runtime closes the connection of a request that waits, or says so soon.
+        outgoing.socket?.destroy();
+        finish();
+        reject(reason);
       };
       const onAbort = (): void => stop(new Aborted());
       const timer = setTimeout(
@@ -162,6 +168,7 @@ export class NodeTransport implements Transport {
         else socket.once(address.kind === "https" ? "secureConnect" : "connect", () => (connected = true));
       });
       outgoing.on("response", (response) => {
+        incoming = response;
         resolve({ response, finish, failure: () => failure, headArrived: () => clearTimeout(timer) });
       });
       outgoing.on("error", (error) => {

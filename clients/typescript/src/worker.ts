@@ -412,6 +412,7 @@ export class Worker {
   private fail(error: unknown): void {
     if (this.failure !== undefined || this.phase === "ended") return;
     this.failure = error;
+    this.renewal?.aborted([...this.runs.keys()]);
     for (const run of this.runs.values()) run.abort("lost");
     this.phase = "stopping";
     this.drainController.abort(error);

@@ -95,7 +95,7 @@ onEveryStore("events", (place) => {
     await watcher.stop();
   });
 
-  it("come page by page when something holds the stream back", async () => {
+  it("come page by page when something holds the stream back (nasty case 6)", async () => {
     const proxy = await Proxy.before(place.server.url, ({ path }) => (path.startsWith("/v1/events?after") && path.includes("snapshot") ? "hold" : "pass"));
     try {
       const client = place.server.client({ url: proxy.url });

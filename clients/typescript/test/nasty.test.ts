@@ -63,6 +63,21 @@ onEveryStore("nasty cases", (place) => {
     }
   });
 
+  it("2: settlements get through only after some tries, and the worker goes on", async () => {
+    const client = place.server.client();
+    const proxy = await Proxy.before(place.server.url, ({ path }) => (path === "/v1/settlements" && proxy.count(/settlements/) < 4 ? "refuse" : "pass"));
+    try {
+      const worker = new Worker(place.server.client({ url: proxy.url }), { concurrency: 1, ...silent }).handle("late", (payload: number) => payload);
+      const handles = await client.enqueueMany(Array.from({ length: 6 }, (_, payload) => ({ type: "late", payload })));
+      const working = worker.run({ signals: false });
+      for (const [i, handle] of handles.entries()) assert.equal(await handle.result({ timeoutMs: 20_000 }), i);
+      await worker.stop();
+      assert.equal((await working).completed, 6);
+    } finally {
+      proxy.close();
+    }
+  });
+
   it("3: the event loop is blocked for two leases", async () => {
     const client = place.server.client();
     const worker = new Worker(client, { leaseMs: 2_000, heartbeatMs: 200, ...silent }).handle("blocking", async (_payload, { signal }) => {
@@ -181,12 +196,12 @@ onEveryStore("nasty cases", (place) => {
       const behind = place.server.client({ url: proxy.url });
       const worker = new Worker(behind, silent).handle("cut", () => "done");
       const handle = await client.enqueue("cut-later");
-      const waiting = behind.task(handle.id).result();
+      const waiting = assert.rejects(behind.task(handle.id).result(), /was cancelled/);
       const working = worker.run({ signals: false });
       await eventually(() => behind.calls.pollMs < 2_500, "it asks for less");
       assert.equal(await (await client.enqueue("cut")).result({ timeoutMs: 20_000 }), "done");
       await handle.cancel();
-      await assert.rejects(waiting, /was cancelled/);
+      await waiting;
       await worker.stop();
       assert.equal((await working).lost, 0);
     } finally {
@@ -213,6 +228,32 @@ onEveryStore("nasty cases", (place) => {
     assert.equal((await handle.get()).run, 1);
     await worker.stop();
     assert.equal((await working).completed, 1);
+  });
+
+  it("7: one of two servers goes away for good", async () => {
+    const other = await TestServer.beside(place.server);
+    try {
+      const client = place.server.client({ url: `${other.url},${place.server.url}` });
+      const started = signalled();
+      const go = signalled();
+      const worker = new Worker(client, { heartbeatMs: 200, ...silent }).handle("moved", async () => {
+        started.resolve();
+        await go.promise;
+        return "kept";
+      });
+      const working = worker.run({ signals: false });
+      const handle = await client.enqueue("moved");
+      const waiting = handle.result({ timeoutMs: 30_000 });
+      await started.promise;
+      await other.down("SIGKILL");
+      go.resolve();
+      assert.equal(await waiting, "kept");
+      assert.equal(await (await client.enqueue("moved")).result({ timeoutMs: 30_000 }), "kept");
+      await worker.stop();
+      assert.deepEqual(((report) => [report.completed, report.lost])(await working), [2, 0]);
+    } finally {
+      await other.close();
+    }
   });
 
   it("9: the token is revoked", async () => {

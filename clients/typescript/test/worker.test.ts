@@ -236,6 +236,19 @@ onEveryStore("the worker", (place) => {
     assert.ok(performance.now() - started < 5_000);
   });
 
+  it("registers again when the server has forgotten it", async () => {
+    const client = place.server.client();
+    const worker = new Worker(client, { heartbeatMs: 50 }).handle("forgotten", () => "done");
+    const working = worker.run({ signals: false });
+    assert.equal(await (await client.enqueue("forgotten")).result({ timeoutMs: 10_000 }), "done");
+    await client.call("DELETE", `/v1/workers/${worker.id}`);
+    assert.equal(await (await client.enqueue("forgotten")).result({ timeoutMs: 10_000 }), "done");
+    const workers = async (): Promise<string[]> => (await client.call<{ workers: { id: string }[] }>("GET", "/v1/workers")).workers.map(({ id }) => id);
+    await eventually(async () => (await workers()).includes(worker.id), "it is there again");
+    await worker.stop();
+    assert.equal((await working).completed, 2);
+  });
+
   it("obeys an operator's drain", async () => {
     const client = place.server.client();
     const worker = new Worker(client, { heartbeatMs: 50 }).handle("ordered", () => 1);

@@ -47,6 +47,7 @@ export class TestServer {
   private child: ChildProcess | undefined;
   private redis: ChildProcess | undefined;
   private port = 0;
+  private isTls = false;
   private readonly clients: Client[] = [];
 
   private constructor(
@@ -57,9 +58,18 @@ export class TestServer {
     this.redis = redis;
   }
 
-  static async start(kind: StoreKind): Promise<TestServer> {
+  static async start(kind: StoreKind, how: "plain" | "tls" = "plain"): Promise<TestServer> {
     const folder = mkdtempSync(join(tmpdir(), "drover-ts-"));
     const server = kind === "sqlite" ? new TestServer(folder, `sqlite:${folder}/drover.db`) : await TestServer.onRedis(folder);
+    server.port = await freePort();
+    if (how === "tls") server.makeCertificate();
+    await server.up();
+    return server;
+  }
+
+  /** Another server in front of the same store. Closed by itself, before the first. */
+  static async beside(first: TestServer): Promise<TestServer> {
+    const server = new TestServer(mkdtempSync(join(tmpdir(), "drover-ts-")), first.store);
     server.port = await freePort();
     await server.up();
     return server;
@@ -74,7 +84,14 @@ export class TestServer {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return this.isTls ? `https://127.0.0.1:${this.port}?ca=${this.folder}/cert.pem` : `http://127.0.0.1:${this.port}`;
+  }
+
+  private makeCertificate(): void {
+    const key = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1"];
+    const names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+    execFileSync("openssl", [...key, ...names, "-keyout", "key.pem", "-out", "cert.pem"], { cwd: this.folder, stdio: "ignore" });
+    this.isTls = true;
   }
 
   get socketUrl(): string {
@@ -84,6 +101,7 @@ export class TestServer {
   /** Starts the server, again at the same place if it was there before. */
   async up(): Promise<void> {
     const args = ["--store", this.store, "serve", "--listen", `127.0.0.1:${this.port}`, "--listen", this.socketUrl];
+    if (this.isTls) args.push("--tls-cert", "cert.pem", "--tls-key", "key.pem");
     this.child = spawn(drover, args, { stdio: ["ignore", "ignore", "pipe"], cwd: this.folder, env: { PATH: process.env["PATH"], HOME: this.folder } });
     await lineOf(this.child, "stderr", /serving on/);
   }
