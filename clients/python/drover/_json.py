@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from decimal import Decimal
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Callable, List, Optional, Set, Tuple, Union
 
 from .errors import Invalid
@@ -161,7 +161,8 @@ def _find_key(text: str, at: int, key: str) -> Optional[int]:
         if name == key:
             return at
         at = _past_space(text, _skip(text, at)[1])
-        at = _past_space(text, at + 1)
+        if text[at] == ",":
+            at = _past_space(text, at + 1)
     return None
 
 

@@ -7,18 +7,19 @@ completed or failed; when the process dies, the lease runs out and the task is g
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
 from typing import Any, Dict, List, Optional, Union
 from uuid import UUID, uuid4
 
-from . import _calls, wire
-from ._calls import POLL_S
+from . import _calls, _json, wire
+from ._calls import POLL_S, Answer
 from ._keeper import LeaseKeeper
 from ._run import End, Run
 from .async_client import AsyncClient
-from .errors import StaleLease, error_of
+from .errors import NotFound, StaleLease, error_of
 from .version import __version__
 
 _PRIORITY_STEP = 20
@@ -166,30 +167,38 @@ class TaskQueue:
     async def dequeue(self, worker_id: TaskId, timeout_ms: int = 5000) -> Optional[Task]:
         """The next task, or None after that time. The worker is registered if it is not yet."""
         keeper = self._keepers.get(str(worker_id)) or await self._register(worker_id, 1)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout_ms / 1000
+        deadline = time.monotonic() + timeout_ms / 1000
         while True:
-            wait_s = min(max(deadline - loop.time(), 0.0), POLL_S, self._lease_s / 3)
-            request = {
-                "serves": [{"queue": self._queue}], "n": 1, "lease_ms": int(self._lease_s * 1000), "claim_key": _calls.new_key()
-            }  # fmt: skip
-            sent_at = loop.time()
-            answer = await self._client._perform(_calls.claim(keeper.worker_id, request, wait_s))
+            wait_s = min(max(deadline - time.monotonic(), 0.0), POLL_S, self._lease_s / 3)
+            sent_at = time.monotonic()
+            answer = await self._claim(keeper.worker_id, wait_s)
             for claimed in answer.json()["tasks"]:
                 run = Run(claimed, answer, 0, sent_at + self._lease_s, self._lease_s)
                 self._held[run.task_id] = (run, keeper)
                 keeper.hold([run])
                 return _read(claimed["task"])
-            if loop.time() >= deadline:
+            if time.monotonic() >= deadline:
                 return None
 
+    async def _claim(self, worker_id: str, wait_s: float) -> Answer:
+        request = {
+            "serves": [{"queue": self._queue}], "n": 1, "lease_ms": int(self._lease_s * 1000), "claim_key": _calls.new_key()
+        }  # fmt: skip
+        call = _calls.claim(worker_id, request, wait_s)
+        try:
+            return await self._client._perform(call)
+        except NotFound:  # the store has forgotten the worker
+            await self._register(worker_id, 1)
+            return await self._client._perform(call)
+
     async def complete(self, task_id: TaskId, result: Any = None) -> None:
-        run, keeper = self._take(task_id)
+        _json.encode(result)  # what is not JSON is the caller's mistake, and the task stays held
+        run, keeper = self._find(task_id)
         await self._settle(run, keeper, run.ended_with(result))
 
     async def fail(self, task_id: TaskId, error: str, retryable: bool = True) -> None:
         """Tried again while retries are left, unless it is not retryable."""
-        run, keeper = self._take(task_id)
+        run, keeper = self._find(task_id)
         await self._settle(run, keeper, run.failed_because("agent_error" if retryable else "invalid", error))
 
     async def cancel(self, task_id: TaskId) -> None:
@@ -240,7 +249,6 @@ class TaskQueue:
         if keeper is not None:
             for run, holder in list(self._held.values()):
                 if holder is keeper:
-                    del self._held[run.task_id]
                     await self._settle(run, keeper, run.released())
             await asyncio.get_running_loop().run_in_executor(None, keeper.close)
         await self._client._perform(_calls.unregister_worker(str(agent_id), reason))
@@ -257,17 +265,17 @@ class TaskQueue:
         self._keepers[worker_id] = keeper
         return keeper
 
-    def _take(self, task_id: TaskId) -> "tuple[Run, LeaseKeeper]":
-        held = self._held.pop(str(task_id), None)
+    def _find(self, task_id: TaskId) -> "tuple[Run, LeaseKeeper]":
+        held = self._held.get(str(task_id))
         if held is None:
             raise StaleLease(f"task {task_id} was not dequeued here, or its end was told already", "stale_lease", 409)
         return held
 
     async def _settle(self, run: Run, keeper: LeaseKeeper, end: End) -> None:
-        try:
-            items = (await self._client._perform(_calls.settle_texts([end.text]))).json()["items"]
-        finally:
-            run.has_ended = True
-            keeper.let_go([run])
+        """If no server answers, the task stays held, and its end can be told again."""
+        items = (await self._client._perform(_calls.settle_texts([end.text]))).json()["items"]
+        run.has_ended = True
+        keeper.let_go([run])
+        self._held.pop(run.task_id, None)
         if "code" in items[0]:
             raise error_of(items[0]["code"], items[0]["detail"], 409)
