@@ -116,12 +116,16 @@ class Server:
             line = self.process.stderr.readline()
         if not line:
             raise AssertionError("drover serve did not start")
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()  # so that it never waits for us
+        self._reading = threading.Thread(target=self.process.stderr.read, daemon=True)  # so that it never waits for us
+        self._reading.start()
 
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
         if self.process is not None:
             self.process.send_signal(how)
             self.process.wait()
+            self._reading.join()
+            assert self.process.stderr is not None
+            self.process.stderr.close()
             self.process = None
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.socket)
@@ -141,6 +145,35 @@ class Server:
 
     def async_client(self, role: str = "operator", **options: Any) -> drover.AsyncClient:
         return drover.AsyncClient(options.pop("url", self.url), self.token(role), **options)
+
+
+class Program:
+    """Python in a process of its own, with the server in its environment."""
+
+    def __init__(self, server: Server, source: str, *arguments: str, url: str = "") -> None:
+        environment = {
+            "DROVER_STORE": url or server.url, "DROVER_TOKEN": server.token(), "PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]
+        }  # fmt: skip
+        if "DROVER_TEST_NO_CLAIM_KEY" in os.environ:
+            environment["DROVER_TEST_NO_CLAIM_KEY"] = "1"
+            source = "import tests.support\n" + source
+        self.process = subprocess.Popen([sys.executable, "-c", source, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().rstrip("\n")
+
+    def signal(self, which: signal.Signals) -> None:
+        self.process.send_signal(which)
+
+    def wait(self) -> int:
+        return self.process.wait(BOUND_S)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
 
 class ServerCase(unittest.TestCase):
@@ -165,6 +198,11 @@ class ServerCase(unittest.TestCase):
         running = RunningWorker(worker, **options)
         self.addCleanup(running.end)
         return running
+
+    def program(self, source: str, *arguments: str, url: str = "") -> Program:
+        program = Program(self.server, source, *arguments, url=url)
+        self.addCleanup(program.close)
+        return program
 
     def name(self) -> str:
         """A type of this test's own."""
@@ -213,7 +251,8 @@ class RunningWorker:
 
 class Proxy:
     """Between client and server. `judge(method, target, count)` says what becomes of a request: "pass", "lose" its answer (the request
-    takes effect), "refuse" it (nothing takes effect), "hold" its answer until `release`, or a number of seconds after which it is cut."""
+    takes effect), "refuse" it (nothing takes effect), "hold" its answer until the client goes away, or a number of seconds after which it is
+    cut."""
 
     def __init__(self, port: int, judge: Callable[[str, str, int], Any]) -> None:
         self._upstream = port
@@ -262,6 +301,9 @@ class Proxy:
                         return
                     upstream.settimeout(verdict if isinstance(verdict, float) else 60)
                     upstream.sendall(request)
+                    if verdict == "hold":
+                        downstream.recv(1)
+                        return
                     answer = self._read(upstream)
                     if verdict == "lose" or answer is None:
                         self.lost.set()

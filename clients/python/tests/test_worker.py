@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
-import sys
 import threading
 import unittest
 from typing import Any, List
 
-from .support import BOUND_S, ROOT, Proxy, ServerCase, drover, on_every_store, wait_until
+from .support import BOUND_S, Proxy, ServerCase, drover, on_every_store, wait_until
 
 FAST = {"lease": 3.0, "heartbeat": 0.1}
 
@@ -233,22 +231,17 @@ class Workers(ServerCase):
             "print('released', report.released)\n"
         )
         handle = self.client.enqueue(self.name())
-        env = {"DROVER_STORE": self.server.url, "DROVER_TOKEN": self.server.token(), "PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
-        worker = subprocess.Popen([sys.executable, "-c", program, self.name()], env=env, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(worker.stdout.close)  # type: ignore[union-attr]
-        self.addCleanup(worker.wait)
-        self.addCleanup(worker.kill)
-        assert worker.stdout is not None
-        self.assertEqual("begun\n", worker.stdout.readline())
-        worker.send_signal(signal.SIGTERM)
+        worker = self.program(program, self.name())
+        self.assertEqual("begun", worker.line())
+        worker.signal(signal.SIGTERM)
         id_ = handle.get()["worker_id"]
         wait_until(
             lambda: any(w["id"] == id_ and w["draining"] for w in self.client.call("GET", "/v1/workers")["workers"]), "the drain"
         )
-        self.assertIsNone(worker.poll())
-        worker.send_signal(signal.SIGINT)
-        self.assertEqual("released 1\n", worker.stdout.readline())
-        self.assertEqual(0, worker.wait(BOUND_S))
+        self.assertIsNone(worker.process.poll())
+        worker.signal(signal.SIGINT)
+        self.assertEqual("released 1", worker.line())
+        self.assertEqual(0, worker.wait())
         handle.cancel()
 
     def test_children_and_parents(self) -> None:
