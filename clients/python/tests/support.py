@@ -154,9 +154,6 @@ class Program:
         environment = {
             "DROVER_STORE": url or server.url, "DROVER_TOKEN": server.token(), "PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]
         }  # fmt: skip
-        if "DROVER_TEST_NO_CLAIM_KEY" in os.environ:
-            environment["DROVER_TEST_NO_CLAIM_KEY"] = "1"
-            source = "import tests.support\n" + source
         self.process = subprocess.Popen([sys.executable, "-c", source, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
 
     def line(self) -> str:
@@ -345,14 +342,3 @@ def environment(**values: str) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-if os.environ.get("DROVER_TEST_NO_CLAIM_KEY"):
-    from drover import _calls
-
-    _claim = _calls.claim
-
-    def _claim_without_key(worker_id: str, request: Any, wait_s: float) -> Any:
-        return _claim(worker_id, {k: v for k, v in request.items() if k != "claim_key"}, wait_s)
-
-    _calls.claim = _claim_without_key
