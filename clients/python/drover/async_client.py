@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any, AsyncIterator, Generic, List, Mapping, Optional, Sequence, TypeVar, Union, cast
+from typing import Any, AsyncIterator, Generic, List, Mapping, Optional, Sequence, TypeVar, Union, cast, overload
 
 from . import _calls, wire
 from ._aio_transport import AsyncTransport
@@ -116,7 +116,13 @@ class AsyncClient:
     async def close(self) -> None:
         self._transport.close()
 
-    async def enqueue(self, type: Union[str, Task[P, R]], payload: Optional[P] = None, **options: Any) -> AsyncHandle[R]:
+    @overload
+    async def enqueue(self, type: str, payload: object = None, **options: Any) -> AsyncHandle[Any]: ...
+
+    @overload
+    async def enqueue(self, type: Task[P, R], payload: Optional[P] = None, **options: Any) -> AsyncHandle[R]: ...
+
+    async def enqueue(self, type: Union[str, Task[Any, Any]], payload: object = None, **options: Any) -> AsyncHandle[Any]:
         """Enqueues a task: see Client.enqueue."""
         call = _calls.enqueue(spec_of(type, payload, options), _calls.new_key())
         return self._handle((await self._perform(call)).json())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Generic, Iterator, List, Mapping, Optional, Sequence, TypeVar, Union, cast
+from typing import Any, Generic, Iterator, List, Mapping, Optional, Sequence, TypeVar, Union, cast, overload
 
 from . import _calls, wire
 from ._calls import POLL_S, Answer, Call, Repeat
@@ -150,7 +150,13 @@ class Client:
     def close(self) -> None:
         self._transport.close()
 
-    def enqueue(self, type: Union[str, Task[P, R]], payload: Optional[P] = None, **options: Any) -> Handle[R]:
+    @overload
+    def enqueue(self, type: str, payload: object = None, **options: Any) -> Handle[Any]: ...
+
+    @overload
+    def enqueue(self, type: Task[P, R], payload: Optional[P] = None, **options: Any) -> Handle[R]: ...
+
+    def enqueue(self, type: Union[str, Task[Any, Any]], payload: object = None, **options: Any) -> Handle[Any]:
         """Enqueues a task. Options are the members of a TaskSpec; durations may be seconds, times a datetime.
 
         The call is repeated until it is answered and makes one task all the same. `payload_text` is a payload as JSON text.

@@ -6,7 +6,7 @@ time) has classes of its own.
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Type
+from typing import Dict, Optional, Type
 
 from . import wire
 
@@ -76,22 +76,22 @@ class Unavailable(DroverError):
 
 
 class TaskFailed(DroverError):
-    """The task that was waited for has failed. `task` is all of it."""
+    """The task that was waited for has failed. `task` is all of it; `code` is the class of its error and `message` its text."""
 
     def __init__(self, task: wire.Task) -> None:
-        error: Dict[str, Any] = dict(task["error"] or {})
-        error_class = error.get("class", "agent_error")
-        super().__init__(f"task {task['id']} failed: {error.get('message') or 'no message'}", error_class)
+        error = task["error"]
+        self.message = error["message"] if error else ""
+        super().__init__(f"task {task['id']} failed: {self.message or 'no message'}", error["class"] if error else "agent_error")
         self.args = (task,)
         self.task = task
 
 
 class TaskCancelled(DroverError):
-    """The task that was waited for was cancelled. `task` is all of it."""
+    """The task that was waited for was cancelled. `task` is all of it, `reason` why."""
 
     def __init__(self, task: wire.Task) -> None:
-        reason = task["cancel_reason"]
-        super().__init__(f"task {task['id']} was cancelled" + (f": {reason}" if reason else ""), "cancelled")
+        self.reason = task["cancel_reason"]
+        super().__init__(f"task {task['id']} was cancelled" + (f": {self.reason}" if self.reason else ""), "cancelled")
         self.args = (task,)
         self.task = task
 
