@@ -1,4 +1,7 @@
-"""The program of docs/guide/from-celery.md as it is with Celery. Run a worker: celery -A celery_before worker."""
+"""The program of docs/guide/from-celery.md as it is with Celery.
+
+A worker: celery -A celery_before worker. The program: python3 -c 'import celery_before; celery_before.main()'.
+"""
 
 import os
 
@@ -16,7 +19,7 @@ def fetch(self, city):
     return {"city": city, "letters": len(city)}
 
 
-@app.task
+@app.task(name="report")
 def report(found):
     return sum(one["letters"] for one in found)
 
@@ -28,10 +31,6 @@ def main():
         fetch.apply_async(("Atlantis",), priority=9).get(timeout=60)
     except ValueError as error:
         print("failed:", error)
-
-
-if __name__ == "__main__":
-    main()
 
 # Output:
 # 12

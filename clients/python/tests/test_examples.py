@@ -65,7 +65,7 @@ class WithCelery(unittest.TestCase):
         command = [sys.executable, "-m", "celery", "-A", "celery_before", "worker", "-P", "threads", "-c", "4", "-l", "CRITICAL"]
         worker = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=redis.dir)
         try:
-            done = subprocess.run([sys.executable, "-W", "ignore", str(ROOT / "examples" / "celery_before.py")], env=environment,
+            done = subprocess.run([sys.executable, "-W", "ignore", "-c", "import celery_before; celery_before.main()"], env=environment,
                                   stdout=subprocess.PIPE, text=True, timeout=3 * BOUND_S)  # fmt: skip
             self.assertEqual(expected("celery_before.py"), done.stdout.splitlines())
         finally:

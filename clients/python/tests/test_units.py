@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
+import re
+import sys
 import unittest
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
-from .support import drover  # noqa: I100
+from .support import ROOT, drover
 from drover import _calls, _json
 from drover._address import parse_address, parse_addresses
 from drover._http import AnswerReader, BadAnswer
@@ -225,6 +228,32 @@ class Values(unittest.TestCase):
                                ([plain], {"worker_id": "a b"})]:  # fmt: skip
             with self.assertRaises(drover.Invalid):
                 drover.Worker(client, tasks, **options)
+
+
+class Sources(unittest.TestCase):
+    FILES = sorted((ROOT / "drover").glob("*.py"))
+
+    def test_syntax_of_python_3_9(self) -> None:
+        for path in [*self.FILES, *(ROOT / "examples").glob("*.py")]:
+            ast.parse(path.read_text(), str(path), feature_version=(3, 9))
+
+    def test_nothing_but_the_standard_library(self) -> None:
+        known = getattr(sys, "stdlib_module_names", None)
+        if known is None:
+            self.skipTest("only Python 3.10 and later know their standard library")
+        for path in self.FILES:
+            for node in ast.walk(ast.parse(path.read_text())):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.level == 0:
+                    names.append(node.module or "")
+                for name in names:
+                    self.assertIn(name.split(".")[0], known, path.name)
+
+    def test_the_version_is_the_servers(self) -> None:
+        listing = ROOT.parent.parent / "CMakeLists.txt"
+        found = re.search(r"project\(drover VERSION ([0-9.]+)", listing.read_text())
+        assert found is not None
+        self.assertEqual(found.group(1), drover.__version__)
 
 
 if __name__ == "__main__":
