@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import time
 from typing import AsyncIterator, List, Optional
 
@@ -35,12 +34,12 @@ class _Connection:
             pass  # its event loop is closed
 
 
-async def _connect(address: Address) -> "tuple[asyncio.StreamReader, asyncio.StreamWriter]":
+async def _connect(settings: Settings, address: Address) -> "tuple[asyncio.StreamReader, asyncio.StreamWriter]":
     if address.path:
         return await asyncio.open_unix_connection(address.path, limit=_CHUNK)
     if not address.tls:
         return await asyncio.open_connection(address.host, address.port, limit=_CHUNK)
-    context = ssl.create_default_context(cafile=address.ca_file)
+    context = settings.tls_of(address)
     return await asyncio.open_connection(address.host, address.port, limit=_CHUNK, ssl=context, server_hostname=address.host)
 
 
@@ -151,7 +150,7 @@ class AsyncTransport:
         server = self._server
         address = self.settings.addresses[server]
         try:
-            reader, writer = await asyncio.wait_for(_connect(address), max(deadline - time.monotonic(), 0.001))
+            reader, writer = await asyncio.wait_for(_connect(self.settings, address), max(deadline - time.monotonic(), 0.001))
         except (OSError, ValueError, asyncio.TimeoutError) as error:
             self._leave_server(server)
             raise not_reached(address, error) from None

@@ -92,9 +92,7 @@ def _query(path: str, parameters: Sequence[Tuple[str, str]]) -> str:
     return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
-def send(
-    method: str, target: str, body: object = None, *, repeat: Repeat = Repeat.FREELY, **headers: str
-) -> Call:
+def send(method: str, target: str, body: object = None, *, repeat: Repeat = Repeat.FREELY, **headers: str) -> Call:
     given = {name.replace("_", "-"): value for name, value in headers.items()}
     if body is None:
         return Call(method, target, None, given, repeat)
@@ -178,14 +176,22 @@ def enqueue(spec: Mapping[str, Any], key: str) -> Call:
     return send("POST", "/v1/tasks", spec, Idempotency_Key=key)
 
 
+def _keyed(specs: Sequence[Mapping[str, Any]], key: str) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    """The body and the header of a batch. Where tasks have request ids of their own, the others get theirs from the key instead."""
+    check_name(key, "key")
+    if all(spec.get("request_id") is None for spec in specs):
+        return {"tasks": specs}, {"Idempotency_Key": key}
+    return {"tasks": [{"request_id": f"{key}.{place}", **spec} for place, spec in enumerate(specs)]}, {}
+
+
 def enqueue_many(specs: Sequence[Mapping[str, Any]], key: str) -> Call:
-    return send("POST", "/v1/tasks", {"tasks": specs}, Idempotency_Key=key)
+    body, headers = _keyed(specs, key)
+    return send("POST", "/v1/tasks", body, **headers)
 
 
 def spawn(task_id: str, lease_id: str, specs: Sequence[Mapping[str, Any]], key: str) -> Call:
-    return send(
-        "POST", task_path(task_id, "children"), {"tasks": specs}, Drover_Lease=lease_id, Idempotency_Key=check_name(key, "key")
-    )
+    body, headers = _keyed(specs, key)
+    return send("POST", task_path(task_id, "children"), body, Drover_Lease=lease_id, **headers)
 
 
 def show_task(task_id: str) -> Call:

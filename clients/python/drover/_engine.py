@@ -131,6 +131,8 @@ class Engine:
 
     def run(self, start: Start, until_empty: bool) -> Report:
         """Works until it is stopped. Raises what made going on impossible."""
+        if self.report.worker_id:
+            raise RuntimeError("a worker runs once; make another one")
         self._start = start
         self._until_empty = until_empty
         worker_id = self.options.worker_id or f"{socket.gethostname()[:64] or 'python'}.{os.getpid()}.{_calls.new_key()[:12]}"
@@ -391,19 +393,19 @@ class Engine:
         runs = [Run(one, answer, place, sent_at + lease_s, lease_s) for place, one in enumerate(claimed)]
         if time.monotonic() - sent_at > self.options.heartbeat_s:
             self._freshen(runs)
-        now = time.monotonic()
+        self._keeper.hold(runs)
+        begun: List[Run] = []
         with self._lock:
             self.report.claimed += len(runs)
-            is_working = self._phase is Phase.WORKING
-            begun = [run for run in runs if is_working and now < run.fence_at()]
-            for run in begun:
-                self._running[run.lease_id] = run
+            now = time.monotonic()
             for run in runs:
-                if run.lease_id not in self._running:
+                if self._phase is Phase.WORKING and run.reason is None and now < run.fence_at():
+                    self._running[run.lease_id] = run
+                    begun.append(run)
+                else:
                     run.has_ended = True
-                    self._ended.append((run, run.given_back()))
+                    self._ended.append((run, run.not_begun()))
             self._wake()
-        self._keeper.hold(runs)
         if begun:
             self._start(begun)
         return len(runs)

@@ -150,8 +150,10 @@ class Run:
             return self._failure(LOST, "it was stopped, and it may run at most once")
         return self._settlement("release")
 
-    def given_back(self) -> End:
+    def not_begun(self) -> End:
         """The settlement of a run that never began."""
+        if self.reason == CANCELLED:
+            return self._settlement("cancelled")
         return self._settlement("release", begun=False)
 
     def failure_instead(self, code: str, detail: str, kind: str) -> Optional[End]:

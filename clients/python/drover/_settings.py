@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional
@@ -49,6 +50,7 @@ class Settings:
     retries: int
     loads: _json.Loads
     seen: Seen = field(default_factory=Seen)
+    _tls: Dict[Address, ssl.SSLContext] = field(default_factory=dict)
 
     @staticmethod
     def make(url: Optional[str], token: Optional[str], timeout: float, retries: int, floats: str) -> "Settings":
@@ -60,6 +62,13 @@ class Settings:
             raise Invalid("floats: expected 'float' or 'decimal'", "invalid_argument")
         loads = _json.loads_decimal if floats == "decimal" else _json.loads_float
         return Settings(parse_addresses(url), find_token(token), timeout, retries, loads)
+
+    def tls_of(self, address: Address) -> ssl.SSLContext:
+        """Made once: reading the certificates takes longer than a request."""
+        context = self._tls.get(address)
+        if context is None:
+            context = self._tls[address] = ssl.create_default_context(cafile=address.ca_file)
+        return context
 
     def timeout_of(self, call: Call) -> float:
         return (call.timeout_s if call.timeout_s is not None else self.timeout_s) + call.wait_s

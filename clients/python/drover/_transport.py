@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import socket
-import ssl
 import threading
 import time
 import weakref
@@ -65,7 +64,7 @@ class _Connection:
             pass  # gone either way
 
 
-def connect(address: Address, timeout_s: float) -> socket.socket:
+def connect(settings: Settings, address: Address, timeout_s: float) -> socket.socket:
     if address.path:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -79,8 +78,7 @@ def connect(address: Address, timeout_s: float) -> socket.socket:
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.tls:
-            context = ssl.create_default_context(cafile=address.ca_file)
-            return context.wrap_socket(sock, server_hostname=address.host)
+            return settings.tls_of(address).wrap_socket(sock, server_hostname=address.host)
         return sock
     except BaseException:
         sock.close()
@@ -203,7 +201,7 @@ class Transport:
             connection.close()
         address = self.settings.addresses[server]
         try:
-            return _Connection(connect(address, max(deadline - time.monotonic(), 0.001)), server)
+            return _Connection(connect(self.settings, address, max(deadline - time.monotonic(), 0.001)), server)
         except (OSError, ValueError) as error:  # ValueError: a host that is no name
             self._leave_server(server)
             raise not_reached(address, error) from None

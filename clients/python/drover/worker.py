@@ -176,12 +176,16 @@ class AsyncWorker:
 
     def _start(self, runs: List[Run]) -> None:
         """On the claimer's thread."""
-        on_loop = [run for run in runs if self._engine.handlers[run.task["type"]].is_async]
-        in_threads = [run for run in runs if not self._engine.handlers[run.task["type"]].is_async]
+        on_loop = [run for run in runs if self._is_async(run)]
+        in_threads = [run for run in runs if not self._is_async(run)]
         if in_threads:
             self._threads.start(in_threads)
         if on_loop and self._loop is not None:
             self._loop.call_soon_threadsafe(self._start_here, on_loop)
+
+    def _is_async(self, run: Run) -> bool:
+        task = self._engine.handlers.get(run.task["type"])
+        return task is not None and task.is_async
 
     def _start_here(self, runs: List[Run]) -> None:
         for run in runs:

@@ -89,7 +89,8 @@ def redis_url() -> str:
 class Server:
     """`drover serve` on a store of its own."""
 
-    def __init__(self, store: str, token: str = "") -> None:
+    def __init__(self, store: str, *options: str) -> None:
+        self.options = options
         self.dir = tempfile.mkdtemp(prefix="drover-py-")
         self.store = redis_url() if store == "redis" else f"sqlite:{self.dir}/drover.db"
         self.port = free_port()
@@ -108,7 +109,7 @@ class Server:
         environment = {**os.environ, "DROVER_STORE": self.store, "XDG_STATE_HOME": self.dir, "XDG_CONFIG_HOME": self.dir}
         listen = ["--listen", f"127.0.0.1:{self.port}", "--listen", f"unix:{self.socket}"]
         self.process = subprocess.Popen(
-            [BIN, "serve", *listen, "--log-level", "error"], env=environment, stderr=subprocess.PIPE, text=True
+            [BIN, "serve", *listen, *self.options, "--log-level", "error"], env=environment, stderr=subprocess.PIPE, text=True
         )
         assert self.process.stderr is not None
         line = self.process.stderr.readline()
@@ -150,11 +151,17 @@ class Server:
 class Program:
     """Python in a process of its own, with the server in its environment."""
 
-    def __init__(self, server: Server, source: str, *arguments: str, url: str = "") -> None:
+    def __init__(self, server: Server, source: str, *arguments: str, url: str = "", quiet: bool = False) -> None:
         environment = {
             "DROVER_STORE": url or server.url, "DROVER_TOKEN": server.token(), "PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]
         }  # fmt: skip
-        self.process = subprocess.Popen([sys.executable, "-c", source, *arguments], env=environment, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", source, *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if quiet else None,
+            text=True,
+        )
 
     def line(self) -> str:
         assert self.process.stdout is not None

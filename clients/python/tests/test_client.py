@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import subprocess
+import tempfile
 import threading
 import unittest
 from decimal import Decimal
 from typing import Any, Dict
 
-from .support import BOUND_S, ServerCase, drover, environment, on_every_store
+from .support import BOUND_S, Server, ServerCase, drover, environment, on_every_store
 
 
 @on_every_store
@@ -84,6 +87,13 @@ class Clients(ServerCase):
         self.assertEqual([False, True], [once[0].deduplicated, again[0].deduplicated])
         with self.assertRaises(drover.RequestConflict):
             self.client.enqueue_many(batch[:2], key=f"{name}-{self.store}")
+
+    def test_request_ids_within_a_batch(self) -> None:
+        batch = [{"type": self.name(), "request_id": f"{self.name()}-one"}, {"type": self.name()}]
+        once, again = (self.client.enqueue_many(batch, key=self.name()) for _ in range(2))
+        self.assertEqual([one.id for one in once], [one.id for one in again])
+        alone = self.client.enqueue(self.name(), request_id=f"{self.name()}-one")
+        self.assertEqual((once[0].id, True), (alone.id, alone.deduplicated))
 
     def test_list_goes_through_all_pages(self) -> None:
         name = self.name()
@@ -261,6 +271,53 @@ class AsyncClients(ServerCase):
                     await client.enqueue("t")
 
         self.run_async(main())
+
+
+class Tls(unittest.TestCase):
+    def test_both_clients(self) -> None:
+        folder = tempfile.mkdtemp(prefix="drover-tls-")
+        self.addCleanup(shutil.rmtree, folder, True)
+        certificate, key = f"{folder}/cert.pem", f"{folder}/key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out",
+             certificate, "-days", "1", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        server = Server("sqlite", "--tls-cert", certificate, "--tls-key", key, "--host", "localhost")
+        self.addCleanup(server.close)
+        url = f"https://localhost:{server.port}"
+        with server.client(url=f"{url}?ca={certificate}") as client:
+            handle = client.enqueue("secret", "x" * 100_000)
+            self.assertEqual("x" * 100_000, handle.get()["payload"])
+
+        async def main() -> None:
+            async with server.async_client(url=f"{url}?ca={certificate}") as client:
+                self.assertEqual("pending", (await client.task(handle.id).get())["state"])
+
+        asyncio.run(asyncio.wait_for(main(), BOUND_S))
+        with server.client(url=url, retries=0) as stranger, self.assertRaises(drover.Unavailable) as caught:
+            stranger.enqueue("secret")  # nobody vouches for this certificate
+        self.assertIn("certificate", str(caught.exception).lower())
+
+
+class Connections(ServerCase):
+    def test_one_connection_is_used_again_and_an_idle_one_is_dropped(self) -> None:
+        transport = self.client._transport
+        self.client.call("GET", "/healthz")
+        (kept,) = transport._idle
+        self.client.call("GET", "/healthz")
+        self.assertEqual([kept], transport._idle)
+        kept.idle_since -= 31
+        self.client.call("GET", "/healthz")
+        self.assertNotIn(kept, transport._idle)
+
+    def test_a_connection_that_the_server_closed_is_not_used(self) -> None:
+        self.client.call("GET", "/healthz")
+        self.server.kill()
+        self.server.start()
+        call = drover.client._calls.edit_task("00000000-0000-7000-8000-000000000000", {"priority": 1})
+        with self.assertRaises(drover.NotFound):  # not Unavailable: a call that may not be repeated does not meet a dead connection
+            self.client._transport.attempt(call)
 
 
 if __name__ == "__main__":

@@ -109,10 +109,10 @@ class Workers(ServerCase):
             ctx.wait_cancelled(BOUND_S)
             raise RuntimeError(f"stopped: {ctx.reason}")
 
-        @drover.task(self.name() + "_idle", idle_timeout=0.2, max_attempts=1)
+        @drover.task(self.name() + "_idle", idle_timeout=1.0, max_attempts=1)
         def idle(payload: Any, ctx: drover.Context) -> None:
             for _ in range(4):
-                self.assertFalse(ctx.wait_cancelled(0.1))
+                self.assertFalse(ctx.wait_cancelled(0.4))
                 ctx.progress(50)  # a sign of life
             ctx.wait_cancelled(BOUND_S)
             raise RuntimeError(f"stopped: {ctx.reason}")
