@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 from urllib.parse import quote, urlencode
 
 from ._json import Loads, Path, RawJson, encode, member_text
-from .errors import Invalid
+from .errors import Invalid, Unavailable
 
 POLL_S = 25.0  # proxies cut longer ones
 _NAME = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
@@ -60,7 +60,10 @@ class Answer:
         return self._text
 
     def json(self) -> Any:
-        return self._loads(self.text) if self._body else None
+        try:
+            return self._loads(self.text) if self._body else None
+        except ValueError as error:
+            raise Unavailable(f"the answer is not JSON; is this a Drover server? {error}", status=self.status) from None
 
     def member_text(self, path: Path) -> Optional[str]:
         return member_text(self.text, path)

@@ -9,6 +9,14 @@ _BODY_BYTES_MAX = 512 * 1024 * 1024
 _CHUNK_LINE_BYTES_MAX = 1024
 
 
+_HEX = frozenset(b"0123456789abcdefABCDEF")
+
+
+def is_number(text: str) -> bool:
+    """Of the digits 0 to 9, unlike what isdigit takes."""
+    return text.isascii() and text.isdigit()
+
+
 class BadAnswer(Exception):
     """What answers does not speak HTTP, or says too much."""
 
@@ -77,7 +85,7 @@ class AnswerReader:
         lines = bytes(self._buffer[:end]).decode("latin-1").split("\r\n")
         del self._buffer[: end + 4]
         parts = lines[0].split(" ", 2)
-        if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not parts[1].isdigit():
+        if len(parts) < 2 or not parts[0].startswith("HTTP/1.") or not is_number(parts[1]):
             raise BadAnswer("this is not an HTTP server")
         self.status = int(parts[1])
         if 100 <= self.status < 200 and self.status != 101:
@@ -99,7 +107,7 @@ class AnswerReader:
         elif self._is_chunked:
             self._left = 0  # the line with the size comes first
         elif length is not None:
-            if not length.isdigit() or int(length) > _BODY_BYTES_MAX:
+            if not is_number(length) or len(length) > 12 or int(length) > _BODY_BYTES_MAX:
                 raise BadAnswer("the answer is too large")
             self._left = int(length)
         asked_to_close = "close" in self.headers.get("connection", "").lower()
@@ -157,11 +165,10 @@ class AnswerReader:
             return None
         text = bytes(self._buffer[:end]).split(b";")[0].strip()
         del self._buffer[: end + 2]
-        try:
-            size = int(text, 16)
-        except ValueError:
-            raise BadAnswer("the answer has a chunk without a size") from None
-        if not 0 <= size <= _BODY_BYTES_MAX:
+        if not text or len(text) > 16 or not _HEX.issuperset(text):
+            raise BadAnswer("the answer has a chunk without a size")
+        size = int(text, 16)
+        if size > _BODY_BYTES_MAX:
             raise BadAnswer("the answer is too large")
         return size
 

@@ -11,6 +11,7 @@ import time
 from typing import Mapping, Optional
 
 from ._calls import Call, Repeat
+from ._http import is_number
 from .errors import DroverError, QueueFull, Unavailable, error_of
 
 _BACKOFF_MIN_S = 0.1
@@ -50,7 +51,7 @@ def not_answered(address: object, error: BaseException) -> Trouble:
 
 def _retry_after_ms(headers: Mapping[str, str]) -> Optional[int]:
     text = headers.get("retry-after", "")
-    return int(text) * 1000 if text.isdigit() else None
+    return int(text) * 1000 if is_number(text) and len(text) < 10 else None
 
 
 def problem_of(status: int, headers: Mapping[str, str], body: bytes) -> DroverError:

@@ -10,7 +10,7 @@ from typing import Dict, List, Optional
 from . import _json
 from ._address import Address, find_token, parse_addresses
 from ._calls import Call
-from ._http import format_request
+from ._http import format_request, is_number
 from .errors import Invalid
 
 IDLE_S_MAX = 30.0  # a connection that was idle for longer may be gone without a word
@@ -38,7 +38,7 @@ class Seen:
             old, new = self._mark.split(":"), told.split(":")
             if old[0] != new[0] or (old[1] != new[1] and sent == self._mark):
                 self._mark = told
-            elif old[1] == new[1] and old[3].isdigit() and new[3].isdigit() and int(new[3]) > int(old[3]):
+            elif old[1] == new[1] and is_number(old[3]) and is_number(new[3]) and int(new[3]) > int(old[3]):
                 self._mark = told
 
 

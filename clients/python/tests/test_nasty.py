@@ -310,6 +310,28 @@ class Nasty(ServerCase):
         self.assertEqual([f"parent {n}" for n in range(20)] + [f"child {n}" for n in range(20)], payloads)
         self.assertEqual("before", first.get()["payload"])
 
+    def test_26_a_fork_with_asyncio(self) -> None:
+        client = self.server.async_client()
+
+        async def enqueue(payload: str) -> str:
+            return (await client.enqueue(self.name(), payload)).id
+
+        before = asyncio.run(enqueue("before"))
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                os.write(writing, asyncio.run(enqueue("child")).encode())
+                status = 0
+            finally:
+                os._exit(status)
+        parent = asyncio.run(enqueue("parent"))
+        self.assertEqual(0, os.waitpid(child, 0)[1])
+        ids = [before, parent, os.read(reading, 100).decode()]
+        os.close(reading), os.close(writing)
+        self.assertEqual(["before", "parent", "child"], [self.client.task(task_id).get()["payload"] for task_id in ids])
+
     def test_26_a_worker_in_a_forked_child(self) -> None:
         echo: Any = drover.task(self.name())(lambda payload, ctx: os.getpid())
         worker = drover.Worker(self.client, [echo])  # one worker object, three processes
@@ -368,6 +390,28 @@ class Replaced(ServerCase):
         self.client.enqueue(self.name())
         reading.join(BOUND_S)
         self.assertEqual(["task.enqueued"], [event["name"] for event in found])
+
+    def test_events_that_are_gone_come_as_a_gap(self) -> None:
+        with self.server.client("admin") as admin:
+            version = admin.call("GET", "/v1/config")["version"]
+            admin.call("PUT", "/v1/config", {"version": version, "document": {"limits": {"event_retention_count": 1}}})
+        for _ in range(20):
+            self.client.enqueue(self.name()).cancel()
+        self.server.kill(signal.SIGTERM)
+        self.server.start()  # which deletes old events when it starts
+        wait_until(lambda: self.client.call("GET", "/v1/events?after=0&limit=1")["events"][0]["seq"] > 20, "retention")
+        gap = next(self.client.events(0))
+        assert isinstance(gap, drover.Gap)
+        self.assertEqual(0, gap.after)
+        self.assertGreaterEqual(gap.seq, 20)
+
+        async def main() -> None:
+            async with self.server.async_client() as client:
+                async for event in client.events(0):
+                    self.assertEqual(gap, event)
+                    break
+
+        asyncio.run(asyncio.wait_for(main(), BOUND_S))
 
     def test_07_a_worker_that_starts_before_its_server(self) -> None:
         echo: Any = drover.task(self.name())(lambda payload, ctx: payload)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import pickle
+import random
 import re
 import sys
 import unittest
@@ -16,6 +18,7 @@ from drover._address import parse_address, parse_addresses
 from drover._http import AnswerReader, BadAnswer
 from drover._retry import Attempts, Effect, Trouble, check_answer
 from drover._settings import Seen
+from drover.events import EventCursor
 
 
 class Json(unittest.TestCase):
@@ -95,6 +98,9 @@ class Http(unittest.TestCase):
             b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x5\r\nhello",
+            "HTTP/1.1 2\u00b20 OK\r\n\r\n".encode("latin-1"),
             b"x" * 100_000,
             self.PLAIN + b"more",
         ]:
@@ -228,6 +234,87 @@ class Values(unittest.TestCase):
                                ([plain], {"worker_id": "a b"})]:  # fmt: skip
             with self.assertRaises(drover.Invalid):
                 drover.Worker(client, tasks, **options)
+
+
+class RandomTexts(unittest.TestCase):
+    """Whatever a server sends: the seed is in the message of a failure."""
+
+    def setUp(self) -> None:
+        self.seed = random.randrange(2**32)
+        self.random = random.Random(self.seed)
+
+    def value(self, depth: int = 0) -> object:
+        r = self.random
+        kinds = ["none", "bool", "int", "float", "text"] + (["list", "dict"] * 2 if depth < 4 else [])
+        kind = r.choice(kinds)
+        if kind == "list":
+            return [self.value(depth + 1) for _ in range(r.randrange(4))]
+        if kind == "dict":
+            return {self.text(): self.value(depth + 1) for _ in range(r.randrange(4))}
+        return {"none": None, "bool": r.random() < 0.5, "int": r.randrange(-(10**25), 10**25), "float": r.uniform(-1e9, 1e9),
+                "text": self.text()}[kind]  # fmt: skip
+
+    def text(self) -> str:
+        return "".join(self.random.choice('ab"\\{}[],: \n\u00e9\U0001f600') for _ in range(self.random.randrange(6)))
+
+    def test_member_texts(self) -> None:
+        for _ in range(500):
+            document = {"tasks": [{"task": {self.text(): self.value(), "payload": self.value()}} for _ in range(3)]}
+            text = json.dumps(document, indent=self.random.choice([None, 1]), ensure_ascii=self.random.random() < 0.5)
+            self.assertEqual(document, _json.loads_float(text), self.seed)
+            for place, one in enumerate(document["tasks"]):
+                for name, value in one["task"].items():
+                    found = _json.member_text(text, ("tasks", place, "task", name))
+                    assert found is not None
+                    self.assertEqual(value, json.loads(found), self.seed)
+
+    def test_answers(self) -> None:
+        for _ in range(300):
+            body = bytes(self.random.randrange(256) for _ in range(self.random.randrange(200)))
+            chunks, rest = b"", body
+            while rest:
+                size = self.random.randrange(1, len(rest) + 1)
+                chunks += b"%x\r\n" % size + rest[:size] + b"\r\n"
+                rest = rest[size:]
+            answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n"
+            reader, got = AnswerReader(), b""
+            while answer:
+                size = self.random.randrange(1, len(answer) + 1)
+                reader.feed(answer[:size])
+                got += reader.take_body()
+                answer = answer[size:]
+            self.assertEqual((True, body), (reader.is_done, got), self.seed)
+
+    def test_broken_answers_end_in_one_error(self) -> None:
+        for _ in range(2000):
+            answer = bytearray(self.random.choice([Http.PLAIN, Http.CHUNKED, Http.EARLY]))
+            for _ in range(self.random.randrange(1, 4)):
+                answer[self.random.randrange(len(answer))] = self.random.randrange(256)
+            reader = AnswerReader()
+            try:
+                reader.feed(bytes(answer))
+                reader.feed_end()
+            except BadAnswer:
+                pass
+
+
+class Events(unittest.TestCase):
+    FRAMES = (
+        b'retry: 2000\n\nevent: events\nid: 7\ndata: {"kind":"events","seq":7,"events":[{"seq":5},{"seq":7}]}\n\n'
+        b'event: gap\ndata: {"kind":"gap","after":7,"seq":90}\n\n: nothing\n\n'
+        b'event: events\nid: 91\ndata: {"kind":"events","seq":91,"events":[{"seq":91}]}\n\n'
+    )
+
+    def test_frames_in_pieces_of_any_size(self) -> None:
+        for size in range(1, len(self.FRAMES) + 1):
+            cursor = EventCursor(5, {}, _json.loads_float)
+            found = [event for at in range(0, len(self.FRAMES), size) for event in cursor.feed(self.FRAMES[at : at + size])]
+            self.assertEqual([{"seq": 7}, drover.Gap(7, 90), {"seq": 91}], found)  # 5 was seen before
+            self.assertEqual((91, 3), (cursor.after, cursor.frames))
+
+    def test_a_token_that_is_not_valid_any_more(self) -> None:
+        with self.assertRaises(drover.Unauthorised):
+            EventCursor(0, {}, _json.loads_float).feed(b'event: bye\ndata: {"kind":"bye","code":1008,"reason":"revoked"}\n\n')
 
 
 class Sources(unittest.TestCase):
