@@ -116,7 +116,7 @@ class AsyncTransport:
         return Answer(reader.status, reader.headers, body, self.settings.loads)
 
     async def stream(self, call: Call, silence_s: float) -> AsyncIterator[bytes]:
-        """The body as it arrives. Ends with the connection; raises Trouble if nothing comes for so long."""
+        """The body as it arrives. Ends with the connection; raises Trouble after `silence_s` without a byte."""
         async with self._come_home():
             deadline = time.monotonic() + self.settings.timeout_of(call)
             connection = await self._connection(deadline)

@@ -37,7 +37,7 @@ class AsyncHandle(Generic[R]):
         return (await self._client._perform(_calls.show_task(self.id))).member_text((member,))
 
     async def wait(self, timeout: Optional[float] = None) -> wire.Task:
-        """Waits until the task has ended. Raises WaitTimeout after so many seconds, and the task goes on."""
+        """Waits until the task has ended. After `timeout` seconds it raises WaitTimeout; the task goes on."""
         deadline = None if timeout is None else time.monotonic() + timeout
         has_answered = False
         while True:

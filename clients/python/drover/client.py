@@ -62,7 +62,7 @@ class Handle(Generic[R]):
         return self._client._perform(_calls.show_task(self.id)).member_text((member,))
 
     def wait(self, timeout: Optional[float] = None) -> wire.Task:
-        """Waits until the task has ended. Raises WaitTimeout after so many seconds, and the task goes on."""
+        """Waits until the task has ended. After `timeout` seconds it raises WaitTimeout; the task goes on."""
         deadline = None if timeout is None else time.monotonic() + timeout
         has_answered = False
         while True:
@@ -223,7 +223,7 @@ class Client:
                     break
 
     def _follow_pages(self, cursor: EventCursor) -> Iterator[DroverEvent]:
-        """For who is behind a proxy that keeps streams back."""
+        """For clients behind a proxy that holds streams back."""
         seen: Optional[int] = None
         while True:
             found = cursor.take_page(self._perform(_calls.events_page(cursor.after)).json())

@@ -89,7 +89,7 @@ class Context(_Base):
         self._client = client
 
     def wait_cancelled(self, timeout: Optional[float] = None) -> bool:
-        """Waits until there is a reason to stop, at most so many seconds. Returns cancelled()."""
+        """Waits until there is a reason to stop, at most `timeout` seconds. Returns cancelled()."""
         if self.cancelled():
             return True
         woken = threading.Event()
@@ -141,7 +141,7 @@ class AsyncContext(_Base):
         self._client = client
 
     async def wait_cancelled(self, timeout: Optional[float] = None) -> bool:
-        """Waits until there is a reason to stop, at most so many seconds. Returns cancelled()."""
+        """Waits until there is a reason to stop, at most `timeout` seconds. Returns cancelled()."""
         if self.cancelled():
             return True
         loop = asyncio.get_running_loop()

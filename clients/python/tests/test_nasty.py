@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 
 
 def lose_first(text: str) -> Any:
-    """Of the requests that have the text in them, the first one's answer is lost."""
+    """Loses the answer to the first request that contains the text."""
     seen: List[str] = []
 
     def judge(method: str, target: str, count: int) -> str:
