@@ -36,6 +36,7 @@ _ONE_BYTES_MAX = 15 * 1024 * 1024  # beside it a server reads 16 MiB at most
 _EMPTY_POLL_S = 1.0
 _CONCURRENCY_MAX = 1000
 _LAST_BEAT_S_MAX = 5.0
+_LOOK_UP_S = 0.5
 
 
 class Phase(enum.Enum):
@@ -230,13 +231,16 @@ class Engine:
         return work
 
     def _next_order(self) -> str:
-        timeout = None
-        if self._phase is Phase.DRAINING and self._drain_until is not None:
-            timeout = max(self._drain_until - time.monotonic(), 0.0)
-        try:
-            return self._orders.get(timeout=timeout)
-        except queue.Empty:
-            return "drained_long_enough"
+        """Looks up now and then: the system may hand a signal to another thread, and Python handles it only when this one wakes."""
+        while True:
+            timeout = _LOOK_UP_S
+            if self._phase is Phase.DRAINING and self._drain_until is not None:
+                timeout = min(max(self._drain_until - time.monotonic(), 0.0), _LOOK_UP_S)
+            try:
+                return self._orders.get(timeout=timeout)
+            except queue.Empty:
+                if self._phase is Phase.DRAINING and self._drain_until is not None and time.monotonic() >= self._drain_until:
+                    return "drained_long_enough"
 
     def _obey(self, order: str) -> None:
         if order == "look":
