@@ -273,21 +273,24 @@ class Nasty(ServerCase):
 
     def test_25_all_slots_wait_for_their_children(self) -> None:
         child: Any = drover.task(self.name() + "_child")(lambda payload, ctx: payload)
+        both = threading.Barrier(2)
 
-        @drover.task(self.name())
+        @drover.task(self.name(), max_attempts=1)
         def parent(payload: int, ctx: drover.Context) -> Any:
             if ctx.task["suspends"]:
                 return [one["result"] for one in ctx.parents()]
             (handle,) = ctx.spawn([(child, payload)], key="child")
+            both.wait(BOUND_S)
             with self.assertRaises(drover.WaitTimeout):
-                handle.result(timeout=0.2)  # a slot that waits keeps the child from running: so it must not
-            ctx.wait_children()
+                handle.result(timeout=0.2)  # both slots wait, so no child can run
+            both.wait(BOUND_S)
+            ctx.wait_children()  # without a slot
             return None
 
-        handles = [parent.enqueue(self.client, n) for n in range(4)]
+        handles = [parent.enqueue(self.client, n) for n in range(2)]
         worker = drover.Worker(self.client, [parent, child], concurrency=2)
         self.run_worker(worker, until_empty=True).join()
-        self.assertEqual([[0], [1], [2], [3]], [handle.get()["result"] for handle in handles])
+        self.assertEqual([[0], [1]], [handle.get()["result"] for handle in handles])
 
     def test_26_a_fork_after_connecting(self) -> None:
         name = self.name()
