@@ -15,7 +15,6 @@ from .client import ENDED, patience_s, poll_s, result_of, value_of
 from .events import SILENCE_S, DroverEvent, EventCursor
 from .task_types import NewTask, Task, spec_of, specs_of
 
-P = TypeVar("P")
 R = TypeVar("R")
 
 _LOG_POLL_S = 1.0
@@ -120,7 +119,7 @@ class AsyncClient:
     async def enqueue(self, type: str, payload: object = None, **options: Any) -> AsyncHandle[Any]: ...
 
     @overload
-    async def enqueue(self, type: Task[P, R], payload: Optional[P] = None, **options: Any) -> AsyncHandle[R]: ...
+    async def enqueue(self, type: Task[Any, R], payload: object = None, **options: Any) -> AsyncHandle[R]: ...
 
     async def enqueue(self, type: Union[str, Task[Any, Any]], payload: object = None, **options: Any) -> AsyncHandle[Any]:
         """Enqueues a task: see Client.enqueue."""

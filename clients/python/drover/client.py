@@ -14,7 +14,6 @@ from .errors import TaskCancelled, TaskFailed, WaitTimeout
 from .events import SILENCE_S, DroverEvent, EventCursor, Gap
 from .task_types import NewTask, Task, spec_of, specs_of
 
-P = TypeVar("P")
 R = TypeVar("R")
 
 ENDED = ("completed", "failed", "cancelled")
@@ -154,10 +153,10 @@ class Client:
     def enqueue(self, type: str, payload: object = None, **options: Any) -> Handle[Any]: ...
 
     @overload
-    def enqueue(self, type: Task[P, R], payload: Optional[P] = None, **options: Any) -> Handle[R]: ...
+    def enqueue(self, type: Task[Any, R], payload: object = None, **options: Any) -> Handle[R]: ...
 
     def enqueue(self, type: Union[str, Task[Any, Any]], payload: object = None, **options: Any) -> Handle[Any]:
-        """Enqueues a task. Options are the members of a TaskSpec; durations may be seconds, times a datetime.
+        """Enqueues a task; `Task.enqueue` also checks the type of the payload. Options are the members of a TaskSpec; durations may be seconds, times a datetime.
 
         The call is repeated until it is answered and makes one task all the same. `payload_text` is a payload as JSON text.
         """
