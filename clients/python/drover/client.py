@@ -156,9 +156,10 @@ class Client:
     def enqueue(self, type: Task[Any, R], payload: object = None, **options: Any) -> Handle[R]: ...
 
     def enqueue(self, type: Union[str, Task[Any, Any]], payload: object = None, **options: Any) -> Handle[Any]:
-        """Enqueues a task; `Task.enqueue` also checks the type of the payload. Options are the members of a TaskSpec; durations may be seconds, times a datetime.
+        """Enqueues a task. Options are the members of a TaskSpec; durations may be seconds, times a datetime.
 
         The call is repeated until it is answered and makes one task all the same. `payload_text` is a payload as JSON text.
+        `Task.enqueue` does the same and also types the payload.
         """
         call = _calls.enqueue(spec_of(type, payload, options), _calls.new_key())
         return self._handle(self._perform(call).json())

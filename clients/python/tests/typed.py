@@ -41,5 +41,4 @@ def program(client: drover.Client) -> None:
 async def async_program(client: drover.AsyncClient) -> None:
     sizes: List[int] = await (await client.enqueue(resize, {"name": "cat.png"})).result(timeout=1)
     sizes = await (await resize.enqueue_async(client, {"name": "cat.png"})).result()
-    client.enqueue(resize, {"name": "cat.png"}).result()  # type: ignore[attr-defined]
     print(sizes)
