@@ -132,7 +132,7 @@ class Nasty(ServerCase):
         handle = deaf.enqueue(self.client)
         running = self.run_worker(drover.Worker(self.client, [deaf], lease=1.2, heartbeat=0.1, drain=0))
         self.assertTrue(begun.wait(BOUND_S))
-        run = next(iter(running.worker._engine._running.values()))
+        run = next(iter(running.worker._engine.state.running.values()))
         handle.cancel()
         wait_until(lambda: run.reason == "cancelled", "the cancel")
         renewed = run.expires_at
@@ -375,7 +375,7 @@ class Replaced(ServerCase):
         waiting.start()
         self.server.kill()
         go_on.set()
-        wait_until(lambda: not running.worker._engine._running, "the end of the handler")
+        wait_until(lambda: not running.worker._engine.state.running, "the end of the handler")
         self.server.start()
         waiting.join(BOUND_S)
         self.assertEqual(["kept"], results)
