@@ -154,12 +154,13 @@ class AsyncContext(_Base):
                 pass  # the loop is closed: nobody waits any more
 
         if self._run.listen(wake):
+            timer = loop.call_later(timeout, woken.set) if timeout is not None else None
             try:
-                await asyncio.wait_for(woken.wait(), timeout)
-            except asyncio.TimeoutError:
-                pass
+                await woken.wait()
             finally:
                 self._run.unlisten(wake)
+                if timer is not None:
+                    timer.cancel()
         return self.cancelled()
 
     async def progress(self, percent: int, message: Optional[str] = None) -> None:

@@ -476,6 +476,22 @@ class Silence(unittest.TestCase):
             self.assertTrue(caught.exception.outcome_unknown)
             client.close()
 
+    def test_a_call_with_asyncio_ends_in_time(self) -> None:
+        async def main(port: int) -> None:
+            async with drover.AsyncClient(f"http://127.0.0.1:{port}", "t", timeout=0.2, retries=1) as client:
+                with self.assertRaises(drover.Unavailable) as caught:
+                    await client.enqueue("t")
+                self.assertTrue(caught.exception.outcome_unknown)
+                self.assertIn("timed out", str(caught.exception))
+                waiting = asyncio.ensure_future(client.call("GET", "/healthz"))
+                await asyncio.sleep(0.05)
+                waiting.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await waiting
+
+        with socket.create_server(("127.0.0.1", 0)) as deaf:
+            asyncio.run(asyncio.wait_for(main(deaf.getsockname()[1]), BOUND_S))
+
 
 if __name__ == "__main__":
     unittest.main()
