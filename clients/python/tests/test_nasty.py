@@ -192,6 +192,25 @@ class Nasty(ServerCase):
             reading.join(BOUND_S)
             self.assertEqual(["task.enqueued", "task.cancelled"], [event["name"] for event in found])
 
+    def test_06_the_same_with_asyncio(self) -> None:
+        judge = lambda method, target, count: "hold" if target.startswith("/v1/events?") and "snapshot" in target else "pass"  # noqa: E731
+
+        async def main(url: str) -> None:
+            async with self.server.async_client(url=url, timeout=0.5) as client:
+                after = (await client.call("GET", "/v1/events/last"))["seq"]
+                handle = await client.enqueue(self.name())
+                await handle.cancel()
+                names = []
+                async for event in client.events(after, task=handle.id):
+                    assert not isinstance(event, drover.Gap)
+                    names.append(event["name"])
+                    if len(names) == 2:
+                        break
+                self.assertEqual(["task.enqueued", "task.cancelled"], names)
+
+        with Proxy(self.server.port, judge) as proxy:
+            asyncio.run(asyncio.wait_for(main(proxy.url), BOUND_S))
+
     def test_09_a_token_that_is_revoked(self) -> None:
         token = self.server.drover("token", "create", "--role", "worker")
         begun = threading.Event()
