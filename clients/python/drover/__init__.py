@@ -12,7 +12,7 @@
 """
 
 from . import wire
-from ._engine import Report
+from ._state import Report
 from .async_client import AsyncClient, AsyncHandle
 from .client import Client, Handle
 from .context import AsyncContext, Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from typing import AsyncIterator, List, Optional
+from typing import AsyncIterator, List, Optional, Type
 
 from ._address import Address
 from ._calls import Answer, Call
@@ -32,6 +32,46 @@ class _Connection:
             self.writer.transport.abort()
         except RuntimeError:
             pass  # its event loop is closed
+
+
+class _Deadline:
+    """Ends a connection when its time is over. Unlike asyncio.wait_for, which may swallow a cancel before Python 3.12, it only looks at
+    the clock."""
+
+    def __init__(self, connection: _Connection, seconds: float) -> None:
+        self.is_over = False
+        self._connection = connection
+        self._timer = asyncio.get_running_loop().call_later(max(seconds, 0.001), self._end)
+
+    def _end(self) -> None:
+        self.is_over = True
+        self._connection.close()
+
+    def __enter__(self) -> "_Deadline":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], *_: object) -> None:
+        self._timer.cancel()
+        if self.is_over and kind is not None and issubclass(kind, Exception):
+            raise asyncio.TimeoutError
+
+
+async def _connect_within(settings: Settings, address: Address, seconds: float) -> "tuple[asyncio.StreamReader, asyncio.StreamWriter]":
+    connecting = asyncio.ensure_future(_connect(settings, address))
+    try:
+        await asyncio.wait({connecting}, timeout=max(seconds, 0.001))
+        if not connecting.done():
+            raise asyncio.TimeoutError
+        return connecting.result()
+    except BaseException:
+        connecting.cancel()
+        connecting.add_done_callback(_close_unwanted)
+        raise
+
+
+def _close_unwanted(connecting: "asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]") -> None:
+    if not connecting.cancelled() and connecting.exception() is None:
+        connecting.result()[1].transport.abort()
 
 
 async def _connect(settings: Settings, address: Address) -> "tuple[asyncio.StreamReader, asyncio.StreamWriter]":
@@ -92,10 +132,11 @@ class AsyncTransport:
         reader = AnswerReader()
         is_kept = False
         try:
-            connection.writer.write(self.settings.request_of(call, address, mark))
-            await asyncio.wait_for(connection.writer.drain(), max(deadline - time.monotonic(), 0.001))
-            while not reader.is_done:
-                await self._receive(connection, reader, deadline)
+            with _Deadline(connection, deadline - time.monotonic()):
+                connection.writer.write(self.settings.request_of(call, address, mark))
+                await connection.writer.drain()
+                while not reader.is_done:
+                    await self._receive(connection, reader)
             is_kept = reader.keeps_open
         except (OSError, BadAnswer, asyncio.TimeoutError) as error:
             self._leave_server(connection.server)
@@ -116,23 +157,25 @@ class AsyncTransport:
         return Answer(reader.status, reader.headers, body, self.settings.loads)
 
     async def stream(self, call: Call, silence_s: float) -> AsyncIterator[bytes]:
-        """The body as it arrives. Ends with the connection; raises Trouble if nothing comes for so long."""
+        """The body as it arrives. Ends with the connection; raises Trouble after `silence_s` without a byte."""
         async with self._come_home():
             deadline = time.monotonic() + self.settings.timeout_of(call)
             connection = await self._connection(deadline)
             address = self.settings.addresses[connection.server]
             reader = AnswerReader()
             try:
-                connection.writer.write(self.settings.request_of(call, address, self.settings.seen.mark()))
-                while not reader.has_head or (reader.status >= 400 and not reader.is_done):
-                    await self._receive(connection, reader, deadline)
+                with _Deadline(connection, deadline - time.monotonic()):
+                    connection.writer.write(self.settings.request_of(call, address, self.settings.seen.mark()))
+                    while not reader.has_head or (reader.status >= 400 and not reader.is_done):
+                        await self._receive(connection, reader)
                 if reader.status >= 400:
                     check_answer(reader.status, reader.headers, reader.take_body())
                 while True:
                     yield reader.take_body()
                     if reader.is_done:
                         return
-                    await self._receive(connection, reader, time.monotonic() + silence_s)
+                    with _Deadline(connection, silence_s):
+                        await self._receive(connection, reader)
             except (OSError, BadAnswer, asyncio.TimeoutError) as error:
                 self._leave_server(connection.server)
                 raise not_answered(address, error) from None
@@ -150,7 +193,7 @@ class AsyncTransport:
         server = self._server
         address = self.settings.addresses[server]
         try:
-            reader, writer = await asyncio.wait_for(_connect(self.settings, address), max(deadline - time.monotonic(), 0.001))
+            reader, writer = await _connect_within(self.settings, address, deadline - time.monotonic())
         except (OSError, ValueError, asyncio.TimeoutError) as error:
             self._leave_server(server)
             raise not_reached(address, error) from None
@@ -161,8 +204,8 @@ class AsyncTransport:
             self._server = (server + 1) % len(self.settings.addresses)
 
     @staticmethod
-    async def _receive(connection: _Connection, reader: AnswerReader, deadline: float) -> None:
-        data = await asyncio.wait_for(connection.reader.read(_CHUNK), max(deadline - time.monotonic(), 0.001))
+    async def _receive(connection: _Connection, reader: AnswerReader) -> None:
+        data = await connection.reader.read(_CHUNK)
         if data:
             reader.feed(data)
         else:

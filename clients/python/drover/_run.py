@@ -20,7 +20,7 @@ SHUTDOWN = "shutdown"
 FENCE_PART = 3  # a run stops when this part of its lease is left
 _NOTE_CHARS_MAX = 4000
 _MESSAGE_CHARS_MAX = 2000
-_listener_lock = threading.Lock()  # held for a few instructions, by whoever waits for any run
+_listener_lock = threading.Lock()  # held for a few instructions only
 
 
 class End(NamedTuple):

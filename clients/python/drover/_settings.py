@@ -28,7 +28,7 @@ class Seen:
         return self._mark
 
     def take(self, sent: str, told: Optional[str]) -> None:
-        """Within an epoch the largest number counts. A new epoch counts only if the server had heard of what was seen before."""
+        """Within an epoch the largest number counts. A new epoch counts only if the server knew the old mark."""
         if not told or told.count(":") != 3:
             return
         with self._lock:

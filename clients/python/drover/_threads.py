@@ -1,7 +1,7 @@
 """Threads for handlers: one for each slot, started when they are needed.
 
-Whoever takes a run wakes one more thread if more runs wait, so runs that block start one after another at once, and of runs that end
-in no time one thread does them all.
+A thread that takes a run wakes one more thread if more runs wait. So handlers that block all start at once, and handlers that return
+immediately share one thread.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ class Transport:
             connection.close()
 
     def perform(self, call: Call, *, patience_s: Optional[float] = None, abort: Optional[Abort] = None) -> Answer:
-        """Makes the call, again where that is safe. With patience: for so long, however many tries that are."""
+        """Makes the call, and repeats it where that is safe: `retries` times, or for `patience_s` if that is given."""
         attempts = Attempts(call, self.settings.retries, len(self.settings.addresses), patience_s)
         while True:
             try:
@@ -162,7 +162,7 @@ class Transport:
         return Answer(reader.status, reader.headers, body, self.settings.loads)
 
     def stream(self, call: Call, silence_s: float) -> Iterator[bytes]:
-        """The body as it arrives. Ends with the connection; raises Trouble if nothing comes for so long."""
+        """The body as it arrives. Ends with the connection; raises Trouble after `silence_s` without a byte."""
         deadline = time.monotonic() + self.settings.timeout_of(call)
         connection = self._connection(deadline)
         address = self.settings.addresses[connection.server]
@@ -202,7 +202,7 @@ class Transport:
         address = self.settings.addresses[server]
         try:
             return _Connection(connect(self.settings, address, max(deadline - time.monotonic(), 0.001)), server)
-        except (OSError, ValueError) as error:  # ValueError: a host that is no name
+        except (OSError, ValueError) as error:  # ValueError: not a valid host name
             self._leave_server(server)
             raise not_reached(address, error) from None
 

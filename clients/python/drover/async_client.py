@@ -15,7 +15,6 @@ from .client import ENDED, patience_s, poll_s, result_of, value_of
 from .events import SILENCE_S, DroverEvent, EventCursor
 from .task_types import NewTask, Task, spec_of, specs_of
 
-P = TypeVar("P")
 R = TypeVar("R")
 
 _LOG_POLL_S = 1.0
@@ -37,7 +36,7 @@ class AsyncHandle(Generic[R]):
         return (await self._client._perform(_calls.show_task(self.id))).member_text((member,))
 
     async def wait(self, timeout: Optional[float] = None) -> wire.Task:
-        """Waits until the task has ended. Raises WaitTimeout after so many seconds, and the task goes on."""
+        """Waits until the task has ended. After `timeout` seconds it raises WaitTimeout; the task goes on."""
         deadline = None if timeout is None else time.monotonic() + timeout
         has_answered = False
         while True:
@@ -120,7 +119,7 @@ class AsyncClient:
     async def enqueue(self, type: str, payload: object = None, **options: Any) -> AsyncHandle[Any]: ...
 
     @overload
-    async def enqueue(self, type: Task[P, R], payload: Optional[P] = None, **options: Any) -> AsyncHandle[R]: ...
+    async def enqueue(self, type: Task[Any, R], payload: object = None, **options: Any) -> AsyncHandle[R]: ...
 
     async def enqueue(self, type: Union[str, Task[Any, Any]], payload: object = None, **options: Any) -> AsyncHandle[Any]:
         """Enqueues a task: see Client.enqueue."""

@@ -14,7 +14,6 @@ from .errors import TaskCancelled, TaskFailed, WaitTimeout
 from .events import SILENCE_S, DroverEvent, EventCursor, Gap
 from .task_types import NewTask, Task, spec_of, specs_of
 
-P = TypeVar("P")
 R = TypeVar("R")
 
 ENDED = ("completed", "failed", "cancelled")
@@ -62,7 +61,7 @@ class Handle(Generic[R]):
         return self._client._perform(_calls.show_task(self.id)).member_text((member,))
 
     def wait(self, timeout: Optional[float] = None) -> wire.Task:
-        """Waits until the task has ended. Raises WaitTimeout after so many seconds, and the task goes on."""
+        """Waits until the task has ended. After `timeout` seconds it raises WaitTimeout; the task goes on."""
         deadline = None if timeout is None else time.monotonic() + timeout
         has_answered = False
         while True:
@@ -154,12 +153,13 @@ class Client:
     def enqueue(self, type: str, payload: object = None, **options: Any) -> Handle[Any]: ...
 
     @overload
-    def enqueue(self, type: Task[P, R], payload: Optional[P] = None, **options: Any) -> Handle[R]: ...
+    def enqueue(self, type: Task[Any, R], payload: object = None, **options: Any) -> Handle[R]: ...
 
     def enqueue(self, type: Union[str, Task[Any, Any]], payload: object = None, **options: Any) -> Handle[Any]:
         """Enqueues a task. Options are the members of a TaskSpec; durations may be seconds, times a datetime.
 
         The call is repeated until it is answered and makes one task all the same. `payload_text` is a payload as JSON text.
+        `Task.enqueue` does the same and also types the payload.
         """
         call = _calls.enqueue(spec_of(type, payload, options), _calls.new_key())
         return self._handle(self._perform(call).json())
@@ -223,7 +223,7 @@ class Client:
                     break
 
     def _follow_pages(self, cursor: EventCursor) -> Iterator[DroverEvent]:
-        """For who is behind a proxy that keeps streams back."""
+        """For clients behind a proxy that holds streams back."""
         seen: Optional[int] = None
         while True:
             found = cursor.take_page(self._perform(_calls.events_page(cursor.after)).json())

@@ -89,7 +89,7 @@ class Context(_Base):
         self._client = client
 
     def wait_cancelled(self, timeout: Optional[float] = None) -> bool:
-        """Waits until there is a reason to stop, at most so many seconds. Returns cancelled()."""
+        """Waits until there is a reason to stop, at most `timeout` seconds. Returns cancelled()."""
         if self.cancelled():
             return True
         woken = threading.Event()
@@ -141,7 +141,7 @@ class AsyncContext(_Base):
         self._client = client
 
     async def wait_cancelled(self, timeout: Optional[float] = None) -> bool:
-        """Waits until there is a reason to stop, at most so many seconds. Returns cancelled()."""
+        """Waits until there is a reason to stop, at most `timeout` seconds. Returns cancelled()."""
         if self.cancelled():
             return True
         loop = asyncio.get_running_loop()
@@ -154,12 +154,13 @@ class AsyncContext(_Base):
                 pass  # the loop is closed: nobody waits any more
 
         if self._run.listen(wake):
+            timer = loop.call_later(timeout, woken.set) if timeout is not None else None
             try:
-                await asyncio.wait_for(woken.wait(), timeout)
-            except asyncio.TimeoutError:
-                pass
+                await woken.wait()
             finally:
                 self._run.unlisten(wake)
+                if timer is not None:
+                    timer.cancel()
         return self.cancelled()
 
     async def progress(self, percent: int, message: Optional[str] = None) -> None:

@@ -7,11 +7,12 @@ completed or failed; when the process dies, the lease runs out and the task is g
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Set, Union
 from uuid import UUID, uuid4
 
 from . import _calls, _json, wire
@@ -19,8 +20,10 @@ from ._calls import POLL_S, Answer
 from ._keeper import LeaseKeeper
 from ._run import End, Run
 from .async_client import AsyncClient
-from .errors import NotFound, StaleLease, error_of
+from .errors import DroverError, NotFound, StaleLease, error_of
 from .version import __version__
+
+log = logging.getLogger("drover.task_queue")
 
 _PRIORITY_STEP = 20
 _PRIORITY_MAX = 9
@@ -143,6 +146,7 @@ class TaskQueue:
         self._heartbeat_s = heartbeat
         self._keepers: Dict[str, LeaseKeeper] = {}
         self._held: Dict[str, "tuple[Run, LeaseKeeper]"] = {}
+        self._background: Set["asyncio.Future[None]"] = set()
 
     async def __aenter__(self) -> "TaskQueue":
         return self
@@ -152,6 +156,7 @@ class TaskQueue:
 
     async def close(self) -> None:
         """Renews nothing any more: what is still held goes to other workers when its lease runs out."""
+        await asyncio.gather(*self._background)
         keepers = list(self._keepers.values())
         self._keepers.clear()
         self._held.clear()
@@ -190,6 +195,21 @@ class TaskQueue:
         except NotFound:  # the store has forgotten the worker
             await self._register(worker_id, 1)
             return await self._client._perform(call)
+        except asyncio.CancelledError:  # the claim may have taken a task all the same
+            giving_back = asyncio.ensure_future(self._give_back(worker_id, request))
+            self._background.add(giving_back)
+            giving_back.add_done_callback(self._background.discard)
+            raise
+
+    async def _give_back(self, worker_id: str, request: Dict[str, Any]) -> None:
+        """The claim once more, under its key: what it took goes back to the head of the line."""
+        try:
+            answer = await self._client._perform(_calls.claim(worker_id, request, 0.0))
+            runs = [Run(one, answer, place, 0.0, 0.0) for place, one in enumerate(answer.json()["tasks"])]
+            if runs:
+                await self._client._perform(_calls.settle_texts([run.not_begun().text for run in runs]))
+        except DroverError as error:
+            log.warning("could not give back what a cancelled dequeue took: %s", error)
 
     async def complete(self, task_id: TaskId, result: Any = None) -> None:
         _json.encode(result)  # what is not JSON is the caller's mistake, and the task stays held
@@ -209,7 +229,7 @@ class TaskQueue:
         await self._client.task(str(task_id)).retry()
 
     async def requeue_stalled(self, max_age_ms: int = 60000) -> int:
-        """Takes back the tasks of workers that were silent for so long. Drover does that by itself when a lease has run out."""
+        """Takes back the tasks of workers that have been silent for `max_age_ms`. Drover does it by itself when a lease runs out."""
         answer = await self._client._perform(_calls.requeue_stalled(max_age_ms))
         return int(answer.json()["requeued"])
 

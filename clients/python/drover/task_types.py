@@ -90,7 +90,7 @@ NewTask = Union[Mapping[str, Any], "tuple[Union[str, Task[Any, Any]], Any]"]
 
 
 def specs_of(tasks: "List[NewTask]") -> List[Dict[str, Any]]:
-    """Of each task its spec: a mapping with `type` and options, or a pair of type and payload."""
+    """The specs of tasks. Each task is a mapping with `type` and options, or a pair of type and payload."""
     specs = []
     for one in tasks:
         if isinstance(one, tuple):

@@ -7,8 +7,9 @@ import signal
 import threading
 from typing import Any, Awaitable, Callable, Dict, List, Optional, Sequence, Set, cast
 
-from ._engine import Engine, Options, Report
+from ._engine import Engine
 from ._run import End, Run
+from ._state import Options, Report
 from ._threads import HandlerThreads
 from .async_client import AsyncClient
 from .client import Client
@@ -74,7 +75,7 @@ class Worker:
         With `signals`, in the main thread, SIGTERM and SIGINT stop it: the first lets handlers finish, the second tells them to stop.
         """
         engine = self._engine
-        threads = HandlerThreads(engine.options.concurrency, self._work, engine.handlers_rest)
+        threads = HandlerThreads(engine.options.concurrency, self._work, engine.state.handlers_rest)
         is_main = threading.current_thread() is threading.main_thread()
         before: Dict[signal.Signals, Any] = {}
         try:
@@ -92,10 +93,10 @@ class Worker:
 
     @property
     def report(self) -> Report:
-        return self._engine.report
+        return self._engine.state.report
 
     def _work(self, run: Run) -> None:
-        self._engine.finished(run, _call_handler(self._engine, self._client, run))
+        self._engine.state.finished(run, _call_handler(self._engine, self._client, run))
 
 
 class AsyncWorker:
@@ -126,7 +127,7 @@ class AsyncWorker:
         """Works until stop() or, with `until_empty`, until its queues are empty. Once. Cancelling it stops the worker."""
         engine = self._engine
         loop = self._loop = asyncio.get_running_loop()
-        self._threads = HandlerThreads(engine.options.concurrency, self._work, engine.handlers_rest)
+        self._threads = HandlerThreads(engine.options.concurrency, self._work, engine.state.handlers_rest)
         handled: List[signal.Signals] = []
         if signals and threading.current_thread() is threading.main_thread():
             for one in _SIGNALS:
@@ -172,7 +173,7 @@ class AsyncWorker:
 
     @property
     def report(self) -> Report:
-        return self._engine.report
+        return self._engine.state.report
 
     def _start(self, runs: List[Run]) -> None:
         """On the claimer's thread."""
@@ -201,11 +202,11 @@ class AsyncWorker:
             end = run.ended_with(await handler(run.task["payload"], AsyncContext(run, engine, self._client)))
         except BaseException as error:  # noqa: B902
             end = run.failed_with(error)
-        engine.finished(run, end)
-        asyncio.get_running_loop().call_soon(engine.handlers_rest)
+        engine.state.finished(run, end)
+        asyncio.get_running_loop().call_soon(engine.state.handlers_rest)
 
     def _work(self, run: Run) -> None:
-        self._engine.finished(run, _call_handler(self._engine, self._sync_client, run))
+        self._engine.state.finished(run, _call_handler(self._engine, self._sync_client, run))
 
 
 def _tell(done: "asyncio.Future[Report]", report: Optional[Report], error: Optional[BaseException]) -> None:

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import os
 import pathlib
+import queue
 import shutil
 import signal
 import socket
@@ -163,9 +164,20 @@ class Program:
             text=True,
         )
 
-    def line(self) -> str:
+        self._lines: "queue.SimpleQueue[str]" = queue.SimpleQueue()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+
+    def _read(self) -> None:
         assert self.process.stdout is not None
-        return self.process.stdout.readline().rstrip("\n")
+        for line in self.process.stdout:
+            self._lines.put(line.rstrip("\n"))
+
+    def line(self) -> str:
+        try:
+            return self._lines.get(timeout=BOUND_S)
+        except queue.Empty:
+            raise AssertionError(f"the program printed nothing for {BOUND_S} s") from None
 
     def signal(self, which: signal.Signals) -> None:
         self.process.send_signal(which)
@@ -176,6 +188,7 @@ class Program:
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
+        self._reading.join()
         if self.process.stdout is not None:
             self.process.stdout.close()
 

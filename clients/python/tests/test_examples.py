@@ -41,6 +41,13 @@ class Examples(ServerCase):
                 with self.subTest(path.name):
                     self.assertEqual(expected(path.name), output(path.name, environment_for(self.server)))
 
+    def test_the_program_of_the_readme(self) -> None:
+        program = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment_for(self.server), stdout=subprocess.PIPE, text=True, timeout=2 * BOUND_S
+        )
+        self.assertEqual("Hello, Ada!\n", done.stdout)
+
     def test_the_program_that_came_from_celery(self) -> None:
         environment = environment_for(self.server)
         worker = subprocess.Popen([sys.executable, str(ROOT / "examples" / "celery_after.py"), "worker"], env=environment)

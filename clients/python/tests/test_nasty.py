@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 
 
 def lose_first(text: str) -> Any:
-    """Of the requests that have the text in them, the first one's answer is lost."""
+    """Loses the answer to the first request that contains the text."""
     seen: List[str] = []
 
     def judge(method: str, target: str, count: int) -> str:
@@ -132,7 +132,7 @@ class Nasty(ServerCase):
         handle = deaf.enqueue(self.client)
         running = self.run_worker(drover.Worker(self.client, [deaf], lease=1.2, heartbeat=0.1, drain=0))
         self.assertTrue(begun.wait(BOUND_S))
-        run = next(iter(running.worker._engine._running.values()))
+        run = next(iter(running.worker._engine.state.running.values()))
         handle.cancel()
         wait_until(lambda: run.reason == "cancelled", "the cancel")
         renewed = run.expires_at
@@ -191,6 +191,25 @@ class Nasty(ServerCase):
             handle.cancel()
             reading.join(BOUND_S)
             self.assertEqual(["task.enqueued", "task.cancelled"], [event["name"] for event in found])
+
+    def test_06_the_same_with_asyncio(self) -> None:
+        judge = lambda method, target, count: "hold" if target.startswith("/v1/events?") and "snapshot" in target else "pass"  # noqa: E731
+
+        async def main(url: str) -> None:
+            async with self.server.async_client(url=url, timeout=0.5) as client:
+                after = (await client.call("GET", "/v1/events/last"))["seq"]
+                handle = await client.enqueue(self.name())
+                await handle.cancel()
+                names = []
+                async for event in client.events(after, task=handle.id):
+                    assert not isinstance(event, drover.Gap)
+                    names.append(event["name"])
+                    if len(names) == 2:
+                        break
+                self.assertEqual(["task.enqueued", "task.cancelled"], names)
+
+        with Proxy(self.server.port, judge) as proxy:
+            asyncio.run(asyncio.wait_for(main(proxy.url), BOUND_S))
 
     def test_09_a_token_that_is_revoked(self) -> None:
         token = self.server.drover("token", "create", "--role", "worker")
@@ -273,21 +292,24 @@ class Nasty(ServerCase):
 
     def test_25_all_slots_wait_for_their_children(self) -> None:
         child: Any = drover.task(self.name() + "_child")(lambda payload, ctx: payload)
+        both = threading.Barrier(2)
 
-        @drover.task(self.name())
+        @drover.task(self.name(), max_attempts=1)
         def parent(payload: int, ctx: drover.Context) -> Any:
             if ctx.task["suspends"]:
                 return [one["result"] for one in ctx.parents()]
             (handle,) = ctx.spawn([(child, payload)], key="child")
+            both.wait(BOUND_S)
             with self.assertRaises(drover.WaitTimeout):
-                handle.result(timeout=0.2)  # a slot that waits keeps the child from running: so it must not
-            ctx.wait_children()
+                handle.result(timeout=0.2)  # both slots wait, so no child can run
+            both.wait(BOUND_S)
+            ctx.wait_children()  # without a slot
             return None
 
-        handles = [parent.enqueue(self.client, n) for n in range(4)]
+        handles = [parent.enqueue(self.client, n) for n in range(2)]
         worker = drover.Worker(self.client, [parent, child], concurrency=2)
         self.run_worker(worker, until_empty=True).join()
-        self.assertEqual([[0], [1], [2], [3]], [handle.get()["result"] for handle in handles])
+        self.assertEqual([[0], [1]], [handle.get()["result"] for handle in handles])
 
     def test_26_a_fork_after_connecting(self) -> None:
         name = self.name()
@@ -372,7 +394,7 @@ class Replaced(ServerCase):
         waiting.start()
         self.server.kill()
         go_on.set()
-        wait_until(lambda: not running.worker._engine._running, "the end of the handler")
+        wait_until(lambda: not running.worker._engine.state.running, "the end of the handler")
         self.server.start()
         waiting.join(BOUND_S)
         self.assertEqual(["kept"], results)
@@ -472,6 +494,22 @@ class Silence(unittest.TestCase):
                 client.task("00000000-0000-7000-8000-000000000000").edit(priority=1)
             self.assertTrue(caught.exception.outcome_unknown)
             client.close()
+
+    def test_a_call_with_asyncio_ends_in_time(self) -> None:
+        async def main(port: int) -> None:
+            async with drover.AsyncClient(f"http://127.0.0.1:{port}", "t", timeout=0.2, retries=1) as client:
+                with self.assertRaises(drover.Unavailable) as caught:
+                    await client.enqueue("t")
+                self.assertTrue(caught.exception.outcome_unknown)
+                self.assertIn("timed out", str(caught.exception))
+                waiting = asyncio.ensure_future(client.call("GET", "/healthz"))
+                await asyncio.sleep(0.05)
+                waiting.cancel()
+                with self.assertRaises(asyncio.CancelledError):
+                    await waiting
+
+        with socket.create_server(("127.0.0.1", 0)) as deaf:
+            asyncio.run(asyncio.wait_for(main(deaf.getsockname()[1]), BOUND_S))
 
 
 if __name__ == "__main__":

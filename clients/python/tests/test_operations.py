@@ -42,6 +42,7 @@ COVERED: Dict[str, Call] = {
 
 BATCHED = "a worker tells all ends with settleMany, one or many"
 OPERATE = "for people who operate a fleet: the command line and the dashboard have it, and programs have Client.call"
+DASHBOARD = "for the dashboard, which signs people in and keeps their views"
 DUMPS = "for `drover export` and `import`"
 LEFT_OUT: Dict[str, str] = {
     "complete": BATCHED,
@@ -81,6 +82,26 @@ LEFT_OUT: Dict[str, str] = {
     "showStore": OPERATE,
     "acceptRegression": OPERATE,
     "lookAtFleet": OPERATE,
+    "startBulk": OPERATE,
+    "listBulk": OPERATE,
+    "showBulk": OPERATE,
+    "stopBulk": OPERATE,
+    "listAudit": OPERATE,
+    "listAlertHistory": OPERATE,
+    "snoozeAlert": OPERATE,
+    "statsHistory": OPERATE,
+    "readGraph": DASHBOARD,
+    "listTaskEvents": "Client.events has a filter by task",
+    "listViews": DASHBOARD,
+    "saveView": DASHBOARD,
+    "deleteView": DASHBOARD,
+    "createSigninCode": DASHBOARD,
+    "createWsTicket": DASHBOARD,
+    "listSignins": DASHBOARD,
+    "signIn": DASHBOARD,
+    "signOut": DASHBOARD,
+    "me": DASHBOARD,
+    "mcp": "for agents, which bring their own client",
     "dumpHead": DUMPS,
     "dumpIds": DUMPS,
     "dumpTasks": DUMPS,
@@ -96,7 +117,8 @@ class Operations(unittest.TestCase):
         described = set(re.findall(r"^ +operationId: (\w+)$", DESCRIPTION.read_text(), re.MULTILINE))
         self.assertGreater(len(described), 50)
         self.assertEqual(set(), set(COVERED) & set(LEFT_OUT))
-        self.assertEqual(described, set(COVERED) | set(LEFT_OUT), "a new operation needs a method, or a reason here")
+        self.assertEqual(set(), described - set(COVERED) - set(LEFT_OUT), "a new operation needs a method, or a reason here")
+        self.assertEqual(set(), set(COVERED) - described)
 
     def test_covered_ones_are_called_as_described(self) -> None:
         for name, call in COVERED.items():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 import time
 import unittest
 from typing import Any
 from uuid import UUID, uuid4
 
-from .support import BOUND_S, ServerCase, drover, on_every_store
+from .support import BOUND_S, Proxy, ServerCase, drover, on_every_store
 from drover.task_queue import Task, TaskQueue, TaskStatus
 
 NAMES = [
@@ -27,9 +28,9 @@ async def run_renewed(run: Any) -> None:
 
 @on_every_store
 class TaskQueues(ServerCase):
-    def run_async(self, main: Any) -> None:
+    def run_async(self, main: Any, **options: Any) -> None:
         async def with_queue() -> None:
-            async with self.server.async_client() as client, TaskQueue(client, self.name()[:60], lease=2.0, heartbeat=0.2) as queue:
+            async with self.server.async_client(**options) as client, TaskQueue(client, self.name()[:60], lease=2.0, heartbeat=0.2) as queue:
                 await main(queue)
 
         asyncio.run(asyncio.wait_for(with_queue(), BOUND_S))
@@ -128,6 +129,30 @@ class TaskQueues(ServerCase):
             await other.close()
 
         self.run_async(main)
+
+    def test_a_dequeue_that_is_given_up_keeps_nothing(self) -> None:
+        given_up = threading.Event()
+
+        def judge(method: str, target: str, count: int) -> str:
+            if not target.endswith("/claim") or given_up.is_set():
+                return "pass"
+            return "refuse" if proxy.lost.is_set() else "lose"
+
+        async def main(queue: TaskQueue) -> None:
+            task_id = await queue.enqueue(Task("coder", "x"))
+            waiting = asyncio.ensure_future(queue.dequeue("w"))
+            while not proxy.lost.is_set():  # the task is claimed, and nobody knows
+                await asyncio.sleep(0.01)
+            given_up.set()
+            waiting.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await waiting
+            await asyncio.gather(*queue._background)
+            task = await queue._client.task(str(task_id)).get()
+            self.assertEqual(("pending", 0, 1), (task["state"], task["attempts"], task["run"]))
+
+        with Proxy(self.server.port, judge) as proxy:
+            self.run_async(main, url=proxy.url)
 
     def test_a_result_that_is_not_json_leaves_the_task_held(self) -> None:
         async def main(queue: TaskQueue) -> None:

@@ -244,6 +244,21 @@ class Workers(ServerCase):
         self.assertEqual(0, worker.wait())
         handle.cancel()
 
+    def test_a_signal_that_another_thread_gets(self) -> None:
+        program = (
+            "import drover, signal, sys, threading\n"
+            "def raise_it(payload, ctx):\n"
+            "    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)\n"
+            "    while not ctx.draining:\n"
+            "        ctx.wait_cancelled(0.01)\n"
+            "report = drover.Worker(drover.Client(), [drover.task(sys.argv[1])(raise_it)]).run()\n"
+            "print('completed', report.completed)\n"
+        )
+        self.client.enqueue(self.name())
+        worker = self.program(program, self.name())
+        self.assertEqual("completed 1", worker.line())
+        self.assertEqual(0, worker.wait())
+
     def test_children_and_parents(self) -> None:
         child: Any = drover.task(self.name() + "_child")(lambda payload, ctx: payload * payload)
 

@@ -332,6 +332,15 @@ export type Evidence = {
   tail?: string;
 };
 
+/** What the run has heard from its provider so far. */
+export type ProviderSignal = {
+  answered?: boolean;
+  throttle?: {
+    class: "rate_limited" | "overloaded" | "quota_exhausted";
+    retry_after_ms?: OptionalMillis;
+  } | null;
+};
+
 /** Amounts of the ledger, with the names that they were asked for by. By class there are only the runs. */
 export type UsageRow = {
   input_tokens?: number;
@@ -602,6 +611,7 @@ export type ClaimRequest = {
   lease_ms?: OptionalMillis;
   capacity?: number | null;
   running_priorities?: Int32[] | null;
+  claim_key?: OptionalName;
   wait_ms?: number | null;
 };
 
@@ -618,6 +628,8 @@ export type Beat = {
 
 export type Settled = {
   state: TaskState;
+  replayed?: true;
+  outcome?: "completed" | "retrying" | "failed" | "deferred" | "released" | "suspended" | "cancelled";
 };
 
 /** A lease, how it ended, and the members of the operation of that name. */
@@ -627,6 +639,7 @@ export type Settlement = {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
 } & ({
   end: "complete";
   result?: unknown;
@@ -639,6 +652,7 @@ export type Settlement = {
   retry_after_ms?: OptionalMillis;
   exit_code?: ExitCode;
   note?: string | null;
+  by_exit_code?: boolean;
 } | {
   end: "release";
   begun?: boolean | null;
@@ -651,6 +665,11 @@ export type Settlement = {
   children?: AwaitedChildren;
   exit_code?: ExitCode;
 });
+
+/** A message as the Model Context Protocol describes it. */
+export type JsonRpc = {
+  jsonrpc: "2.0";
+};
 
 /** The children to wait for; null and "all" mean all children of this generation. */
 export type AwaitedChildren = null | "all" | Uuid[];
@@ -1155,6 +1174,7 @@ export interface Operations {
       agent?: AgentState;
       usage?: Usage;
       evidence?: Evidence;
+      provider?: ProviderSignal;
       note?: string | null;
       result?: unknown;
       exit_code?: ExitCode;
@@ -1169,11 +1189,13 @@ export interface Operations {
       agent?: AgentState;
       usage?: Usage;
       evidence?: Evidence;
+      provider?: ProviderSignal;
       class: ErrorClass;
       message?: string | null;
       retry_after_ms?: OptionalMillis;
       exit_code?: ExitCode;
       note?: string | null;
+      by_exit_code?: boolean;
     };
     answer: Settled;
   };
@@ -1185,6 +1207,7 @@ export interface Operations {
       agent?: AgentState;
       usage?: Usage;
       evidence?: Evidence;
+      provider?: ProviderSignal;
       begun?: boolean | null;
       not_here?: boolean | null;
     };
@@ -1198,6 +1221,7 @@ export interface Operations {
       agent?: AgentState;
       usage?: Usage;
       evidence?: Evidence;
+      provider?: ProviderSignal;
       exit_code?: ExitCode;
     };
     answer: Settled;
@@ -1210,6 +1234,7 @@ export interface Operations {
       agent?: AgentState;
       usage?: Usage;
       evidence?: Evidence;
+      provider?: ProviderSignal;
       children?: AwaitedChildren;
       exit_code?: ExitCode;
     };
@@ -1241,6 +1266,7 @@ export interface Operations {
       lease_id: LeaseId;
       agent?: AgentState;
       usage?: Usage;
+      provider?: ProviderSignal;
     };
     answer: null;
   };
@@ -1574,7 +1600,7 @@ export interface Operations {
   };
   /** Read events, page by page or as a stream */
   'GET /v1/events': {
-    query?: {after?: number; limit?: number; type?: string; queue?: string; owner?: string; task?: string; snapshot?: boolean; names?: "drover" | "orchestrator"; tally?: boolean; name?: string[] | string; order?: "asc" | "desc"; before?: number};
+    query?: {after?: number; limit?: number; type?: string; queue?: string; owner?: string; task?: string; snapshot?: boolean; names?: "drover" | "orchestrator"; name?: string[] | string; tally?: boolean; order?: "asc" | "desc"; before?: number};
     answer: {
       events: Event[];
       next: Count;
@@ -1597,6 +1623,11 @@ export interface Operations {
     answer: {
       changes: number;
     };
+  };
+  /** Speak the Model Context Protocol */
+  'POST /mcp': {
+    body: JsonRpc;
+    answer: JsonRpc | null;
   };
   /** This description */
   'GET /openapi.json': {
