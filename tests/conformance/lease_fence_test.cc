@@ -91,7 +91,7 @@ TEST_P(LeaseFence, StaleAfterReleaseAndReclaim) {
   const Lease old = start_work();
   release(old);
   const Lease live = start(old.task);
-  expect_stale(old, "release and reclaim");
+  expect_stale(old, "release and reclaim", Told::kNo, "release");
   EXPECT_EQ(complete(live), TaskState::kCompleted);
 }
 
@@ -106,9 +106,9 @@ TEST_P(LeaseFence, StaleAfterAnOperatorsRetry) {
   const Lease old = start_work();
   fail(old, ErrorClass::kInvalid);
   retry(old.task);
-  expect_stale(old, "retry");
+  expect_stale(old, "retry", Told::kNo, "fail");
   const Lease live = start(old.task);
-  expect_stale(old, "retry and reclaim");
+  expect_stale(old, "retry and reclaim", Told::kNo, "fail");
   EXPECT_EQ(complete(live), TaskState::kCompleted);
 }
 
