@@ -31,7 +31,13 @@ LogStream = Literal["stdout", "stderr", "drover", "transcript"]
 # A model or a session, as an agent takes it on its command line. At most 256 bytes.
 OptionalWord = Optional[str]
 GivenPriority = Union[int, str]
+BulkVerb = Literal["cancel", "retry", "edit", "escalate", "delete"]
+AlertKind = Literal["breaker_open", "breaker_stuck", "dead_letter", "failure", "worker_lost", "not_served", "held", "idle_workers", "waiting", "lag", "running_per_worker", "no_progress"]
 Role = Literal["viewer", "producer", "worker", "operator", "admin"]
+# `read`: tasks, events, queues, dead letters, statistics. `produce`: enqueue, edit and cancel. `work`: claim and
+# settle. `read_policy`. `operate`: retry, escalate, delete, gates, workers, alerts. `administer`: tokens, the policy,
+# the store as a whole.
+Right = Literal["read", "produce", "work", "read_policy", "operate", "administer"]
 OpenapiAnswer = Dict[str, Any]
 
 
@@ -230,20 +236,82 @@ TaskError = TypedDict(
 )
 
 
-class TaskPageSearched(TypedDict):
+class TaskPage(TypedDict):
+    tasks: List[Task]
+    # Where the next page starts; null on the last one.
+    cursor: Optional[str]
+    searched: Searched
+
+
+class TaskSummaryProgress(TypedDict):
+    percent: int
+    message: str
+
+
+TaskSummaryError = TypedDict(
+    "TaskSummaryError",
+    {
+        "class": 'ErrorClass',
+        "message": 'str',
+        "cut": 'bool',
+    },
+)
+
+
+class TaskSummary(TypedDict):
+    """What a list shows of a task."""
+
+    id: Uuid
+    type: Name
+    queue: Name
+    owner: Name
+    state: TaskState
+    priority: int
+    parent_id: OptionalUuid
+    run: Count
+    attempts: Count
+    max_attempts: Count
+    generation: int
+    run_at: OptionalTime
+    created_at: Time
+    started_at: OptionalTime
+    finished_at: OptionalTime
+    progress: Optional[TaskSummaryProgress]
+    worker_id: OptionalName
+    usage: Optional[Usage]
+    cancel_requested_at: OptionalTime
+    tags: Names
+    model: Optional[str]
+    agent_id: Optional[str]
+    # The beginning of its prompt, or of its payload if it has no prompt.
+    excerpt: Optional[str]
+    error: Optional[TaskSummaryError]
+    escalated: bool
+
+
+class TaskSummaryPageCount(TypedDict):
+    """How many tasks match, whatever page this is; null unless it was asked for."""
+
+    tasks: int
+    # There are more, or may be: counting stopped at its bound.
+    capped: bool
+
+
+class TaskSummaryPage(TypedDict):
+    tasks: List[TaskSummary]
+    # Where the next page starts; null on the last one.
+    cursor: Optional[str]
+    searched: Searched
+    # How many tasks match, whatever page this is; null unless it was asked for.
+    count: Optional[TaskSummaryPageCount]
+
+
+class Searched(TypedDict):
     """How far this request has looked, where it went from task to task; null where indexes were enough."""
 
     tasks: int
     # When the last of them was created.
     back_to: str
-
-
-class TaskPage(TypedDict):
-    tasks: List[Task]
-    # Where the next page starts; null on the last one.
-    cursor: Optional[str]
-    # How far this request has looked, where it went from task to task; null where indexes were enough.
-    searched: Optional[TaskPageSearched]
 
 
 class Run(TypedDict):
@@ -330,6 +398,27 @@ class Evidence(TypedDict, total=False):
     duration_ms: int
     # The end of its output.
     tail: str
+
+
+_ProviderSignalThrottle1Required = TypedDict(
+    "_ProviderSignalThrottle1Required",
+    {
+        "class": 'Literal["rate_limited", "overloaded", "quota_exhausted"]',
+    },
+)
+
+
+class ProviderSignalThrottle1(_ProviderSignalThrottle1Required, total=False):
+    retry_after_ms: OptionalMillis
+
+
+class ProviderSignal(TypedDict, total=False):
+    """What the run has heard from its provider so far."""
+
+    # A model has answered. The gate of a provider that recovers lets more tasks start with the first answer of each run.
+    answered: bool
+    # The last refusal, for which the agent waits by itself. It closes the provider's gate for all other tasks.
+    throttle: Optional[ProviderSignalThrottle1]
 
 
 # Amounts of the ledger, with the names that they were asked for by. By class there are only the runs.
@@ -425,7 +514,6 @@ CancelEffect = TypedDict(
 
 
 class RetryOrder(TypedDict, total=False):
-    by: Optional[str]
     why: Optional[str]
     # Any JSON value, instead of the old one; not together with patch.
     payload: Any
@@ -457,6 +545,15 @@ class TaskPatch(TypedDict, total=False):
     tags: Optional[List[Name]]
 
 
+class ExplanationChainItem(TypedDict):
+    id: Uuid
+    state: TaskState
+    reason: Literal["running", "ended", "blocked", "scheduled", "gate", "in_line", "no_worker", "store_regressed"]
+    text: str
+    gate: Optional[str]
+    at: OptionalUntil
+
+
 class Explanation(TypedDict):
     reason: Literal["running", "ended", "blocked", "scheduled", "gate", "in_line", "no_worker", "store_regressed"]
     text: str
@@ -465,6 +562,111 @@ class Explanation(TypedDict):
     ahead: Optional[int]
     waits_for: List[Uuid]
     refusing: List[Gate]
+    # Of a blocked task: from a parent that is not done, by parents of parents, to the task that holds all of them, which
+    # is the last. It ends where another owner's tasks begin.
+    chain: List[ExplanationChainItem]
+
+
+# The parameters of `GET /v1/tasks`, by the same names. All of them must match.
+BulkFilter = TypedDict(
+    "BulkFilter",
+    {
+        "type": 'str',
+        "queue": 'str',
+        "owner": 'str',
+        "state": 'List[TaskState]',
+        "tag": 'str',
+        "spawner": 'Uuid',
+        "worker": 'str',
+        "since": 'GivenTime',
+        "until": 'GivenTime',
+        "search": 'str',
+        "id": 'str',
+        "class": 'ErrorClass',
+        "fingerprint": 'str',
+        "finished_before": 'GivenTime',
+        "escalated": 'bool',
+    }, total=False,
+)
+
+
+class _BulkOrderRequired(TypedDict):
+    verb: BulkVerb
+
+
+class BulkOrder(_BulkOrderRequired, total=False):
+    filter: Any
+    # Instead of a filter.
+    ids: Optional[List[Uuid]]
+    dry_run: Optional[bool]
+    # Who gives the order. A server puts the token's id in its place.
+    by: Optional[str]
+    # Kept with the operation, and with every task that it changes.
+    why: Optional[str]
+    # For retry. Payload and patch have at most 16 KiB.
+    retry: Any
+    # For edit, which needs it. Payload and patch have at most 16 KiB. A delay counts from the start of the operation.
+    edit: Any
+    # For escalate, which needs it: to whom.
+    to: Optional[str]
+
+
+class BulkRetry(TypedDict, total=False):
+    # Any JSON value, instead of the old one; not together with patch.
+    payload: Any
+    # A JSON Merge Patch onto the old payload.
+    patch: Any
+    run_at: OptionalGivenTime
+
+
+class BulkPreview(TypedDict):
+    verb: BulkVerb
+    # How many tasks match.
+    matched: int
+    # False: counting stopped at a bound, so at least this many match.
+    exact: bool
+    # The same by state; states without a task are left out.
+    by_state: Dict[str, int]
+    # The newest of them.
+    sample: List[Uuid]
+
+
+class BulkOperationProblemsItem(TypedDict):
+    id: Uuid
+    code: str
+    message: str
+
+
+class BulkOperation(TypedDict):
+    id: Uuid
+    verb: BulkVerb
+    # With the states that it means. Null if the operation was given ids.
+    filter: Any
+    retry: Any
+    # As in the order; after the end without payload and patch.
+    edit: Optional[Dict[str, Any]]
+    to: Optional[str]
+    by: str
+    why: str
+    # The owner whose token started it; null if it was an operator's.
+    owner: Optional[str]
+    state: Literal["running", "stopped", "completed"]
+    # How many tasks matched at the start.
+    total: int
+    # False: at least as many.
+    total_is_exact: bool
+    done: int
+    # Tasks that were gone, or in another state, when their turn came.
+    skipped: int
+    # Tasks that the verb was refused for.
+    failed: int
+    # The first of those that were skipped or failed.
+    problems: List[BulkOperationProblemsItem]
+    started_at: Time
+    updated_at: Time
+    ended_at: OptionalTime
+    stopped_by: str
+    stopped_why: str
 
 
 class StuckReportGroupsItem(TypedDict):
@@ -569,6 +771,12 @@ class ClaimRequest(_ClaimRequestRequired, total=False):
     # The worker's slots; for queues that reserve some for urgent work.
     capacity: Optional[int]
     running_priorities: Optional[List[Int32]]
+    # Made by the client, once for each claim. A repeat of the claim with the same key, for the same worker and with the
+    # same token, gets the tasks that the first one took and whose leases still live, renewed for `lease_ms`. It takes no
+    # others, so a key whose tasks have all ended gets none. A keyed claim that took nothing is not remembered, and a
+    # worker's next keyed claim that takes something replaces the one before. Tasks of a keyed claim are not given back
+    # when its connection closes before the answer was sent.
+    claim_key: OptionalName
     wait_ms: Optional[int]
 
 
@@ -586,8 +794,16 @@ class Beat(TypedDict):
     drain: bool
 
 
-class Settled(TypedDict):
+class _SettledRequired(TypedDict):
+    # What the settlement made of the task. A replay tells the same, whatever has become of the task since.
     state: TaskState
+
+
+class Settled(_SettledRequired, total=False):
+    # This lease had ended its run in the same way before, and nothing was changed now.
+    replayed: Literal[True]
+    # How the run had ended, in a replay.
+    outcome: Literal["completed", "retrying", "failed", "deferred", "released", "suspended", "cancelled"]
 
 
 class _SettlementCompleteRequired(TypedDict):
@@ -600,6 +816,7 @@ class SettlementComplete(_SettlementCompleteRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     # Any JSON value.
     result: Any
     exit_code: ExitCode
@@ -621,10 +838,12 @@ class SettlementFail(_SettlementFailRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     message: Optional[str]
     retry_after_ms: OptionalMillis
     exit_code: ExitCode
     note: Optional[str]
+    by_exit_code: bool
 
 
 class _SettlementReleaseRequired(TypedDict):
@@ -637,6 +856,7 @@ class SettlementRelease(_SettlementReleaseRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     begun: Optional[bool]
     not_here: Optional[bool]
 
@@ -651,6 +871,7 @@ class SettlementCancelled(_SettlementCancelledRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     exit_code: ExitCode
 
 
@@ -664,8 +885,15 @@ class SettlementSuspend(_SettlementSuspendRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     children: AwaitedChildren
     exit_code: ExitCode
+
+
+class JsonRpc(TypedDict):
+    """A message as the Model Context Protocol describes it."""
+
+    jsonrpc: Literal["2.0"]
 
 
 class Backlog(TypedDict):
@@ -692,6 +920,10 @@ class Gate(TypedDict):
     rate: Optional[str]
     burst: Optional[int]
     waiting_lanes: Count
+    # Tasks that wait and that this gate refuses now.
+    waiting_tasks: Count
+    # Of these, the ones that no other gate refuses: opened, they wait for a worker only.
+    would_start: Count
     holds: List[Hold]
 
 
@@ -705,7 +937,6 @@ class GateOrder(_GateOrderRequired, total=False):
     # Of limit; no limit by hand any more unless set.
     permits: Optional[int]
     why: Optional[str]
-    by: Optional[str]
 
 
 class HeldTasks(TypedDict):
@@ -811,12 +1042,118 @@ class Stats(TypedDict):
 
 
 class Alert(TypedDict):
-    kind: Literal["breaker_open", "breaker_stuck", "dead_letter", "failure", "worker_lost", "not_served", "held", "idle_workers", "waiting", "lag", "running_per_worker", "no_progress"]
+    # Kind and subject: which one it is.
+    key: str
+    kind: AlertKind
     severity: Literal["warning", "critical"]
     subject: str
     detail: str
     fix: str
     raised_at: Time
+    snoozed_until: OptionalTime
+    snoozed_by: Optional[str]
+    snoozed_why: Optional[str]
+
+
+class PastAlert(TypedDict):
+    key: str
+    kind: AlertKind
+    severity: Literal["warning", "critical"]
+    subject: str
+    detail: str
+    fix: str
+    raised_at: Time
+    cleared_at: Time
+
+
+StatsHistory = TypedDict(
+    "StatsHistory",
+    {
+        "step_ms": 'Literal[60000, 3600000]',
+        "from": 'Time',
+        "until": 'Time',
+        "buckets": 'List[StatsBucket]',
+    },
+)
+
+
+class StatsBucket(TypedDict):
+    # When it begins.
+    at: Time
+    enqueued: Count
+    started: Count
+    completed: Count
+    # For good.
+    failed: Count
+    # Runs that failed and are tried again.
+    retried: Count
+    deferred: Count
+    cancelled: Count
+    # From ready to started; right to 20 %.
+    wait_p50_ms: OptionalMillis
+    wait_p95_ms: OptionalMillis
+    # From started to completed or failed.
+    run_p50_ms: OptionalMillis
+    run_p95_ms: OptionalMillis
+    # Of the runs that ended; null: none of them reported any.
+    cost_micro_usd: Optional[int]
+    tokens: Optional[int]
+
+
+class TaskGraphNodesItem(TypedDict):
+    id: Uuid
+    type: Name
+    queue: Name
+    owner: Name
+    state: TaskState
+    created_at: Time
+    started_at: OptionalTime
+    finished_at: OptionalTime
+    # Edges from the root.
+    distance: Count
+    # It has neighbours that are not shown; ask for its own graph.
+    more: bool
+
+
+TaskGraphEdgesItem = TypedDict(
+    "TaskGraphEdgesItem",
+    {
+        "from": 'Uuid',
+        "to": 'Uuid',
+        "kind": 'Literal["depends_on", "spawned"]',
+    },
+)
+
+
+class TaskGraph(TypedDict):
+    root: Uuid
+    nodes: List[TaskGraphNodesItem]
+    edges: List[TaskGraphEdgesItem]
+    # There are tasks that are not shown.
+    more: bool
+
+
+class View(TypedDict):
+    name: str
+    query: str
+    updated_at: Time
+
+
+AuditRecord = TypedDict(
+    "AuditRecord",
+    {
+        "seq": 'int',
+        "at": 'Time',
+        "token_id": 'Optional[str]',
+        "role": 'Optional[str]',
+        "owner": 'OptionalName',
+        "method": 'str',
+        "route": 'Optional[str]',
+        "subject": 'Optional[str]',
+        "from": 'str',
+        "status": 'int',
+    },
+)
 
 
 class Config(TypedDict):
@@ -877,6 +1214,76 @@ class CreatedToken(TypedDict):
     last_used_at: OptionalTime
     revoked_at: OptionalTime
     revoked_by: str
+
+
+class SigninCode(TypedDict):
+    # The only copy.
+    code: str
+    expires_at: Time
+    # Where to open it, with the code in the fragment. From `--public-url`, else from the request's `Host`.
+    url: str
+
+
+class NewSignin(TypedDict, total=False):
+    """Either a code or a token."""
+
+    code: str
+    token: str
+
+
+Signin = TypedDict(
+    "Signin",
+    {
+        "id": 'str',
+        "token_id": 'str',
+        "role": 'Role',
+        "owner": 'OptionalName',
+        "from": 'str',
+        "user_agent": 'str',
+        "created_at": 'Time',
+        "last_used_at": 'Time',
+        "expires_at": 'Time',
+        "is_current": 'bool',
+    },
+)
+
+
+class CreatedSignin(TypedDict):
+    id: str
+    # For the header `Drover-Signin`; the only copy.
+    secret: str
+    # If it is not used.
+    expires_at: Time
+
+
+class MeServer(TypedDict):
+    # From `--name` or `local.server.name`.
+    name: Optional[str]
+    # From `local.server.colour`, so that people can tell servers apart.
+    colour: Optional[Literal["grey", "red", "orange", "yellow", "green", "teal", "blue", "purple", "pink"]]
+    version: str
+
+
+class Me(TypedDict):
+    token_id: str
+    # Null for a caller with a token.
+    signin_id: Optional[str]
+    role: Role
+    # Whose tasks the caller sees; null if everybody's.
+    owner: OptionalName
+    # Of a worker; empty: all.
+    queues: Names
+    rights: List[Right]
+    # When the sign-in ends if it is not used again, or when the token expires; null if it does not.
+    expires_at: OptionalTime
+    # By the store's clock.
+    now: Time
+    server: MeServer
+
+
+class WsTicket(TypedDict):
+    ticket: str
+    expires_in_ms: Literal[30000]
 
 
 StoreStateLost1 = TypedDict(
@@ -953,6 +1360,12 @@ class AppendLogBody(TypedDict):
     chunks: List[LogChunk]
 
 
+class ListTaskEventsAnswer(TypedDict):
+    events: List[Event]
+    next: Count
+    more: bool
+
+
 class PreviewCancelAnswer(TypedDict):
     effects: List[CancelEffect]
 
@@ -966,7 +1379,6 @@ class _EscalateTaskBodyRequired(TypedDict):
 
 
 class EscalateTaskBody(_EscalateTaskBodyRequired, total=False):
-    by: Optional[str]
     why: Optional[str]
 
 
@@ -982,6 +1394,7 @@ class CompleteBody(_CompleteBodyRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     note: Optional[str]
     # Any JSON value. If it is absent there is no result.
     result: Any
@@ -1001,11 +1414,14 @@ class FailBody(_FailBodyRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     message: Optional[str]
     retry_after_ms: OptionalMillis
     exit_code: ExitCode
     # What the run leaves for the next one.
     note: Optional[str]
+    # Nothing but the exit code tells the class: it defers this task, and leaves the gate of its provider alone.
+    by_exit_code: bool
 
 
 class _ReleaseBodyRequired(TypedDict):
@@ -1016,6 +1432,7 @@ class ReleaseBody(_ReleaseBodyRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     begun: Optional[bool]
     not_here: Optional[bool]
 
@@ -1028,6 +1445,7 @@ class ConfirmCancelBody(_ConfirmCancelBodyRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     exit_code: ExitCode
 
 
@@ -1039,6 +1457,7 @@ class SuspendBody(_SuspendBodyRequired, total=False):
     agent: AgentState
     usage: Usage
     evidence: Evidence
+    provider: ProviderSignal
     children: AwaitedChildren
     exit_code: ExitCode
 
@@ -1066,6 +1485,7 @@ class ReportUsageBody(_ReportUsageBodyRequired, total=False):
     agent: AgentState
     # Of this run, all of it so far: of each number the largest report counts.
     usage: Usage
+    provider: ProviderSignal
 
 
 class SettleManyBody(TypedDict):
@@ -1099,7 +1519,6 @@ class HeartbeatBody(_HeartbeatBodyRequired, total=False):
 
 class DrainWorkerBody(TypedDict, total=False):
     why: Optional[str]
-    by: Optional[str]
 
 
 class BacklogBody(TypedDict):
@@ -1116,6 +1535,8 @@ class RequeueStalledAnswer(TypedDict):
 
 class ListGatesAnswer(TypedDict):
     gates: List[Gate]
+    # Where the next page starts; null on the last one.
+    cursor: Optional[str]
 
 
 class ListQueuesAnswer(TypedDict):
@@ -1130,8 +1551,32 @@ class UsageAnswer(TypedDict):
     rows: List[UsageRow]
 
 
+class ListBulkAnswer(TypedDict):
+    operations: List[BulkOperation]
+
+
+class StopBulkBody(TypedDict, total=False):
+    why: Optional[str]
+
+
 class ListAlertsAnswer(TypedDict):
     alerts: List[Alert]
+
+
+class ListAlertHistoryAnswer(TypedDict):
+    alerts: List[PastAlert]
+
+
+_SnoozeAlertBodyRequired = TypedDict(
+    "_SnoozeAlertBodyRequired",
+    {
+        "for": 'Duration',
+    },
+)
+
+
+class SnoozeAlertBody(_SnoozeAlertBodyRequired, total=False):
+    why: Optional[str]
 
 
 class _ApplyConfigBodyRequired(TypedDict):
@@ -1155,8 +1600,29 @@ class FsckAnswer(TypedDict):
     findings: List[Finding]
 
 
+class ListAuditAnswer(TypedDict):
+    # Whether this server keeps an audit log.
+    enabled: bool
+    records: List[AuditRecord]
+    # Where `before` goes on; null: that was the first record.
+    next: Optional[int]
+
+
+class ListViewsAnswer(TypedDict):
+    views: List[View]
+
+
+class SaveViewBody(TypedDict):
+    # What the page shows; the server does not look into it.
+    query: str
+
+
 class ListTokensAnswer(TypedDict):
     tokens: List[Token]
+
+
+class ListSigninsAnswer(TypedDict):
+    signins: List[Signin]
 
 
 class _DumpTasksBodyRequired(TypedDict):
@@ -1193,10 +1659,13 @@ Names = List["Name"]
 # A time, or "opened" for one that only a hand brings about.
 OptionalUntil = Union["OptionalTime", Literal["opened"]]
 EnqueueAnswer = Union["Enqueued", "EnqueueAnswer2"]
+# How far this request has looked, where it went from task to task; null where indexes were enough.
+Searched = Optional["Searched"]
 # A lease, how it ended, and the members of the operation of that name.
 Settlement = Union["SettlementComplete", "SettlementFail", "SettlementRelease", "SettlementCancelled", "SettlementSuspend"]
 # The children to wait for; null and "all" mean all children of this generation.
 AwaitedChildren = Optional[Union[Literal["all"], List["Uuid"]]]
+ListTasksAnswer = Union["TaskPage", "TaskSummaryPage"]
 EnqueueBody = Union["TaskSpec", "EnqueueBody2"]
 SpawnBody = Union["TaskSpec", "SpawnBody2"]
 
@@ -1212,6 +1681,8 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "readTranscript": ("GET", "/v1/tasks/{id}/transcript"),
     "readLog": ("GET", "/v1/tasks/{id}/log"),
     "appendLog": ("POST", "/v1/tasks/{id}/log"),
+    "readGraph": ("GET", "/v1/tasks/{id}/graph"),
+    "listTaskEvents": ("GET", "/v1/tasks/{id}/events"),
     "explainTask": ("GET", "/v1/tasks/{id}/explain"),
     "previewCancel": ("GET", "/v1/tasks/{id}/cancel"),
     "cancelTask": ("POST", "/v1/tasks/{id}/cancel"),
@@ -1240,17 +1711,34 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "listQueues": ("GET", "/v1/queues"),
     "listDeadLetters": ("GET", "/v1/dlq"),
     "stats": ("GET", "/v1/stats"),
+    "statsHistory": ("GET", "/v1/stats/history"),
     "stuck": ("GET", "/v1/stuck"),
     "usage": ("GET", "/v1/usage"),
+    "listBulk": ("GET", "/v1/bulk"),
+    "startBulk": ("POST", "/v1/bulk"),
+    "showBulk": ("GET", "/v1/bulk/{id}"),
+    "stopBulk": ("POST", "/v1/bulk/{id}/stop"),
     "listAlerts": ("GET", "/v1/alerts"),
+    "listAlertHistory": ("GET", "/v1/alerts/history"),
+    "snoozeAlert": ("POST", "/v1/alerts/{key}/snooze"),
     "showConfig": ("GET", "/v1/config"),
     "applyConfig": ("PUT", "/v1/config"),
     "listConfigVersions": ("GET", "/v1/config/versions"),
     "showConfigVersion": ("GET", "/v1/config/versions/{version}"),
     "fsck": ("POST", "/v1/fsck"),
+    "listAudit": ("GET", "/v1/audit"),
+    "listViews": ("GET", "/v1/views"),
+    "saveView": ("PUT", "/v1/views/{name}"),
+    "deleteView": ("DELETE", "/v1/views/{name}"),
     "listTokens": ("GET", "/v1/tokens"),
     "createToken": ("POST", "/v1/tokens"),
     "revokeToken": ("DELETE", "/v1/tokens/{id}"),
+    "createSigninCode": ("POST", "/v1/signin-codes"),
+    "listSignins": ("GET", "/v1/signins"),
+    "signIn": ("POST", "/v1/signins"),
+    "signOut": ("DELETE", "/v1/signins/{id}"),
+    "me": ("GET", "/v1/me"),
+    "createWsTicket": ("POST", "/v1/ws-tickets"),
     "showStore": ("GET", "/v1/store"),
     "acceptRegression": ("POST", "/v1/store/accept-regression"),
     "lookAtFleet": ("GET", "/v1/fleet"),
@@ -1266,6 +1754,7 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "lastEvent": ("GET", "/v1/events/last"),
     "watch": ("GET", "/v1/ws"),
     "waitForChange": ("GET", "/v1/changes"),
+    "mcp": ("POST", "/mcp"),
     "openapi": ("GET", "/openapi.json"),
     "metrics": ("GET", "/metrics"),
     "healthz": ("GET", "/healthz"),

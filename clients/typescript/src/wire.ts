@@ -232,13 +232,67 @@ export interface TaskPage {
   tasks: Task[];
   /** Where the next page starts; null on the last one. */
   cursor: string | null;
-  /** How far this request has looked, where it went from task to task; null where indexes were enough. */
-  searched: {
+  searched: Searched;
+}
+
+/** What a list shows of a task. */
+export interface TaskSummary {
+  id: Uuid;
+  type: Name;
+  queue: Name;
+  owner: Name;
+  state: TaskState;
+  priority: number;
+  parent_id: OptionalUuid;
+  run: Count;
+  attempts: Count;
+  max_attempts: Count;
+  generation: number;
+  run_at: OptionalTime;
+  created_at: Time;
+  started_at: OptionalTime;
+  finished_at: OptionalTime;
+  progress: {
+    percent: number;
+    message: string;
+  } | null;
+  worker_id: OptionalName;
+  usage: Usage | null;
+  cancel_requested_at: OptionalTime;
+  tags: Names;
+  model: string | null;
+  agent_id: string | null;
+  /** The beginning of its prompt, or of its payload if it has no prompt. */
+  excerpt: string | null;
+  error: {
+    class: ErrorClass;
+    /** Its first 500 characters. */
+    message: string;
+    /** Whether the message is longer. */
+    cut: boolean;
+  } | null;
+  escalated: boolean;
+}
+
+export interface TaskSummaryPage {
+  tasks: TaskSummary[];
+  /** Where the next page starts; null on the last one. */
+  cursor: string | null;
+  searched: Searched;
+  /** How many tasks match, whatever page this is; null unless it was asked for. */
+  count: {
     tasks: number;
-    /** When the last of them was created. */
-    back_to: string;
+    /** There are more, or may be: counting stopped at its bound. */
+    capped: boolean;
   } | null;
 }
+
+/** How far this request has looked, where it went from task to task; null where indexes were enough. */
+export type Searched = {
+  tasks: number;
+  /** When the last of them was created. */
+  back_to: string;
+} | null;
 
 export interface Run {
   run: number;
@@ -319,6 +373,20 @@ export interface Evidence {
   tail?: string;
 }
 
+/** What the run has heard from its provider so far. */
+export interface ProviderSignal {
+  /**
+   * A model has answered. The gate of a provider that recovers lets more tasks start with the first answer of each
+   * run.
+   */
+  answered?: boolean;
+  /** The last refusal, for which the agent waits by itself. It closes the provider's gate for all other tasks. */
+  throttle?: {
+    class: "rate_limited" | "overloaded" | "quota_exhausted";
+    retry_after_ms?: OptionalMillis;
+  } | null;
+}
+
 /** Amounts of the ledger, with the names that they were asked for by. By class there are only the runs. */
 export interface UsageRow {
   input_tokens?: number;
@@ -396,7 +464,6 @@ export interface CancelEffect {
 }
 
 export interface RetryOrder {
-  by?: string | null;
   why?: string | null;
   /** Any JSON value, instead of the old one; not together with patch. */
   payload?: unknown;
@@ -437,6 +504,116 @@ export interface Explanation {
   ahead: number | null;
   waits_for: Uuid[];
   refusing: Gate[];
+  /**
+   * Of a blocked task: from a parent that is not done, by parents of parents, to the task that holds all of them,
+   * which is the last. It ends where another owner's tasks begin.
+   */
+  chain: {
+    id: Uuid;
+    state: TaskState;
+    reason: "running" | "ended" | "blocked" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
+    text: string;
+    gate: string | null;
+    at: OptionalUntil;
+  }[];
+}
+
+export type BulkVerb = "cancel" | "retry" | "edit" | "escalate" | "delete";
+
+/** The parameters of `GET /v1/tasks`, by the same names. All of them must match. */
+export interface BulkFilter {
+  type?: string;
+  queue?: string;
+  owner?: string;
+  /** Any of these. */
+  state?: TaskState[];
+  tag?: string;
+  spawner?: Uuid;
+  worker?: string;
+  since?: GivenTime;
+  until?: GivenTime;
+  search?: string;
+  id?: string;
+  class?: ErrorClass;
+  fingerprint?: string;
+  finished_before?: GivenTime;
+  escalated?: boolean;
+}
+
+export interface BulkOrder {
+  verb: BulkVerb;
+  filter?: unknown;
+  /** Instead of a filter. */
+  ids?: Uuid[] | null;
+  dry_run?: boolean | null;
+  /** Who gives the order. A server puts the token's id in its place. */
+  by?: string | null;
+  /** Kept with the operation, and with every task that it changes. */
+  why?: string | null;
+  /** For retry. Payload and patch have at most 16 KiB. */
+  retry?: unknown;
+  /**
+   * For edit, which needs it. Payload and patch have at most 16 KiB. A delay counts from the start of the operation.
+   */
+  edit?: unknown;
+  /** For escalate, which needs it: to whom. */
+  to?: string | null;
+}
+
+export interface BulkRetry {
+  /** Any JSON value, instead of the old one; not together with patch. */
+  payload?: unknown;
+  /** A JSON Merge Patch onto the old payload. */
+  patch?: unknown;
+  run_at?: OptionalGivenTime;
+}
+
+export interface BulkPreview {
+  verb: BulkVerb;
+  /** How many tasks match. */
+  matched: number;
+  /** False: counting stopped at a bound, so at least this many match. */
+  exact: boolean;
+  /** The same by state; states without a task are left out. */
+  by_state: Record<string, number>;
+  /** The newest of them. */
+  sample: Uuid[];
+}
+
+export interface BulkOperation {
+  id: Uuid;
+  verb: BulkVerb;
+  /** With the states that it means. Null if the operation was given ids. */
+  filter: unknown;
+  retry: unknown;
+  /** As in the order; after the end without payload and patch. */
+  edit: Record<string, unknown> | null;
+  to: string | null;
+  by: string;
+  why: string;
+  /** The owner whose token started it; null if it was an operator's. */
+  owner: string | null;
+  state: "running" | "stopped" | "completed";
+  /** How many tasks matched at the start. */
+  total: number;
+  /** False: at least as many. */
+  total_is_exact: boolean;
+  done: number;
+  /** Tasks that were gone, or in another state, when their turn came. */
+  skipped: number;
+  /** Tasks that the verb was refused for. */
+  failed: number;
+  /** The first of those that were skipped or failed. */
+  problems: {
+    id: Uuid;
+    code: string;
+    message: string;
+  }[];
+  started_at: Time;
+  updated_at: Time;
+  ended_at: OptionalTime;
+  stopped_by: string;
+  stopped_why: string;
 }
 
 export interface StuckReport {
@@ -526,6 +703,14 @@ export interface ClaimRequest {
   /** The worker's slots; for queues that reserve some for urgent work. */
   capacity?: number | null;
   running_priorities?: Int32[] | null;
+  /**
+   * Made by the client, once for each claim. A repeat of the claim with the same key, for the same worker and with the
+   * same token, gets the tasks that the first one took and whose leases still live, renewed for `lease_ms`. It takes
+   * no others, so a key whose tasks have all ended gets none. A keyed claim that took nothing is not remembered, and a
+   * worker's next keyed claim that takes something replaces the one before. Tasks of a keyed claim are not given back
+   * when its connection closes before the answer was sent.
+   */
+  claim_key?: OptionalName;
   wait_ms?: number | null;
 }
 
@@ -544,7 +729,12 @@ export interface Beat {
 }
 
 export interface Settled {
+  /** What the settlement made of the task. A replay tells the same, whatever has become of the task since. */
   state: TaskState;
+  /** This lease had ended its run in the same way before, and nothing was changed now. */
+  replayed?: true;
+  /** How the run had ended, in a replay. */
+  outcome?: "completed" | "retrying" | "failed" | "deferred" | "released" | "suspended" | "cancelled";
 }
 
 /** A lease, how it ended, and the members of the operation of that name. */
@@ -554,6 +744,7 @@ export type Settlement = {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   end: "complete";
   /** Any JSON value. */
   result?: unknown;
@@ -565,18 +756,21 @@ export type Settlement = {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   end: "fail";
   class: ErrorClass;
   message?: string | null;
   retry_after_ms?: OptionalMillis;
   exit_code?: ExitCode;
   note?: string | null;
+  by_exit_code?: boolean;
 } | {
   task_id: Uuid;
   lease_id: LeaseId;
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   end: "release";
   begun?: boolean | null;
   not_here?: boolean | null;
@@ -586,6 +780,7 @@ export type Settlement = {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   end: "cancelled";
   exit_code?: ExitCode;
 } | {
@@ -594,10 +789,16 @@ export type Settlement = {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   end: "suspend";
   children?: AwaitedChildren;
   exit_code?: ExitCode;
 };
+
+/** A message as the Model Context Protocol describes it. */
+export interface JsonRpc {
+  jsonrpc: "2.0";
+}
 
 /** The children to wait for; null and "all" mean all children of this generation. */
 export type AwaitedChildren = null | "all" | Uuid[];
@@ -626,6 +827,10 @@ export interface Gate {
   rate: string | null;
   burst: number | null;
   waiting_lanes: Count;
+  /** Tasks that wait and that this gate refuses now. */
+  waiting_tasks: Count;
+  /** Of these, the ones that no other gate refuses: opened, they wait for a worker only. */
+  would_start: Count;
   holds: Hold[];
 }
 
@@ -636,7 +841,6 @@ export interface GateOrder {
   /** Of limit; no limit by hand any more unless set. */
   permits?: number | null;
   why?: string | null;
-  by?: string | null;
 }
 
 export interface HeldTasks {
@@ -733,12 +937,109 @@ export interface Stats {
 }
 
 export interface Alert {
-  kind: "breaker_open" | "breaker_stuck" | "dead_letter" | "failure" | "worker_lost" | "not_served" | "held" | "idle_workers" | "waiting" | "lag" | "running_per_worker" | "no_progress";
+  /** Kind and subject: which one it is. */
+  key: string;
+  kind: AlertKind;
   severity: "warning" | "critical";
   subject: string;
   detail: string;
   fix: string;
   raised_at: Time;
+  snoozed_until: OptionalTime;
+  snoozed_by: string | null;
+  snoozed_why: string | null;
+}
+
+export type AlertKind = "breaker_open" | "breaker_stuck" | "dead_letter" | "failure" | "worker_lost" | "not_served" | "held" | "idle_workers" | "waiting" | "lag" | "running_per_worker" | "no_progress";
+
+export interface PastAlert {
+  key: string;
+  kind: AlertKind;
+  severity: "warning" | "critical";
+  subject: string;
+  detail: string;
+  fix: string;
+  raised_at: Time;
+  cleared_at: Time;
+}
+
+export interface StatsHistory {
+  step_ms: 60000 | 3600000;
+  /** When the first bucket begins. */
+  from: Time;
+  /** When the last bucket ends. It may still grow. */
+  until: Time;
+  /** Those in which something happened. */
+  buckets: StatsBucket[];
+}
+
+export interface StatsBucket {
+  /** When it begins. */
+  at: Time;
+  enqueued: Count;
+  started: Count;
+  completed: Count;
+  /** For good. */
+  failed: Count;
+  /** Runs that failed and are tried again. */
+  retried: Count;
+  deferred: Count;
+  cancelled: Count;
+  /** From ready to started; right to 20 %. */
+  wait_p50_ms: OptionalMillis;
+  wait_p95_ms: OptionalMillis;
+  /** From started to completed or failed. */
+  run_p50_ms: OptionalMillis;
+  run_p95_ms: OptionalMillis;
+  /** Of the runs that ended; null: none of them reported any. */
+  cost_micro_usd: number | null;
+  tokens: number | null;
+}
+
+export interface TaskGraph {
+  root: Uuid;
+  nodes: {
+    id: Uuid;
+    type: Name;
+    queue: Name;
+    owner: Name;
+    state: TaskState;
+    created_at: Time;
+    started_at: OptionalTime;
+    finished_at: OptionalTime;
+    /** Edges from the root. */
+    distance: Count;
+    /** It has neighbours that are not shown; ask for its own graph. */
+    more: boolean;
+  }[];
+  edges: {
+    /** What comes first. */
+    from: Uuid;
+    /** What depends on it, or was spawned by it. */
+    to: Uuid;
+    kind: "depends_on" | "spawned";
+  }[];
+  /** There are tasks that are not shown. */
+  more: boolean;
+}
+
+export interface View {
+  name: string;
+  query: string;
+  updated_at: Time;
+}
+
+export interface AuditRecord {
+  seq: number;
+  at: Time;
+  token_id: string | null;
+  role: string | null;
+  owner: OptionalName;
+  method: string;
+  route: string | null;
+  subject: string | null;
+  from: string;
+  status: number;
 }
 
 export interface Config {
@@ -800,6 +1101,82 @@ export interface CreatedToken {
   revoked_by: string;
 }
 
+export interface SigninCode {
+  /** The only copy. */
+  code: string;
+  expires_at: Time;
+  /** Where to open it, with the code in the fragment. From `--public-url`, else from the request's `Host`. */
+  url: string;
+}
+
+/** Either a code or a token. */
+export interface NewSignin {
+  code?: string;
+  token?: string;
+}
+
+export interface Signin {
+  id: string;
+  /** The token behind it. */
+  token_id: string;
+  role: Role;
+  owner: OptionalName;
+  /** The address that it was made from. */
+  from: string;
+  /** What the browser called itself. */
+  user_agent: string;
+  created_at: Time;
+  /** To the minute. */
+  last_used_at: Time;
+  /** If it is not used again. */
+  expires_at: Time;
+  /** Whether this call was made with it. */
+  is_current: boolean;
+}
+
+export interface CreatedSignin {
+  id: string;
+  /** For the header `Drover-Signin`; the only copy. */
+  secret: string;
+  /** If it is not used. */
+  expires_at: Time;
+}
+
+/**
+ * `read`: tasks, events, queues, dead letters, statistics. `produce`: enqueue, edit and cancel. `work`: claim and
+ * settle. `read_policy`. `operate`: retry, escalate, delete, gates, workers, alerts. `administer`: tokens, the policy,
+ * the store as a whole.
+ */
+export type Right = "read" | "produce" | "work" | "read_policy" | "operate" | "administer";
+
+export interface Me {
+  token_id: string;
+  /** Null for a caller with a token. */
+  signin_id: string | null;
+  role: Role;
+  /** Whose tasks the caller sees; null if everybody's. */
+  owner: OptionalName;
+  /** Of a worker; empty: all. */
+  queues: Names;
+  rights: Right[];
+  /** When the sign-in ends if it is not used again, or when the token expires; null if it does not. */
+  expires_at: OptionalTime;
+  /** By the store's clock. */
+  now: Time;
+  server: {
+    /** From `--name` or `local.server.name`. */
+    name: string | null;
+    /** From `local.server.colour`, so that people can tell servers apart. */
+    colour: "grey" | "red" | "orange" | "yellow" | "green" | "teal" | "blue" | "purple" | "pink" | null;
+    version: string;
+  };
+}
+
+export interface WsTicket {
+  ticket: string;
+  expires_in_ms: 30000;
+}
+
 export interface StoreState {
   /** Its number. */
   last_event: Count;
@@ -855,6 +1232,8 @@ export interface Finding {
   repaired: boolean;
 }
 
+export type ListTasksAnswer = TaskPage | TaskSummaryPage;
+
 export type EnqueueBody = TaskSpec | {
   tasks: TaskSpec[];
 };
@@ -868,6 +1247,12 @@ export interface AppendLogBody {
   chunks: LogChunk[];
 }
 
+export interface ListTaskEventsAnswer {
+  events: Event[];
+  next: Count;
+  more: boolean;
+}
+
 export interface PreviewCancelAnswer {
   effects: CancelEffect[];
 }
@@ -878,7 +1263,6 @@ export interface CancelTaskBody {
 
 export interface EscalateTaskBody {
   to: string;
-  by?: string | null;
   why?: string | null;
 }
 
@@ -891,6 +1275,7 @@ export interface CompleteBody {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   note?: string | null;
   /** Any JSON value. If it is absent there is no result. */
   result?: unknown;
@@ -902,12 +1287,15 @@ export interface FailBody {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   class: ErrorClass;
   message?: string | null;
   retry_after_ms?: OptionalMillis;
   exit_code?: ExitCode;
   /** What the run leaves for the next one. */
   note?: string | null;
+  /** Nothing but the exit code tells the class: it defers this task, and leaves the gate of its provider alone. */
+  by_exit_code?: boolean;
 }
 
 export interface ReleaseBody {
@@ -915,6 +1303,7 @@ export interface ReleaseBody {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   begun?: boolean | null;
   not_here?: boolean | null;
 }
@@ -924,6 +1313,7 @@ export interface ConfirmCancelBody {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   exit_code?: ExitCode;
 }
 
@@ -932,6 +1322,7 @@ export interface SuspendBody {
   agent?: AgentState;
   usage?: Usage;
   evidence?: Evidence;
+  provider?: ProviderSignal;
   children?: AwaitedChildren;
   exit_code?: ExitCode;
 }
@@ -953,6 +1344,7 @@ export interface ReportUsageBody {
   agent?: AgentState;
   /** Of this run, all of it so far: of each number the largest report counts. */
   usage?: Usage;
+  provider?: ProviderSignal;
 }
 
 export interface SettleManyBody {
@@ -981,7 +1373,6 @@ export interface HeartbeatBody {
 
 export interface DrainWorkerBody {
   why?: string | null;
-  by?: string | null;
 }
 
 export interface BacklogBody {
@@ -998,6 +1389,8 @@ export interface RequeueStalledAnswer {
 
 export interface ListGatesAnswer {
   gates: Gate[];
+  /** Where the next page starts; null on the last one. */
+  cursor: string | null;
 }
 
 export interface ListQueuesAnswer {
@@ -1012,8 +1405,26 @@ export interface UsageAnswer {
   rows: UsageRow[];
 }
 
+export interface ListBulkAnswer {
+  operations: BulkOperation[];
+}
+
+export interface StopBulkBody {
+  why?: string | null;
+}
+
 export interface ListAlertsAnswer {
   alerts: Alert[];
+}
+
+export interface ListAlertHistoryAnswer {
+  alerts: PastAlert[];
+}
+
+export interface SnoozeAlertBody {
+  /** How long, at most 30 days; 0s wakes it up. */
+  for: Duration;
+  why?: string | null;
 }
 
 export interface ApplyConfigBody {
@@ -1034,8 +1445,29 @@ export interface FsckAnswer {
   findings: Finding[];
 }
 
+export interface ListAuditAnswer {
+  /** Whether this server keeps an audit log. */
+  enabled: boolean;
+  records: AuditRecord[];
+  /** Where `before` goes on; null: that was the first record. */
+  next: number | null;
+}
+
+export interface ListViewsAnswer {
+  views: View[];
+}
+
+export interface SaveViewBody {
+  /** What the page shows; the server does not look into it. */
+  query: string;
+}
+
 export interface ListTokensAnswer {
   tokens: Token[];
+}
+
+export interface ListSigninsAnswer {
+  signins: Signin[];
 }
 
 export interface DumpTasksBody {
@@ -1070,7 +1502,7 @@ export interface HealthzAnswer {
 /** What each operation takes and answers. */
 export interface Operations {
   /** List tasks, newest first */
-  listTasks: { body: undefined; answer: TaskPage };
+  listTasks: { body: undefined; answer: ListTasksAnswer };
   /** Enqueue a task, or many, all or nothing */
   enqueue: { body: EnqueueBody; answer: EnqueueAnswer };
   /** Show a task */
@@ -1089,6 +1521,10 @@ export interface Operations {
   readLog: { body: undefined; answer: LogPage };
   /** Append to the log of a running task */
   appendLog: { body: AppendLogBody; answer: undefined };
+  /** Show the tasks around a task: what it depends on, what depends on it, and children */
+  readGraph: { body: undefined; answer: TaskGraph };
+  /** Read the events of a task, oldest first */
+  listTaskEvents: { body: undefined; answer: ListTaskEventsAnswer };
   /** Say why a task is not running, and what will release it */
   explainTask: { body: undefined; answer: Explanation };
   /** Say what a cancel would lead to */
@@ -1145,12 +1581,26 @@ export interface Operations {
   listDeadLetters: { body: undefined; answer: ListDeadLettersAnswer };
   /** Count tasks, rates and times */
   stats: { body: undefined; answer: Stats };
+  /** Show what happened over time */
+  statsHistory: { body: undefined; answer: StatsHistory };
   /** Say what all waiting tasks wait for, by cause */
   stuck: { body: undefined; answer: StuckReport };
   /** Sum up what agents used */
   usage: { body: undefined; answer: UsageAnswer };
+  /** List bulk operations, newest first */
+  listBulk: { body: undefined; answer: ListBulkAnswer };
+  /** Do one thing to many tasks, by filter or by id */
+  startBulk: { body: BulkOrder; answer: BulkPreview };
+  /** Show how far a bulk operation has come */
+  showBulk: { body: undefined; answer: BulkOperation };
+  /** Stop a bulk operation */
+  stopBulk: { body: StopBulkBody; answer: BulkOperation };
   /** List what somebody should look at */
   listAlerts: { body: undefined; answer: ListAlertsAnswer };
+  /** List alerts of the past, newest first */
+  listAlertHistory: { body: undefined; answer: ListAlertHistoryAnswer };
+  /** Snooze an alert */
+  snoozeAlert: { body: SnoozeAlertBody; answer: Alert };
   /** Show the policy */
   showConfig: { body: undefined; answer: Config };
   /** Change the policy */
@@ -1161,12 +1611,32 @@ export interface Operations {
   showConfigVersion: { body: undefined; answer: Config };
   /** Check whether the store agrees with itself, or repair it */
   fsck: { body: FsckBody; answer: FsckAnswer };
+  /** Read who changed what, newest first */
+  listAudit: { body: undefined; answer: ListAuditAnswer };
+  /** List saved views, by name */
+  listViews: { body: undefined; answer: ListViewsAnswer };
+  /** Save a view, or change one */
+  saveView: { body: SaveViewBody; answer: View };
+  /** Delete a view */
+  deleteView: { body: undefined; answer: undefined };
   /** List tokens, newest first, those that are good no more too */
   listTokens: { body: undefined; answer: ListTokensAnswer };
   /** Make a token */
   createToken: { body: NewToken; answer: CreatedToken };
   /** Revoke a token */
   revokeToken: { body: undefined; answer: Token };
+  /** Make a code that signs a browser in */
+  createSigninCode: { body: undefined; answer: SigninCode };
+  /** List the sign-ins of the caller's token, or all for an admin */
+  listSignins: { body: undefined; answer: ListSigninsAnswer };
+  /** Sign a browser in, by a code or by a token */
+  signIn: { body: NewSignin; answer: CreatedSignin };
+  /** Sign out, or end another sign-in */
+  signOut: { body: undefined; answer: undefined };
+  /** Say who calls, what they may do, and which server answers */
+  me: { body: undefined; answer: Me };
+  /** Make a ticket for a WebSocket */
+  createWsTicket: { body: undefined; answer: WsTicket };
   /** Say whether the store is still where it has been */
   showStore: { body: undefined; answer: StoreState };
   /** Go on without what a store has lost */
@@ -1189,7 +1659,7 @@ export interface Operations {
   importPiece: { body: undefined; answer: DumpCounts };
   /** Finish an import, and open the store */
   finishImport: { body: undefined; answer: DumpCounts };
-  /** Read events, oldest first, page by page or as a stream */
+  /** Read events, page by page or as a stream */
   listEvents: { body: undefined; answer: ListEventsAnswer };
   /** Say the number of the last event */
   lastEvent: { body: undefined; answer: LastEventAnswer };
@@ -1197,6 +1667,8 @@ export interface Operations {
   watch: { body: undefined; answer: undefined };
   /** Wait until something has happened */
   waitForChange: { body: undefined; answer: WaitForChangeAnswer };
+  /** Speak the Model Context Protocol */
+  mcp: { body: JsonRpc; answer: JsonRpc };
   /** This description */
   openapi: { body: undefined; answer: OpenapiAnswer };
   /** Numbers for Prometheus */
@@ -1219,6 +1691,8 @@ export const operations = {
   readTranscript: { method: "GET", path: "/v1/tasks/{id}/transcript" },
   readLog: { method: "GET", path: "/v1/tasks/{id}/log" },
   appendLog: { method: "POST", path: "/v1/tasks/{id}/log" },
+  readGraph: { method: "GET", path: "/v1/tasks/{id}/graph" },
+  listTaskEvents: { method: "GET", path: "/v1/tasks/{id}/events" },
   explainTask: { method: "GET", path: "/v1/tasks/{id}/explain" },
   previewCancel: { method: "GET", path: "/v1/tasks/{id}/cancel" },
   cancelTask: { method: "POST", path: "/v1/tasks/{id}/cancel" },
@@ -1247,17 +1721,34 @@ export const operations = {
   listQueues: { method: "GET", path: "/v1/queues" },
   listDeadLetters: { method: "GET", path: "/v1/dlq" },
   stats: { method: "GET", path: "/v1/stats" },
+  statsHistory: { method: "GET", path: "/v1/stats/history" },
   stuck: { method: "GET", path: "/v1/stuck" },
   usage: { method: "GET", path: "/v1/usage" },
+  listBulk: { method: "GET", path: "/v1/bulk" },
+  startBulk: { method: "POST", path: "/v1/bulk" },
+  showBulk: { method: "GET", path: "/v1/bulk/{id}" },
+  stopBulk: { method: "POST", path: "/v1/bulk/{id}/stop" },
   listAlerts: { method: "GET", path: "/v1/alerts" },
+  listAlertHistory: { method: "GET", path: "/v1/alerts/history" },
+  snoozeAlert: { method: "POST", path: "/v1/alerts/{key}/snooze" },
   showConfig: { method: "GET", path: "/v1/config" },
   applyConfig: { method: "PUT", path: "/v1/config" },
   listConfigVersions: { method: "GET", path: "/v1/config/versions" },
   showConfigVersion: { method: "GET", path: "/v1/config/versions/{version}" },
   fsck: { method: "POST", path: "/v1/fsck" },
+  listAudit: { method: "GET", path: "/v1/audit" },
+  listViews: { method: "GET", path: "/v1/views" },
+  saveView: { method: "PUT", path: "/v1/views/{name}" },
+  deleteView: { method: "DELETE", path: "/v1/views/{name}" },
   listTokens: { method: "GET", path: "/v1/tokens" },
   createToken: { method: "POST", path: "/v1/tokens" },
   revokeToken: { method: "DELETE", path: "/v1/tokens/{id}" },
+  createSigninCode: { method: "POST", path: "/v1/signin-codes" },
+  listSignins: { method: "GET", path: "/v1/signins" },
+  signIn: { method: "POST", path: "/v1/signins" },
+  signOut: { method: "DELETE", path: "/v1/signins/{id}" },
+  me: { method: "GET", path: "/v1/me" },
+  createWsTicket: { method: "POST", path: "/v1/ws-tickets" },
   showStore: { method: "GET", path: "/v1/store" },
   acceptRegression: { method: "POST", path: "/v1/store/accept-regression" },
   lookAtFleet: { method: "GET", path: "/v1/fleet" },
@@ -1273,6 +1764,7 @@ export const operations = {
   lastEvent: { method: "GET", path: "/v1/events/last" },
   watch: { method: "GET", path: "/v1/ws" },
   waitForChange: { method: "GET", path: "/v1/changes" },
+  mcp: { method: "POST", path: "/mcp" },
   openapi: { method: "GET", path: "/openapi.json" },
   metrics: { method: "GET", path: "/metrics" },
   healthz: { method: "GET", path: "/healthz" },
