@@ -8,10 +8,8 @@
 
 #include "support/must.h"
 
-namespace drover {
+namespace drover::test {
 namespace {
-
-using test::must;
 
 TEST(EventNames, AreThoseOnThePage) {
   std::ifstream page(DROVER_DOCS "/reference/events.md");
@@ -46,4 +44,4 @@ TEST(EventFilter, AllOfItMustFit) {
 }
 
 }  // namespace
-}  // namespace drover
+}  // namespace drover::test

@@ -4,10 +4,8 @@
 
 #include "support/must.h"
 
-namespace drover {
+namespace drover::test {
 namespace {
-
-using test::must;
 
 constexpr Time kNow{Millis(1'700'000'000'000)};
 
@@ -81,4 +79,4 @@ TEST(FilterTerms, EveryTermComesBack) {
 }
 
 }  // namespace
-}  // namespace drover
+}  // namespace drover::test

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr Time kStart{Millis{1'000'000}};
 
-class ProviderRampTest : public testing::Test {
+class ProviderRampTest : public ::testing::Test {
  protected:
   GateRecord gate{.name = "provider:acme"};
   Time now = kStart;

@@ -4,10 +4,8 @@
 
 #include "support/must.h"
 
-namespace drover {
+namespace drover::test {
 namespace {
-
-using test::must;
 
 constexpr Millis kMinute{60'000};
 constexpr Millis kHour{3'600'000};
@@ -102,4 +100,4 @@ TEST(StatsHistory, WhatCannotBeReadIsSaid) {
 }
 
 }  // namespace
-}  // namespace drover
+}  // namespace drover::test
