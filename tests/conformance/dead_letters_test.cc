@@ -127,7 +127,9 @@ TEST_P(DeadLetters, ABadPayloadIsRefusedAndNothingChanges) {
   EXPECT_EQ(code({.payload = large}), ErrorCode::kPayloadTooLarge);
   EXPECT_EQ(code({.patch = R"({"b":)" + large + "}"}), ErrorCode::kPayloadTooLarge);
   EXPECT_EQ(code({.payload = "1", .patch = "{}"}), ErrorCode::kInvalidArgument);
-  if (signed_as("me") == "me") EXPECT_EQ(code({.verdict = {.by = "\xff"}}), ErrorCode::kInvalidArgument);
+  if (signed_as("me") == "me") {
+    EXPECT_EQ(code({.verdict = {.by = "\xff"}}), ErrorCode::kInvalidArgument);
+  }
   EXPECT_EQ(code({.verdict = {.why = std::string(5'000, 'x')}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(world(), before);
 }

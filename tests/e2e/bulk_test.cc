@@ -1,5 +1,6 @@
 // Bulk operations by hand: cancel, retry and edit of many tasks, and drover bulk.
 #include "e2e/e2e_test.h"
+#include "support/must.h"
 
 namespace drover::e2e {
 namespace {
@@ -30,7 +31,7 @@ TEST_F(BulkTest, CancelRetryAndEditByFilter) {
   EXPECT_TRUE(contains(done.err, "cancelled 5 tasks"));
   EXPECT_EQ(count("cancelled"), 5U);
   const Outcome back = sandbox.drover({"retry", "--state", "cancelled", "--tag", "nightly", "--yes", "--json"});
-  EXPECT_EQ(at(must(json::parse(back.out)), "done"), "5") << back.err;
+  EXPECT_EQ(at(test::must(json::parse(back.out)), "done"), "5") << back.err;
   EXPECT_EQ(count("pending"), 7U);
   EXPECT_EQ(sandbox.drover({"edit", "--tagged", "daily", "--priority", "1", "--yes"}).exit_code, 0);
   for (const json::Value& task : *sandbox.must_json({"list", "--tag", "daily", "--json"}).as_array()) {
@@ -53,7 +54,7 @@ TEST_F(BulkTest, SeveralIdsNeedNoYes) {
   EXPECT_EQ(count("cancelled"), 2U);
   const Outcome again = sandbox.drover({"cancel", first, second, "--json"});
   EXPECT_EQ(again.exit_code, 6);
-  EXPECT_EQ(at(must(json::parse(again.out)), "skipped"), "2");
+  EXPECT_EQ(at(test::must(json::parse(again.out)), "skipped"), "2");
 }
 
 }  // namespace

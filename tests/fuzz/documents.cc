@@ -149,7 +149,10 @@ void feed_query(std::string_view input) {
 // Cursors, times, durations, retry policies, ids, addresses: short texts that people and programs hand in.
 void feed_values(std::string_view input) {
   const std::string text(input);
-  if (const auto cursor = parse_page_cursor(text)) CHECK(parse_page_cursor(std::to_string(*cursor)) == *cursor);
+  for (const TaskOrder order : {TaskOrder::kNewestFirst, TaskOrder::kOldestFirst}) {
+    const auto cursor = parse_page_cursor(text, order);
+    if (cursor) CHECK(parse_page_cursor(std::to_string(*cursor), order) == *cursor);
+  }
   if (const auto time = parse_time(input)) CHECK(parse_time(format_time(*time)) == *time);
   if (const auto duration = parse_duration(input)) CHECK(parse_duration(format_duration(*duration)) == *duration);
   if (const auto policy = parse_retry_policy(input)) {

@@ -400,16 +400,16 @@ TEST_F(Rights, EventsByFilterAndNewestFirst) {
     for (const json::Value& event : *page.find("events")->as_array()) found.push_back(*event.find("seq")->as_int());
     return found;
   };
-  using Seqs = std::vector<std::int64_t>;
+  using Numbers = std::vector<std::int64_t>;
   const auto last = must(engine_.last_event_seq());
-  EXPECT_EQ(seqs("?name=cancelled"), Seqs{last});
-  EXPECT_EQ(seqs("?task=" + annas_.to_string() + "&order=desc"), (Seqs{last, 1}));
-  EXPECT_EQ(seqs("?type=other"), Seqs{last - 1});
-  EXPECT_EQ(seqs("?order=desc&limit=2"), (Seqs{last, last - 1}));
-  EXPECT_EQ(seqs(fmt::format("?order=desc&limit=2&before={}", last - 1)), (Seqs{last - 2, last - 3}));
-  EXPECT_EQ(seqs("?order=desc", "viewer:anna"), (Seqs{last, 1}));
+  EXPECT_EQ(seqs("?name=cancelled"), Numbers{last});
+  EXPECT_EQ(seqs("?task=" + annas_.to_string() + "&order=desc"), (Numbers{last, 1}));
+  EXPECT_EQ(seqs("?type=other"), Numbers{last - 1});
+  EXPECT_EQ(seqs("?order=desc&limit=2"), (Numbers{last, last - 1}));
+  EXPECT_EQ(seqs(fmt::format("?order=desc&limit=2&before={}", last - 1)), (Numbers{last - 2, last - 3}));
+  EXPECT_EQ(seqs("?order=desc", "viewer:anna"), (Numbers{last, 1}));
   EXPECT_EQ(seqs("?owner=ben&name=task.enqueued,task.failed&name=due").size(), 6U);
-  EXPECT_EQ(seqs("?queue=none"), Seqs{});
+  EXPECT_EQ(seqs("?queue=none"), Numbers{});
   for (const std::string query :
        {"?name=nonsense", "?name=", "?order=up", "?before=3", "?order=desc&after=3", "?task=7", "?limit=0"}) {
     EXPECT_EQ(ask("GET", "/v1/events" + query, "operator").status, 400) << query;
