@@ -49,6 +49,8 @@ constexpr auto kEventNames = std::to_array<std::string_view>({
     "alert.cleared",
     "token.created",
     "token.revoked",
+    "signin.created",
+    "signin.ended",
     "bulk.started",
     "bulk.finished",
     "bulk.stopped",

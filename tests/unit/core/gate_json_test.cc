@@ -10,7 +10,7 @@ using namespace drover::testing;
 TEST(GateStatusJson, Golden) {
   GateStatus gate{.name = "queue:eng"};
   EXPECT_EQ(to_json(gate), R"({"name":"queue:eng","closed_until":null,"permits":null,"in_use":null,"rate":null,)"
-                           R"("burst":null,"waiting_lanes":0,"holds":[]})");
+                           R"("burst":null,"waiting_lanes":0,"waiting_tasks":0,"would_start":0,"holds":[]})");
   gate.holds = {{.source = HoldSource::kPolicy, .permits = 3, .why = "limit", .by = "policy", .since = kCreated},
                 {.source = HoldSource::kOperator,
                  .closed_until = kUntilOpened,
@@ -22,11 +22,12 @@ TEST(GateStatusJson, Golden) {
   gate.permits = 3;
   gate.in_use = 2;
   gate.waiting_lanes = 7;
-  EXPECT_EQ(to_json(gate),
-            R"({"name":"queue:eng","closed_until":"opened","permits":3,"in_use":2,"rate":"60/1m","burst":10,)"
-            R"("waiting_lanes":7,"holds":[{"source":"policy","closed_until":null,"permits":3,"why":"limit",)"
-            R"("by":"policy","since":"2027-01-15T08:00:00.000Z"},{"source":"operator","closed_until":"opened",)"
-            R"("permits":null,"why":"deploy","by":"ada@box","since":"2027-01-15T08:00:00.000Z"}]})");
+  EXPECT_EQ(
+      to_json(gate),
+      R"({"name":"queue:eng","closed_until":"opened","permits":3,"in_use":2,"rate":"60/1m","burst":10,)"
+      R"("waiting_lanes":7,"waiting_tasks":0,"would_start":0,"holds":[{"source":"policy","closed_until":null,"permits":3,"why":"limit",)"
+      R"("by":"policy","since":"2027-01-15T08:00:00.000Z"},{"source":"operator","closed_until":"opened",)"
+      R"("permits":null,"why":"deploy","by":"ada@box","since":"2027-01-15T08:00:00.000Z"}]})");
 }
 
 TEST(QueueStatusJson, Golden) {
@@ -52,10 +53,11 @@ TEST(ExplanationJson, Golden) {
                            .refusing = {GateStatus{.name = "all"}},
                            .at = kCreated,
                            .waits_for = {task_id(1)}};
-  EXPECT_EQ(to_json(closed),
-            R"({"reason":"gate","text":"t","gate":"all","at":"2027-01-15T08:00:00.000Z","ahead":null,)"
-            R"("waits_for":["00000000-0000-0000-0000-000000000001"],"refusing":[{"name":"all","closed_until":null,)"
-            R"("permits":null,"in_use":null,"rate":null,"burst":null,"waiting_lanes":0,"holds":[]}],"chain":[]})");
+  EXPECT_EQ(
+      to_json(closed),
+      R"({"reason":"gate","text":"t","gate":"all","at":"2027-01-15T08:00:00.000Z","ahead":null,)"
+      R"("waits_for":["00000000-0000-0000-0000-000000000001"],"refusing":[{"name":"all","closed_until":null,)"
+      R"("permits":null,"in_use":null,"rate":null,"burst":null,"waiting_lanes":0,"waiting_tasks":0,"would_start":0,"holds":[]}],"chain":[]})");
 }
 
 }  // namespace

@@ -21,7 +21,11 @@ TEST(Complete, StoresTheResult) {
   EXPECT_EQ(step.next.task.attempts, 1);
   EXPECT_EQ(step.next.lease_beats, 0);
   EXPECT_EQ(step.guard, Step::Guard::kRevision);
-  EXPECT_EQ(step.run_end, (RunEnd{.worker_id = "host:1:w", .ended_at = kNow, .outcome = "completed", .exit_code = 0}));
+  EXPECT_EQ(step.run_end, (RunEnd{.worker_id = "host:1:w",
+                                  .ended_at = kNow,
+                                  .outcome = "completed",
+                                  .exit_code = 0,
+                                  .settlement = RunSettlement{SettleKind::kComplete, kCompleted, lease_id(5)}}));
 }
 
 TEST(Fail, RetryWaitsForTheTasksOwnBackoff) {
@@ -43,7 +47,8 @@ TEST(Fail, RetryWaitsForTheTasksOwnBackoff) {
                                   .outcome = "retrying",
                                   .error = TaskError{ErrorClass::kAgentError, "boom"},
                                   .exit_code = 3,
-                                  .note = "try less"}));
+                                  .note = "try less",
+                                  .settlement = RunSettlement{SettleKind::kFail, kScheduled, lease_id(5)}}));
 }
 
 TEST(Fail, RetryWithoutDelayIsPendingAtTheTail) {
@@ -165,7 +170,10 @@ TEST(Release, KeepsItsPlaceAndGivesTheAttemptBack) {
   EXPECT_EQ(step.next.task.attempts, 0);
   EXPECT_EQ(step.next.task.run, 1);
   EXPECT_EQ(step.next.task.stalls, 0);
-  EXPECT_EQ(step.run_end, (RunEnd{.worker_id = "host:1:w", .ended_at = kNow, .outcome = "released"}));
+  EXPECT_EQ(step.run_end, (RunEnd{.worker_id = "host:1:w",
+                                  .ended_at = kNow,
+                                  .outcome = "released",
+                                  .settlement = RunSettlement{SettleKind::kRelease, kPending, lease_id(5)}}));
 }
 
 TEST(Release, AtMostOnceIsLost) {

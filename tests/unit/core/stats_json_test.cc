@@ -73,11 +73,13 @@ TEST(StatsJson, Alerts) {
                    .fix = "drover work eng",
                    .raised_at = kCreated},
                   {.kind = AlertKind::kLag, .subject = "queue:ops", .raised_at = kCreated}};
-  EXPECT_EQ(stats_part(to_json(stats), R"("alerts":)", "]}"),
-            R"("alerts":[{"kind":"not_served","severity":"critical","subject":"queue:eng","detail":"3 wait",)"
-            R"("fix":"drover work eng","raised_at":"2027-01-15T08:00:00.000Z"},)"
-            R"({"kind":"lag","severity":"warning","subject":"queue:ops","detail":"","fix":"",)"
-            R"("raised_at":"2027-01-15T08:00:00.000Z"})");
+  EXPECT_EQ(
+      stats_part(to_json(stats), R"("alerts":)", "]}"),
+      R"("alerts":[{"key":"not_served:queue:eng","kind":"not_served","severity":"critical","subject":"queue:eng","detail":"3 wait",)"
+      R"("fix":"drover work eng","raised_at":"2027-01-15T08:00:00.000Z",)"
+      R"("snoozed_until":null,"snoozed_by":null,"snoozed_why":null},)"
+      R"({"key":"lag:queue:ops","kind":"lag","severity":"warning","subject":"queue:ops","detail":"","fix":"",)"
+      R"("raised_at":"2027-01-15T08:00:00.000Z","snoozed_until":null,"snoozed_by":null,"snoozed_why":null})");
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST_F(DumpRoutes, AWrongLineIsNamedAndEndsTheImport) {
   const auto near = import_into(here.here, dump, dump.size());
   ASSERT_FALSE(far.has_value());
   EXPECT_EQ(far.error().message, near.error().message);
-  EXPECT_TRUE(far.error().message.starts_with("line 4: unknown kind")) << far.error().message;
+  EXPECT_TRUE(far.error().message.starts_with("line 5: unknown kind")) << far.error().message;
   // It is as any import that was interrupted.
   EXPECT_TRUE(must(there.engine.is_importing()));
   EXPECT_EQ(there.there->begin_import().error().code, ErrorCode::kWrongState);

@@ -11,7 +11,7 @@ TEST(FilterQuery, EveryPartComesBack) {
   filter.queue = "q";
   filter.owner = "o";
   filter.states = {TaskState::kFailed, TaskState::kPending};
-  filter.tag = "x y";
+  filter.tag = "x-y";
   filter.parent_id = TaskId::parse("0197b7d4-5c61-7cd5-8000-0123456789ab");
   filter.error_class = ErrorClass::kTimeout;
   filter.fingerprint = "abc";
