@@ -102,8 +102,8 @@ TEST_P(Events, CarryWhatBelongsToThem) {
   fail(failed, ErrorClass::kInvalid, "no \"good\"");
   EXPECT_EQ(last_event_of(failed.task).data, R"({"class":"invalid","message":"no \"good\""})");
   const TaskId cancelled = enqueue_work();
-  cancel(cancelled, "why");
-  EXPECT_EQ(last_event_of(cancelled).data, R"({"reason":"why"})");
+  must(queue().cancel(cancelled, Verdict{.by = "ada@box", .why = "why"}));
+  EXPECT_EQ(last_event_of(cancelled).data, fmt::format(R"({{"reason":"why","by":"{}"}})", signed_as("ada@box")));
   const Lease claimed = start_work();
   EXPECT_EQ(last_event_of(claimed.task).data, R"({"worker_id":"host:1:a"})");
 }

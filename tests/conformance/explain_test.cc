@@ -86,7 +86,7 @@ TEST_P(ExplainTask, ClosedByHand) {
   const TaskId id = enqueue_work();
   close_gate("queue:work");
   expect_gate(id, "queue:work", std::nullopt, "drover gate open queue:work");
-  EXPECT_NE(explain(id).text.find("me@here"), std::string::npos);
+  EXPECT_NE(explain(id).text.find(signed_as("me@here")), std::string::npos);
   EXPECT_TRUE(claim(1).empty());
   expect_gate(id, "queue:work", std::nullopt, "a test");
 }

@@ -178,7 +178,7 @@ TEST_P(GatesByHand, EventsTellOfIt) {
   EXPECT_EQ(gate_story(), "gate.closed queue:work gate.limited type:work gate.opened queue:work");
   for (const Event& event : all_events()) {
     if (!event.task.is_nil()) continue;
-    EXPECT_NE(event.data.find("me@here"), std::string::npos) << event.data;
+    EXPECT_NE(event.data.find(signed_as("me@here")), std::string::npos) << event.data;
   }
 }
 

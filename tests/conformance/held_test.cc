@@ -134,7 +134,7 @@ TEST_P(Held, SaysSinceWhenAndWhy) {
   advance(1min);
   const HeldTasks first = held_in("work").at(0);
   EXPECT_EQ(first.since, enqueued + 10min) << "when the gate was closed";
-  EXPECT_EQ(first.why, "closed by ann@box (deploy)");
+  EXPECT_EQ(first.why, fmt::format("closed by {} (deploy)", signed_as("ann@box")));
   must(queue().cancel(must(queue().list({}, 1, std::nullopt)).tasks.at(0).id, ""));
   enqueue_work();
   EXPECT_EQ(held_in("work").at(0).since, now()) << "when the task came";
@@ -149,7 +149,8 @@ TEST_P(Held, AHandThatIsForgottenIsAnAlertOnce) {
   look_after(1min);
   ASSERT_EQ(alerts().size(), 1U);
   EXPECT_EQ(alerts()[0].severity, Severity::kWarning);
-  EXPECT_EQ(alerts()[0].detail, "holds 5 tasks back, the first for 15m: closed by ann@box (deploy)");
+  EXPECT_EQ(alerts()[0].detail,
+            fmt::format("holds 5 tasks back, the first for 15m: closed by {} (deploy)", signed_as("ann@box")));
   EXPECT_EQ(alerts()[0].fix, "drover gate open all");
   look_after(1min);
   look_after(44min);

@@ -48,9 +48,9 @@ TEST_P(Provider, ReopensOneByOne) {
   enqueue_all(std::vector<TaskSpec>(20, TaskSpec{.type = "work"}));
   std::vector<ClaimedTask> running = claim(8);
   ASSERT_EQ(running.size(), 8U);
-  exhaust(running[0].lease, 30s, ErrorClass::kRateLimited);
+  exhaust(running[0].lease, 5s, ErrorClass::kRateLimited);
   EXPECT_TRUE(claim(5).empty());
-  pass(30s);
+  pass(5s);
   std::vector<ClaimedTask> first = claim(5);
   ASSERT_EQ(first.size(), 1U);
   EXPECT_TRUE(claim(5).empty());
@@ -85,12 +85,12 @@ TEST_P(Provider, ALateRefusalCutsNothing) {
   enqueue_all(std::vector<TaskSpec>(4, TaskSpec{.type = "work"}));
   std::vector<ClaimedTask> running = claim(3);
   pass(1s);
-  exhaust(running[0].lease, 30s, ErrorClass::kRateLimited);
-  pass(29s);
-  exhaust(running[1].lease, 30s, ErrorClass::kRateLimited);
+  exhaust(running[0].lease, 5s, ErrorClass::kRateLimited);
+  pass(4s);
+  exhaust(running[1].lease, 5s, ErrorClass::kRateLimited);
   pass(1s);
   EXPECT_EQ(claim(5).size(), 1U);
-  exhaust(running[2].lease, 30s, ErrorClass::kRateLimited);
+  exhaust(running[2].lease, 5s, ErrorClass::kRateLimited);
   EXPECT_EQ(closed_until(), std::nullopt);
 }
 
@@ -108,13 +108,13 @@ TEST_P(Provider, RecoversAtTheLimitOfThePolicy) {
 }
 
 TEST_P(Provider, AnOperatorsPauseSurvivesTheRecovery) {
+  apply_config(R"({"types":{"work":{"provider":"acme"}},"gates":{"provider:acme":{"permits":2}}})");
   enqueue_all(std::vector<TaskSpec>(3, TaskSpec{.type = "work"}));
   const std::vector<ClaimedTask> running = claim(1);
   exhaust(running[0].lease, 1s, ErrorClass::kRateLimited);
   pass(1s);
   const Lease probe = claim(1).at(0).lease;
   close_gate("provider:acme");
-  pass(10min);
   complete(probe);
   EXPECT_TRUE(claim(5).empty());
   open_gate("provider:acme");

@@ -95,10 +95,11 @@ TEST_P(Workers, OneThatIsToldToDrainHearsItWithItsNextBeat) {
   EXPECT_FALSE(must(queue().renew("host:2:b", {}, kLease)).drain);
   const WorkerInfo info = must(queue().workers()).at(0);
   EXPECT_TRUE(info.draining);
-  EXPECT_EQ(info.drain_by, "ada@box");
+  EXPECT_EQ(info.drain_by, signed_as("ada@box"));
   EXPECT_EQ(info.drain_reason, "upgrade");
   EXPECT_EQ(news(),
-            std::vector<std::string>{R"(worker.draining {"worker_id":"host:1:a","why":"upgrade","by":"ada@box"})"});
+            std::vector<std::string>{fmt::format(
+                R"(worker.draining {{"worker_id":"host:1:a","why":"upgrade","by":"{}"}})", signed_as("ada@box"))});
 }
 
 TEST_P(Workers, TheAnswerToABeatHasLeasesAndTheOrder) {
