@@ -37,7 +37,6 @@ enum class PlantedBug : std::uint8_t {
   kStalledRunReplays,        // a result that comes too late is answered as if it had been taken
   kClaimKeyTakesOthers,      // a repeated claim takes other tasks than the first one did
   kBulkCursorFirst,          // a bulk operation's record says what is yet to be done
-  kBulkIsUnbounded,          // a bulk operation catches what is enqueued after its start
   kLateRefusalCuts,          // a provider's refusal of a run from before the cut closes its gate again
   kAnswersWidenAgain,        // each report of a run widens the gate of its provider
 };

@@ -51,6 +51,7 @@ RampChange stay_closed(GateRecord& gate, const ProviderThrottle& throttle, Time 
   gate.ramp.opens_at = opens_at;
   Hold longer = *hold;
   longer.closed_until = opens_at;
+  longer.permits = 1;
   set_hold(gate, std::move(longer));
   return RampChange::kExtended;
 }

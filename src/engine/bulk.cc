@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/planted_bug.h"
 #include "base/try.h"
 #include "engine/bulk_document.h"
 #include "engine/engine.h"
@@ -95,7 +94,6 @@ Result<BulkOperation> Engine::start_bulk(const BulkOrder& order) {
                                   .started_at = now,
                                   .updated_at = now},
                     .cursor = std::to_string(newest + 1)};
-  if (planted(PlantedBug::kBulkIsUnbounded)) record.cursor = std::to_string(std::int64_t{1} << 52);
   const auto counted = TRY(count_bulk(record.operation.order));
   record.operation.total = counted.matched;
   record.operation.total_is_exact = counted.exact;

@@ -181,7 +181,10 @@ Result<std::shared_ptr<const Policy>> Engine::policy() {
 Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
   auto findings = store_.fsck(mode);
   if (!findings) return findings;
-  std::ranges::move(TRY(check_bulk_document(store_, mode)), std::back_inserter(*findings));
+  auto of_bulk = check_bulk_document(store_, mode);
+  // What is damaged in the store cannot be read here; the store has said so.
+  if (!of_bulk && findings->empty()) return of_bulk;
+  if (of_bulk) std::ranges::move(*of_bulk, std::back_inserter(*findings));
   if (mode == FsckMode::kCheck) return findings;
   const auto found = std::ranges::find(*findings, "weights_missing", &Finding::code);
   if (found == findings->end()) return findings;

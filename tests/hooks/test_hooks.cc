@@ -169,8 +169,6 @@ std::string_view name_of(PlantedBug bug) {
       return "claim_key_takes_others";
     case kBulkCursorFirst:
       return "bulk_cursor_first";
-    case kBulkIsUnbounded:
-      return "bulk_is_unbounded";
     case kLateRefusalCuts:
       return "late_refusal_cuts";
     case kAnswersWidenAgain:

@@ -15,6 +15,7 @@ const through = (why: string): string => `through call(): ${why}`;
 
 const operator = through("operators use the command line and the dashboard; programs rarely need it");
 const dump = through("`drover export` and `drover import` put the parts together");
+const page = through("for the dashboard");
 const single = "the worker settles with settleMany, which has one answer for each";
 
 const covered: Record<keyof typeof operations, Method | string> = {
@@ -82,6 +83,26 @@ const covered: Record<keyof typeof operations, Method | string> = {
   lastEvent: client("events"),
   watch: "events() uses server-sent events, which carry the same frames and pass through more proxies",
   waitForChange: client("events"),
+  readGraph: page,
+  listTaskEvents: through("events() has a filter by task"),
+  statsHistory: operator,
+  startBulk: operator,
+  listBulk: operator,
+  showBulk: operator,
+  stopBulk: operator,
+  listAlertHistory: operator,
+  snoozeAlert: operator,
+  listAudit: operator,
+  listViews: page,
+  saveView: page,
+  deleteView: page,
+  createSigninCode: page,
+  signIn: page,
+  listSignins: page,
+  signOut: page,
+  me: page,
+  createWsTicket: page,
+  mcp: "for agents, which bring their own client",
   openapi: through("a description for tools"),
   metrics: through("callText() reads it; Prometheus usually does"),
   healthz: through("for load balancers"),

@@ -41,10 +41,10 @@ TEST(DlqGrammar, ListTakesAFilter) {
   EXPECT_EQ(list.command, "dlq list");
   EXPECT_EQ(list.value<MaybeWord>("--fingerprint"), kKind);
   EXPECT_EQ(list.value<std::optional<ErrorClass>>("--class"), ErrorClass::kTimeout);
-  EXPECT_EQ(list.value<MaybeWord>("--type"), "t");
-  EXPECT_EQ(list.value<MaybeWord>("--queue"), "q");
-  EXPECT_EQ(list.value<MaybeWord>("--owner"), "o");
-  EXPECT_EQ(list.value<MaybeWord>("--tag"), "x");
+  EXPECT_EQ(list.value<AnyOf>("--type"), AnyOf("t"));
+  EXPECT_EQ(list.value<AnyOf>("--queue"), AnyOf("q"));
+  EXPECT_EQ(list.value<AnyOf>("--owner"), AnyOf("o"));
+  EXPECT_EQ(list.value<AnyOf>("--tag"), AnyOf("x"));
   EXPECT_EQ(list.value<std::optional<bool>>("--escalated"), false);
   EXPECT_EQ(list.value<std::optional<Time>>("--before"), must(parse_time("2026-11-16T00:00:00Z")));
   EXPECT_TRUE(list.value<bool>("--tasks"));

@@ -146,11 +146,11 @@ TEST(ParseTest, List) {
   const Invocation list = parsed({"list", "--type", "t", "--queue", "q", "--owner", "o", "--state", "running,failed",
                                   "--tag", "x", "--spawner", kId, "--limit", "7", "--cursor", "c", "--json"});
   EXPECT_EQ(list.command, "list");
-  EXPECT_EQ(list.value<MaybeText>("--type"), "t");
-  EXPECT_EQ(list.value<MaybeText>("--queue"), "q");
-  EXPECT_EQ(list.value<MaybeText>("--owner"), "o");
+  EXPECT_EQ(list.value<AnyOf>("--type"), AnyOf("t"));
+  EXPECT_EQ(list.value<AnyOf>("--queue"), AnyOf("q"));
+  EXPECT_EQ(list.value<AnyOf>("--owner"), AnyOf("o"));
   EXPECT_EQ(list.value<std::vector<TaskState>>("--state"), (std::vector{TaskState::kRunning, TaskState::kFailed}));
-  EXPECT_EQ(list.value<MaybeText>("--tag"), "x");
+  EXPECT_EQ(list.value<AnyOf>("--tag"), AnyOf("x"));
   EXPECT_EQ(list.value<std::optional<TaskId>>("--spawner"), id());
   EXPECT_EQ(list.value<int>("--limit"), 7);
   EXPECT_EQ(list.value<MaybeText>("--cursor"), "c");
@@ -207,10 +207,10 @@ TEST(ParseTest, VerbsAboutOneTask) {
 
 TEST(ParseTest, ManyByFilter) {
   const Invocation cancel = parsed({"cancel", "--type", "t", "--state", "pending", "--tag", "x", "--dry-run", "-y"});
-  EXPECT_EQ(cancel.value<MaybeText>("--type"), "t");
+  EXPECT_EQ(cancel.value<AnyOf>("--type"), AnyOf("t"));
   EXPECT_EQ(cancel.value<std::vector<TaskState>>("--state"), std::vector{TaskState::kPending});
   EXPECT_TRUE(cancel.value<bool>("--yes") && cancel.value<bool>("--dry-run"));
-  EXPECT_EQ(value_of<MaybeText>("--tagged", {"edit", "--tagged", "x", "--tag", "y"}), "x");
+  EXPECT_EQ(value_of<AnyOf>("--tagged", {"edit", "--tagged", "x", "--tag", "y"}), AnyOf("x"));
   EXPECT_TRUE(value_of<bool>("--all", {"retry", "--all"}));
   for (const char* verb : {"cancel", "retry"}) {
     EXPECT_NE(refused({verb}).message.find("say which tasks: ids, a filter, or --all"), std::string::npos);

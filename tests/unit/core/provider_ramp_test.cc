@@ -86,6 +86,15 @@ TEST_F(ProviderRampTest, ALateQuotaKeepsItClosedUntilTheLatestReset) {
   EXPECT_EQ(closed_for(), 20min);
 }
 
+TEST_F(ProviderRampTest, ALateQuotaBeginsTheRampAgain) {
+  const Time before = now;
+  ASSERT_EQ(refuse(10s, now, 8, ErrorClass::kQuotaExhausted), RampChange::kCut);
+  reopen();
+  ASSERT_EQ(answer(), RampChange::kWidened);
+  EXPECT_EQ(refuse(20min, before, 8, ErrorClass::kQuotaExhausted), RampChange::kExtended);
+  EXPECT_EQ(permits(), 1);
+}
+
 TEST_F(ProviderRampTest, AnswersDoubleUpToHalfOfWhatRanThenAddOne) {
   ASSERT_EQ(refuse(1s, now, 10), RampChange::kCut);
   reopen();

@@ -100,7 +100,7 @@ TEST_F(Live, ATallyCountsInsteadOfTelling) {
 
 TEST_F(Live, WhatIsWatchedCanBeChangedOnAnOpenSocket) {
   enqueue();
-  Viewer viewer = watch("?snapshot=false&queue=a", "operator");
+  Viewer viewer = watch("?snapshot=false&after=0&queue=a", "operator");
   enqueue("anna", "b");
   enqueue("anna", "a");
   EXPECT_EQ(next_names(viewer, 1), (Names{"task.enqueued"}));
