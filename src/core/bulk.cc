@@ -118,10 +118,6 @@ std::optional<BulkState> parse_bulk_state(std::string_view name) {
   return value_in<BulkState>(kStates, name);
 }
 
-BulkId new_bulk_id(Rng& rng, Time now) {
-  return BulkId(new_task_id(rng, now).bytes());
-}
-
 std::span<const TaskState> states_meant(BulkVerb verb) {
   return is_about_ended(verb) ? std::span<const TaskState>(kDeadLetters) : states_allowed(verb);
 }

@@ -6,13 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "base/rng.h"
 #include "core/step.h"
 #include "drover/bulk.h"
 
 namespace drover {
-
-[[nodiscard]] BulkId new_bulk_id(Rng& rng, Time now);
 
 // Of a filter that names none: the states that are meant. Others that the verb applies to may be named.
 [[nodiscard]] std::span<const TaskState> states_meant(BulkVerb verb);

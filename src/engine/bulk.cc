@@ -89,7 +89,7 @@ Result<BulkOperation> Engine::start_bulk(const BulkOrder& order) {
   const Time now = TRY(store_.now());
   // What is enqueued from here on is not included.
   const std::int64_t newest = TRY(store_.last_task_seq());
-  BulkRecord record{.operation = {.id = new_bulk_id(rng_, now),
+  BulkRecord record{.operation = {.id = BulkId(new_task_id(rng_, now).bytes()),
                                   .order = fixed_order(order, now),
                                   .started_at = now,
                                   .updated_at = now},

@@ -78,7 +78,7 @@ std::vector<Result<ClaimAnswer>> shared_out(Result<Reply> reply, std::span<const
   std::vector<Result<ClaimAnswer>> answers;
   auto left = parts->subspan(std::min<std::size_t>(2, parts->size()));
   for (const ClaimParcel* parcel : parcels) {
-    // What a repeated claim took before may be more than is asked for now; it stands alone.
+    // What a repeated claim took before may be more than this one asks for; it stands alone.
     const std::size_t limit = parcel->claim_key ? left.size() : parcel->size();
     const std::size_t taken = std::min(left.size() / redis::kRecordParts, limit) * redis::kRecordParts;
     answers.emplace_back(ClaimAnswer{answer, left.first(taken), *more == 1, *more == kNoSuchWorker});
