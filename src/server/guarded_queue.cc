@@ -494,7 +494,6 @@ Status GuardedQueue::need(BulkVerb verb) const {
 
 // Who has an owner acts on that owner's tasks; ids of others are not there.
 Result<BulkOrder> GuardedQueue::own(const BulkOrder& order) const {
-  TRY(need(order.verb));
   BulkOrder owned = order;
   owned.verdict.by = principal_.token_id;
   owned.owner = principal_.owner;
@@ -511,10 +510,12 @@ bool GuardedQueue::may_see(const BulkOperation& operation) const {
 }
 
 Result<BulkPreview> GuardedQueue::preview_bulk(const BulkOrder& order) {
+  TRY(need(Right::kRead));
   return queue_.preview_bulk(TRY(own(order)));
 }
 
 Result<BulkOperation> GuardedQueue::start_bulk(const BulkOrder& order) {
+  TRY(need(order.verb));
   return queue_.start_bulk(TRY(own(order)));
 }
 

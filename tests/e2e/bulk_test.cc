@@ -34,7 +34,8 @@ TEST_F(BulkTest, CancelRetryAndEditByFilter) {
   EXPECT_EQ(at(test::must(json::parse(back.out)), "done"), "5") << back.err;
   EXPECT_EQ(count("pending"), 7U);
   EXPECT_EQ(sandbox.drover({"edit", "--tagged", "daily", "--priority", "1", "--yes"}).exit_code, 0);
-  for (const json::Value& task : *sandbox.must_json({"list", "--tag", "daily", "--json"}).as_array()) {
+  const json::Value daily = sandbox.must_json({"list", "--tag", "daily", "--json"});
+  for (const json::Value& task : *daily.as_array()) {
     EXPECT_EQ(at(task, "priority"), "1");
   }
   const auto listed = sandbox.must_json({"bulk", "list", "--json"});
