@@ -182,9 +182,13 @@ Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
   auto findings = store_.fsck(mode);
   if (!findings) return findings;
   auto of_bulk = check_bulk_document(store_, mode);
-  // What is damaged in the store cannot be read here; the store has said so.
-  if (!of_bulk && findings->empty()) return of_bulk;
-  if (of_bulk) std::ranges::move(*of_bulk, std::back_inserter(*findings));
+  // What is damaged in the store cannot be read here, and the store has said so. One that does not answer any more has
+  // answered for the rest.
+  if (!of_bulk) {
+    log_warn("fsck", "bulk operations were not checked", {{"error", to_string(of_bulk.error())}});
+  } else {
+    std::ranges::move(*of_bulk, std::back_inserter(*findings));
+  }
   if (mode == FsckMode::kCheck) return findings;
   const auto found = std::ranges::find(*findings, "weights_missing", &Finding::code);
   if (found == findings->end()) return findings;

@@ -7,9 +7,11 @@
 
 namespace drover::server {
 
-Status Call::only(std::initializer_list<std::string_view> known) const {
+Status Call::only(std::initializer_list<std::string_view> known,
+                  std::initializer_list<std::string_view> several) const {
   for (auto parameter = target.query.begin(); parameter != target.query.end(); ++parameter) {
     const std::string& name = parameter->first;
+    if (std::ranges::find(several, name) != several.end()) continue;
     if (std::ranges::find(known, name) != known.end()) {
       const auto is_same = [&](const auto& other) { return other.first == name; };
       if (std::none_of(target.query.begin(), parameter, is_same)) continue;

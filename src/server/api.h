@@ -87,8 +87,10 @@ struct Call {
   const AuditLog* audit;         // null: none is kept
   Try attempt = Try::kMayWait;
 
-  // The query's parameters; one that is not among `known` is an error.
-  [[nodiscard]] Status only(std::initializer_list<std::string_view> known) const;
+  // The query's parameters; one that is not among `known` or `several` is an error, and so is one of `known` that comes
+  // twice.
+  [[nodiscard]] Status only(std::initializer_list<std::string_view> known,
+                            std::initializer_list<std::string_view> several = {}) const;
   [[nodiscard]] std::optional<std::string> parameter(std::string_view name) const;
   // kInvalidArgument names the parameter.
   [[nodiscard]] Result<std::int64_t> number(std::string_view name, std::int64_t otherwise, std::int64_t max) const;

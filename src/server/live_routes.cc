@@ -32,7 +32,7 @@ Result<WatchFilter> watch_filter(const Call& call) {
 }
 
 Result<EventQuery> read_event_query(const Call& call) {
-  TRY(call.only({"after", "before", "order", "limit", "type", "queue", "owner", "task", "name"}));
+  TRY(call.only({"after", "before", "order", "limit", "type", "queue", "owner", "task"}, {"name"}));
   EventQuery query;
   query.filter = TRY(watch_filter(call));
   const std::string order = call.parameter("order").value_or("asc");
@@ -67,7 +67,7 @@ Answer last_event(const Call& call) {
 
 // For those who look again when something has happened: a number that differs from the last one then.
 Answer changes(const Call& call) {
-  if (const Status known = call.only({"seen", "timeout", "queue"}); !known) return problem(known.error());
+  if (const Status known = call.only({"seen", "timeout"}, {"queue"}); !known) return problem(known.error());
   const auto timeout = call.duration("timeout", kWaitMax, kWaitMax);
   if (!timeout) return problem(timeout.error());
   const std::string now = std::to_string(call.queue.changes());
@@ -83,7 +83,7 @@ Answer changes(const Call& call) {
 }
 
 Result<Watch> read_watch(const Call& call) {
-  TRY(call.only({"type", "queue", "owner", "task", "name", "tally", "after", "snapshot", "names"}));
+  TRY(call.only({"type", "queue", "owner", "task", "tally", "after", "snapshot", "names"}, {"name"}));
   Watch watch{.principal = call.queue.principal()};
   watch.filter = TRY(watch_filter(call));
   const auto after = TRY(call.number("after", 0, INT64_MAX));

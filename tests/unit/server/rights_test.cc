@@ -84,7 +84,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/gates", {kReaders}},
       {"POST /v1/gates/{name}", {kOperators, false, R"({"action":"open"})"}},
       {"GET /v1/queues", {kReaders}},
-      {"POST /v1/bulk", {kProducers, false, R"({"verb":"cancel","filter":{"type":"none"},"dry_run":true})"}},
+      {"POST /v1/bulk", {kReaders, false, R"({"verb":"cancel","filter":{"type":"none"},"dry_run":true})"}},
       {"GET /v1/bulk", {kReaders}},
       {"GET /v1/bulk/{id}", {kReaders}},
       {"POST /v1/bulk/{id}/stop", {kProducers}},
