@@ -1,9 +1,11 @@
-// drover alerts: what somebody should look at.
+// drover alerts: what somebody should look at, and what can wait.
 #include "base/clock.h"
 #include "cli/listing.h"
 #include "cli/project.h"
+#include "cli/read_value.h"
 #include "cli/stats_view.h"
 #include "cli/verb.h"
+#include "cli/who.h"
 #include "core/alert.h"
 
 namespace drover::cli {
@@ -11,15 +13,36 @@ namespace {
 
 struct AlertsOptions {
   Format format = Format::kAuto;
+  std::optional<std::string> snooze{};
+  std::optional<Millis> how_long{};
+  std::string reason{};
 };
 
 void define(Verb& verb, AlertsOptions& options) {
   verb.formats(&options.format, "print a JSON array of alerts");
+  verb.value("--snooze", "KEY", &options.snooze, read_text, "leave the alert with this key alone for a while");
+  verb.value("--for", "D", &options.how_long, read_time_limit, "how long to snooze it; 0s wakes it up");
+  verb.value("--reason", "R", &options.reason, read_text, "why; shown to anyone who asks");
+  verb.check([&options]() -> Status {
+    if (options.snooze.has_value() == options.how_long.has_value()) return {};
+    return complaint("--snooze and --for", "give both, or neither");
+  });
+}
+
+int snooze(TaskQueue& queue, const AlertsOptions& options, Context& context) {
+  const auto alert = queue.snooze_alert(
+      {.key = *options.snooze, .duration = *options.how_long, .verdict = {.by = who(), .why = options.reason}});
+  if (!alert) return context.fail(alert.error());
+  const auto& until = alert->snoozed_until;
+  context.say(until ? fmt::format("{} is snoozed until {}", *options.snooze, format_time(*until))
+                    : fmt::format("{} is awake", *options.snooze));
+  return kExitOk;
 }
 
 int run(const AlertsOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
+  if (options.snooze) return snooze((*opened)->queue(), options, context);
   const auto alerts = (*opened)->queue().alerts();
   if (!alerts) return context.fail(alerts.error());
   print(Listing<Alert>{.items = *alerts,
@@ -41,8 +64,12 @@ void add_alerts(Verbs& verbs) {
 
 Piped, it prints tab-separated lines: severity, kind, subject, since, detail, fix.
 
+`--snooze` takes a key as `drover alerts --json` prints it. A snoozed alert stays in the list. It wakes up at that time, or when it
+gets worse.
+
 Examples:
-  drover alerts)"},
+  drover alerts
+  drover alerts --snooze dead_letter:queue:eng --for 2h --reason 'known, fix is on its way')"},
       define, run);
 }
 

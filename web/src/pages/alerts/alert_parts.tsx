@@ -24,7 +24,7 @@ const FOR = [['30m', '30 minutes'], ['2h', '2 hours'], ['8h', '8 hours'], ['24h'
 function Snooze({alert, done}: {alert: Alert; done: () => void}) {
   const [duration, setDuration] = useState('2h');
   return (
-    <ActionDialog title="Snooze this alert" label="Snooze" command={why => drover('alerts', 'snooze', alert.key, '--for', duration, ...flag('reason', why))}
+    <ActionDialog title="Snooze this alert" label="Snooze" command={why => drover('alerts', '--snooze', alert.key, '--for', duration, ...flag('reason', why))}
       run={async why => {
         await call('POST /v1/alerts/{key}/snooze', {path: {key: alert.key}, body: {for: duration, why: why || null}});
         done();
@@ -42,7 +42,7 @@ function Snooze({alert, done}: {alert: Alert; done: () => void}) {
 
 function Wake({alert, done}: {alert: Alert; done: () => void}) {
   return (
-    <ActionDialog title="Wake this alert up" label="Wake up" reason="none" command={() => drover('alerts', 'snooze', alert.key, '--for', '0s')}
+    <ActionDialog title="Wake this alert up" label="Wake up" reason="none" command={() => drover('alerts', '--snooze', alert.key, '--for', '0s')}
       run={async () => {
         await call('POST /v1/alerts/{key}/snooze', {path: {key: alert.key}, body: {for: '0s'}});
         done();
