@@ -178,17 +178,22 @@ Result<std::shared_ptr<const Policy>> Engine::policy() {
 }
 
 // What follows from the policy, which no store reads, is mended here: the same policy is stored once more.
+// A read would repair damage that is only to be looked at. A store that does not answer any more has answered for the
+// rest.
+void Engine::check_bulk(FsckMode mode, std::vector<Finding>& findings) {
+  const bool is_damaged = std::ranges::find(findings, "wrong_type", &Finding::code) != findings.end();
+  if (is_damaged && mode == FsckMode::kCheck) return;
+  if (auto found = check_bulk_document(store_, mode)) {
+    std::ranges::move(*found, std::back_inserter(findings));
+  } else {
+    log_warn("fsck", "bulk operations were not checked", {{"error", to_string(found.error())}});
+  }
+}
+
 Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
   auto findings = store_.fsck(mode);
   if (!findings) return findings;
-  auto of_bulk = check_bulk_document(store_, mode);
-  // What is damaged in the store cannot be read here, and the store has said so. One that does not answer any more has
-  // answered for the rest.
-  if (!of_bulk) {
-    log_warn("fsck", "bulk operations were not checked", {{"error", to_string(of_bulk.error())}});
-  } else {
-    std::ranges::move(*of_bulk, std::back_inserter(*findings));
-  }
+  check_bulk(mode, *findings);
   if (mode == FsckMode::kCheck) return findings;
   const auto found = std::ranges::find(*findings, "weights_missing", &Finding::code);
   if (found == findings->end()) return findings;

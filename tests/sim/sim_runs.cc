@@ -213,7 +213,8 @@ void SimRuns::spawn_children(Agent& agent) {
 void SimRuns::end(Agent& agent, decltype(ProcessEnd::how) how) {
   world_.trace("{} run {} ends", agent.run.number, agent.run.run);
   world_.checker().ended(agent.run.lease);
-  if (agent.behaviour.talks || agent.behaviour.kind == Behaviour::Kind::kFail) world_.checker().answered(agent.run);
+  // What comes of its end may be a failure or a cancel all the same.
+  if (agent.behaviour.talks || std::holds_alternative<Exited>(how)) world_.checker().answered(agent.run);
   ended_.push_back(settlement(agent, {.how = std::move(how), .stopped = agent.stopped}));
   world_.scheduler().remove(agent.actor);
   std::erase_if(agents_, [&](const auto& other) { return other.get() == &agent; });
