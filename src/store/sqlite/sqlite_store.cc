@@ -386,7 +386,9 @@ Result<StoreState> SqliteStore::accept_regression() {
 Status SqliteStore::prepare() {
   Connection& db = write_connection_;
   const Home home{.boot_id = options_.clock->boot_id(), .file_id = options_.file_id};
-  if (is_current(db, home)) return {};
+  // While another process makes the store, SQLite may refuse even to read it: then this one waits its turn.
+  const Result<bool> current = guarded("sqlite.open", [&] { return is_current(db, home); });
+  if (current && *current) return {};
   if (side_files_ != nullptr) {
     TRY(side_files_->lock(options_.lock_wait));
   }
