@@ -21,7 +21,7 @@ struct AlertsOptions {
 void define(Verb& verb, AlertsOptions& options) {
   verb.formats(&options.format, "print a JSON array of alerts");
   verb.value("--snooze", "KEY", &options.snooze, read_text, "leave the alert with this key alone for a while");
-  verb.value("--for", "D", &options.how_long, read_time_limit, "how long to snooze it; 0s wakes it up");
+  verb.value("--for", "D", &options.how_long, parse_duration, "how long to snooze it; 0s wakes it up");
   verb.value("--reason", "R", &options.reason, read_text, "why; shown to anyone who asks");
   verb.check([&options]() -> Status {
     if (options.snooze.has_value() == options.how_long.has_value()) return {};
