@@ -12,7 +12,7 @@ namespace drover::cli {
 namespace {
 
 constexpr int kNameWidth = 11;
-constexpr int kMostWidth = 24;  // what stands behind a chart
+constexpr int kMostWidth = 24;  // columns for the text after a chart
 constexpr std::array<std::string_view, 9> kBars{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 Millis step_of(const StatsHistory& history) {

@@ -48,7 +48,7 @@ Result<SigninCode> ask_server(OpenedQueue& opened, const DashboardOptions& optio
   return code;
 }
 
-// Whoever can open the store may do everything with it, and so may its user's browser.
+// Anyone who can open the store can do everything with it, and so can that user's browser.
 Result<SigninCode> ask_store(OpenedQueue& opened, const std::string& url, const DashboardOptions& options,
                              const Environment& environment) {
   const auto noted = TRY(ServedNote::find(url, environment));
