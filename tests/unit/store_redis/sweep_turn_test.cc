@@ -26,7 +26,7 @@ using test::RedisServer;
 
 constexpr Millis kLong{20'000};
 constexpr Millis kSweeperSleeps{4'000};  // at most
-constexpr Millis kSweeperIsLate{500};
+constexpr Millis kSweeperIsLate{200};
 
 // One process of a fleet.
 class Member {
