@@ -49,6 +49,7 @@ struct WorkerTotals {
   int silent = 0;
   int slots = 0;  // of those that work
   int running = 0;
+  std::int64_t workspace_bytes = 0;  // of every host the largest figure that one of its workers reports
 };
 
 struct PermitTotals {

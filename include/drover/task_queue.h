@@ -241,6 +241,9 @@ struct WorkerInfo {
   // The token with which it registered at a server: no other worker's token may act for it. Empty: it opened the store
   // itself. The first registration decides.
   std::string token_id{};
+  // On disk, of all workspaces of this store's tasks that are where the worker makes them; workers of a host may share
+  // them. Measured every few minutes.
+  std::int64_t workspace_bytes = 0;
 };
 // Six heartbeats of a worker that was started without options; its leases have run out by then.
 inline constexpr Millis kWorkerSilence{30'000};

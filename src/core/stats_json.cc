@@ -59,7 +59,8 @@ std::string to_json(const Stats& stats) {
   for (const QueueStats& queue : stats.queues) write_queue(out, queue);
   out.end_array().key("workers").begin_object().key("working").number(stats.workers.working);
   out.key("draining").number(stats.workers.draining).key("silent").number(stats.workers.silent);
-  out.key("slots").number(stats.workers.slots).key("running").number(stats.workers.running).end_object();
+  out.key("slots").number(stats.workers.slots).key("running").number(stats.workers.running);
+  out.key("workspace_bytes").number(stats.workers.workspace_bytes).end_object();
   out.key("permits").begin_object().key("in_use").number(stats.permits.in_use);
   out.key("permits").number(stats.permits.permits).key("gates").number(stats.permits.gates).end_object();
   out.key("alerts").begin_array();

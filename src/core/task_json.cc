@@ -388,7 +388,8 @@ std::string to_json(const WorkerInfo& worker) {
         .put("draining", worker.draining)
         .put("drain_by", worker.drain_by)
         .put("drain_reason", worker.drain_reason)
-        .put("token_id", worker.token_id);
+        .put("token_id", worker.token_id)
+        .put("workspace_bytes", worker.workspace_bytes);
   });
 }
 

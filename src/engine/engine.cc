@@ -1,5 +1,4 @@
 #include "engine/engine.h"
-#include "engine/bulk_document.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +13,7 @@
 #include "core/task_filter.h"
 #include "core/task_json.h"
 #include "engine/cascade.h"
+#include "engine/document_check.h"
 #include "policy/document.h"
 
 namespace drover {
@@ -180,20 +180,20 @@ Result<std::shared_ptr<const Policy>> Engine::policy() {
 // What follows from the policy, which no store reads, is mended here: the same policy is stored once more.
 // A read would repair damage that is only to be looked at. A store that does not answer any more has answered for the
 // rest.
-void Engine::check_bulk(FsckMode mode, std::vector<Finding>& findings) {
+void Engine::check_kept_documents(FsckMode mode, std::vector<Finding>& findings) {
   const bool is_damaged = std::ranges::find(findings, "wrong_type", &Finding::code) != findings.end();
   if (is_damaged && mode == FsckMode::kCheck) return;
-  if (auto found = check_bulk_document(store_, mode)) {
+  if (auto found = check_documents(store_, mode)) {
     std::ranges::move(*found, std::back_inserter(findings));
   } else {
-    log_warn("fsck", "bulk operations were not checked", {{"error", to_string(found.error())}});
+    log_warn("fsck", "the documents of the engine were not checked", {{"error", to_string(found.error())}});
   }
 }
 
 Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
   auto findings = store_.fsck(mode);
   if (!findings) return findings;
-  check_bulk(mode, *findings);
+  check_kept_documents(mode, *findings);
   if (mode == FsckMode::kCheck) return findings;
   const auto found = std::ranges::find(*findings, "weights_missing", &Finding::code);
   if (found == findings->end()) return findings;

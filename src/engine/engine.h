@@ -134,7 +134,7 @@ class Engine final : public TaskQueue {
                               Parts parts);
   Result<Config> put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version);
   Status align_gates();
-  void check_bulk(FsckMode mode, std::vector<Finding>& findings);
+  void check_kept_documents(FsckMode mode, std::vector<Finding>& findings);
   // How many tasks a checked order is about; kNotFound names an id that is not there.
   Result<BulkPreview> count_bulk(const BulkOrder& order);
   Result<std::vector<GateStatus>> gates_of_fleet(const std::optional<std::string>& owner);

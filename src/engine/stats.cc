@@ -40,9 +40,16 @@ Durations durations_of(const std::vector<DurationSample>& samples, const std::st
   return {.p50 = quantile(times, 50), .p95 = quantile(times, 95)};
 }
 
+std::string_view host_of(const WorkerInfo& worker) {
+  return std::string_view(worker.id).substr(0, worker.id.find(':'));
+}
+
 void add_workers(Stats& stats, const std::vector<WorkerInfo>& workers) {
+  std::map<std::string_view, std::int64_t> workspace_bytes;  // workers of a host mostly share them
   for (const WorkerInfo& worker : workers) {
     stats.workers.running += worker.running;
+    std::int64_t& of_host = workspace_bytes[host_of(worker)];
+    of_host = std::max(of_host, worker.workspace_bytes);
     if (is_silent(worker, stats.at)) {
       ++stats.workers.silent;
     } else if (worker.draining) {
@@ -57,6 +64,7 @@ void add_workers(Stats& stats, const std::vector<WorkerInfo>& workers) {
       queue.free_slots += std::max(0, worker.capacity - worker.running);
     }
   }
+  for (const auto& [host, bytes] : workspace_bytes) stats.workers.workspace_bytes += bytes;
 }
 
 void add_permits(Stats& stats, const std::vector<GateState>& gates) {

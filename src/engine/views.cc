@@ -1,21 +1,16 @@
 // Saved views: one small document. The queue keeps them and does not look into them.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-
 #include "base/json.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "engine/engine.h"
+#include "engine/views.h"
 
 namespace drover {
 namespace {
 
 constexpr std::size_t kOwnersMax = 1'000;  // with views
-
-// By owner; of those without one under the empty name.
-using ViewDocument = std::map<std::string, std::map<std::string, SavedView>>;
 
 std::unexpected<Error> unreadable_views() {
   return fail(ErrorCode::kStoreDamaged, "the document of the saved views cannot be read", "engine.views");
@@ -29,23 +24,6 @@ Result<SavedView> read_view(const json::Value& value) {
   const auto at = (*parts)[2].as_int();
   if (name == nullptr || query == nullptr || !at) return unreadable_views();
   return SavedView{*name, *query, Time(Millis(*at))};
-}
-
-Result<ViewDocument> parse_views(std::string_view text) {
-  ViewDocument document;
-  const auto value = json::parse(text, json::kDepthMax, json::kAnyKeys);
-  const json::Value::Object* owners = value ? value->as_object() : nullptr;
-  if (owners == nullptr) return unreadable_views();
-  for (const auto& [owner, views] : *owners) {
-    const json::Value::Array* items = views.as_array();
-    if (items == nullptr) return unreadable_views();
-    for (const json::Value& item : *items) {
-      auto view = TRY(read_view(item));
-      const std::string name = view.name;
-      document[owner].emplace(name, std::move(view));
-    }
-  }
-  return document;
 }
 
 JsonText to_json(const ViewDocument& document) {
@@ -86,6 +64,23 @@ Status make_room(const ViewDocument& document, const std::string& owner, const s
 }
 
 }  // namespace
+
+Result<ViewDocument> parse_views(std::string_view text) {
+  ViewDocument document;
+  const auto value = json::parse(text, json::kDepthMax, json::kAnyKeys);
+  const json::Value::Object* owners = value ? value->as_object() : nullptr;
+  if (owners == nullptr) return unreadable_views();
+  for (const auto& [owner, views] : *owners) {
+    const json::Value::Array* items = views.as_array();
+    if (items == nullptr) return unreadable_views();
+    for (const json::Value& item : *items) {
+      auto view = TRY(read_view(item));
+      const std::string name = view.name;
+      document[owner].emplace(name, std::move(view));
+    }
+  }
+  return document;
+}
 
 Result<std::vector<SavedView>> Engine::views(const std::optional<std::string>& owner) {
   const auto stored = TRY(store_.document(DocumentKind::kViews));

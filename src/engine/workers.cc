@@ -41,6 +41,8 @@ Status Engine::register_worker(const WorkerInfo& worker) {
   TRY(check_serves(worker.serves));
   if (worker.capacity < 1)
     return drover::fail(ErrorCode::kInvalidArgument, "a worker needs room for at least one task");
+  if (worker.workspace_bytes < 0)
+    return at_field("workspace_bytes", {ErrorCode::kInvalidArgument, "workspaces cannot have less than no bytes"});
   return store_.register_worker(worker);
 }
 

@@ -90,6 +90,8 @@ void add_workers(const Stats& stats, Families& families) {
   add(workers, {{"state", "silent"}}, stats.workers.silent);
   families.push_back(std::move(workers));
   families.push_back(gauge("drover_worker_slots", "How many tasks the workers can run at once.", stats.workers.slots));
+  families.push_back(gauge("drover_workspace_bytes", "What the workspaces of tasks take on the disks of all workers.",
+                           static_cast<double>(stats.workers.workspace_bytes)));
 }
 
 void add_alerts(const Stats& stats, Families& families) {

@@ -96,7 +96,7 @@ Status read_json(std::string_view json, QueueStats& out) {
 Status read_json(std::string_view json, WorkerTotals& out) {
   Reader in(json);
   in.need("working", out.working).need("draining", out.draining).need("silent", out.silent);
-  in.need("slots", out.slots).need("running", out.running);
+  in.need("slots", out.slots).need("running", out.running).need("workspace_bytes", out.workspace_bytes);
   return in.finish();
 }
 

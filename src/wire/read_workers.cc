@@ -60,7 +60,7 @@ Status read_json(std::string_view json, WorkerInfo& out) {
   in.need("id", out.id).need("version", out.version).need("serves", out.serves).get("capacity", out.capacity);
   in.get("registered_at", out.registered_at).get("last_beat_at", out.last_beat_at).get("draining", out.draining);
   in.get("drain_by", out.drain_by).get("drain_reason", out.drain_reason).get("running", out.running);
-  in.get("token_id", out.token_id);
+  in.get("token_id", out.token_id).get("workspace_bytes", out.workspace_bytes);
   return in.finish();
 }
 

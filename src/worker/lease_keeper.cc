@@ -185,6 +185,7 @@ Status LeaseKeeper::send_registration_if_due(MonoTime now) {
     info.draining = draining_ || drain_ordered_;
     must_register_ = false;
   }
+  info.workspace_bytes = runs_.workspace_bytes();
   Status status = queue_.register_worker(info);
   if (status) {
     const std::scoped_lock lock(mutex_);

@@ -32,6 +32,7 @@ class ProcessRuns final : public Runs {
   void stop(const Lease& lease, StopReason reason) override;
   [[nodiscard]] std::vector<RunEnded> take_ended() override;
   [[nodiscard]] std::vector<Unable> unable() override;
+  [[nodiscard]] std::int64_t workspace_bytes() const override { return reaper_.workspace_bytes(); }
 
  private:
   void run();

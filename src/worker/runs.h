@@ -55,6 +55,8 @@ class Runs {
   // Ends what has not begun, if anything can wait here.
   virtual void give_back_waiting() {}
   [[nodiscard]] virtual std::vector<Unable> unable() { return {}; }
+  // See WorkerInfo.
+  [[nodiscard]] virtual std::int64_t workspace_bytes() const { return 0; }
 };
 
 }  // namespace drover

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/json.h"
@@ -129,6 +130,7 @@ void WorkspaceReaper::run() {
     look_at_recent();
     if (system_clock().mono() < all_at) continue;
     look_at_all();
+    measure();
     all_at = system_clock().mono() + kAllEvery;
   } while (wait());
 }
@@ -188,6 +190,20 @@ void WorkspaceReaper::look_at_all() {
     patient.workspace.keep.failed = std::max(patient.workspace.keep.failed, kUnknownKept);
     reap(*root, patient, unknown, Scope::kSome);
   }
+}
+
+// Those of tasks that other workers serve count too: all that share a disk then report the same.
+void WorkspaceReaper::measure() {
+  std::set<std::string> roots;
+  for (const RunnerProfile* profile : profiles()) {
+    if (auto root = root_of(*profile)) roots.insert(*std::move(root));
+  }
+  std::int64_t bytes = 0;
+  for (const std::string& root : roots) {
+    for (const workspace::Workspace& one : workspace::list(root).value_or(std::vector<workspace::Workspace>{}))
+      bytes += one.bytes;
+  }
+  workspace_bytes_ = bytes;
 }
 
 void WorkspaceReaper::reap(const std::string& root, const RunnerProfile& profile, const Fates& fates, Scope scope) {

@@ -3,7 +3,9 @@
 // worker.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -30,6 +32,8 @@ class WorkspaceReaper {
 
   // Its workspace may be due as soon as the end is stored. From any thread.
   void run_ended(const Task& task, const End& end);
+  // See WorkerInfo: as of the last look at all of them. From any thread.
+  [[nodiscard]] std::int64_t workspace_bytes() const { return workspace_bytes_; }
 
  private:
   struct EndedRun {
@@ -45,6 +49,7 @@ class WorkspaceReaper {
   [[nodiscard]] bool wait();
   void look_at_recent();
   void look_at_all();
+  void measure();
   // All by one profile; its limit on bytes counts only where all of its workspaces are looked at.
   enum class Scope : std::uint8_t { kSome, kAll };
   void reap(const std::string& root, const RunnerProfile& profile, const Fates& fates, Scope scope);
@@ -59,6 +64,7 @@ class WorkspaceReaper {
 
   TaskQueue& queue_;
   const ProcessRunsOptions& options_;
+  std::atomic<std::int64_t> workspace_bytes_{0};
   std::map<TaskId, std::string> told_;  // why a workspace was kept, so that it is said once
 
   std::mutex mutex_;

@@ -32,6 +32,25 @@ TEST_P(Fsck, RepairingACleanStoreChangesNothing) {
   EXPECT_EQ(world(), before);
 }
 
+TEST_P(Fsck, DocumentsThatCannotBeReadBeginAnew) {
+  for (const DocumentKind kind : {DocumentKind::kHealth, DocumentKind::kBulk, DocumentKind::kHistory,
+                                  DocumentKind::kPastAlerts, DocumentKind::kViews}) {
+    const auto version = must(store().document(kind)).version;
+    ASSERT_TRUE(must(store().put_document(kind, "[7]", version, {}))) << name_of(kind);
+    EXPECT_EQ(must(queue().fsck(FsckMode::kCheck)).size(), 1U) << name_of(kind);
+    EXPECT_EQ(must(store().document(kind)).text, "[7]") << "looking changes nothing";
+    EXPECT_TRUE(must(queue().fsck(FsckMode::kRepair)).at(0).repaired) << name_of(kind);
+    EXPECT_TRUE(must(queue().fsck(FsckMode::kCheck)).empty()) << name_of(kind);
+  }
+}
+
+TEST_P(Fsck, UnreadableTokensAreKept) {
+  ASSERT_TRUE(must(store().put_document(DocumentKind::kAccessTokens, "[7]", 0, {})));
+  EXPECT_FALSE(must(queue().fsck(FsckMode::kRepair)).at(0).repaired);
+  EXPECT_EQ(must(queue().fsck(FsckMode::kCheck)).at(0).code, "document_unreadable");
+  EXPECT_EQ(must(store().document(DocumentKind::kAccessTokens)).text, "[7]");
+}
+
 class FsckOfRelations : public ConformanceTest {
  protected:
   // The task moves as the rules say, but nobody tells those that depend on it.

@@ -63,6 +63,18 @@ TEST_P(Workers, RegisteringAgainReplacesWhatWasSaid) {
   EXPECT_EQ(workers[0].capacity, 1);
 }
 
+TEST_P(Workers, WorkspacesOfAHostCountOnce) {
+  for (const auto& [id, bytes] : {std::pair("one:1:a", 700), {"one:2:b", 900}, {"two:1:c", 50}}) {
+    WorkerInfo info = worker(id);
+    info.workspace_bytes = bytes;
+    must(queue().register_worker(info));
+  }
+  EXPECT_EQ(must(queue().worker("one:1:a")).value().workspace_bytes, 700);
+  EXPECT_EQ(must(queue().stats()).workers.workspace_bytes, 950);
+  must(queue().register_worker(worker("one:2:b")));  // it has removed them
+  EXPECT_EQ(must(queue().stats()).workers.workspace_bytes, 750);
+}
+
 TEST_P(Workers, WhatAWorkerCannotRunIsKeptWithWhatItServes) {
   WorkerInfo troubled = worker("host:1:a");
   troubled.serves = {{"work", "build", "cannot run ./build: No such file or directory"}, {"work", "test"}};
@@ -180,6 +192,9 @@ TEST_P(Workers, ABadRegistrationIsRefused) {
   WorkerInfo none = worker("host:1:a");
   none.capacity = 0;
   EXPECT_EQ(code_of(queue().register_worker(none)), ErrorCode::kInvalidArgument);
+  WorkerInfo absurd = worker("host:1:a");
+  absurd.workspace_bytes = -1;
+  EXPECT_EQ(code_of(queue().register_worker(absurd)), ErrorCode::kInvalidArgument);
   for (const Serve& serve : {Serve{.queue = "no queue", .type = {}}, Serve{.queue = "work", .type = ""}}) {
     WorkerInfo elsewhere = worker("host:1:a");
     elsewhere.serves = {serve};

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "core/alert.h"
 #include "core/fingerprint.h"
 #include "core/gate_json.h"
+#include "core/stats_json.h"
 #include "core/task_json.h"
 #include "engine/engine.h"
 #include "engine/sweepers.h"
@@ -90,6 +92,13 @@ std::string text_of_all(const std::vector<T>& items) {
   return text;
 }
 
+template <class T>
+std::string json_lines(const std::vector<T>& items) {
+  std::string text;
+  for (const T& item : items) text += to_json(item) + "\n";
+  return text;
+}
+
 // Everything that can be seen of a store.
 std::string dump(Side& side, std::int64_t& events_after) {
   std::string text;
@@ -123,18 +132,16 @@ std::string dump(Side& side, std::int64_t& events_after) {
   }
   text += text_of(side.engine().gates(), [](const auto& gates) { return text_of_all(gates); });
   text += text_of(side.engine().queues(), [](const auto& queues) { return text_of_all(queues); });
-  text += text_of(side.engine().bulk_operations(), [](const auto& operations) {
-    std::string lines;
-    for (const BulkOperation& operation : operations) lines += to_json(operation) + "\n";
-    return lines;
-  });
+  text += text_of(side.engine().bulk_operations(), [](const auto& operations) { return json_lines(operations); });
   text += text_of(side.engine().usage({.by = {UsageDimension::kDay, UsageDimension::kOwner, UsageDimension::kType,
                                               UsageDimension::kModel}}),
-                  [](const auto& rows) {
-                    std::string lines;
-                    for (const UsageRow& row : rows) lines += to_json(row) + "\n";
-                    return lines;
-                  });
+                  [](const auto& rows) { return json_lines(rows); });
+  text += text_of(side.engine().stats_history(HistoryStep::kMinute, kHistoryMinutes),
+                  [](const StatsHistory& history) { return to_json(history) + "\n"; });
+  text += text_of(side.engine().past_alerts(kPastAlertsMax), [](const auto& alerts) { return json_lines(alerts); });
+  for (const auto& owner : {std::optional<std::string>(), std::optional<std::string>("o1")}) {
+    text += text_of(side.engine().views(owner), [](const auto& views) { return json_lines(views); });
+  }
   const auto findings = side.engine().fsck(FsckMode::kCheck);
   if (!findings) return fmt::format("fsck: {}", to_string(findings.error()));
   for (const Finding& finding : *findings) text += fmt::format("FSCK {} {}\n", finding.code, finding.detail);
@@ -583,8 +590,21 @@ class Driver {
     });
   }
 
+  void keep_view() {
+    const std::optional<std::string> owner = one_in(2) ? std::optional<std::string>("o1") : std::nullopt;
+    const std::string name = fmt::format("view {}", below(4));
+    if (one_in(3)) {
+      both("delete_view", [&](Side& side) { return text_of(side.engine().delete_view(owner, name)); });
+    } else {
+      const SavedView view{.name = name, .query = fmt::format("state=failed&n={}", below(9))};
+      both("save_view", [&](Side& side) {
+        return text_of(side.engine().save_view(owner, view), [](const SavedView& saved) { return to_json(saved); });
+      });
+    }
+  }
+
   void explain() {
-    if (known_.empty()) return;
+    if (known_.empty() || one_in(3)) return keep_view();
     const TaskId id = any_of(known_);
     both("explain", [&](Side& side) {
       return text_of(side.engine().explain(id), [](const Explanation& explanation) { return text_of(explanation); });

@@ -8,6 +8,7 @@
 #include <ranges>
 
 #include "differential/stores.h"
+#include "engine/health.h"
 #include "engine/local_administration.h"
 #include "engine/sweepers.h"
 #include "support/locked_rng.h"
@@ -123,6 +124,10 @@ class TransferTest : public testing::Test {
       must(engine.enqueue_one({.type = "work", .owner = i % 3 == 0 ? "ann" : "bob", .priority = i % 2}));
     must(engine.cancel(must(engine.enqueue_one({.type = "work"})).id, "no \"need\""));
     for (const ClaimedTask& task : claim(side, 1)) must(engine.release(task.lease));
+    must(engine.save_view("ann", {.name = "mine \"é\"", .query = "state=failed&owner=ann"}));
+    must(engine.save_view(std::nullopt, {.name = "all", .query = ""}));
+    const PastAlert past{{.subject = "queue:work", .detail = "waited"}, clock_.wall()};
+    must(side.store->put_document(DocumentKind::kPastAlerts, past_alerts_json({past}), 0, {}));
     for (const ClaimedTask& task : claim(side, 2)) {
       must(engine.fail(task.lease, {.error_class = ErrorClass::kInvalid}));
       must(engine.escalate(task.lease.task, {.to = "ada", .verdict = {.by = "bob", .why = "look"}}));
@@ -149,6 +154,8 @@ TEST_F(TransferTest, GoesThroughBothStoresUnchanged) {
     return line.find(R"("escalation":["ada","bob","look",)") != std::string::npos;
   };
   ASSERT_TRUE(std::ranges::any_of(first, is_escalated));
+  const auto is_document = [](const std::string& line) { return line.starts_with(R"({"document":)"); };
+  ASSERT_EQ(std::ranges::count_if(first, is_document), std::ssize(kDumpedDocuments));
 
   const auto redis = on_redis();
   must(import_into(*redis, first));

@@ -304,6 +304,16 @@ TEST_F(WorkspaceTest, CommandsShowAndRemoveWorkspaces) {
   expect_refused(sandbox.drover({"workspace", "path", id_}), 5, "not_found");
 }
 
+TEST_F(WorkspaceTest, AWorkerTellsHowMuchItsWorkspacesTake) {
+  write_profile("repo: site, keep: {completed: 1h}");
+  after_work("do: run head -c 300000 /dev/urandom > big\ndo: say Done.");
+  const auto worker = sandbox.start(work());
+  EXPECT_TRUE(becomes_true(*worker, [this] {
+    const json::Value workers = *sandbox.must_json({"stats", "--json"}).find("workers");
+    return workers.find("workspace_bytes")->as_int().value_or(0) >= 300'000;
+  }));
+}
+
 // Task ids are not unique over stores: a dump may be loaded into another one.
 TEST_F(WorkspaceTest, StoresDoNotTouchEachOthersWorkspaces) {
   write_profile("repo: site, keep: {completed: 1h}");

@@ -22,6 +22,7 @@ constexpr Millis kTrustConfigFor{500};
 Status RedisStore::register_worker(const WorkerInfo& worker) {
   json::Writer info;
   info.begin_object().key("version").string(worker.version).key("capacity").number(worker.capacity);
+  info.key("workspace_bytes").number(worker.workspace_bytes);
   info.key("serves").begin_array();
   for (const Serve& serve : worker.serves) {
     info.begin_array().string(serve.queue);
@@ -58,6 +59,9 @@ static Status read_worker_info(std::string_view json, WorkerInfo& worker) {
   }
   if (const json::Value* capacity = info.find("capacity"); capacity != nullptr) {
     worker.capacity = static_cast<int>(capacity->as_int().value_or(1));
+  }
+  if (const json::Value* bytes = info.find("workspace_bytes"); bytes != nullptr) {
+    worker.workspace_bytes = bytes->as_int().value_or(0);
   }
   const json::Value* serves = info.find("serves");
   if (serves == nullptr || serves->as_array() == nullptr) return {};

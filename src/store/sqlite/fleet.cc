@@ -97,6 +97,7 @@ WorkerInfo read_worker_row(Statement& row, const Clock& clock) {
   worker.drain_by = row.text();
   worker.drain_reason = row.text();
   worker.token_id = row.text();
+  worker.workspace_bytes = row.integer();
   return worker;
 }
 
@@ -110,7 +111,8 @@ void write_weights(Connection& db, const Weights& weights) {
 
 void put_worker(Transaction& transaction, const WorkerInfo& worker) {
   transaction.db().run(kRegisterWorker, worker.id, worker.version, pack_serves(worker.serves), worker.capacity,
-                       transaction.now(), transaction.mono().since_origin, worker.draining, worker.token_id);
+                       transaction.now(), transaction.mono().since_origin, worker.draining, worker.token_id,
+                       worker.workspace_bytes);
 }
 
 void delete_worker(Transaction& transaction, const std::string& id, const std::string& reason) {

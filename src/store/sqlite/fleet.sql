@@ -1,12 +1,14 @@
 -- Workers, the policy document and the engine's documents. See fleet.cc.
 
 -- name: register_worker
--- Inputs: id, version, serves, capacity, wall time, monotonic time, draining, token id. Writes: worker. Again: the time and the
--- token of the first registration stay, and so does an order to drain.
-INSERT INTO worker (id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, token_id)
-  VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8)
+-- Inputs: id, version, serves, capacity, wall time, monotonic time, draining, token id, bytes of workspaces.
+-- Writes: worker. Again: the time and the token of the first registration stay, and so does an order to drain.
+INSERT INTO worker (id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, token_id,
+                    workspace_bytes)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, ?8, ?9)
   ON CONFLICT (id) DO UPDATE SET version = excluded.version, serves = excluded.serves, capacity = excluded.capacity,
-    last_beat_at = excluded.last_beat_at, last_beat_mono = excluded.last_beat_mono, draining = draining | excluded.draining;
+    last_beat_at = excluded.last_beat_at, last_beat_mono = excluded.last_beat_mono, draining = draining | excluded.draining,
+    workspace_bytes = excluded.workspace_bytes;
 
 -- name: unregister_worker
 -- Inputs: id. Writes: worker.
@@ -17,12 +19,14 @@ DELETE FROM worker WHERE id = ?1;
 UPDATE worker SET draining = 1, drain_by = ?2, drain_reason = ?3 WHERE id = ?1;
 
 -- name: workers
-SELECT id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, drain_by, drain_reason, token_id
+SELECT id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, drain_by, drain_reason, token_id,
+  workspace_bytes
 FROM worker ORDER BY registered_at, id;
 
 -- name: worker
 -- Inputs: id. Result: as workers, of that one.
-SELECT id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, drain_by, drain_reason, token_id
+SELECT id, version, serves, capacity, registered_at, last_beat_at, last_beat_mono, draining, drain_by, drain_reason, token_id,
+  workspace_bytes
 FROM worker WHERE id = ?1;
 
 -- name: running_by_worker

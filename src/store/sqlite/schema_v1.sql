@@ -345,6 +345,7 @@ CREATE TABLE worker (
   drain_by TEXT NOT NULL DEFAULT '',  -- who told it to drain, and why
   drain_reason TEXT NOT NULL DEFAULT '',
   token_id TEXT NOT NULL DEFAULT '',  -- with which it registered; empty: it opened the store itself
+  workspace_bytes INTEGER NOT NULL DEFAULT 0,
   claim_key TEXT,                     -- of its latest claim with a key that took something; null: none
   claimed BLOB                        -- what that took: ids and leases of tasks in turn, 16 bytes each
 ) STRICT, WITHOUT ROWID;

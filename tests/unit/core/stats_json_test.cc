@@ -18,20 +18,21 @@ TEST(StatsJson, NothingHappened) {
 }
 
 TEST(StatsJson, Totals) {
-  const Stats stats{.at = kCreated,
-                    .tasks = {1, 2, 3, 4, 5, 6, 7, 8},
-                    .window = Millis{1'500},
-                    .rates = {.enqueued = 9, .started = 10, .completed = 11, .failed = 12, .retried = 13},
-                    .waits = {.p50 = Millis{14}, .p95 = Millis{15}},
-                    .runs = {.p50 = Millis{0}, .p95 = Millis{17}},
-                    .workers = {.working = 18, .draining = 19, .silent = 20, .slots = 21, .running = 22},
-                    .permits = {.in_use = 23, .permits = 24, .gates = 25}};
+  const Stats stats{
+      .at = kCreated,
+      .tasks = {1, 2, 3, 4, 5, 6, 7, 8},
+      .window = Millis{1'500},
+      .rates = {.enqueued = 9, .started = 10, .completed = 11, .failed = 12, .retried = 13},
+      .waits = {.p50 = Millis{14}, .p95 = Millis{15}},
+      .runs = {.p50 = Millis{0}, .p95 = Millis{17}},
+      .workers = {.working = 18, .draining = 19, .silent = 20, .slots = 21, .running = 22, .workspace_bytes = 26},
+      .permits = {.in_use = 23, .permits = 24, .gates = 25}};
   EXPECT_EQ(to_json(stats),
             R"({"at":"2027-01-15T08:00:00.000Z","tasks":{"blocked":1,"scheduled":2,"pending":3,"running":4,)"
             R"("stalled":5,"completed":6,"failed":7,"cancelled":8},"window_ms":1500,)"
             R"("rates":{"enqueued":9,"started":10,"completed":11,"failed":12,"retried":13},)"
             R"("waits":{"p50_ms":14,"p95_ms":15},"runs":{"p50_ms":0,"p95_ms":17},"queues":[],)"
-            R"("workers":{"working":18,"draining":19,"silent":20,"slots":21,"running":22},)"
+            R"("workers":{"working":18,"draining":19,"silent":20,"slots":21,"running":22,"workspace_bytes":26},)"
             R"("permits":{"in_use":23,"permits":24,"gates":25},"alerts":[]})");
 }
 
