@@ -505,6 +505,8 @@ class TaskQueue {
   // Children spawned by a running task through its own door.
   [[nodiscard]] virtual Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) = 0;
   [[nodiscard]] virtual Result<Task> get(const TaskId& id) = 0;
+  // A task that `child` depends on. kNotFound unless it does. Who runs a task may read its parents, whoever they are.
+  [[nodiscard]] virtual Result<Task> parent(const TaskId& child, const TaskId& parent);
   // In the order of ids, without bodies; nothing where there is no such task.
   [[nodiscard]] virtual Result<std::vector<std::optional<Task>>> heads(std::span<const TaskId> ids);
   [[nodiscard]] virtual Result<std::vector<RunSummary>> runs(const TaskId& id) = 0;

@@ -4,16 +4,22 @@
 
 namespace drover::cli {
 
-void define_mcp_allowance(Verb& verb, const std::string& option, std::vector<McpAllowance>* target) {
+void define_mcp_allowances(Verb& verb, const std::string& prefix, McpAllowances* target) {
   const auto read = [](std::string_view word) {
     return read_enumerator<McpAllowance>(word, choices_of("cancel|retry"));
   };
-  verb.list(option, "cancel|retry", target, read, "let agents that use MCP cancel or retry tasks").several();
+  verb.list(prefix + "allow", "cancel|retry", &target->verbs, read, "let agents that use MCP cancel or retry tasks")
+      .several();
+  verb.list(prefix + "tool", "TYPE", &target->types, mcp::parse_type_tool,
+            "give agents that use MCP a tool for this task type; TYPE:never and TYPE:required: see docs/guide/mcp.md")
+      .several();
 }
 
-mcp::Allowed allowed_of(const std::vector<McpAllowance>& allowances) {
-  const auto has = [&](McpAllowance wanted) { return std::ranges::find(allowances, wanted) != allowances.end(); };
-  return {.cancel = has(McpAllowance::kCancel), .retry = has(McpAllowance::kRetry)};
+mcp::Allowed allowed_of(const McpAllowances& allowances) {
+  const auto has = [&](McpAllowance wanted) {
+    return std::ranges::find(allowances.verbs, wanted) != allowances.verbs.end();
+  };
+  return {.cancel = has(McpAllowance::kCancel), .retry = has(McpAllowance::kRetry), .types = allowances.types};
 }
 
 }  // namespace drover::cli

@@ -1,4 +1,5 @@
-// What agents may do over MCP beside enqueueing and looking: --allow of `drover mcp`, --mcp-allow of a server.
+// What agents may do over MCP beside enqueueing and looking: --allow and --tool of `drover mcp`,
+// --mcp-allow and --mcp-tool of a server.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,13 @@ namespace drover::cli {
 
 enum class McpAllowance : std::uint8_t { kCancel, kRetry };
 
-void define_mcp_allowance(Verb& verb, const std::string& option, std::vector<McpAllowance>* target);
-[[nodiscard]] mcp::Allowed allowed_of(const std::vector<McpAllowance>& allowances);
+struct McpAllowances {
+  std::vector<McpAllowance> verbs;
+  std::vector<mcp::TypeTool> types;
+};
+
+// --allow and --tool, or with "mcp-" before these names.
+void define_mcp_allowances(Verb& verb, const std::string& prefix, McpAllowances* target);
+[[nodiscard]] mcp::Allowed allowed_of(const McpAllowances& allowances);
 
 }  // namespace drover::cli

@@ -109,7 +109,7 @@ void define_server(Verb& verb, ServeOptions& options) {
              "where browsers find this server behind a reverse proxy: https://example.org/drover");
   verb.value("--name", "NAME", &options.name, read_server_name,
              "what the dashboard calls this server; default: local.server.name of drover.yaml");
-  define_mcp_allowance(verb, "--mcp-allow", &options.mcp_allow);
+  define_mcp_allowances(verb, "--mcp-", &options.mcp_allow);
   verb.check([&options]() -> Status {
     if (options.tls_certificate.has_value() == options.tls_key.has_value()) return {};
     return complaint("--tls-cert and --tls-key", "give both, or neither");

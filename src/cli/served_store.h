@@ -30,8 +30,8 @@ struct ServeOptions {
   std::optional<std::string> audit_log;  // a file
   std::optional<int> rate;               // requests a second, of one token
   std::optional<server::PublicUrl> public_url;
-  std::optional<std::string> name;      // else that of drover.yaml
-  std::vector<McpAllowance> mcp_allow;  // what agents may do over MCP
+  std::optional<std::string> name;  // else that of drover.yaml
+  McpAllowances mcp_allow;          // what agents may do over MCP
 };
 
 // For every verb that has a server in it.

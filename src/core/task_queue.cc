@@ -4,6 +4,8 @@
 #include "base/try.h"
 #include "core/names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -50,6 +52,15 @@ std::vector<Result<std::vector<Enqueued>>> TaskQueue::enqueue_groups(
   std::vector<Result<std::vector<Enqueued>>> answers;
   std::ranges::transform(groups, std::back_inserter(answers), [this](const auto group) { return enqueue(group); });
   return answers;
+}
+
+Result<Task> TaskQueue::parent(const TaskId& child, const TaskId& parent) {
+  const auto task = TRY(get(child));
+  if (std::ranges::find(task.depends_on, parent) == task.depends_on.end()) {
+    return drover::fail(ErrorCode::kNotFound,
+                        fmt::format("the task {} does not depend on {}", child.to_string(), parent.to_string()));
+  }
+  return get(parent);
 }
 
 Result<std::vector<std::optional<Task>>> TaskQueue::heads(std::span<const TaskId> ids) {

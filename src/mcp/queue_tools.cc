@@ -81,6 +81,7 @@ constexpr Tool kRetryTask{.name = "retry_task",
                           .hints = kAdds};
 
 constexpr int kLogPagesMax = 64;
+constexpr Millis kTypeWaits{50'000};  // as long as the other tools wait at most
 constexpr std::string_view kCaller = "an agent over MCP";
 
 ToolAnswer said(json::Writer&& out) {
@@ -100,12 +101,43 @@ void write_stored(json::Writer& out, const Task& task, bool deduplicated) {
 
 }  // namespace
 
+Result<TypeTool> parse_type_tool(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  if (name.empty() || name.size() > 128 || name.find_first_not_of(kLetters) != std::string_view::npos) {
+    return fail(ErrorCode::kInvalidArgument, "the name of a tool has 1 to 128 letters, digits, and _ . -");
+  }
+  for (const Tool& own : {kEnqueueTask, kGetTask, kWaitTasks, kListTasks, kCancelTask, kRetryTask}) {
+    if (name == own.name) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is a tool of Drover's own", name));
+  }
+  TypeTool tool{.type = std::string(name)};
+  if (colon == std::string_view::npos) return tool;
+  const std::string_view word = text.substr(colon + 1);
+  if (word != "never" && word != "required") {
+    return fail(ErrorCode::kInvalidArgument, "expected TYPE, TYPE:never or TYPE:required");
+  }
+  tool.follow = word == "never" ? TypeTool::Follow::kNever : TypeTool::Follow::kRequired;
+  return tool;
+}
+
 std::vector<Tool> QueueTools::tools() const {
   std::vector<Tool> all;
   if (rights_.produce) all.push_back(kEnqueueTask);
   if (rights_.read) all.insert(all.end(), {kGetTask, kWaitTasks, kListTasks});
   if (rights_.produce && allowed_.cancel) all.push_back(kCancelTask);
   if (rights_.operate && allowed_.retry) all.push_back(kRetryTask);
+  if (!rights_.produce) return all;
+  for (const TypeTool& tool : allowed_.types) {
+    all.push_back({.name = tool.type,
+                   .title = tool.type,
+                   .description = "Run a task of this type and return its result. The arguments are its payload.",
+                   .properties = "{}",
+                   .required = "[]",
+                   .hints = kAdds,
+                   .takes_anything = true,
+                   .needs_tasks = tool.follow == TypeTool::Follow::kRequired});
+  }
   return all;
 }
 
@@ -120,10 +152,11 @@ ToolAnswer QueueTools::call(const ToolCall& call) {
       {kRetryTask.name, &QueueTools::retry_task},
   }};
   const auto* const found = std::ranges::find(kMethods, call.name, &std::pair<std::string_view, Method>::first);
-  if (found == kMethods.end()) {
+  const auto type = std::ranges::find(allowed_.types, call.name, &TypeTool::type);
+  if (found == kMethods.end() && type == allowed_.types.end()) {
     return tool_error({ErrorCode::kNotFound, fmt::format("there is no tool {}", json::quote(call.name)), {}});
   }
-  auto answer = (this->*found->second)(call);
+  auto answer = found != kMethods.end() ? (this->*found->second)(call) : run_type(*type, call);
   return answer ? *std::move(answer) : ToolAnswer(tool_error(answer.error()));
 }
 
@@ -143,13 +176,26 @@ Result<ToolAnswer> QueueTools::enqueue_task(const ToolCall& call) {
   if (!is_done(task) && arguments.wait > Millis{0}) {
     if (call.knows_tasks) return TaskStored{std::move(task)};
     if (call.attempt == Attempt::kMayWait) {
-      return Waiting{.tasks = {task.id}, .at_most = arguments.wait, .done = 0, .total = 1};
+      return Waiting{.tasks = {task.id}, .at_most = arguments.wait, .done = 0, .total = 1, .percent = percent_of(task)};
     }
   }
   json::Writer out;
   write_stored(out, task, deduplicated);
   const bool has_failed = arguments.wait > Millis{0} && task.state == TaskState::kFailed;
   return ToolResult{.json = std::move(out).take(), .is_error = has_failed};
+}
+
+// When its time is over it says what there is, as enqueue_task does: the task goes on, and wait_tasks waits further.
+Result<ToolAnswer> QueueTools::run_type(const TypeTool& tool, const ToolCall& call) {
+  bool deduplicated = false;
+  auto task = TRY(stored_task(call, {.type = tool.type, .payload = JsonText(call.arguments)}, deduplicated));
+  if (!is_done(task)) {
+    if (call.knows_tasks && tool.follow != TypeTool::Follow::kNever) return TaskStored{std::move(task)};
+    if (call.attempt == Attempt::kMayWait) {
+      return Waiting{.tasks = {task.id}, .at_most = kTypeWaits, .done = 0, .total = 1, .percent = percent_of(task)};
+    }
+  }
+  return result_of(task);
 }
 
 ToolResult QueueTools::result_of(const Task& task) {

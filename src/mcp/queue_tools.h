@@ -7,10 +7,22 @@
 
 namespace drover::mcp {
 
+// A task type that is a tool of its own: its arguments are the payload, and its answer waits for the end of the task.
+struct TypeTool {
+  // Whether a client that knows the tasks extension gets a task to follow instead of waiting.
+  enum class Follow : std::uint8_t { kOptional, kNever, kRequired };
+
+  std::string type;
+  Follow follow = Follow::kOptional;
+};
+// "review", "review:never" or "review:required". kInvalidArgument if no tool can have that name.
+[[nodiscard]] Result<TypeTool> parse_type_tool(std::string_view text);
+
 // What whoever set the server up lets agents do beside enqueueing and looking.
 struct Allowed {
   bool cancel = false;
   bool retry = false;
+  std::vector<TypeTool> types{};
 };
 // What the caller's token allows; what it does not is not among the tools.
 struct CallerRights {
@@ -40,6 +52,7 @@ class QueueTools final : public Toolset, private TaskFollower {
   [[nodiscard]] Result<ToolAnswer> list_tasks(const ToolCall& call);
   [[nodiscard]] Result<ToolAnswer> cancel_task(const ToolCall& call);
   [[nodiscard]] Result<ToolAnswer> retry_task(const ToolCall& call);
+  [[nodiscard]] Result<ToolAnswer> run_type(const TypeTool& tool, const ToolCall& call);
   [[nodiscard]] Result<Task> stored_task(const ToolCall& call, const TaskSpec& spec, bool& deduplicated);
   // The end of its log.
   [[nodiscard]] Result<std::string> log_tail(const TaskId& id);

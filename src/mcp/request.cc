@@ -97,7 +97,9 @@ std::optional<std::string> decoded(const std::string& value) {
 // What Mcp-Name has to repeat, if the method has such a thing.
 std::optional<std::string> name_in(const Message& message) {
   const bool is_call = message.method == "tools/call";
-  if (!is_call && !message.method.starts_with("tasks/")) return std::nullopt;
+  const bool follows =
+      message.method == "tasks/get" || message.method == "tasks/update" || message.method == "tasks/cancel";
+  if (!is_call && !follows) return std::nullopt;
   const auto params = json::parse(message.params);
   const json::Value* name = params ? params->find(is_call ? "name" : "taskId") : nullptr;
   return name != nullptr && name->as_string() != nullptr ? std::optional(*name->as_string()) : std::nullopt;

@@ -37,7 +37,7 @@ void write_tool(json::Writer& out, const Tool& tool) {
   out.key("description").string(tool.description);
   out.key("inputSchema").begin_object().key("type").string("object").key("properties").raw(tool.properties);
   if (tool.required != "[]") out.key("required").raw(tool.required);
-  out.key("additionalProperties").boolean(false).end_object();
+  out.key("additionalProperties").boolean(tool.takes_anything).end_object();
   out.key("annotations").begin_object().key("readOnlyHint").boolean(tool.hints.read_only);
   out.key("destructiveHint").boolean(tool.hints.destructive).key("idempotentHint").boolean(tool.hints.idempotent);
   out.key("openWorldHint").boolean(false).end_object().end_object();
@@ -86,6 +86,15 @@ std::expected<TaskId, RpcError> task_id_in(const Request& request) {
     return std::unexpected(refusal(request, kInvalidParams, "Invalid params: taskId is not the id of a task"));
   }
   return *id;
+}
+
+RpcError missing_extension(const Request& request) {
+  json::Writer data;
+  data.begin_object().key("requiredCapabilities").begin_object().key("extensions").begin_object();
+  data.key(kTasksExtension).begin_object().end_object().end_object().end_object().end_object();
+  RpcError error = refusal(request, kMissingCapability, "Missing required client capability");
+  error.data = std::move(data).take();
+  return error;
 }
 
 RpcError of_error(const Request& request, const Error& error) {
@@ -199,10 +208,12 @@ Said Service::call_tool(const Request& request, Toolset& tools, std::string& mad
     return std::unexpected(refusal(request, kInvalidParams, "Invalid params: arguments must be an object"));
   }
   const std::vector<Tool> known = tools.tools();
-  if (std::ranges::find(known, name, &Tool::name) == known.end()) {
+  const auto tool = std::ranges::find(known, name, &Tool::name);
+  if (tool == known.end()) {
     return std::unexpected(
         refusal(request, kInvalidParams, fmt::format("Unknown tool: {}", json::quote(first_bytes(name, 128)))));
   }
+  if (tool->needs_tasks && !request.knows_tasks) return std::unexpected(missing_extension(request));
   const std::string text = arguments.value_or("{}");
   auto answer = tools.call({.name = name,
                             .arguments = text,
@@ -220,14 +231,7 @@ Said Service::call_tool(const Request& request, Toolset& tools, std::string& mad
 }
 
 std::expected<std::string, RpcError> Service::follow_task(const Request& request, TaskFollower& follower) const {
-  if (!request.knows_tasks) {
-    json::Writer data;
-    data.begin_object().key("requiredCapabilities").begin_object().key("extensions").begin_object();
-    data.key(kTasksExtension).begin_object().end_object().end_object().end_object().end_object();
-    RpcError error = refusal(request, kMissingCapability, "Missing required client capability");
-    error.data = std::move(data).take();
-    return std::unexpected(std::move(error));
-  }
+  if (!request.knows_tasks) return std::unexpected(missing_extension(request));
   const auto id = task_id_in(request);
   if (!id) return std::unexpected(id.error());
   const auto task = follower.task(*id);
@@ -248,13 +252,6 @@ std::expected<std::string, RpcError> Service::follow_task(const Request& request
   }
   // tasks/update: nothing here asks its client for anything, and answers to other questions are passed over.
   return finished(request, std::move(out));
-}
-
-std::string progress_notification(const std::string& token, std::int64_t progress, const Waiting& waiting) {
-  json::Writer out;
-  out.begin_object().key("progressToken").raw(token).key("progress").number(progress);
-  out.key("message").string(fmt::format("{} of {} tasks have ended", waiting.done, waiting.total)).end_object();
-  return notification("notifications/progress", std::move(out).take());
 }
 
 }  // namespace drover::mcp

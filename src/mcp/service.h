@@ -51,8 +51,4 @@ class Service {
   const std::string version_;
 };
 
-// The notification that tells how far a request is.
-[[nodiscard]] std::string progress_notification(const std::string& token, std::int64_t progress,
-                                                const Waiting& waiting);
-
 }  // namespace drover::mcp

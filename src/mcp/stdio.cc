@@ -19,11 +19,11 @@
 #include "base/json_reader.h"
 #include "base/log.h"
 #include "mcp/line_reader.h"
+#include "mcp/progress.h"
 
 namespace drover::mcp {
 namespace {
 
-constexpr Millis kProgressEvery{5'000};
 constexpr Millis kBetweenLooks{100};  // at those that wait, however much happens
 constexpr Millis kStopsWithin{500};
 constexpr std::size_t kLinesMax = 64;  // read and not looked at yet
@@ -50,8 +50,7 @@ class StdioServer {
     std::string made;
     Waiting waiting;
     MonoTime until;
-    MonoTime tell_at;
-    std::int64_t told = 0;
+    Told told;
   };
 
   // ---- reading
@@ -152,7 +151,7 @@ class StdioServer {
       return;
     }
     if (request->message.method == "notifications/cancelled") return take_back(request->message);
-    Pending call{.request = *std::move(request), .made = {}, .waiting = {}, .until = {}, .tell_at = {}};
+    Pending call{.request = *std::move(request), .made = {}, .waiting = {}, .until = {}, .told = {}};
     if (answer(call, Attempt::kMayWait)) return;
     const MonoTime now = system_clock().mono();
     if (pending_.size() >= kWaitingCallsMax) {
@@ -160,7 +159,7 @@ class StdioServer {
       return;
     }
     call.until = now + call.waiting.at_most;
-    call.tell_at = now + kProgressEvery;
+    tell(call, now);
     pending_.push_back(std::move(call));
     next_look_ = std::min(next_look_, now + kBetweenLooks);
   }
@@ -193,17 +192,15 @@ class StdioServer {
         pending = pending_.erase(pending);
         continue;
       }
-      if (now >= pending->tell_at) tell_progress(*pending, now);
-      next_look_ = std::min({next_look_, pending->until, pending->tell_at});
+      tell(*pending, now);
+      next_look_ = std::min(next_look_, pending->until);
+      if (pending->request.progress_token) next_look_ = std::min(next_look_, pending->told.at + kProgressEvery);
       ++pending;
     }
   }
 
-  void tell_progress(Pending& pending, MonoTime now) {
-    pending.tell_at = now + kProgressEvery;
-    if (pending.request.progress_token) {
-      write(progress_notification(*pending.request.progress_token, ++pending.told, pending.waiting));
-    }
+  void tell(Pending& pending, MonoTime now) {
+    if (const auto news = tell_progress(pending.request, pending.waiting, pending.told, now)) write(*news);
   }
 
   void write(std::string_view message) {

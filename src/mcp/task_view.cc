@@ -48,6 +48,10 @@ void write_result(json::Writer& out, const JsonText& result) {
 
 }  // namespace
 
+int percent_of(const Task& task) {
+  return task.progress ? task.progress->percent : 0;
+}
+
 void write_summary(json::Writer& out, const Task& task) {
   out.begin_object();
   write_members(out, task);

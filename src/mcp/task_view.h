@@ -9,6 +9,8 @@
 
 namespace drover::mcp {
 
+// How far it says that it is; 0 if it says nothing.
+[[nodiscard]] int percent_of(const Task& task);
 // A few members, for lists; without a result.
 void write_summary(json::Writer& out, const Task& task);
 // Members of an object that is open: what the summary has, and result and error.

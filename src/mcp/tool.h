@@ -30,6 +30,8 @@ struct Tool {
   std::string_view properties;  // the JSON of its arguments' schemas
   std::string_view required;    // the JSON of a list of names
   Hints hints;
+  bool takes_anything = false;  // arguments that are not among the properties, too
+  bool needs_tasks = false;     // only for clients that declare the tasks extension
 };
 
 // What a tool says: an object, the same for programs and as text.
@@ -44,6 +46,7 @@ struct Waiting {
   Millis at_most{0};  // from the first call
   int done = 0;       // how much of it has happened, of how much: for those who want to see progress
   int total = 0;
+  int percent = 0;  // of 100 for each of them
 };
 // It has stored a task, and the client can ask for that.
 struct TaskStored {

@@ -19,7 +19,11 @@ Result<ToolAnswer> answer_wait(const WaitArguments& arguments, Attempt attempt, 
                     .at_most = arguments.timeout,
                     .done = static_cast<int>(ended.size()),
                     .total = static_cast<int>(arguments.ids.size())};
-    for (const Task& task : pending) waiting.tasks.push_back(task.id);
+    waiting.percent = 100 * waiting.done;
+    for (const Task& task : pending) {
+      waiting.tasks.push_back(task.id);
+      waiting.percent += percent_of(task);
+    }
     return waiting;
   }
   json::Writer out;

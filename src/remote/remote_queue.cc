@@ -67,6 +67,10 @@ class RemoteQueue final : public TaskQueue {
 
   Result<Task> get(const TaskId& id) override { return calls_->ask<Task>("GET", task_path(id)); }
 
+  Result<Task> parent(const TaskId& child, const TaskId& parent) override {
+    return calls_->ask<Task>("GET", task_path(child, "parents/" + parent.to_string()));
+  }
+
   Result<std::vector<RunSummary>> runs(const TaskId& id) override {
     return calls_->ask_list<RunSummary>("runs", "GET", task_path(id, "runs"));
   }

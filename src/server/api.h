@@ -15,6 +15,7 @@
 #include "base/json_reader.h"
 #include "base/try.h"
 #include "core/administration.h"
+#include "mcp/progress.h"
 #include "mcp/queue_tools.h"
 #include "net/http.h"
 #include "net/url.h"
@@ -48,7 +49,10 @@ struct Wait {
     std::vector<std::string> queues;
   };
   std::variant<Change, OfTask, OfTasks, Work> for_what;
-  Millis at_most{0};  // from the first call
+  Millis at_most{0};                   // from the first call
+  std::optional<Millis> look_again{};  // after so long, whatever happens
+  // What the client hears now: the answer becomes a stream of such messages, of which the last one is the answer.
+  std::optional<std::string> tell{};
 };
 inline constexpr Millis kWaitMax{30'000};
 
@@ -80,11 +84,12 @@ struct Call {
   const Frontage& front;
   Doorkeeper& doorkeeper;
   TicketBooth& tickets;
-  std::string_view credentials;  // that the caller showed
-  std::string_view version;      // of the server
-  mcp::Allowed mcp_allowed;      // what agents may do over MCP
-  std::string& made;             // what the call made, as the audit log names it
-  const AuditLog* audit;         // null: none is kept
+  std::string_view credentials;     // that the caller showed
+  std::string_view version;         // of the server
+  const mcp::Allowed& mcp_allowed;  // what agents may do over MCP
+  std::string& made;                // what the call made, as the audit log names it
+  mcp::Told& told;                  // what its client was told while it waited
+  const AuditLog* audit;            // null: none is kept
   Try attempt = Try::kMayWait;
 
   // The query's parameters; one that is not among `known` or `several` is an error, and so is one of `known` that comes

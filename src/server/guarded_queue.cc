@@ -181,6 +181,23 @@ Result<Task> GuardedQueue::get(const TaskId& id) {
   return was_spawned ? std::move(task) : no_such(id);
 }
 
+// A worker reads the parents of what it runs, whose results are what it was given to work with. It does not read those
+// of tasks that it spawned: these may name any task.
+Result<Task> GuardedQueue::parent(const TaskId& child, const TaskId& parent) {
+  if (principal_.role == Role::kWorker) {
+    TRY(need(Right::kWork));
+    const auto found = TRY(queue_.heads(std::span(&child, 1)));
+    if (!found.front()) return no_such(child);
+    const auto runs = TRY(runs_for_caller(*found.front()));
+    if (!runs) return no_such(child);
+  } else {
+    TRY(need(Right::kRead, child));
+  }
+  auto task = queue_.parent(child, parent);
+  if (task && principal_.owner && task->owner != *principal_.owner) return no_such(parent);
+  return task;
+}
+
 Result<std::vector<RunSummary>> GuardedQueue::runs(const TaskId& id) {
   TRY(need(Right::kRead, id));
   return queue_.runs(id);

@@ -52,6 +52,7 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] static std::vector<Result<std::vector<Enqueued>>> enqueue_together(std::span<const OfCaller> groups);
   Result<std::vector<Enqueued>> spawn(const Lease& spawner, std::span<const TaskSpec> group) override;
   Result<Task> get(const TaskId& id) override;
+  Result<Task> parent(const TaskId& child, const TaskId& parent) override;
   Result<std::vector<RunSummary>> runs(const TaskId& id) override;
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;
   Result<TaskPage> list_heads(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override;

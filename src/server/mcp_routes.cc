@@ -27,6 +27,21 @@ HttpResponse to_http(mcp::Response response) {
           .body = std::move(response.body)};
 }
 
+bool takes_events(const Call& call) {
+  return call.request.header("accept").find("text/event-stream") != std::string_view::npos;
+}
+
+// A client that asked for progress, and takes events, hears of it while it waits.
+Wait wait_for(const Call& call, const mcp::Request& request, mcp::Waiting waiting) {
+  Wait wait{.for_what = Wait::Change{}, .at_most = waiting.at_most};
+  if (request.progress_token && takes_events(call)) {
+    wait.tell = mcp::tell_progress(request, waiting, call.told, system_clock().mono());
+    wait.look_again = mcp::kProgressEvery;
+  }
+  wait.for_what = Wait::OfTasks{std::move(waiting.tasks)};
+  return wait;
+}
+
 Answer answer_mcp(const Call& call) {
   if (const Status allowed = need(call.queue.principal(), Right::kRead); !allowed) return problem(allowed.error());
   const mcp::HttpHeaders headers{.version = header_of(call, "mcp-protocol-version"),
@@ -38,9 +53,7 @@ Answer answer_mcp(const Call& call) {
   const mcp::Service service{std::string(call.version)};
   const auto attempt = call.attempt == Try::kMayWait ? mcp::Attempt::kMayWait : mcp::Attempt::kLast;
   auto answer = service.answer(*request, tools, call.made, attempt);
-  if (auto* waiting = std::get_if<mcp::Waiting>(&answer)) {
-    return Wait{.for_what = Wait::OfTasks{std::move(waiting->tasks)}, .at_most = waiting->at_most};
-  }
+  if (auto* waiting = std::get_if<mcp::Waiting>(&answer)) return wait_for(call, *request, std::move(*waiting));
   return to_http(std::get<mcp::Response>(std::move(answer)));
 }
 

@@ -58,6 +58,8 @@ constexpr Millis kMemoryAgain{10};
 constexpr Millis kBetweenComplaints{10'000};
 // Smaller answers are not counted on their way from the pool.
 constexpr std::size_t kCountedBytes = std::size_t{16} << 10U;
+// Messages that wait to be sent, beyond which a client that waits for an answer is told no more.
+constexpr std::size_t kUntoldBytesMax = std::size_t{64} << 10U;
 // For what is being answered when the server ends.
 constexpr Millis kGoodbyeMax{5'000};
 
@@ -73,7 +75,9 @@ struct Request {
   std::string credentials = {};     // see Doorkeeper
   Audience::WatcherRef guest = {};  // whose credentials came after the upgrade
   std::optional<Principal> principal = {};
-  std::string made = {};  // see Call
+  std::string made = {};   // see Call
+  mcp::Told told = {};     // the same
+  bool is_stream = false;  // its answer is a stream of messages, and has begun
 };
 
 // What cannot be done at once because memory is tight.
@@ -469,6 +473,7 @@ class HttpApi final : public Server {
 
   void respond(const Request& request, const std::shared_ptr<HttpConnection>& client, HttpResponse response) {
     note(request, *client, response.status);
+    if (request.is_stream) return end_stream(request, client, response);
     if (request.guest == nullptr) return reply(client, request.match.route, request.began, std::move(response));
     const CloseCode code = response.status == kUnavailable ? CloseCode::kTryAgainLater : CloseCode::kPolicyViolation;
     audience_.dismiss(*request.guest, code, error_of_problem(response).message);
@@ -514,6 +519,7 @@ class HttpApi final : public Server {
                        .version = version_,
                        .mcp_allowed = mcp_allowed_,
                        .made = request->made,
+                       .told = request->told,
                        .audit = audit_.get(),
                        .attempt = attempt});
     }
@@ -571,9 +577,33 @@ class HttpApi final : public Server {
     if (auto* pieces = std::get_if<Pieces>(&answer)) return begin_pieces(request, client, std::move(*pieces));
     Wait wait = std::get<Wait>(std::move(answer));
     if (ending_) return call(request, Try::kLast);
+    if (wait.tell) tell(*request, client, *wait.tell);
     const MonoTime until = request->began + wait.at_most;
     follow();
     room_.add(std::move(wait), pulse, until, [this, request](Try attempt) { call(request, attempt); });
+  }
+
+  static std::string event_of(std::string_view message) { return fmt::format("event: message\ndata: {}\n\n", message); }
+
+  // A message before the answer. A client that does not read misses some of them, but not the answer.
+  static void tell(Request& request, const std::shared_ptr<HttpConnection>& client, std::string_view message) {
+    if (request.is_stream) {
+      if (client->unsent() <= kUntoldBytesMax) client->add_piece(event_of(message));
+      return;
+    }
+    request.is_stream = true;
+    HttpResponse response{.content_type = "text/event-stream", .body = event_of(message)};
+    response.headers.emplace_back("cache-control", "no-store");
+    response.headers.emplace_back("x-accel-buffering", "no");
+    client->respond_in_pieces(std::move(response), [] {});
+  }
+
+  // The status was sent with the first message: what is no message of the protocol can only break the stream off.
+  void end_stream(const Request& request, const std::shared_ptr<HttpConnection>& client, const HttpResponse& response) {
+    metrics_.count_request(request.match.route, response.status, system_clock().mono() - request.began);
+    if (response.content_type != "application/json") return break_off(request, error_of_problem(response).message);
+    client->add_piece(event_of(response.body));
+    client->end_pieces();
   }
 
   void begin_pieces(const std::shared_ptr<Request>& request, const std::shared_ptr<HttpConnection>& client,

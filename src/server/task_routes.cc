@@ -181,6 +181,17 @@ Answer show(const Call& call) {
   return respond_versioned(id ? call.queue.get(*id) : std::unexpected(id.error()));
 }
 
+Answer show_parent(const Call& call) {
+  const auto child = call.task_id();
+  if (!child) return problem(child.error());
+  const auto parent = TaskId::parse(call.captures[1]);
+  if (!parent) {
+    return problem(
+        Error{ErrorCode::kNotFound, fmt::format("there is no task {}", quoted_excerpt(call.captures[1])), {}});
+  }
+  return respond_versioned(call.queue.parent(*child, *parent));
+}
+
 // One strong entity tag. Nothing: whatever the task is like.
 Result<std::optional<std::string>> version_wanted(const Call& call) {
   const auto header = given_header(call, "if-match");
@@ -399,6 +410,7 @@ constexpr std::array kTaskRoutes{
     Route{"PATCH", "/v1/tasks/{id}", edit},
     Route{"DELETE", "/v1/tasks/{id}", remove},
     Route{"GET", "/v1/tasks/{id}/wait", wait_for_end},
+    Route{"GET", "/v1/tasks/{id}/parents/{parent}", show_parent, Access::kToken, AnsweredBy::kFew},
     Route{"GET", "/v1/tasks/{id}/runs", runs, Access::kToken, AnsweredBy::kFew},
     Route{"GET", "/v1/tasks/{id}/log", log, Access::kToken, AnsweredBy::kFew},
     Route{"GET", "/v1/tasks/{id}/transcript", transcript, Access::kToken, AnsweredBy::kFew},

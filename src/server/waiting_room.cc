@@ -50,9 +50,9 @@ void WaitingRoom::add(Wait wait, std::uint64_t pulse, MonoTime until, Again agai
       recent_, [&](const Pulse& recent) { return recent.number > pulse && concerns(wait, recent); });
   if (missed_some || happened) return again(Try::kMayWait);
   const MonoTime now = system_clock().mono();
-  const bool for_work = std::holds_alternative<Wait::Work>(wait.for_what);
-  waiting_.push_back(
-      {std::move(wait), until, for_work ? std::min(until, now + kLookForWork) : until, std::move(again)});
+  if (std::holds_alternative<Wait::Work>(wait.for_what)) wait.look_again = kLookForWork;
+  const MonoTime look_at = wait.look_again ? std::min(until, now + *wait.look_again) : until;
+  waiting_.push_back({std::move(wait), until, look_at, std::move(again)});
 }
 
 void WaitingRoom::call(std::list<Waiting>::iterator waiting, Try attempt) {

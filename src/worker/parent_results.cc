@@ -32,7 +32,7 @@ void put_parent(json::Writer& out, const ParentResult& parent, bool is_whole) {
 Result<std::vector<ParentResult>> read_parents(TaskQueue& queue, const Task& task) {
   std::vector<ParentResult> parents;
   for (const TaskId& id : task.depends_on) {
-    auto read = queue.get(id);
+    auto read = queue.parent(task.id, id);
     if (!read && read.error().code != ErrorCode::kNotFound) return std::unexpected(read.error());
     ParentResult& parent = parents.emplace_back(ParentResult{.id = id});
     if (!read) continue;

@@ -127,6 +127,19 @@ def tool_named(asked, *known):
     raise ValueError(f"none of {known} among the client's tools {asked.tools}")
 
 
+def calls_tool(step):
+    return "command" in step or "tool" in step
+
+
+def mcp_call(asked, step):
+    """The name that the client gives to the tool of its MCP server, and the arguments."""
+    wanted = step["tool"]["name"]
+    found = [name for name in asked.tools if name.endswith(wanted)]
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} tools end with {wanted} among the client's tools {asked.tools}")
+    return found[0], step["tool"]["arguments"]
+
+
 class Dialect:
     errors = ""
 
@@ -198,6 +211,9 @@ class Anthropic(Dialect):
             if step.get("background"):
                 given["run_in_background"] = True
             yield {"type": "tool_use", "id": f"toolu_{number}", "name": tool_named(asked, "Bash", "bash"), "input": given}
+        if "tool" in step:
+            name, given = mcp_call(asked, step)
+            yield {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": given}
 
     def message(self, asked, tokens, number):
         usage = {"input_tokens": tokens.input, "output_tokens": 1, "cache_creation_input_tokens": tokens.cache_write,
@@ -208,7 +224,7 @@ class Anthropic(Dialect):
     def body(self, asked, step, tokens, number):
         message = self.message(asked, tokens, number)
         message["usage"]["output_tokens"] = tokens.output
-        stop = "tool_use" if "command" in step else "end_turn"
+        stop = "tool_use" if calls_tool(step) else "end_turn"
         return message | {"content": list(self.blocks(asked, step, number)), "stop_reason": stop}
 
     def stream(self, asked, step, tokens, number):
@@ -224,7 +240,7 @@ class Anthropic(Dialect):
             yield said("content_block_start", index=index, content_block=start)
             yield said("content_block_delta", index=index, delta=delta)
             yield said("content_block_stop", index=index)
-        stop = "tool_use" if "command" in step else "end_turn"
+        stop = "tool_use" if calls_tool(step) else "end_turn"
         yield said("message_delta", delta={"stop_reason": stop, "stop_sequence": None}, usage={
             "output_tokens": tokens.output, "output_tokens_details": {"thinking_tokens": tokens.reasoning}})
         yield said("message_stop")
@@ -242,8 +258,16 @@ class Responses(Dialect):
             elif item.get("type", "").endswith("_call_output"):
                 messages.append(("result", None))
         prompt, replies = count_since_prompt(messages)
-        tools = tuple(tool.get("name", tool["type"]) for tool in body.get("tools", ()))
-        return Asked(body["model"], prompt, replies, tools, bool(body.get("stream")), headers.get("session-id") or "")
+        return Asked(body["model"], prompt, replies, tuple(self.tools(body)), bool(body.get("stream")), headers.get("session-id") or "")
+
+    def tools(self, body):
+        """Tools of an MCP server are in a namespace of their own."""
+        for tool in body.get("tools", ()):
+            inner = tool.get("tools") if tool["type"] == "namespace" else None
+            if inner is None:
+                yield tool.get("name", tool["type"])
+            else:
+                yield from (f"{tool['name']}/{one['name']}" for one in inner)
 
     def error(self, step, numbers):
         if step["error"] not in IN_STREAM:
@@ -263,6 +287,11 @@ class Responses(Dialect):
                      "shell": {"command": ["bash", "-c", step["command"]]}}[name]
             yield {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": name,
                    "arguments": json.dumps(given)}
+        if "tool" in step:
+            name, given = mcp_call(asked, step)
+            namespace, _, tool = name.rpartition("/")
+            yield {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": tool,
+                   **({"namespace": namespace} if namespace else {}), "arguments": json.dumps(given)}
 
     def completed(self, asked, step, tokens, number):
         given = tokens.input + tokens.cached + tokens.cache_write
@@ -307,7 +336,11 @@ class Chat(WithoutCacheWrites):
             given = json.dumps({"command": step["command"], "description": "Run a command"})
             said["tool_calls"] = [{"index": 0, "id": f"call_{number}", "type": "function",
                                    "function": {"name": tool_named(asked, "bash", "Bash"), "arguments": given}}]
-        return said, "tool_calls" if "command" in step else "stop"
+        if "tool" in step:
+            name, given = mcp_call(asked, step)
+            said["tool_calls"] = [{"index": 0, "id": f"call_{number}", "type": "function",
+                                   "function": {"name": name, "arguments": json.dumps(given)}}]
+        return said, "tool_calls" if calls_tool(step) else "stop"
 
     def usage(self, tokens):
         given = tokens.input + tokens.cached
@@ -353,6 +386,9 @@ class Gemini(WithoutCacheWrites):
         if "command" in step:
             yield {"functionCall": {"name": tool_named(asked, "run_shell_command"),
                                     "args": {"command": step["command"], "description": "Run a command"}}}
+        if "tool" in step:
+            name, given = mcp_call(asked, step)
+            yield {"functionCall": {"name": name, "args": given}}
 
     def said(self, asked, parts, **more):
         return {"candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, **more}], "modelVersion": asked.model}

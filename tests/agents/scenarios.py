@@ -4,6 +4,7 @@ A step is a dict; all keys are optional:
 
     text        what the model says
     command     the shell command that it asks for; a step without one ends the turn
+    tool        {name, arguments}: the tool of an MCP server that it asks for instead; clients put something of their own before the name
     background  the agent should not wait for the command (Claude Code only)
     tokens      {input, cached, cache_write, output, reasoning}; see Tokens
     error       the request fails: a key of dialects.ERRORS
@@ -62,6 +63,8 @@ SCENARIOS = {
         {"text": "Step two.", "command": "echo two", "tokens": {"input": 307, "cached": 3100, "output": 120, "reasoning": 0}},
         {"text": "All done.", "tokens": {"input": 413, "cached": 3407, "output": 53, "reasoning": 7}},
     ],
+    "mcp": [{"text": "I hand it over.", "tool": {"name": "enqueue_task", "arguments": {
+        "type": "greet", "payload": {"name": "Ada"}, "tags": ["from-agent"], "wait_seconds": 30}}}, DONE],
     "slow_tool": [says("This takes a while.", "echo started > started; sleep 20; echo slept"), DONE],
     "background": [says("In the background.", "sleep 3; echo bgdone", background=True), DONE],
     "429": [{"error": "rate_limit", "retry_after": 2}],
@@ -81,7 +84,7 @@ SCENARIOS = {
     "disconnect_once": [{"text": "Let me think about", "disconnect": True, "times": 1}, DONE],
 }
 
-KEYS = {"text", "command", "background", "tokens", "error", "retry_after", "reset_in", "hang", "disconnect", "times"}
+KEYS = {"text", "command", "tool", "background", "tokens", "error", "retry_after", "reset_in", "hang", "disconnect", "times"}
 
 
 def load(path):

@@ -35,6 +35,16 @@ TEST_P(ParentResults, AreReadInTheOrderOfDependsOn) {
   EXPECT_EQ(message_of(parents[1].error), "no luck");
 }
 
+TEST_P(ParentResults, AreReadThroughTheirChildOnly) {
+  const auto ids = enqueue_all({{.ref = "a", .type = "work"}, {.type = "work", .depends_on = {"a"}}, {.type = "work"}});
+  complete(start(ids[0]), R"({"n":1.50})");
+  EXPECT_EQ(must(queue().parent(ids[1], ids[0])).result, R"({"n":1.50})");
+  EXPECT_EQ(code_of(queue().parent(ids[1], ids[2])), ErrorCode::kNotFound) << "it does not depend on it";
+  EXPECT_EQ(code_of(queue().parent(ids[0], ids[1])), ErrorCode::kNotFound) << "the other way round";
+  must(queue().remove(ids[0], {}));
+  EXPECT_EQ(code_of(queue().parent(ids[1], ids[0])), ErrorCode::kNotFound) << "it is deleted";
+}
+
 TEST_P(ParentResults, OfWhatIsGoneOnlyTheIdIsLeft) {
   const auto ids = enqueue_pair({});
   complete(start(ids[0]), "1");

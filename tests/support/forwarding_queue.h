@@ -21,6 +21,7 @@ class ForwardingQueue : public TaskQueue {
     return inner_.spawn(spawner, group);
   }
   Result<Task> get(const TaskId& id) override { return inner_.get(id); }
+  Result<Task> parent(const TaskId& child, const TaskId& parent) override { return inner_.parent(child, parent); }
   Result<std::vector<std::optional<Task>>> heads(std::span<const TaskId> ids) override { return inner_.heads(ids); }
   Result<std::vector<RunSummary>> runs(const TaskId& id) override { return inner_.runs(id); }
   Result<TaskPage> list(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor) override {

@@ -230,6 +230,10 @@ def list_tasks(filters: Mapping[str, Any], limit: int, cursor: Optional[str]) ->
     return send("GET", _query("/v1/tasks", parameters))
 
 
+def show_parent(task_id: str, parent_id: str) -> Call:
+    return send("GET", task_path(task_id, "parents") + "/" + _segment(parent_id))
+
+
 def list_runs(task_id: str) -> Call:
     return send("GET", task_path(task_id, "runs"))
 

@@ -127,8 +127,11 @@ class Context(_Base):
         found = []
         for parent_id in self._run.task["depends_on"]:
             try:
-                found.append(self._parent(parent_id, self._client.task(parent_id).get()))
+                answer = self._client._perform(_calls.show_parent(self._run.task_id, parent_id))
+                found.append(self._parent(parent_id, answer.json()))
             except NotFound:
+                # Either the parent has been deleted, or this run is no longer ours: then this raises.
+                self._client.task(self._run.task_id).get()
                 found.append(self._parent(parent_id, None))
         return found
 
@@ -192,7 +195,10 @@ class AsyncContext(_Base):
         found = []
         for parent_id in self._run.task["depends_on"]:
             try:
-                found.append(self._parent(parent_id, await self._client.task(parent_id).get()))
+                answer = await self._client._perform(_calls.show_parent(self._run.task_id, parent_id))
+                found.append(self._parent(parent_id, answer.json()))
             except NotFound:
+                # Either the parent has been deleted, or this run is no longer ours: then this raises.
+                await self._client.task(self._run.task_id).get()
                 found.append(self._parent(parent_id, None))
         return found

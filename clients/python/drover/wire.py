@@ -1682,6 +1682,7 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "editTask": ("PATCH", "/v1/tasks/{id}"),
     "deleteTask": ("DELETE", "/v1/tasks/{id}"),
     "waitForTask": ("GET", "/v1/tasks/{id}/wait"),
+    "showParent": ("GET", "/v1/tasks/{id}/parents/{parent}"),
     "listRuns": ("GET", "/v1/tasks/{id}/runs"),
     "readTranscript": ("GET", "/v1/tasks/{id}/transcript"),
     "readLog": ("GET", "/v1/tasks/{id}/log"),

@@ -19,6 +19,7 @@ COVERED: Dict[str, Call] = {
     "showTask": _calls.show_task("ID"),
     "editTask": _calls.edit_task("ID", {"priority": 1}),
     "waitForTask": _calls.wait_for_task("ID", 25),
+    "showParent": _calls.show_parent("ID", "ID"),
     "listRuns": _calls.list_runs("ID"),
     "readLog": _calls.read_log("ID", 0),
     "appendLog": _calls.append_log("ID", LEASE, "x", "stdout"),

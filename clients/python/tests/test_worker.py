@@ -276,6 +276,21 @@ class Workers(ServerCase):
         self.assertEqual([0, 1, 4, 9], handle.get()["result"])
         self.assertEqual((1, 5), (report.suspended, report.completed))
 
+    def test_a_workers_token_reads_the_parents_of_what_it_runs(self) -> None:
+        limited = self.server.client("worker")
+
+        @drover.task(self.name())
+        def join(payload: Any, ctx: drover.Context) -> Any:
+            for parent_id in ctx.task["depends_on"]:
+                with self.assertRaises(drover.NotFound):
+                    limited.task(parent_id).get()
+            return [one["result"] for one in ctx.parents()]
+
+        _, child = self.client.enqueue_many([{"type": self.name(), "ref": "a"}, {"type": self.name(), "depends_on": ["@a"]}])
+        running = self.run_worker(drover.Worker(limited, [join]))
+        self.assertEqual([[]], child.result(timeout=BOUND_S))
+        running.end()
+
 
 @on_every_store
 class AsyncWorkers(ServerCase):

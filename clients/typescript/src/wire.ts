@@ -1520,6 +1520,8 @@ export interface Operations {
   deleteTask: { body: undefined; answer: undefined };
   /** Wait until a task has ended */
   waitForTask: { body: undefined; answer: Task };
+  /** Show a task that another one depends on */
+  showParent: { body: undefined; answer: Task };
   /** List the runs of a task, newest first */
   listRuns: { body: undefined; answer: ListRunsAnswer };
   /** Read what the agents of a task said and did */
@@ -1694,6 +1696,7 @@ export const operations = {
   editTask: { method: "PATCH", path: "/v1/tasks/{id}" },
   deleteTask: { method: "DELETE", path: "/v1/tasks/{id}" },
   waitForTask: { method: "GET", path: "/v1/tasks/{id}/wait" },
+  showParent: { method: "GET", path: "/v1/tasks/{id}/parents/{parent}" },
   listRuns: { method: "GET", path: "/v1/tasks/{id}/runs" },
   readTranscript: { method: "GET", path: "/v1/tasks/{id}/transcript" },
   readLog: { method: "GET", path: "/v1/tasks/{id}/log" },

@@ -13,6 +13,7 @@ const printed: Record<string, string> = {
   failures: "busy: called after 2 earlier runs\nflaky: called at the second attempt\nnowhere: failed as invalid: no such address: nowhere\n",
   report: "6 words\n4 runs completed, 1 waited for children\n",
   checkpoint: "starts at file 0\ncopies file 0\ncopies file 1\nstarts at file 2\ncopies file 2\ncopies file 3\n4 files\n1 attempt\n",
+  from_bullmq: "12\nfailed: no such city\n",
   watch: "task.enqueued (pending)\ntask.claimed (running)\ntask.progressed (running)\ntask.completed (completed)\nHello, Ada!\n",
 };
 const folder = fileURLToPath(new URL("../examples/", import.meta.url));

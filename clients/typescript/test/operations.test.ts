@@ -25,6 +25,7 @@ const covered: Record<keyof typeof operations, Method | string> = {
   editTask: through("never repeated after an unknown outcome, as call() does"),
   deleteTask: operator,
   waitForTask: handle("result"),
+  showParent: context("parents"),
   listRuns: handle("runs"),
   readTranscript: through("lines of agents; events tell when there are more"),
   readLog: handle("log"),

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { type Context, Invalid, type ParentResult, RunAborted, TaskError, TaskFailed, taskType, Unauthorised, Worker } from "drover-client";
+import { type Context, Invalid, NotFound, type ParentResult, RunAborted, TaskError, TaskFailed, taskType, Worker } from "drover-client";
 import { WorkerProcess } from "./support/child.js";
 import { onEveryStore } from "./support/suite.js";
 import { aborted, eventually, signalled } from "./support/wait.js";
@@ -132,18 +132,18 @@ onEveryStore("the worker", (place) => {
     await working;
   });
 
-  it("works with a worker's token, and says what that token cannot do", async () => {
+  it("works with a worker's token, which reads the parents of what it runs", async () => {
     const client = place.server.client();
     const limited = place.server.client({ token: place.server.token("worker") });
-    let refusal: unknown;
+    let other: unknown;
     const worker = new Worker(limited).handle("limited", async (_payload, context) => {
-      refusal = await context.parents().catch((error: unknown) => error);
-      return "done";
+      for (const parent of context.task.depends_on) other = await limited.task(parent).get().catch((error: unknown) => error);
+      return (await context.parents()).map(({ state, result }) => ({ state, result }));
     });
     const [, child] = await client.enqueueMany([{ type: "limited", ref: "a" }, { type: "limited", depends_on: ["@a"] }]);
     const working = worker.run({ signals: false });
-    assert.equal(await child.result({ timeoutMs: 10_000 }), "done");
-    assert.ok(refusal instanceof Unauthorised && /operator's token/.test(refusal.message));
+    assert.deepEqual(await child.result({ timeoutMs: 10_000 }), [{ state: "completed", result: [] }]);
+    assert.ok(other instanceof NotFound, "only as a parent");
     await worker.stop();
     await working;
   });

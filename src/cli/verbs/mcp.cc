@@ -14,11 +14,11 @@ namespace drover::cli {
 namespace {
 
 struct McpOptions {
-  std::vector<McpAllowance> allow;
+  McpAllowances allow;
 };
 
 void define(Verb& verb, McpOptions& options) {
-  define_mcp_allowance(verb, "--allow", &options.allow);
+  define_mcp_allowances(verb, "--", &options.allow);
 }
 
 int serve(mcp::Toolset& tools, TaskQueue& queue, Context& context) {

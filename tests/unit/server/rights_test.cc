@@ -52,6 +52,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"PATCH /v1/tasks/{id}", {kProducers, true, R"({"priority":3})"}},
       {"DELETE /v1/tasks/{id}", {kOperators}},
       {"GET /v1/tasks/{id}/wait", {kReaders, true}},
+      {"GET /v1/tasks/{id}/parents/{parent}", {kEverybody, true}},
       {"GET /v1/tasks/{id}/runs", {kReaders, true}},
       {"GET /v1/tasks/{id}/log", {kReaders, true}},
       {"GET /v1/tasks/{id}/transcript", {kReaders, true}},
@@ -166,6 +167,7 @@ class Rights : public ::testing::Test {
     const bool is_uuid = route.pattern.starts_with("/v1/tasks") || route.pattern.starts_with("/v1/bulk");
     const std::string id = is_uuid ? annas_.to_string() : "w";
     if (const auto at = target.find("{id}"); at != std::string::npos) target.replace(at, 4, id);
+    if (const auto at = target.find("{parent}"); at != std::string::npos) target.replace(at, 8, id);
     if (const auto at = target.find("{name}"); at != std::string::npos) target.replace(at, 6, "all");
     if (const auto at = target.find("{key}"); at != std::string::npos) target.replace(at, 5, "held:all");
     if (const auto at = target.find("{version}"); at != std::string::npos) target.replace(at, 9, "1");
@@ -475,6 +477,7 @@ class WorkersView : public Rights {
     const std::string name = fmt::format("{} {}", route.method, route.pattern);
     std::string target(route.pattern);
     target.replace(target.find("{id}"), 4, id.to_string());
+    if (const auto at = target.find("{parent}"); at != std::string::npos) target.replace(at, 8, annas_.to_string());
     if (target.ends_with("/wait")) target += "?timeout=0s";
     std::string body = expected_rights().at(name).body;
     if (const auto at = body.find(kLease); at != std::string::npos) {
@@ -537,6 +540,46 @@ TEST_F(WorkersView, OfItsQueuesItReadsOnlyWhatItsOwnWorkersHold) {
   }
   EXPECT_EQ(must(engine_.complete(own.lease, {})), TaskState::kCompleted);
   EXPECT_EQ(ask("GET", "/v1/tasks/" + own.id.to_string(), "worker").status, 404) << "it does not hold it any more";
+}
+
+TEST_F(WorkersView, ItReadsTheParentsOfWhatItRuns) {
+  const Running parent = run("work", "another");
+  must(engine_.complete(parent.lease, {.result = R"("for the child")"}));
+  const std::string parent_id = parent.id.to_string();
+  const TaskId child = must(engine_.enqueue_one({.type = "work", .owner = "anna", .depends_on = {parent.id}})).id;
+  const TaskId waiting = must(engine_.enqueue_one({.type = "work", .owner = "anna", .depends_on = {parent.id}})).id;
+  const auto parent_of = [&](const TaskId& of, const std::string& who) {
+    return ask("GET", fmt::format("/v1/tasks/{}/parents/{}", of.to_string(), parent_id), who);
+  };
+  EXPECT_EQ(parent_of(child, "worker").status, 404) << "it does not run yet";
+  must(engine_.register_worker({.id = "w", .version = "1", .serves = {{.queue = "work"}}, .token_id = "worker"}));
+  const ClaimRequest request{.worker_id = "w", .serves = {{.queue = "work"}}, .n = 100};
+  // Which of the two equal tasks starts first does not matter: all that wait are claimed, and one is given back.
+  Lease lease;
+  for (const ClaimedTask& claimed : must(engine_.claim(request))) {
+    if (claimed.task.id == child) lease = claimed.lease;
+    if (claimed.task.id == waiting) must(engine_.release(claimed.lease));
+  }
+  const HttpResponse read = parent_of(child, "worker");
+  EXPECT_EQ(read.status, 200);
+  EXPECT_NE(read.body.find("for the child"), std::string::npos) << read.body;
+  EXPECT_EQ(ask("GET", "/v1/tasks/" + parent_id, "worker").status, 404) << "only as a parent";
+  EXPECT_EQ(parent_of(waiting, "worker").status, 404) << "nobody runs that one";
+  const std::string other = fmt::format("/v1/tasks/{}/parents/{}", child.to_string(), waiting.to_string());
+  EXPECT_EQ(ask("GET", other, "worker").status, 404) << "it is not a parent";
+  EXPECT_EQ(ask("GET", fmt::format("/v1/tasks/{}/parents/x", child.to_string()), "worker").status, 404);
+  must(engine_.complete(lease, {}));
+  EXPECT_EQ(parent_of(child, "worker").status, 404) << "it does not hold it any more";
+  EXPECT_EQ(parent_of(child, "viewer:anna").status, 200);
+  EXPECT_EQ(parent_of(child, "viewer:ben").status, 404);
+}
+
+TEST_F(WorkersView, TheParentOfAnotherOwnerIsNotThereForAnOwner) {
+  const TaskId bens = must(engine_.enqueue_one({.type = "work", .owner = "ben", .depends_on = {annas_}})).id;
+  const std::string target = fmt::format("/v1/tasks/{}/parents/{}", bens.to_string(), annas_.to_string());
+  EXPECT_EQ(ask("GET", target, "viewer:ben").status, 404);
+  EXPECT_EQ(ask("GET", target, "viewer:anna").status, 404);
+  EXPECT_EQ(ask("GET", target, "operator").status, 200);
 }
 
 TEST_F(WorkersView, ARunNamesNothingOfOtherOwners) {

@@ -1083,6 +1083,11 @@ export interface Operations {
     query?: {timeout?: Duration};
     answer: Task;
   };
+  /** Show a task that another one depends on */
+  'GET /v1/tasks/{id}/parents/{parent}': {
+    path: {id: string; parent: string};
+    answer: Task;
+  };
   /** List the runs of a task, newest first */
   'GET /v1/tasks/{id}/runs': {
     path: {id: string};

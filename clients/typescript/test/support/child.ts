@@ -28,7 +28,8 @@ export class WorkerProcess {
   }
 
   kill(signal: NodeJS.Signals): void {
-    this.child.kill(signal);
+    // Not child.kill(): after that, Deno says of a child that ended by itself that the signal ended it.
+    process.kill(this.child.pid as number, signal);
   }
 
   async close(): Promise<void> {
