@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {Alert, Gate, Hold, Worker} from '../src/api/types';
-import {byUrgency, canOpen, gateKind, gateSubject, isProbing, isSnoozed, placeOf, releaseOf, sortAlerts, workerState, type StuckGroup} from '../src/lib/fleet';
+import {byUrgency, canOpen, gateKind, gateSubject, isProbing, isRamping, isSnoozed, placeOf, rampWords, releaseOf, sortAlerts, workerState, type StuckGroup} from '../src/lib/fleet';
 
 const NOW = Date.parse('2026-11-18T12:00:00Z');
 const later = '2026-11-18T12:10:00Z';
@@ -33,6 +33,17 @@ test('a breaker whose time is over is probing', () => {
   assert.equal(isProbing(hold({source: 'breaker', closed_until: earlier}), NOW), true);
   assert.equal(isProbing(hold({source: 'breaker', closed_until: later}), NOW), false);
   assert.equal(isProbing(hold({source: 'operator', closed_until: earlier}), NOW), false);
+});
+
+test('a provider that comes back says how many may start', () => {
+  const closed = gate('provider:x', {closed_until: later, permits: 1, holds: [hold({source: 'provider', closed_until: later, permits: 1})]});
+  assert.equal(isRamping(closed, NOW), false);
+  assert.equal(rampWords(closed, NOW), 'then one at a time');
+  const open = (permits: number): Gate => gate('provider:x', {permits, holds: [hold({source: 'provider', closed_until: earlier, permits})]});
+  assert.equal(isRamping(open(1), NOW), true);
+  assert.equal(rampWords(open(1), NOW), 'one at a time');
+  assert.equal(rampWords(open(4), NOW), '4 at once, more with each answer');
+  assert.equal(isRamping(gate('provider:x', {holds: [hold({permits: 3})]}), NOW), false);
 });
 
 test('each reason has its release', () => {
