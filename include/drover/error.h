@@ -37,6 +37,7 @@ enum class ErrorCode : std::uint8_t {
   kSchemaTooNew,
   kUnknownType,
   kUnknownWorker,
+  kSessionBusy,
   kInternal,
 };
 

@@ -52,7 +52,7 @@ struct Rate {
 // The numbers stay within what a store can count: an empty burst is full again within kDurationMax.
 [[nodiscard]] Status check_rate(const Rate& rate);
 
-// One of `all`, `queue:Q`, `type:T`, `owner:O`, `lock:K`, `provider:P`.
+// One of `all`, `queue:Q`, `type:T`, `owner:O`, `lock:K`, `provider:P`, `session:O::S`.
 [[nodiscard]] Status check_gate_name(std::string_view name);
 
 struct GateStatus {
@@ -81,6 +81,23 @@ struct HeldTasks {
 
   bool operator==(const HeldTasks&) const = default;
 };
+
+// How it stands with a provider, for those who run behind its gate.
+struct ProviderState {
+  enum class State : std::uint8_t {
+    kOpen,     // it does not push back
+    kClosed,   // nothing starts until resumes_at
+    kRamping,  // it opened again, with so many permits
+  };
+  std::string name{};
+  State state = State::kOpen;
+  std::optional<Time> resumes_at{};  // of a closed one; absent: nobody knows
+  std::optional<int> permits{};      // how many may run at once; absent: any number
+
+  bool operator==(const ProviderState&) const = default;
+};
+[[nodiscard]] std::string_view name_of(ProviderState::State state);  // "open", "closed", "ramping"
+[[nodiscard]] std::optional<ProviderState::State> parse_provider_state(std::string_view name);
 
 struct QueueStatus {
   std::string name;

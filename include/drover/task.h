@@ -83,6 +83,16 @@ enum class DedupeMode : std::uint8_t {
 [[nodiscard]] std::string_view name_of(DedupeMode mode);
 [[nodiscard]] std::optional<DedupeMode> parse_dedupe_mode(std::string_view name);
 
+// What an enqueue does when another task of the same session has not ended.
+enum class BusyRule : std::uint8_t {
+  kEnqueue,    // waits for its turn
+  kReject,     // refuses with kSessionBusy
+  kInterrupt,  // cancels the others, and runs once they have stopped
+};
+
+[[nodiscard]] std::string_view name_of(BusyRule rule);
+[[nodiscard]] std::optional<BusyRule> parse_busy_rule(std::string_view name);
+
 // When the next run of a failed task may start. Written KIND:ARGS, see parse_retry_policy.
 struct RetryPolicy {
   enum class Kind : std::uint8_t { kExponential, kLinear, kFixed, kList };
@@ -151,6 +161,7 @@ struct Task {
   std::optional<std::string> source;
   std::optional<std::string> traceparent;
   std::optional<JsonText> fallback_result;
+  std::optional<JsonText> bootstrap;  // {"key", "text"}: what its session is told once for each key
   std::optional<JsonText> checkpoint;
   std::optional<JsonText> result;
   std::vector<std::string> tags;
@@ -161,8 +172,9 @@ struct Task {
   std::optional<std::string> request_id;
   std::optional<std::string> dedupe_key;
   std::optional<DedupeMode> dedupe;
-  std::vector<std::string> gates;  // its own: provider:P, lock:K. Those of its queue, type and owner go without saying
-  std::int64_t cost = 1;           // units of the rates that it passes
+  std::vector<std::string>
+      gates;  // its own: provider:P, session:O::S, lock:K. Those of its queue, type and owner go without saying
+  std::int64_t cost = 1;  // units of the rates that it passes
   std::optional<Time> run_at;
   Time created_at{};
   std::optional<Time> started_at;  // of the latest run
@@ -289,6 +301,9 @@ struct TaskSpec {
   std::optional<DedupeMode> dedupe{};
   std::optional<Millis> dedupe_window{};  // of kDrop; 5 minutes unless set
   std::vector<std::string> locks{};       // only one task at a time holds each of them
+  std::optional<std::string> session{};   // only one task at a time runs in it; drover/session.h
+  std::optional<JsonText> bootstrap{};    // {"key", "text"}; needs a session
+  std::optional<BusyRule> busy{};         // kEnqueue unless set; needs a session
   std::optional<std::int64_t> cost{};
   std::optional<Millis> delay{};  // not together with run_at
   std::optional<Time> run_at{};

@@ -19,6 +19,7 @@
 #include "drover/error.h"
 #include "drover/gate.h"
 #include "drover/ids.h"
+#include "drover/session.h"
 #include "drover/stats.h"
 #include "drover/task.h"
 #include "drover/time.h"
@@ -274,7 +275,8 @@ struct ClaimRequest {
 struct ClaimedTask {
   Task task;
   Lease lease;
-  std::vector<RunSummary> earlier_runs;  // newest first, bounded
+  std::vector<RunSummary> earlier_runs;   // newest first, bounded
+  std::optional<SessionStart> session{};  // of a task that runs in one
 };
 
 // What a standing claim took, and how much of the leases was left when it was asked for.
@@ -604,6 +606,14 @@ class TaskQueue {
   // kLimitExceeded: there are as many as may be.
   [[nodiscard]] virtual Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) = 0;
   [[nodiscard]] virtual Status delete_view(const std::optional<std::string>& owner, const std::string& name) = 0;
+  // Sessions by owner and name, which no other list shows.
+  [[nodiscard]] virtual Result<SessionPage> sessions(const SessionQuery& query) = 0;
+  // kNotFound: there is none, or it has been idle for so long that it is forgotten.
+  [[nodiscard]] virtual Result<SessionInfo> session(const SessionName& name) = 0;
+  // The next task of it begins afresh. What runs in it goes on, and leaves nothing behind. The session afterwards.
+  [[nodiscard]] virtual Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) = 0;
+  // How it stands with the provider of a task that runs under this lease; nothing if the task has none.
+  [[nodiscard]] virtual Result<std::optional<ProviderState>> provider_of(const Lease& lease) = 0;
   // What agents used, from the ledger, by name. kInvalidArgument if there are more than kUsageRowsMax rows.
   [[nodiscard]] virtual Result<std::vector<UsageRow>> usage(const UsageQuery& query) = 0;
   // Which store this is: the same for all who use it, and for what its dumps and copies are restored to.

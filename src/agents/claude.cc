@@ -232,6 +232,7 @@ Preset claude_preset() {
           .program = "claude",
           .provider = "anthropic",
           .takes_session_id = true,
+          .resumes_anywhere = true,
           .takes_system_prompt_file = true,
           .takes_mcp_config_file = true,
           .stop_signals = kStopSignals,

@@ -156,6 +156,7 @@ Preset codex_preset() {
   return {.name = "codex",
           .program = "codex",
           .provider = "openai",
+          .resumes_anywhere = true,
           .takes_system_prompt_file = true,
           .stop_signals = kStopSignals,
           .environment = {},

@@ -102,6 +102,7 @@ Preset opencode_preset() {
   return {.name = "opencode",
           .program = "opencode",
           .provider = "",
+          .resumes_anywhere = true,
           .stop_signals = kStopSignals,
           .environment = {},
           .login_variables = kLoginVariables,

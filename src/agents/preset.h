@@ -90,6 +90,8 @@ struct Preset {
 
   // Takes a session id of ours for a new session; the others choose one and say it.
   bool takes_session_id = false;
+  // Resumes a session in another folder than the one that it began in.
+  bool resumes_anywhere = false;
   bool takes_system_prompt_file = false;
   bool takes_mcp_config_file = false;
   // Signals that ask it to stop, in order, before SIGKILL.

@@ -10,7 +10,7 @@ using enum ErrorCode;
 using enum Retryable;
 
 // In the order of the enumerators, so that a code is its own index.
-constexpr std::array<ErrorInfo, 26> kErrors{{
+constexpr std::array<ErrorInfo, 27> kErrors{{
     {kInvalidJson, "invalid_json", 1, 400, kNo},
     {kInvalidArgument, "invalid_argument", 1, 400, kNo},
     {kInvalidPayload, "invalid_payload", 1, 422, kNo},
@@ -36,6 +36,7 @@ constexpr std::array<ErrorInfo, 26> kErrors{{
     {kSchemaTooNew, "schema_too_new", 1, 503, kNo},
     {kUnknownType, "unknown_type", 1, 422, kNo},
     {kUnknownWorker, "unknown_worker", 5, 404, kNo},
+    {kSessionBusy, "session_busy", 6, 409, kNo},
     {kInternal, "internal", 1, 500, kNo},
 }};
 

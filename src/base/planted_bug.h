@@ -39,9 +39,11 @@ enum class PlantedBug : std::uint8_t {
   kBulkCursorFirst,          // a bulk operation's record says what is yet to be done
   kLateRefusalCuts,          // a provider's refusal of a run from before the cut closes its gate again
   kAnswersWidenAgain,        // each report of a run widens the gate of its provider
+  kSessionForTwo,            // two tasks run in one session at the same time
+  kBootstrapMarkedEarly,     // a run that failed counts as having told its session what it should know
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kAnswersWidenAgain);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kBootstrapMarkedEarly);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

@@ -70,7 +70,9 @@ struct GateUsers {
 };
 
 Result<std::optional<GateUsers>> users_of(TaskQueue& queue, const GateName& gate) {
-  if (gate.kind == GateKind::kAll || gate.kind == GateKind::kLock) return std::nullopt;
+  if (gate.kind == GateKind::kAll || gate.kind == GateKind::kLock || gate.kind == GateKind::kSession) {
+    return std::nullopt;
+  }
   const auto policy = TRY(policy_of(queue));
   const auto workers = TRY(queue.workers());
   const std::string subject(gate.subject);
@@ -87,6 +89,7 @@ Result<std::optional<GateUsers>> users_of(TaskQueue& queue, const GateName& gate
       return GateUsers{providers_in_use(policy), std::nullopt};
     case GateKind::kAll:
     case GateKind::kLock:
+    case GateKind::kSession:
       break;
   }
   return std::nullopt;

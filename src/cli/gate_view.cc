@@ -18,6 +18,15 @@ std::string until_text(const std::optional<Time>& until) {
   return *until == kUntilOpened ? "opened" : format_time(*until);
 }
 
+// What comes after a provider's pause: "resumes at 16:20:00, then one at a time; ".
+std::string ramp_text(const GateStatus& gate) {
+  const auto hold = std::ranges::find(gate.holds, HoldSource::kProvider, &Hold::source);
+  if (hold == gate.holds.end()) return "";
+  if (gate.closed_until == kUntilOpened) return "";
+  if (gate.closed_until) return fmt::format("resumes at {}, then one at a time; ", format_time(*gate.closed_until));
+  return "every answer lets more start; ";
+}
+
 // Who holds it and why, by source: "operator ada@box: deploy".
 std::string why_text(const GateStatus& gate) {
   std::string text;
@@ -28,7 +37,7 @@ std::string why_text(const GateStatus& gate) {
     if (hold.source == HoldSource::kOperator && !hold.by.empty()) text += " " + hold.by;
     if (!hold.why.empty()) text += ": " + hold.why;
   }
-  return text;
+  return ramp_text(gate) + text;
 }
 
 bool is_half_open(const GateStatus& gate) {

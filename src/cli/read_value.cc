@@ -177,6 +177,11 @@ Result<DedupeMode> read_dedupe_mode(std::string_view text) {
   return choose(text, parse_dedupe_mode(text), kNames);
 }
 
+Result<BusyRule> read_busy_rule(std::string_view text) {
+  static constexpr std::string_view kNames[] = {"enqueue", "reject", "interrupt"};
+  return choose(text, parse_busy_rule(text), kNames);
+}
+
 Result<std::string> read_gate(std::string_view text) {
   TRY(check_gate_name(text));
   return std::string(text);

@@ -41,6 +41,7 @@ namespace drover::cli {
 [[nodiscard]] Result<JsonText> read_json(std::string_view text);
 [[nodiscard]] Result<OnParentFailure> read_on_parent_failure(std::string_view text);
 [[nodiscard]] Result<DedupeMode> read_dedupe_mode(std::string_view text);
+[[nodiscard]] Result<BusyRule> read_busy_rule(std::string_view text);
 // The name of a gate: all, queue:Q, type:T, …
 [[nodiscard]] Result<std::string> read_gate(std::string_view text);
 // A number of permits, or none.

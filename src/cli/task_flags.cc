@@ -6,6 +6,8 @@ namespace {
 Status check_task(const TaskArguments& task) {
   if (task.spec.dedupe_window && task.spec.dedupe != DedupeMode::kDrop)
     return complaint("--dedupe-window", "only --dedupe drop uses a window; add it, or leave this out");
+  if (!task.spec.session && (task.spec.busy || task.bootstrap))
+    return complaint(task.spec.busy ? "--busy" : "--bootstrap", "is about a session; name it with --session");
   if (task.spec.delay && task.spec.run_at) return complaint("--delay and --at", "give one of them");
   return {};
 }
@@ -40,6 +42,12 @@ void define_task(Verb& verb, TaskArguments* task) {
   verb.value("--dedupe-window", "D", &spec->dedupe_window, read_time_limit,
              "how long --dedupe drop remembers; default 5m");
   verb.list("--lock", "K", &spec->locks, read_name, "hold this lock while running; only one task at a time can");
+  verb.value("--session", "S", &spec->session, read_name,
+             "run in this session of the owner, one task at a time; the agent goes on where it was");
+  verb.value("--busy", "enqueue|reject|interrupt", &spec->busy, read_busy_rule,
+             "what to do while another task of the session has not ended; default enqueue");
+  verb.value("--bootstrap", "KEY=TEXT", &task->bootstrap, read_text,
+             "what the session is told before the prompt, once for each key");
   verb.value(
       "--cost", "N", &spec->cost, [](std::string_view text) { return read_integer(text, kCostBounds); },
       "how much of each rate limit it uses; default 1");

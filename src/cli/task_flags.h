@@ -12,8 +12,9 @@ namespace drover::cli {
 // read_task of task_input.h reads and checks the values that are JSON.
 struct TaskArguments {
   TaskSpec spec;
-  std::optional<std::string> payload;   // JSON, @file, or - for stdin
-  std::optional<std::string> fallback;  // JSON
+  std::optional<std::string> payload;    // JSON, @file, or - for stdin
+  std::optional<std::string> fallback;   // JSON
+  std::optional<std::string> bootstrap;  // KEY=TEXT
 
   bool operator==(const TaskArguments&) const = default;
 };

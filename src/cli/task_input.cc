@@ -67,6 +67,16 @@ Result<JsonText> read_payload(const std::string& argument) {
   return compact;
 }
 
+// KEY=TEXT
+Result<JsonText> read_bootstrap(const std::string& argument) {
+  const std::size_t equals = argument.find('=');
+  if (equals == std::string::npos) return fail(ErrorCode::kInvalidArgument, "--bootstrap: expected KEY=TEXT");
+  json::Writer out;
+  out.begin_object().key("key").string(argument.substr(0, equals)).key("text").string(argument.substr(equals + 1));
+  out.end_object();
+  return std::move(out).take();
+}
+
 Result<TaskSpec> read_task(const TaskArguments& arguments) {
   TaskSpec spec = arguments.spec;
   if (arguments.payload) {
@@ -75,6 +85,7 @@ Result<TaskSpec> read_task(const TaskArguments& arguments) {
   if (arguments.fallback) {
     spec.fallback_result = TRY(compact_json("--fallback", *arguments.fallback));
   }
+  if (arguments.bootstrap) spec.bootstrap = TRY(read_bootstrap(*arguments.bootstrap));
   return spec;
 }
 

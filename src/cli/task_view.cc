@@ -159,6 +159,7 @@ void add_identity(Page& page, const Task& task) {
   page.add_optional("request id", task.request_id);
   if (task.dedupe_key && task.dedupe) page.add("dedupe", fmt::format("{} {}", name_of(*task.dedupe), *task.dedupe_key));
   page.add("locks", fmt::format("{}", fmt::join(locks_of(task), " ")));
+  page.add_optional("session", session_in(task));
   if (task.cost != 1) page.add("cost", std::to_string(task.cost));
   if (task.parent_id) page.add("spawned by", task.parent_id->to_string());
   std::string parents;

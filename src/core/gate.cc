@@ -6,8 +6,10 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "base/planted_bug.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "core/gate_name.h"
 #include "core/names.h"
 
 namespace drover {
@@ -15,8 +17,10 @@ namespace drover {
 namespace {
 
 constexpr Names<kHoldSourceCount> kSourceNames{"policy", "operator", "breaker", "provider"};
+constexpr Names<3> kProviderStateNames{"open", "closed", "ramping"};
 constexpr Names<8> kReasonNames{"running", "ended",   "blocked",   "scheduled",
                                 "gate",    "in_line", "no_worker", "store_regressed"};
+constexpr int kSessionPermits = 1;
 constexpr std::int64_t kRateUnitsMax = 1'000'000;
 constexpr Millis kRatePerMax = std::chrono::days(31);
 
@@ -95,6 +99,12 @@ std::string_view name_of(HoldSource source) {
 std::optional<HoldSource> parse_hold_source(std::string_view name) {
   return value_in<HoldSource>(kSourceNames, name);
 }
+std::string_view name_of(ProviderState::State state) {
+  return name_in(kProviderStateNames, state);
+}
+std::optional<ProviderState::State> parse_provider_state(std::string_view name) {
+  return value_in<ProviderState::State>(kProviderStateNames, name);
+}
 std::string_view name_of(Explanation::Reason reason) {
   return name_in(kReasonNames, reason);
 }
@@ -140,6 +150,10 @@ GateLimits limits_of(const GateRecord& gate) {
     const bool is_trial = hold.source == HoldSource::kBreaker || hold.source == HoldSource::kProvider;
     limits.counted_from = is_trial && hold.closed_until ? *hold.closed_until : Time{};
   }
+  // Whatever else it is told.
+  if (is_session_gate(gate.name) && !planted(PlantedBug::kSessionForTwo)) {
+    limits.permits = std::min(limits.permits.value_or(kSessionPermits), kSessionPermits);
+  }
   if (gate.rate) {
     limits.interval_us = std::max<std::int64_t>(1, gate.rate->per.count() * 1'000 / gate.rate->units);
     limits.burst = gate.rate->burst;
@@ -148,7 +162,8 @@ GateLimits limits_of(const GateRecord& gate) {
 }
 
 bool is_default(const GateRecord& gate) {
-  return gate.holds.empty() && !gate.rate && gate.breaker == BreakerCount{} && gate.ramp == ProviderRamp{};
+  return gate.holds.empty() && !gate.rate && gate.breaker == BreakerCount{} && gate.ramp == ProviderRamp{} &&
+         !gate.session;
 }
 
 bool is_shut(const GateStatus& gate) {
@@ -215,6 +230,7 @@ JsonText gate_to_json(const GateRecord& gate) {
     write_time(out, "opens_at", gate.ramp.opens_at);
     out.key("goal").number(gate.ramp.goal).key("pause_ms").number(gate.ramp.pause.count());
   }
+  if (gate.session) out.key("session").string(*gate.session);
   out.end_object();
   return std::move(out).take();
 }
@@ -243,6 +259,7 @@ Result<GateRecord> gate_from_json(std::string_view json) {
                .opens_at = read_time(value, "opens_at").value_or(Time{}),
                .goal = static_cast<int>(read_number(value, "goal").value_or(0)),
                .pause = Millis(read_number(value, "pause_ms").value_or(0))};
+  if (std::string session = read_text(value, "session"); !session.empty()) gate.session = std::move(session);
   return gate;
 }
 

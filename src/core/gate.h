@@ -40,6 +40,7 @@ struct GateRecord {
   std::optional<Rate> rate;
   BreakerCount breaker;
   ProviderRamp ramp{};
+  std::optional<JsonText> session{};  // only on the gate `session:O::S`: core/session_record.h
 
   bool operator==(const GateRecord&) const = default;
 };

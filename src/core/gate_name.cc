@@ -36,6 +36,10 @@ std::optional<std::string_view> subject_of(std::string_view name, GateKind kind)
   return parsed->subject;
 }
 
+bool is_session_gate(std::string_view name) {
+  return subject_of(name, GateKind::kSession).has_value();
+}
+
 std::optional<int> default_permits(std::string_view name) {
   const auto parsed = parse_gate_name(name);
   return parsed ? info_of(parsed->kind).permits : std::nullopt;
@@ -44,14 +48,31 @@ std::optional<int> default_permits(std::string_view name) {
 std::string gate_name_forms() {
   std::vector<std::string> forms{std::string(kAllGate)};
   for (const GateKindInfo& info : kGateKinds) {
-    if (info.word != kAllGate) forms.push_back(fmt::format("{}:NAME", info.word));
+    const std::string_view subject = info.section == "sessions" ? "OWNER::NAME" : "NAME";
+    if (info.word != kAllGate) forms.push_back(fmt::format("{}:{}", info.word, subject));
   }
   return fmt::format("{} or {}", fmt::join(forms.begin(), forms.end() - 1, ", "), forms.back());
 }
 
+namespace {
+
+// A session's own name has no colon, so that no two owners share a gate, whatever they are called.
+bool is_session(std::string_view subject) {
+  const std::size_t colon = subject.rfind(':');
+  if (colon == std::string_view::npos || colon < 2 || subject[colon - 1] != ':') return false;
+  return is_name(subject.substr(0, colon - 1)) && is_name(subject.substr(colon + 1));
+}
+
+bool is_subject(const GateName& name) {
+  if (name.kind == GateKind::kAll) return true;
+  return name.kind == GateKind::kSession ? is_session(name.subject) : is_name(name.subject);
+}
+
+}  // namespace
+
 Status check_gate_name(std::string_view name) {
   const auto parsed = parse_gate_name(name);
-  if (parsed && (parsed->kind == GateKind::kAll || is_name(parsed->subject))) return {};
+  if (parsed && is_subject(*parsed)) return {};
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("{} is not a gate; a gate is {}", quoted_excerpt(name), gate_name_forms()));
 }

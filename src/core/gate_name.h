@@ -15,7 +15,7 @@
 
 namespace drover {
 
-enum class GateKind : std::uint8_t { kAll, kQueue, kType, kOwner, kLock, kProvider };
+enum class GateKind : std::uint8_t { kAll, kQueue, kType, kOwner, kLock, kProvider, kSession };
 
 struct GateKindInfo {
   // Which tasks ask a gate.
@@ -38,7 +38,7 @@ inline constexpr std::string_view kAllGate = "all";
 inline constexpr std::string_view kOtherOwnersGate = "owner:*";
 
 // In the order of GateKind.
-inline constexpr std::array<GateKindInfo, 6> kGateKinds{{
+inline constexpr std::array<GateKindInfo, 7> kGateKinds{{
     {.word = kAllGate},
     {.word = "queue", .section = "queues"},
     {.word = "type", .closer = HoldSource::kBreaker},
@@ -48,6 +48,12 @@ inline constexpr std::array<GateKindInfo, 6> kGateKinds{{
      .permits = 1,
      .permits_why = "one task at a time holds a lock"},
     {.word = "provider", .asked_by = GateKindInfo::AskedBy::kItsTasks, .closer = HoldSource::kProvider},
+    {.word = "session",
+     .asked_by = GateKindInfo::AskedBy::kItsTasks,
+     .section = "sessions",
+     .permits = 1,
+     .permits_why = "one task at a time runs in a session",
+     .closer = std::nullopt},
 }};
 
 [[nodiscard]] constexpr const GateKindInfo& info_of(GateKind kind) {
@@ -67,6 +73,8 @@ struct GateName {
 [[nodiscard]] std::optional<GateName> parse_gate_name(std::string_view name);
 // What a gate of that kind is about; none if it is of another.
 [[nodiscard]] std::optional<std::string_view> subject_of(std::string_view name, GateKind kind);
+// Sessions are many, so their gates are shown only to those who ask for sessions.
+[[nodiscard]] bool is_session_gate(std::string_view name);
 // How many tasks may run at once behind a gate that nobody has set; none: any number.
 [[nodiscard]] std::optional<int> default_permits(std::string_view name);
 // "all, queue:NAME, type:NAME, … or provider:NAME": for help and errors.

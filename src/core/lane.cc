@@ -73,4 +73,13 @@ std::vector<std::string> locks_of(const Task& task) {
   return locks;
 }
 
+std::optional<std::string> session_in(const Task& task) {
+  for (const std::string& gate : task.gates) {
+    if (const auto subject = subject_of(gate, GateKind::kSession)) {
+      return std::string(subject->substr(subject->rfind(':') + 1));
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace drover

@@ -25,5 +25,7 @@ inline constexpr int kWeightMax = 1'000;
 [[nodiscard]] std::vector<std::string> gates_of(const Task& task);
 // The names of its `lock:` gates.
 [[nodiscard]] std::vector<std::string> locks_of(const Task& task);
+// The name of its session, without its owner; none if it runs in none.
+[[nodiscard]] std::optional<std::string> session_in(const Task& task);
 
 }  // namespace drover

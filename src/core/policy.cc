@@ -9,6 +9,7 @@ namespace {
 constexpr Names<3> kVerifyRules{"optional", "required", "unchanged"};
 
 const TypePolicy kDefaultType;
+const SessionPolicy kDefaultSession;
 
 template <class Map>
 const typename Map::mapped_type* find(const Map& map, std::string_view key) {
@@ -43,6 +44,11 @@ std::optional<VerifyRule> parse_verify_rule(std::string_view name) {
 const TypePolicy& Policy::type(std::string_view name) const {
   const TypePolicy* type = find(types, name);
   return type != nullptr ? *type : kDefaultType;
+}
+
+const SessionPolicy& Policy::session(std::string_view name) const {
+  const SessionPolicy* session = find(sessions, name);
+  return session != nullptr ? *session : kDefaultSession;
 }
 
 std::string Policy::queue_of(std::string_view type_name) const {

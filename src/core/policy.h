@@ -81,6 +81,14 @@ struct OwnerPolicy {
   bool operator==(const OwnerPolicy&) const = default;
 };
 
+// What the document says of sessions of one name, whoever owns them.
+struct SessionPolicy {
+  std::string preflight{};        // what a session is told before its first task
+  Millis idle{24LL * 3'600'000};  // unused for so long, it begins afresh
+
+  bool operator==(const SessionPolicy&) const = default;
+};
+
 struct Limits {
   std::int64_t max_waiting = 1'000'000;
   std::int64_t max_waiting_per_owner = 100'000;
@@ -106,6 +114,7 @@ struct Policy {
   std::map<std::string, OwnerPolicy, std::less<>> owners;  // complete: what was unset came from other_owners
   OwnerPolicy other_owners;                                // `owners: {default: …}`
   std::map<std::string, GatePolicy, std::less<>> gates;    // all, type:T, provider:P, lock:K
+  std::map<std::string, SessionPolicy, std::less<>> sessions;
   Limits limits;
   bool types_closed = false;  // only types of the document are taken
   HealthPolicy health;
@@ -113,6 +122,8 @@ struct Policy {
 
   // The type's own policy, or the defaults.
   [[nodiscard]] const TypePolicy& type(std::string_view name) const;
+  // The session's own policy, or the defaults.
+  [[nodiscard]] const SessionPolicy& session(std::string_view name) const;
   // The queue where tasks of this type wait unless they say otherwise: the type's, else the one of its name.
   [[nodiscard]] std::string queue_of(std::string_view type_name) const;
   // What holds for a gate, by its name: what the document says; else what other owners obey, the one permit of a lock,

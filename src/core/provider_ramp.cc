@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "base/json.h"
+#include "base/json_reader.h"
 #include "base/planted_bug.h"
+#include "base/try.h"
+#include "core/gate_name.h"
 
 namespace drover {
 namespace {
@@ -89,6 +93,39 @@ RampChange widen_provider(GateRecord& gate, Time started_at, Time now) {
   next.permits = wider;
   set_hold(gate, std::move(next));
   return RampChange::kWidened;
+}
+
+ProviderState provider_state(const GateStatus& gate) {
+  ProviderState provider{.name = std::string(subject_of(gate.name, GateKind::kProvider).value_or(gate.name)),
+                         .permits = gate.permits};
+  if (gate.closed_until) {
+    provider.state = ProviderState::State::kClosed;
+    if (*gate.closed_until != kUntilOpened) provider.resumes_at = gate.closed_until;
+  } else if (std::ranges::find(gate.holds, HoldSource::kProvider, &Hold::source) != gate.holds.end()) {
+    provider.state = ProviderState::State::kRamping;
+  }
+  return provider;
+}
+
+std::string to_json(const ProviderState& provider) {
+  json::Writer out;
+  out.begin_object().key("name").string(provider.name).key("state").string(name_of(provider.state)).key("resumes_at");
+  provider.resumes_at ? out.string(format_time(*provider.resumes_at)) : out.null();
+  out.key("permits");
+  provider.permits ? out.number(*provider.permits) : out.null();
+  out.end_object();
+  return std::move(out).take();
+}
+
+Status read_json(std::string_view json, ProviderState& out) {
+  json::Reader in(json);
+  std::string state;
+  in.need("name", out.name).need("state", state).get("resumes_at", out.resumes_at).get("permits", out.permits);
+  TRY(in.finish());
+  const auto known = parse_provider_state(state);
+  if (!known) return fail(ErrorCode::kInvalidArgument, "state: expected open, closed or ramping");
+  out.state = *known;
+  return {};
 }
 
 }  // namespace drover

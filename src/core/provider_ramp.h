@@ -29,4 +29,10 @@ enum class RampChange : std::uint8_t { kNone, kCut, kExtended, kWidened, kRecove
 // The provider answered a run for the first time. A run from before the gate opened again says nothing of it.
 [[nodiscard]] RampChange widen_provider(GateRecord& gate, Time started_at, Time now);
 
+// As those who run behind the gate are told of it; the gate is as it is now.
+[[nodiscard]] ProviderState provider_state(const GateStatus& gate);
+// {"name", "state", "resumes_at", "permits"}
+[[nodiscard]] std::string to_json(const ProviderState& provider);
+[[nodiscard]] Status read_json(std::string_view json, ProviderState& out);
+
 }  // namespace drover

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "core/base_ref.h"
+#include "core/session_record.h"
 #include "core/task_fields.h"
 
 namespace drover {
@@ -100,6 +101,12 @@ Status check_window_has_use(const TaskSpec& spec) {
   return invalid("only the dedupe mode drop has a window");
 }
 
+template <class T>
+Status check_has_session(const std::optional<T>& asked, const TaskSpec& spec) {
+  if (!asked || spec.session) return {};
+  return invalid("needs a session");
+}
+
 auto within(Bounds bounds) {
   return [bounds](std::int64_t value) { return check_bounds(value, bounds); };
 }
@@ -135,6 +142,10 @@ void check_fields(Checker& check, const TaskSpec& spec) {
 // What a caller may say, but does not stand in the task itself.
 void check_asked_only(Checker& check, const TaskSpec& spec) {
   check.take("locks", check_locks(spec.locks));
+  check.optional("session", spec.session, check_session_name);
+  check.take("busy", check_has_session(spec.busy, spec));
+  check.take("bootstrap", check_has_session(spec.bootstrap, spec));
+  check.optional("bootstrap", spec.bootstrap, check_bootstrap);
   check.optional("delay", spec.delay, check_delay);
   check.take("delay", check_not_both(spec.delay, spec.run_at, "run_at"));
   check.optional("deadline", spec.deadline, check_time_limit);

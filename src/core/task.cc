@@ -18,6 +18,7 @@ constexpr Names<kErrorClassCount> kClassNames{
     "deadline",     "parent_failed",    "invalid_payload", "unknown_type", "suspended"};
 
 constexpr Names<3> kOnParentFailureNames{"cancel", "fail", "run"};
+constexpr Names<3> kBusyRuleNames{"enqueue", "reject", "interrupt"};
 constexpr Names<5> kDedupeModeNames{"single_flight", "drop", "merge", "replace", "keep_latest"};
 
 struct PriorityName {
@@ -65,6 +66,14 @@ std::string_view name_of(DedupeMode mode) {
 
 std::optional<DedupeMode> parse_dedupe_mode(std::string_view name) {
   return value_in<DedupeMode>(kDedupeModeNames, name);
+}
+
+std::string_view name_of(BusyRule rule) {
+  return name_in(kBusyRuleNames, rule);
+}
+
+std::optional<BusyRule> parse_busy_rule(std::string_view name) {
+  return value_in<BusyRule>(kBusyRuleNames, name);
 }
 
 Result<int> parse_priority(std::string_view text) {

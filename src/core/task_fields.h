@@ -178,6 +178,7 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"at_most_once", &Task::at_most_once, field::kGivenPlainly, &TaskSpec::at_most_once>{},
     TaskField<"templates", &Task::templates, field::kGivenPlainly, &TaskSpec::templates>{},
     TaskField<"fallback_result", &Task::fallback_result, field::kJson, &TaskSpec::fallback_result>{},
+    TaskField<"bootstrap", &Task::bootstrap, field::kJson, &TaskSpec::bootstrap>{},
     TaskField<"checkpoint", &Task::checkpoint, field::kOutput>{},
     TaskField<"generation", &Task::generation, field::kMoving>{},
     TaskField<"dedupe", &Task::dedupe, field::kGiven, &TaskSpec::dedupe>{},

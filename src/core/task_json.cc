@@ -136,7 +136,8 @@ void put_field(Object& object, Field field, const Task& task) {
   } else {
     object.put(field.name(), field.of(task));
   }
-  if constexpr (field.template is<&Task::dedupe_key>()) object.put("locks", locks_of(task));
+  if constexpr (field.template is<&Task::dedupe_key>())
+    object.put("locks", locks_of(task)).put("session", session_in(task));
 }
 
 // "Unset is null" leaves no other way to say that a value is there and is null. Rare, so it is said only then.
@@ -211,6 +212,8 @@ std::string to_json(const TaskSpec& spec) {
     });
     put_given(object, "dedupe_window_ms", spec.dedupe_window);
     put_given(object, "locks", spec.locks);
+    put_given(object, "session", spec.session);
+    if (spec.busy) object.put("busy", name_of(*spec.busy));
     put_given_duration(object, "delay", spec.delay);
     put_given_duration(object, "deadline", spec.deadline);
     nulls.put(object);

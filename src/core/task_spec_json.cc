@@ -99,6 +99,11 @@ Result<DedupeMode> dedupe_of(std::string_view text) {
               "expected single_flight, drop, merge, replace or keep_latest, not " + quoted_excerpt(text));
 }
 
+Result<BusyRule> busy_of(std::string_view text) {
+  if (const auto rule = parse_busy_rule(text)) return *rule;
+  return fail(ErrorCode::kInvalidArgument, "expected enqueue, reject or interrupt, not " + quoted_excerpt(text));
+}
+
 template <class T, class Parser>
 Result<std::vector<T>> list_of(const Value& value, Parser parser) {
   const Value::Array* items = value.as_array();
@@ -221,6 +226,8 @@ constexpr auto kAskedOnly = std::to_array<Member>({
      [](TaskSpec& s, const Value& v) { return put_duration(parsed(v, parse_duration), s.dedupe_window); }},
     {"dedupe_window_ms", [](TaskSpec& s, const Value& v) { return put_duration(millis_of(v), s.dedupe_window); }},
     {"locks", [](TaskSpec& s, const Value& v) { return put(list_of<std::string>(v, as_it_is), s.locks); }},
+    {"session", [](TaskSpec& s, const Value& v) { return put(text_of(v), s.session); }},
+    {"busy", [](TaskSpec& s, const Value& v) { return put(parsed(v, busy_of), s.busy); }},
     {"delay", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_duration), s.delay); }},
     {"deadline", [](TaskSpec& s, const Value& v) { return put(parsed(v, parse_duration), s.deadline); }},
     {"null_values", put_null_values},

@@ -1,4 +1,5 @@
 #include "engine/bulk_sweeper.h"
+#include "engine/sessions.h"
 
 #include <fmt/format.h>
 
@@ -71,6 +72,7 @@ Result<BulkSweeper::Went> BulkSweeper::try_step(BulkDocument& document, BulkReco
     events.push_back(bulk_event(record.operation));
   }
   decided.group.document = step_of(document, std::move(events));
+  TRY(rejoin_sessions(engine_.store_, decided.group, now));
   const Applied verdict = TRY(write(std::move(decided.group)));
   if (verdict == Applied::kDone) {
     page_size_ = std::min(kPageSizeMax, page_size_ * 2);

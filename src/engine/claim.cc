@@ -171,6 +171,7 @@ std::vector<ClaimedTask> Engine::handed_out(std::vector<TaskRecord> records, Fil
     }
     claimed.push_back(std::move(item));
   }
+  tell_sessions(claimed);
   return claimed;
 }
 

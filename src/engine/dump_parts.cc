@@ -102,6 +102,21 @@ Status add_documents(Store& store, DumpPart& part) {
   return {};
 }
 
+// Those that no list of gates shows.
+Status add_sessions(Store& store, DumpPart& part) {
+  constexpr std::string_view kPrefix = "session:";
+  std::string after;
+  for (;;) {
+    const auto states = TRY(store.gates_from(std::string(kPrefix), after, kDumpPage));
+    for (const GateState& gate : states) {
+      ++part.count;
+      part.text += dump_line("gate", gate_text(gate.record));
+    }
+    if (std::cmp_less(states.size(), kDumpPage)) return {};
+    after = states.back().record.name;
+  }
+}
+
 }  // namespace
 
 std::string dump_line(std::string_view kind, std::string_view value) {
@@ -122,6 +137,7 @@ Result<DumpPart> dump_head(Store& store) {
     ++part.count;
     part.text += dump_line("gate", gate_text(gate.record));
   }
+  TRY(add_sessions(store, part));
   TRY(add_documents(store, part));
   const auto days = store.ledger_days();
   if (!days) return std::unexpected(days.error());

@@ -14,6 +14,7 @@
 #include "core/task_json.h"
 #include "engine/cascade.h"
 #include "engine/document_check.h"
+#include "engine/sessions.h"
 #include "policy/document.h"
 
 namespace drover {
@@ -190,9 +191,20 @@ void Engine::check_kept_documents(FsckMode mode, std::vector<Finding>& findings)
   }
 }
 
+void Engine::check_sessions_of(FsckMode mode, std::vector<Finding>& findings) {
+  const bool is_damaged = std::ranges::find(findings, "wrong_type", &Finding::code) != findings.end();
+  if (is_damaged && mode == FsckMode::kCheck) return;
+  if (auto found = check_sessions(store_, mode)) {
+    std::ranges::move(*found, std::back_inserter(findings));
+  } else {
+    log_warn("fsck", "sessions were not checked", {{"error", to_string(found.error())}});
+  }
+}
+
 Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
   auto findings = store_.fsck(mode);
   if (!findings) return findings;
+  check_sessions_of(mode, *findings);
   check_kept_documents(mode, *findings);
   if (mode == FsckMode::kCheck) return findings;
   const auto found = std::ranges::find(*findings, "weights_missing", &Finding::code);

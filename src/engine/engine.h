@@ -83,6 +83,10 @@ class Engine final : public TaskQueue {
   Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override;
   Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override;
   Status delete_view(const std::optional<std::string>& owner, const std::string& name) override;
+  Result<SessionPage> sessions(const SessionQuery& query) override;
+  Result<SessionInfo> session(const SessionName& name) override;
+  Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) override;
+  Result<std::optional<ProviderState>> provider_of(const Lease& lease) override;
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
   Result<std::string> store_id() override;
   Result<Explanation> explain(const TaskId& id) override;
@@ -129,11 +133,14 @@ class Engine final : public TaskQueue {
   // Takes out what the policy refuses now and fails it; whether there was any. Those with templates come filled in.
   bool fail_refused(std::vector<TaskRecord>& records, const Policy& policy, FilledTasks& filled);
   std::vector<ClaimedTask> handed_out(std::vector<TaskRecord> records, FilledTasks& filled);
+  // What those that run in a session need to know of it.
+  void tell_sessions(std::span<ClaimedTask> claimed);
   Status write_note(Note note);
   Result<TaskPage> list_parts(const TaskFilter& filter, int limit, const std::optional<std::string>& cursor,
                               Parts parts);
   Result<Config> put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version);
   Status align_gates();
+  void check_sessions_of(FsckMode mode, std::vector<Finding>& findings);
   void check_kept_documents(FsckMode mode, std::vector<Finding>& findings);
   // How many tasks a checked order is about; kNotFound names an id that is not there.
   Result<BulkPreview> count_bulk(const BulkOrder& order);

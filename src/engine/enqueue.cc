@@ -11,6 +11,7 @@
 #include "engine/cascade.h"
 #include "engine/dedupe.h"
 #include "engine/engine.h"
+#include "engine/sessions.h"
 #include "engine/spec.h"
 
 namespace drover {
@@ -26,7 +27,8 @@ class Enqueue {
         now_(now),
         view_(store),
         cascade_(view_, rng, policy, now),
-        dedupe_(store, view_, cascade_, policy, now) {}
+        dedupe_(store, view_, cascade_, policy, now),
+        sessions_(store, view_, cascade_, now) {}
 
   Result<std::vector<Enqueued>> decide(std::span<const TaskSpec> specs, std::span<const BatchItem> items);
   Status check_spawner(const Lease& lease);
@@ -51,6 +53,7 @@ class Enqueue {
   RecordView view_;
   Cascade cascade_;
   Dedupe dedupe_;
+  SessionDesk sessions_;
   std::vector<TaskId> ids_by_index_;
   std::map<std::pair<std::string, std::string>, TaskId> requests_;  // of this group: owner and request id
 };
@@ -59,6 +62,7 @@ class Enqueue {
 StepGroup Enqueue::take() {
   StepGroup group = cascade_.take_last();
   group.dedupes = dedupe_.take_guards();
+  group.gates = sessions_.take_steps();
   const auto is_new = [](const Step& step) { return step.expected_revision == 0; };
   if (std::ranges::none_of(group.steps, is_new)) return group;
   group.capacity = Capacity{policy_.limits.max_waiting, policy_.limits.max_waiting_per_owner};
@@ -186,6 +190,7 @@ Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) 
     return Enqueued{match->task.id, match->task.state, true};
   }
   TRY(meet_contract(record, policy_));
+  TRY(sessions_.admit(record.task, spec.busy.value_or(BusyRule::kEnqueue)));
   ids_by_index_[item.index] = item.id;
   if (const auto& request_id = record.task.request_id) {
     requests_.emplace(std::pair(record.task.owner, *request_id), item.id);
@@ -337,7 +342,8 @@ void GroupEnqueue::run(std::span<Candidate> candidates) {
       if (!candidate.answer) candidate.answer = error;
     }
   };
-  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
+  // Groups that come to the same session are stored one after the other: only a round in which none was counts.
+  for (int attempt = 0; attempt < kDecideTriesMax;) {
     const auto now = store_.now();
     if (!now) return answer_rest(std::unexpected(now.error()));
     std::vector<StepGroup> groups;
@@ -353,6 +359,7 @@ void GroupEnqueue::run(std::span<Candidate> candidates) {
     const auto applied = store_.apply(groups);
     if (!applied) return answer_rest(std::unexpected(applied.error()));
     for (std::size_t i = 0; i < whose.size(); ++i) conclude(*whose[i], (*applied)[i]);
+    if (std::ranges::none_of(whose, [](const Candidate* one) { return one->answer.has_value(); })) ++attempt;
   }
   answer_rest(too_much_contention("enqueue"));
 }

@@ -11,6 +11,7 @@
 #include "core/transition.h"
 #include "engine/engine.h"
 #include "engine/hindrance.h"
+#include "engine/sessions.h"
 
 namespace drover {
 
@@ -178,11 +179,21 @@ class Explain {
     return refusals_of(task, std::span(states).first(states.size() - 1), states.back().record, now_);
   }
 
+  // Whoever waits for a session wants to know for whom.
+  Result<std::optional<Explanation>> of_refused(std::vector<Refusal> refused) {
+    Refusal& first = refused.front();
+    if (is_session_gate(first.gate.name) && !first.gate.closed_until) {
+      const auto holder = TRY(holder_of_session(store_, first.gate.name, now_));
+      if (holder) first.why = fmt::format("is in use by task {}; its end lets the next one start", holder->to_string());
+    }
+    return explain_gates(std::move(refused));
+  }
+
   Result<std::optional<Explanation>> of_waiting(const Task& task) {
     const std::optional<LanePosition> position = TRY(store_.lane_position(task.id));
     if (!position) return std::nullopt;
     auto refused = TRY(refusals(task));
-    if (!refused.empty()) return explain_gates(std::move(refused));
+    if (!refused.empty()) return of_refused(std::move(refused));
     auto workers = TRY(store_.workers());
     return explain_line(task, *position, who_serves(workers, task, now_));
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/try.h"
+#include "core/gate_name.h"
 #include "core/lane.h"
 #include "engine/gate_status.h"
 
@@ -86,6 +87,7 @@ class HeldSearch {
   [[nodiscard]] std::optional<HeldTasks> held_by(const Task& like) const {
     std::optional<HeldTasks> refused;
     for (const std::string& name : gates_of(like)) {
+      if (is_session_gate(name)) continue;  // shown to those who ask for sessions
       const auto found = states_.find(name);
       const GateState state = found != states_.end() ? *found->second : GateState{.record = {.name = name}};
       const GateStatus status = status_of(state);

@@ -5,6 +5,7 @@
 #include "core/spec_check.h"
 #include "engine/cascade.h"
 #include "engine/engine.h"
+#include "engine/sessions.h"
 #include "engine/spec.h"
 #include "engine/verb_steps.h"
 
@@ -57,7 +58,9 @@ Result<Task> Engine::retry(const TaskId& id, const RetryOrder& order) {
   const auto policy = TRY(this->policy());
   const auto decide_retry = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
     const Time now = TRY(store_.now());
-    return retry_steps({view, rng_, *policy, now}, record, order);
+    auto group = TRY(retry_steps({view, rng_, *policy, now}, record, order));
+    TRY(rejoin_sessions(store_, group, now));
+    return group;
   };
   TRY(change(id, Parts::kAll, "retry", decide_retry));
   return get(id);

@@ -10,6 +10,7 @@
 #include "core/alert.h"
 #include "core/breaker.h"
 #include "core/provider_ramp.h"
+#include "core/session_record.h"
 #include "engine/gate_status.h"
 
 namespace drover {
@@ -91,6 +92,7 @@ std::vector<std::string> RunGates::gates_of(const TaskRecord& record, const Sett
   std::vector<std::string> names;
   if (verdict(record.task, end) != RunVerdict::kNeither) names.push_back(type_gate(record.task));
   if (const std::string* provider = provider_gate(record, signal(record, end))) names.push_back(*provider);
+  if (const auto session = session_gate_of(record.task)) names.push_back(*session);
   return names;
 }
 
@@ -99,6 +101,10 @@ void RunGates::announce(const TaskRecord& record, const Settlement& end) {
   if (said != RunVerdict::kNeither) {
     Gate& gate = gates_[type_gate(record.task)];
     gate.moves = gate.moves || said == RunVerdict::kBad;
+  }
+  if (const auto session = session_gate_of(record.task)) {
+    gates_[*session].moves = true;
+    bootstrap_keys_.try_emplace(record.task.id);
   }
   announce(record, signal(record, end));
 }
@@ -122,6 +128,7 @@ Status RunGates::read(Store& store, RecentReads* recent) {
     }
   }
   if (names.empty()) return {};
+  TRY(read_bootstrap_keys(store));
   auto states = TRY(store.read_gates(names));
   for (std::size_t i = 0; i < names.size(); ++i) {
     Gate& gate = gates_[names[i]];
@@ -136,6 +143,19 @@ Status RunGates::read(Store& store, RecentReads* recent) {
     } else {
       recent->remember_resting(names[i], gate.read.revision);
     }
+  }
+  return {};
+}
+
+// They are part of the body, which no settlement reads otherwise.
+Status RunGates::read_bootstrap_keys(Store& store) {
+  std::vector<TaskId> ids;
+  for (const auto& [id, key] : bootstrap_keys_) ids.push_back(id);
+  if (ids.empty()) return {};
+  const auto read = TRY(store.read(ids, Parts::kAll));
+  for (const std::optional<TaskRecord>& record : read) {
+    const auto bootstrap = record ? bootstrap_of(record->task) : std::nullopt;
+    if (bootstrap) bootstrap_keys_[record->task.id] = bootstrap->key;
   }
   return {};
 }
@@ -177,6 +197,18 @@ void RunGates::tell(const TaskRecord& record, const ProviderSignal& signal) {
   if (widen_provider(gate.next, started_at, now_) == RampChange::kRecovered) {
     gate.events.push_back(gate_event::provider_recovered(gate.next));
   }
+}
+
+Status RunGates::tell_session(const TaskRecord& before, TaskState after, const Settlement& end) {
+  const auto session = session_gate_of(before.task);
+  const auto name = session ? parse_session_gate(*session) : std::nullopt;
+  if (!name) return {};
+  Gate& gate = gates_.at(*session);
+  auto record = TRY(session_of(gate.next, now_));
+  const SessionRun run{
+      .before = before.task, .after = after, .end = end, .bootstrap_key = bootstrap_keys_[before.task.id]};
+  gate.next.session = session_record_json(after_run(std::move(record), policy_.session(name->name), run, now_));
+  return {};
 }
 
 void RunGates::feed_breaker_of(const TaskRecord& record, const Settlement& end) {

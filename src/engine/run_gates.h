@@ -1,5 +1,5 @@
-// What runs do to gates, by how they end and by what they say while they run: the breaker of their type, and the gate
-// of their provider.
+// What runs do to gates, by how they end and by what they say while they run: the breaker of their type, the gate of
+// their provider, and their session.
 //
 // Runs that move a gate are told to it one after the other, and their changes are applied together: the revision that a
 // gate gets from one group of steps is not known to the next.
@@ -34,6 +34,8 @@ class RunGates {
   // For those that move gates: each is told, then all changes are taken together.
   void tell(const TaskRecord& record, const Settlement& end);
   void tell(const TaskRecord& record, const ProviderSignal& signal);
+  // The session of a run that ended, if it had one: what the task was, and what has become of it.
+  [[nodiscard]] Status tell_session(const TaskRecord& before, TaskState after, const Settlement& end);
   [[nodiscard]] std::vector<GateStep> take_steps();
 
  private:
@@ -51,11 +53,13 @@ class RunGates {
   [[nodiscard]] ProviderSignal signal(const TaskRecord& record, const Settlement& end) const;
   // The gates that an end says something of.
   [[nodiscard]] std::vector<std::string> gates_of(const TaskRecord& record, const Settlement& end) const;
+  Status read_bootstrap_keys(Store& store);
   void feed_breaker_of(const TaskRecord& record, const Settlement& end);
 
   const Policy& policy_;
   Time now_;
   std::map<std::string, Gate, std::less<>> gates_;
+  std::map<TaskId, std::optional<std::string>> bootstrap_keys_;  // of the tasks that run in sessions
 };
 
 }  // namespace drover

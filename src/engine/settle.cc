@@ -154,9 +154,8 @@ class Settle {
   std::vector<GateStep> gates_of(std::span<const std::size_t> group) {
     std::vector<GateStep> steps = gates_.take_steps();
     for (const std::size_t i : group) {
-      const TaskRecord& record = records_.at(i);
-      if (gates_.moves_gates(record, items_[i])) continue;
-      for (GateStep& check : gates_.checks(record, items_[i])) {
+      // Of one that moves a gate the others must still be at rest, too.
+      for (GateStep& check : gates_.checks(records_.at(i), items_[i])) {
         const auto same = [&](const GateStep& step) { return step.name == check.name; };
         if (std::ranges::none_of(steps, same)) steps.push_back(std::move(check));
       }
@@ -256,8 +255,14 @@ class Settle {
       if (cascade.decided(id) != nullptr) failed_ = status.error();
       return std::unexpected(status.error());
     }
-    if (moves_gates) gates_.tell(before, item);
-    return cascade.decided(id)->task.state;
+    const TaskState after = cascade.decided(id)->task.state;
+    if (!moves_gates) return after;
+    gates_.tell(before, item);
+    if (const Status told = gates_.tell_session(before, after, item); !told) {
+      failed_ = told.error();
+      return std::unexpected(told.error());
+    }
+    return after;
   }
 
   Store& store_;

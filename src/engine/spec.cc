@@ -11,6 +11,7 @@
 #include "core/dedupe.h"
 #include "core/gate_name.h"
 #include "core/lane.h"
+#include "core/session_record.h"
 #include "core/spec_check.h"
 #include "core/task_fields.h"
 #include "core/task_json.h"
@@ -54,10 +55,11 @@ std::optional<Time> deadline_of(const TaskSpec& spec, const TypePolicy& type, Ti
 }
 
 // Its own gates, in the order in which they are asked.
-std::vector<std::string> gates_from(const TaskSpec& spec, const TypePolicy& type) {
+std::vector<std::string> gates_from(const TaskSpec& spec, const std::string& owner, const TypePolicy& type) {
   std::vector<std::string> gates;
   for (const std::string& lock : spec.locks) gates.push_back(gate_name(GateKind::kLock, lock));
   std::ranges::sort(gates);
+  if (spec.session) gates.insert(gates.begin(), session_gate({.owner = owner, .name = *spec.session}));
   if (type.provider) gates.insert(gates.begin(), gate_name(GateKind::kProvider, *type.provider));
   return gates;
 }
@@ -137,6 +139,7 @@ Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& polic
   TRY(check_sizes(spec, policy.limits));
   auto payload = TRY(checked_json("payload", spec.payload, policy.limits.payload_bytes));
   auto fallback = TRY(checked_json("fallback_result", spec.fallback_result, policy.limits.result_bytes));
+  auto bootstrap = TRY(checked_json("bootstrap", spec.bootstrap, policy.limits.payload_bytes));
 
   const TypePolicy& type = policy.type(spec.type);
   Task& task = record.task;
@@ -148,10 +151,11 @@ Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& polic
   take_asked(task, spec);
   task.payload = std::move(payload);
   task.fallback_result = std::move(fallback);
+  task.bootstrap = std::move(bootstrap);
   if (spec.delay) task.run_at = now + *spec.delay;
   task.deadline_at = deadline_of(spec, type, now);
   if (task.deadline_at) record.deadline = *task.deadline_at - now;
-  task.gates = gates_from(spec, type);
+  task.gates = gates_from(spec, task.owner, type);
   TRY(check_cost(task, policy));
   choose_dedupe(task, spec);
   if (spec.request_id) record.request_hash = request_fingerprint(spec);

@@ -64,9 +64,12 @@ StuckGroup cause_of(const WaitingLane& lane, const Fleet& fleet) {
 class Causes {
  public:
   void add(StuckGroup found) {
-    const auto [place, is_new] = groups_.try_emplace({found.reason, found.gate.value_or(""), found.queue.value_or(""),
-                                                      found.reason == Reason::kNoWorker ? found.text : std::string()},
-                                                     found);
+    // Sessions are many: what waits for them is told as one.
+    const bool by_session = found.gate && is_session_gate(*found.gate);
+    const std::string gate = by_session ? "session:" : found.gate.value_or("");
+    const auto [place, is_new] = groups_.try_emplace(
+        {found.reason, gate, found.queue.value_or(""), found.reason == Reason::kNoWorker ? found.text : std::string()},
+        found);
     if (is_new) return;
     StuckGroup& group = place->second;
     const std::int64_t tasks = group.tasks + found.tasks;

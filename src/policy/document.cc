@@ -15,6 +15,7 @@
 #include "policy/contract_fields.h"
 #include "policy/gate_sections.h"
 #include "policy/health_section.h"
+#include "policy/session_section.h"
 #include "policy/workspace_section.h"
 
 namespace drover {
@@ -331,6 +332,7 @@ constexpr auto kTopFields = std::to_array<ConfigField<Document>>({
     {"queues", [](Document& d, const ConfigNode& n) { return read_queues(d.policy, n); }},
     {"owners", [](Document& d, const ConfigNode& n) { return read_owners(d.policy, n); }},
     {"gates", [](Document& d, const ConfigNode& n) { return read_gates(d.policy, n); }},
+    {"sessions", [](Document& d, const ConfigNode& n) { return read_sessions(d.policy, n); }},
     {"limits", [](Document& d, const ConfigNode& n) { return read_fields(n, kLimitFields, d.policy.limits); }},
     {"health", [](Document& d, const ConfigNode& n) { return read_health(d.policy.health, n); }},
     {"prices", [](Document& d, const ConfigNode& n) { return read_prices(d.policy.prices, n); }},

@@ -6,10 +6,13 @@
 #include <atomic>
 #include <utility>
 
+#include "base/json_reader.h"
 #include "base/rng.h"
 #include "base/try.h"
 #include "core/ledger.h"
+#include "core/provider_ramp.h"
 #include "core/run_report.h"
+#include "core/session_record.h"
 #include "core/task_filter.h"
 #include "net/url.h"
 #include "remote/checks.h"
@@ -45,6 +48,19 @@ std::string worker_path(const std::string& id, std::string_view verb = {}) {
 
 std::string bulk_path(const BulkId& id, std::string_view verb = {}) {
   return fmt::format("/v1/bulk/{}{}{}", id.to_string(), verb.empty() ? "" : "/", verb);
+}
+
+std::string session_path(const SessionName& name) {
+  return fmt::format("/v1/sessions/{}/{}", percent_encode(name.owner), percent_encode(name.name));
+}
+
+struct ProviderAnswer {
+  std::optional<ProviderState> provider{};
+};
+[[nodiscard]] Status read_json(std::string_view json, ProviderAnswer& out) {
+  json::Reader in(json);
+  in.get("provider", out.provider);
+  return in.finish();
 }
 
 class RemoteQueue final : public TaskQueue {
@@ -302,6 +318,25 @@ class RemoteQueue final : public TaskQueue {
   Result<Stats> stats() override { return calls_->ask<Stats>("GET", "/v1/stats"); }
   Result<Stats> owner_stats(const std::string& owner) override {
     return calls_->ask<Stats>("GET", with_query("/v1/stats", {{"owner", owner}}));
+  }
+  Result<SessionPage> sessions(const SessionQuery& query) override {
+    Query parameters{{"limit", std::to_string(query.limit)}};
+    if (query.owner) parameters.emplace_back("owner", *query.owner);
+    if (query.cursor) parameters.emplace_back("cursor", *query.cursor);
+    return calls_->ask<SessionPage>("GET", with_query("/v1/sessions", parameters));
+  }
+  Result<SessionInfo> session(const SessionName& name) override {
+    return calls_->ask<SessionInfo>("GET", session_path(name));
+  }
+  Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) override {
+    TRY(check_texts({verdict.why}));
+    return calls_->ask<SessionInfo>("POST", session_path(name) + "/reset", Body().text("why", verdict.why).take());
+  }
+  Result<std::optional<ProviderState>> provider_of(const Lease& lease) override {
+    const auto answer =
+        TRY(calls_->ask<ProviderAnswer>("POST", task_path(lease.task, "provider"),
+                                        Body().text("lease_id", lease.id.to_string()).take(), remote::Effect::kNone));
+    return answer.provider;
   }
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override {
     Query parameters{{"by", join_names(query.by)}};

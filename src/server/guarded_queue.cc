@@ -11,6 +11,7 @@
 #include "base/try.h"
 #include "core/event_cursor.h"
 #include "core/gate_name.h"
+#include "core/session_record.h"
 
 namespace drover::server {
 namespace {
@@ -58,7 +59,8 @@ std::vector<T> with_hidden(std::vector<T> answers, const std::vector<bool>& hidd
 }
 
 bool is_own_gate(const std::string& gate, const std::string& owner) {
-  return gate == gate_name(GateKind::kOwner, owner);
+  const auto session = parse_session_gate(gate);
+  return gate == gate_name(GateKind::kOwner, owner) || (session && session->owner == owner);
 }
 
 // Who holds a gate, why, and how much of it is in use is told only of the owner's own; the others are shared.
@@ -610,6 +612,41 @@ Result<Stats> GuardedQueue::owner_stats(const std::string& owner) {
     return drover::fail(ErrorCode::kForbidden, "this token sees the numbers of its own owner only");
   }
   return queue_.owner_stats(owner);
+}
+
+// Who acts for one owner sees that owner's sessions; those of others do not exist.
+Result<SessionPage> GuardedQueue::sessions(const SessionQuery& query) {
+  TRY(need(Right::kRead));
+  if (!principal_.owner) return queue_.sessions(query);
+  if (query.owner && *query.owner != *principal_.owner) {
+    return drover::fail(ErrorCode::kForbidden, "this token sees the sessions of its own owner only");
+  }
+  SessionQuery own = query;
+  own.owner = principal_.owner;
+  return queue_.sessions(own);
+}
+
+Result<SessionInfo> GuardedQueue::session(const SessionName& name) {
+  TRY(need(Right::kRead));
+  TRY(need_own_session(name));
+  return queue_.session(name);
+}
+
+Result<SessionInfo> GuardedQueue::reset_session(const SessionName& name, const Verdict& verdict) {
+  TRY(need(Right::kProduce));
+  TRY(need_own_session(name));
+  return queue_.reset_session(name, signed_by_caller(verdict));
+}
+
+Status GuardedQueue::need_own_session(const SessionName& name) const {
+  if (!principal_.owner || *principal_.owner == name.owner) return {};
+  return drover::fail(ErrorCode::kNotFound, fmt::format("there is no session {} of {}", quoted_excerpt(name.name),
+                                                        quoted_excerpt(name.owner)));
+}
+
+Result<std::optional<ProviderState>> GuardedQueue::provider_of(const Lease& lease) {
+  TRY(need_work(lease.task));
+  return queue_.provider_of(lease);
 }
 
 // Who acts for one owner sees what that owner's agents used.

@@ -105,6 +105,10 @@ class GuardedQueue final : public TaskQueue {
   Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override;
   Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override;
   Status delete_view(const std::optional<std::string>& owner, const std::string& name) override;
+  Result<SessionPage> sessions(const SessionQuery& query) override;
+  Result<SessionInfo> session(const SessionName& name) override;
+  Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) override;
+  Result<std::optional<ProviderState>> provider_of(const Lease& lease) override;
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
   Result<std::string> store_id() override;
   Result<Explanation> explain(const TaskId& id) override;
@@ -123,6 +127,8 @@ class GuardedQueue final : public TaskQueue {
   // Who does it, as events and holds say: the caller's token, whatever the caller says.
   [[nodiscard]] std::string caller() const { return "token:" + principal_.token_id; }
   [[nodiscard]] Verdict signed_by_caller(const Verdict& verdict) const { return {.by = caller(), .why = verdict.why}; }
+  // kNotFound: it is another owner's.
+  [[nodiscard]] Status need_own_session(const SessionName& name) const;
   // The right, and that the caller may know of the task.
   [[nodiscard]] Status need(Right right, const TaskId& id);
   // The group on the caller's account, if that is allowed.

@@ -15,6 +15,8 @@
 #include "base/clock.h"
 #include "base/try.h"
 #include "core/gate_name.h"
+#include "core/provider_ramp.h"
+#include "core/session_record.h"
 #include "server/api.h"
 #include "server/event_counters.h"
 
@@ -111,7 +113,9 @@ void add_alerts(const Stats& stats, Families& families) {
 // By the kind of a gate ("queue" of "queue:eng"): its name may be an owner's.
 void add_gates(const Stats& stats, const std::vector<GateStatus>& gates, Families& families) {
   std::map<std::string_view, int> closed;
-  for (const GateKindInfo& kind : kGateKinds) closed[kind.word] = 0;
+  for (const GateKindInfo& kind : kGateKinds) {
+    if (kind.section != "sessions") closed[kind.word] = 0;
+  }
   for (const GateStatus& gate : gates) {
     const auto name = parse_gate_name(gate.name);
     if (name && gate.closed_until && *gate.closed_until > stats.at) ++closed[info_of(name->kind).word];
@@ -123,6 +127,41 @@ void add_gates(const Stats& stats, const std::vector<GateStatus>& gates, Familie
                            static_cast<double>(stats.permits.in_use)));
   families.push_back(
       gauge("drover_permits", "Permits of all gates with a limit.", static_cast<double>(stats.permits.permits)));
+}
+
+// By state; of more sessions than are looked at the numbers are too low.
+Status add_sessions(TaskQueue& queue, Families& families) {
+  constexpr int kPages = 100;
+  std::array<std::int64_t, kSessionStateCount> counts{};
+  SessionQuery query{.limit = kPageMax};
+  for (int page_number = 0; page_number < kPages; ++page_number) {
+    const SessionPage page = TRY(queue.sessions(query));
+    for (const SessionInfo& session : page.sessions) ++counts[std::to_underlying(session.state)];
+    query.cursor = page.cursor;
+    if (!query.cursor) break;
+  }
+  MetricFamily sessions = gauges("drover_sessions", "Sessions, by state.");
+  for (int i = 0; i < kSessionStateCount; ++i) {
+    const auto state = static_cast<SessionState>(i);
+    add(sessions, {{"state", std::string(name_of(state))}}, static_cast<double>(counts[static_cast<std::size_t>(i)]));
+  }
+  families.push_back(std::move(sessions));
+  return {};
+}
+
+// How many runs each provider that is limited lets go on at once: none while its gate is closed.
+void add_providers(const std::vector<GateStatus>& gates, Families& families) {
+  MetricFamily family =
+      gauges("drover_provider_permits", "Runs that a provider lets go on at once; 0 while it is closed.");
+  for (const GateStatus& gate : gates) {
+    if (!subject_of(gate.name, GateKind::kProvider)) continue;
+    const ProviderState provider = provider_state(gate);
+    const bool is_closed = provider.state == ProviderState::State::kClosed;
+    if (is_closed || provider.permits) {
+      add(family, {{"provider", provider.name}}, is_closed ? 0 : *provider.permits);
+    }
+  }
+  families.push_back(std::move(family));
 }
 
 // From the ledger: the same whichever server is asked, and when one restarts. Gauges, because a day that is too old to
@@ -242,7 +281,8 @@ struct Metrics::Impl {
     add_workers(*stats, families);
     add_alerts(*stats, families);
     add_gates(*stats, *gates, families);
-    return add_agents(queue, families).has_value();
+    add_providers(*gates, families);
+    return add_sessions(queue, families) && add_agents(queue, families);
   }
 };
 

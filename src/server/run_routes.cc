@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/try.h"
+#include "core/provider_ramp.h"
 #include "server/api.h"
 
 namespace drover::server {
@@ -61,6 +62,18 @@ Answer report(const Call& call) {
   return respond(call.queue.report(*lease, report));
 }
 
+// How it stands with the provider of a run, for its agent.
+Answer provider(const Call& call) {
+  json::Reader body(call.request.body);
+  const auto lease = need_lease(call, body);
+  if (!lease) return problem(lease.error());
+  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  const auto provider = call.queue.provider_of(*lease);
+  if (!provider) return problem(provider.error());
+  const std::optional<ProviderState>& known = *provider;
+  return json_response("{\"provider\":" + (known ? to_json(*known) : "null") + "}");
+}
+
 Answer append_log(const Call& call) {
   json::Reader body(call.request.body);
   const auto lease = need_lease(call, body);
@@ -105,6 +118,7 @@ constexpr std::array kRunRoutes{
     Route{"POST", "/v1/tasks/{id}/suspend", settle<Suspend>},
     Route{"POST", "/v1/tasks/{id}/progress", progress},
     Route{"POST", "/v1/tasks/{id}/usage", report},
+    Route{"POST", "/v1/tasks/{id}/provider", provider},
     Route{"POST", "/v1/tasks/{id}/log", append_log},
     Route{"POST", "/v1/tasks/{id}/checkpoint", checkpoint},
     Route{"POST", "/v1/settlements", settle_many},

@@ -233,8 +233,12 @@ class Store {
 
   // In the order of names; a gate that is not stored has revision 0.
   [[nodiscard]] virtual Result<std::vector<GateState>> read_gates(std::span<const std::string> names) = 0;
-  // Every gate that is stored or has lanes waiting, by name.
+  // Every gate that is stored or has lanes waiting, by name; but those of sessions.
   [[nodiscard]] virtual Result<std::vector<GateState>> gates() = 0;
+  // Those whose name begins with `prefix` and comes after `after`, if they are stored, by name. The only way to see
+  // gates of sessions that one cannot name: gates() leaves them out.
+  [[nodiscard]] virtual Result<std::vector<GateState>> gates_from(const std::string& prefix, const std::string& after,
+                                                                  int limit) = 0;
   // Lets lanes go whose gate's time has come, at most kWakesMax. Returns how many; claims do the same.
   [[nodiscard]] virtual Result<int> wake_gates() = 0;
   // None if the task does not wait in a lane.

@@ -7,6 +7,7 @@
 #include "core/ledger.h"
 #include "core/names.h"
 #include "core/run_report.h"
+#include "core/session_record.h"
 
 namespace drover {
 namespace {
@@ -196,6 +197,7 @@ std::string to_json(const ClaimedTask& claimed) {
   Members members;
   members.json("task", to_json(claimed.task)).text("lease_id", claimed.lease.id.to_string());
   members.items("earlier_runs", claimed.earlier_runs);
+  if (claimed.session) members.json("session", to_json(*claimed.session));
   return members.take();
 }
 

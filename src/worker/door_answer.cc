@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "core/error_class.h"
+#include "core/provider_ramp.h"
+#include "core/session_record.h"
 #include "core/task_json.h"
 #include "core/usage.h"
 #include "worker/door.h"
@@ -67,7 +69,12 @@ HttpResponse show_task(const Visit& visit) {
   }
   const auto parents = read_parents(visit.queue, *task);
   if (!parents) return problem(parents.error());
-  return {.body = body + "],\"parents\":" + to_json(*parents) + "}\n"};
+  body += "],\"parents\":" + to_json(*parents);
+  // How it stands with the provider is news for an agent that runs, and no reason to refuse it the rest.
+  const auto provider = visit.queue.provider_of(visit.claimed.lease);
+  body += ",\"provider\":" + (provider && *provider ? to_json(**provider) : "null");
+  if (visit.claimed.session) body += ",\"session_start\":" + to_json(*visit.claimed.session);
+  return {.body = body + "}\n"};
 }
 
 constexpr std::string_view kParentsPrefix = "/v1/task/parents/";

@@ -9,6 +9,7 @@
 #include "core/alert.h"
 #include "core/fingerprint.h"
 #include "core/gate_json.h"
+#include "core/session_record.h"
 #include "core/stats_json.h"
 #include "core/task_json.h"
 #include "engine/engine.h"
@@ -132,6 +133,7 @@ std::string dump(Side& side, std::int64_t& events_after) {
   }
   text += text_of(side.engine().gates(), [](const auto& gates) { return text_of_all(gates); });
   text += text_of(side.engine().queues(), [](const auto& queues) { return text_of_all(queues); });
+  text += text_of(side.engine().sessions({}), [](const SessionPage& page) { return json_lines(page.sessions); });
   text += text_of(side.engine().bulk_operations(), [](const auto& operations) { return json_lines(operations); });
   text += text_of(side.engine().usage({.by = {UsageDimension::kDay, UsageDimension::kOwner, UsageDimension::kType,
                                               UsageDimension::kModel}}),
@@ -187,7 +189,9 @@ class Driver {
   std::string any_queue() { return fmt::format("q{}", below(3)); }
   std::string any_owner() { return fmt::format("o{}", below(4)); }
   std::string any_gate() {
-    switch (below(6)) {
+    switch (below(7)) {
+      case 6:
+        return fmt::format("session:{}::s{}", any_owner(), below(2));
       case 0:
         return "all";
       case 1:
@@ -242,11 +246,20 @@ class Driver {
     if (kind < 91) return retry();
     if (kind < 92) return escalate();
     if (kind < 93) return remove();
-    if (kind < 95) return set_gate();
+    if (kind < 94) return set_gate();
+    if (kind < 95) return reset_session();
     if (kind < 96) return configure();
     if (kind < 98) return list();
     if (kind < 99) return bulk();
     return explain();
+  }
+
+  void reset_session() {
+    const SessionName name{.owner = any_owner(), .name = fmt::format("s{}", below(2))};
+    both("reset_session", [&](Side& side) {
+      return text_of(side.engine().reset_session(name, {.by = "ada", .why = "why"}),
+                     [](const SessionInfo& session) { return to_json(session); });
+    });
   }
 
   TaskSpec any_spec() {
@@ -261,6 +274,11 @@ class Driver {
     if (one_in(10)) spec.deadline = Millis(1 + below(60'000));
     if (one_in(20)) spec.fallback_result = "[1]";
     if (one_in(6)) spec.locks = {fmt::format("l{}", below(2))};
+    if (one_in(6)) {
+      spec.session = fmt::format("s{}", below(2));
+      if (one_in(3)) spec.busy = static_cast<BusyRule>(below(3));
+      if (one_in(2)) spec.bootstrap = fmt::format(R"({{"key":"k{}","text":"know | this"}})", below(2));
+    }
     if (one_in(6)) spec.cost = static_cast<std::int64_t>(1 + below(3));
     if (one_in(6)) spec.request_id = fmt::format("r{}", below(30));
     if (one_in(6)) {
@@ -333,8 +351,8 @@ class Driver {
       return text_of(answer, [](const std::vector<ClaimedTask>& claimed) {
         std::string text;
         for (const ClaimedTask& task : claimed) {
-          text += fmt::format("{} {} after {} runs\n", to_json(task.task), task.lease.id.to_string(),
-                              task.earlier_runs.size());
+          text += fmt::format("{} {} after {} runs, session {}\n", to_json(task.task), task.lease.id.to_string(),
+                              task.earlier_runs.size(), task.session ? to_json(*task.session) : "-");
         }
         return text;
       });

@@ -12,6 +12,8 @@
 #include "core/fingerprint.h"
 #include "core/ledger.h"
 #include "core/parent_template.h"
+#include "core/provider_ramp.h"
+#include "core/session_record.h"
 #include "core/task_json.h"
 #include "core/usage.h"
 #include "engine/token_document.h"
@@ -107,6 +109,14 @@ void feed_task(std::string_view input) {
   read_back<Settlement>(input);
   read_back<RetryOrder>(input);
   read_back<EditOrder>(input);
+  read_back<SessionInfo>(input);
+  read_back<SessionStart>(input);
+  read_back<ProviderState>(input);
+  if (const auto session = parse_session_record(input)) {
+    const std::string written = session_record_json(*session);
+    const auto again = parse_session_record(written);
+    CHECK_MSG(again && *again == *session, written);
+  }
   EditOrder patch;
   static_cast<void>(read_merge_patch(input, patch));
   Task task;

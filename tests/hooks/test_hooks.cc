@@ -173,6 +173,10 @@ std::string_view name_of(PlantedBug bug) {
       return "late_refusal_cuts";
     case kAnswersWidenAgain:
       return "answers_widen_again";
+    case kSessionForTwo:
+      return "session_for_two";
+    case kBootstrapMarkedEarly:
+      return "bootstrap_marked_early";
   }
   CHECK_MSG(false, "no such planted bug");
 }

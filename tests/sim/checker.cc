@@ -215,6 +215,8 @@ void Checker::check_given(const Task& task) {
   if (spec.retry && task.retry != *spec.retry) wrong("retry");
   if (task.at_most_once != spec.at_most_once.value_or(false)) wrong("at_most_once");
   if (task.fallback_result != spec.fallback_result) wrong("fallback_result");
+  if (task.bootstrap != spec.bootstrap) wrong("bootstrap");
+  if (session_in(task) != spec.session) wrong("session");
   if (spec.delay && task.run_at != task.created_at + *spec.delay) wrong("run_at");
 }
 
@@ -253,6 +255,7 @@ void Checker::take_event(Store& store, const Event& event) {
   trace_.add(now_, "  {} {} #{} run {} -> {} {}", event.seq, event.name, life->number(), event.run,
              name_of(event.state), event.data);
   if (event.name == "task.claimed") check_line(*life, event);
+  if (const auto wrong = sessions_.take(event, life->given())) fail(*wrong);
   if (const auto wrong = bulk_.take(event, *life)) fail(*wrong);
   check_cause(*life, event);
   check_age(*life, event);

@@ -16,6 +16,7 @@
 #include "sim/life.h"
 #include "sim/plan.h"
 #include "sim/provider_watch.h"
+#include "sim/session_watch.h"
 #include "sim/trace.h"
 #include "store/store.h"
 
@@ -63,6 +64,9 @@ class Checker {
   void ended(const Lease& lease);
   void unsupervised(const Lease& lease);
   void settled(const AgentRun& run, const Settlement& sent, const Result<Settled>& answer);
+  void told_of_session(const Task& task, const std::optional<SessionStart>& start) {
+    if (const auto wrong = sessions_.started(task, start)) fail(*wrong);
+  }
   void answered(const AgentRun& run) { provider_.answered(run.lease.task, run.run); }
   // The store said at or after `at` that this lease holds for so long from then.
   void vouched(const Lease& lease, Millis at, Millis lease_ms);
@@ -124,6 +128,7 @@ class Checker {
   const Millis slack_;
   const std::optional<Millis> retention_;  // by age, if that is short enough to be seen
   ProviderWatch provider_;
+  SessionWatch sessions_;
   std::optional<Wrong> wrong_;
   Millis now_{0};
   Time wall_max_{};

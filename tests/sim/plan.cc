@@ -24,7 +24,8 @@ enum Part : std::uint64_t {
   kVerdicts,
   kEdits,
   kBulks,
-  kProvider
+  kProvider,
+  kSessions
 };
 
 const std::vector<std::string> kTypes{"alpha", "beta", "gamma"};
@@ -289,6 +290,19 @@ void draw_faults(Rng& rng, Plan& plan) {
   std::ranges::sort(plan.faults, {}, &Fault::at);
 }
 
+// Few sessions, so that tasks meet in them.
+void draw_sessions(Rng& rng, Plan& plan) {
+  if (!chance(rng, 40)) return;
+  for (Operation& operation : plan.operations) {
+    for (TaskPlan& task : operation.tasks) {
+      if (!chance(rng, 40)) continue;
+      task.spec.session = fmt::format("s{}", rng.below(2));
+      if (chance(rng, 60)) task.spec.bootstrap = fmt::format(R"({{"key":"k{}","text":"know this"}})", rng.below(3));
+      if (chance(rng, 10)) task.spec.busy = BusyRule::kInterrupt;
+    }
+  }
+}
+
 ErrorClass draw_class(Rng& rng, const std::vector<ErrorClass>& classes) {
   return pick(rng, classes);
 }
@@ -338,6 +352,8 @@ Plan make_plan(std::uint64_t seed) {
   draw_faults(faults, plan);
   SeededRng provider(derive_seed(seed, kProvider));
   if (chance(provider, 40)) plan.provider_type = pick(provider, kTypes);
+  SeededRng sessions(derive_seed(seed, kSessions));
+  draw_sessions(sessions, plan);
   plan.config = config_of(plan);
   return plan;
 }

@@ -73,6 +73,7 @@ void SimRuns::start(ClaimedTask claimed, MonoTime expires_at) {
   world_.trace("{} starts {} run {}", worker_.name(), agent->run.number, agent->run.run);
   world_.observe();
   world_.checker().started(agent->run, agent->task);
+  world_.checker().told_of_session(agent->task, claimed.session);
   if (shims_frozen_until_ > now) world_.checker().unsupervised(agent->run.lease);
   agent->actor =
       world_.scheduler().add([this, weak = std::weak_ptr(agent), worker = std::weak_ptr(worker_.weak_from_this())] {

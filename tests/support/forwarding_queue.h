@@ -93,6 +93,12 @@ class ForwardingQueue : public TaskQueue {
   Status delete_view(const std::optional<std::string>& owner, const std::string& name) override {
     return inner_.delete_view(owner, name);
   }
+  Result<SessionPage> sessions(const SessionQuery& query) override { return inner_.sessions(query); }
+  Result<SessionInfo> session(const SessionName& name) override { return inner_.session(name); }
+  Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) override {
+    return inner_.reset_session(name, verdict);
+  }
+  Result<std::optional<ProviderState>> provider_of(const Lease& lease) override { return inner_.provider_of(lease); }
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override { return inner_.usage(query); }
   Result<std::string> store_id() override { return inner_.store_id(); }
   Result<Explanation> explain(const TaskId& id) override { return inner_.explain(id); }

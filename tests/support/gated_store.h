@@ -37,6 +37,7 @@ enum class StoreCall : std::uint8_t {
   kLedger,
   kReadGates,
   kGates,
+  kGatesFrom,
   kLanePosition,
   kQueues,
   kLanes,
@@ -133,6 +134,9 @@ class GatedStore : public Store {
   }
   Result<std::vector<bool>> note(std::span<const Note> notes) override {
     return pass(StoreCall::kNote, &Store::note, notes);
+  }
+  Result<std::vector<GateState>> gates_from(const std::string& prefix, const std::string& after, int limit) override {
+    return pass(StoreCall::kGatesFrom, &Store::gates_from, prefix, after, limit);
   }
   Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override {
     return pass(StoreCall::kReadGates, &Store::read_gates, names);

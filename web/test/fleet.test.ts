@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {Alert, Gate, Hold, Stats, Worker} from '../src/api/types';
-import {byUrgency, canOpen, freeSlots, gateKind, gateSubject, isProbing, isSnoozed, placeOf, releaseOf, sortAlerts, startsAtOnce, workerState, type StuckGroup} from '../src/lib/fleet';
+import {byUrgency, canOpen, freeSlots, gateKind, gateSubject, isProbing, isRamping, isSnoozed, placeOf, rampWords, releaseOf, sortAlerts, startsAtOnce, workerState, type StuckGroup} from '../src/lib/fleet';
 
 const NOW = Date.parse('2026-11-18T12:00:00Z');
 const later = '2026-11-18T12:10:00Z';
@@ -42,6 +42,17 @@ test('opening a gate starts what workers have room for', () => {
   assert.equal(freeSlots('owner:ann', stats), 5);
   assert.equal(startsAtOnce(gate('all', {would_start: 300}), stats), 5);
   assert.equal(startsAtOnce(gate('queue:eng', {would_start: 1}), stats), 1);
+});
+
+test('a provider that comes back says how many may start', () => {
+  const closed = gate('provider:x', {closed_until: later, permits: 1, holds: [hold({source: 'provider', closed_until: later, permits: 1})]});
+  assert.equal(isRamping(closed, NOW), false);
+  assert.equal(rampWords(closed, NOW), 'then one at a time');
+  const open = (permits: number): Gate => gate('provider:x', {permits, holds: [hold({source: 'provider', closed_until: earlier, permits})]});
+  assert.equal(isRamping(open(1), NOW), true);
+  assert.equal(rampWords(open(1), NOW), 'one at a time');
+  assert.equal(rampWords(open(4), NOW), '4 at once, more with each answer');
+  assert.equal(isRamping(gate('provider:x', {holds: [hold({permits: 3})]}), NOW), false);
 });
 
 test('each reason has its release', () => {

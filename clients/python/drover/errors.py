@@ -130,6 +130,7 @@ _BY_CODE: Dict[str, Type[DroverError]] = {
     "unknown_worker": NotFound,
     "wrong_state": WrongState,
     "version_mismatch": WrongState,
+    "session_busy": WrongState,
     "stale_lease": StaleLease,
     "request_conflict": RequestConflict,
     "queue_full": QueueFull,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
 
 # Stable.
-ErrorCode = Literal["invalid_json", "invalid_argument", "invalid_payload", "invalid_result", "invalid_config", "unknown_parent", "cycle", "payload_too_large", "result_too_large", "not_found", "wrong_state", "stale_lease", "request_conflict", "version_mismatch", "queue_full", "limit_exceeded", "unauthorised", "forbidden", "store_unavailable", "store_damaged", "store_regressed", "disk_full", "schema_too_new", "unknown_type", "unknown_worker", "internal"]
+ErrorCode = Literal["invalid_json", "invalid_argument", "invalid_payload", "invalid_result", "invalid_config", "unknown_parent", "cycle", "payload_too_large", "result_too_large", "not_found", "wrong_state", "stale_lease", "request_conflict", "version_mismatch", "queue_full", "limit_exceeded", "unauthorised", "forbidden", "store_unavailable", "store_damaged", "store_regressed", "disk_full", "schema_too_new", "unknown_type", "unknown_worker", "session_busy", "internal"]
 Name = str
 OptionalName = Optional[str]
 Uuid = str
@@ -97,6 +97,11 @@ class TaskSpec(_TaskSpecRequired, total=False):
     dedupe_window: OptionalDuration
     dedupe_window_ms: OptionalMillis
     locks: Optional[List[Name]]
+    # The session of the owner that it runs in, one task at a time.
+    session: Optional[str]
+    # What happens while another task of the session has not ended. It waits, is refused with 409 session_busy, or cancels
+    # the others.
+    busy: Optional[Literal["enqueue", "reject", "interrupt"]]
     cost: Optional[int]
     delay: OptionalDuration
     run_at: OptionalGivenTime
@@ -118,8 +123,10 @@ class TaskSpec(_TaskSpecRequired, total=False):
     templates: Optional[bool]
     # Any JSON value. The result if the deadline passes.
     fallback_result: Any
+    # What its session is told before the prompt, once for each key.
+    bootstrap: Optional[Bootstrap]
     # Members that are the value null, which is otherwise "unset".
-    null_values: Optional[List[Literal["payload", "fallback_result"]]]
+    null_values: Optional[List[Literal["payload", "fallback_result", "bootstrap"]]]
 
 
 class Enqueued(TypedDict):
@@ -171,6 +178,8 @@ class _TaskRequired(TypedDict):
     request_id: OptionalName
     dedupe_key: OptionalName
     locks: Names
+    # The session of its owner that it runs in.
+    session: OptionalName
     run_at: OptionalTime
     created_at: Time
     started_at: OptionalTime
@@ -195,6 +204,7 @@ class _TaskRequired(TypedDict):
     templates: bool
     # Any JSON value.
     fallback_result: Any
+    bootstrap: Optional[Bootstrap]
     # Any JSON value.
     checkpoint: Any
     # An operator's retry opens the next one.
@@ -223,7 +233,7 @@ class _TaskRequired(TypedDict):
 
 class Task(_TaskRequired, total=False):
     # Members that are the value null, which is otherwise "unset". Absent if there are none.
-    null_values: List[Literal["payload", "fallback_result", "checkpoint", "result"]]
+    null_values: List[Literal["payload", "fallback_result", "bootstrap", "checkpoint", "result"]]
 
 
 TaskError = TypedDict(
@@ -785,11 +795,63 @@ class ClaimRequest(_ClaimRequestRequired, total=False):
     wait_ms: Optional[int]
 
 
-class ClaimedTask(TypedDict):
+class _ClaimedTaskRequired(TypedDict):
     task: Task
     lease_id: LeaseId
     # Newest first.
     earlier_runs: List[Run]
+
+
+class ClaimedTask(_ClaimedTaskRequired, total=False):
+    # Of a task that runs in a session.
+    session: SessionStart
+
+
+class Bootstrap(TypedDict):
+    key: Name
+    text: str
+
+
+class SessionStart(TypedDict):
+    # To go on with, if this host has it.
+    agent: Optional[AgentState]
+    # What a session that begins is told.
+    preflight: Optional[str]
+    # One that goes on has not been told yet.
+    preflight_due: bool
+    # One that goes on has not been told the bootstrap of the task yet.
+    bootstrap_due: bool
+
+
+class Session(TypedDict):
+    owner: Name
+    name: Name
+    # A task runs in it; tasks wait for it; the next task goes on with its agent; the next task begins afresh.
+    state: Literal["busy", "waiting", "warm", "cold"]
+    # That the next task goes on with.
+    agent: Optional[AgentState]
+    preflight_done: bool
+    bootstrap_keys: Names
+    # That ended in it since it began.
+    runs: int
+    created_at: Time
+    last_used_at: Time
+    # From then on it begins afresh, unless it is used before.
+    idle_at: OptionalTime
+    reset_at: OptionalTime
+    # That have not ended, in the order in which they came.
+    tasks: List[Uuid]
+    # Of these, the one that runs.
+    running: OptionalUuid
+
+
+class ProviderState(TypedDict):
+    name: Name
+    state: Literal["open", "closed", "ramping"]
+    # When a closed one opens again; null if nobody knows.
+    resumes_at: OptionalTime
+    # How many may run at once; null for any number.
+    permits: Optional[int]
 
 
 class Beat(TypedDict):
@@ -1493,6 +1555,14 @@ class ReportUsageBody(_ReportUsageBodyRequired, total=False):
     provider: ProviderSignal
 
 
+class AskProviderBody(TypedDict):
+    lease_id: LeaseId
+
+
+class AskProviderAnswer(TypedDict):
+    provider: Optional[ProviderState]
+
+
 class SettleManyBody(TypedDict):
     items: List[Settlement]
 
@@ -1613,6 +1683,16 @@ class ListAuditAnswer(TypedDict):
     next: Optional[int]
 
 
+class ListSessionsAnswer(TypedDict):
+    sessions: List[Session]
+    # Where the next page starts.
+    cursor: Optional[str]
+
+
+class ResetSessionBody(TypedDict, total=False):
+    why: Optional[str]
+
+
 class ListViewsAnswer(TypedDict):
     views: List[View]
 
@@ -1703,6 +1783,7 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "progress": ("POST", "/v1/tasks/{id}/progress"),
     "checkpoint": ("POST", "/v1/tasks/{id}/checkpoint"),
     "reportUsage": ("POST", "/v1/tasks/{id}/usage"),
+    "askProvider": ("POST", "/v1/tasks/{id}/provider"),
     "settleMany": ("POST", "/v1/settlements"),
     "listWorkers": ("GET", "/v1/workers"),
     "registerWorker": ("POST", "/v1/workers"),
@@ -1733,6 +1814,9 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "showConfigVersion": ("GET", "/v1/config/versions/{version}"),
     "fsck": ("POST", "/v1/fsck"),
     "listAudit": ("GET", "/v1/audit"),
+    "listSessions": ("GET", "/v1/sessions"),
+    "getSession": ("GET", "/v1/sessions/{owner}/{name}"),
+    "resetSession": ("POST", "/v1/sessions/{owner}/{name}/reset"),
     "listViews": ("GET", "/v1/views"),
     "saveView": ("PUT", "/v1/views/{name}"),
     "deleteView": ("DELETE", "/v1/views/{name}"),

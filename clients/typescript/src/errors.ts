@@ -104,6 +104,7 @@ const byCode: Record<string, Build> = {
   unknown_worker: (fields) => new NotFound(fields),
   wrong_state: (fields) => new WrongState(fields),
   version_mismatch: (fields) => new WrongState(fields),
+  session_busy: (fields) => new WrongState(fields),
   stale_lease: (fields) => new StaleLease(fields),
   request_conflict: (fields) => new RequestConflict(fields),
   queue_full: (fields) => new QueueFull(fields),

@@ -19,7 +19,7 @@ export interface Problem {
 }
 
 /** Stable. */
-export type ErrorCode = "invalid_json" | "invalid_argument" | "invalid_payload" | "invalid_result" | "invalid_config" | "unknown_parent" | "cycle" | "payload_too_large" | "result_too_large" | "not_found" | "wrong_state" | "stale_lease" | "request_conflict" | "version_mismatch" | "queue_full" | "limit_exceeded" | "unauthorised" | "forbidden" | "store_unavailable" | "store_damaged" | "store_regressed" | "disk_full" | "schema_too_new" | "unknown_type" | "unknown_worker" | "internal";
+export type ErrorCode = "invalid_json" | "invalid_argument" | "invalid_payload" | "invalid_result" | "invalid_config" | "unknown_parent" | "cycle" | "payload_too_large" | "result_too_large" | "not_found" | "wrong_state" | "stale_lease" | "request_conflict" | "version_mismatch" | "queue_full" | "limit_exceeded" | "unauthorised" | "forbidden" | "store_unavailable" | "store_damaged" | "store_regressed" | "disk_full" | "schema_too_new" | "unknown_type" | "unknown_worker" | "session_busy" | "internal";
 
 export type Name = string;
 
@@ -101,6 +101,13 @@ export interface TaskSpec {
   dedupe_window?: OptionalDuration;
   dedupe_window_ms?: OptionalMillis;
   locks?: Name[] | null;
+  /** The session of the owner that it runs in, one task at a time. */
+  session?: string | null;
+  /**
+   * What happens while another task of the session has not ended. It waits, is refused with 409 session_busy, or
+   * cancels the others.
+   */
+  busy?: "enqueue" | "reject" | "interrupt" | null;
   cost?: number | null;
   delay?: OptionalDuration;
   run_at?: OptionalGivenTime;
@@ -122,8 +129,10 @@ export interface TaskSpec {
   templates?: boolean | null;
   /** Any JSON value. The result if the deadline passes. */
   fallback_result?: unknown;
+  /** What its session is told before the prompt, once for each key. */
+  bootstrap?: Bootstrap | null;
   /** Members that are the value null, which is otherwise "unset". */
-  null_values?: ("payload" | "fallback_result")[] | null;
+  null_values?: ("payload" | "fallback_result" | "bootstrap")[] | null;
 }
 
 export interface Enqueued {
@@ -161,6 +170,8 @@ export interface Task {
   request_id: OptionalName;
   dedupe_key: OptionalName;
   locks: Names;
+  /** The session of its owner that it runs in. */
+  session: OptionalName;
   run_at: OptionalTime;
   created_at: Time;
   started_at: OptionalTime;
@@ -185,6 +196,7 @@ export interface Task {
   templates: boolean;
   /** Any JSON value. */
   fallback_result: unknown;
+  bootstrap: Bootstrap | null;
   /** Any JSON value. */
   checkpoint: unknown;
   /** An operator's retry opens the next one. */
@@ -218,7 +230,7 @@ export interface Task {
   next: NextRun | null;
   traceparent: string | null;
   /** Members that are the value null, which is otherwise "unset". Absent if there are none. */
-  null_values?: ("payload" | "fallback_result" | "checkpoint" | "result")[];
+  null_values?: ("payload" | "fallback_result" | "bootstrap" | "checkpoint" | "result")[];
 }
 
 export interface TaskError {
@@ -726,6 +738,55 @@ export interface ClaimedTask {
   lease_id: LeaseId;
   /** Newest first. */
   earlier_runs: Run[];
+  /** Of a task that runs in a session. */
+  session?: SessionStart;
+}
+
+export interface Bootstrap {
+  key: Name;
+  text: string;
+}
+
+export interface SessionStart {
+  /** To go on with, if this host has it. */
+  agent: AgentState | null;
+  /** What a session that begins is told. */
+  preflight: string | null;
+  /** One that goes on has not been told yet. */
+  preflight_due: boolean;
+  /** One that goes on has not been told the bootstrap of the task yet. */
+  bootstrap_due: boolean;
+}
+
+export interface Session {
+  owner: Name;
+  name: Name;
+  /** A task runs in it; tasks wait for it; the next task goes on with its agent; the next task begins afresh. */
+  state: "busy" | "waiting" | "warm" | "cold";
+  /** That the next task goes on with. */
+  agent: AgentState | null;
+  preflight_done: boolean;
+  bootstrap_keys: Names;
+  /** That ended in it since it began. */
+  runs: number;
+  created_at: Time;
+  last_used_at: Time;
+  /** From then on it begins afresh, unless it is used before. */
+  idle_at: OptionalTime;
+  reset_at: OptionalTime;
+  /** That have not ended, in the order in which they came. */
+  tasks: Uuid[];
+  /** Of these, the one that runs. */
+  running: OptionalUuid;
+}
+
+export interface ProviderState {
+  name: Name;
+  state: "open" | "closed" | "ramping";
+  /** When a closed one opens again; null if nobody knows. */
+  resumes_at: OptionalTime;
+  /** How many may run at once; null for any number. */
+  permits: number | null;
 }
 
 export interface Beat {
@@ -1354,6 +1415,14 @@ export interface ReportUsageBody {
   provider?: ProviderSignal;
 }
 
+export interface AskProviderBody {
+  lease_id: LeaseId;
+}
+
+export interface AskProviderAnswer {
+  provider: ProviderState | null;
+}
+
 export interface SettleManyBody {
   items: Settlement[];
 }
@@ -1460,6 +1529,16 @@ export interface ListAuditAnswer {
   next: number | null;
 }
 
+export interface ListSessionsAnswer {
+  sessions: Session[];
+  /** Where the next page starts. */
+  cursor: string | null;
+}
+
+export interface ResetSessionBody {
+  why?: string | null;
+}
+
 export interface ListViewsAnswer {
   views: View[];
 }
@@ -1562,6 +1641,8 @@ export interface Operations {
   checkpoint: { body: CheckpointBody; answer: undefined };
   /** Say what a run has used so far, and where its session stands */
   reportUsage: { body: ReportUsageBody; answer: undefined };
+  /** Ask how it stands with the provider of a run */
+  askProvider: { body: AskProviderBody; answer: AskProviderAnswer };
   /** Say how runs have ended, many at once, one answer for each */
   settleMany: { body: SettleManyBody; answer: SettleManyAnswer };
   /** List workers */
@@ -1622,6 +1703,12 @@ export interface Operations {
   fsck: { body: FsckBody; answer: FsckAnswer };
   /** Read who changed what, newest first */
   listAudit: { body: undefined; answer: ListAuditAnswer };
+  /** List sessions, by owner and name */
+  listSessions: { body: undefined; answer: ListSessionsAnswer };
+  /** Read a session */
+  getSession: { body: undefined; answer: Session };
+  /** Let the next task of a session begin afresh */
+  resetSession: { body: ResetSessionBody; answer: Session };
   /** List saved views, by name */
   listViews: { body: undefined; answer: ListViewsAnswer };
   /** Save a view, or change one */
@@ -1717,6 +1804,7 @@ export const operations = {
   progress: { method: "POST", path: "/v1/tasks/{id}/progress" },
   checkpoint: { method: "POST", path: "/v1/tasks/{id}/checkpoint" },
   reportUsage: { method: "POST", path: "/v1/tasks/{id}/usage" },
+  askProvider: { method: "POST", path: "/v1/tasks/{id}/provider" },
   settleMany: { method: "POST", path: "/v1/settlements" },
   listWorkers: { method: "GET", path: "/v1/workers" },
   registerWorker: { method: "POST", path: "/v1/workers" },
@@ -1747,6 +1835,9 @@ export const operations = {
   showConfigVersion: { method: "GET", path: "/v1/config/versions/{version}" },
   fsck: { method: "POST", path: "/v1/fsck" },
   listAudit: { method: "GET", path: "/v1/audit" },
+  listSessions: { method: "GET", path: "/v1/sessions" },
+  getSession: { method: "GET", path: "/v1/sessions/{owner}/{name}" },
+  resetSession: { method: "POST", path: "/v1/sessions/{owner}/{name}/reset" },
   listViews: { method: "GET", path: "/v1/views" },
   saveView: { method: "PUT", path: "/v1/views/{name}" },
   deleteView: { method: "DELETE", path: "/v1/views/{name}" },

@@ -8,6 +8,7 @@ namespace drover::redis {
 
 inline constexpr std::string_view kSeqKey = "seq";
 inline constexpr std::string_view kGateRecordsKey = "gate_records";
+inline constexpr std::string_view kSessionsKey = "sessions";
 inline constexpr std::string_view kTokensKey = "tokens:";  // and a pool
 inline constexpr std::string_view kSweepTokensKey = "sweep_tokens";
 

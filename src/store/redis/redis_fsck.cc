@@ -117,18 +117,25 @@ Result<std::vector<Finding>> RedisStore::check_tasks(FsckMode mode) {
 
 // Name, revision and limits of each gate, from its record, by name. What cannot be read is left out.
 void RedisStore::add_gate_limits(Command& command) {
-  const auto reply = ask(Command("HGETALL", key(kGateRecordsKey)));
-  const auto flat = reply ? reply->as_array() : std::unexpected(reply.error());
-  if (!flat) return;
+  std::vector<Reply> replies;
   std::map<std::string_view, std::string_view> records;
-  for (std::size_t i = 0; i + 1 < flat->size(); i += 2) {
-    records[(*flat)[i].as_text().value_or("")] = (*flat)[i + 1].as_text().value_or("");
+  for (const std::string_view of : {kGateRecordsKey, kSessionsKey}) {
+    auto reply = ask(Command("HGETALL", key(of)));
+    if (reply) replies.push_back(*std::move(reply));
+  }
+  for (const Reply& reply : replies) {
+    const auto flat = reply.as_array();
+    for (std::size_t i = 0; flat && i + 1 < flat->size(); i += 2) {
+      records[(*flat)[i].as_text().value_or("")] = (*flat)[i + 1].as_text().value_or("");
+    }
   }
   for (const auto& [name, record] : records) {
     const std::size_t space = record.find(' ');
     if (space == std::string_view::npos) continue;
-    const auto gate = gate_from_json(record.substr(space + 1));
-    if (gate) command.add(name).add(record.substr(0, space)).add(limits_text(limits_of(*gate)));
+    auto gate = gate_from_json(record.substr(space + 1));
+    if (!gate) continue;
+    gate->name = name;
+    command.add(name).add(record.substr(0, space)).add(stored_limits(*gate));
   }
 }
 

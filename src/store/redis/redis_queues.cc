@@ -72,6 +72,10 @@ Result<std::vector<GateState>> RedisStore::read_gates(std::span<const std::strin
   return gate_states(command);
 }
 
+Result<std::vector<GateState>> RedisStore::gates_from(const std::string& prefix, const std::string& after, int limit) {
+  return gate_states(function("gates_from").add(prefix).add(after).add(limit));
+}
+
 Result<int> RedisStore::wake_gates() {
   const auto woken = TRY(ask_number(function("wake_gates")));
   if (woken < 0) return mend("a lane could not be read") ? 1 : 0;

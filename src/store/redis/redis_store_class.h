@@ -99,6 +99,7 @@ class RedisStore final : public Store {
   Result<std::vector<bool>> note(std::span<const Note> notes) override;
 
   Result<std::vector<GateState>> read_gates(std::span<const std::string> names) override;
+  Result<std::vector<GateState>> gates_from(const std::string& prefix, const std::string& after, int limit) override;
   Result<std::vector<GateState>> gates() override { return gate_states(function("gates")); }
   Result<int> wake_gates() override;
   Result<std::optional<LanePosition>> lane_position(const TaskId& id) override;

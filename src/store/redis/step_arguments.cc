@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/gate_name.h"
 #include "core/lane.h"
 #include "store/redis/ledger_text.h"
 #include "store/redis/record_text.h"
@@ -78,7 +79,7 @@ void put_gates(Pack& pack, std::span<const GateStep> gates) {
   for (const GateStep& gate : gates) {
     const bool kept = gate.next && !is_default(*gate.next);
     pack.put(gate.name).put(gate.expected_revision).put(gate.next ? "w" : "c");
-    pack.put(kept ? gate_to_json(*gate.next) : "").put(kept ? limits_text(limits_of(*gate.next)) : "");
+    pack.put(kept ? gate_to_json(*gate.next) : "").put(kept ? stored_limits(*gate.next) : "");
     pack.put(count_of(gate.events));
     put_events(pack, gate.events, kOfNoTask);
   }
@@ -112,6 +113,12 @@ void put_group(Pack& pack, const StepGroup& group) {
 }
 
 }  // namespace
+
+std::string stored_limits(const GateRecord& gate) {
+  const GateLimits limits = limits_of(gate);
+  if (is_session_gate(gate.name) && limits == GateLimits{.permits = default_permits(gate.name)}) return "";
+  return limits_text(limits);
+}
 
 std::string limits_text(const GateLimits& limits) {
   if (!limits.limits_anything()) return "";

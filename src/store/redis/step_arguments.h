@@ -23,6 +23,8 @@ struct PackedGroups {
 
 // "closed_until permits counted_from interval_us burst"; empty if nothing is limited.
 [[nodiscard]] std::string limits_text(const GateLimits& limits);
+// What stands of a gate's limits beside its record: nothing if a session has only those of its kind.
+[[nodiscard]] std::string stored_limits(const GateRecord& gate);
 
 // "name|task|lane|state|run|generation|data"; of a gate, only name and data.
 inline constexpr std::string_view kOfNoTask = "|||||||||";

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kDue = named_sql(embedded::gates_sql, "due");
 constexpr std::string_view kShown = named_sql(embedded::gates_sql, "shown");
+constexpr std::string_view kStoredFrom = named_sql(embedded::gates_sql, "stored_from");
 constexpr std::string_view kOwners = named_sql(embedded::gates_sql, "owners");
 constexpr std::string_view kCountRunning = named_sql(embedded::gates_sql, "count_running");
 constexpr std::string_view kInUse = named_sql(embedded::gates_sql, "in_use");
@@ -212,6 +213,19 @@ std::vector<GateState> read_gate_states(Connection& db) {
   std::vector<std::string> names;
   {
     Statement query = db.prepare(kShown);
+    names = names_of(query);
+  }
+  return read_gate_states(db, names);
+}
+
+std::vector<GateState> read_gate_states(Connection& db, const std::string& prefix, const std::string& after,
+                                        int limit) {
+  std::string end = prefix;
+  if (!end.empty()) ++end.back();
+  std::vector<std::string> names;
+  {
+    Statement query = db.prepare(kStoredFrom);
+    query.bind(prefix, end, after, limit);
     names = names_of(query);
   }
   return read_gate_states(db, names);

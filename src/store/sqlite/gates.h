@@ -24,6 +24,9 @@ int wake_gates(Transaction& transaction);
 
 [[nodiscard]] std::vector<GateState> read_gate_states(Connection& db, std::span<const std::string> names);
 [[nodiscard]] std::vector<GateState> read_gate_states(Connection& db);
+// Those that are set, by name; the prefix is not empty.
+[[nodiscard]] std::vector<GateState> read_gate_states(Connection& db, const std::string& prefix,
+                                                      const std::string& after, int limit);
 
 // ---- for fsck
 

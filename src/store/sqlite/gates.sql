@@ -17,8 +17,16 @@ DELETE FROM gate WHERE name = ?1;
 SELECT name FROM gate INDEXED BY gate_wake WHERE wake_at <= ?1 ORDER BY wake_at, name LIMIT ?2;
 
 -- name: shown
--- Result: names of the gates that are set or waited at.
-SELECT name FROM gate WHERE revision > 0 UNION SELECT DISTINCT parked_at FROM lane WHERE parked_at IS NOT NULL ORDER BY 1;
+-- Result: names of the gates that are set or waited at, but those of sessions, which are many (';' follows ':').
+SELECT name FROM gate WHERE name < 'session:' AND revision > 0
+UNION
+SELECT name FROM gate WHERE name >= 'session;' AND revision > 0
+UNION
+SELECT DISTINCT parked_at FROM lane WHERE parked_at IS NOT NULL AND (parked_at < 'session:' OR parked_at >= 'session;') ORDER BY 1;
+
+-- name: stored_from
+-- Inputs: what names begin with, the first that does not, the name after which to begin, limit. Result: names of gates that are set.
+SELECT name FROM gate WHERE name >= ?1 AND name < ?2 AND name > ?3 AND revision > 0 ORDER BY name LIMIT ?4;
 
 -- name: owners
 -- Result: names of the gates of owners that are used, waited at, or would be used if they had permits; not of owner:*.

@@ -134,6 +134,7 @@ CREATE TABLE body (
   tags TEXT,        -- a JSON array of names; table tag is its index
   depends_on BLOB,  -- ids, 16 bytes each; table dependency is its index; grows when the task suspends
   fallback_result TEXT,
+  bootstrap TEXT,
   traceparent TEXT
 ) STRICT;
 

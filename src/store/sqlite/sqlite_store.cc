@@ -128,6 +128,9 @@ class SqliteStore final : public Store {
   Result<std::vector<GateState>> gates() override {
     return reading("sqlite.gates", [&](Connection& db) { return read_gate_states(db); });
   }
+  Result<std::vector<GateState>> gates_from(const std::string& prefix, const std::string& after, int limit) override {
+    return reading("sqlite.gates", [&](Connection& db) { return read_gate_states(db, prefix, after, limit); });
+  }
   Result<int> wake_gates() override;
   Result<std::optional<LanePosition>> lane_position(const TaskId& id) override {
     return reading("sqlite.lane_position", [&](Connection& db) { return read_lane_position(db, id); });

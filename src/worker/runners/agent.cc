@@ -13,6 +13,7 @@
 #include "base/time_zone.h"
 #include "base/try.h"
 #include "core/run_report.h"
+#include "core/session_record.h"
 #include "worker/runners/own_file.h"
 #include "worker/runners/workspace_step.h"
 #include "worker/secrets.h"
@@ -54,8 +55,8 @@ std::string lesson_of(const RunSummary& run) {
 class AgentPlan final : public RunPlan {
  public:
   AgentPlan(const agents::Preset& preset, const RunSetting& setting) : preset_(preset), setting_(setting) {
-    const std::optional<AgentState> last = agent_of(task());
-    if (!last || last->session_id.empty() || next_run_of(task()).session != SessionUse::kResume) return;
+    const std::optional<AgentState> last = last_agent();
+    if (!last || last->session_id.empty()) return;
     if (const std::string why = why_out_of_reach(*last); !why.empty()) {
       note_ = fmt::format("session_lost: {} began afresh, since session {} {}", preset_.name, last->session_id, why);
     } else {
@@ -137,10 +138,20 @@ class AgentPlan final : public RunPlan {
   [[nodiscard]] const Task& task() const { return setting_.claimed.task; }
   [[nodiscard]] const RunnerProfile& profile() const { return setting_.profile; }
 
+  // Whose session the run is to go on with: that of the named session, or of the task's last run.
+  [[nodiscard]] std::optional<AgentState> last_agent() const {
+    if (setting_.claimed.session) return setting_.claimed.session->agent;
+    return next_run_of(task()).session == SessionUse::kResume ? agent_of(task()) : std::nullopt;
+  }
+
+  // The next task of a named session may work elsewhere, if the agent can be resumed there.
+  [[nodiscard]] bool may_move() const { return setting_.claimed.session && preset_.resumes_anywhere; }
+
   // Why this run cannot go on with that session; empty if it can.
   [[nodiscard]] std::string why_out_of_reach(const AgentState& last) const {
     if (last.preset != preset_.name) return fmt::format("is one of {}", last.preset);
     if (last.host != setting_.host) return fmt::format("is on {}, and this is {}", last.host, setting_.host);
+    if (may_move()) return {};
     if (last.workspace != to_utf8(folder_)) return fmt::format("worked in {}", last.workspace);
     if (setting_.workspace && setting_.workspace->is_new) return "worked in a workspace that is gone";
     return {};
@@ -152,6 +163,7 @@ class AgentPlan final : public RunPlan {
     if (prompt.empty()) {
       return Failure{.error_class = ErrorClass::kInvalid, .message = "the task has neither a prompt nor a payload"};
     }
+    prompt = session_introduction(setting_.claimed, resumes_.has_value()) + prompt;
     agents::AgentCall call{.program = profile().argv.empty() ? "" : profile().argv.front(),
                            .folder = folder_,
                            .model = model_,
@@ -376,6 +388,16 @@ class AgentPlan final : public RunPlan {
 
 std::unique_ptr<RunPlan> make_agent_plan(const agents::Preset& preset, const RunSetting& setting) {
   return std::make_unique<AgentPlan>(preset, setting);
+}
+
+std::string session_introduction(const ClaimedTask& claimed, bool goes_on) {
+  if (!claimed.session) return {};
+  const SessionStart& session = *claimed.session;
+  std::string text;
+  if (!session.preflight.empty() && (session.preflight_due || !goes_on)) text += session.preflight + "\n\n";
+  const auto bootstrap = bootstrap_of(claimed.task);
+  if (bootstrap && (session.bootstrap_due || !goes_on)) text += bootstrap->text + "\n\n";
+  return text;
 }
 
 std::string agent_prompt(const ClaimedTask& claimed) {

@@ -17,5 +17,7 @@ namespace drover {
 // What the agent is told: what earlier runs left behind, then the prompt, then the payload. Empty if there is nothing
 // to do.
 [[nodiscard]] std::string agent_prompt(const ClaimedTask& claimed);
+// What its named session is told before that, if it has not been: one that begins is told everything.
+[[nodiscard]] std::string session_introduction(const ClaimedTask& claimed, bool goes_on);
 
 }  // namespace drover

@@ -43,6 +43,7 @@ constexpr Row kPromised[] = {
     {ErrorCode::kSchemaTooNew, "schema_too_new", 1, 503, Retryable::kNo},
     {ErrorCode::kUnknownType, "unknown_type", 1, 422, Retryable::kNo},
     {ErrorCode::kUnknownWorker, "unknown_worker", 5, 404, Retryable::kNo},
+    {ErrorCode::kSessionBusy, "session_busy", 6, 409, Retryable::kNo},
     {ErrorCode::kInternal, "internal", 1, 500, Retryable::kNo},
 };
 

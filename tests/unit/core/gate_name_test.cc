@@ -10,11 +10,12 @@ namespace {
 TEST(GateName, IsMadeAndTakenApart) {
   for (std::size_t i = 0; i < kGateKinds.size(); ++i) {
     const auto kind = static_cast<GateKind>(i);
-    const std::string name = kind == GateKind::kAll ? std::string(kAllGate) : gate_name(kind, "eng");
+    const std::string subject = kind == GateKind::kSession ? "ann::eng" : "eng";
+    const std::string name = kind == GateKind::kAll ? std::string(kAllGate) : gate_name(kind, subject);
     const auto parsed = parse_gate_name(name);
     ASSERT_TRUE(parsed) << name;
     EXPECT_EQ(parsed->kind, kind);
-    EXPECT_EQ(parsed->subject, kind == GateKind::kAll ? "" : "eng");
+    EXPECT_EQ(parsed->subject, kind == GateKind::kAll ? "" : subject);
     EXPECT_TRUE(check_gate_name(name)) << name;
     for (std::size_t other = 0; other < kGateKinds.size(); ++other) {
       EXPECT_EQ(subject_of(name, static_cast<GateKind>(other)).has_value(), other == i) << name;
@@ -30,12 +31,13 @@ TEST(GateName, OfNoKindIsRefused) {
     EXPECT_FALSE(check_gate_name(name)) << name;
   }
   // The kind is known, but the rest is not a name.
-  for (const std::string_view name : {"queue:", "queue:a b", "owner:*"}) {
+  for (const std::string_view name : {"queue:", "queue:a b", "owner:*", "session:eng", "session:ann:eng"}) {
     EXPECT_TRUE(parse_gate_name(name)) << name;
     EXPECT_FALSE(check_gate_name(name)) << name;
   }
   EXPECT_EQ(check_gate_name("que:eng").error().message,
-            "\"que:eng\" is not a gate; a gate is all, queue:NAME, type:NAME, owner:NAME, lock:NAME or provider:NAME");
+            "\"que:eng\" is not a gate; a gate is all, queue:NAME, type:NAME, owner:NAME, lock:NAME, provider:NAME or "
+            "session:OWNER::NAME");
 }
 
 TEST(GateName, KnowsWhatHoldsForAKind) {

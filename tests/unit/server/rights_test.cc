@@ -72,6 +72,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"POST /v1/tasks/{id}/progress", {kWorkers, false, fmt::format(R"({{{},"percent":1}})", kLease)}},
       {"POST /v1/tasks/{id}/log", {kWorkers, false, fmt::format(R"({{{},"chunks":[{{"text":"x"}}]}})", kLease)}},
       {"POST /v1/tasks/{id}/usage", {kWorkers, false, fmt::format(R"({{{},"usage":{{"turns":1}}}})", kLease)}},
+      {"POST /v1/tasks/{id}/provider", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
       {"POST /v1/tasks/{id}/checkpoint", {kWorkers, false, fmt::format(R"({{{},"value":1}})", kLease)}},
       {"POST /v1/settlements", {kWorkers, false, R"({"items":[]})"}},
       {"POST /v1/workers", {kWorkers, false, kRegistration}},
@@ -97,6 +98,9 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/alerts", {kOperators}},
       {"GET /v1/alerts/history", {kOperators}},
       {"POST /v1/alerts/{key}/snooze", {kOperators, false, R"({"for":"1h"})"}},
+      {"GET /v1/sessions", {kReaders}},
+      {"GET /v1/sessions/{owner}/{name}", {kReaders, true}},
+      {"POST /v1/sessions/{owner}/{name}/reset", {kProducers, true}},
       {"GET /v1/views", {kReaders}},
       {"PUT /v1/views/{name}", {kReaders, false, R"({"query":"state:failed"})"}},
       {"DELETE /v1/views/{name}", {kReaders}},
@@ -153,6 +157,7 @@ class Rights : public ::testing::Test {
  protected:
   Rights() : client_(must(parse_server_url(server_->addresses().front())).endpoint) {
     annas_ = must(engine_.enqueue_one({.type = "work", .owner = "anna"})).id;
+    must(engine_.enqueue_one({.type = "work", .owner = "anna", .session = "all"}));
   }
 
   HttpResponse ask(const std::string& method, const std::string& target, const std::string& token,
@@ -169,6 +174,7 @@ class Rights : public ::testing::Test {
     if (const auto at = target.find("{id}"); at != std::string::npos) target.replace(at, 4, id);
     if (const auto at = target.find("{parent}"); at != std::string::npos) target.replace(at, 8, id);
     if (const auto at = target.find("{name}"); at != std::string::npos) target.replace(at, 6, "all");
+    if (const auto at = target.find("{owner}"); at != std::string::npos) target.replace(at, 7, "anna");
     if (const auto at = target.find("{key}"); at != std::string::npos) target.replace(at, 5, "held:all");
     if (const auto at = target.find("{version}"); at != std::string::npos) target.replace(at, 9, "1");
     if (target.ends_with("/wait") || target.ends_with("/changes")) target += "?timeout=0s";

@@ -358,6 +358,18 @@ Result<Stats> FakeQueue::stats() {
 Result<std::vector<Alert>> FakeQueue::alerts() {
   return not_for_workers();
 }
+Result<SessionPage> FakeQueue::sessions(const SessionQuery& /*query*/) {
+  return not_for_workers();
+}
+Result<SessionInfo> FakeQueue::session(const SessionName& /*name*/) {
+  return not_for_workers();
+}
+Result<SessionInfo> FakeQueue::reset_session(const SessionName& /*name*/, const Verdict& /*verdict*/) {
+  return not_for_workers();
+}
+Result<std::optional<ProviderState>> FakeQueue::provider_of(const Lease& /*lease*/) {
+  return std::nullopt;
+}
 Result<std::vector<UsageRow>> FakeQueue::usage(const UsageQuery& /*query*/) {
   return not_for_workers();
 }

@@ -18,7 +18,7 @@ export type Problem = {
 };
 
 /** Stable. */
-export type ErrorCode = "invalid_json" | "invalid_argument" | "invalid_payload" | "invalid_result" | "invalid_config" | "unknown_parent" | "cycle" | "payload_too_large" | "result_too_large" | "not_found" | "wrong_state" | "stale_lease" | "request_conflict" | "version_mismatch" | "queue_full" | "limit_exceeded" | "unauthorised" | "forbidden" | "store_unavailable" | "store_damaged" | "store_regressed" | "disk_full" | "schema_too_new" | "unknown_type" | "unknown_worker" | "internal";
+export type ErrorCode = "invalid_json" | "invalid_argument" | "invalid_payload" | "invalid_result" | "invalid_config" | "unknown_parent" | "cycle" | "payload_too_large" | "result_too_large" | "not_found" | "wrong_state" | "stale_lease" | "request_conflict" | "version_mismatch" | "queue_full" | "limit_exceeded" | "unauthorised" | "forbidden" | "store_unavailable" | "store_damaged" | "store_regressed" | "disk_full" | "schema_too_new" | "unknown_type" | "unknown_worker" | "session_busy" | "internal";
 
 export type Name = string;
 
@@ -95,6 +95,8 @@ export type TaskSpec = {
   dedupe_window?: OptionalDuration;
   dedupe_window_ms?: OptionalMillis;
   locks?: Name[] | null;
+  session?: string | null;
+  busy?: "enqueue" | "reject" | "interrupt" | null;
   cost?: number | null;
   delay?: OptionalDuration;
   run_at?: OptionalGivenTime;
@@ -113,7 +115,8 @@ export type TaskSpec = {
   at_most_once?: boolean | null;
   templates?: boolean | null;
   fallback_result?: unknown;
-  null_values?: ("payload" | "fallback_result")[] | null;
+  bootstrap?: Bootstrap | null;
+  null_values?: ("payload" | "fallback_result" | "bootstrap")[] | null;
 };
 
 export type Enqueued = {
@@ -148,6 +151,7 @@ export type Task = {
   request_id: OptionalName;
   dedupe_key: OptionalName;
   locks: Names;
+  session: OptionalName;
   run_at: OptionalTime;
   created_at: Time;
   started_at: OptionalTime;
@@ -169,6 +173,7 @@ export type Task = {
   at_most_once: boolean;
   templates: boolean;
   fallback_result: unknown;
+  bootstrap: Bootstrap | null;
   checkpoint: unknown;
   generation: number;
   dedupe: DedupeMode | null;
@@ -195,7 +200,7 @@ export type Task = {
   usage: Usage | null;
   next: NextRun | null;
   traceparent: string | null;
-  null_values?: ("payload" | "fallback_result" | "checkpoint" | "result")[];
+  null_values?: ("payload" | "fallback_result" | "bootstrap" | "checkpoint" | "result")[];
 };
 
 export type TaskError = {
@@ -623,6 +628,42 @@ export type ClaimedTask = {
   task: Task;
   lease_id: LeaseId;
   earlier_runs: Run[];
+  session?: SessionStart;
+};
+
+export type Bootstrap = {
+  key: Name;
+  text: string;
+};
+
+export type SessionStart = {
+  agent: AgentState | null;
+  preflight: string | null;
+  preflight_due: boolean;
+  bootstrap_due: boolean;
+};
+
+export type Session = {
+  owner: Name;
+  name: Name;
+  state: "busy" | "waiting" | "warm" | "cold";
+  agent: AgentState | null;
+  preflight_done: boolean;
+  bootstrap_keys: Names;
+  runs: number;
+  created_at: Time;
+  last_used_at: Time;
+  idle_at: OptionalTime;
+  reset_at: OptionalTime;
+  tasks: Uuid[];
+  running: OptionalUuid;
+};
+
+export type ProviderState = {
+  name: Name;
+  state: "open" | "closed" | "ramping";
+  resumes_at: OptionalTime;
+  permits: number | null;
 };
 
 export type Beat = {
@@ -1279,6 +1320,16 @@ export interface Operations {
     };
     answer: null;
   };
+  /** Ask how it stands with the provider of a run */
+  'POST /v1/tasks/{id}/provider': {
+    path: {id: string};
+    body: {
+      lease_id: LeaseId;
+    };
+    answer: {
+      provider: ProviderState | null;
+    };
+  };
   /** Say how runs have ended, many at once, one answer for each */
   'POST /v1/settlements': {
     body: {
@@ -1486,6 +1537,27 @@ export interface Operations {
       records: AuditRecord[];
       next: number | null;
     };
+  };
+  /** List sessions, by owner and name */
+  'GET /v1/sessions': {
+    query?: {owner?: Name; limit?: number; cursor?: string};
+    answer: {
+      sessions: Session[];
+      cursor: string | null;
+    };
+  };
+  /** Read a session */
+  'GET /v1/sessions/{owner}/{name}': {
+    path: {owner: Name; name: Name};
+    answer: Session;
+  };
+  /** Let the next task of a session begin afresh */
+  'POST /v1/sessions/{owner}/{name}/reset': {
+    path: {owner: Name; name: Name};
+    body?: {
+      why?: string | null;
+    };
+    answer: Session;
   };
   /** List saved views, by name */
   'GET /v1/views': {

@@ -1,12 +1,16 @@
 import {now} from '../lib/clock';
+import {isGateClosed, isRamping, rampWords} from '../lib/fleet';
 import {countdown, parseTime, plural} from '../lib/format';
-import {closedGates} from '../live/gates';
+import {gates} from '../live/gates';
 import {href} from '../router';
 import {Icon} from '../ui/icons';
 
-/** A chip per provider that holds the fleet back: "anthropic: 42 tasks resume in 3:10". */
+/**
+ * A chip per provider that holds the fleet back: "anthropic: 42 tasks resume in 3:10, then one at a time"; while it comes back,
+ * "anthropic: 42 tasks wait, 4 at once, more with each answer".
+ */
 export function ProviderChips() {
-  const held = closedGates.value.filter(gate => gate.name.startsWith('provider:'));
+  const held = gates.value.filter(gate => gate.name.startsWith('provider:') && (isGateClosed(gate, now.value) || isRamping(gate, now.value)));
   if (!held.length) return null;
   return (
     <div class="chips providers">
@@ -14,10 +18,14 @@ export function ProviderChips() {
         const until = parseTime(gate.closed_until);
         const name = gate.name.slice('provider:'.length);
         const why = gate.holds.map(hold => hold.why).filter(Boolean).join('; ');
+        const one = gate.waiting_tasks === 1;
+        const words = isRamping(gate, now.value) ? `${one ? 'waits' : 'wait'}, ${rampWords(gate, now.value)}`
+          : until === null ? 'held until opened'
+          : `${one ? 'resumes' : 'resume'} in ${countdown(until - now.value)}, ${rampWords(gate, now.value)}`;
         return (
           <a key={gate.name} class="chip warning" href={href('/tasks', {q: `gate:${gate.name}`})} title={why || 'This provider is held back.'}>
             <Icon name="pause" size={12} />
-            <span>{name}: {plural(gate.waiting_tasks, 'task')} {until === null ? 'held until opened' : `${gate.waiting_tasks === 1 ? 'resumes' : 'resume'} in ${countdown(until - now.value)}`}</span>
+            <span>{name}: {plural(gate.waiting_tasks, 'task')} {words}</span>
           </a>
         );
       })}

@@ -5,7 +5,7 @@ import {quote} from './shell';
 
 export type StuckGroup = StuckReport['groups'][number];
 
-export const GATE_KINDS = ['all', 'queue', 'type', 'owner', 'provider', 'lock'] as const;
+export const GATE_KINDS = ['all', 'queue', 'type', 'owner', 'provider', 'lock', 'session'] as const;
 export type GateKind = (typeof GATE_KINDS)[number];
 
 export function gateKind(name: string): GateKind {
@@ -22,6 +22,15 @@ export const isHoldClosed = (hold: Hold, now: number): boolean => hold.closed_un
 export const isProbing = (hold: Hold, now: number): boolean => hold.source === 'breaker' && hold.closed_until !== null && !isHoldClosed(hold, now);
 
 export const isGateClosed = (gate: Gate, now: number): boolean => gate.closed_until === 'opened' || (parseTime(gate.closed_until) ?? 0) > now;
+
+/** A provider that refused and is open again: more may start with each answer. */
+export const isRamping = (gate: Gate, now: number): boolean => !isGateClosed(gate, now) && gate.holds.some(hold => hold.source === 'provider');
+
+/** What a chip says of a provider that holds the fleet back, without its name and its tasks. */
+export function rampWords(gate: Gate, now: number): string {
+  if (!isRamping(gate, now)) return 'then one at a time';
+  return gate.permits === 1 ? 'one at a time' : `${gate.permits ?? 'any number'} at once, more with each answer`;
+}
 
 /** Whether opening by hand changes anything: the limits of the policy stay. */
 export const canOpen = (gate: Gate): boolean => gate.holds.some(hold => hold.source !== 'policy');

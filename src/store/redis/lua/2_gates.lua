@@ -200,8 +200,10 @@ local function set_default_of_owners(before, after)
   end
 end
 
--- text: the new limits, or '' for none.
+-- text: the new limits, or '' for none. A session writes its record often and its limits hardly ever: what others keep
+-- of limits stays good.
 function gates.set_limits(name, text)
+  if (call('HGET', KEY.gates, name) or '') == text then return gates.look_now(name) end
   local before = gates.limits_of(name)
   if text == '' then call('HDEL', KEY.gates, name) else call('HSET', KEY.gates, name, text) end
   forget_limits()
@@ -215,19 +217,24 @@ function gates.set_limits(name, text)
   gates.look_now(name)
 end
 
+-- Where the records of its kind are. Sessions are many, so they are apart from what every look at the fleet reads.
+function gates.records_of(name)
+  return string.sub(name, 1, 8) == 'session:' and KEY.sessions or KEY.gate_records
+end
+
 function gates.revision(name)
   local revision = kept.remembered('revisions')[name]
   if revision then return revision end
-  local record = call('HGET', KEY.gate_records, name)
+  local record = call('HGET', gates.records_of(name), name)
   return kept.remember('revisions', name, record and tonumber(string.match(record, '^(%d+) ')) or 0)
 end
 
 -- record: JSON of the gate, '' if it is at rest and is not kept.
 function gates.put(name, record, limits)
   if record == '' then
-    call('HDEL', KEY.gate_records, name)
+    call('HDEL', gates.records_of(name), name)
   else
-    call('HSET', KEY.gate_records, name, call('HINCRBY', KEY.seq, 'gate', 1) .. ' ' .. record)
+    call('HSET', gates.records_of(name), name, call('HINCRBY', KEY.seq, 'gate', 1) .. ' ' .. record)
   end
   kept.forget_remembered('revisions')
   gates.set_limits(name, limits)

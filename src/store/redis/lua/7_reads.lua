@@ -455,7 +455,7 @@ local function waiting_lanes(name)
 end
 
 local function state_of_gate(name)
-  return {name, call('HGET', KEY.gate_records, name) or '', call('HGET', KEY.in_use, name) or '0',
+  return {name, call('HGET', gates.records_of(name), name) or '', call('HGET', KEY.in_use, name) or '0',
           call('HGET', KEY.rate_at, name) or '0', waiting_lanes(name)}
 end
 
@@ -467,13 +467,13 @@ function functions.read_gates(keys, args)
   return states
 end
 
--- Those that are stored or waited at, by name.
+-- Those that are stored or waited at, by name; but those of sessions.
 function functions.all_gates(keys, args)
   begin(keys, args)
   local names, seen = {}, {}
   for _, source in ipairs({call('HKEYS', KEY.gate_records), call('ZRANGE', KEY.waited, 0, -1)}) do
     for _, name in ipairs(source) do
-      if not seen[name] then
+      if not seen[name] and gates.records_of(name) == KEY.gate_records then
         seen[name] = true
         names[#names + 1] = name
       end
@@ -482,6 +482,19 @@ function functions.all_gates(keys, args)
   table.sort(names)
   local states = {}
   for i, name in ipairs(names) do states[i] = state_of_gate(name) end
+  return states
+end
+
+-- args: now, prefix, after, limit. Those that are stored, whose names begin with the prefix and come after, by name.
+function functions.gates_from(keys, args)
+  begin(keys, args)
+  local prefix, after, names = args[2], args[3], {}
+  for _, name in ipairs(call('HKEYS', gates.records_of(prefix))) do
+    if string.sub(name, 1, #prefix) == prefix and name > after then names[#names + 1] = name end
+  end
+  table.sort(names)
+  local states = {}
+  for i = 1, math.min(#names, tonumber(args[4])) do states[i] = state_of_gate(names[i]) end
   return states
 end
 

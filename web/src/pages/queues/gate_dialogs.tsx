@@ -23,6 +23,7 @@ export function gateWords(name: string): string {
     case 'owner': return `tasks of ${subject}`;
     case 'provider': return `tasks that use ${subject}`;
     case 'lock': return `tasks with the lock ${subject}`;
+    case 'session': return `tasks of the session ${subject}`;
   }
 }
 

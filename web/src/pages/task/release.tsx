@@ -8,7 +8,7 @@ import {canAct} from '../../live/live';
 import {ActionDialog} from '../../ui/action_dialog';
 import {showDialog} from '../../ui/dialog';
 
-const BY_HAND = /^(all|(queue|type|owner|lock|provider):.+)$/;
+const BY_HAND = /^(all|(queue|type|owner|lock|provider|session):.+)$/;
 
 function OpenGate({name}: {name: string}) {
   return (
