@@ -41,9 +41,10 @@ enum class PlantedBug : std::uint8_t {
   kAnswersWidenAgain,        // each report of a run widens the gate of its provider
   kSessionForTwo,            // two tasks run in one session at the same time
   kBootstrapMarkedEarly,     // a run that failed counts as having told its session what it should know
+  kConversationUnguarded,    // a conversation is written although somebody else has changed it meanwhile
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kBootstrapMarkedEarly);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kConversationUnguarded);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

@@ -177,6 +177,8 @@ std::string_view name_of(PlantedBug bug) {
       return "session_for_two";
     case kBootstrapMarkedEarly:
       return "bootstrap_marked_early";
+    case kConversationUnguarded:
+      return "conversation_unguarded";
   }
   CHECK_MSG(false, "no such planted bug");
 }
