@@ -39,9 +39,12 @@ enum class PlantedBug : std::uint8_t {
   kBulkCursorFirst,          // a bulk operation's record says what is yet to be done
   kLateRefusalCuts,          // a provider's refusal of a run from before the cut closes its gate again
   kAnswersWidenAgain,        // each report of a run widens the gate of its provider
+  kSuspendForgetsQuestions,  // a task that suspends with an open question runs again at once
+  kAnswersOverwrite,         // a second answer takes the place of the first
+  kEndKeepsQuestions,        // a task's end leaves its questions open
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kAnswersWidenAgain);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kEndKeepsQuestions);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

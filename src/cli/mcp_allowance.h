@@ -10,7 +10,7 @@
 
 namespace drover::cli {
 
-enum class McpAllowance : std::uint8_t { kCancel, kRetry };
+enum class McpAllowance : std::uint8_t { kCancel, kRetry, kAnswer };
 
 void define_mcp_allowance(Verb& verb, const std::string& option, std::vector<McpAllowance>* target);
 [[nodiscard]] mcp::Allowed allowed_of(const std::vector<McpAllowance>& allowances);

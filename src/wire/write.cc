@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "core/ledger.h"
 #include "core/names.h"
+#include "core/question_json.h"
 #include "core/run_report.h"
 
 namespace drover {
@@ -196,6 +197,7 @@ std::string to_json(const ClaimedTask& claimed) {
   Members members;
   members.json("task", to_json(claimed.task)).text("lease_id", claimed.lease.id.to_string());
   members.items("earlier_runs", claimed.earlier_runs);
+  members.items("questions", claimed.questions);
   return members.take();
 }
 

@@ -173,6 +173,12 @@ std::string_view name_of(PlantedBug bug) {
       return "late_refusal_cuts";
     case kAnswersWidenAgain:
       return "answers_widen_again";
+    case kSuspendForgetsQuestions:
+      return "suspend_forgets_questions";
+    case kAnswersOverwrite:
+      return "answers_overwrite";
+    case kEndKeepsQuestions:
+      return "end_keeps_questions";
   }
   CHECK_MSG(false, "no such planted bug");
 }
