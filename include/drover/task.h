@@ -59,8 +59,9 @@ enum class ErrorClass : std::uint8_t {
   kInvalidPayload,  // its payload breaks its type's schema, which has changed since it was taken
   kUnknownType,     // the policy knows no such type any more, and takes no others
   kSuspended,       // suspended more often than max_suspends allows
+  kUnanswered,      // nobody answered its question before that expired
 };
-inline constexpr int kErrorClassCount = 23;
+inline constexpr int kErrorClassCount = 24;
 
 [[nodiscard]] std::string_view name_of(ErrorClass error_class);
 [[nodiscard]] std::optional<ErrorClass> parse_error_class(std::string_view name);

@@ -19,6 +19,7 @@
 #include "drover/error.h"
 #include "drover/gate.h"
 #include "drover/ids.h"
+#include "drover/question.h"
 #include "drover/session.h"
 #include "drover/stats.h"
 #include "drover/task.h"
@@ -276,6 +277,7 @@ struct ClaimedTask {
   Task task;
   Lease lease;
   std::vector<RunSummary> earlier_runs;   // newest first, bounded
+  std::vector<Question> questions{};      // that its earlier runs asked, oldest first
   std::optional<SessionStart> session{};  // of a task that runs in one
 };
 
@@ -340,6 +342,7 @@ struct CancelConfirmed {
 };
 // The run ends, and the task waits for children that it spawned: it runs again once they are done. They become its
 // parents, so what their failure means is its on_parent_failure.
+// Open questions of the task are awaited as well.
 struct Suspend {
   std::optional<std::vector<TaskId>> children{};  // unset: all of this generation
   std::optional<int> exit_code{};
@@ -563,11 +566,23 @@ class TaskQueue {
   // A settlement may be repeated: the lease that ended a run gets the same answer again to a call of the same kind,
   // whatever has become of the task since. Runs that ended without their worker have no such answer.
   [[nodiscard]] virtual std::vector<Result<Settled>> settle(std::span<const Settlement> items) = 0;
+  // A running task asks. Asked again with the same key, since an operator's retry began the task, it is the same
+  // question, with its answer if there is one. kLimitExceeded: it has asked kQuestionsOfTaskMax.
+  [[nodiscard]] virtual Result<Question> ask(const Lease& lease, const QuestionSpec& spec) = 0;
   [[nodiscard]] virtual Result<Backlog> backlog(std::span<const Serve> serves) = 0;
   // Takes back now what workers hold that were silent for max_age. With less than a lease that is the caller's word
   // that such a worker and its agents are dead: if they are not, two agents may work on a task. Returns how many tasks
   // became claimable or ended.
   [[nodiscard]] virtual Result<int> requeue_stalled(Millis max_age) = 0;
+
+  // Questions. The first answer wins: kWrongState names it to whoever comes later. An answer that the options or the
+  // schema do not allow is kInvalidArgument.
+  [[nodiscard]] virtual Result<Question> question(const QuestionId& id) = 0;
+  [[nodiscard]] virtual Result<QuestionPage> questions(const QuestionFilter& filter, int limit,
+                                                       const std::optional<std::string>& cursor) = 0;
+  [[nodiscard]] virtual Result<Question> answer(const QuestionId& id, const AnswerOrder& order) = 0;
+  // Nobody need answer it any more: the task goes on without.
+  [[nodiscard]] virtual Result<Question> withdraw_question(const QuestionId& id, const Verdict& verdict) = 0;
 
   // Operators.
   // The worker learns of it with its next beat. kNotFound if there is none of that id.

@@ -58,6 +58,11 @@ class TaskContext {
   [[nodiscard]] virtual Status wait_children() = 0;
   [[nodiscard]] virtual Status wait_children(std::span<const TaskId> children) = 0;
 
+  // Asks a person, or the task that spawned this one. The answer, if there is one by now. Nothing: return, with any
+  // result; the task then suspends until the answer, and its next run gets it by asking the same again. A task that may
+  // run at most once waits here instead. kWrongState: the question has expired without a default, or was withdrawn.
+  [[nodiscard]] virtual Result<std::optional<JsonText>> ask(const QuestionSpec& question) = 0;
+
   // Whether to stop: a cancel, a timeout, a lost lease, or the worker's shutdown. A thread cannot be killed, so a
   // handler that runs for long must ask; one that does not keeps its worker from stopping.
   [[nodiscard]] virtual bool cancelled() const = 0;

@@ -42,9 +42,12 @@ enum class PlantedBug : std::uint8_t {
   kSessionForTwo,            // two tasks run in one session at the same time
   kBootstrapMarkedEarly,     // a run that failed counts as having told its session what it should know
   kConversationUnguarded,    // a conversation is written although somebody else has changed it meanwhile
+  kSuspendForgetsQuestions,  // a task that suspends with an open question runs again at once
+  kAnswersOverwrite,         // a second answer takes the place of the first
+  kEndKeepsQuestions,        // a task's end leaves its questions open
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kConversationUnguarded);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kEndKeepsQuestions);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

@@ -11,7 +11,7 @@
 
 namespace drover::cli {
 
-enum class McpAllowance : std::uint8_t { kCancel, kRetry };
+enum class McpAllowance : std::uint8_t { kCancel, kRetry, kAnswer };
 
 struct McpAllowances {
   std::vector<McpAllowance> verbs;

@@ -131,6 +131,7 @@ std::string RunnerTrial::advice_for(ErrorClass error_class) const {
     case ErrorClass::kInvalidPayload:
     case ErrorClass::kUnknownType:
     case ErrorClass::kSuspended:
+    case ErrorClass::kUnanswered:
       break;
   }
   return fmt::format(

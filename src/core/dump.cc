@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "core/compact_json.h"
+#include "core/question_json.h"
 #include "core/spec_check.h"
 #include "core/task_fields.h"
 #include "core/usage.h"
@@ -271,6 +272,19 @@ Status read_left_out(const Value& object, std::map<int, std::int64_t>& left_out)
   return {};
 }
 
+// Tasks that asked nothing have none; nor have dumps of programs that knew none.
+Status read_questions(const JsonText& dumped, const TaskId& task, std::vector<Question>& questions) {
+  json::Reader in(dumped);
+  in.get("questions", questions);
+  TRY(in.finish());
+  for (const Question& question : questions) {
+    if (question.task_id != task) {
+      return fail(ErrorCode::kInvalidArgument, "questions: one belongs to another task");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 JsonText to_dump(const DumpedTask& task) {
@@ -292,7 +306,13 @@ JsonText to_dump(const DumpedTask& task) {
   }
   out.end_array().key("left_out").begin_array();
   for (const auto& [run, bytes] : task.left_out) out.begin_array().number(run).number(bytes).end_array();
-  out.end_array().end_object();
+  out.end_array();
+  if (!task.questions.empty()) {
+    out.key("questions").begin_array();
+    for (const Question& question : task.questions) out.raw(to_json(question));
+    out.end_array();
+  }
+  out.end_object();
   return std::move(out).take();
 }
 
@@ -365,6 +385,7 @@ Result<DumpedTask> task_from_dump(const JsonText& dumped) {
   }
   if (status) status = read_list(value, "log", task.log, [](auto& a, LogRecord& piece) { visit_log(a, piece); });
   if (status) status = read_left_out(value, task.left_out);
+  if (status) status = read_questions(dumped, task.record.task.id, task.questions);
   if (!status) return std::unexpected(status.error());
   return task;
 }

@@ -22,6 +22,7 @@ struct DumpedTask {
   std::vector<RunSummary> runs;          // that ended, oldest first
   std::vector<LogRecord> log;            // in order
   std::map<int, std::int64_t> left_out;  // bytes of a run's output that its cap left out
+  std::vector<Question> questions{};     // that it asked, oldest first
 };
 
 // A version of the policy, as it was applied.

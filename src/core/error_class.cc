@@ -52,6 +52,7 @@ constexpr ClassTable make_default_table() {
   set(ErrorClass::kInvalidPayload, kFailRule);
   set(ErrorClass::kUnknownType, kFailRule);
   set(ErrorClass::kSuspended, kFailRule);
+  set(ErrorClass::kUnanswered, kFailRule);
   return table;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/gate.h"
 #include "core/ledger.h"
+#include "core/question.h"
 #include "core/task_record.h"
 
 namespace drover {
@@ -77,6 +78,15 @@ struct GateStep {
   std::vector<EventDraft> events;      // of no task
 
   bool operator==(const GateStep&) const = default;
+};
+
+// A question's way from one committed state to the next. What its task makes of it is a step of the same group.
+struct QuestionStep {
+  Question next;
+  std::int64_t expected_revision = 0;  // 0: a new one
+  std::vector<EventDraft> events{};    // of no task; those of a task's question are its task's
+
+  bool operator==(const QuestionStep&) const = default;
 };
 
 }  // namespace drover

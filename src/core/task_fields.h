@@ -203,6 +203,7 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"deadline_ms", &TaskRecord::deadline, field::kGiven>{},
     TaskField<"place", &TaskRecord::place, field::kMoving>{},
     TaskField<"unmet_parents", &TaskRecord::unmet_parents, field::kMoving>{},
+    TaskField<"open_questions", &TaskRecord::open_questions, field::kMoving>{},
     TaskField<"awaited", &TaskRecord::awaited, field::kMoving>{},
     TaskField<"first_generation", &TaskRecord::first_generation, field::kMoving>{},
     TaskField<"dependents", &TaskRecord::dependents, field::kMoving>{},

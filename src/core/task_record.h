@@ -47,6 +47,7 @@ struct TaskRecord {
   int children = 0;                     // tasks that this one spawned
   int depth = 0;                        // spawners above it
   int spawner_generation = 0;           // of its spawner, when that spawned it; 0: no run of it did
+  int open_questions = 0;               // asked and not closed; while blocked, unmet_parents has them in it
   int awaited = 0;                      // how many of the last of depends_on are children that it suspended for
   int first_generation = 1;             // the one that an operator's retry began; revivals go on in it
   std::optional<TaskId> ended_by;       // the parent whose end ended this task

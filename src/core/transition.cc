@@ -337,7 +337,9 @@ void give_back(Change& change) {
 // How many of its children are not done, of how many.
 JsonText suspended_data(const TaskRecord& record) {
   json::Writer writer;
-  writer.begin_object().key("children").number(record.awaited).key("unmet").number(record.unmet_parents).end_object();
+  writer.begin_object().key("children").number(record.awaited).key("unmet").number(record.unmet_parents);
+  if (record.open_questions > 0) writer.key("questions").number(record.open_questions);
+  writer.end_object();
   return std::move(writer).take();
 }
 
@@ -360,6 +362,7 @@ void suspend(Change& change) {
   change.step.parents = Step::ParentsWrite::kReplace;
   next.awaited += static_cast<int>(suspend.children.size());
   next.unmet_parents = planted(PlantedBug::kSuspendForgetsChildren) ? 0 : suspend.unmet_parents;
+  if (!planted(PlantedBug::kSuspendForgetsQuestions)) next.unmet_parents += next.open_questions;
   task.state = waiting_state(next, change.context.now);
   move_to_tail(next);
   plan_next_run(change, SessionUse::kResume, {});
@@ -620,9 +623,36 @@ void retry(Change& change) {
 // ran, or had suspended for the child that is tried again.
 void revive(Change& change) {
   const int unmet_parents = std::get<trigger::ParentRetried>(change.trigger).unmet_parents;
-  if (change.step.next.task.state == TaskState::kBlocked) return await_parents(change, unmet_parents);
+  TaskRecord& next = change.step.next;
+  if (next.task.state == TaskState::kBlocked) return await_parents(change, unmet_parents + next.open_questions);
   reopen(change, unmet_parents);
   emit(change, "revived");
+}
+
+// ---- questions
+
+void ask(Change& change) {
+  change.step.next.open_questions += 1;
+  change.step.events.push_back(std::get<trigger::Ask>(change.trigger).event);
+}
+
+// Nobody answered in time, and the run that asked has given way: it cannot go on.
+void end_unanswered(Change& change) {
+  const TaskError& error = change.step.next.task.error.emplace(
+      TaskError{ErrorClass::kUnanswered, "nobody answered its question before that expired"});
+  finish(change, TaskState::kFailed);
+  emit(change, "failed", failure_data(error, std::nullopt, rule_of(change.context, error.error_class)));
+}
+
+// Whoever has not suspended hears of it by asking again.
+void close_question(Change& change) {
+  const auto& closed = std::get<trigger::QuestionClosed>(change.trigger);
+  TaskRecord& next = change.step.next;
+  next.open_questions -= 1;
+  change.step.events.push_back(closed.event);
+  if (next.task.state != TaskState::kBlocked) return;
+  if (closed.outcome == trigger::QuestionClosed::Outcome::kUnanswered) return end_unanswered(change);
+  await_parents(change, next.unmet_parents - 1);
 }
 
 // ---- verdicts on what has ended
@@ -649,10 +679,10 @@ void delete_task(Change& change) {
 
 using Apply = void (*)(Change&);
 // In the order of Rule, without kRefuse.
-constexpr std::array<Apply, 19> kApply{meet_parent, end_by_parent, make_pending,   start,         note_report,
-                                       complete,    fail_run,      give_back,      suspend,       confirm_cancel,
-                                       stall,       cancel_now,    request_cancel, miss_deadline, edit,
-                                       retry,       revive,        escalate,       delete_task};
+constexpr std::array<Apply, 21> kApply{
+    meet_parent, end_by_parent, make_pending,   start, note_report,    complete,       fail_run,
+    give_back,   suspend,       confirm_cancel, stall, cancel_now,     request_cancel, miss_deadline,
+    edit,        retry,         revive,         ask,   close_question, escalate,       delete_task};
 static_assert(kApply.size() == std::to_underlying(Rule::kDelete));
 
 // The table goes by the state alone; here is what else the record has to say.
@@ -716,6 +746,8 @@ Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionCon
   change.step.next = std::move(record);
   hear_report(change);
   kApply[std::to_underlying(rule) - 1U](change);
+  // The engine withdraws them in the same group.
+  if (is_terminal(change.step.next.task.state)) change.step.next.open_questions = 0;
   note_settlement(change, lease);
   return std::move(change.step);
 }

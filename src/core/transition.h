@@ -44,7 +44,7 @@ struct Release {
 };
 struct Suspend {                   // its process tree is dead; the record must be whole
   std::vector<TaskId> children{};  // that it awaits from now on and did not before
-  int unmet_parents = 0;           // of all that it then depends on
+  int unmet_parents = 0;           // of all that it then depends on, without its open questions
   std::optional<int> exit_code{};
   RunReport report{};
 };
@@ -70,8 +70,16 @@ struct Retry {            // by an operator; the record must be whole
   std::optional<JsonText> payload{};  // that replaces the old one
   std::optional<Time> run_at{};
 };
-struct ParentRetried {  // the parent whose end ended it, or whose end it counted as done, runs again
-  int unmet_parents = 0;
+struct ParentRetried {    // the parent whose end ended it, or whose end it counted as done, runs again
+  int unmet_parents = 0;  // without its open questions
+};
+struct Ask {  // a question of the running task is open from now on
+  EventDraft event;
+};
+struct QuestionClosed {  // one of its questions is not open any more
+  enum class Outcome : std::uint8_t { kMet, kUnanswered };
+  Outcome outcome = Outcome::kMet;
+  EventDraft event;
 };
 struct Escalate {
   EscalateOrder order;
@@ -81,11 +89,12 @@ struct Delete {
 };
 }  // namespace trigger
 
-using Trigger = std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Report,
-                             trigger::Complete, trigger::Fail, trigger::Release, trigger::Suspend,
-                             trigger::ConfirmCancel, trigger::LeaseLost, trigger::Cancel, trigger::Deadline,
-                             trigger::Edit, trigger::Retry, trigger::ParentRetried, trigger::Escalate, trigger::Delete>;
-inline constexpr int kTriggerCount = 18;
+using Trigger =
+    std::variant<trigger::ParentDone, trigger::ParentEnded, trigger::Due, trigger::Claim, trigger::Report,
+                 trigger::Complete, trigger::Fail, trigger::Release, trigger::Suspend, trigger::ConfirmCancel,
+                 trigger::LeaseLost, trigger::Cancel, trigger::Deadline, trigger::Edit, trigger::Retry,
+                 trigger::ParentRetried, trigger::Ask, trigger::QuestionClosed, trigger::Escalate, trigger::Delete>;
+inline constexpr int kTriggerCount = 20;
 static_assert(std::variant_size_v<Trigger> == kTriggerCount);
 
 [[nodiscard]] std::string_view name_of(const Trigger& trigger);
@@ -110,6 +119,8 @@ enum class Rule : std::uint8_t {
   kEdit,           // what an operator or producer may still change
   kReopen,         // counters reset, next generation, as at enqueue
   kRevive,         // as kReopen, if a parent's end had ended it; blocked again, if it had counted that end as done
+  kAsk,            // running as before, with one more open question
+  kCloseQuestion,  // one open question less; ready if it waited for nothing else, failed if nobody answered
   kEscalate,       // failed as before, with a name on it
   kDelete,         // gone, once its dependents know of its end
 };

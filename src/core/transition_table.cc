@@ -9,10 +9,10 @@ namespace {
 using enum Rule;
 
 // In the order of Trigger's alternatives.
-constexpr Names<kTriggerCount> kTriggerNames{"parent_done",    "parent_ended", "due",      "claim",   "report",
-                                             "complete",       "fail",         "release",  "suspend", "confirm_cancel",
-                                             "lease_lost",     "cancel",       "deadline", "edit",    "retry",
-                                             "parent_retried", "escalate",     "delete"};
+constexpr Names<kTriggerCount> kTriggerNames{
+    "parent_done", "parent_ended",    "due",        "claim",  "report",   "complete", "fail",  "release",
+    "suspend",     "confirm_cancel",  "lease_lost", "cancel", "deadline", "edit",     "retry", "parent_retried",
+    "ask",         "question_closed", "escalate",   "delete"};
 
 // Rows in the order of Trigger's alternatives, columns in that of TaskState.
 // clang-format off
@@ -34,6 +34,8 @@ constexpr TransitionTable kTable{{
     /* Edit */          {kEdit,         kEdit,         kEdit,         kRefuse,        kEdit,         kRefuse,   kRefuse,  kRefuse},
     /* Retry */         {kRefuse,       kRefuse,       kRefuse,       kRefuse,        kRefuse,       kRefuse,   kReopen,  kReopen},
     /* ParentRetried */ {kRevive,       kRefuse,       kRefuse,       kRefuse,        kRefuse,       kRefuse,   kRevive,  kRevive},
+    /* Ask */           {kRefuse,       kRefuse,       kRefuse,       kAsk,           kRefuse,       kRefuse,   kRefuse,  kRefuse},
+    /* QuestionClosed */{kCloseQuestion,kCloseQuestion,kCloseQuestion,kCloseQuestion, kCloseQuestion,kRefuse,   kRefuse,  kRefuse},
     /* Escalate */      {kRefuse,       kRefuse,       kRefuse,       kRefuse,        kRefuse,       kRefuse,   kEscalate,kRefuse},
     /* Delete */        {kRefuse,       kRefuse,       kRefuse,       kRefuse,        kRefuse,       kDelete,   kDelete,  kDelete},
 }};

@@ -144,6 +144,7 @@ Result<BulkSweeper::Decided> BulkSweeper::decide_page(const BulkOrder& order, co
     decided.outcomes.emplace_back(item.id, group ? Status() : Status(std::unexpected(group.error())));
     if (!group) continue;
     for (Step& step : group->steps) all.add(std::move(step));
+    for (QuestionStep& question : group->questions) all.add(std::move(question));
   }
   decided.group = all.take_last();
   return decided;

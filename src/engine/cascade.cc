@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/check.h"
 #include "base/planted_bug.h"
@@ -94,7 +95,26 @@ Result<std::vector<TaskRecord>> RecordView::children(const TaskId& spawner) {
 
 Result<Step> Cascade::decide_on(TaskRecord record, const Trigger& trigger) {
   const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type), &policy_.prices};
-  return decide(std::move(record), trigger, context);
+  const int open_questions = record.open_questions;
+  auto step = TRY(decide(std::move(record), trigger, context));
+  if (open_questions > 0 && is_terminal(step.next.task.state)) {
+    TRY(withdraw_questions(step));
+  }
+  return step;
+}
+
+// The task's revision guards them: every question that is asked or closed moves it.
+Status Cascade::withdraw_questions(Step& ended) {
+  if (planted(PlantedBug::kEndKeepsQuestions)) return {};
+  auto asked = TRY(view_.questions_of(ended.next.task.id));
+  for (QuestionRecord& one : asked) {
+    const auto is_it = [&](const QuestionStep& step) { return step.next.id == one.question.id; };
+    if (one.question.state != QuestionState::kOpen || std::ranges::any_of(questions_, is_it)) continue;
+    auto question = TRY(withdrawn(std::move(one.question), "", "its task ended", now_));
+    ended.events.push_back({.name = event_name(question, question), .data = event_data(question)});
+    questions_.push_back({.next = std::move(question), .expected_revision = one.revision});
+  }
+  return {};
 }
 
 void Cascade::add(Step&& step) {
@@ -330,6 +350,7 @@ StepGroup Cascade::take_last() {
     group.steps.reserve(steps_.size());
     for (const std::size_t i : order) group.steps.push_back(std::move(steps_[i]));
   }
+  group.questions = std::exchange(questions_, {});
   steps_.clear();
   told_.clear();
   index_.clear();

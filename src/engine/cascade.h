@@ -32,6 +32,9 @@ class RecordView {
   [[nodiscard]] Result<std::optional<TaskRecord>> find(const TaskId& id, Parts parts);
   [[nodiscard]] Result<std::vector<TaskRecord>> dependents(const TaskId& parent);
   [[nodiscard]] Result<std::vector<TaskRecord>> children(const TaskId& spawner);
+  [[nodiscard]] Result<std::vector<QuestionRecord>> questions_of(const TaskId& task) {
+    return store_.questions_of(task);
+  }
   // Reads many at once, so that find() needs no further call for them.
   [[nodiscard]] Status prefetch(std::span<const TaskId> ids);
   // Hands a record over that find_head() has found; the next find reads it again.
@@ -63,6 +66,8 @@ class Cascade {
   [[nodiscard]] Status resume(const TaskRecord& record);
   // A step that was decided elsewhere; nothing follows from it.
   void add(Step&& step);
+  // The same of a question; what its task makes of it is decided by run().
+  void add(QuestionStep&& step) { questions_.push_back(std::move(step)); }
   // A task that was decided on depends on this one from now on, which the store does not know yet.
   void add_dependent(const TaskId& parent, const TaskId& dependent) { joined_[parent].push_back(dependent); }
   // For so many steps: each is large to move.
@@ -87,6 +92,8 @@ class Cascade {
   };
 
   Result<Step> decide_on(TaskRecord record, const Trigger& trigger);
+  // What an ended task asked needs no answer any more.
+  Status withdraw_questions(Step& ended);
   // As add(); and if the step ends its task, what its type wants to follow.
   void add_decided(Step&& step);
   Status follow_all();
@@ -110,6 +117,7 @@ class Cascade {
   std::pmr::monotonic_buffer_resource index_memory_;
   std::pmr::unordered_map<TaskId, std::size_t> index_{&index_memory_};  // of its step
   std::vector<Follow> to_follow_;
+  std::vector<QuestionStep> questions_;
   std::unordered_map<TaskId, std::vector<TaskId>> joined_;  // dependents that are new, by their parent
 };
 

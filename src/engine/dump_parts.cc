@@ -63,6 +63,8 @@ Status add_task(Store& store, const TaskId& id, DumpPart& part) {
   std::erase_if(runs, [](const RunSummary& run) { return !run.ended_at; });
   task.runs.assign(runs.rbegin(), runs.rend());
   TRY(add_log(store, id, task));
+  auto asked = TRY(store.questions_of(id));
+  for (QuestionRecord& one : asked) task.questions.push_back(std::move(one.question));
   part.text += dump_line("task", to_dump(task));
   ++part.count;
   return {};

@@ -59,7 +59,17 @@ class Engine final : public TaskQueue {
   Status checkpoint(const Lease& lease, const JsonText& value) override;
   Status report(const Lease& lease, const RunReport& report) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
+  Result<Question> ask(const Lease& lease, const QuestionSpec& spec) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
+  Result<Question> question(const QuestionId& id) override;
+  Result<QuestionPage> questions(const QuestionFilter& filter, int limit,
+                                 const std::optional<std::string>& cursor) override;
+  Result<Question> answer(const QuestionId& id, const AnswerOrder& order) override;
+  Result<Question> withdraw_question(const QuestionId& id, const Verdict& verdict) override;
+  // A question that no task asks, of a gate: for instance whether its budget is to be raised. It is stored with its
+  // event; people answer it by answer(), and whoever asked reads that. kRequestConflict: the gate has an open question
+  // with that key.
+  Result<Question> ask_for_gate(const std::string& gate, const std::string& owner, const QuestionSpec& spec);
   Result<int> requeue_stalled(Millis max_age) override;
 
   Status drain_worker(const DrainOrder& order) override;
@@ -130,6 +140,12 @@ class Engine final : public TaskQueue {
   using Decide = std::function<Result<StepGroup>(RecordView& view, const TaskRecord& record)>;
   // Reads the task, lets `decide` decide, and applies that; again if something moved meanwhile.
   Status change(const TaskId& id, Parts parts, std::string_view verb, const Decide& decide);
+  // Closes or moves a question, with what follows for its task; again if something moved meanwhile.
+  using ChangeQuestion = std::function<Result<Question>(const Question& question, Time now)>;
+  Result<Question> change_question(const QuestionId& id, const ChangeQuestion& change);
+  // What its time brings; false: nothing any more.
+  Result<bool> sweep_question(const QuestionId& id);
+  Result<StepGroup> question_steps(const QuestionRecord& before, Question after, Time now);
   [[nodiscard]] std::vector<LeaseId> new_lease_ids(int n);
   Result<Claimed> claim_records(const ClaimRequest& request, const Policy& policy);
   using FilledTasks = std::map<TaskId, Task>;

@@ -169,7 +169,23 @@ class Explain {
       ++(i < given ? of_given : of_children).unmet;
     }
     answer.text = waits_text(of_given, of_children);
+    if (stored->open_questions > 0) TRY(add_questions(*stored, of_given.unmet + of_children.unmet > 0, answer));
     return answer;
+  }
+
+  // What it waits for beside its parents.
+  Status add_questions(const TaskRecord& record, bool waits_for_parents, Explanation& answer) {
+    const auto asked = TRY(store_.questions_of(record.task.id));
+    const auto open = std::ranges::find_if(
+        asked, [](const QuestionRecord& one) { return one.question.state == QuestionState::kOpen; });
+    if (open == asked.end()) return {};  // it was answered meanwhile
+    const std::string question = fmt::format("an answer to question {}", open->question.id.to_string());
+    const std::string others =
+        record.open_questions > 1 ? fmt::format(" and {} more", counted(record.open_questions - 1, "question")) : "";
+    answer.text = waits_for_parents ? fmt::format("{}, and for {}{}", answer.text, question, others)
+                                    : fmt::format("it waits for {}{}", question, others);
+    if (!waits_for_parents) answer.at = open->question.expires_at;
+    return {};
   }
 
   Result<std::vector<Refusal>> refusals(const Task& task) {

@@ -69,6 +69,20 @@ Result<int> Sweepers::resume_cascades(int limit) {
                [](Cascade& cascade, const TaskRecord& record) { return cascade.resume(record); });
 }
 
+Result<int> Sweepers::close_questions(int limit) {
+  const auto due = TRY(engine_.store_.due_questions(limit));
+  int closed = 0;
+  for (const QuestionRecord& record : due) {
+    const auto moved = engine_.sweep_question(record.question.id);
+    if (!moved) {
+      log_error("engine", "sweeper cannot close a question",
+                {{"question", record.question.id.to_string()}, {"error", to_string(moved.error())}});
+    }
+    if (moved.value_or(false)) ++closed;
+  }
+  return closed;
+}
+
 Result<int> Sweepers::expire(const StoreClocks& clocks, int limit) {
   auto policy = TRY(engine_.policy());
   const Limits& limits = policy->limits;
@@ -111,6 +125,7 @@ Result<SweepReport> Sweepers::run_once() {
   // Deadlines first: a task that is due and late at once ends, it does not start.
   TRY(take(enforce_deadlines(kPassMax), report.deadlines));
   TRY(take(reclaim(std::nullopt, kPassMax), report.reclaimed));
+  TRY(take(close_questions(kPassMax), report.questions));
   TRY(take(promote(kPassMax), report.promoted));
   TRY(take(resume_cascades(kPassMax), report.cascades));
   report.woken = TRY(engine_.store_.wake_gates());

@@ -14,6 +14,7 @@ struct SweepReport {
   int deadlines = 0;     // tasks whose deadline passed
   int reclaimed = 0;     // leases taken back
   int cascades = 0;      // large cascades that went on
+  int questions = 0;     // that expired, or were handed to people
   int expired = 0;       // finished tasks past retention
   int woken = 0;         // lanes let go by gates whose time had come
   int workers_gone = 0;  // registrations of dead workers
@@ -47,6 +48,7 @@ class Sweepers {
   [[nodiscard]] Result<int> enforce_deadlines(int limit);
   [[nodiscard]] Result<int> reclaim(std::optional<Millis> silent_for, int limit);
   [[nodiscard]] Result<int> resume_cascades(int limit);
+  [[nodiscard]] Result<int> close_questions(int limit);
   [[nodiscard]] Result<int> expire(const StoreClocks& clocks, int limit);
   // Raises and clears alerts. Returns how many were raised.
   [[nodiscard]] Result<int> watch_health();

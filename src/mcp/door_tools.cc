@@ -9,6 +9,7 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "core/question_json.h"
 #include "core/task_json.h"
 #include "mcp/arguments.h"
 #include "mcp/clean_text.h"
@@ -20,6 +21,7 @@ namespace drover::mcp {
 namespace {
 
 constexpr std::size_t kSpawnedMax = 50;
+constexpr std::string_view kFirstLook = "20s";
 constexpr std::size_t kOwnTaskBytesMax = 64 * 1024;
 
 constexpr Tool kMyTask{
@@ -56,6 +58,18 @@ constexpr Tool kSpawnTasks{
         R"("tags":{"type":"array","items":{"type":"string"}}},"required":["type"]}},"key":{"type":"string"}})",
     .required = R"(["tasks"])",
     .hints = kAdds};
+constexpr Tool kAsk{
+    .name = "ask",
+    .title = "Ask a person",
+    .description =
+        "Ask a person, or with to: spawner the task that spawned yours. The answer may take long: if it is still open, "
+        "end your turn. Your task is suspended, and goes on with the answer. The same text is the same question.",
+    .properties = R"({"text":{"type":"string"},"options":{"type":"array","items":{"type":"string"},"maxItems":50},)"
+                  R"("default":{"description":"Used if nobody answers in time"},)"
+                  R"("expires":{"type":"string","description":"How long it may be open: \"1h\"; 7 days unless set"},)"
+                  R"("to":{"type":"string","enum":["human","spawner"],"default":"human"},"key":{"type":"string"}})",
+    .required = R"(["text"])",
+    .hints = kSets};
 constexpr Tool kGetSpawned{
     .name = "get_task",
     .title = "Look at a spawned task",
@@ -114,16 +128,17 @@ Result<std::vector<TaskSpec>> read_children_of(const std::vector<json::Unread>& 
 }  // namespace
 
 std::vector<Tool> DoorTools::tools() const {
-  return {kMyTask, kReportProgress, kSaveCheckpoint, kSpawnTasks, kGetSpawned, kWaitSpawned};
+  return {kMyTask, kReportProgress, kSaveCheckpoint, kSpawnTasks, kAsk, kGetSpawned, kWaitSpawned};
 }
 
 ToolAnswer DoorTools::call(const ToolCall& call) {
   using Method = Result<ToolAnswer> (DoorTools::*)(const ToolCall&);
-  constexpr std::array<std::pair<std::string_view, Method>, 6> kMethods{{
+  constexpr std::array<std::pair<std::string_view, Method>, 7> kMethods{{
       {kMyTask.name, &DoorTools::my_task},
       {kReportProgress.name, &DoorTools::report_progress},
       {kSaveCheckpoint.name, &DoorTools::save_checkpoint},
       {kSpawnTasks.name, &DoorTools::spawn_tasks},
+      {kAsk.name, &DoorTools::ask_question},
       {kGetSpawned.name, &DoorTools::get_task},
       {kWaitSpawned.name, &DoorTools::wait_tasks},
   }};
@@ -190,6 +205,27 @@ Result<ToolAnswer> DoorTools::spawn_tasks(const ToolCall& call) {
     out.end_object();
   }
   out.end_array().end_object();
+  return ToolResult{.json = std::move(out).take()};
+}
+
+// A first look is worth a moment: whoever asks may have the answer at hand.
+Result<ToolAnswer> DoorTools::ask_question(const ToolCall& call) {
+  const auto asked = TRY(ask_("POST", "/v1/task/questions", std::string(call.arguments)));
+  Question question;
+  TRY(read_json(asked, question));
+  if (question.state == QuestionState::kOpen) {
+    const auto seen =
+        TRY(ask_("GET", fmt::format("/v1/task/questions/{}?wait={}", question.id.to_string(), kFirstLook), ""));
+    TRY(read_json(seen, question));
+  }
+  json::Writer out;
+  out.begin_object().key("question_id").string(question.id.to_string()).key("state").string(name_of(question.state));
+  if (question.answer) out.key("answer").raw(json::dump(clean_value(TRY(json::parse(*question.answer)))));
+  if (question.answered_by) out.key("answered_by").string(clean_text(*question.answered_by));
+  if (question.state == QuestionState::kOpen) {
+    out.key("note").string("it is not answered yet: end your turn, and your task goes on once it is");
+  }
+  out.end_object();
   return ToolResult{.json = std::move(out).take()};
 }
 

@@ -1,5 +1,5 @@
 // The tools of an agent inside a task, over the task's own door: my_task, report_progress, save_checkpoint,
-// spawn_tasks, and get_task and wait_tasks for the tasks that it spawned, and that those spawned.
+// spawn_tasks, ask, and get_task and wait_tasks for the tasks that it spawned, and that those spawned.
 #pragma once
 
 #include <functional>
@@ -25,6 +25,7 @@ class DoorTools final : public Toolset {
   [[nodiscard]] Result<ToolAnswer> report_progress(const ToolCall& call);
   [[nodiscard]] Result<ToolAnswer> save_checkpoint(const ToolCall& call);
   [[nodiscard]] Result<ToolAnswer> spawn_tasks(const ToolCall& call);
+  [[nodiscard]] Result<ToolAnswer> ask_question(const ToolCall& call);
   [[nodiscard]] Result<ToolAnswer> get_task(const ToolCall& call);
   [[nodiscard]] Result<ToolAnswer> wait_tasks(const ToolCall& call);
   [[nodiscard]] Result<Task> read_task(const TaskId& id);

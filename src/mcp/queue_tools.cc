@@ -6,7 +6,9 @@
 #include <array>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "base/try.h"
+#include "core/question_json.h"
 #include "mcp/arguments.h"
 #include "mcp/clean_text.h"
 #include "mcp/task_view.h"
@@ -80,6 +82,23 @@ constexpr Tool kRetryTask{.name = "retry_task",
                           .required = R"(["task_id"])",
                           .hints = kAdds};
 
+constexpr Tool kListQuestions{.name = "list_questions",
+                              .title = "List open questions",
+                              .description = "What tasks ask people and nobody has answered yet, newest first.",
+                              .properties = R"({"task_id":{"type":"string","description":"Only those of this task"},)"
+                                            R"("limit":{"type":"integer","minimum":1,"maximum":50,"default":20},)"
+                                            R"("cursor":{"type":"string","description":"From the page before"}})",
+                              .required = "[]",
+                              .hints = kLooks};
+constexpr Tool kAnswerQuestion{
+    .name = "answer_question",
+    .title = "Answer a question",
+    .description = "Pass on the answer that a person gave to a question of a task. The first answer wins.",
+    .properties =
+        R"({"question_id":{"type":"string"},"value":{"description":"One of its options, or any JSON value"}})",
+    .required = R"(["question_id","value"])",
+    .hints = kSets};
+
 constexpr int kLogPagesMax = 64;
 constexpr Millis kTypeWaits{50'000};  // as long as the other tools wait at most
 constexpr std::string_view kCaller = "an agent over MCP";
@@ -124,9 +143,10 @@ Result<TypeTool> parse_type_tool(std::string_view text) {
 std::vector<Tool> QueueTools::tools() const {
   std::vector<Tool> all;
   if (rights_.produce) all.push_back(kEnqueueTask);
-  if (rights_.read) all.insert(all.end(), {kGetTask, kWaitTasks, kListTasks});
+  if (rights_.read) all.insert(all.end(), {kGetTask, kWaitTasks, kListTasks, kListQuestions});
   if (rights_.produce && allowed_.cancel) all.push_back(kCancelTask);
   if (rights_.operate && allowed_.retry) all.push_back(kRetryTask);
+  if (rights_.produce && allowed_.answer) all.push_back(kAnswerQuestion);
   if (!rights_.produce) return all;
   for (const TypeTool& tool : allowed_.types) {
     all.push_back({.name = tool.type,
@@ -143,13 +163,15 @@ std::vector<Tool> QueueTools::tools() const {
 
 ToolAnswer QueueTools::call(const ToolCall& call) {
   using Method = Result<ToolAnswer> (QueueTools::*)(const ToolCall&);
-  constexpr std::array<std::pair<std::string_view, Method>, 6> kMethods{{
+  constexpr std::array<std::pair<std::string_view, Method>, 8> kMethods{{
       {kEnqueueTask.name, &QueueTools::enqueue_task},
       {kGetTask.name, &QueueTools::get_task},
       {kWaitTasks.name, &QueueTools::wait_tasks},
       {kListTasks.name, &QueueTools::list_tasks},
       {kCancelTask.name, &QueueTools::cancel_task},
       {kRetryTask.name, &QueueTools::retry_task},
+      {kListQuestions.name, &QueueTools::list_questions},
+      {kAnswerQuestion.name, &QueueTools::answer_question},
   }};
   const auto* const found = std::ranges::find(kMethods, call.name, &std::pair<std::string_view, Method>::first);
   const auto type = std::ranges::find(allowed_.types, call.name, &TypeTool::type);
@@ -284,6 +306,44 @@ Result<ToolAnswer> QueueTools::retry_task(const ToolCall& call) {
   json::Writer out;
   out.begin_object().key("task_id").string(task.id.to_string()).key("state").string(name_of(task.state));
   out.key("generation").number(task.generation).end_object();
+  return said(std::move(out));
+}
+
+Result<ToolAnswer> QueueTools::list_questions(const ToolCall& call) {
+  QuestionFilter filter{.state = QuestionState::kOpen};
+  int limit = kListedTasksDefault;
+  std::optional<std::string> cursor;
+  json::Reader in(call.arguments);
+  in.get("task_id", filter.task_id).get("limit", limit).get("cursor", cursor);
+  TRY(in.finish_strictly());
+  if (limit < 1 || limit > kListedTasksMax) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("limit: expected 1 to {}", kListedTasksMax));
+  }
+  const auto page = TRY(queue_.questions(filter, limit, cursor));
+  json::Writer out;
+  out.begin_object().key("questions").begin_array();
+  for (const Question& question : page.questions) {
+    const auto value = TRY(json::parse(to_json(question)));
+    out.raw(json::dump(clean_value(value)));
+  }
+  out.end_array();
+  if (page.cursor) out.key("cursor").string(*page.cursor);
+  out.key("untrusted").boolean(true).end_object();
+  return said(std::move(out));
+}
+
+Result<ToolAnswer> QueueTools::answer_question(const ToolCall& call) {
+  QuestionId id;
+  std::optional<JsonText> value;
+  json::Reader in(call.arguments);
+  in.need("question_id", id).get_any_text("value", value);
+  if (!value) in.refuse("value is missing");
+  TRY(in.finish_strictly());
+  const auto question = TRY(queue_.answer(id, {.value = *value, .by = std::string(kCaller)}));
+  call.made = id.to_string();
+  json::Writer out;
+  out.begin_object().key("question_id").string(id.to_string()).key("state").string(name_of(question.state));
+  out.end_object();
   return said(std::move(out));
 }
 

@@ -1,5 +1,5 @@
-// The tools over a TaskQueue: enqueue_task, get_task, wait_tasks, list_tasks, and cancel_task and retry_task if they
-// are allowed. Whom the tasks belong to is the queue's business.
+// The tools over a TaskQueue: enqueue_task, get_task, wait_tasks, list_tasks, list_questions, and cancel_task,
+// retry_task and answer_question if they are allowed. Whom the tasks belong to is the queue's business.
 #pragma once
 
 #include "drover/task_queue.h"
@@ -22,6 +22,7 @@ struct TypeTool {
 struct Allowed {
   bool cancel = false;
   bool retry = false;
+  bool answer = false;  // what tasks ask people
   std::vector<TypeTool> types{};
 };
 // What the caller's token allows; what it does not is not among the tools.
@@ -53,6 +54,8 @@ class QueueTools final : public Toolset, private TaskFollower {
   [[nodiscard]] Result<ToolAnswer> cancel_task(const ToolCall& call);
   [[nodiscard]] Result<ToolAnswer> retry_task(const ToolCall& call);
   [[nodiscard]] Result<ToolAnswer> run_type(const TypeTool& tool, const ToolCall& call);
+  [[nodiscard]] Result<ToolAnswer> list_questions(const ToolCall& call);
+  [[nodiscard]] Result<ToolAnswer> answer_question(const ToolCall& call);
   [[nodiscard]] Result<Task> stored_task(const ToolCall& call, const TaskSpec& spec, bool& deduplicated);
   // The end of its log.
   [[nodiscard]] Result<std::string> log_tail(const TaskId& id);

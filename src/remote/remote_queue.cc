@@ -6,11 +6,14 @@
 #include <atomic>
 #include <utility>
 
+#include "base/json.h"
 #include "base/json_reader.h"
 #include "base/rng.h"
 #include "base/try.h"
 #include "core/ledger.h"
 #include "core/provider_ramp.h"
+#include "core/question.h"
+#include "core/question_json.h"
 #include "core/run_report.h"
 #include "core/session_record.h"
 #include "core/task_filter.h"
@@ -361,6 +364,46 @@ class RemoteQueue final : public TaskQueue {
     return calls_->ask<Alert>(
         "POST", fmt::format("/v1/alerts/{}/snooze", percent_encode(order.key)),
         Body().text("for", format_duration(order.duration)).text("why", order.verdict.why).take());
+  }
+  Result<Question> ask(const Lease& lease, const QuestionSpec& spec) override {
+    TRY(checked_question(spec));
+    return calls_->ask<Question>("POST", task_path(lease.task, "questions"),
+                                 Body().text("lease_id", lease.id.to_string()).json("question", to_json(spec)).take());
+  }
+  Result<Question> question(const QuestionId& id) override {
+    return calls_->ask<Question>("GET", "/v1/questions/" + id.to_string());
+  }
+  Result<QuestionPage> questions(const QuestionFilter& filter, int limit,
+                                 const std::optional<std::string>& cursor) override {
+    Query query{{"limit", std::to_string(limit)}};
+    if (filter.state) query.emplace_back("state", name_of(*filter.state));
+    if (filter.owner) query.emplace_back("owner", *filter.owner);
+    if (filter.task_id) query.emplace_back("task", filter.task_id->to_string());
+    if (filter.spawner) query.emplace_back("spawner", filter.spawner->to_string());
+    if (filter.to) query.emplace_back("to", name_of(*filter.to));
+    if (cursor) query.emplace_back("cursor", *cursor);
+    return calls_->ask<QuestionPage>("GET", with_query("/v1/questions", query));
+  }
+  // Who answers is the token's to say.
+  Result<Question> answer(const QuestionId& id, const AnswerOrder& order) override {
+    if (auto value = json::compact(order.value); !value) {
+      return ::drover::fail(ErrorCode::kInvalidArgument, "answer: " + value.error().message);
+    }
+    if (!order.spawner) {
+      return calls_->ask<Question>("POST", fmt::format("/v1/questions/{}/answer", id.to_string()),
+                                   Body().json("value", order.value).take());
+    }
+    return calls_->ask<Question>("POST", task_path(order.spawner->task, "answers"),
+                                 Body()
+                                     .text("lease_id", order.spawner->id.to_string())
+                                     .text("question_id", id.to_string())
+                                     .json("value", order.value)
+                                     .take());
+  }
+  Result<Question> withdraw_question(const QuestionId& id, const Verdict& verdict) override {
+    TRY(check_texts({verdict.why}));
+    return calls_->ask<Question>("POST", fmt::format("/v1/questions/{}/withdraw", id.to_string()),
+                                 Body().text("why", verdict.why).take());
   }
   // Whose they are is decided by the token.
   ConversationQueue& conversation_queue() override { return conversations_; }

@@ -174,6 +174,7 @@ inline constexpr std::string_view kMcpPath = "/mcp";
 [[nodiscard]] std::span<const Route> worker_routes();
 [[nodiscard]] std::span<const Route> operate_routes();
 [[nodiscard]] std::span<const Route> session_routes();
+[[nodiscard]] std::span<const Route> question_routes();
 [[nodiscard]] std::span<const Route> bulk_routes();
 [[nodiscard]] std::span<const Route> conversation_routes();
 [[nodiscard]] std::span<const Route> admin_routes();

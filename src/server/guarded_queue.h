@@ -80,6 +80,13 @@ class GuardedQueue final : public TaskQueue {
   Status checkpoint(const Lease& lease, const JsonText& value) override;
   Status report(const Lease& lease, const RunReport& report) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
+  // Who may answer and see questions: guarded_questions.cc.
+  Result<Question> ask(const Lease& lease, const QuestionSpec& spec) override;
+  Result<Question> question(const QuestionId& id) override;
+  Result<QuestionPage> questions(const QuestionFilter& filter, int limit,
+                                 const std::optional<std::string>& cursor) override;
+  Result<Question> answer(const QuestionId& id, const AnswerOrder& order) override;
+  Result<Question> withdraw_question(const QuestionId& id, const Verdict& verdict) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
 
@@ -144,6 +151,9 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] Status need(BulkVerb verb) const;
   [[nodiscard]] Result<BulkOrder> own(const BulkOrder& order) const;
   [[nodiscard]] bool may_see(const BulkOperation& operation) const;
+  // Whether a worker may know of a question: its task, or the spawner that is asked, runs for the caller.
+  [[nodiscard]] Result<bool> concerns_workers_task(const Question& question) const;
+  [[nodiscard]] Result<bool> runs_for_caller(const std::optional<TaskId>& id) const;
   [[nodiscard]] bool serves(const std::string& queue) const;
   [[nodiscard]] Status check_serves(std::span<const Serve> serves) const;
   // Which of them are not there for the caller: outside the queues of its token, whatever lease it shows.

@@ -35,9 +35,9 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, const std:
 std::span<const Route> routes() {
   static const std::vector<Route> all = [] {
     std::vector<Route> joined;
-    for (const auto part :
-         {task_routes(), run_routes(), worker_routes(), operate_routes(), session_routes(), bulk_routes(), conversation_routes(),
-          admin_routes(), signin_routes(), dump_routes(), live_routes(), server_routes(), mcp_routes()}) {
+    for (const auto part : {task_routes(), run_routes(), worker_routes(), operate_routes(), session_routes(),
+                            question_routes(), bulk_routes(), conversation_routes(), admin_routes(), signin_routes(),
+                            dump_routes(), live_routes(), server_routes(), mcp_routes()}) {
       joined.insert(joined.end(), part.begin(), part.end());
     }
     return joined;

@@ -86,6 +86,7 @@ struct StepGroup {
   std::vector<GateStep> gates = {};
   std::vector<DedupeGuard> dedupes = {};
   std::optional<DocumentStep> document = {};
+  std::vector<QuestionStep> questions = {};
 };
 
 enum class Applied : std::uint8_t {
@@ -216,6 +217,17 @@ class Store : public ConversationStore {
   // The days that the ledger has something of, oldest first; and all that it has of one, in any order.
   [[nodiscard]] virtual Result<std::vector<std::string>> ledger_days() = 0;
   [[nodiscard]] virtual Result<std::vector<LedgerEntry>> ledger(const std::string& day) = 0;
+
+  // In the order of ids; nothing where there is no such question.
+  [[nodiscard]] virtual Result<std::vector<std::optional<QuestionRecord>>> read_questions(
+      std::span<const QuestionId> ids) = 0;
+  // Those that a task asked, oldest first.
+  [[nodiscard]] virtual Result<std::vector<QuestionRecord>> questions_of(const TaskId& task) = 0;
+  // Newest first, those before a given one. Looks at a bounded number: a page may end early, and its cursor then tells.
+  [[nodiscard]] virtual Result<QuestionPage> list_questions(const QuestionFilter& filter, int limit,
+                                                            const std::optional<QuestionId>& before) = 0;
+  // Open ones whose time (core/question.h: wake_at) has come, at most `limit`.
+  [[nodiscard]] virtual Result<std::vector<QuestionRecord>> due_questions(int limit) = 0;
 
   // One answer per group. An Error means that nothing is known to be written: the commit failed or its fate is unknown.
   [[nodiscard]] virtual Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) = 0;

@@ -1,6 +1,7 @@
 // What workers say, and what they are told.
 #include "base/json_reader.h"
 #include "core/ledger.h"
+#include "core/question_json.h"
 #include "core/run_report.h"
 #include "core/session_record.h"
 #include "core/task_json.h"
@@ -93,6 +94,7 @@ Status read_json(std::string_view json, ClaimedTask& out) {
   Reader in(json);
   in.need("task", out.task).need("lease_id", out.lease.id).need("earlier_runs", out.earlier_runs);
   in.get("session", out.session);
+  in.get("questions", out.questions);
   out.lease.task = out.task.id;
   return in.finish();
 }

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "core/ledger.h"
 #include "core/names.h"
+#include "core/question_json.h"
 #include "core/run_report.h"
 #include "core/session_record.h"
 
@@ -198,6 +199,7 @@ std::string to_json(const ClaimedTask& claimed) {
   members.json("task", to_json(claimed.task)).text("lease_id", claimed.lease.id.to_string());
   members.items("earlier_runs", claimed.earlier_runs);
   if (claimed.session) members.json("session", to_json(*claimed.session));
+  members.items("questions", claimed.questions);
   return members.take();
 }
 

@@ -9,7 +9,11 @@
 //   POST /v1/task/usage        {"usage": {…}}: all that the run has used so far, if its profile lets it say so
 //   POST /v1/task/fail         {"class": "rate_limited", "message": "…", "retry_after": "30s", "note": "…"}
 //   POST /v1/task/wait         {"children": "all" | [ids]}: a run that ends well suspends until these are done
-//   POST /v1/tasks             children: one task object, or {"tasks": […]}; GET /v1/tasks/{id} shows a descendant
+//   POST /v1/task/questions    {"text": "…", "options": […], "default": …, "expires": "1h", "to": "spawner", "wait":
+//   "2m"} GET  /v1/task/questions    what the task asked, and what it was asked as a spawner GET
+//   /v1/task/questions/{id}?wait=25s   one of them, once it is closed or the time is over POST
+//   /v1/task/questions/{id}/answer     {"value": …}: as the spawner that was asked POST /v1/tasks             children:
+//   one task object, or {"tasks": […]}; GET /v1/tasks/{id} shows a descendant
 #pragma once
 
 #include <cstdint>
@@ -38,13 +42,29 @@ enum class UsageAtDoor : std::uint8_t { kRefused, kTaken };
 struct LastWill {
   std::optional<Suspend> wait{};
   std::optional<Failure> failure{};  // wins over everything
+  // The questions that it asked, as far as it has heard of them.
+  struct Asked {
+    QuestionId id;
+    bool is_open = true;
+    std::optional<Millis> wait{};  // how long the process waits for the answer; set when it asks
+  };
+  std::vector<Asked> asked{};
+  // Whether a run that ends well with an open question suspends. A program says so by its exit code instead.
+  bool gives_way = false;
 
   // What was said later takes the place of what was said before.
-  void add(const LastWill& later) {
-    if (later.wait) wait = later.wait;
-    if (later.failure) failure = later.failure;
-  }
+  void add(const LastWill& later);
+  void hear(const Question& question, std::optional<Millis> wait = {});
+  [[nodiscard]] bool has_open_question() const;
 };
+// A program that asked, and will go on when it is run again, exits with this: EX_TEMPFAIL.
+inline constexpr int kExitAwaitsAnswer = 75;
+// How long a process waits for an answer before its task suspends, unless it says another time.
+inline constexpr Millis kAnswerWait{120'000};
+// How long one call at the door waits at most.
+inline constexpr Millis kDoorWaitMax{25'000};
+// How long a request at the door wants to wait; zero if it does not.
+[[nodiscard]] Millis wait_of(const HttpRequest& request);
 
 // What the door answers; what it hears of the run's end goes into `will`. Calls the queue; may take as long as it does.
 [[nodiscard]] HttpResponse answer_door(TaskQueue& queue, const ClaimedTask& claimed, UsageAtDoor usage,
@@ -89,6 +109,10 @@ class Door {
 [[nodiscard]] Result<std::vector<Enqueued>> spawn_at_door(const std::string& url, std::span<const TaskSpec> children);
 // `drover wait --children`.
 [[nodiscard]] Status wait_for_children(const std::string& url, const Suspend& suspend);
+// `drover ask`: the question as it stands; and the same once it is closed, or `wait` is over.
+[[nodiscard]] Result<Question> ask_at_door(const std::string& url, const QuestionSpec& spec, Millis wait);
+[[nodiscard]] Result<Question> question_at_door(const std::string& url, const QuestionId& id, Millis wait);
+[[nodiscard]] Result<bool> may_suspend_at_door(const std::string& url);
 // `drover parents`: each as one line of JSON, with its whole result; or the result of one.
 [[nodiscard]] Result<std::vector<std::string>> parents_at_door(const std::string& url);
 [[nodiscard]] Result<std::string> parent_result_at_door(const std::string& url, const std::string& id_or_ref);

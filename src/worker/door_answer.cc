@@ -13,6 +13,7 @@
 #include "core/error_class.h"
 #include "core/provider_ramp.h"
 #include "core/session_record.h"
+#include "core/question_json.h"
 #include "core/task_json.h"
 #include "core/usage.h"
 #include "worker/door.h"
@@ -327,6 +328,80 @@ HttpResponse spawn_tasks(const Visit& visit) {
   return spawn_group(visit, *tasks->as_array());
 }
 
+// ---- questions
+
+constexpr std::string_view kQuestionsPath = "/v1/task/questions";
+constexpr std::string_view kAnswerSuffix = "/answer";
+
+std::string_view path_of(std::string_view target) {
+  return target.substr(0, target.find('?'));
+}
+
+// The id in /v1/task/questions/{id}, or in /v1/task/questions/{id}/answer.
+Result<QuestionId> question_in(std::string_view target) {
+  std::string_view path = path_of(target);
+  if (path.ends_with(kAnswerSuffix)) path.remove_suffix(kAnswerSuffix.size());
+  path.remove_prefix(std::min(path.size(), kQuestionsPath.size() + 1));
+  const auto id = QuestionId::parse(path);
+  if (!id) return fail(ErrorCode::kNotFound, fmt::format("this task has asked no question {}", quoted_excerpt(path)));
+  return *id;
+}
+
+HttpResponse take_question(const Visit& visit) {
+  json::Reader in(visit.request.body);
+  QuestionSpec spec;
+  std::optional<std::string> wait;
+  read_question(in, spec).get("wait", wait);
+  if (const Status read = in.finish_strictly(); !read) return problem(read.error());
+  const auto patience = wait ? parse_duration(*wait) : Result<Millis>(kAnswerWait);
+  if (!patience) return problem(Error{ErrorCode::kInvalidArgument, "wait: " + patience.error().message, {}});
+  const auto question = visit.queue.ask(visit.claimed.lease, spec);
+  if (!question) return problem(question.error());
+  visit.will.hear(*question, *patience);
+  return {.body = to_json(*question) + "\n"};
+}
+
+// Somebody else's question is not there, whatever its id.
+HttpResponse show_question(const Visit& visit) {
+  const auto id = question_in(visit.request.target);
+  if (!id) return problem(id.error());
+  const auto question = visit.queue.question(*id);
+  if (!question) return problem(question.error());
+  const TaskId& task = visit.claimed.task.id;
+  if (question->task_id == task) visit.will.hear(*question);
+  if (question->task_id == task || question->spawner == task) return {.body = to_json(*question) + "\n"};
+  return problem(Error{ErrorCode::kNotFound, fmt::format("this task has asked no question {}", id->to_string()), {}});
+}
+
+HttpResponse list_own_questions(const Visit& visit) {
+  const TaskId& task = visit.claimed.task.id;
+  const auto asked = visit.queue.questions({.task_id = task}, kQuestionsOfTaskMax, std::nullopt);
+  if (!asked) return problem(asked.error());
+  const auto to_answer =
+      visit.queue.questions({.state = QuestionState::kOpen, .spawner = task}, kQuestionsOfTaskMax, std::nullopt);
+  if (!to_answer) return problem(to_answer.error());
+  json::Writer out;
+  out.begin_object().key("asked").begin_array();
+  for (const Question& question : asked->questions) out.raw(to_json(question));
+  out.end_array().key("to_answer").begin_array();
+  for (const Question& question : to_answer->questions) out.raw(to_json(question));
+  out.end_array().end_object();
+  return {.body = std::move(out).take() + "\n"};
+}
+
+HttpResponse take_answer(const Visit& visit) {
+  const auto id = question_in(visit.request.target);
+  if (!id) return problem(id.error());
+  json::Reader in(visit.request.body);
+  std::optional<JsonText> value;
+  in.get_any_text("value", value);
+  if (!value) in.refuse("value is missing");
+  if (const Status read = in.finish_strictly(); !read) return problem(read.error());
+  const auto question = visit.queue.answer(*id, {.value = *value, .spawner = visit.claimed.lease});
+  if (!question) return problem(question.error());
+  return {.body = to_json(*question) + "\n"};
+}
+
 struct Route {
   std::string_view method;
   std::string_view target;
@@ -339,10 +414,23 @@ constexpr std::array kRoutes{
     Route{"POST", "/v1/task/usage", take_usage}, Route{"POST", "/v1/task/fail", take_failure},
     Route{"POST", "/v1/task/wait", take_wait},   Route{"POST", "/v1/tasks", spawn_tasks},
 };
+constexpr Route kAskRoute{"POST", kQuestionsPath, take_question};
+constexpr Route kOwnQuestionsRoute{"GET", kQuestionsPath, list_own_questions};
+constexpr Route kQuestionRoute{"GET", "/v1/task/questions/{id}", show_question};
+constexpr Route kAnswerRoute{"POST", "/v1/task/questions/{id}/answer", take_answer};
 constexpr Route kParentRoute{"GET", "/v1/task/parents/{id or ref}/result", show_parent_result};
 constexpr Route kDescendantRoute{"GET", "/v1/tasks/{id}", show_descendant};
 
-const Route* route_of(std::string_view target) {
+const Route* question_route(std::string_view path, std::string_view method) {
+  if (path == kQuestionsPath) return method == "GET" ? &kOwnQuestionsRoute : &kAskRoute;
+  return path.ends_with(kAnswerSuffix) ? &kAnswerRoute : &kQuestionRoute;
+}
+
+const Route* route_of(std::string_view target, std::string_view method) {
+  const std::string_view path = path_of(target);
+  if (path == kQuestionsPath || (path.starts_with(kQuestionsPath) && path[kQuestionsPath.size()] == '/')) {
+    return question_route(path, method);
+  }
   if (parent_in(target)) return &kParentRoute;
   if (target.starts_with(kTasksPrefix)) return &kDescendantRoute;
   const auto* const found = std::ranges::find(kRoutes, target, &Route::target);
@@ -353,7 +441,7 @@ const Route* route_of(std::string_view target) {
 
 HttpResponse answer_door(TaskQueue& queue, const ClaimedTask& claimed, UsageAtDoor usage, const HttpRequest& request,
                          LastWill& will) {
-  const Route* route = route_of(request.target);
+  const Route* route = route_of(request.target, request.method);
   if (route == nullptr) {
     return problem(Error{ErrorCode::kNotFound, fmt::format("a task's door has no {}", request.target), {}});
   }
@@ -368,6 +456,40 @@ HttpResponse answer_door(TaskQueue& queue, const ClaimedTask& claimed, UsageAtDo
   }
 }
 
+void LastWill::add(const LastWill& later) {
+  if (later.wait) wait = later.wait;
+  if (later.failure) failure = later.failure;
+  gives_way = gives_way || later.gives_way;
+  for (const Asked& one : later.asked) {
+    const auto known = std::ranges::find(asked, one.id, &Asked::id);
+    if (known == asked.end()) {
+      asked.push_back(one);
+    } else {
+      known->is_open = one.is_open;
+    }
+  }
+}
+
+void LastWill::hear(const Question& question, std::optional<Millis> patience) {
+  LastWill later;
+  later.asked.push_back({.id = question.id, .is_open = question.state == QuestionState::kOpen, .wait = patience});
+  add(later);
+}
+
+bool LastWill::has_open_question() const {
+  return std::ranges::any_of(asked, &Asked::is_open);
+}
+
+Millis wait_of(const HttpRequest& request) {
+  constexpr std::string_view kWait = "?wait=";
+  const std::size_t at = request.target.find(kWait);
+  if (request.method != "GET" || !request.target.starts_with(kQuestionsPath) || at == std::string::npos) {
+    return Millis{0};
+  }
+  const auto wait = parse_duration(request.target.substr(at + kWait.size()));
+  return wait ? std::clamp(*wait, Millis{0}, kDoorWaitMax) : Millis{0};
+}
+
 // The result of a run that suspends is dropped, so one that is too large is no reason to fail.
 End with_will(End end, const LastWill& will) {
   const auto* failed = std::get_if<Failure>(&end);
@@ -378,6 +500,12 @@ End with_will(End end, const LastWill& will) {
     Failure failure = *will.failure;
     failure.exit_code = exit_code;
     return failure;
+  }
+  // What it asked is answered later: it goes on from there.
+  const bool asks_by_code = failed != nullptr && exit_code == kExitAwaitsAnswer;
+  const bool gives_way = asks_by_code || (completed != nullptr && will.gives_way);
+  if (gives_way && will.has_open_question() && !will.wait) {
+    return Suspend{.children = std::vector<TaskId>{}, .exit_code = exit_code};
   }
   const bool ends_well = completed != nullptr || failed->error_class == ErrorClass::kResultTooLarge;
   if (!will.wait || !ends_well) return end;

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/json_reader.h"
 #include "base/try.h"
+#include "core/question_json.h"
 #include "core/task_json.h"
 #include "net/http_client.h"
 #include "worker/door.h"
@@ -94,6 +95,38 @@ Status wait_for_children(const std::string& url, const Suspend& suspend) {
   out.end_object();
   TRY(door_request(url, "POST", "/v1/task/wait", std::move(out).take(), kAnswerTimeout));
   return {};
+}
+
+namespace {
+
+Result<Question> question_of(const Result<std::string>& answer) {
+  if (!answer) return std::unexpected(answer.error());
+  Question question;
+  TRY(read_json(*answer, question));
+  return question;
+}
+
+}  // namespace
+
+Result<Question> ask_at_door(const std::string& url, const QuestionSpec& spec, Millis wait) {
+  std::string body = to_json(spec);
+  body.pop_back();  // the closing brace: one more member follows
+  body += fmt::format(R"(,"wait":"{}"}})", format_duration(wait));
+  return question_of(door_request(url, "POST", "/v1/task/questions", std::move(body), kAnswerTimeout));
+}
+
+Result<Question> question_at_door(const std::string& url, const QuestionId& id, Millis wait) {
+  const std::string target = fmt::format("/v1/task/questions/{}?wait={}", id.to_string(), format_duration(wait));
+  return question_of(door_request(url, "GET", target, "", wait + kAnswerTimeout));
+}
+
+Result<bool> may_suspend_at_door(const std::string& url) {
+  const auto task = TRY(door_request(url, "GET", "/v1/task", "", kAnswerTimeout));
+  json::Reader in(task);
+  bool at_most_once = false;
+  in.need("at_most_once", at_most_once);
+  TRY(in.finish());
+  return !at_most_once;
 }
 
 Result<std::string> parent_result_at_door(const std::string& url, const std::string& id_or_ref) {

@@ -31,6 +31,7 @@ decltype(Settlement::end) stopped_end(StopCause cause, HandlerResult result, con
     }
     case StopCause::kLeaseLost:
     case StopCause::kShutdown:
+    case StopCause::kAsks:
       if (!task.at_most_once) return Release{};
       return Failure{.error_class = ErrorClass::kLost, .message = "it was stopped, and it may run at most once"};
   }
@@ -40,7 +41,9 @@ decltype(Settlement::end) stopped_end(StopCause cause, HandlerResult result, con
 }  // namespace
 
 HandlerRun::HandlerRun(TaskQueue& queue, ClaimedTask claimed, MonoTime expires_at, Millis lease)
-    : queue_(queue), claimed_(std::move(claimed)), lease_(lease), expires_at_(expires_at) {}
+    : queue_(queue), claimed_(std::move(claimed)), lease_(lease), expires_at_(expires_at) {
+  will_.gives_way = !claimed_.task.at_most_once;
+}
 
 Status HandlerRun::progress(int percent, std::string_view message) {
   note_activity();
@@ -84,6 +87,32 @@ Status HandlerRun::wait_for(Suspend suspend) {
   const std::scoped_lock lock(mutex_);
   will_.wait = std::move(suspend);
   return {};
+}
+
+Result<std::optional<JsonText>> HandlerRun::ask(const QuestionSpec& spec) {
+  constexpr Millis kLookEvery{500};
+  note_activity();
+  auto question = queue_.ask(lease(), spec);
+  // One that may not run again cannot give way.
+  while (question && question->state == QuestionState::kOpen && task().at_most_once && !wait_cancelled(kLookEvery)) {
+    note_activity();
+    question = queue_.question(question->id);
+  }
+  if (!question) return std::unexpected(question.error());
+  const std::scoped_lock lock(mutex_);
+  switch (question->state) {
+    case QuestionState::kOpen:
+      will_.hear(*question);
+      return std::nullopt;
+    case QuestionState::kAnswered:
+      will_.hear(*question);
+      return question->answer;
+    case QuestionState::kExpired:
+    case QuestionState::kWithdrawn:
+      break;
+  }
+  return fail(ErrorCode::kWrongState,
+              fmt::format("question {} was {} without an answer", question->id.to_string(), name_of(question->state)));
 }
 
 bool HandlerRun::cancelled() const {

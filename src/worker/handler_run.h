@@ -29,6 +29,7 @@ class HandlerRun final : public TaskContext {
   [[nodiscard]] Result<std::vector<ParentResult>> parents() override;
   [[nodiscard]] Status wait_children() override;
   [[nodiscard]] Status wait_children(std::span<const TaskId> children) override;
+  [[nodiscard]] Result<std::optional<JsonText>> ask(const QuestionSpec& spec) override;
   [[nodiscard]] bool cancelled() const override;
   [[nodiscard]] bool wait_cancelled(Millis timeout) const override;
 

@@ -40,6 +40,9 @@ constexpr Millis kShimOverdue{600};
 // Orphans that do not die within this are beyond us (stuck in the kernel): said, and the run ends.
 constexpr Millis kSweepMax{5'000};
 constexpr Millis kSweepPass{5};
+// How soon an answer is heard of; and an agent's session, which it can be resumed with.
+constexpr Millis kLookAtQuestionEvery{500};
+constexpr Millis kLookForSessionEvery{5'000};
 // What may be left in a pipe when its writers are dead is at most its capacity; a stranger who holds it open is not
 // waited for.
 constexpr int kDrainReadsMax = 64;
@@ -211,7 +214,10 @@ void ProcessRun::send(const ShimOrder& order) {
 // ---- time
 
 MonoTime ProcessRun::tick(MonoTime now) {
-  if (phase_ == Phase::kRunning) check_timeouts(now);
+  if (phase_ == Phase::kRunning) {
+    look_at_questions(now);
+    check_timeouts(now);
+  }
   if (phase_ == Phase::kSweeping && now >= sweep_at_) sweep(now);
   if (now >= flush_at_) flush_log();
   if (door_) door_tick_ = door_->tick(now);
@@ -220,9 +226,9 @@ MonoTime ProcessRun::tick(MonoTime now) {
 
 void ProcessRun::check_timeouts(MonoTime now) {
   const Task& task = claimed_->task;
-  if (!stop_cause_ && now >= after(started_at_, task.timeout))
+  if (!stop_cause_ && !waiting_since_ && now >= after(started_at_, task.timeout))
     ask_to_stop(StopCause::kTimeout, host_.options.grace, now);
-  if (!stop_cause_ && !is_settling_ && now >= after(active_at_, task.idle_timeout)) been_silent(now);
+  if (!stop_cause_ && !waiting_since_ && !is_settling_ && now >= after(active_at_, task.idle_timeout)) been_silent(now);
   if (now >= std::min(settle_at_, step_until_)) {
     (now >= settle_at_ ? is_settling_ : is_overdue_) = true;
     settle_at_ = step_until_ = kNever;
@@ -255,7 +261,9 @@ MonoTime ProcessRun::next_tick() const {
   if (phase_ != Phase::kRunning) return next;
   next = std::min({next, shim_overdue_at_, terminate_at_, settle_at_, step_until_});
   if (!has_told_unhindered_) next = std::min(next, unhindered_at());
-  if (stop_cause_ || is_settling_) return next;
+  for (const Asked& asked : waits_) next = std::min(next, asked.look_at);
+  next = std::min(next, gives_way_at_);
+  if (stop_cause_ || is_settling_ || waiting_since_) return next;
   return std::min({next, after(started_at_, claimed_->task.timeout), after(active_at_, claimed_->task.idle_timeout)});
 }
 
@@ -392,7 +400,8 @@ void ProcessRun::log_stored(const Status& status, std::vector<LogChunk> chunks) 
 void ProcessRun::answer(HttpRequest request, Door::Reply reply) {
   active_at_ = system_clock().mono();
   request.body = secrets_.hide(request.body);
-  asked_.push_back({std::move(request), std::move(reply)});
+  const MonoTime until = active_at_ + wait_of(request);
+  asked_.push_back({std::move(request), std::move(reply), until});
   answer_next();
 }
 
@@ -404,17 +413,81 @@ void ProcessRun::answer_next() {
                          asked = std::move(asked_.front())]() mutable {
     LastWill will;
     HttpResponse response = answer_door(queue, *claimed, usage, asked.request, will);
-    loop.post([weak, reply = std::move(asked.reply), response = std::move(response), will = std::move(will)] {
+    loop.post([weak, asked = std::move(asked), response = std::move(response), will = std::move(will)]() mutable {
       const auto self = weak.lock();
-      if (self) self->will_.add(will);
-      reply(response);
-      if (!self) return;
+      if (!self) return asked.reply(response);
       self->is_answering_ = false;
+      self->answered(std::move(asked), will, response);
       self->answer_next();
       self->end_if_flushed();
     });
   });
   asked_.pop_front();
+}
+
+// ---- questions
+
+void ProcessRun::answered(Asked asked, const LastWill& will, const HttpResponse& response) {
+  const MonoTime now = system_clock().mono();
+  will_.add(will);
+  heard_of_questions(will, now);
+  if (phase_ == Phase::kRunning && will.has_open_question() && now < asked.until) {
+    return keep_waiting(std::move(asked), now);
+  }
+  end_waiting(asked, now);
+  asked.reply(response);
+}
+
+void ProcessRun::keep_waiting(Asked asked, MonoTime now) {
+  if (!asked.is_waiting) {
+    asked.is_waiting = true;
+    if (waiting_n_++ == 0) waiting_since_ = now;
+  }
+  asked.look_at = std::min(now + kLookAtQuestionEvery, asked.until);
+  waits_.push_back(std::move(asked));
+}
+
+// The time that it waited is not counted.
+void ProcessRun::end_waiting(const Asked& asked, MonoTime now) {
+  if (!asked.is_waiting || --waiting_n_ > 0 || !waiting_since_) return;
+  started_at_ = started_at_ + (now - *waiting_since_);
+  if (step_until_ != kNever) step_until_ = step_until_ + (now - *waiting_since_);
+  active_at_ = now;
+  waiting_since_.reset();
+}
+
+void ProcessRun::look_at_questions(MonoTime now) {
+  for (auto asked = waits_.begin(); asked != waits_.end();) {
+    if (asked->look_at > now) {
+      ++asked;
+      continue;
+    }
+    asked_.push_back(std::move(*asked));
+    asked = waits_.erase(asked);
+  }
+  answer_next();
+  if (now < gives_way_at_ || stop_cause_) return;
+  if (!will_.has_open_question()) {
+    gives_way_at_ = kNever;
+  } else if (!can_resume()) {
+    gives_way_at_ = now + kLookForSessionEvery;
+  } else {
+    gives_way_at_ = kNever;
+    ask_to_stop(StopCause::kAsks, host_.options.grace, now);
+  }
+}
+
+// An agent whose session can be resumed waits for so long, and then its task suspends. Programs suspend by themselves.
+void ProcessRun::heard_of_questions(const LastWill& will, MonoTime now) {
+  if (profile_->preset == nullptr || claimed_->task.at_most_once) return;
+  for (const LastWill::Asked& asked : will.asked) {
+    if (asked.is_open && asked.wait) gives_way_at_ = std::min(gives_way_at_, now + *asked.wait);
+  }
+}
+
+bool ProcessRun::can_resume() const {
+  const RunReport report = plan_->report();
+  return report.agent && !report.agent->session_id.empty();
 }
 
 // ---- the end
@@ -562,6 +635,7 @@ void ProcessRun::begin_flushing(End end) {
   door_tick_ = kNever;
   if (file_.is_empty()) files_.remove_if_empty();
   asked_.clear();  // nobody is left who asked
+  waits_.clear();
   log_.finish();
   doing_.reset();
   has_news_ = false;
@@ -581,7 +655,11 @@ void ProcessRun::close_pipes() {
 }
 
 RunEnded ProcessRun::end() const {
-  return {lease(), is_its_own_end_ ? with_will(end_, will_) : end_, end_report_};
+  if (!is_its_own_end_) return {lease(), end_, end_report_};
+  LastWill will = will_;
+  will.gives_way = profile_ != nullptr && profile_->preset != nullptr;
+  if (claimed_->task.at_most_once) will.asked.clear();  // it cannot suspend
+  return {lease(), with_will(end_, will), end_report_};
 }
 
 }  // namespace drover

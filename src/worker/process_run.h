@@ -117,6 +117,12 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void been_silent(MonoTime now);
   void answer(HttpRequest request, Door::Reply reply);
   void answer_next();
+  void answered(Asked asked, const LastWill& will, const HttpResponse& response);
+  void look_at_questions(MonoTime now);
+  void keep_waiting(Asked asked, MonoTime now);
+  void end_waiting(const Asked& asked, MonoTime now);
+  void heard_of_questions(const LastWill& will, MonoTime now);
+  [[nodiscard]] bool can_resume() const;
   void flush_log();
   [[nodiscard]] std::optional<std::string> take_doing();
   [[nodiscard]] RunReport take_report_due();
@@ -159,11 +165,18 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   struct Asked {
     HttpRequest request;
     Door::Reply reply;
+    MonoTime until{};    // it waits for an answer to a question until then
+    MonoTime look_at{};  // when it is looked at again
+    bool is_waiting = false;
   };
   std::deque<Asked> asked_;  // at the door; the connections bound how many
   bool is_answering_ = false;
-  LastWill will_;                // what it said at its door of its end
-  bool is_its_own_end_ = false;  // nothing of Drover's stopped it
+  std::vector<Asked> waits_;               // for answers to questions; no thread is held meanwhile
+  int waiting_n_ = 0;                      // those, and one that is being looked at
+  std::optional<MonoTime> waiting_since_;  // timeouts stand still while somebody waits
+  MonoTime gives_way_at_{Millis::max()};   // an agent that can resume is stopped, and its task suspends
+  LastWill will_;                          // what it said at its door of its end
+  bool is_its_own_end_ = false;            // nothing of Drover's stopped it
   std::string input_;
   std::size_t input_written_ = 0;
   LineReader status_lines_;

@@ -179,6 +179,12 @@ std::string_view name_of(PlantedBug bug) {
       return "bootstrap_marked_early";
     case kConversationUnguarded:
       return "conversation_unguarded";
+    case kSuspendForgetsQuestions:
+      return "suspend_forgets_questions";
+    case kAnswersOverwrite:
+      return "answers_overwrite";
+    case kEndKeepsQuestions:
+      return "end_keeps_questions";
   }
   CHECK_MSG(false, "no such planted bug");
 }

@@ -23,7 +23,8 @@ INSTANTIATE_TEST_SUITE_P(Quick, PlantedBugs,
                          testing::Values(PlantedBug::kSettleIgnoresLease, PlantedBug::kReclaimIgnoresRevision,
                                          PlantedBug::kDependentsReleasedApart, PlantedBug::kStalledRunReplays,
                                          PlantedBug::kClaimKeyTakesOthers, PlantedBug::kBulkCursorFirst,
-                                         PlantedBug::kConversationUnguarded),
+                                         PlantedBug::kConversationUnguarded, PlantedBug::kSuspendForgetsQuestions,
+                                         PlantedBug::kAnswersOverwrite, PlantedBug::kEndKeepsQuestions),
                          [](const auto& bug) { return std::string(name_of(bug.param)); });
 
 TEST(Shrink, AFailingPlanGetsSmallerAndStillFails) {

@@ -90,6 +90,11 @@ const std::map<std::string, Life::Rule, std::less<>>& Life::rules() {
       {"task.result_refused", &Life::on_result_refused},
       {"task.updated", &Life::on_updated},
       {"task.deleted", &Life::on_deleted},
+      {"question.asked", &Life::on_asked},
+      {"question.handed_over", &Life::on_handed_over},
+      {"question.answered", &Life::on_question_closed},
+      {"question.expired", &Life::on_question_closed},
+      {"question.withdrawn", &Life::on_question_closed},
   };
   return rules;
 }
@@ -144,6 +149,7 @@ std::optional<Wrong> Life::on_enqueued(const Event& event) {
 
 std::optional<Wrong> Life::on_unblocked(const Event& event) {
   if (state_ != TaskState::kBlocked) return refuse(event, "P12 events", "it was not blocked");
+  if (!open_questions_.empty()) return refuse(event, "Q2 questions", "released while a question is open");
   // Released and ended in one step: both events show the state at its end.
   state_ = is_terminal(event.state) ? TaskState::kPending : event.state;
   to_tail();
@@ -261,6 +267,8 @@ std::optional<Wrong> Life::on_suspended(const Event& event) {
   to_tail();
   // Suspended, and then released or ended by a child, in one step: both events show the state at its end.
   if (is_terminal(state_) || number_in(event, "unmet").value_or(0) > 0) state_ = TaskState::kBlocked;
+  if (state_ != TaskState::kBlocked && !open_questions_.empty())
+    return refuse(event, "Q2 questions", "it does not wait for the answer to its question");
   if (state_ == TaskState::kPending && too_early()) return refuse(event, "P9 run_at", "pending before its time");
   if (state_ == TaskState::kBlocked || state_ == TaskState::kPending || state_ == TaskState::kScheduled)
     return std::nullopt;
@@ -283,7 +291,8 @@ std::optional<Wrong> Life::on_stalled(const Event& event) {
 std::optional<Wrong> Life::on_failed(const Event& event) {
   const std::string error_class = text_in(event, "class");
   if (state_ == TaskState::kBlocked) {
-    if (error_class != "parent_failed") return refuse(event, "P12 events", "a blocked task fails by its parents alone");
+    if (error_class != "parent_failed" && error_class != "unanswered")
+      return refuse(event, "P12 events", "a blocked task fails by its parents or for want of an answer");
     return finish(event);
   }
   if (cancel_requested_) return refuse(event, "P7 cancel", "failed after a cancel request");
@@ -404,6 +413,25 @@ std::optional<Wrong> Life::on_result_refused(const Event& event) {
   return event.state == state_ ? std::nullopt : refuse(event, "P5 late results", "it changed the state");
 }
 
+std::optional<Wrong> Life::on_asked(const Event& event) {
+  if (state_ != TaskState::kRunning) return refuse(event, "Q1 questions", "only a running task asks");
+  if (!open_questions_.insert(text_in(event, "question_id")).second)
+    return refuse(event, "Q1 questions", "asked twice");
+  return std::nullopt;
+}
+
+std::optional<Wrong> Life::on_handed_over(const Event& event) {
+  return open_questions_.contains(text_in(event, "question_id")) ? std::nullopt
+                                                                 : refuse(event, "Q1 questions", "it was not open");
+}
+
+// With the end of a task its questions are withdrawn; what follows for others comes behind it.
+std::optional<Wrong> Life::on_question_closed(const Event& event) {
+  if (open_questions_.erase(text_in(event, "question_id")) == 0)
+    return refuse(event, "Q1 questions", "it was not open");
+  return std::nullopt;
+}
+
 std::optional<Wrong> Life::on_updated(const Event& event) {
   if (is_terminal(state_) || state_ == TaskState::kRunning)
     return refuse(event, "P12 events", "only a task that waits is edited");
@@ -497,6 +525,8 @@ std::optional<Wrong> Life::compare(const TaskRecord& row, Millis slack) {
   if (task.stalls != stalls_) return differ(task, "stalls", task.stalls, stalls_);
   if (task.defers != defers_) return differ(task, "defers", task.defers, defers_);
   if (task.suspends != suspends_) return differ(task, "suspends", task.suspends, suspends_);
+  const int open_questions = static_cast<int>(open_questions_.size());
+  if (row.open_questions != open_questions) return differ(task, "open questions", row.open_questions, open_questions);
   if (task.attempts < 0)
     return Wrong{"P6 caps", fmt::format("task {} has {} attempts", task.id.to_string(), task.attempts)};
   const std::string escalated_to = task.escalation ? task.escalation->to : "";

@@ -78,6 +78,9 @@ class Life {
   std::optional<Wrong> on_result_refused(const Event& event);
   std::optional<Wrong> on_updated(const Event& event);
   std::optional<Wrong> on_deleted(const Event& event);
+  std::optional<Wrong> on_asked(const Event& event);
+  std::optional<Wrong> on_handed_over(const Event& event);
+  std::optional<Wrong> on_question_closed(const Event& event);
 
   [[nodiscard]] std::optional<Wrong> compare_times(const Task& task, Millis slack);
   [[nodiscard]] std::optional<Wrong> compare_end(const TaskRecord& row);
@@ -104,6 +107,7 @@ class Life {
   int stalls_ = 0;
   int defers_ = 0;
   int suspends_ = 0;
+  std::set<std::string> open_questions_;  // their ids
   std::int64_t place_ = 0;
   std::int64_t tail_ = 0;
   Time wall_max_{};

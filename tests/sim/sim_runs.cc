@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "sim/sim_worker.h"
+#include "sim/users.h"
 #include "sim/world.h"
 #include "worker/door.h"
 
@@ -189,6 +190,21 @@ void SimRuns::speak(Agent& agent) {
   const Status used = worker_.dead() ? Status{} : queue.report(lease, used_by(agent.run, 1));
   world_.trace("{} run {} talks: {}{}{}{}", agent.run.number, agent.run.run, progress.has_value(),
                checkpoint.has_value(), log.has_value(), used.has_value());
+  if (!worker_.dead() && agent.run.number % 3 == 1) ask(agent);
+}
+
+// One that gets its answer goes on; others give way when their run is done.
+void SimRuns::ask(Agent& agent) {
+  constexpr Millis kAskedFor{60'000};
+  QuestionSpec spec{.text = fmt::format("{}?", agent.run.number), .expires = kAskedFor};
+  if (agent.run.number % 2 == 1) spec.default_answer = R"("default")";
+  const auto question = worker_.queue().ask(agent.run.lease, spec);
+  world_.trace("{} run {} asks: {}", agent.run.number, agent.run.run,
+               question ? std::string(name_of(question->state)) : to_string(question.error()));
+  if (!question || worker_.dead()) return;
+  world_.observe();
+  agent.asked = *question;
+  if (question->state == QuestionState::kOpen) world_.users().asked(*question);
 }
 
 void SimRuns::spawn_children(Agent& agent) {
@@ -236,7 +252,10 @@ Settlement SimRuns::settlement(const Agent& agent, const ProcessEnd& end) const 
   ResultCapture out(1 << 20);
   out.feed(fmt::format("{{\"run\":{}}}\n", agent.run.run));
   const LastLine err;
-  const LastWill will{.wait = behaviour.waits && agent.has_children ? std::optional(Suspend{}) : std::nullopt};
+  // Whoever gives way for an answer waits for its children as well: so the checker knows what each waits for.
+  const bool asks = agent.asked && agent.asked->state == QuestionState::kOpen && !agent.task.at_most_once;
+  const bool waits = asks || (behaviour.waits && agent.has_children);
+  const LastWill will{.wait = waits ? std::optional(Suspend{}) : std::nullopt};
   return {agent.run.lease, with_will(exec_outcome(end, {agent.task, out, err, agents::OutputTail(), {}}, {}), will),
           behaviour.talks ? used_by(agent.run, 2) : RunReport{}};
 }

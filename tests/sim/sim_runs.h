@@ -46,12 +46,14 @@ class SimRuns final : public Runs {
     Millis spawns_at{kNever};
     std::optional<StopCause> stopped;
     bool has_children = false;
+    std::optional<Question> asked;
   };
 
   void step(const std::shared_ptr<Agent>& agent);
   void supervise(Agent& agent);
   void ask_to_stop(Agent& agent, StopCause cause, Millis kill_at);
   void speak(Agent& agent);
+  void ask(Agent& agent);
   void spawn_children(Agent& agent);
   void end(Agent& agent, decltype(ProcessEnd::how) how);
   [[nodiscard]] Settlement settlement(const Agent& agent, const ProcessEnd& end) const;

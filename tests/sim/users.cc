@@ -14,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kUsersPart = 101;
+constexpr std::uint64_t kAnswersPart = 102;
 constexpr int kTriesMax = 5;  // of what is not worth more
 
 bool has_no_answer(const Error& error) {
@@ -22,7 +23,10 @@ bool has_no_answer(const Error& error) {
 
 }  // namespace
 
-Users::Users(World& world) : world_(world), rng_(derive_seed(world.plan().seed, kUsersPart)) {
+Users::Users(World& world)
+    : world_(world),
+      rng_(derive_seed(world.plan().seed, kUsersPart)),
+      answers_rng_(derive_seed(world.plan().seed, kAnswersPart)) {
   for (const Operation& operation : world.plan().operations) {
     auto request = std::make_unique<Request>();
     request->operation = &operation;
@@ -247,6 +251,47 @@ void Users::requeue(Request& request, SimProcess& server) {
   world_.trace("user requeues what is silent for {} ms at {}: {}", max_age.count(), server.name(),
                server.dead() || !answer ? -1 : *answer);
   done(request);
+}
+
+// ---- answers
+
+void Users::asked(const Question& question) {
+  if (!asked_.insert(question.id).second || chance(answers_rng_, 15)) return;
+  const Millis after = between(answers_rng_, 100ms, 30s);
+  add_answerer(question.id, R"("first")", after);
+  if (chance(answers_rng_, 40)) {
+    add_answerer(question.id, R"("second")", after + between(answers_rng_, 0ms, 5s));
+  }
+}
+
+void Users::add_answerer(const QuestionId& question, JsonText value, Millis after) {
+  auto answerer = std::make_unique<Answerer>(Answerer{.question = question, .value = std::move(value), .actor = {}});
+  answerer->actor = world_.scheduler().add([this, self = answerer.get()] { answer(*self); });
+  world_.scheduler().wake(answerer->actor, world_.clock().now() + after);
+  answerers_.push_back(std::move(answerer));
+}
+
+// An answer that was taken is the only one.
+void Users::answer(Answerer& answerer) {
+  const std::shared_ptr<SimProcess> server = world_.server(answerer.tries++);
+  if (answerer.tries > kTriesMax) return;
+  const auto again = [&] {
+    world_.scheduler().wake(answerer.actor, world_.clock().now() + between(answers_rng_, 100ms, 3s));
+  };
+  if (server == nullptr) return again();
+  const auto taken = server->engine().answer(answerer.question, {.value = answerer.value, .by = "somebody"});
+  const bool died = server->dead();
+  world_.trace("somebody answers {} with {}: {}", answerer.question.to_string(), answerer.value,
+               died    ? "no answer"
+               : taken ? "ok"
+                       : to_string(taken.error()));
+  if (died || (!taken && has_no_answer(taken.error()))) return again();
+  world_.observe();
+  if (!taken) return;
+  const auto [first, is_first] = acknowledged_.emplace(answerer.question, answerer.value);
+  if (is_first) return;
+  world_.checker().report("Q1 questions", fmt::format("question {} was answered twice: {} and {}",
+                                                      answerer.question.to_string(), first->second, answerer.value));
 }
 
 }  // namespace drover::sim

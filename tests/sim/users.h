@@ -19,6 +19,9 @@ class Users {
  public:
   explicit Users(World& world);
 
+  // A task asks: somebody answers sooner or later, or two do, or nobody.
+  void asked(const Question& question);
+
   // Nobody waits for an answer any more.
   [[nodiscard]] bool content() const { return waiting_ == 0; }
 
@@ -32,7 +35,17 @@ class Users {
     bool unknown = false;  // an earlier try may have taken effect
   };
 
+  // Somebody who knows an answer.
+  struct Answerer {
+    QuestionId question;
+    JsonText value;
+    ActorPtr actor;
+    int tries = 0;
+  };
+
   void step(Request& request);
+  void add_answerer(const QuestionId& question, JsonText value, Millis after);
+  void answer(Answerer& answerer);
   void enqueue(Request& request, SimProcess& server);
   void prepare(Request& request);
   void cancel(Request& request, SimProcess& server);
@@ -53,6 +66,10 @@ class Users {
   std::set<int> chose_their_id_;  // numbers of tasks
   int waiting_ = 0;
   int bulks_ = 0;
+  SeededRng answers_rng_;  // so that its draws do not move the others'
+  std::vector<std::unique_ptr<Answerer>> answerers_;
+  std::set<QuestionId> asked_;
+  std::map<QuestionId, JsonText> acknowledged_;  // answers that were taken
 };
 
 }  // namespace drover::sim

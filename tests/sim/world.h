@@ -72,6 +72,7 @@ class World {
   [[nodiscard]] bool healing() const { return healing_; }
   // The n-th server, or the next one that is up; null if none is.
   [[nodiscard]] std::shared_ptr<SimProcess> server(int n);
+  [[nodiscard]] Users& users() { return *users_; }
   [[nodiscard]] bool may_spawn() const { return children_ < 40; }
   [[nodiscard]] TaskPlan draw_child(const Task& spawner);
 

@@ -87,6 +87,16 @@ class ForwardingQueue : public TaskQueue {
   Result<std::vector<PastAlert>> past_alerts(int limit) override { return inner_.past_alerts(limit); }
   Result<Alert> snooze_alert(const SnoozeOrder& order) override { return inner_.snooze_alert(order); }
   ConversationQueue& conversation_queue() override { return inner_.conversation_queue(); }
+  Result<Question> ask(const Lease& lease, const QuestionSpec& spec) override { return inner_.ask(lease, spec); }
+  Result<Question> question(const QuestionId& id) override { return inner_.question(id); }
+  Result<QuestionPage> questions(const QuestionFilter& filter, int limit,
+                                 const std::optional<std::string>& cursor) override {
+    return inner_.questions(filter, limit, cursor);
+  }
+  Result<Question> answer(const QuestionId& id, const AnswerOrder& order) override { return inner_.answer(id, order); }
+  Result<Question> withdraw_question(const QuestionId& id, const Verdict& verdict) override {
+    return inner_.withdraw_question(id, verdict);
+  }
   Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override { return inner_.views(owner); }
   Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override {
     return inner_.save_view(owner, view);

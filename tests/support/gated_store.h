@@ -35,6 +35,7 @@ enum class StoreCall : std::uint8_t {
   kLog,
   kBacklog,
   kLedger,
+  kQuestions,
   kReadGates,
   kGates,
   kGatesFrom,
@@ -123,6 +124,19 @@ class GatedStore : public Store {
   Result<std::vector<std::string>> ledger_days() override { return pass(StoreCall::kLedger, &Store::ledger_days); }
   Result<std::vector<LedgerEntry>> ledger(const std::string& day) override {
     return pass(StoreCall::kLedger, &Store::ledger, day);
+  }
+  Result<std::vector<std::optional<QuestionRecord>>> read_questions(std::span<const QuestionId> ids) override {
+    return pass(StoreCall::kQuestions, &Store::read_questions, ids);
+  }
+  Result<std::vector<QuestionRecord>> questions_of(const TaskId& task) override {
+    return pass(StoreCall::kQuestions, &Store::questions_of, task);
+  }
+  Result<QuestionPage> list_questions(const QuestionFilter& filter, int limit,
+                                      const std::optional<QuestionId>& before) override {
+    return pass(StoreCall::kQuestions, &Store::list_questions, filter, limit, before);
+  }
+  Result<std::vector<QuestionRecord>> due_questions(int limit) override {
+    return pass(StoreCall::kQuestions, &Store::due_questions, limit);
   }
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override {
     return pass(StoreCall::kApply, &Store::apply, groups);

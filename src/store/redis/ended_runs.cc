@@ -37,8 +37,9 @@ bool only_checks(const GateStep& gate) {
 }
 
 bool ends_plainly(const StepGroup& group) {
-  return !group.capacity && group.dedupes.empty() && !group.document && group.steps.size() == 1 &&
-         ends_plainly(group.steps.front()) && group.gates.size() <= 1 && std::ranges::all_of(group.gates, only_checks);
+  return !group.capacity && group.dedupes.empty() && !group.document && group.questions.empty() &&
+         group.steps.size() == 1 && ends_plainly(group.steps.front()) && group.gates.size() <= 1 &&
+         std::ranges::all_of(group.gates, only_checks);
 }
 
 }  // namespace

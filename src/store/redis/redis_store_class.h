@@ -92,6 +92,12 @@ class RedisStore final : public Store {
   Result<std::vector<std::string>> ledger_days() override;
   Result<std::vector<LedgerEntry>> ledger(const std::string& day) override;
 
+  Result<std::vector<std::optional<QuestionRecord>>> read_questions(std::span<const QuestionId> ids) override;
+  Result<std::vector<QuestionRecord>> questions_of(const TaskId& task) override;
+  Result<QuestionPage> list_questions(const QuestionFilter& filter, int limit,
+                                      const std::optional<QuestionId>& before) override;
+  Result<std::vector<QuestionRecord>> due_questions(int limit) override;
+
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
   Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
                         const std::optional<ReservedSlots>& reserved) override;

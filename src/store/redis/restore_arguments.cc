@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "core/lane.h"
+#include "core/question_json.h"
 #include "store/log_piece.h"
 #include "store/redis/inner_result.h"
+#include "store/redis/question_text.h"
 #include "store/redis/record_text.h"
 #include "store/redis/run_text.h"
 
@@ -87,6 +89,7 @@ void put_log(Pack& pack, const DumpedTask& dumped) {
   }
   if (!dumped.log.empty()) field("last", dumped.log.back().seq);
   pack.put(static_cast<std::int64_t>(dumped.log.size())).put(fields_n);
+  pack.put(static_cast<std::int64_t>(dumped.questions.size()));
   for (const LogRecord& piece : dumped.log) {
     pack.put(std::to_string(piece.seq)).put(std::to_string(piece.run)).put(time_text(piece.at));
     pack.put(std::to_string(static_cast<int>(piece.stream))).put(piece.text);
@@ -106,6 +109,9 @@ void put_task(Pack& pack, const DumpedTask& dumped) {
   }
   put_or_false(pack, task.finished_at ? std::optional(time_text(*task.finished_at)) : std::nullopt);
   put_log(pack, dumped);
+  for (const Question& question : dumped.questions) {
+    pack.put(question.id.to_string()).put(question_head(question)).put(to_json(question));
+  }
 }
 
 // "name|task|queue|rank|owner|type|cost|gates|state|run|generation|data", as parse_event reads it.

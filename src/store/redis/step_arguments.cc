@@ -4,7 +4,9 @@
 
 #include "core/gate_name.h"
 #include "core/lane.h"
+#include "core/question_json.h"
 #include "store/redis/ledger_text.h"
+#include "store/redis/question_text.h"
 #include "store/redis/record_text.h"
 #include "store/redis/run_text.h"
 
@@ -92,6 +94,13 @@ void put_document(Pack& pack, const DocumentStep& step) {
   put_events(pack, step.events, kOfNoTask);
 }
 
+// The same.
+void put_question(Pack& pack, const QuestionStep& step) {
+  pack.put(step.next.id.to_string()).put(step.expected_revision).put("q");
+  pack.put(to_json(step.next)).put(question_head(step.next)).put(count_of(step.events));
+  put_events(pack, step.events, kOfNoTask);
+}
+
 void put_group(Pack& pack, const StepGroup& group) {
   const auto& capacity = group.capacity;
   if (capacity) {
@@ -99,7 +108,7 @@ void put_group(Pack& pack, const StepGroup& group) {
   } else {
     pack.put(false).put(false).put(0);
   }
-  const std::int64_t gates = count_of(group.gates) + (group.document ? 1 : 0);
+  const std::int64_t gates = count_of(group.gates) + count_of(group.questions) + (group.document ? 1 : 0);
   pack.put(count_of(group.dedupes)).put(gates).put(count_of(group.steps));
   if (capacity) {
     for (const auto& [queue, max] : capacity->waiting_per_queue_max) pack.put(queue).put(max);
@@ -108,6 +117,7 @@ void put_group(Pack& pack, const StepGroup& group) {
     pack.put(dedupe_key(guard.owner, guard.type, guard.key)).put(guard.newest ? guard.newest->to_string() : "");
   }
   put_gates(pack, group.gates);
+  for (const QuestionStep& question : group.questions) put_question(pack, question);
   if (group.document) put_document(pack, *group.document);
   for (const Step& step : group.steps) put_step(pack, step);
 }

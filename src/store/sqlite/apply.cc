@@ -13,6 +13,7 @@
 #include "store/sqlite/leases.h"
 #include "store/sqlite/ledger.h"
 #include "store/sqlite/named_sql.h"
+#include "store/sqlite/questions.h"
 #include "store/sqlite/reads.h"
 #include "store/sqlite/step_write.h"
 #include "store/sqlite/writer.h"
@@ -117,7 +118,7 @@ Applied Group::apply() {
 // One step, and gates that are only looked at.
 bool Group::only_completes_one() const {
   const auto is_check = [](const GateStep& gate) { return !gate.next && gate.events.empty(); };
-  return group_.steps.size() == 1 && !group_.capacity && !group_.document &&
+  return group_.steps.size() == 1 && !group_.capacity && !group_.document && group_.questions.empty() &&
          std::ranges::all_of(group_.gates, is_check);
 }
 
@@ -147,6 +148,9 @@ bool Group::guards_hold() {
     if (!still_holds(transaction_, gate)) return false;
   }
   if (group_.document && !still_holds(transaction_.db(), *group_.document)) return false;
+  for (const QuestionStep& question : group_.questions) {
+    if (!still_holds(transaction_.db(), question)) return false;
+  }
   for (const DedupeGuard& guard : group_.dedupes) {
     if (newest_with_key(transaction_.db(), guard.owner, guard.type, guard.key) != guard.newest) return false;
   }
@@ -209,6 +213,7 @@ void Group::write() {
   for (const Step& step : group_.steps) {
     if (is_new(step)) write_dependencies(step);
   }
+  for (const QuestionStep& question : group_.questions) write_question(transaction_, question);
   if (group_.document) write_document(transaction_, *group_.document);
 }
 
@@ -236,8 +241,8 @@ void Group::write_dependencies(const Step& step) {
 
 // Nothing but new tasks that refer to no other: whether it may be written depends on few rows.
 bool is_plain(const StepGroup& group) {
-  return group.gates.empty() && group.dedupes.empty() && !group.document && !planted(PlantedBug::kRequestIdApart) &&
-         std::ranges::all_of(group.steps, [](const Step& step) {
+  return group.gates.empty() && group.dedupes.empty() && !group.document && group.questions.empty() &&
+         !planted(PlantedBug::kRequestIdApart) && std::ranges::all_of(group.steps, [](const Step& step) {
            return is_new(step) && step.next.task.depends_on.empty() && !step.next.task.dedupe_key;
          });
 }

@@ -20,9 +20,9 @@ CREATE TEMP VIEW IF NOT EXISTS true_dependency AS
   SELECT DISTINCT task.seq AS parent, child FROM named JOIN task ON task.id = substr(ids, at * 16 + 1, 16);
 
 -- unmet: parents that keep a task blocked, because they are not completed, nor ended in a way that the task takes for
--- completed. cascading: parents whose end may have been counted already or not.
+-- completed; and its open questions. cascading: parents whose end may have been counted already or not.
 CREATE TEMP VIEW IF NOT EXISTS true_parents AS
-  SELECT child.seq,
+  SELECT child.seq, child.open_questions +
     count(*) FILTER (WHERE parent.state < {completed} OR (parent.state > {completed} AND on_parent_failure <> 'run')) AS unmet,
     count(*) FILTER (WHERE parent.cascade_at IS NOT NULL) AS cascading
   FROM task AS child JOIN body ON body.seq = child.seq LEFT JOIN dependency ON dependency.child = child.seq LEFT JOIN task AS parent ON parent.seq = dependency.parent
@@ -243,6 +243,37 @@ INSERT INTO temp.last_event (task_id, state) VALUES (?1, ?2) ON CONFLICT (task_i
 SELECT task.id, 'is in state ' || task.state || ', but its last event says ' || last.state
 FROM temp.last_event AS last JOIN task ON task.id = last.task_id
 WHERE task.state <> last.state;
+
+-- name: find_question_orphan
+SELECT NULL, 'question ' || lower(hex(id)) || ' of a task that is gone' FROM questions
+WHERE task IS NOT NULL AND NOT EXISTS (SELECT 1 FROM task WHERE task.id = questions.task);
+-- name: repair_question_orphan
+DELETE FROM questions WHERE task IS NOT NULL AND NOT EXISTS (SELECT 1 FROM task WHERE task.id = questions.task);
+
+-- name: find_question_open
+SELECT task.id, 'question ' || lower(hex(questions.id)) || ' is open, although its task has ended'
+FROM questions JOIN task ON task.id = questions.task WHERE questions.state = 0 AND task.state >= {completed};
+-- name: repair_question_open
+UPDATE questions SET state = 3, wake_at = NULL, revision = revision + 1, record = json_set(record, '$.state', 'withdrawn')
+WHERE state = 0 AND EXISTS (SELECT 1 FROM task WHERE task.id = questions.task AND task.state >= {completed});
+
+-- name: find_question_columns
+SELECT task, 'question ' || lower(hex(id)) || ' is not indexed as its record says' FROM questions
+WHERE json_extract(record, '$.state') IS NOT
+    (CASE state WHEN 0 THEN 'open' WHEN 1 THEN 'answered' WHEN 2 THEN 'expired' WHEN 3 THEN 'withdrawn' END)
+  OR json_extract(record, '$.owner') IS NOT owner OR (state <> 0 AND wake_at IS NOT NULL);
+-- name: repair_question_columns
+UPDATE questions SET owner = coalesce(json_extract(record, '$.owner'), ''),
+  state = CASE json_extract(record, '$.state') WHEN 'open' THEN 0 WHEN 'answered' THEN 1 WHEN 'expired' THEN 2 ELSE 3 END,
+  wake_at = iif(json_extract(record, '$.state') = 'open', wake_at, NULL);
+
+-- name: find_open_questions
+SELECT id, 'counts ' || open_questions || ' open questions, which is not what it has' FROM task
+WHERE open_questions <> (SELECT count(*) FROM questions WHERE questions.task = task.id AND questions.state = 0);
+-- name: repair_open_questions
+UPDATE task SET open_questions = (SELECT count(*) FROM questions WHERE questions.task = task.id AND questions.state = 0),
+  revision = revision + 1
+WHERE open_questions <> (SELECT count(*) FROM questions WHERE questions.task = task.id AND questions.state = 0);
 
 -- name: find_unmet_parents
 SELECT id, 'waits for ' || unmet_parents || ' parents, but ' || unmet || ' are not done' FROM task JOIN true_parents USING (seq)

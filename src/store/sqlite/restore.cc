@@ -5,6 +5,7 @@
 #include "embedded/sqlite.h"
 #include "store/log_piece.h"
 #include "store/sqlite/named_sql.h"
+#include "store/sqlite/questions.h"
 #include "store/sqlite/record_row.h"
 #include "store/sqlite/step_write.h"
 
@@ -72,6 +73,7 @@ void restore_tasks(Transaction& transaction, std::span<const DumpedTask> tasks) 
     if (task.checkpoint) db.run(kInsertCheckpoint, seqs[i], *task.checkpoint);
     put_runs(db, seqs[i], tasks[i]);
     put_log(db, seqs[i], tasks[i]);
+    restore_questions(db, tasks[i].questions);
   }
   transaction.raise_sequences();
 }

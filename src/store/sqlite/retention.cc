@@ -22,6 +22,7 @@ constexpr std::string_view kDeleteEvents = named_sql(embedded::retention_sql, "d
 constexpr std::string_view kPutFirstEvent = named_sql(embedded::retention_sql, "put_first_event");
 constexpr std::string_view kShortenEvents = named_sql(embedded::retention_sql, "shorten_events");
 constexpr std::array kDeletions{
+    named_sql(embedded::questions_sql, "delete_of_task"),  // while the task's row still tells its id
     named_sql(embedded::retention_sql, "delete_task"),
     named_sql(embedded::retention_sql, "delete_body"),
     named_sql(embedded::retention_sql, "delete_checkpoint"),

@@ -61,6 +61,7 @@ CREATE TABLE task (
   next TEXT,
   place INTEGER NOT NULL,
   unmet_parents INTEGER NOT NULL,
+  open_questions INTEGER NOT NULL,
   awaited INTEGER NOT NULL,
   first_generation INTEGER NOT NULL,
   dependents INTEGER NOT NULL,
@@ -171,6 +172,21 @@ CREATE TABLE dependency (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX dependency_by_child ON dependency (child);
+
+-- What tasks, or gates, asked. A question of a task goes with it.
+CREATE TABLE questions (
+  id BLOB PRIMARY KEY,
+  task BLOB,                -- that asked; null: a gate's
+  owner TEXT NOT NULL,
+  state INTEGER NOT NULL,   -- its number in QuestionState
+  wake_at INTEGER,          -- when sweepers look at it, while it is open
+  revision INTEGER NOT NULL,
+  record TEXT NOT NULL      -- JSON: core/question_json.h
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX question_of_task ON questions (task) WHERE task IS NOT NULL;
+CREATE INDEX question_open ON questions (id) WHERE state = 0;
+CREATE INDEX question_wake ON questions (wake_at) WHERE wake_at IS NOT NULL;
 
 -- Runs that ended before the last one.
 CREATE TABLE run (

@@ -26,6 +26,7 @@
 #include "store/sqlite/ledger.h"
 #include "store/sqlite/new_task_table.h"
 #include "store/sqlite/posix_side_files.h"
+#include "store/sqlite/questions.h"
 #include "store/sqlite/reads.h"
 #include "store/sqlite/record_columns.h"
 #include "store/sqlite/restore.h"
@@ -115,6 +116,25 @@ class SqliteStore final : public Store {
   }
   Result<std::vector<LedgerEntry>> ledger(const std::string& day) override {
     return reading("sqlite.ledger", [&](Connection& db) { return ledger_of(db, day); });
+  }
+
+  Result<std::vector<std::optional<QuestionRecord>>> read_questions(std::span<const QuestionId> ids) override {
+    return reading("sqlite.questions", [&](Connection& db) {
+      std::vector<std::optional<QuestionRecord>> found;
+      for (const QuestionId& id : ids) found.push_back(read_question(db, id));
+      return found;
+    });
+  }
+  Result<std::vector<QuestionRecord>> questions_of(const TaskId& task) override {
+    return reading("sqlite.questions", [&](Connection& db) { return read_questions_of(db, task); });
+  }
+  Result<QuestionPage> list_questions(const QuestionFilter& filter, int limit,
+                                      const std::optional<QuestionId>& before) override {
+    return reading("sqlite.questions",
+                   [&](Connection& db) { return sqlite::list_questions(db, filter, limit, before); });
+  }
+  Result<std::vector<QuestionRecord>> due_questions(int limit) override {
+    return reading("sqlite.questions", [&](Connection& db) { return read_due_questions(db, *options_.clock, limit); });
   }
 
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;

@@ -20,6 +20,7 @@ constexpr std::string_view kCascades = named_sql(embedded::sweeps_sql, "cascades
 constexpr std::string_view kNextRunAt = named_sql(embedded::sweeps_sql, "next_run_at");
 constexpr std::string_view kNextDeadline = named_sql(embedded::sweeps_sql, "next_deadline");
 constexpr std::string_view kNextGate = named_sql(embedded::gates_sql, "next_wake");
+constexpr std::string_view kNextQuestion = named_sql(embedded::questions_sql, "next_wake");
 constexpr std::string_view kNextLapse = named_sql(embedded::sweeps_sql, "next_lapse");
 
 void keep_soonest(std::optional<Millis>& soonest, Connection& db, std::string_view sql, Millis now) {
@@ -67,6 +68,7 @@ std::optional<Millis> read_next_wake(Connection& db, const Clock& clock) {
   keep_soonest(soonest, db, kNextRunAt, wall);
   keep_soonest(soonest, db, kNextDeadline, wall);
   keep_soonest(soonest, db, kNextGate, wall);
+  keep_soonest(soonest, db, kNextQuestion, wall);
   keep_soonest(soonest, db, kNextLapse, clock.mono().since_origin);
   if (!read_cascades(db, 1).empty() || is_any_document_due(db)) soonest = Millis(0);
   return soonest;

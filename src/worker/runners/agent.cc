@@ -52,6 +52,33 @@ std::string lesson_of(const RunSummary& run) {
   return text + "\n";
 }
 
+constexpr std::size_t kAnswersShown = 20;
+
+std::string answer_text(const Question& question) {
+  switch (question.state) {
+    case QuestionState::kOpen:
+      break;
+    case QuestionState::kAnswered:
+      return fmt::format("Answer (by {}): {}\n", question.answered_by.value_or("somebody"),
+                         answer_to_word(question.answer.value_or("null")));
+    case QuestionState::kExpired:
+      return "Nobody answered in time.\n";
+    case QuestionState::kWithdrawn:
+      return fmt::format("It was withdrawn: {}\n", question.why.empty() ? "go on without an answer" : question.why);
+  }
+  return {};
+}
+
+// What an earlier run asked, with the answers that came meanwhile; the newest if there are many.
+std::string answers_text(std::span<const Question> questions) {
+  std::string text;
+  const auto newest = questions.subspan(questions.size() - std::min(questions.size(), kAnswersShown));
+  for (const Question& question : newest) {
+    if (question.state != QuestionState::kOpen) text += fmt::format("{}\n{}\n", question.text, answer_text(question));
+  }
+  return text.empty() ? text : "You asked, and this is what came of it:\n\n" + text;
+}
+
 class AgentPlan final : public RunPlan {
  public:
   AgentPlan(const agents::Preset& preset, const RunSetting& setting) : preset_(preset), setting_(setting) {
@@ -412,8 +439,10 @@ std::string agent_prompt(const ClaimedTask& claimed) {
   for (const RunSummary& run : claimed.earlier_runs | std::views::reverse) {
     if (has_a_lesson(run)) lessons += lesson_of(run);
   }
-  if (lessons.empty()) return prompt;
-  return fmt::format("Earlier runs of this task did not finish it:\n\n{}\nThe task:\n\n{}", lessons, prompt);
+  std::string before;
+  if (!lessons.empty()) before = fmt::format("Earlier runs of this task did not finish it:\n\n{}\n", lessons);
+  before += answers_text(claimed.questions);
+  return before.empty() ? prompt : fmt::format("{}The task:\n\n{}", before, prompt);
 }
 
 }  // namespace drover

@@ -338,6 +338,22 @@ ConversationQueue& FakeQueue::conversation_queue() {
   static NoConversations none;
   return none;
 }
+Result<Question> FakeQueue::ask(const Lease& /*lease*/, const QuestionSpec& /*spec*/) {
+  return not_for_workers();
+}
+Result<Question> FakeQueue::question(const QuestionId& /*id*/) {
+  return not_for_workers();
+}
+Result<QuestionPage> FakeQueue::questions(const QuestionFilter& /*filter*/, int /*limit*/,
+                                          const std::optional<std::string>& /*cursor*/) {
+  return not_for_workers();
+}
+Result<Question> FakeQueue::answer(const QuestionId& /*id*/, const AnswerOrder& /*order*/) {
+  return not_for_workers();
+}
+Result<Question> FakeQueue::withdraw_question(const QuestionId& /*id*/, const Verdict& /*verdict*/) {
+  return not_for_workers();
+}
 Result<std::vector<SavedView>> FakeQueue::views(const std::optional<std::string>& /*owner*/) {
   return not_for_workers();
 }

@@ -117,6 +117,12 @@ class FakeQueue final : public TaskQueue {
   Result<std::vector<PastAlert>> past_alerts(int limit) override;
   Result<Alert> snooze_alert(const SnoozeOrder& order) override;
   ConversationQueue& conversation_queue() override;
+  Result<Question> ask(const Lease& lease, const QuestionSpec& spec) override;
+  Result<Question> question(const QuestionId& id) override;
+  Result<QuestionPage> questions(const QuestionFilter& filter, int limit,
+                                 const std::optional<std::string>& cursor) override;
+  Result<Question> answer(const QuestionId& id, const AnswerOrder& order) override;
+  Result<Question> withdraw_question(const QuestionId& id, const Verdict& verdict) override;
   Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override;
   Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override;
   Status delete_view(const std::optional<std::string>& owner, const std::string& name) override;

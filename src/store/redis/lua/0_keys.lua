@@ -6,7 +6,9 @@ local NAME = {
   seq = 'seq', counts = 'counts',
   -- of a task
   task = 't:', body = 'b:', result = 'r:', checkpoint = 'c:', progress = 'p:', history = 'h:', log = 'log:',
-  log_totals = 'log_totals:', children = 'children:', dependents = 'dependents:',
+  log_totals = 'log_totals:', children = 'children:', dependents = 'dependents:', asked = 'asked:',
+  -- questions
+  question = 'q:', questions = 'questions', questions_open = 'questions_open', question_ids = 'question_ids',
   -- tasks
   tasks = 'tasks', request = 'request:', tag = 'tag:', dedupe = 'dedupe:', dedupe_open = 'dedupe_open:', scheduled = 'scheduled',
   leases = 'leases', revoked = 'revoked', finished = 'finished', deadlines = 'deadlines', cascades = 'cascades',
@@ -30,19 +32,20 @@ local NAME = {
 
 -- Of each type, how the library calls them.
 local WORDS_OF_TYPE = {
-  string = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'request'},
+  string = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'request', 'question'},
   hash = {'seq', 'counts', 'log_totals', 'lanes', 'vt', 'turns', 'gates', 'gate_records', 'sessions', 'in_use', 'rate_at', 'cursor', 'worker',
           'pool_lines', 'pool_visits', 'config', 'health', 'access_tokens', 'believed_time', 'bulk', 'ledger', 'stats_history', 'past_alerts',
           'views', 'conversation', 'conversation_bodies'},
   zset = {'children', 'dependents', 'tag', 'dedupe', 'dedupe_open', 'scheduled', 'leases', 'revoked', 'finished', 'deadlines',
-          'cascades', 'line', 'group', 'oldest', 'waits', 'waited', 'wake', 'workers', 'pool', 'ledger_days', 'conversations'},
+          'cascades', 'line', 'group', 'oldest', 'waits', 'waited', 'wake', 'workers', 'pool', 'ledger_days', 'conversations',
+          'asked', 'questions', 'questions_open', 'question_ids'},
   stream = {'tasks', 'events', 'lane', 'log'},
   set = {'quarantine', 'damaged_lanes', 'pools', 'pools_of'},
   list = {'tokens', 'sweep_tokens', 'epochs'},
 }
 
 -- What these hold is nowhere else.
-local IRREPLACEABLE = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'log', 'worker', 'events', 'epochs', 'config',
+local IRREPLACEABLE = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'log', 'question', 'worker', 'events', 'epochs', 'config',
                        'gate_records', 'sessions', 'access_tokens', 'health', 'bulk', 'ledger', 'stats_history', 'past_alerts', 'views',
                        'conversation', 'conversation_bodies'}
 

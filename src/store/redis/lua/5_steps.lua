@@ -11,7 +11,8 @@ local A
 -- of a group; then its queues with limits (name, tasks), dedupe keys (key, newest task), gates, steps
 local CAPACITY, OWNERS_CAPACITY, QUEUES_N, DEDUPES_N, GATES_N, STEPS_N, GROUP_SIZE = 0, 1, 2, 3, 4, 5, 6
 -- of a gate; then its events. The operation is w (write it), c (only check it), or d: a document, whose name, version, text and
--- 1 if sweepers have work with it stand where a gate has its name, revision, record and limits.
+-- 1 if sweepers have work with it stand where a gate has its name, revision, record and limits; or q: a question, whose id,
+-- revision, JSON and wake|task|state stand there.
 local GATE, GATE_REVISION, GATE_OP, GATE_RECORD, GATE_LIMITS, GATE_EVENTS_N, GATE_SIZE = 0, 1, 2, 3, 4, 5, 6
 -- of a step; then its events, tags and parents
 local ID, EXPECTED, PLACE, STATE, LANE, SAID, BODY, RESULT, RUN_END, REVOKED, BEATS, RUN_AT, DEADLINE, CASCADE, PROGRESS,
@@ -183,6 +184,7 @@ local function check_steps(group, first)
 end
 
 local function revision_of(at)
+  if A[at + GATE_OP] == 'q' then return questions.revision(A[at + GATE]) end
   if A[at + GATE_OP] ~= 'd' then return gates.revision(A[at + GATE]) end
   return tonumber(call('HGET', KEY[A[at + GATE]], 'version')) or 0
 end
@@ -488,6 +490,7 @@ function steps.delete_task(id, record)
   local parts, rest = parts_of(record.lane), rest_of(record)
   local tags, parents = lists_in(get(KEY.body .. id) or '')
   for _, kind in ipairs(OF_A_TASK) do put(KEY[kind] .. id, false) end
+  questions.drop_of(id)
   drop_from_list(record.seq)
   call('ZREM', KEY.finished, id)
   if record.deadline ~= '~' then call('ZREM', KEY.deadlines, id) end
@@ -514,6 +517,8 @@ function steps.write_gates(at, n)
     if A[at + GATE_OP] == 'w' then
       steps.flush_writes()
       gates.put(A[at + GATE], A[at + GATE_RECORD], A[at + GATE_LIMITS])
+    elseif A[at + GATE_OP] == 'q' then
+      questions.put(A[at + GATE], A[at + GATE_REVISION] + 1, A[at + GATE_LIMITS], A[at + GATE_RECORD])
     end
     if A[at + GATE_OP] == 'd' then document = at else add_events(at + GATE_SIZE, A[at + GATE_EVENTS_N]) end
     at = after_gate(at)

@@ -56,7 +56,7 @@ end
 -- Milliseconds until the next of these is due, nil if nothing waits.
 local function next_due()
   local soonest
-  for _, key in ipairs({KEY.scheduled, KEY.deadlines, KEY.leases, KEY.wake}) do
+  for _, key in ipairs({KEY.scheduled, KEY.deadlines, KEY.leases, KEY.wake, KEY.questions}) do
     local first_ = call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
     local left = first_ and tonumber(first_) - (key == KEY.leases and lease_clock.now() or NOW)
     if left and (not soonest or left < soonest) then soonest = left end

@@ -64,8 +64,9 @@ end
 
 -- ---- what must be there
 
-local ZSETS = {NAME.scheduled, NAME.leases, NAME.finished, NAME.deadlines, NAME.cascades}
-local FAMILIES = {NAME.children, NAME.dependents, NAME.tag, NAME.dedupe, NAME.dedupe_open}
+local ZSETS = {NAME.scheduled, NAME.leases, NAME.finished, NAME.deadlines, NAME.cascades, NAME.questions, NAME.questions_open,
+               NAME.question_ids}
+local FAMILIES = {NAME.children, NAME.dependents, NAME.tag, NAME.dedupe, NAME.dedupe_open, NAME.asked}
 
 local function want(image, key, member, score)
   local members = image.zsets[key]
@@ -78,7 +79,7 @@ end
 
 local function want_relations(image, id, record, rest, parts, body)
   image.relations[id] = {dependents = rest.dependents or 0, children = rest.children or 0, unmet = rest.unmet_parents or 0,
-                         runs_anyway = rest.on_parent_failure == 'run'}
+                         runs_anyway = rest.on_parent_failure == 'run', open_questions = rest.open_questions or 0}
   if rest.parent_id then want(image, NAME.children .. rest.parent_id, id, record.seq) end
   if rest.request_id then image.requests[parts.owner .. '|' .. rest.request_id] = id end
   if rest.dedupe_key then
@@ -132,7 +133,7 @@ end
 
 local function image_of_tasks()
   local image = {zsets = {}, requests = {}, lanes = {}, lane_names = {}, tasks = {}, seqs = {}, relations = {},
-                 unreadable = {}}
+                 unreadable = {}, open_questions = {}}
   local apart = take_quarantined()
   local has_log = {}
   for _, id in ipairs(keys_of(NAME.log_totals)) do has_log[id] = true end
@@ -154,6 +155,47 @@ local function image_of_tasks()
     end
   end
   return image
+end
+
+-- ---- questions
+
+-- One that is open although its task has ended. No text of a user's holds the member in quotes: there they are escaped.
+local function withdraw(id, text)
+  local revision, _, task = questions.head_of(text)
+  text = string.gsub(string.match(text, '\n(.*)$'), '"state":"open"', '"state":"withdrawn"', 1)
+  put(KEY.question .. id, whole(revision + 1) .. '|~|' .. task .. '|withdrawn\n' .. text)
+end
+
+local function want_question(image, id, wake, task, state)
+  want(image, NAME.question_ids, id, 0)
+  if task ~= '~' then want(image, NAME.asked .. task, id, 0) end
+  if state ~= 'open' then return end
+  want(image, NAME.questions_open, id, 0)
+  if wake ~= '~' then want(image, NAME.questions, id, wake) end
+  if task ~= '~' then image.open_questions[task] = (image.open_questions[task] or 0) + 1 end
+end
+
+local function add_questions(image)
+  for _, id in ipairs(keys_of(NAME.question)) do
+    local text = get(KEY.question .. id)
+    local revision, wake, task, state = questions.head_of(text)
+    local asker = image.tasks[task]
+    if not revision then
+      found('question_unreadable', 'question ' .. id)
+    elseif task ~= '~' and not asker and not image.unreadable[task] then
+      found('question_orphan', 'question ' .. id .. ' of a task that is gone', mending)
+      if mending then put(KEY.question .. id, false) end
+    elseif state == 'open' and asker and IS_TERMINAL[asker.state] then
+      found('question_open_wrong', 'question ' .. id .. ' is open, although its task has ended', mending)
+      if mending then
+        withdraw(id, text)
+        state, wake = 'withdrawn', '~'
+      end
+      want_question(image, id, wake, task, state)
+    else
+      want_question(image, id, wake, task, state)
+    end
+  end
 end
 
 -- ---- sets
@@ -277,8 +319,17 @@ local function forgotten_parents(image, relation)
   return forgotten
 end
 
+local function check_open_questions(image, id, relation)
+  local open = image.open_questions[id] or 0
+  if relation.open_questions == open then return end
+  found('open_questions_wrong', 'task ' .. id .. ' counts ' .. whole(relation.open_questions) ..
+        ' open questions, which is not what it has', mending)
+  if mending then put_number(id, image.tasks[id], 'open_questions', open) end
+end
+
 local function check_blocked(image, id, relation)
   local unmet, cascading = count_parents(image, relation)
+  unmet = unmet + (image.open_questions[id] or 0)
   if math.abs(relation.unmet - unmet) > cascading then
     -- What a cascade may have counted already is left to it.
     local mended = mending and cascading == 0
@@ -296,6 +347,7 @@ local function check_relations(image)
   for id, relation in pairs(image.relations) do
     check_family(image, id, 'dependents')
     check_family(image, id, 'children')
+    check_open_questions(image, id, relation)
     if image.tasks[id].state == 'blocked' and relation.parents then
       check_blocked(image, id, relation)
       local parents = forgotten_parents(image, relation)
@@ -761,6 +813,7 @@ function functions.fsck(keys, args)
     due_at(NOW)
   end
   local image = image_of_tasks()
+  add_questions(image)
   check_sets(image)
   check_relations(image)
   check_requests(image)

@@ -2,9 +2,9 @@
 -- follows from them and is made by a repair.
 
 -- of a task in the packed list, see restore_arguments.cc; then its output: number, run, at, stream, text of each piece; then
--- fields and values of its totals
+-- fields and values of its totals; then its questions: id, wake|task|state, JSON of each
 local ID, PLACE, BYTES, MARKS, SAID, RUN, INNER_RESULT, BODY, RESULT, CHECKPOINT, PROGRESS, HISTORY, FINISHED, PIECES_N,
-      TOTALS_N, TASK_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+      TOTALS_N, QUESTIONS_N, TASK_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
 
 local function restore_task(list, at)
   local id = list[at + ID]
@@ -27,6 +27,10 @@ local function restore_task(list, at)
   for _ = 1, list[at + TOTALS_N] do
     call('HSET', KEY.log_totals .. id, list[piece], list[piece + 1])
     piece = piece + 2
+  end
+  for _ = 1, list[at + QUESTIONS_N] do
+    questions.put(list[piece], 1, list[piece + 1], list[piece + 2])
+    piece = piece + 3
   end
   return piece
 end

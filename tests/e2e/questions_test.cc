@@ -1,0 +1,123 @@
+// Tasks that ask: programs give way with exit code 75, people answer, and each answer reaches its task once.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <map>
+
+#include "e2e/e2e_test.h"
+
+namespace drover::e2e {
+namespace {
+
+constexpr int kAskers = 100;
+constexpr int kOthers = 10;
+constexpr Millis kLong{300'000};
+
+class QuestionsTest : public E2eTest {
+ protected:
+  QuestionsTest() {
+    sandbox.write_file("job.sh", fmt::format(R"(case "$(cat)" in * plain*) echo '"plain"';;*) answer =
+        $({} ask 'Shall I?' --option yes-- option no-- wait 0s) || exit $ ? echo "\"$answer\"";
+    ;
+esac
+)",
+                                             DROVER_BIN));
+  }
+
+  [[nodiscard]] Arguments worker(const Arguments& more = {}) const {
+    return work("job", {"/bin/sh", sandbox.file("job.sh")}, more);
+  }
+  void drain() const {
+    const Outcome outcome = sandbox.drover(worker({"--until-empty", "--concurrency", "1"}), {}, kLong);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+  [[nodiscard]] std::vector<json::Value> questions(const Arguments& more = {}) const {
+    Arguments arguments{"question", "list", "--json", "--limit", "1000"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return *sandbox.must_json(arguments).as_array();
+  }
+};
+
+TEST_F(QuestionsTest, HoldNothingWhileTheyAreOpenAndEachAnswerArrivesOnce) {
+  std::string batch;
+  for (int i = 0; i < kAskers; ++i)
+    batch += R"({"type":"job","payload":"ask","max_stalls":100})"
+             "\n";
+  for (int i = 0; i < kOthers; ++i)
+    batch += R"({"type":"job","payload":"plain"})"
+             "\n";
+  sandbox.must({"enqueue", "--batch", "-"}, batch);
+  drain();
+  EXPECT_EQ(sandbox.must_json({"list", "--state", "completed", "--json"}).as_array()->size(), std::size_t{kOthers});
+  EXPECT_TRUE(sandbox.all_task_processes().empty());
+  const auto open = questions();
+  ASSERT_EQ(open.size(), std::size_t{kAskers});
+  const json::Value one = sandbox.show(at(open.front(), "task_id"));
+  EXPECT_EQ(at(one, "state"), "blocked");
+  EXPECT_EQ(at(one, "attempts"), "0");
+  EXPECT_EQ(at(one, "worker_id"), "null");
+
+  // A worker is killed while answers come in.
+  auto killed = sandbox.start(worker({"--concurrency", "1"}));
+  std::map<std::string, std::string> expected;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const std::string word = i % 2 == 0 ? "yes" : "no";
+    sandbox.must({"question", "answer", at(open[i], "id"), word});
+    expected[at(open[i], "task_id")] = word;
+    if (i % 20 == 19) {
+      killed->signal(SIGKILL);
+      killed = sandbox.start(worker({"--concurrency", "1"}));
+    }
+  }
+  killed->signal(SIGTERM);
+  EXPECT_TRUE(killed->wait(kHangs));
+  drain();
+  EXPECT_TRUE(questions().empty());
+  EXPECT_EQ(questions({"--all"}).size(), std::size_t{kAskers});
+  for (const auto& [id, word] : expected) {
+    const json::Value task = sandbox.show(id);
+    EXPECT_EQ(at(task, "state"), "completed") << id;
+    EXPECT_EQ(at(task, "result"), word) << id;
+    EXPECT_EQ(at(task, "suspends"), "1") << id;
+  }
+}
+
+TEST_F(QuestionsTest, ThoseWhoAnswerAreToldWhatIsWrong) {
+  const std::string id = sandbox.enqueue({"job", "--payload", "\"ask\""});
+  drain();
+  const std::string question = at(questions().at(0), "id");
+  EXPECT_TRUE(contains(at(sandbox.must_json({"explain", id, "--json"}), "text"), "an answer to question " + question));
+  expect_refused(sandbox.drover({"question", "answer", question, "maybe"}), 1, "invalid_argument");
+  expect_refused(sandbox.drover({"question", "show", id}), 1, "not_found");
+  const json::Value answered = sandbox.must_json({"question", "answer", question, "no", "--json"});
+  EXPECT_EQ(at(answered, "answer"), "no");
+  const Outcome again = sandbox.drover({"question", "answer", question, "yes"});
+  expect_refused(again, 1, "wrong_state");
+  EXPECT_TRUE(contains(again.err, "\"no\""));
+  expect_refused(sandbox.drover({"ask", "Outside of a task?"}), 1, "invalid_argument");
+}
+
+TEST_F(QuestionsTest, AnAnswerThatComesWhileTheProgramWaitsIsPrinted) {
+  sandbox.write_file("wait.sh", fmt::format("echo \"\\\"$({} ask 'Which?' --wait 60s)\\\"\"\n", DROVER_BIN));
+  const std::string id = sandbox.enqueue({"job", "--timeout", "5s"});
+  EventStream events = sandbox.events();
+  const auto process = sandbox.start(work("job", {"/bin/sh", sandbox.file("wait.sh")}, {"--until-empty"}));
+  ASSERT_TRUE(events.next("question.asked", id));
+  sandbox.must({"question", "answer", at(questions().at(0), "id"), "main"});
+  ASSERT_TRUE(events.next("task.completed", id));
+  EXPECT_EQ(at(sandbox.show(id), "result"), "main");
+  EXPECT_EQ(at(sandbox.show(id), "suspends"), "0");
+  EXPECT_TRUE(process->wait(kHangs));
+}
+
+TEST_F(QuestionsTest, OneThatIsWithdrawnIsSaidToTheTask) {
+  const std::string id = sandbox.enqueue({"job", "--payload", "\"ask\"", "--max-attempts", "1"});
+  drain();
+  sandbox.must({"question", "withdraw", at(questions().at(0), "id"), "--reason", "moot"});
+  drain();
+  EXPECT_EQ(sandbox.state_of(id), "failed");
+  EXPECT_TRUE(contains(sandbox.must({"logs", id}), "was withdrawn: moot"));
+}
+
+}  // namespace
+}  // namespace drover::e2e
