@@ -162,7 +162,6 @@ export class Worker {
 
   private async begin(): Promise<void> {
     this.serves = await this.queuesOf([...this.served.values()]);
-    await this.register();
     this.renewal = new Renewal(
       {
         addresses: this.calls.options.addresses,
@@ -183,7 +182,8 @@ export class Worker {
         onDeath: (error) => this.fail(error),
       },
     );
-    await this.renewal.start();
+    // A thread takes a while to start.
+    await Promise.all([this.register(), this.renewal.start()]);
   }
 
   /** The policy may say where a type waits; what was enqueued before it said so waits in the queue of its name. */

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { it } from "node:test";
-import { type Client, Invalid, NotFound, RequestConflict, TaskError, Unavailable, Worker } from "drover-client";
+import { Client, Invalid, NotFound, RequestConflict, TaskError, Unavailable, Worker } from "drover-client";
 import { fileMark, type Notification, Notifier, notificationWorker, QueueOutbox, TaskTool } from "drover-client/task-tool";
 import { freePort } from "./support/server.js";
 import { onEveryStore, type Place } from "./support/suite.js";
@@ -123,10 +123,9 @@ onEveryStore("the Task tool", (place) => {
   });
 
   it("fails without a server, and does not run in another way", async () => {
-    const { Client: Unreachable } = await import("drover-client");
     let ran = false;
     const tool = new TaskTool({
-      client: new Unreachable({ url: `http://127.0.0.1:${await freePort()}`, token: "t", retries: 0 }),
+      client: new Client({ url: `http://127.0.0.1:${await freePort()}`, token: "t", retries: 0 }),
       conversation: "none",
       scratchDir: `${place.server.folder}/none`,
       runNow: async () => (ran = true),
