@@ -263,6 +263,10 @@ struct Candidate {
   std::optional<Result<std::vector<Enqueued>>> answer = {};  // the last word
 };
 
+bool is_answered(const Candidate* candidate) {
+  return candidate->answer.has_value();
+}
+
 // Several groups, each decided and answered as if it were alone, but applied in one call.
 class GroupEnqueue {
  public:
@@ -342,8 +346,7 @@ void GroupEnqueue::run(std::span<Candidate> candidates) {
       if (!candidate.answer) candidate.answer = error;
     }
   };
-  // Groups that come to the same session are stored one after the other: only a round in which none was counts.
-  for (int attempt = 0; attempt < kDecideTriesMax;) {
+  for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
     const auto now = store_.now();
     if (!now) return answer_rest(std::unexpected(now.error()));
     std::vector<StepGroup> groups;
@@ -359,7 +362,8 @@ void GroupEnqueue::run(std::span<Candidate> candidates) {
     const auto applied = store_.apply(groups);
     if (!applied) return answer_rest(std::unexpected(applied.error()));
     for (std::size_t i = 0; i < whose.size(); ++i) conclude(*whose[i], (*applied)[i]);
-    if (std::ranges::none_of(whose, [](const Candidate* one) { return one->answer.has_value(); })) ++attempt;
+    // Groups that come to the same session are stored one after the other.
+    if (std::ranges::any_of(whose, is_answered)) attempt = 0;
   }
   answer_rest(too_much_contention("enqueue"));
 }

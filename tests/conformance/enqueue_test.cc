@@ -105,6 +105,8 @@ TEST_P(Enqueue, KeepsEveryFieldThatIsGiven) {
                                  .tags = {"x", "y"},
                                  .depends_on = {parent},
                                  .request_id = "r-1",
+                                 .session = "reviewer",
+                                 .bootstrap = R"({"key":"api","text":"know it"})",
                                  .run_at = now() + 2h,
                                  .deadline_at = now() + 3h,
                                  .max_attempts = 7,
@@ -148,6 +150,8 @@ TEST_P(Enqueue, KeepsEveryFieldThatIsGiven) {
   EXPECT_TRUE(task.templates);
   EXPECT_EQ(task.ref, "first");
   EXPECT_EQ(task.fallback_result, R"(["none"])");
+  EXPECT_EQ(task.gates, std::vector<std::string>{"session:team-a::reviewer"});
+  EXPECT_EQ(task.bootstrap, R"({"key":"api","text":"know it"})");
 }
 
 template <class Field>

@@ -159,7 +159,7 @@ TEST_P(Sessions, AnAgentThatBeganAfreshIsToldAgain) {
 TEST_P(Sessions, ThatGrewTooLongBeginAfresh) {
   enqueue(in_session());
   complete_as(claim_one().lease, said_by("s1"));
-  enqueue({.type = "work", .max_attempts = 1, .session = "reviewer"});
+  enqueue({.type = "work", .session = "reviewer", .max_attempts = 1});
   fail_as(claim_one().lease, said_by("s1", true), ErrorClass::kContextTooLong);
   EXPECT_EQ(session().state, SessionState::kCold);
 }
@@ -292,7 +292,7 @@ TEST_P(Sessions, AWorkerThatDiesLeavesTheSessionToTheRerun) {
 }
 
 TEST_P(Sessions, ARetriedTaskComesBack) {
-  const TaskId id = enqueue({.type = "work", .max_attempts = 1, .session = "reviewer"});
+  const TaskId id = enqueue({.type = "work", .session = "reviewer", .max_attempts = 1});
   fail(start(id));
   EXPECT_TRUE(session().tasks.empty());
   retry(id);

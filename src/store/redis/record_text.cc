@@ -33,10 +33,12 @@ template <class Field>
 constexpr bool is_in_rest(Field field) {
   return !field.kIs.is_large() && !is_word(field) && !field.template is<&Task::progress>();
 }
-// The body's texts, but for the JSON ones, which stand before them as they are.
+// The body's texts, except payload and fallback, which come before them as they are.
 template <class Field>
 constexpr bool is_body_text(Field field) {
-  return field.kIs.kind == FieldKind::kText || field.kIs.kind == FieldKind::kLabel;
+  const bool is_before = field.template is<&Task::payload, &Task::fallback_result>();
+  const bool is_json = field.kIs.kind == FieldKind::kJson && field.kIs.kept == FieldKept::kBody && !is_before;
+  return field.kIs.kind == FieldKind::kText || field.kIs.kind == FieldKind::kLabel || is_json;
 }
 
 // ---- writing
@@ -280,6 +282,7 @@ std::string texts_of(const Task& task) {
   };
   put(std::integral_constant<FieldKind, FieldKind::kLabel>());
   put(std::integral_constant<FieldKind, FieldKind::kText>());
+  put(std::integral_constant<FieldKind, FieldKind::kJson>());
   texts.end_object();
   return any ? std::move(texts).take() : std::string();
 }

@@ -29,6 +29,7 @@ constexpr std::string_view kDesignKeys[] = {"id",
                                             "request_id",
                                             "dedupe_key",
                                             "locks",
+                                            "session",
                                             "run_at",
                                             "created_at",
                                             "started_at",
@@ -50,6 +51,7 @@ constexpr std::string_view kDesignKeys[] = {"id",
                                             "at_most_once",
                                             "templates",
                                             "fallback_result",
+                                            "bootstrap",
                                             "checkpoint",
                                             "generation",
                                             "dedupe",
@@ -124,11 +126,11 @@ TEST(TaskJson, GoldenEmpty) {
       to_json(task),
       R"({"id":"01926f3e-7c00-7000-8000-000000000001","type":"eng","queue":"eng","owner":"default","state":"pending",)"
       R"("priority":5,"payload":null,"prompt":null,"system_prompt":null,"model":null,"repo":null,"base":null,"agent_id":null,"source":null,)"
-      R"("tags":[],"parent_id":null,"depends_on":[],"ref":null,"request_id":null,"dedupe_key":null,"locks":[],"run_at":null,)"
+      R"("tags":[],"parent_id":null,"depends_on":[],"ref":null,"request_id":null,"dedupe_key":null,"locks":[],"session":null,"run_at":null,)"
       R"("created_at":"2027-01-15T08:00:00.000Z","started_at":null,"finished_at":null,"run":0,"attempts":0,)"
       R"("max_attempts":3,"stalls":0,"defers":0,"suspends":0,"retry":"exponential:1s,2,300s","timeout_ms":3600000,)"
       R"("idle_timeout_ms":600000,"deadline_at":null,"max_stalls":3,"max_defers":100,"max_suspends":20,"on_parent_failure":"cancel",)"
-      R"("at_most_once":false,"templates":false,"fallback_result":null,"checkpoint":null,"generation":1,"dedupe":null,)"
+      R"("at_most_once":false,"templates":false,"fallback_result":null,"bootstrap":null,"checkpoint":null,"generation":1,"dedupe":null,)"
       R"("gates":["all","queue:eng","type:eng","owner:default"],"cost":1,"progress":null,"worker_id":null,"cancel_requested_at":null,"result":null,"fallback":false,)"
       R"("error":null,"exit_code":null,"escalation":null,"usage":null,"cancel_reason":null,"agent":null,"next":null,"traceparent":null})");
 }
@@ -140,12 +142,12 @@ TEST(TaskJson, GoldenFull) {
       R"("priority":2,"payload":{"a":0.10},"prompt":"p","system_prompt":"s","model":"m","repo":"site","base":"main","agent_id":"agent",)"
       R"("source":"src","tags":["x","y"],"parent_id":"00000000-0000-0000-0000-000000000002",)"
       R"("depends_on":["00000000-0000-0000-0000-000000000008","00000000-0000-0000-0000-000000000009"],)"
-      R"("ref":null,"request_id":"r","dedupe_key":"k","locks":["a"],"run_at":"2027-01-15T08:00:00.001Z",)"
+      R"("ref":null,"request_id":"r","dedupe_key":"k","locks":["a"],"session":null,"run_at":"2027-01-15T08:00:00.001Z",)"
       R"("created_at":"2027-01-15T08:00:00.000Z","started_at":"2027-01-15T08:00:00.002Z",)"
       R"("finished_at":"2027-01-15T08:00:00.003Z","run":4,"attempts":2,"max_attempts":3,"stalls":1,"defers":1,"suspends":0,)"
       R"("retry":"exponential:1s,2,300s","timeout_ms":3600000,"idle_timeout_ms":600000,)"
       R"("deadline_at":"2027-01-15T08:00:00.004Z","max_stalls":3,"max_defers":100,"max_suspends":20,"on_parent_failure":"cancel",)"
-      R"("at_most_once":true,"templates":false,"fallback_result":[1.50],"checkpoint":{"step":1},"generation":1,"dedupe":"keep_latest",)"
+      R"("at_most_once":true,"templates":false,"fallback_result":[1.50],"bootstrap":null,"checkpoint":{"step":1},"generation":1,"dedupe":"keep_latest",)"
       R"("gates":["all","queue:q","type:eng","owner:o","provider:p","lock:a"],"cost":7,"progress":{"percent":40,"message":"half \"way\""},"worker_id":"h:1:u",)"
       R"("cancel_requested_at":"2027-01-15T08:00:00.005Z","result":{"b":1,"a":2},"fallback":true,)"
       R"("error":{"class":"timeout","message":"too slow","fingerprint":"7d9c902384df"},"exit_code":-9,)"
