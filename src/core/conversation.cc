@@ -151,7 +151,6 @@ class ConversationDecision {
   ConversationDecision(const ConversationState& before, const ConversationContext& context)
       : context_(context), next_(change_.next) {
     next_ = before;
-    if (before.revision == 0) next_.created_at = context.clocks.wall;
   }
 
   Result<ConversationChange> run(const ConversationState& before, const ConversationAct& act) {
@@ -162,6 +161,7 @@ class ConversationDecision {
     change_.reply.length = next_.queued;
     if (change_.reply.batch) change_.reply.batch->queue_len_after = next_.queued;
     change_.changes_nothing = next_ == before && change_.events.empty();
+    if (before.revision == 0) next_.created_at = context_.clocks.wall;
     next_.updated_at = context_.clocks.wall;
     return std::move(change_);
   }

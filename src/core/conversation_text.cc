@@ -39,6 +39,63 @@ std::string of_item(const ItemHead& item, std::string_view what) {
   return fmt::format("item {} {}", item_id(item.seq), what);
 }
 
+using Sizes = std::map<std::int64_t, std::int64_t>;
+
+// Items without a body, and those with the key of another.
+void drop_broken_items(ConversationState& state, const Sizes& bodies, std::vector<std::string>& wrong) {
+  std::set<std::string> keys;
+  std::erase_if(state.items, [&](const ItemHead& item) {
+    if (item.place != Place::kGone && !bodies.contains(item.seq)) {
+      wrong.push_back(of_item(item, "has no body"));
+      return true;
+    }
+    if (keys.insert(item.item.item_key).second) return false;
+    wrong.push_back(of_item(item, "has the key of another"));
+    return true;
+  });
+}
+
+void mend_items(ConversationState& state, const Sizes& bodies, std::vector<std::string>& wrong) {
+  for (ItemHead& item : state.items) {
+    const auto body = bodies.find(item.seq);
+    const std::int64_t bytes = item.place == Place::kGone || body == bodies.end() ? 0 : body->second;
+    if (item.bytes != bytes) wrong.push_back(of_item(item, "counts the wrong bytes"));
+    item.bytes = bytes;
+    const bool is_known = std::ranges::find(state.batches, item.batch, &HeldBatch::number) != state.batches.end();
+    if (item.place != Place::kHeld || is_known) continue;
+    wrong.push_back(of_item(item, "is in a batch that is not there"));
+    item.place = Place::kQueued;
+    item.batch = 0;
+  }
+}
+
+// The holder of a lease may have taken what somebody else had taken before.
+void drop_empty_batches(ConversationState& state, std::vector<std::string>& wrong) {
+  std::erase_if(state.batches, [&](const HeldBatch& batch) {
+    const bool has_items = std::ranges::any_of(
+        state.items, [&](const ItemHead& item) { return item.place == Place::kHeld && item.batch == batch.number; });
+    if (has_items || batch.mirrored) return false;
+    wrong.push_back(fmt::format("{} has no items", batch_id(batch.number)));
+    return true;
+  });
+}
+
+void mend_numbers(ConversationState& state, std::vector<std::string>& wrong) {
+  const std::int64_t next_seq = state.items.empty() ? 1 : state.items.back().seq + 1;
+  if (state.next_seq < next_seq) wrong.emplace_back("the next number has been given out already");
+  state.next_seq = std::max(state.next_seq, next_seq);
+  const auto is_due = [&](const ItemHead& item) {
+    const auto batch = std::ranges::find(state.batches, item.batch, &HeldBatch::number);
+    return item.place == Place::kHeld && batch != state.batches.end() && batch->due;
+  };
+  const std::int64_t due = std::ranges::count_if(state.items, is_due);
+  const std::int64_t queued = std::ranges::count(state.items, Place::kQueued, &ItemHead::place) + due;
+  const std::int64_t held = std::ranges::count(state.items, Place::kHeld, &ItemHead::place) - due;
+  if (state.queued != queued || state.held != held) wrong.emplace_back("the numbers of its items are wrong");
+  state.queued = queued;
+  state.held = held;
+}
+
 }  // namespace
 
 Status read_json(std::string_view json, HeldBatch& out) {
@@ -122,48 +179,10 @@ Status read_item(std::string_view text, ItemHead& out) {
 std::vector<std::string> mend_conversation(ConversationState& state,
                                            const std::map<std::int64_t, std::int64_t>& bodies) {
   std::vector<std::string> wrong;
-  std::set<std::string> keys;
-  std::erase_if(state.items, [&](const ItemHead& item) {
-    const bool has_body = bodies.contains(item.seq);
-    if (item.place != Place::kGone && !has_body) {
-      wrong.push_back(of_item(item, "has no body"));
-      return true;
-    }
-    if (keys.insert(item.item.item_key).second) return false;
-    wrong.push_back(of_item(item, "has the key of another"));
-    return true;
-  });
-  for (ItemHead& item : state.items) {
-    const auto body = bodies.find(item.seq);
-    const std::int64_t bytes = item.place == Place::kGone || body == bodies.end() ? 0 : body->second;
-    if (item.bytes != bytes) wrong.push_back(of_item(item, "counts the wrong bytes"));
-    item.bytes = bytes;
-    const bool is_known = std::ranges::find(state.batches, item.batch, &HeldBatch::number) != state.batches.end();
-    if (item.place != Place::kHeld || is_known) continue;
-    wrong.push_back(of_item(item, "is in a batch that is not there"));
-    item.place = Place::kQueued;
-    item.batch = 0;
-  }
-  std::erase_if(state.batches, [&](const HeldBatch& batch) {
-    const bool has_items = std::ranges::any_of(
-        state.items, [&](const ItemHead& item) { return item.place == Place::kHeld && item.batch == batch.number; });
-    // The holder of a lease may have taken what somebody else had taken before.
-    if (!has_items && !batch.mirrored) wrong.push_back(fmt::format("{} has no items", batch_id(batch.number)));
-    return !has_items && !batch.mirrored;
-  });
-  const std::int64_t next_seq = state.items.empty() ? 1 : state.items.back().seq + 1;
-  if (state.next_seq < next_seq) wrong.push_back("the next number has been given out already");
-  state.next_seq = std::max(state.next_seq, next_seq);
-  const auto is_due = [&](const ItemHead& item) {
-    const auto batch = std::ranges::find(state.batches, item.batch, &HeldBatch::number);
-    return item.place == Place::kHeld && batch != state.batches.end() && batch->due;
-  };
-  const std::int64_t due = std::ranges::count_if(state.items, is_due);
-  const std::int64_t queued = std::ranges::count(state.items, Place::kQueued, &ItemHead::place) + due;
-  const std::int64_t held = std::ranges::count(state.items, Place::kHeld, &ItemHead::place) - due;
-  if (state.queued != queued || state.held != held) wrong.push_back("the numbers of its items are wrong");
-  state.queued = queued;
-  state.held = held;
+  drop_broken_items(state, bodies, wrong);
+  mend_items(state, bodies, wrong);
+  drop_empty_batches(state, wrong);
+  mend_numbers(state, wrong);
   return wrong;
 }
 

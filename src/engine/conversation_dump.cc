@@ -105,6 +105,7 @@ ConversationState readable_part(const StoredConversation& stored, std::vector<st
   ConversationState state{.name = stored.name, .revision = stored.revision};
   if (!read_head(stored.head, state)) {
     state = {.name = stored.name, .revision = stored.revision};
+    if (!stored.items.empty()) state.next_seq = stored.items.back().first + 1;
     wrong.emplace_back("its head is unreadable");
   }
   for (const auto& [seq, text] : stored.items) {

@@ -338,6 +338,27 @@ TEST_F(Rights, SavedViewsAreOfTheOwner) {
   EXPECT_EQ(ask("DELETE", "/v1/views/mine", "viewer:anna").status, 204);
 }
 
+TEST_F(Rights, ConversationsAreOfTheirOwner) {
+  const std::string item = R"({"item_key":"k","kind":"message","body":{"text":"secret"}})";
+  EXPECT_EQ(ask("POST", "/v1/conversations/chat/items", "producer:anna", item).status, 201);
+  EXPECT_EQ(ask("POST", "/v1/conversations/chat/items", "producer:anna", item).status, 200) << "it is there already";
+  EXPECT_NE(ask("GET", "/v1/conversations/chat", "producer:anna").body.find("secret"), std::string::npos);
+  EXPECT_NE(ask("GET", "/v1/conversations/chat?owner=anna", "operator").body.find("secret"), std::string::npos);
+  EXPECT_EQ(ask("GET", "/v1/conversations/chat", "operator").status, 404) << "without an owner it is default's";
+  for (const std::string rest : {"", "/changes"}) {
+    EXPECT_EQ(ask("GET", "/v1/conversations/chat" + rest + "?owner=anna", "producer:ben").status, 404) << rest;
+  }
+  EXPECT_EQ(ask("GET", "/v1/conversations", "producer:ben").body, "{\"conversations\":[],\"cursor\":null}\n");
+  EXPECT_EQ(ask("GET", "/v1/conversations?owner=anna", "producer:ben").body,
+            "{\"conversations\":[],\"cursor\":null}\n");
+  const std::string taken = ask("POST", "/v1/conversations/chat/dequeue", "producer:ben", "{}").body;
+  EXPECT_EQ(taken.find("batch"), std::string::npos) << "ben's conversation of that name is another";
+  EXPECT_EQ(ask("POST", "/v1/conversations/chat/dequeue?owner=anna", "producer:ben", "{}").status, 404);
+  EXPECT_NE(ask("POST", "/v1/conversations/chat/dequeue", "producer:anna", "{}").body.find("secret"),
+            std::string::npos);
+  EXPECT_EQ(ask("GET", "/v1/events", "viewer:anna").body.find("conversation."), std::string::npos);
+}
+
 TEST_F(Rights, NumbersAreOfTheCallersOwnTasksOnly) {
   must(engine_.enqueue_one({.type = "work", .owner = "ben"}));
   must(engine_.enqueue_one({.type = "bens", .owner = "ben"}));
