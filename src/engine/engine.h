@@ -57,7 +57,7 @@ class Engine final : public TaskQueue {
   Status progress(const Lease& lease, const Progress& progress) override;
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
-  Status report(const Lease& lease, const RunReport& report) override;
+  Result<ReportAnswer> report(const Lease& lease, const RunReport& report) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
   Result<Question> ask(const Lease& lease, const QuestionSpec& spec) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
@@ -84,6 +84,8 @@ class Engine final : public TaskQueue {
   Result<std::vector<GateStatus>> gates() override;
   Result<std::vector<GateStatus>> owner_gates(const std::string& owner) override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
+  Result<std::vector<BudgetStatus>> budgets() override;
+  Result<BudgetStatus> raise_budget(const RaiseOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
   Result<Stats> stats() override;
   Result<Stats> owner_stats(const std::string& owner) override;
@@ -161,6 +163,8 @@ class Engine final : public TaskQueue {
   Status align_gates();
   // What the engine keeps in the store and no store reads.
   void check_own(FsckMode mode, std::vector<Finding>& findings);
+  // Begins the next period of budgets whose period is over by `now`.
+  Status begin_periods(const std::shared_ptr<const Policy>& policy, Time now);
   // How many tasks a checked order is about; kNotFound names an id that is not there.
   Result<BulkPreview> count_bulk(const BulkOrder& order);
   Result<std::vector<GateStatus>> gates_of_fleet(const std::optional<std::string>& owner);
@@ -181,6 +185,9 @@ class Engine final : public TaskQueue {
   std::shared_ptr<const Policy> policy_;
   std::mutex clocks_mutex_;
   std::optional<StoreClocks> last_clocks_;
+  std::mutex periods_mutex_;
+  std::shared_ptr<const Policy> periods_of_;  // whose budgets stand in their present period until then
+  Time periods_until_{};
 };
 
 // How often a verb decides anew when others keep changing what it is about.

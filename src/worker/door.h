@@ -51,6 +51,7 @@ struct LastWill {
   std::vector<Asked> asked{};
   // Whether a run that ends well with an open question suspends. A program says so by its exit code instead.
   bool gives_way = false;
+  std::optional<BudgetStop> stop{};  // it was told to stop; said once
 
   // What was said later takes the place of what was said before.
   void add(const LastWill& later);

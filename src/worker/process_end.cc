@@ -61,6 +61,8 @@ End stopped_outcome(StopCause cause, const ProcessEnd& end, const Task& task) {
       return timed_out(fmt::format("no output and no progress for {}", format_duration(task.idle_timeout)), end);
     case StopCause::kAsks:
       return Suspend{.children = std::vector<TaskId>{}, .exit_code = exit_code_of(end)};
+    case StopCause::kBudget:
+      return Failure{.error_class = ErrorClass::kBudgetExceeded, .exit_code = exit_code_of(end)};
   }
   return Release{};
 }

@@ -14,7 +14,7 @@ namespace drover {
 using End = decltype(Settlement::end);
 
 // Why the worker ended a run before it ended itself. kAsks: it waits for an answer, which may take long.
-enum class StopCause : std::uint8_t { kCancelled, kLeaseLost, kShutdown, kTimeout, kIdleTimeout, kAsks };
+enum class StopCause : std::uint8_t { kCancelled, kLeaseLost, kShutdown, kTimeout, kIdleTimeout, kAsks, kBudget };
 
 struct Exited {
   int code = 0;

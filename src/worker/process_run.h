@@ -129,6 +129,9 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   [[nodiscard]] MonoTime unhindered_at() const;
   void log_stored(const Status& status, std::vector<LogChunk> chunks);
   void end_if_flushed();
+  // A budget is used up: the run is interrupted, and ends as the budget says.
+  void obey(const std::optional<BudgetStop>& stop);
+  void say_what_stopped_it();
   [[nodiscard]] MonoTime next_tick() const;
 
   Host host_;
@@ -175,6 +178,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   int waiting_n_ = 0;                      // those, and one that is being looked at
   std::optional<MonoTime> waiting_since_;  // timeouts stand still while somebody waits
   MonoTime gives_way_at_{Millis::max()};   // an agent that can resume is stopped, and its task suspends
+  std::optional<BudgetStop> budget_stop_;
   LastWill will_;                          // what it said at its door of its end
   bool is_its_own_end_ = false;            // nothing of Drover's stopped it
   std::string input_;

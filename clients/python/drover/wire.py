@@ -24,7 +24,7 @@ Int64 = int
 Count = int
 ExitCode = Optional[int]
 TaskState = Literal["blocked", "scheduled", "pending", "running", "stalled", "completed", "failed", "cancelled"]
-ErrorClass = Literal["agent_error", "syntax", "invalid", "auth", "billing", "timeout", "rate_limited", "quota_exhausted", "overloaded", "oom", "context_too_long", "killed", "spawn_failed", "result_too_large", "verify_failed", "max_turns", "stalled", "lost", "deadline", "parent_failed", "invalid_payload", "unknown_type", "suspended", "unanswered"]
+ErrorClass = Literal["agent_error", "syntax", "invalid", "auth", "billing", "timeout", "rate_limited", "quota_exhausted", "overloaded", "oom", "context_too_long", "killed", "spawn_failed", "result_too_large", "verify_failed", "max_turns", "budget_exceeded", "stalled", "lost", "deadline", "parent_failed", "invalid_payload", "unknown_type", "suspended", "unanswered"]
 DedupeMode = Literal["single_flight", "drop", "merge", "replace", "keep_latest"]
 OnParentFailure = Literal["cancel", "fail", "run"]
 LogStream = Literal["stdout", "stderr", "drover", "transcript"]
@@ -32,6 +32,9 @@ LogStream = Literal["stdout", "stderr", "drover", "transcript"]
 OptionalWord = Optional[str]
 GivenPriority = Union[int, str]
 BulkVerb = Literal["cancel", "retry", "edit", "escalate", "delete"]
+BudgetUnit = Literal["usd", "tokens", "turns", "wall"]
+# Dollars with up to six decimals; a whole number of tokens, turns, or milliseconds of wall time.
+BudgetAmount = float
 AlertKind = Literal["breaker_open", "breaker_stuck", "dead_letter", "failure", "worker_lost", "not_served", "held", "idle_workers", "waiting", "lag", "running_per_worker", "no_progress"]
 QuestionState = Literal["open", "answered", "expired", "withdrawn"]
 AskedOf = Literal["human", "spawner"]
@@ -127,6 +130,7 @@ class TaskSpec(_TaskSpecRequired, total=False):
     fallback_result: Any
     # What its session is told before the prompt, once for each key.
     bootstrap: Optional[Bootstrap]
+    budget: Optional[TaskBudget]
     # Members that are the value null, which is otherwise "unset".
     null_values: Optional[List[Literal["payload", "fallback_result", "bootstrap"]]]
 
@@ -207,6 +211,7 @@ class _TaskRequired(TypedDict):
     # Any JSON value.
     fallback_result: Any
     bootstrap: Optional[Bootstrap]
+    budget: Optional[TaskBudget]
     # Any JSON value.
     checkpoint: Any
     # An operator's retry opens the next one.
@@ -918,6 +923,7 @@ class SettlementFail(_SettlementFailRequired, total=False):
     exit_code: ExitCode
     note: Optional[str]
     by_exit_code: bool
+    waits_at: Optional[str]
 
 
 class _SettlementReleaseRequired(TypedDict):
@@ -986,7 +992,7 @@ class Hold(TypedDict):
     since: Time
 
 
-class Gate(TypedDict):
+class _GateRequired(TypedDict):
     name: str
     closed_until: OptionalUntil
     permits: Optional[int]
@@ -999,6 +1005,67 @@ class Gate(TypedDict):
     # Of these, the ones that no other gate refuses: opened, they wait for a worker only.
     would_start: Count
     holds: List[Hold]
+
+
+class Gate(_GateRequired, total=False):
+    # Only of gates that have some.
+    budgets: List[Budget]
+
+
+class Budget(TypedDict):
+    gate: str
+    unit: BudgetUnit
+    # With what it was raised by.
+    limit: BudgetAmount
+    # By hand, in this period.
+    raised: BudgetAmount
+    # In this period.
+    spent: BudgetAmount
+    # For runs that go on and have not spent it yet.
+    set_aside: BudgetAmount
+    left: BudgetAmount
+    per: Literal["none", "day", "month"]
+    zone: str
+    # The day or the month, like 2026-11-18; all if it has no period.
+    period: str
+    resets_at: OptionalTime
+    on_breach: Literal["pause", "ask", "fail"]
+    # A run was stopped for it in this period.
+    breached: bool
+    # The store lost something in this period: more may have been spent.
+    uncertain: bool
+
+
+class _RaiseOrderRequired(TypedDict):
+    unit: BudgetUnit
+    amount: BudgetAmount
+
+
+class RaiseOrder(_RaiseOrderRequired, total=False):
+    # Which budget, if the gate has several in this unit.
+    per: Optional[Literal["none", "day", "month"]]
+    why: Optional[str]
+
+
+class ReportAnswerStop(TypedDict):
+    # Empty if it is the task's own budget.
+    gate: str
+    unit: BudgetUnit
+    on_breach: Literal["pause", "ask", "fail"]
+    why: str
+
+
+class ReportAnswer(TypedDict):
+    stop: Optional[ReportAnswerStop]
+
+
+class TaskBudget(TypedDict, total=False):
+    """What all runs of a task together may spend."""
+
+    usd: float
+    tokens: int
+    turns: int
+    wall_ms: int
 
 
 class _GateOrderRequired(TypedDict):
@@ -1720,6 +1787,8 @@ class FailBody(_FailBodyRequired, total=False):
     note: Optional[str]
     # Nothing but the exit code tells the class: it defers this task, and leaves the gate of its provider alone.
     by_exit_code: bool
+    # The budget of this gate is used up, and it says pause or ask: the task goes back to wait there, unharmed.
+    waits_at: Optional[str]
 
 
 class _ReleaseBodyRequired(TypedDict):
@@ -1784,6 +1853,8 @@ class ReportUsageBody(_ReportUsageBodyRequired, total=False):
     # Of this run, all of it so far: of each number the largest report counts.
     usage: Usage
     provider: ProviderSignal
+    # The program itself says so: budgets believe it up to what was set aside for one run.
+    at_door: bool
 
 
 class AskProviderBody(TypedDict):
@@ -1843,6 +1914,10 @@ class ListGatesAnswer(TypedDict):
     gates: List[Gate]
     # Where the next page starts; null on the last one.
     cursor: Optional[str]
+
+
+class ListBudgetsAnswer(TypedDict):
+    budgets: List[Budget]
 
 
 class ListQueuesAnswer(TypedDict):
@@ -2054,6 +2129,8 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "requeueStalled": ("POST", "/v1/stalled"),
     "listGates": ("GET", "/v1/gates"),
     "setGate": ("POST", "/v1/gates/{name}"),
+    "listBudgets": ("GET", "/v1/budgets"),
+    "raiseBudget": ("POST", "/v1/budgets/{name}/raise"),
     "listQueues": ("GET", "/v1/queues"),
     "listDeadLetters": ("GET", "/v1/dlq"),
     "stats": ("GET", "/v1/stats"),

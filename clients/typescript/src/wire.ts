@@ -62,7 +62,7 @@ export type ExitCode = number | null;
 
 export type TaskState = "blocked" | "scheduled" | "pending" | "running" | "stalled" | "completed" | "failed" | "cancelled";
 
-export type ErrorClass = "agent_error" | "syntax" | "invalid" | "auth" | "billing" | "timeout" | "rate_limited" | "quota_exhausted" | "overloaded" | "oom" | "context_too_long" | "killed" | "spawn_failed" | "result_too_large" | "verify_failed" | "max_turns" | "stalled" | "lost" | "deadline" | "parent_failed" | "invalid_payload" | "unknown_type" | "suspended" | "unanswered";
+export type ErrorClass = "agent_error" | "syntax" | "invalid" | "auth" | "billing" | "timeout" | "rate_limited" | "quota_exhausted" | "overloaded" | "oom" | "context_too_long" | "killed" | "spawn_failed" | "result_too_large" | "verify_failed" | "max_turns" | "budget_exceeded" | "stalled" | "lost" | "deadline" | "parent_failed" | "invalid_payload" | "unknown_type" | "suspended" | "unanswered";
 
 export type DedupeMode = "single_flight" | "drop" | "merge" | "replace" | "keep_latest";
 
@@ -131,6 +131,7 @@ export interface TaskSpec {
   fallback_result?: unknown;
   /** What its session is told before the prompt, once for each key. */
   bootstrap?: Bootstrap | null;
+  budget?: TaskBudget | null;
   /** Members that are the value null, which is otherwise "unset". */
   null_values?: ("payload" | "fallback_result" | "bootstrap")[] | null;
 }
@@ -197,6 +198,7 @@ export interface Task {
   /** Any JSON value. */
   fallback_result: unknown;
   bootstrap: Bootstrap | null;
+  budget: TaskBudget | null;
   /** Any JSON value. */
   checkpoint: unknown;
   /** An operator's retry opens the next one. */
@@ -839,6 +841,7 @@ export type Settlement = {
   exit_code?: ExitCode;
   note?: string | null;
   by_exit_code?: boolean;
+  waits_at?: string | null;
 } | {
   task_id: Uuid;
   lease_id: LeaseId;
@@ -907,6 +910,63 @@ export interface Gate {
   /** Of these, the ones that no other gate refuses: opened, they wait for a worker only. */
   would_start: Count;
   holds: Hold[];
+  /** Only of gates that have some. */
+  budgets?: Budget[];
+}
+
+export type BudgetUnit = "usd" | "tokens" | "turns" | "wall";
+
+/** Dollars with up to six decimals; a whole number of tokens, turns, or milliseconds of wall time. */
+export type BudgetAmount = number;
+
+export interface Budget {
+  gate: string;
+  unit: BudgetUnit;
+  /** With what it was raised by. */
+  limit: BudgetAmount;
+  /** By hand, in this period. */
+  raised: BudgetAmount;
+  /** In this period. */
+  spent: BudgetAmount;
+  /** For runs that go on and have not spent it yet. */
+  set_aside: BudgetAmount;
+  left: BudgetAmount;
+  per: "none" | "day" | "month";
+  zone: string;
+  /** The day or the month, like 2026-11-18; all if it has no period. */
+  period: string;
+  resets_at: OptionalTime;
+  on_breach: "pause" | "ask" | "fail";
+  /** A run was stopped for it in this period. */
+  breached: boolean;
+  /** The store lost something in this period: more may have been spent. */
+  uncertain: boolean;
+}
+
+export interface RaiseOrder {
+  unit: BudgetUnit;
+  amount: BudgetAmount;
+  /** Which budget, if the gate has several in this unit. */
+  per?: "none" | "day" | "month" | null;
+  why?: string | null;
+}
+
+export interface ReportAnswer {
+  stop: {
+    /** Empty if it is the task's own budget. */
+    gate: string;
+    unit: BudgetUnit;
+    on_breach: "pause" | "ask" | "fail";
+    why: string;
+  } | null;
+}
+
+/** What all runs of a task together may spend. */
+export interface TaskBudget {
+  usd?: number;
+  tokens?: number;
+  turns?: number;
+  wall_ms?: number;
 }
 
 export interface GateOrder {
@@ -1575,6 +1635,8 @@ export interface FailBody {
   note?: string | null;
   /** Nothing but the exit code tells the class: it defers this task, and leaves the gate of its provider alone. */
   by_exit_code?: boolean;
+  /** The budget of this gate is used up, and it says pause or ask: the task goes back to wait there, unharmed. */
+  waits_at?: string | null;
 }
 
 export interface ReleaseBody {
@@ -1624,6 +1686,8 @@ export interface ReportUsageBody {
   /** Of this run, all of it so far: of each number the largest report counts. */
   usage?: Usage;
   provider?: ProviderSignal;
+  /** The program itself says so: budgets believe it up to what was set aside for one run. */
+  at_door?: boolean;
 }
 
 export interface AskProviderBody {
@@ -1678,6 +1742,10 @@ export interface ListGatesAnswer {
   gates: Gate[];
   /** Where the next page starts; null on the last one. */
   cursor: string | null;
+}
+
+export interface ListBudgetsAnswer {
+  budgets: Budget[];
 }
 
 export interface ListQueuesAnswer {
@@ -1879,7 +1947,7 @@ export interface Operations {
   /** Leave a value for the next run of the task */
   checkpoint: { body: CheckpointBody; answer: undefined };
   /** Say what a run has used so far, and where its session stands */
-  reportUsage: { body: ReportUsageBody; answer: undefined };
+  reportUsage: { body: ReportUsageBody; answer: ReportAnswer };
   /** Ask how it stands with the provider of a run */
   askProvider: { body: AskProviderBody; answer: AskProviderAnswer };
   /** Say how runs have ended, many at once, one answer for each */
@@ -1904,6 +1972,10 @@ export interface Operations {
   listGates: { body: undefined; answer: ListGatesAnswer };
   /** Open, close or limit a gate by hand */
   setGate: { body: GateOrder; answer: Gate };
+  /** List budgets of gates, what is spent of them and what is left */
+  listBudgets: { body: undefined; answer: ListBudgetsAnswer };
+  /** Raise a budget until its period ends */
+  raiseBudget: { body: RaiseOrder; answer: Budget };
   /** List queues */
   listQueues: { body: undefined; answer: ListQueuesAnswer };
   /** Group failed tasks by kind, those with the most tasks first */
@@ -2093,6 +2165,8 @@ export const operations = {
   requeueStalled: { method: "POST", path: "/v1/stalled" },
   listGates: { method: "GET", path: "/v1/gates" },
   setGate: { method: "POST", path: "/v1/gates/{name}" },
+  listBudgets: { method: "GET", path: "/v1/budgets" },
+  raiseBudget: { method: "POST", path: "/v1/budgets/{name}/raise" },
   listQueues: { method: "GET", path: "/v1/queues" },
   listDeadLetters: { method: "GET", path: "/v1/dlq" },
   stats: { method: "GET", path: "/v1/stats" },

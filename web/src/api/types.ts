@@ -61,7 +61,7 @@ export type ExitCode = number | null;
 
 export type TaskState = "blocked" | "scheduled" | "pending" | "running" | "stalled" | "completed" | "failed" | "cancelled";
 
-export type ErrorClass = "agent_error" | "syntax" | "invalid" | "auth" | "billing" | "timeout" | "rate_limited" | "quota_exhausted" | "overloaded" | "oom" | "context_too_long" | "killed" | "spawn_failed" | "result_too_large" | "verify_failed" | "max_turns" | "stalled" | "lost" | "deadline" | "parent_failed" | "invalid_payload" | "unknown_type" | "suspended";
+export type ErrorClass = "agent_error" | "syntax" | "invalid" | "auth" | "billing" | "timeout" | "rate_limited" | "quota_exhausted" | "overloaded" | "oom" | "context_too_long" | "killed" | "spawn_failed" | "result_too_large" | "verify_failed" | "max_turns" | "budget_exceeded" | "stalled" | "lost" | "deadline" | "parent_failed" | "invalid_payload" | "unknown_type" | "suspended" | "unanswered";
 
 export type DedupeMode = "single_flight" | "drop" | "merge" | "replace" | "keep_latest";
 
@@ -116,6 +116,7 @@ export type TaskSpec = {
   templates?: boolean | null;
   fallback_result?: unknown;
   bootstrap?: Bootstrap | null;
+  budget?: TaskBudget | null;
   null_values?: ("payload" | "fallback_result" | "bootstrap")[] | null;
 };
 
@@ -174,6 +175,7 @@ export type Task = {
   templates: boolean;
   fallback_result: unknown;
   bootstrap: Bootstrap | null;
+  budget: TaskBudget | null;
   checkpoint: unknown;
   generation: number;
   dedupe: DedupeMode | null;
@@ -588,6 +590,7 @@ export type NewWorker = {
   serves: Serve[];
   capacity?: number | null;
   draining?: boolean | null;
+  workspace_bytes?: number | null;
 };
 
 export type Worker = {
@@ -606,6 +609,7 @@ export type Worker = {
   drain_by: string;
   drain_reason: string;
   token_id: string;
+  workspace_bytes: Count;
 };
 
 export type Lease = {
@@ -629,6 +633,7 @@ export type ClaimedTask = {
   lease_id: LeaseId;
   earlier_runs: Run[];
   session?: SessionStart;
+  questions: Question[];
 };
 
 export type Bootstrap = {
@@ -698,6 +703,7 @@ export type Settlement = {
   exit_code?: ExitCode;
   note?: string | null;
   by_exit_code?: boolean;
+  waits_at?: string | null;
 } | {
   end: "release";
   begun?: boolean | null;
@@ -745,6 +751,53 @@ export type Gate = {
   waiting_tasks: Count;
   would_start: Count;
   holds: Hold[];
+  budgets?: Budget[];
+};
+
+export type BudgetUnit = "usd" | "tokens" | "turns" | "wall";
+
+/** Dollars with up to six decimals; a whole number of tokens, turns, or milliseconds of wall time. */
+export type BudgetAmount = number;
+
+export type Budget = {
+  gate: string;
+  unit: BudgetUnit;
+  limit: BudgetAmount;
+  raised: BudgetAmount;
+  spent: BudgetAmount;
+  set_aside: BudgetAmount;
+  left: BudgetAmount;
+  per: "none" | "day" | "month";
+  zone: string;
+  period: string;
+  resets_at: OptionalTime;
+  on_breach: "pause" | "ask" | "fail";
+  breached: boolean;
+  uncertain: boolean;
+};
+
+export type RaiseOrder = {
+  unit: BudgetUnit;
+  amount: BudgetAmount;
+  per?: "none" | "day" | "month" | null;
+  why?: string | null;
+};
+
+export type ReportAnswer = {
+  stop: {
+    gate: string;
+    unit: BudgetUnit;
+    on_breach: "pause" | "ask" | "fail";
+    why: string;
+  } | null;
+};
+
+/** What all runs of a task together may spend. */
+export type TaskBudget = {
+  usd?: number;
+  tokens?: number;
+  turns?: number;
+  wall_ms?: number;
 };
 
 export type GateOrder = {
@@ -832,6 +885,7 @@ export type Stats = {
     silent: Count;
     slots: Count;
     running: Count;
+    workspace_bytes: Count;
   };
   permits: {
     in_use: Count;
@@ -911,6 +965,170 @@ export type TaskGraph = {
     kind: "depends_on" | "spawned";
   })[];
   more: boolean;
+};
+
+export type QuestionState = "open" | "answered" | "expired" | "withdrawn";
+
+export type AskedOf = "human" | "spawner";
+
+export type QuestionSpec = {
+  text: string;
+  options?: string[];
+  schema?: unknown;
+  default?: unknown;
+  expires_ms?: number | null;
+  expires?: string | null;
+  key?: string | null;
+  to?: AskedOf;
+};
+
+export type Question = {
+  id: string;
+  task_id: string | null;
+  gate: string | null;
+  owner: string;
+  generation: number;
+  run: number;
+  key: string;
+  text: string;
+  options: string[];
+  schema: unknown;
+  default: unknown;
+  to: AskedOf;
+  spawner: string | null;
+  patient_until: string | null;
+  state: QuestionState;
+  asked_at: string;
+  expires_at: string | null;
+  answer: unknown;
+  answered_by: string | null;
+  closed_at: string | null;
+  why: string;
+};
+
+export type NewQueueItem = {
+  item_key: Name;
+  kind: Name;
+  agent_id?: string | null;
+  conversation_id?: string | null;
+  body?: {
+    [name: string]: unknown;
+  };
+};
+
+export type AppendItem = {
+  item_key: Name;
+  kind: Name;
+  agent_id?: string | null;
+  conversation_id?: string | null;
+  body?: {
+    [name: string]: unknown;
+  };
+  max_items?: number | null;
+  hard_max_items?: number | null;
+};
+
+export type QueueItem = {
+  id: string;
+  item_key: Name;
+  kind: Name;
+  agent_id: string | null;
+  conversation_id: string | null;
+  body?: {
+    [name: string]: unknown;
+  };
+  enqueued_at: Time;
+  batch_id: string | null;
+};
+
+export type QueueBatch = {
+  batch_id: string;
+  items: QueueItem[];
+  merged_count: number;
+  queue_len_after: number;
+  delivered_again: boolean;
+};
+
+export type DequeueItems = {
+  blocked_reason?: string | null;
+  batch_key?: string;
+  instance?: string;
+  redeliver?: boolean;
+};
+
+export type ConsumeItems = {
+  n: number;
+  batch_key?: string;
+  instance?: string;
+  redeliver?: boolean;
+};
+
+export type AckBatch = {
+  batch_id: string;
+};
+
+export type ClearItems = {
+  reason: Name;
+};
+
+export type TakeConsumer = {
+  lease_id?: string | null;
+  take_key?: string;
+};
+
+export type MirrorOp = {
+  op: "enqueue" | "dequeue" | "ack" | "remove" | "drop" | "clear";
+  item?: NewQueueItem;
+  item_keys?: Name[];
+  batch_id?: string;
+  redeliver?: boolean;
+  reason?: string;
+};
+
+export type MirrorItems = {
+  lease_id: Name;
+  from_op: number;
+  ops: MirrorOp[];
+  max_items?: number | null;
+  hard_max_items?: number | null;
+};
+
+export type ConversationReply = {
+  length: number;
+  replayed: boolean;
+  id?: string;
+  refused?: "buffer_limit";
+  dropped?: QueueItem;
+  batch?: QueueBatch;
+  removed?: QueueItem;
+  cleared?: QueueItem[];
+  lease_id?: string;
+  last_op?: number;
+};
+
+export type ConversationSummary = {
+  owner: Name;
+  key: Name;
+  length: number;
+  held: number;
+  revision: number;
+  max_items: number;
+  hard_max_items: number;
+  has_consumer: boolean;
+  created_at: Time;
+  updated_at: Time;
+};
+
+export type ConversationPage = {
+  conversations: ConversationSummary[];
+  cursor: string | null;
+};
+
+export type Conversation = {
+  conversation: ConversationSummary;
+  items: QueueItem[];
+  next: number | null;
+  last_seq: number;
 };
 
 export type View = {
@@ -1246,6 +1464,7 @@ export interface Operations {
       exit_code?: ExitCode;
       note?: string | null;
       by_exit_code?: boolean;
+      waits_at?: string | null;
     };
     answer: Settled;
   };
@@ -1317,8 +1536,9 @@ export interface Operations {
       agent?: AgentState;
       usage?: Usage;
       provider?: ProviderSignal;
+      at_door?: boolean;
     };
-    answer: null;
+    answer: ReportAnswer | null;
   };
   /** Ask how it stands with the provider of a run */
   'POST /v1/tasks/{id}/provider': {
@@ -1402,7 +1622,7 @@ export interface Operations {
   };
   /** List gates that hold something back, or could */
   'GET /v1/gates': {
-    query?: {owner?: Name; kind?: "all" | "queue" | "type" | "owner" | "lock" | "provider"; limit?: number; cursor?: string};
+    query?: {owner?: Name; kind?: "all" | "queue" | "type" | "owner" | "lock" | "provider" | "tag"; limit?: number; cursor?: string};
     answer: {
       gates: Gate[];
       cursor: string | null;
@@ -1413,6 +1633,18 @@ export interface Operations {
     path: {name: string};
     body: GateOrder;
     answer: Gate;
+  };
+  /** List budgets of gates, what is spent of them and what is left */
+  'GET /v1/budgets': {
+    answer: {
+      budgets: Budget[];
+    };
+  };
+  /** Raise a budget until its period ends */
+  'POST /v1/budgets/{name}/raise': {
+    path: {name: string};
+    body: RaiseOrder;
+    answer: Budget;
   };
   /** List queues */
   'GET /v1/queues': {
@@ -1538,6 +1770,133 @@ export interface Operations {
       next: number | null;
     };
   };
+  /** List questions, newest first */
+  'GET /v1/questions': {
+    query?: {state?: QuestionState; owner?: string; task?: string; spawner?: string; to?: AskedOf; limit?: number; cursor?: string};
+    answer: {
+      questions: Question[];
+      cursor: string | null;
+    };
+  };
+  /** Show a question, or wait until it is closed */
+  'GET /v1/questions/{id}': {
+    path: {id: string};
+    query?: {wait?: string};
+    answer: Question;
+  };
+  /** Answer a question */
+  'POST /v1/questions/{id}/answer': {
+    path: {id: string};
+    body: {
+      value: unknown;
+    };
+    answer: Question;
+  };
+  /** Withdraw a question */
+  'POST /v1/questions/{id}/withdraw': {
+    path: {id: string};
+    body?: {
+      why?: string;
+    };
+    answer: Question;
+  };
+  /** Ask on behalf of a running task */
+  'POST /v1/tasks/{id}/questions': {
+    path: {id: string};
+    body: {
+      lease_id: LeaseId;
+      question: QuestionSpec;
+    };
+    answer: Question;
+  };
+  /** Answer as the spawner that was asked */
+  'POST /v1/tasks/{id}/answers': {
+    path: {id: string};
+    body: {
+      lease_id: LeaseId;
+      question_id: string;
+      value: unknown;
+    };
+    answer: Question;
+  };
+  /** List conversation queues, by owner and key */
+  'GET /v1/conversations': {
+    query?: {owner?: Name; limit?: number; cursor?: string};
+    answer: ConversationPage;
+  };
+  /** Show a conversation and the items in it */
+  'GET /v1/conversations/{key}': {
+    path: {key: Name};
+    query?: {owner?: Name; after?: number; limit?: number; foreign?: boolean};
+    answer: Conversation;
+  };
+  /** Wait for items that others append */
+  'GET /v1/conversations/{key}/changes': {
+    path: {key: Name};
+    query?: {owner?: Name; after?: number; limit?: number; timeout?: Duration};
+    answer: Conversation;
+  };
+  /** Append an item to a conversation */
+  'POST /v1/conversations/{key}/items': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: AppendItem;
+    answer: ConversationReply;
+  };
+  /** Remove an item that waits */
+  'DELETE /v1/conversations/{key}/items/{id}': {
+    path: {key: Name; id: string};
+    query?: {owner?: Name};
+    answer: ConversationReply;
+  };
+  /** Take the items of the next turn */
+  'POST /v1/conversations/{key}/dequeue': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body?: DequeueItems;
+    answer: ConversationReply;
+  };
+  /** Take the first items, whatever they are */
+  'POST /v1/conversations/{key}/consume': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: ConsumeItems;
+    answer: ConversationReply;
+  };
+  /** Say that a batch is done with */
+  'POST /v1/conversations/{key}/ack': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: AckBatch;
+    answer: ConversationReply;
+  };
+  /** Remove all items that wait */
+  'POST /v1/conversations/{key}/clear': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: ClearItems;
+    answer: ConversationReply;
+  };
+  /** Take or renew the consumer lease */
+  'POST /v1/conversations/{key}/consumer': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body?: TakeConsumer;
+    answer: ConversationReply;
+  };
+  /** Give the consumer lease back */
+  'DELETE /v1/conversations/{key}/consumer': {
+    path: {key: Name};
+    query: {owner?: Name; lease_id: Name};
+    answer: ConversationReply;
+  };
+  /** Mirror what the holder of the consumer lease has done */
+  'POST /v1/conversations/{key}/mirror': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: MirrorItems;
+    answer: ConversationReply;
+  };
   /** List sessions, by owner and name */
   'GET /v1/sessions': {
     query?: {owner?: Name; limit?: number; cursor?: string};
@@ -1660,6 +2019,11 @@ export interface Operations {
   /** Read the lines of events */
   'GET /v1/dump/events': {
     query?: {after?: number};
+    answer: string;
+  };
+  /** Read the lines of conversations */
+  'GET /v1/dump/conversations': {
+    query?: {cursor?: string};
     answer: string;
   };
   /** Begin to import a dump into a store that has nothing but tokens */
