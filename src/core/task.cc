@@ -11,12 +11,31 @@ namespace {
 constexpr Names<kTaskStateCount> kStateNames{"blocked", "scheduled", "pending", "running",
                                              "stalled", "completed", "failed",  "cancelled"};
 
-constexpr Names<kErrorClassCount> kClassNames{
-    "agent_error",  "syntax",           "invalid",       "auth",            "billing",          "timeout",
-    "rate_limited", "quota_exhausted",  "overloaded",    "oom",             "context_too_long", "killed",
-    "spawn_failed", "result_too_large", "verify_failed", "max_turns",       "budget_exceeded",  "stalled",
-    "lost",         "deadline",         "parent_failed", "invalid_payload", "unknown_type",     "suspended",
-    "unanswered"};
+constexpr Names<kErrorClassCount> kClassNames{"agent_error",
+                                              "syntax",
+                                              "invalid",
+                                              "auth",
+                                              "billing",
+                                              "timeout",
+                                              "rate_limited",
+                                              "quota_exhausted",
+                                              "overloaded",
+                                              "oom",
+                                              "context_too_long",
+                                              "killed",
+                                              "spawn_failed",
+                                              "result_too_large",
+                                              "verify_failed",
+                                              "max_turns",
+                                              "budget_exceeded",
+                                              "stalled",
+                                              "lost",
+                                              "deadline",
+                                              "parent_failed",
+                                              "invalid_payload",
+                                              "unknown_type",
+                                              "suspended",
+                                              "unanswered"};
 
 constexpr Names<3> kOnParentFailureNames{"cancel", "fail", "run"};
 constexpr Names<3> kBusyRuleNames{"enqueue", "reject", "interrupt"};

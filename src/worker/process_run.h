@@ -179,8 +179,8 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   std::optional<MonoTime> waiting_since_;  // timeouts stand still while somebody waits
   MonoTime gives_way_at_{Millis::max()};   // an agent that can resume is stopped, and its task suspends
   std::optional<BudgetStop> budget_stop_;
-  LastWill will_;                          // what it said at its door of its end
-  bool is_its_own_end_ = false;            // nothing of Drover's stopped it
+  LastWill will_;                // what it said at its door of its end
+  bool is_its_own_end_ = false;  // nothing of Drover's stopped it
   std::string input_;
   std::size_t input_written_ = 0;
   LineReader status_lines_;
