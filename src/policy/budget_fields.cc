@@ -84,6 +84,7 @@ bool covers(const GateName& gate, const std::string& type, const TypePolicy& pol
     case GateKind::kAll:
     case GateKind::kOwner:
     case GateKind::kTag:
+    case GateKind::kSession:
     case GateKind::kQueue:
     case GateKind::kLock:
       return true;
