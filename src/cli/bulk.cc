@@ -174,14 +174,19 @@ void define_task_filter(Verb& verb, TaskFilter* filter, const std::string& tag) 
   verb.task("--spawner", "ID", &filter->parent_id, "only what this task spawned");
   verb.value("--worker", "ID", &filter->worker_id, read_text, "only what this worker runs, or ran last");
   verb.value("--model", "M", &filter->model, read_text, "only what asks for this model");
+  verb.value("--agent-id", "ID", &filter->agent_id, read_text, "only what is for this agent");
   verb.value("--gate", "G", &filter->gate, read_gate, "only what has to pass this gate");
   verb.value("--since", "T", &filter->created_since, read_past_time,
              "only created then or later: RFC 3339, or how long ago: 2h");
   verb.value("--until", "T", &filter->created_until, read_past_time, "only created before then");
+  verb.value("--finished-after", "T", &filter->finished_after, read_past_time, "only finished then or later");
+  verb.value("--finished-before", "T", &filter->finished_before, read_past_time, "only finished before then");
   verb.value("--search", "TEXT", &filter->search, read_text,
              "only with this text in the prompt, the payload or the error");
   verb.value("--class", "C", &filter->error_class, read_error_class, "only with this class of error");
   verb.value("--fingerprint", "F", &filter->fingerprint, read_fingerprint, "only with errors of this kind");
+  verb.value("--escalated", "yes|no", &filter->escalated, read_yes_or_no, "only escalated tasks, or only the others");
+  verb.value("--id", "PREFIX", &filter->id_prefix, read_text, "only with ids that begin with this");
 }
 
 int run_bulk(OpenedQueue& opened, BulkOrder order, const BulkChoice& choice, const BulkWords& words, Format format,
