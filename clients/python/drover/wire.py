@@ -567,7 +567,8 @@ class Explanation(TypedDict):
     chain: List[ExplanationChainItem]
 
 
-# The parameters of `GET /v1/tasks`, by the same names. All of them must match.
+# The parameters of `GET /v1/tasks`, by the same names. All of them must match. Types, queues, owners and tags may be
+# several, with commas between them; any of them matches.
 BulkFilter = TypedDict(
     "BulkFilter",
     {
@@ -578,12 +579,16 @@ BulkFilter = TypedDict(
         "tag": 'str',
         "spawner": 'Uuid',
         "worker": 'str',
+        "model": 'str',
+        "agent_id": 'str',
+        "gate": 'str',
         "since": 'GivenTime',
         "until": 'GivenTime',
         "search": 'str',
         "id": 'str',
         "class": 'ErrorClass',
         "fingerprint": 'str',
+        "finished_after": 'GivenTime',
         "finished_before": 'GivenTime',
         "escalated": 'bool',
     }, total=False,

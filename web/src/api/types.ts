@@ -456,7 +456,7 @@ export type Explanation = {
 
 export type BulkVerb = "cancel" | "retry" | "edit" | "escalate" | "delete";
 
-/** The parameters of `GET /v1/tasks`, by the same names. All of them must match. */
+/** The parameters of `GET /v1/tasks`, by the same names. All of them must match. Types, queues, owners and tags may be several, with commas between them; any of them matches. */
 export type BulkFilter = {
   type?: string;
   queue?: string;
@@ -465,12 +465,16 @@ export type BulkFilter = {
   tag?: string;
   spawner?: Uuid;
   worker?: string;
+  model?: string;
+  agent_id?: string;
+  gate?: string;
   since?: GivenTime;
   until?: GivenTime;
   search?: string;
   id?: string;
   class?: ErrorClass;
   fingerprint?: string;
+  finished_after?: GivenTime;
   finished_before?: GivenTime;
   escalated?: boolean;
 };
