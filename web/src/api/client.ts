@@ -37,12 +37,19 @@ export const base: string = (() => {
 })();
 
 let secret: string | null = null;
+let isSignedOut = false;
+const SIGN_IN = '/v1/signins';
 let onSignedOut: () => void = () => {};
 let onReached: (reached: boolean) => void = () => {};
 
 /** The page's half of the sign-in. */
 export function setSecret(value: string | null): void {
   secret = value;
+}
+
+/** While nobody is signed in, nothing is asked for but a sign-in: what is on the screen waits, and its timers cost the server nothing. */
+export function setSignedOut(value: boolean): void {
+  isSignedOut = value;
 }
 
 export function observeCalls(signedOut: () => void, reached: (reached: boolean) => void): void {
@@ -82,6 +89,7 @@ async function problemOf(response: Response): Promise<ApiError> {
 }
 
 export async function rawCall(address: string, method: string, body: unknown, options: CallOptions = {}): Promise<Response> {
+  if (isSignedOut && address !== base + SIGN_IN) throw new ApiError(401, 'unauthenticated', 'Your sign-in has ended.');
   let response: Response;
   try {
     response = await fetch(address, {

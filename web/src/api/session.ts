@@ -3,7 +3,7 @@
 import {computed, signal} from '@preact/signals';
 import {setServerTime} from '../lib/clock';
 import {recall, remember} from '../lib/settings';
-import {ApiError, call, setSecret} from './client';
+import {ApiError, call, setSecret, setSignedOut} from './client';
 import type {Me, Right} from './types';
 
 export type SessionState = 'loading' | 'signed_out' | 'signed_in' | 'unreachable';
@@ -35,6 +35,7 @@ function takeCode(): string | null {
 export async function signIn(proof: {code: string} | {token: string}): Promise<void> {
   const made = await call('POST /v1/signins', {body: proof});
   adopt(made.secret);
+  setSignedOut(false);
   await loadMe();
 }
 
@@ -50,6 +51,7 @@ export async function loadMe(): Promise<void> {
 export function signedOut(): void {
   if (sessionState.value !== 'signed_in') return;
   adopt(null);
+  setSignedOut(true);
   signInNote.value = 'Your sign-in has ended. Sign in again to go on; what you see is as it was.';
   sessionState.value = 'signed_out';
 }
@@ -62,6 +64,7 @@ export async function signOut(): Promise<void> {
     if (id) await call('DELETE /v1/signins/{id}', {path: {id}});
   } finally {
     adopt(null);
+    setSignedOut(true);
     me.value = null;
   }
 }

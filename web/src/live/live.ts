@@ -244,14 +244,23 @@ export function reached(isReached: boolean): void {
   else if (connection.peek() === 'offline' && !socket) reconnectNow();
 }
 
-export function startLive(): void {
-  if (isStarted) return;
-  isStarted = true;
-  connection.value = 'connecting';
+let isListening = false;
+
+function listen(): void {
+  isListening = true;
   window.addEventListener('online', reconnectNow);
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) reconnectNow();
   });
+}
+
+export function startLive(): void {
+  if (isStarted) return;
+  isStarted = true;
+  // Signed in again: what was asked for meanwhile was refused.
+  if (isListening) resync.value = resync.peek() + 1;
+  else listen();
+  connection.value = 'connecting';
   void connect();
 }
 
