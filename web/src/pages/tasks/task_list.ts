@@ -41,7 +41,8 @@ export class TaskList {
   private headTookMs = 0;
   private countTimer = 0;
   private entered = new Set<string>();
-  private stops: (() => void)[] = [];
+  private stopEvents: () => void = () => {};
+  private stopResync: () => void = () => {};
 
   constructor(readonly text: string) {
     this.query = parseQuery(text);
@@ -55,22 +56,22 @@ export class TaskList {
     if (this.isActive) return;
     this.isActive = true;
     if (this.list.length) {
-      this.stops.push(onEvents(events => this.apply(events)));
+      this.stopEvents = onEvents(events => this.apply(events));
       this.headSoon();
     } else {
       void this.load();
     }
     let seen = resync.peek();
-    this.stops.push(resync.subscribe(value => {
+    this.stopResync = resync.subscribe(value => {
       if (value !== seen) void this.load();
       seen = value;
-    }));
+    });
   }
 
   stop(): void {
     this.isActive = false;
-    for (const stop of this.stops) stop();
-    this.stops = [];
+    this.stopEvents();
+    this.stopResync();
     clearTimeout(this.headTimer);
     clearTimeout(this.countTimer);
     this.headTimer = this.countTimer = 0;
@@ -97,8 +98,8 @@ export class TaskList {
         this.setTotal(page);
         this.publish(true);
       });
-      this.stops[0]?.();
-      this.stops[0] = onEvents(events => this.apply(events), asOf);
+      this.stopEvents();
+      this.stopEvents = onEvents(events => this.apply(events), asOf);
     } catch (error) {
       this.error.value = describe(error);
     } finally {
@@ -224,6 +225,7 @@ export class TaskList {
     } catch (error) {
       for (const id of entered) this.entered.add(id);
       this.error.value = describe(error);
+      if (this.isActive) this.headSoon();
     } finally {
       this.isFetching = false;
       this.headAt = Date.now();
