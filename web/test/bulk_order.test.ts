@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {commandOf, orderOf, unsupportedTerms} from '../src/lib/bulk_order';
+import {commandOf, orderOf} from '../src/lib/bulk_order';
 import {parseQuery} from '../src/lib/query';
 
 const NOW = Date.UTC(2026, 10, 18, 12);
@@ -24,8 +24,19 @@ test('verbs of dead letters have their own commands', () => {
   assert.deepEqual(orderOf('edit', {ids: ['a']}, {why: '', priority: '0', delay: '2h'}, NOW, true), {verb: 'edit', dry_run: true, ids: ['a'], edit: {priority: 0, delay: '2h'}});
 });
 
-test('"all that match" is not offered for what the server cannot filter by', () => {
-  assert.deepEqual(unsupportedTerms(parseQuery('state:failed queue:eng order:oldest')), []);
-  assert.deepEqual(unsupportedTerms(parseQuery('gate:all')), ['gate']);
-  assert.deepEqual(unsupportedTerms(parseQuery('owner:a,b')), ['several owners']);
+test('every term of a query goes into the order, several values too', () => {
+  const query = parseQuery('owner:a,b type:fix,review gate:all model:opus agent_id:x finished_after:1h escalated:false order:oldest');
+  assert.deepEqual(orderOf('cancel', {query}, {why: ''}, NOW, false).filter,
+    {owner: 'a,b', type: 'fix,review', gate: 'all', model: 'opus', agent_id: 'x', finished_after: '2026-11-18T11:00:00.000Z', escalated: false});
+  assert.equal(commandOf('cancel', {query}, {why: ''}),
+    'drover cancel --type fix,review --owner a,b --model opus --agent-id x --gate all --finished-after 1h --escalated no');
+});
+
+test('dead letters by what `drover dlq` cannot filter by come from a list', () => {
+  assert.equal(commandOf('delete', {query: parseQuery('state:failed type:fix')}, {why: ''}), 'drover dlq delete --type fix');
+  assert.equal(commandOf('delete', {query: parseQuery('state:failed')}, {why: ''}), 'drover dlq delete --all');
+  assert.equal(commandOf('delete', {query: parseQuery('state:completed type:fix')}, {why: 'old'}),
+    'drover list --state completed --type fix --limit 1000000 --quiet | xargs -r -n 1000 drover dlq delete --reason old');
+  assert.equal(commandOf('escalate', {query: parseQuery('type:fix,review boom')}, {why: '', to: 'ada'}),
+    'drover list --type fix,review --search boom --limit 1000000 --quiet | xargs -r -n 1000 drover dlq escalate --to ada');
 });

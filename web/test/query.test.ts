@@ -44,7 +44,12 @@ test('parameters and flags mean the same', () => {
   assert.deepEqual(toParameters(query, NOW), {
     state: 'failed,stalled', owner: ['ana', 'ben'], since: '2026-11-18T10:00:00.000Z', finished_before: '2026-01-01T00:00:00Z', search: 'timed out',
   });
-  assert.deepEqual(toFlags(query), ['--state', 'failed,stalled', '--owner', 'ana', '--owner', 'ben', '--since', '2h', '--finished-before', '2026-01-01T00:00:00Z', '--search', 'timed out']);
+  assert.deepEqual(toFlags(query), ['--state', 'failed,stalled', '--owner', 'ana,ben', '--since', '2h', '--finished-before', '2026-01-01T00:00:00Z', '--search', 'timed out']);
+});
+
+test('flags that have another form', () => {
+  assert.deepEqual(toFlags(parseQuery('order:oldest')), ['--oldest']);
+  assert.deepEqual(toFlags(parseQuery('order:newest escalated:true')), ['--escalated', 'yes']);
 });
 
 test('times', () => {

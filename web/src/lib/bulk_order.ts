@@ -1,6 +1,6 @@
 // One thing done to many tasks: the order for the server, and the same as a command.
 import type {BulkFilter, BulkOrder, BulkVerb} from '../api/types';
-import {resolveTime, valuesOf, type Query, type QueryKey} from './query';
+import {resolveTime, toFlags, valuesOf, withoutTerm, type Query, type QueryKey} from './query';
 import {drover, flag} from './shell';
 
 export interface BulkDetails {
@@ -12,15 +12,10 @@ export interface BulkDetails {
 }
 
 const KEYS_OF_FILTER: readonly QueryKey[] =
-  ['state', 'type', 'queue', 'owner', 'tag', 'spawner', 'worker', 'since', 'until', 'id', 'class', 'fingerprint', 'finished_before', 'escalated'];
-const TIMES: readonly QueryKey[] = ['since', 'until', 'finished_before'];
+  ['state', 'type', 'queue', 'owner', 'tag', 'spawner', 'worker', 'model', 'agent_id', 'gate', 'since', 'until', 'id', 'class', 'fingerprint', 'finished_after', 'finished_before',
+   'escalated'];
+const TIMES: readonly QueryKey[] = ['since', 'until', 'finished_after', 'finished_before'];
 
-/** Terms that the server cannot filter many tasks by; "all that match" would mean others, so it is not offered. */
-export function unsupportedTerms(query: Query): string[] {
-  const unknown = query.terms.filter(term => !KEYS_OF_FILTER.includes(term.key) && term.key !== 'order').map(term => term.key);
-  const several = (['type', 'queue', 'owner', 'tag'] as const).filter(key => valuesOf(query, key).length > 1).map(key => `several ${key}s`);
-  return [...new Set([...unknown, ...several])];
-}
 
 export function filterOf(query: Query, now: number): BulkFilter {
   const filter: Record<string, unknown> = {};
@@ -29,7 +24,7 @@ export function filterOf(query: Query, now: number): BulkFilter {
     if (!values.length) continue;
     if (key === 'state') filter[key] = values;
     else if (key === 'escalated') filter[key] = values[0] === 'true';
-    else filter[key] = TIMES.includes(key) ? resolveTime(values[0]!, now) : values[0];
+    else filter[key] = TIMES.includes(key) ? resolveTime(values[0]!, now) : values.join(',');
   }
   if (query.text) filter['search'] = query.text;
   return filter as BulkFilter;
@@ -54,14 +49,24 @@ export function orderOf(verb: BulkVerb, target: Target, details: BulkDetails, no
 }
 
 function filterFlags(verb: BulkVerb, query: Query): string[] {
-  const flags = KEYS_OF_FILTER.flatMap(key => {
-    const values = valuesOf(query, key);
-    if (!values.length) return [];
-    const name = verb === 'edit' && key === 'tag' ? 'tagged' : key.replaceAll('_', '-');
-    return [`--${name}`, values.join(',')];
-  });
-  if (query.text) flags.push('--search', query.text);
+  const flags = toFlags(withoutTerm(query, 'order')).map(word => (verb === 'edit' && word === '--tag' ? '--tagged' : word));
   return flags.length ? flags : ['--all'];
+}
+
+// The flags of `drover dlq`: one value each, of failed tasks.
+const DLQ_KEYS: readonly QueryKey[] = ['state', 'fingerprint', 'class', 'type', 'queue', 'owner', 'tag', 'escalated', 'order'];
+
+function isForDlq(query: Query): boolean {
+  return query.text === '' && query.terms.every(({key, value}) => DLQ_KEYS.includes(key) && valuesOf(query, key).length === 1 && (key !== 'state' || value === 'failed'));
+}
+
+const LIST_ALL = ['--limit', '1000000', '--quiet'];
+
+/** Commands of dead letters know few filters; for others the ids come from a list. */
+function dlqCommand(words: readonly string[], query: Query, more: readonly (string | undefined)[]): string {
+  if (!isForDlq(query)) return `${drover('list', ...toFlags(query), ...LIST_ALL)} | xargs -r -n 1000 ${drover(...words, ...more)}`;
+  const flags = toFlags(withoutTerm(withoutTerm(query, 'order'), 'state'));
+  return drover(...words, ...(flags.length ? flags : ['--all']), ...more);
 }
 
 /** Ids are shown up to a few; the rest would fill the screen. */
@@ -69,9 +74,8 @@ const IDS_SHOWN = 20;
 
 export function commandOf(verb: BulkVerb, target: Target, details: BulkDetails): string {
   const words = verb === 'escalate' || verb === 'delete' ? ['dlq', verb] : verb === 'retry' && details.patch ? ['dlq', 'retry'] : [verb];
-  const tasks = 'ids' in target
-    ? [...target.ids.slice(0, IDS_SHOWN), ...(target.ids.length > IDS_SHOWN ? [`…and ${target.ids.length - IDS_SHOWN} more`] : [])]
-    : filterFlags(verb, target.query);
-  return drover(...words, ...tasks, ...flag('to', details.to), ...flag('priority', details.priority), ...flag('delay', details.delay),
-    ...flag('patch', details.patch), ...flag('reason', details.why));
+  const more = [...flag('to', details.to), ...flag('priority', details.priority), ...flag('delay', details.delay), ...flag('patch', details.patch), ...flag('reason', details.why)];
+  if (!('ids' in target)) return words[0] === 'dlq' ? dlqCommand(words, target.query, more) : drover(...words, ...filterFlags(verb, target.query), ...more);
+  const ids = [...target.ids.slice(0, IDS_SHOWN), ...(target.ids.length > IDS_SHOWN ? [`…and ${target.ids.length - IDS_SHOWN} more`] : [])];
+  return drover(...words, ...ids, ...more);
 }

@@ -126,8 +126,9 @@ export function toFlags(query: Query): string[] {
     const values = valuesOf(query, key);
     if (!values.length) continue;
     const name = `--${key.replaceAll('_', '-')}`;
-    if (key === 'state') flags.push(name, values.join(','));
-    else for (const value of values) flags.push(name, value);
+    if (key === 'order') flags.push(...(values[0] === 'oldest' ? ['--oldest'] : []));
+    else if (key === 'escalated') flags.push(name, values[0] === 'true' ? 'yes' : 'no');
+    else flags.push(name, values.join(','));
   }
   if (query.text) flags.push('--search', query.text);
   return flags;

@@ -4,7 +4,7 @@ import {call} from '../../api/client';
 import {may} from '../../api/session';
 import type {BulkVerb} from '../../api/types';
 import {useKeys} from '../../keys/keyboard';
-import {unsupportedTerms, type Target} from '../../lib/bulk_order';
+import type {Target} from '../../lib/bulk_order';
 import {count, plural} from '../../lib/format';
 import {formatQuery, isEmptyQuery, toFlags, type Query, type QueryKey} from '../../lib/query';
 import {drover} from '../../lib/shell';
@@ -96,16 +96,13 @@ function verbsFor(): BulkVerb[] {
 function SelectionBar({list}: {list: TaskList}) {
   const chosen = selection.value.size;
   if (!chosen && !isAllSelected.value) return null;
-  const unsupported = unsupportedTerms(list.query);
   const target: Target = isAllSelected.value ? {query: list.query} : {ids: [...selection.value]};
   const total = list.total.value;
   const hasMore = total !== null && (total.isCapped || total.tasks > chosen);
   return (
     <div class="selection-bar" role="region" aria-label="Selected tasks">
       <strong>{isAllSelected.value ? `All ${totalText(list)} that match` : `${plural(chosen, 'task')} selected`}</strong>
-      {!isAllSelected.value && hasMore && (unsupported.length === 0
-        ? <button class="link" onClick={() => (isAllSelected.value = true)}>Select all {totalText(list)} that match</button>
-        : <span class="faint" title={`Bulk operations cannot filter by ${unsupported.join(', ')}`}>Only selected rows: the filter has {unsupported.join(', ')}</span>)}
+      {!isAllSelected.value && hasMore && <button class="link" onClick={() => (isAllSelected.value = true)}>Select all {totalText(list)} that match</button>}
       <span class="grow" />
       {verbsFor().map(verb => (
         <button key={verb} class="button small" disabled={!canAct.value || (!isAllSelected.value && chosen > IDS_MAX)} onClick={() => openBulk(verb, target)}>
