@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import type {Alert, Gate, Hold, Worker} from '../src/api/types';
-import {byUrgency, canOpen, gateKind, gateSubject, isProbing, isSnoozed, placeOf, releaseOf, sortAlerts, workerState, type StuckGroup} from '../src/lib/fleet';
+import type {Alert, Gate, Hold, Stats, Worker} from '../src/api/types';
+import {byUrgency, canOpen, freeSlots, gateKind, gateSubject, isProbing, isSnoozed, placeOf, releaseOf, sortAlerts, startsAtOnce, workerState, type StuckGroup} from '../src/lib/fleet';
 
 const NOW = Date.parse('2026-11-18T12:00:00Z');
 const later = '2026-11-18T12:10:00Z';
@@ -33,6 +33,15 @@ test('a breaker whose time is over is probing', () => {
   assert.equal(isProbing(hold({source: 'breaker', closed_until: earlier}), NOW), true);
   assert.equal(isProbing(hold({source: 'breaker', closed_until: later}), NOW), false);
   assert.equal(isProbing(hold({source: 'operator', closed_until: earlier}), NOW), false);
+});
+
+test('opening a gate starts what workers have room for', () => {
+  const stats = {queues: [{name: 'eng', free_slots: 2}], workers: {slots: 12, running: 7}} as unknown as Stats;
+  assert.equal(freeSlots('queue:eng', stats), 2);
+  assert.equal(freeSlots('queue:nobody', stats), 0);
+  assert.equal(freeSlots('owner:ann', stats), 5);
+  assert.equal(startsAtOnce(gate('all', {would_start: 300}), stats), 5);
+  assert.equal(startsAtOnce(gate('queue:eng', {would_start: 1}), stats), 1);
 });
 
 test('each reason has its release', () => {

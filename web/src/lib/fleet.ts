@@ -1,5 +1,5 @@
 // What a person can do about what the server reports: gates, stuck groups, alerts. Pure.
-import type {Alert, Gate, Hold, StuckReport, Worker} from '../api/types';
+import type {Alert, Gate, Hold, Stats, StuckReport, Worker} from '../api/types';
 import {parseTime} from './format';
 import {quote} from './shell';
 
@@ -25,6 +25,15 @@ export const isGateClosed = (gate: Gate, now: number): boolean => gate.closed_un
 
 /** Whether opening by hand changes anything: the limits of the policy stay. */
 export const canOpen = (gate: Gate): boolean => gate.holds.some(hold => hold.source !== 'policy');
+
+/** How many tasks workers could take at once behind a gate: the free slots of its queue, or of the whole fleet. */
+export function freeSlots(gate: string, stats: Stats): number {
+  const queue = stats.queues.find(one => one.name === gateSubject(gate));
+  return gateKind(gate) === 'queue' ? queue?.free_slots ?? 0 : Math.max(0, stats.workers.slots - stats.workers.running);
+}
+
+/** Of the tasks that an open gate would release, those that start at once; the others wait for a worker. */
+export const startsAtOnce = (gate: Gate, stats: Stats): number => Math.min(gate.would_start, freeSlots(gate.name, stats));
 
 /** What holds most comes first: closed gates, then those that tasks wait for, then the rest by name. */
 export function byUrgency(now: number): (one: Gate, other: Gate) => number {

@@ -1,7 +1,6 @@
 // "Stuck and why": waiting tasks by what holds them back, and the button that releases them.
 import {may} from '../../api/session';
 import type {StuckReport} from '../../api/types';
-import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
 import {gateKind, gateSubject, reasonWords, releaseOf, type StuckGroup} from '../../lib/fleet';
 import {count, countdown, parseTime, plural} from '../../lib/format';
@@ -12,6 +11,7 @@ import {Icon} from '../../ui/icons';
 import {Cell, List, Section, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
 import {limitGateDialog, openGateDialog} from '../queues/gate_dialogs';
+import {Sentence} from '../task/explain';
 
 const HEADS = [{label: 'What holds them'}, {label: 'Tasks', end: true}, {label: 'Oldest', end: true}, {label: 'Release', isHidden: true}];
 
@@ -39,7 +39,7 @@ function Action({group}: {group: StuckGroup}) {
 
 // The text of the server says it all; times in it are replaced by a countdown beside it.
 function withoutTime(text: string): string {
-  return showHidden(text).replace(/,? until \d{4}-\d\d-\d\dT[\d:.]+Z/, '');
+  return text.replace(/,? until \d{4}-\d\d-\d\dT[\d:.]+Z/, '');
 }
 
 function Until({at}: {at: StuckGroup['at']}) {
@@ -65,7 +65,7 @@ function Group({group}: {group: StuckGroup}) {
           <span class="faint">{reasonWords(group)}</span>
           <Until at={group.at} />
         </div>
-        <div class="sub">{withoutTime(group.text)} · <a href={href(`/tasks/${group.example}`)}>look at one</a></div>
+        <div class="sub"><Sentence text={withoutTime(group.text)} /> · <a href={href(`/tasks/${group.example}`)}>look at one</a></div>
       </Cell>
       <Cell end label="Tasks"><a class="strong" href={href('/tasks', {q: queryOf(group)})}>{count(group.tasks)}</a></Cell>
       <Cell end label="Oldest"><Time at={group.since} form="age" /></Cell>

@@ -1,9 +1,9 @@
 // One gate: whether it lets tasks start, who holds it and why, and what opening it would do.
 import {may} from '../../api/session';
-import type {Gate, Hold} from '../../api/types';
+import type {Gate, Hold, Stats} from '../../api/types';
 import {showHidden} from '../../lib/ansi';
 import {now} from '../../lib/clock';
-import {canOpen, gateKind, gateSubject, isGateClosed, isHoldClosed, isProbing} from '../../lib/fleet';
+import {canOpen, gateKind, gateSubject, isGateClosed, isHoldClosed, isProbing, startsAtOnce} from '../../lib/fleet';
 import {count, countdown, parseTime, plural} from '../../lib/format';
 import {href} from '../../router';
 import {Icon} from '../../ui/icons';
@@ -64,17 +64,17 @@ export function waitingQuery(name: string): string {
   return kind === 'queue' || kind === 'type' || kind === 'owner' ? `${waiting} ${kind}:${gateSubject(name)}` : `${waiting} gate:${name}`;
 }
 
-function Waiting({gate}: {gate: Gate}) {
+function Waiting({gate, stats}: {gate: Gate; stats: Stats | null}) {
   if (gate.waiting_tasks === 0) return <span class="faint">nothing waits here</span>;
   return (
     <span>
       <a href={href('/tasks', {q: waitingQuery(gate.name)})}>{plural(gate.waiting_tasks, 'task')} {gate.waiting_tasks === 1 ? 'waits' : 'wait'}</a>
-      {isGateClosed(gate, now.value) && <>; opening it would start <strong>{count(gate.would_start)}</strong></>}
+      {isGateClosed(gate, now.value) && <>; opening it releases <strong>{count(gate.would_start)}</strong>{stats && may('operate') && `, ${count(startsAtOnce(gate, stats))} at once`}</>}
     </span>
   );
 }
 
-export function GateCard({gate}: {gate: Gate}) {
+export function GateCard({gate, stats}: {gate: Gate; stats: Stats | null}) {
   const isShut = isGateClosed(gate, now.value);
   const type = gateKind(gate.name) === 'type' && gate.holds.some(hold => hold.source === 'breaker') ? gateSubject(gate.name) : null;
   return (
@@ -86,7 +86,7 @@ export function GateCard({gate}: {gate: Gate}) {
       <div class="body stack">
         <Use gate={gate} />
         {gate.rate && <span>at most {gate.rate}{gate.burst !== null && <span class="faint">, {count(gate.burst)} at once</span>}</span>}
-        <Waiting gate={gate} />
+        <Waiting gate={gate} stats={stats} />
         {gate.holds.length > 0 && <ul class="holds">{gate.holds.map(hold => <HoldRow key={hold.source} hold={hold} />)}</ul>}
         {type && <a href={href('/dlq', {type})}>Its failures</a>}
       </div>

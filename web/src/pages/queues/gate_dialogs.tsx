@@ -2,11 +2,12 @@
 import {useState} from 'preact/hooks';
 import {call} from '../../api/client';
 import type {Gate} from '../../api/types';
-import {gateKind, gateSubject} from '../../lib/fleet';
+import {gateKind, gateSubject, startsAtOnce} from '../../lib/fleet';
 import {count, plural} from '../../lib/format';
 import {serverNow} from '../../lib/clock';
 import {drover, flag} from '../../lib/shell';
 import {gates, loadGates} from '../../live/gates';
+import {useResource} from '../../live/resource';
 import {ActionDialog} from '../../ui/action_dialog';
 import {showDialog} from '../../ui/dialog';
 
@@ -29,6 +30,7 @@ function OpenGate({name}: {name: string}) {
   const gate = find(name);
   const isQueue = gateKind(name) === 'queue';
   const others = gate ? gate.waiting_tasks - gate.would_start : 0;
+  const stats = useResource('slots', abort => call('GET /v1/stats', {signal: abort})).data.value;
   return (
     <ActionDialog title={isQueue ? `Resume ${gateSubject(name)}` : `Open ${name}`} label={isQueue ? 'Resume' : 'Open'}
       command={why => isQueue ? drover('queue', 'resume', gateSubject(name), ...flag('reason', why)) : drover('gate', 'open', name, ...flag('reason', why))}
@@ -39,7 +41,7 @@ function OpenGate({name}: {name: string}) {
       }}>
       <p>
         This lifts every hold on {gateWords(name)}, except the limits of the policy.
-        {gate && gate.waiting_tasks > 0 && <> <strong>Opening it would start {plural(gate.would_start, 'task')}</strong>, as far as workers are free.
+        {gate && gate.waiting_tasks > 0 && <> <strong>Opening it releases {plural(gate.would_start, 'task')}</strong>{stats && `: workers have room for ${count(startsAtOnce(gate, stats))} at once`}.
           {others > 0 && ` ${count(others)} more wait here and at other gates.`}</>}
       </p>
     </ActionDialog>

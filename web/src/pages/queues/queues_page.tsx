@@ -92,7 +92,7 @@ function NoGates({isFiltered}: {isFiltered: boolean}) {
   );
 }
 
-function Gates({find}: {find: string}) {
+function Gates({find, stats}: {find: string; stats: Stats | null}) {
   const kind = here.value.query.get('kind') ?? '';
   const at = now.value;
   const {items: shown, hold} = useSteady(gates.value.filter(gate => (!kind || gateKind(gate.name) === kind) && (!find || gate.name.includes(find))).sort(byUrgency(at)), gate => gate.name);
@@ -103,7 +103,7 @@ function Gates({find}: {find: string}) {
       {gatesError.value && <Problem text={gatesError.value} retry={() => void loadGates()} />}
       {shown.length === 0
         ? !gatesError.value && <NoGates isFiltered={gates.value.length > 0} />
-        : <div class="gates" {...hold}>{shown.slice(0, GATES_SHOWN).map(gate => <GateCard key={gate.name} gate={gate} />)}</div>}
+        : <div class="gates" {...hold}>{shown.slice(0, GATES_SHOWN).map(gate => <GateCard key={gate.name} gate={gate} stats={stats} />)}</div>}
       {shown.length > GATES_SHOWN && <p class="faint">{count(shown.length - GATES_SHOWN)} more; type a part of their name above, or: <code>drover gate list</code></p>}
     </Section>
   );
@@ -128,7 +128,7 @@ export function QueuesPage() {
       {!all ? !error && <Loading /> : all.length === 0
         ? <Empty icon="queues" title="No queues yet" command="drover enqueue greet --queue eng">A queue is there as soon as a task is in it.</Empty>
         : shown.length > 0 && <List heads={headsOf(may('operate'))} caption="Queues">{shown.map(queue => <QueueRow key={queue.name} queue={queue} stats={byName.get(queue.name)} />)}</List>}
-      <Gates find={find} />
+      <Gates find={find} stats={stats.data.value} />
     </div>
   );
 }
