@@ -48,13 +48,15 @@ function useLog(id: string, run: number | null, isDone: boolean): Loaded {
     const log = new LogLines(run === null);
     setState({lines: [], isLoaded: false, problem: '', isCut: false});
     const read = async () => {
+      let hasRead = false;
       while (!abort.signal.aborted) {
         const wasDone = done.current;
         try {
           const page = await call('GET /v1/tasks/{id}/log', {
-            path: {id}, query: {after: log.lastSeq, limit: PAGE, ...(run === null ? {} : {run}), ...(log.lastSeq > 0 && !wasDone ? {wait: WAIT} : {})}, signal: abort.signal,
+            path: {id}, query: {after: log.lastSeq, limit: PAGE, ...(run === null ? {} : {run}), ...(hasRead && !wasDone ? {wait: WAIT} : {})}, signal: abort.signal,
           });
           if (abort.signal.aborted) return;
+          hasRead = true;
           log.add(page.records);
           const isCut = log.lines.length > LINES_MAX;
           setState({lines: log.lines.slice(0, LINES_MAX), isLoaded: true, problem: '', isCut});
