@@ -13,7 +13,7 @@ export interface TableProps<Row> extends PoolOptions<Row> {
   rows: ReadonlySignal<readonly Row[]>;
   /** Keys of selected rows, so that a change is drawn. */
   selection?: ReadonlySignal<ReadonlySet<string>>;
-  /** The row whose pane is open. */
+  /** The row whose pane is open, if one is. */
   activeKey?: string | null;
   /** Gives the pool to the page, for keys and for `[` and `]`. */
   poolRef?: (pool: TablePool<Row> | null) => void;
@@ -56,6 +56,9 @@ export function Table<Row>(props: TableProps<Row>) {
       table.destroy();
     };
   }, [props.rows, props.name]);
-  useEffect(() => pool.current!.setActiveKey(props.activeKey ?? null), [props.activeKey]);
+  // A pane that is closed leaves its row where the keys are.
+  useEffect(() => {
+    if (props.activeKey) pool.current!.setActiveKey(props.activeKey);
+  }, [props.activeKey]);
   return <div class="table-holder" ref={holder} />;
 }

@@ -330,8 +330,8 @@ export class TablePool<Row> {
     this.paint();
   }
 
-  setActiveKey(key: string | null): void {
-    const index = key === null ? -1 : this.rows.findIndex(row => this.options.keyOf(row) === key);
+  setActiveKey(key: string): void {
+    const index = this.rows.findIndex(row => this.options.keyOf(row) === key);
     if (index === this.activeIndex) return;
     this.activeIndex = index;
     if (index >= 0) this.reveal();

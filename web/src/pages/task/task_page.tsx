@@ -9,7 +9,7 @@ import {go, here, href, setQuery} from '../../router';
 import {copyText} from '../../ui/command';
 import {Empty, Loading, Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
-import {listFor, type TaskList} from '../tasks/task_list';
+import {latestList, listFor, type TaskList} from '../tasks/task_list';
 import {actionsFor, TaskActions} from './actions';
 import {DataTab, ReportTab} from './data_tab';
 import {EventsTab} from './events_tab';
@@ -32,7 +32,8 @@ const WALK_PAGES_MAX = 10;
 /** The list that the task was opened from, so that `[` and `]` walk what was filtered. It is fetched if the page was reloaded. */
 function useList(q: string | null, id: string): {list: TaskList | null; at: number} {
   const [, redraw] = useState(0);
-  const list = q === null ? null : listFor(q);
+  // Without a filter the address has no q; the list of everything is walked if the task was opened from it.
+  const list = q !== null ? listFor(q) : latestList()?.text === '' ? latestList() : null;
   const rows = list?.rows.value;
   useEffect(() => {
     if (!list) return;
