@@ -11,7 +11,7 @@ import {openBrowser} from './lib/browser.mjs';
 import {runTests} from './lib/runner.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const PARTS = ['smoke', 'axe', 'keyboard', 'journeys', 'commands', 'live'];
+const PARTS = ['smoke', 'axe', 'keyboard', 'journeys', 'commands', 'live', 'hostile', 'roles'];
 const BY_NAME = ['look'];
 
 function options(argv) {
