@@ -11,8 +11,8 @@ import {openBrowser} from './lib/browser.mjs';
 import {runTests} from './lib/runner.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const PARTS = ['smoke', 'axe', 'keyboard', 'journeys', 'commands', 'live', 'hostile', 'roles'];
-const BY_NAME = ['look'];
+const PARTS = ['smoke', 'axe', 'keyboard', 'journeys', 'commands', 'live', 'stores', 'hostile', 'roles', 'history', 'cookies', 'rest', 'load'];
+const BY_NAME = ['pictures', 'look'];
 
 function options(argv) {
   const given = {only: '', pictures: resolve(here, '../../docs/pictures'), parts: []};

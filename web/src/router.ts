@@ -29,9 +29,11 @@ export function href(path: string, query?: Record<string, string | number | null
 // ":" and "," are allowed in a query; an address that people read and share is worth the exception.
 const prettyQuery = (search: URLSearchParams): string => search.toString().replaceAll('%3A', ':').replaceAll('%2C', ',').replaceAll('%2F', '/');
 
+/** The same address again makes no entry in the history, as with links everywhere. */
 export function go(address: string, how: 'push' | 'replace' = 'push'): void {
   rememberScroll();
-  if (how === 'push') history.pushState({}, '', address);
+  const isNew = new URL(address, location.href).href !== location.href;
+  if (how === 'push' && isNew) history.pushState({}, '', address);
   else history.replaceState(history.state, '', address);
   here.value = readLocation();
 }
