@@ -25,9 +25,10 @@ function tasksOf(trace) {
 }
 
 async function scrollAndMeasure(browser, page, ms) {
-  await browser.startTracing(page, {categories: ['devtools.timeline']});
+  await browser.startTracing(page, {categories: ['devtools.timeline', 'disabled-by-default-devtools.timeline']});
   const wall = await scroll(page, ms);
   const tasks = tasksOf(await browser.stopTracing());
+  check(tasks.length > wall.frames, 'the trace has no tasks of the page');
   return {...wall, cpuPerFrame: tasks.reduce((sum, one) => sum + one, 0) / wall.frames, longCpu: tasks.filter(one => one > LONG_MS).map(Math.round)};
 }
 

@@ -9,9 +9,6 @@ const SHOTS = ({running, failed}) => [
   ['dashboard', '/overview'],
   ['dashboard-tasks', `/tasks?q=state:failed&peek=${failed}`],
   ['dashboard-task', `/tasks/${running}?tab=log`],
-  ['dashboard-queues', '/queues'],
-  ['dashboard-dlq', '/dlq'],
-  ['dashboard-costs', '/costs'],
 ];
 
 const AGENT_LOG = `reading src/parser/tokens.c

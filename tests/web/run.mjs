@@ -11,7 +11,9 @@ import {openBrowser} from './lib/browser.mjs';
 import {runTests} from './lib/runner.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const PARTS = ['smoke', 'axe', 'keyboard', 'journeys', 'commands', 'live', 'stores', 'hostile', 'roles', 'history', 'cookies', 'rest', 'load'];
+const PARTS = [
+  'smoke', 'axe', 'layout', 'keyboard', 'journeys', 'commands', 'live', 'stores', 'hostile', 'roles', 'history', 'cookies', 'rest', 'load',
+];
 const BY_NAME = ['pictures', 'look'];
 
 function options(argv) {

@@ -47,7 +47,7 @@ function span(className: string, text: string): HTMLElement {
 
 export const TASK_COLUMNS: readonly Column<TaskRow>[] = [
   {key: 'state', label: 'State', width: '96px', card: 'state', draw: (cell, row) => drawState(cell, row.state, row.isStopping)},
-  {key: 'type', label: 'Type', width: 'minmax(80px, 120px)', card: 'meta', draw: (cell, row) => drawText(cell, row.type, row.type, 'cell-strong')},
+  {key: 'type', label: 'Type', width: 'clamp(64px, 11%, 120px)', card: 'meta', draw: (cell, row) => drawText(cell, row.type, row.type, 'cell-strong')},
   {key: 'what', label: 'Prompt', width: 'minmax(180px, 1fr)', card: 'title', isLink: true, draw: drawWhat},
   {key: 'error', label: 'Error', width: '0', from: Infinity, card: 'meta', draw: (cell, row) => drawText(cell, row.state === 'completed' ? '' : row.errorClass, '', 's-failed')},
   {key: 'queue', label: 'Queue', width: 'minmax(50px, 80px)', from: 900, card: 'none', draw: (cell, row) => drawText(cell, row.queue, row.queue, 'soft')},
