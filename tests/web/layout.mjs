@@ -48,6 +48,15 @@ async function cardsBeginTogether(desk) {
   await page.getByText('1 task selected').waitFor();
 }
 
+async function nameStays(desk) {
+  const server = await desk.server({name: 'staging'});
+  const page = await desk.page(server, {size: 'narrow', path: '/overview'});
+  await server.down('SIGKILL');
+  await page.locator('.live.offline').waitFor();
+  const {scrollWidth, clientWidth} = await page.locator('.topbar-server').evaluate(element => ({scrollWidth: element.scrollWidth, clientWidth: element.clientWidth}));
+  check(scrollWidth <= clientWidth, `the name of the server is cut to ${clientWidth} of ${scrollWidth} px while it is away`);
+}
+
 /** What comes later does not push what somebody is about to press. */
 async function nothingJumps(desk) {
   const server = await desk.server();
@@ -72,5 +81,6 @@ async function nothingJumps(desk) {
 export default [
   {name: 'every page fits', ms: 300_000, run: everyPageFits},
   {name: 'state, title and details of a card begin at the same place', run: cardsBeginTogether},
+  {name: 'the name of a server that is away can be read', run: nameStays},
   {name: 'nothing jumps', run: nothingJumps},
 ];

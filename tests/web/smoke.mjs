@@ -78,4 +78,4 @@ export async function smoke(desk, store) {
   await followsEvents(shown);
 }
 
-export default [{name: 'sign in, list, task, log, cancel, hostile strings, axe, live', ms: 40_000, run: desk => smoke(desk, 'sqlite')}];
+export default [{name: 'sign in, list, task, log, cancel, hostile strings, axe, live', ms: 100_000, run: desk => smoke(desk, 'sqlite')}];

@@ -1,3 +1,4 @@
+import type {ComponentChildren} from 'preact';
 import {now} from '../lib/clock';
 import {absolute, count, timeOfDay} from '../lib/format';
 import {timeZone} from '../lib/settings';
@@ -18,8 +19,9 @@ function explain(state: LiveState): string {
   }
 }
 
-function label(state: LiveState): string {
-  if (state === 'offline') return `offline since ${timeOfDay(offlineSince.value ?? now.value, timeZone.value === 'utc').slice(0, 8)}`;
+function label(state: LiveState): ComponentChildren {
+  // A narrow screen has no room for the time beside the server's name.
+  if (state === 'offline') return <>offline<span class="live-since"> since {timeOfDay(offlineSince.value ?? now.value, timeZone.value === 'utc').slice(0, 8)}</span></>;
   if (state === 'frozen' && heldBack.value) return `frozen, ${count(heldBack.value)} wait`;
   return WORDS[state];
 }

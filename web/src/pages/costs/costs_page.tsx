@@ -147,7 +147,7 @@ export function CostsPage() {
       {error && <Problem text={error} retry={() => { rows.reload(); ends.reload(); daily.reload(); classes.reload(); failed.reload(); }} />}
       {!list ? !error && <Loading /> : isEmpty
         ? <Empty icon="costs" title="No agent has reported what it used" command="drover work --preset claude --queue default">
-            Agents of a preset report tokens and cost by themselves; others say it with a call. In these days there was none.
+            Agents of a preset report tokens and cost by themselves; others report them with a call. None did in this period.
           </Empty>
         : <>
             {daily.data.value && <Summary sum={total(daily.data.value.rows)} runs={runs} failed={failed.data.value} />}

@@ -90,7 +90,7 @@ export function NeedsPage() {
       <PageHead title="Needs you" note={isLoaded && rows.length ? plural(rows.length, 'thing') : ''} />
       {needsError.value && <Problem text={needsError.value} retry={reload} />}
       {!isLoaded ? !needsError.value && <Loading /> : rows.length === 0
-        ? <Empty icon="completed" title="Nothing needs you" command="drover doctor">No critical alert, nothing escalated, no new kind of failure. To be sure, also of this machine:</Empty>
+        ? <Empty icon="completed" title="Nothing needs you" command="drover doctor">There is no critical alert, nothing is escalated, and nothing fails in a new way. This checks the machine as well:</Empty>
         : <List heads={HEADS} caption="What needs a person" hold={hold}>{rows.slice(0, ROWS_MAX).map(need => <Row key={need.key} need={need} />)}</List>}
       {rows.length > ROWS_MAX && <p class="faint">{count(rows.length - ROWS_MAX)} more are under <a href={href('/dlq')}>Dead letters</a>.</p>}
     </div>

@@ -69,7 +69,7 @@ function Waiting({gate, stats}: {gate: Gate; stats: Stats | null}) {
   return (
     <span>
       <a href={href('/tasks', {q: waitingQuery(gate.name)})}>{plural(gate.waiting_tasks, 'task')} {gate.waiting_tasks === 1 ? 'waits' : 'wait'}</a>
-      {isGateClosed(gate, now.value) && <>; opening it releases <strong>{count(gate.would_start)}</strong>{stats && may('operate') && `, ${count(startsAtOnce(gate, stats))} at once`}</>}
+      {isGateClosed(gate, now.value) && <>; opening it releases <strong>{count(gate.would_start)}</strong>{stats && may('operate') && `, of which ${count(startsAtOnce(gate, stats))} can start at once`}</>}
     </span>
   );
 }
