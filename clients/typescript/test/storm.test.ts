@@ -63,16 +63,17 @@ onEveryStore("a storm", (place) => {
     };
     try {
       for (let kill = 0; kill < kills; kill += 1) {
+        const isOfServer = random() < 0.3;
+        const victim = Math.floor(random() * WORKERS);
+        const before = workers[victim] as WorkerProcess;
+        await before.says("ready");
+        const began = before.lines.length;
         const enqueuing = enqueue();
-        if (random() < 0.3) {
+        if (isOfServer) {
           await server.down("SIGKILL");
           await server.up();
         } else {
-          const victim = Math.floor(random() * WORKERS);
-          const before = workers[victim] as WorkerProcess;
-          await enqueuing;
           // In the middle of its work, unless the others were faster.
-          const began = before.lines.length;
           await eventually(() => before.lines.length > began + 3, "it works", 1_000).catch(() => undefined);
           await before.close();
           workers[victim] = startWorker(server, token);

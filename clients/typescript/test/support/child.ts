@@ -29,7 +29,7 @@ export class WorkerProcess {
 
   kill(signal: NodeJS.Signals): void {
     // Not child.kill(): after that, Deno says of a child that ended by itself that the signal ended it.
-    process.kill(this.child.pid as number, signal);
+    if (this.child.exitCode === null && this.child.signalCode === null) process.kill(this.child.pid as number, signal);
   }
 
   async close(): Promise<void> {
