@@ -15,7 +15,7 @@ ConversationName name_in(const Call& call) {
   return {.owner = call.parameter("owner").value_or(""), .key = call.captures[0]};
 }
 
-Answer list(const Call& call) {
+Answer list_conversations(const Call& call) {
   if (const Status known = call.only({"owner", "limit", "cursor"}); !known) return problem(known.error());
   const auto limit = call.number("limit", kConversationPageMax, kConversationPageMax);
   if (!limit) return problem(limit.error());
@@ -31,7 +31,7 @@ Result<ConversationItemsQuery> items_query(const Call& call) {
   return query;
 }
 
-Answer show(const Call& call) {
+Answer show_conversation(const Call& call) {
   if (const Status known = call.only({"owner", "after", "limit", "foreign"}); !known) return problem(known.error());
   const auto query = items_query(call);
   if (!query) return problem(query.error());
@@ -39,7 +39,7 @@ Answer show(const Call& call) {
 }
 
 // As show, of what others append; waits until there is something. A conversation that is not there may come.
-Answer changes(const Call& call) {
+Answer wait_for_items(const Call& call) {
   if (const Status known = call.only({"owner", "after", "limit", "timeout"}); !known) return problem(known.error());
   auto query = items_query(call);
   if (!query) return problem(query.error());
@@ -64,7 +64,7 @@ Answer act_by_body(const Call& call) {
   return respond(call.queue.conversation_queue().act(name_in(call), *act));
 }
 
-Answer append(const Call& call) {
+Answer append_item(const Call& call) {
   if (const Status known = call.only({"owner"}); !known) return problem(known.error());
   const auto act = read_body<AppendItem>(call);
   if (!act) return problem(act.error());
@@ -73,7 +73,7 @@ Answer append(const Call& call) {
   return respond(reply, reply && !reply->refused && !reply->replayed ? kCreated : kOk);
 }
 
-Answer dequeue(const Call& call) {
+Answer dequeue_items(const Call& call) {
   if (const Status known = call.only({"owner"}); !known) return problem(known.error());
   const auto act = read_body<DequeueItems>(call);
   if (!act) return problem(act.error());
@@ -81,7 +81,7 @@ Answer dequeue(const Call& call) {
   return respond(call.queue.conversation_queue().act(name_in(call), *act));
 }
 
-Answer consume(const Call& call) {
+Answer consume_items(const Call& call) {
   if (const Status known = call.only({"owner"}); !known) return problem(known.error());
   const auto act = read_body<DequeueItems>(call);
   if (!act) return problem(act.error());
@@ -92,29 +92,29 @@ Answer consume(const Call& call) {
   return respond(call.queue.conversation_queue().act(name_in(call), *act));
 }
 
-Answer remove(const Call& call) {
+Answer remove_item(const Call& call) {
   if (const Status known = call.only({"owner"}); !known) return problem(known.error());
   return respond(call.queue.conversation_queue().act(name_in(call), RemoveItem{.id = call.captures[1]}));
 }
 
-Answer release(const Call& call) {
+Answer release_consumer(const Call& call) {
   if (const Status known = call.only({"owner", "lease_id"}); !known) return problem(known.error());
   const ReleaseConsumer act{.lease_id = call.parameter("lease_id").value_or("")};
   return respond(call.queue.conversation_queue().act(name_in(call), act));
 }
 
 constexpr std::array kConversationRoutes{
-    Route{"GET", "/v1/conversations", list},
-    Route{"GET", "/v1/conversations/{key}", show},
-    Route{"GET", "/v1/conversations/{key}/changes", changes},
-    Route{"POST", "/v1/conversations/{key}/items", append},
-    Route{"DELETE", "/v1/conversations/{key}/items/{id}", remove},
-    Route{"POST", "/v1/conversations/{key}/dequeue", dequeue},
-    Route{"POST", "/v1/conversations/{key}/consume", consume},
+    Route{"GET", "/v1/conversations", list_conversations},
+    Route{"GET", "/v1/conversations/{key}", show_conversation},
+    Route{"GET", "/v1/conversations/{key}/changes", wait_for_items},
+    Route{"POST", "/v1/conversations/{key}/items", append_item},
+    Route{"DELETE", "/v1/conversations/{key}/items/{id}", remove_item},
+    Route{"POST", "/v1/conversations/{key}/dequeue", dequeue_items},
+    Route{"POST", "/v1/conversations/{key}/consume", consume_items},
     Route{"POST", "/v1/conversations/{key}/ack", act_by_body<AckBatch>},
     Route{"POST", "/v1/conversations/{key}/clear", act_by_body<ClearItems>},
     Route{"POST", "/v1/conversations/{key}/consumer", act_by_body<TakeConsumer>},
-    Route{"DELETE", "/v1/conversations/{key}/consumer", release},
+    Route{"DELETE", "/v1/conversations/{key}/consumer", release_consumer},
     Route{"POST", "/v1/conversations/{key}/mirror", act_by_body<MirrorItems>},
 };
 

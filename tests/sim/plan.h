@@ -46,7 +46,7 @@ struct Operation {
   std::string type;             // kBulk: of the tasks
   bool retries = false;         // kBulk: instead of cancelling
   bool stops = false;           // kBulk: at once
-  bool appends = false;         // kConverse: an item; else it dequeues
+  bool appends = false;         // kConverse: an item; of the conversation; else it asks for a turn
 };
 
 struct Fault {

@@ -8,8 +8,10 @@
 #include "cli/display_text.h"
 #include "cli/listing.h"
 #include "cli/project.h"
+#include "cli/read_value.h"
 #include "cli/table.h"
 #include "cli/task_view.h"
+#include "cli/verb.h"
 #include "drover/conversation.h"
 #include "engine/spec.h"
 #include "wire/conversation.h"
@@ -82,7 +84,7 @@ Table conversation_table(const std::vector<ConversationSummary>& all, Time now) 
   Table table({{"OWNER"}, {"KEY", Fit::kElastic}, {"WAITING"}, {"HELD"}, {"CONSUMER"}, {"CHANGED"}});
   for (const ConversationSummary& one : all) {
     table.add({one.name.owner, one.name.key, std::to_string(one.length), std::to_string(one.held),
-               one.has_consumer ? "yes" : "no",
+               std::string(one.has_consumer ? "yes" : "no"),
                Cell(coarse_duration(now - one.updated_at), format_time(one.updated_at))});
   }
   return table;
