@@ -24,7 +24,7 @@ Int64 = int
 Count = int
 ExitCode = Optional[int]
 TaskState = Literal["blocked", "scheduled", "pending", "running", "stalled", "completed", "failed", "cancelled"]
-ErrorClass = Literal["agent_error", "syntax", "invalid", "auth", "billing", "timeout", "rate_limited", "quota_exhausted", "overloaded", "oom", "context_too_long", "killed", "spawn_failed", "result_too_large", "verify_failed", "max_turns", "stalled", "lost", "deadline", "parent_failed", "invalid_payload", "unknown_type", "suspended"]
+ErrorClass = Literal["agent_error", "syntax", "invalid", "auth", "billing", "timeout", "rate_limited", "quota_exhausted", "overloaded", "oom", "context_too_long", "killed", "spawn_failed", "result_too_large", "verify_failed", "max_turns", "stalled", "lost", "deadline", "parent_failed", "invalid_payload", "unknown_type", "suspended", "unanswered"]
 DedupeMode = Literal["single_flight", "drop", "merge", "replace", "keep_latest"]
 OnParentFailure = Literal["cancel", "fail", "run"]
 LogStream = Literal["stdout", "stderr", "drover", "transcript"]
@@ -33,6 +33,8 @@ OptionalWord = Optional[str]
 GivenPriority = Union[int, str]
 BulkVerb = Literal["cancel", "retry", "edit", "escalate", "delete"]
 AlertKind = Literal["breaker_open", "breaker_stuck", "dead_letter", "failure", "worker_lost", "not_served", "held", "idle_workers", "waiting", "lag", "running_per_worker", "no_progress"]
+QuestionState = Literal["open", "answered", "expired", "withdrawn"]
+AskedOf = Literal["human", "spawner"]
 Role = Literal["viewer", "producer", "worker", "operator", "admin"]
 # `read`: tasks, events, queues, dead letters, statistics. `produce`: enqueue, edit and cancel. `work`: claim and
 # settle. `read_policy`. `operate`: retry, escalate, delete, gates, workers, alerts. `administer`: tokens, the policy,
@@ -785,6 +787,8 @@ class ClaimedTask(TypedDict):
     lease_id: LeaseId
     # Newest first.
     earlier_runs: List[Run]
+    # What its earlier runs asked, oldest first.
+    questions: List[Question]
 
 
 class Beat(TypedDict):
@@ -1131,6 +1135,62 @@ class TaskGraph(TypedDict):
     edges: List[TaskGraphEdgesItem]
     # There are tasks that are not shown.
     more: bool
+
+
+class _QuestionSpecRequired(TypedDict):
+    # At most 16 KiB.
+    text: str
+
+
+class QuestionSpec(_QuestionSpecRequired, total=False):
+    # The answer is one of these.
+    options: List[str]
+    # A JSON Schema that the answer must match; not together with options.
+    schema: Any
+    # What is used if nobody answers in time.
+    default: Any
+    # How long the question may be open; 7 days if it is not said.
+    expires_ms: Optional[int]
+    # The same with a unit, as in 1h.
+    expires: Optional[str]
+    # Names the question within its task; a hash of the text if it is not said.
+    key: Optional[str]
+    to: AskedOf
+
+
+class Question(TypedDict):
+    id: str
+    # The task that asks; null for a gate's question.
+    task_id: Optional[str]
+    # The gate that it is about, if no task asks.
+    gate: Optional[str]
+    # Of the task; empty if it is everybody's.
+    owner: str
+    generation: int
+    # The run that asked.
+    run: int
+    key: str
+    text: str
+    options: List[str]
+    # A JSON Schema that the answer must match; null if there is none.
+    schema: Any
+    # What is used if nobody answers in time; null if there is none.
+    default: Any
+    to: AskedOf
+    # The task whose answer is awaited, while to is spawner.
+    spawner: Optional[str]
+    # When people are asked instead of the spawner.
+    patient_until: Optional[str]
+    state: QuestionState
+    asked_at: str
+    expires_at: Optional[str]
+    # Any JSON value; null while there is none.
+    answer: Any
+    # Who answered or withdrew it; expiry if its time was over.
+    answered_by: Optional[str]
+    closed_at: Optional[str]
+    # Why it was withdrawn.
+    why: str
 
 
 class View(TypedDict):
@@ -1608,6 +1668,34 @@ class ListAuditAnswer(TypedDict):
     next: Optional[int]
 
 
+class ListQuestionsAnswer(TypedDict):
+    questions: List[Question]
+    # Where the next page starts; null on the last one.
+    cursor: Optional[str]
+
+
+class AnswerQuestionBody(TypedDict):
+    # Any JSON value; at most 64 KiB.
+    value: Any
+
+
+class WithdrawQuestionBody(TypedDict, total=False):
+    # At most 4 KiB.
+    why: str
+
+
+class AskBody(TypedDict):
+    lease_id: LeaseId
+    question: QuestionSpec
+
+
+class AnswerAsSpawnerBody(TypedDict):
+    lease_id: LeaseId
+    question_id: str
+    # Any JSON value; at most 64 KiB.
+    value: Any
+
+
 class ListViewsAnswer(TypedDict):
     views: List[View]
 
@@ -1727,6 +1815,12 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "showConfigVersion": ("GET", "/v1/config/versions/{version}"),
     "fsck": ("POST", "/v1/fsck"),
     "listAudit": ("GET", "/v1/audit"),
+    "listQuestions": ("GET", "/v1/questions"),
+    "getQuestion": ("GET", "/v1/questions/{id}"),
+    "answerQuestion": ("POST", "/v1/questions/{id}/answer"),
+    "withdrawQuestion": ("POST", "/v1/questions/{id}/withdraw"),
+    "ask": ("POST", "/v1/tasks/{id}/questions"),
+    "answerAsSpawner": ("POST", "/v1/tasks/{id}/answers"),
     "listViews": ("GET", "/v1/views"),
     "saveView": ("PUT", "/v1/views/{name}"),
     "deleteView": ("DELETE", "/v1/views/{name}"),

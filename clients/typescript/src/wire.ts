@@ -62,7 +62,7 @@ export type ExitCode = number | null;
 
 export type TaskState = "blocked" | "scheduled" | "pending" | "running" | "stalled" | "completed" | "failed" | "cancelled";
 
-export type ErrorClass = "agent_error" | "syntax" | "invalid" | "auth" | "billing" | "timeout" | "rate_limited" | "quota_exhausted" | "overloaded" | "oom" | "context_too_long" | "killed" | "spawn_failed" | "result_too_large" | "verify_failed" | "max_turns" | "stalled" | "lost" | "deadline" | "parent_failed" | "invalid_payload" | "unknown_type" | "suspended";
+export type ErrorClass = "agent_error" | "syntax" | "invalid" | "auth" | "billing" | "timeout" | "rate_limited" | "quota_exhausted" | "overloaded" | "oom" | "context_too_long" | "killed" | "spawn_failed" | "result_too_large" | "verify_failed" | "max_turns" | "stalled" | "lost" | "deadline" | "parent_failed" | "invalid_payload" | "unknown_type" | "suspended" | "unanswered";
 
 export type DedupeMode = "single_flight" | "drop" | "merge" | "replace" | "keep_latest";
 
@@ -719,6 +719,8 @@ export interface ClaimedTask {
   lease_id: LeaseId;
   /** Newest first. */
   earlier_runs: Run[];
+  /** What its earlier runs asked, oldest first. */
+  questions: Question[];
 }
 
 export interface Beat {
@@ -1021,6 +1023,63 @@ export interface TaskGraph {
   }[];
   /** There are tasks that are not shown. */
   more: boolean;
+}
+
+export type QuestionState = "open" | "answered" | "expired" | "withdrawn";
+
+export type AskedOf = "human" | "spawner";
+
+export interface QuestionSpec {
+  /** At most 16 KiB. */
+  text: string;
+  /** The answer is one of these. */
+  options?: string[];
+  /** A JSON Schema that the answer must match; not together with options. */
+  schema?: unknown;
+  /** What is used if nobody answers in time. */
+  default?: unknown;
+  /** How long the question may be open; 7 days if it is not said. */
+  expires_ms?: number | null;
+  /** The same with a unit, as in 1h. */
+  expires?: string | null;
+  /** Names the question within its task; a hash of the text if it is not said. */
+  key?: string | null;
+  to?: AskedOf;
+}
+
+export interface Question {
+  id: string;
+  /** The task that asks; null for a gate's question. */
+  task_id: string | null;
+  /** The gate that it is about, if no task asks. */
+  gate: string | null;
+  /** Of the task; empty if it is everybody's. */
+  owner: string;
+  generation: number;
+  /** The run that asked. */
+  run: number;
+  key: string;
+  text: string;
+  options: string[];
+  /** A JSON Schema that the answer must match; null if there is none. */
+  schema: unknown;
+  /** What is used if nobody answers in time; null if there is none. */
+  default: unknown;
+  to: AskedOf;
+  /** The task whose answer is awaited, while to is spawner. */
+  spawner: string | null;
+  /** When people are asked instead of the spawner. */
+  patient_until: string | null;
+  state: QuestionState;
+  asked_at: string;
+  expires_at: string | null;
+  /** Any JSON value; null while there is none. */
+  answer: unknown;
+  /** Who answered or withdrew it; expiry if its time was over. */
+  answered_by: string | null;
+  closed_at: string | null;
+  /** Why it was withdrawn. */
+  why: string;
 }
 
 export interface View {
@@ -1453,6 +1512,34 @@ export interface ListAuditAnswer {
   next: number | null;
 }
 
+export interface ListQuestionsAnswer {
+  questions: Question[];
+  /** Where the next page starts; null on the last one. */
+  cursor: string | null;
+}
+
+export interface AnswerQuestionBody {
+  /** Any JSON value; at most 64 KiB. */
+  value: unknown;
+}
+
+export interface WithdrawQuestionBody {
+  /** At most 4 KiB. */
+  why?: string;
+}
+
+export interface AskBody {
+  lease_id: LeaseId;
+  question: QuestionSpec;
+}
+
+export interface AnswerAsSpawnerBody {
+  lease_id: LeaseId;
+  question_id: string;
+  /** Any JSON value; at most 64 KiB. */
+  value: unknown;
+}
+
 export interface ListViewsAnswer {
   views: View[];
 }
@@ -1613,6 +1700,18 @@ export interface Operations {
   fsck: { body: FsckBody; answer: FsckAnswer };
   /** Read who changed what, newest first */
   listAudit: { body: undefined; answer: ListAuditAnswer };
+  /** List questions, newest first */
+  listQuestions: { body: undefined; answer: ListQuestionsAnswer };
+  /** Show a question, or wait until it is closed */
+  getQuestion: { body: undefined; answer: Question };
+  /** Answer a question */
+  answerQuestion: { body: AnswerQuestionBody; answer: Question };
+  /** Withdraw a question */
+  withdrawQuestion: { body: WithdrawQuestionBody; answer: Question };
+  /** Ask on behalf of a running task */
+  ask: { body: AskBody; answer: Question };
+  /** Answer as the spawner that was asked */
+  answerAsSpawner: { body: AnswerAsSpawnerBody; answer: Question };
   /** List saved views, by name */
   listViews: { body: undefined; answer: ListViewsAnswer };
   /** Save a view, or change one */
@@ -1737,6 +1836,12 @@ export const operations = {
   showConfigVersion: { method: "GET", path: "/v1/config/versions/{version}" },
   fsck: { method: "POST", path: "/v1/fsck" },
   listAudit: { method: "GET", path: "/v1/audit" },
+  listQuestions: { method: "GET", path: "/v1/questions" },
+  getQuestion: { method: "GET", path: "/v1/questions/{id}" },
+  answerQuestion: { method: "POST", path: "/v1/questions/{id}/answer" },
+  withdrawQuestion: { method: "POST", path: "/v1/questions/{id}/withdraw" },
+  ask: { method: "POST", path: "/v1/tasks/{id}/questions" },
+  answerAsSpawner: { method: "POST", path: "/v1/tasks/{id}/answers" },
   listViews: { method: "GET", path: "/v1/views" },
   saveView: { method: "PUT", path: "/v1/views/{name}" },
   deleteView: { method: "DELETE", path: "/v1/views/{name}" },

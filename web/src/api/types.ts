@@ -61,7 +61,7 @@ export type ExitCode = number | null;
 
 export type TaskState = "blocked" | "scheduled" | "pending" | "running" | "stalled" | "completed" | "failed" | "cancelled";
 
-export type ErrorClass = "agent_error" | "syntax" | "invalid" | "auth" | "billing" | "timeout" | "rate_limited" | "quota_exhausted" | "overloaded" | "oom" | "context_too_long" | "killed" | "spawn_failed" | "result_too_large" | "verify_failed" | "max_turns" | "stalled" | "lost" | "deadline" | "parent_failed" | "invalid_payload" | "unknown_type" | "suspended";
+export type ErrorClass = "agent_error" | "syntax" | "invalid" | "auth" | "billing" | "timeout" | "rate_limited" | "quota_exhausted" | "overloaded" | "oom" | "context_too_long" | "killed" | "spawn_failed" | "result_too_large" | "verify_failed" | "max_turns" | "stalled" | "lost" | "deadline" | "parent_failed" | "invalid_payload" | "unknown_type" | "suspended" | "unanswered";
 
 export type DedupeMode = "single_flight" | "drop" | "merge" | "replace" | "keep_latest";
 
@@ -619,6 +619,7 @@ export type ClaimedTask = {
   task: Task;
   lease_id: LeaseId;
   earlier_runs: Run[];
+  questions: Question[];
 };
 
 export type Beat = {
@@ -866,6 +867,45 @@ export type TaskGraph = {
     kind: "depends_on" | "spawned";
   })[];
   more: boolean;
+};
+
+export type QuestionState = "open" | "answered" | "expired" | "withdrawn";
+
+export type AskedOf = "human" | "spawner";
+
+export type QuestionSpec = {
+  text: string;
+  options?: string[];
+  schema?: unknown;
+  default?: unknown;
+  expires_ms?: number | null;
+  expires?: string | null;
+  key?: string | null;
+  to?: AskedOf;
+};
+
+export type Question = {
+  id: string;
+  task_id: string | null;
+  gate: string | null;
+  owner: string;
+  generation: number;
+  run: number;
+  key: string;
+  text: string;
+  options: string[];
+  schema: unknown;
+  default: unknown;
+  to: AskedOf;
+  spawner: string | null;
+  patient_until: string | null;
+  state: QuestionState;
+  asked_at: string;
+  expires_at: string | null;
+  answer: unknown;
+  answered_by: string | null;
+  closed_at: string | null;
+  why: string;
 };
 
 export type View = {
@@ -1477,6 +1517,55 @@ export interface Operations {
       records: AuditRecord[];
       next: number | null;
     };
+  };
+  /** List questions, newest first */
+  'GET /v1/questions': {
+    query?: {state?: QuestionState; owner?: string; task?: string; spawner?: string; to?: AskedOf; limit?: number; cursor?: string};
+    answer: {
+      questions: Question[];
+      cursor: string | null;
+    };
+  };
+  /** Show a question, or wait until it is closed */
+  'GET /v1/questions/{id}': {
+    path: {id: string};
+    query?: {wait?: string};
+    answer: Question;
+  };
+  /** Answer a question */
+  'POST /v1/questions/{id}/answer': {
+    path: {id: string};
+    body: {
+      value: unknown;
+    };
+    answer: Question;
+  };
+  /** Withdraw a question */
+  'POST /v1/questions/{id}/withdraw': {
+    path: {id: string};
+    body?: {
+      why?: string;
+    };
+    answer: Question;
+  };
+  /** Ask on behalf of a running task */
+  'POST /v1/tasks/{id}/questions': {
+    path: {id: string};
+    body: {
+      lease_id: LeaseId;
+      question: QuestionSpec;
+    };
+    answer: Question;
+  };
+  /** Answer as the spawner that was asked */
+  'POST /v1/tasks/{id}/answers': {
+    path: {id: string};
+    body: {
+      lease_id: LeaseId;
+      question_id: string;
+      value: unknown;
+    };
+    answer: Question;
   };
   /** List saved views, by name */
   'GET /v1/views': {
