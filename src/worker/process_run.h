@@ -83,6 +83,15 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   enum class Phase : std::uint8_t { kRunning, kSweeping, kFlushing, kOver };
   using Report = std::variant<std::monostate, SpawnFailed, AgentExited, AgentKilled>;
 
+  // A request at the door.
+  struct Asked {
+    HttpRequest request;
+    Door::Reply reply;
+    MonoTime until{};    // it waits for an answer to a question until then
+    MonoTime look_at{};  // when it is looked at again
+    bool is_waiting = false;
+  };
+
   Status try_start();
   Status open_door();
   Status start_step(RunStep step);
@@ -165,13 +174,6 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   ShimProcess shim_;  // its descriptors are closed before the start and after the end
   std::unique_ptr<Door> door_;
   MonoTime door_tick_{Millis::max()};
-  struct Asked {
-    HttpRequest request;
-    Door::Reply reply;
-    MonoTime until{};    // it waits for an answer to a question until then
-    MonoTime look_at{};  // when it is looked at again
-    bool is_waiting = false;
-  };
   std::deque<Asked> asked_;  // at the door; the connections bound how many
   bool is_answering_ = false;
   std::vector<Asked> waits_;               // for answers to questions; no thread is held meanwhile

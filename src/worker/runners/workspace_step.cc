@@ -7,7 +7,7 @@
 namespace drover {
 namespace {
 
-constexpr std::size_t kAnswerBytesMax = 64 * 1024;
+constexpr std::size_t kStepAnswerBytesMax = 64 * 1024;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ RunStep WorkspaceStep::begin(const RunSetting& setting, const std::string& name,
 
 Heard WorkspaceStep::take(LogStream stream, std::string_view bytes) {
   if (stream == LogStream::kOut) {
-    answer_.append(bytes.substr(0, kAnswerBytesMax - answer_.size()));
+    answer_.append(bytes.substr(0, kStepAnswerBytesMax - answer_.size()));
     return {};
   }
   last_words_.feed(bytes);

@@ -64,6 +64,16 @@ std::vector<Row> table() {
        {{kBlocked, kBlocked}, {kFailed, kBlocked}, {kCancelled, kBlocked}},
        "task.revived",
        ended_by_parent},
+      {"ask", trigger::Ask{{.name = "question.asked"}}, {{kRunning, kRunning}}, "question.asked"},
+      // A blocked one has another event behind it: see below.
+      {"question_closed",
+       trigger::QuestionClosed{.event = {.name = "question.answered"}},
+       {{kBlocked, kPending},
+        {kScheduled, kScheduled},
+        {kPending, kPending},
+        {kRunning, kRunning},
+        {kStalled, kStalled}},
+       "question.answered"},
       {"escalate", trigger::Escalate{{.to = "ada"}}, {{kFailed, kFailed}}, "task.escalated"},
       {"delete",
        trigger::Delete{},
@@ -74,6 +84,7 @@ std::vector<Row> table() {
 
 std::vector<std::string> expected_events(const Row& row, TaskState state) {
   if (row.name == "cancel" && state == kRunning) return {"task.cancel_requested"};
+  if (row.name == "question_closed" && state == kBlocked) return {row.event, "task.unblocked"};
   if (row.event.empty() || (row.name == "parent_retried" && state == kBlocked)) return {};
   return {row.event};
 }

@@ -180,13 +180,13 @@ TEST_F(McpService, ListsTheToolsThatTheCallerMayUse) {
     for (const json::Value& tool : *at(message, "result.tools").as_array()) joined += text_at(tool, "name") + " ";
     return joined;
   };
-  EXPECT_EQ(names({}, {}), "enqueue_task get_task wait_tasks list_tasks ");
+  EXPECT_EQ(names({}, {}), "enqueue_task get_task wait_tasks list_tasks list_questions ");
   EXPECT_EQ(names({.cancel = true, .retry = true}, {}),
-            "enqueue_task get_task wait_tasks list_tasks cancel_task retry_task ");
+            "enqueue_task get_task wait_tasks list_tasks list_questions cancel_task retry_task ");
   EXPECT_EQ(names({.cancel = true, .retry = true}, {.operate = false}),
-            "enqueue_task get_task wait_tasks list_tasks cancel_task ");
+            "enqueue_task get_task wait_tasks list_tasks list_questions cancel_task ");
   EXPECT_EQ(names({.cancel = true, .retry = true}, {.produce = false, .operate = false}),
-            "get_task wait_tasks list_tasks ");
+            "get_task wait_tasks list_tasks list_questions ");
   const json::Value message = answer(modern("tools/list"));
   EXPECT_GT(at(message, "result.ttlMs").as_int().value_or(0), 0);
   for (const json::Value& tool : *at(message, "result.tools").as_array()) {
