@@ -15,7 +15,7 @@ async function whichGate(desk) {
   await row.getByText('300', {exact: true}).waitFor();
   await row.getByText('the key is over its limit').waitFor();
   await row.getByRole('link', {name: '300', exact: true}).click();
-  await page.getByText('300 tasks').waitFor();
+  await page.locator('.total', {hasText: '300 tasks'}).waitFor();
   await page.goBack();
   await row.getByRole('button', {name: 'Open'}).click();
   await page.getByRole('dialog').getByText(/Opening it releases 300 tasks/).waitFor();
@@ -86,7 +86,7 @@ async function bulkOverSeveralTypes(desk) {
   const server = await desk.server();
   await enqueue(server, ['a', 'b', 'c'].flatMap(type => Array.from({length: 150}, (_, at) => ({type, queue: 'q', owner: at % 2 ? 'ann' : 'bob', prompt: `${type} ${at}`}))));
   const page = await desk.page(server, {path: '/tasks?q=type:a,b owner:ann,bob'});
-  await page.getByText('300 tasks').waitFor();
+  await page.locator('.total', {hasText: '300 tasks'}).waitFor();
   await page.locator('.row:not([hidden]) .box').first().click();
   await page.getByText('Select all 300 tasks that match').click();
   await page.getByRole('button', {name: 'Cancel…'}).click();

@@ -17,7 +17,7 @@ async function signInAndList(desk, store) {
   check(!page.url().includes('in='), 'the code of the sign-in stays in the address');
   await page.getByRole('link', {name: 'Tasks', exact: true}).first().click();
   const total = Number((await server.api('GET', '/v1/tasks?limit=1&count=true&view=summary')).count.tasks);
-  await page.getByText(`${total} tasks`).waitFor();
+  await page.locator('.total', {hasText: `${total} tasks`}).waitFor();
   await page.getByPlaceholder(/Filter/).fill('state:running');
   await page.keyboard.press('Enter');
   await until('the list has the running tasks', async () => (await page.locator('.row:not([hidden])').count()) === fleet.runs.length);
@@ -45,7 +45,7 @@ async function hostileStrings({server, page}) {
   await enqueue(server, HOSTILE.map(text => ({type: 'hostile', queue: 'hostile', prompt: text, payload: {[text.slice(0, 200)]: text}, agent_id: text.slice(0, 100).replace(/[^ -~]/g, '') || 'x'})));
   const [id] = await enqueue(server, [{type: 'hostile', queue: 'hostile', prompt: HOSTILE.join('\n'), payload: HOSTILE}]);
   await show(page, '/tasks?q=type:hostile');
-  await page.getByText(`${HOSTILE.length + 1} tasks`).waitFor();
+  await page.locator('.total', {hasText: `${HOSTILE.length + 1} tasks`}).waitFor();
   await show(page, `/tasks/${id}?tab=data`);
   await page.getByRole('heading', {name: /^Payload/}).waitFor();
   same(await page.evaluate(() => document.querySelectorAll('script:not([src]), iframe, object, embed, base, img, form[action], style').length), 0, 'elements that came from text');

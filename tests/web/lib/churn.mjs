@@ -2,6 +2,7 @@
 import {Worker} from './worker.mjs';
 
 const BATCH = 100;
+const BEAT_MS = 5000;
 
 export class Churn {
   constructor(server, worker, perSecond) {
@@ -22,11 +23,17 @@ export class Churn {
     this.isOn = true;
     this.events = 0;
     this.startedAt = performance.now();
-    this.isDone = this.run();
+    this.problem = null;
+    this.isDone = this.run().catch(problem => (this.problem = problem));
   }
 
   async run() {
+    let beatAt = 0;
     while (this.isOn) {
+      if (performance.now() - beatAt > BEAT_MS) {
+        await this.worker.beat();
+        beatAt = performance.now();
+      }
       const due = ((performance.now() - this.startedAt) / 1000) * this.perSecond;
       if (this.events < due) await this.cycle();
       else await new Promise(resolve => setTimeout(resolve, 5));
@@ -37,6 +44,7 @@ export class Churn {
   async stop() {
     this.isOn = false;
     await this.isDone;
+    if (this.problem) throw this.problem;
     return Math.round(this.events / ((performance.now() - this.startedAt) / 1000));
   }
 }

@@ -11,6 +11,17 @@ import {until} from './until.mjs';
 const run = promisify(execFile);
 const START_MS = 20_000;
 
+// Whatever ends this program, its servers do not outlive it.
+const children = new Set();
+process.on('exit', () => children.forEach(child => child.kill('SIGKILL')));
+
+function start(program, words, options) {
+  const child = spawn(program, words, options);
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  return child;
+}
+
 export async function freePort() {
   const probe = createServer();
   await new Promise(resolve => probe.listen(0, '127.0.0.1', resolve));
@@ -27,7 +38,7 @@ async function ended(child) {
 /** A Redis of our own, in memory. */
 async function startRedis(folder) {
   const port = await freePort();
-  const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'], {stdio: 'ignore'});
+  const child = start('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'], {stdio: 'ignore'});
   await until('redis-server answers', async () => {
     try {
       return (await run('redis-cli', ['-p', String(port), 'ping'])).stdout.startsWith('PONG');
@@ -71,7 +82,7 @@ export class Server {
   async up() {
     const log = join(this.folder, `log.${++this.starts}`);
     const out = openSync(log, 'w');
-    this.child = spawn(this.drover, ['serve', '--listen', `127.0.0.1:${this.port}`, ...(this.name ? ['--name', this.name] : [])],
+    this.child = start(this.drover, ['serve', '--listen', `127.0.0.1:${this.port}`, ...(this.name ? ['--name', this.name] : [])],
       {env: this.environment, cwd: this.folder, stdio: ['ignore', 'ignore', out]});
     await until('drover serve listens', () => {
       const text = readFileSync(log, 'utf8');
