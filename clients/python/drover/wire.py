@@ -323,7 +323,7 @@ class TaskSummaryPage(TypedDict):
     count: Optional[TaskSummaryPageCount]
 
 
-class Searched(TypedDict):
+class SearchedObject(TypedDict):
     """How far this request has looked, where it went from task to task; null where indexes were enough."""
 
     tasks: int
@@ -2079,7 +2079,7 @@ Names = List["Name"]
 OptionalUntil = Union["OptionalTime", Literal["opened"]]
 EnqueueAnswer = Union["Enqueued", "EnqueueAnswer2"]
 # How far this request has looked, where it went from task to task; null where indexes were enough.
-Searched = Optional["Searched"]
+Searched = Optional["SearchedObject"]
 # A lease, how it ended, and the members of the operation of that name.
 Settlement = Union["SettlementComplete", "SettlementFail", "SettlementRelease", "SettlementCancelled", "SettlementSuspend"]
 # The children to wait for; null and "all" mean all children of this generation.

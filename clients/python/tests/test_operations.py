@@ -139,7 +139,7 @@ class Operations(unittest.TestCase):
         for name, call in COVERED.items():
             method, path = drover.wire.OPERATIONS[name]
             target = call.target.split("?")[0]
-            self.assertEqual((method, path.replace("{id}", "ID")), (call.method, target), name)
+            self.assertEqual((method, path.replace("{id}", "ID").replace("{parent}", "ID")), (call.method, target), name)
 
 
 if __name__ == "__main__":

@@ -182,7 +182,7 @@ export class TaskTool<R = unknown> {
     return this.outputFile(taskId);
   }
 
-  /** Follows nothing any more. Subagents go on. */
+  /** Follows nothing any more, so that the process may end. Subagents go on. */
   async close(): Promise<void> {
     this.closing.abort();
     await Promise.all(this.following.values());

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
-import { it } from "node:test";
+import { afterEach, it } from "node:test";
 import { Client, Invalid, NotFound, RequestConflict, TaskError, Unavailable, Worker } from "drover-client";
 import { fileMark, type Notification, Notifier, notificationWorker, QueueOutbox, TaskTool } from "drover-client/task-tool";
 import { freePort } from "./support/server.js";
@@ -12,22 +12,29 @@ import { startHost } from "./support/task_tool_host.js";
 
 const kills = Number(process.env["DROVER_TASK_TOOL_KILLS"] ?? 12);
 
+/** Of the test that runs; what they follow would keep the process alive. */
+const settings: Setting[] = [];
+
 class Setting {
   readonly client: Client;
   readonly told: Notification[] = [];
   private readonly stopping = new AbortController();
   private readonly running: Promise<unknown>[] = [];
+  private readonly tools: TaskTool<string>[] = [];
 
   constructor(
     readonly place: Place,
     readonly conversation: string,
   ) {
     this.client = place.server.client();
+    settings.push(this);
   }
 
   tool(options: { conversation?: string } = {}): TaskTool<string> {
     const conversation = options.conversation ?? this.conversation;
-    return new TaskTool({ client: this.client, conversation, scratchDir: `${this.place.server.folder}/scratch`, runNow: async ({ prompt }) => `now: ${prompt}` });
+    const tool = new TaskTool({ client: this.client, conversation, scratchDir: `${this.place.server.folder}/scratch`, runNow: async ({ prompt }) => `now: ${prompt}` });
+    this.tools.push(tool);
+    return tool;
   }
 
   notifier(mark = `${this.place.server.folder}/${this.conversation}.mark`): void {
@@ -56,7 +63,7 @@ class Setting {
 
   async end(): Promise<void> {
     this.stopping.abort();
-    await Promise.all(this.running);
+    await Promise.all([...this.running, ...this.tools.map((tool) => tool.close())]);
   }
 }
 
@@ -71,6 +78,8 @@ async function kept(client: Client, conversation: string): Promise<Map<string, n
 }
 
 onEveryStore("the Task tool", (place) => {
+  afterEach(() => Promise.all(settings.splice(0).map((setting) => setting.end())));
+
   it("runs at once without persist, and asks no server", async () => {
     const setting = new Setting(place, "now");
     assert.equal(await setting.tool().run({ subagent_type: "t", prompt: "p", description: "d" }), "now: p");
@@ -99,8 +108,6 @@ onEveryStore("the Task tool", (place) => {
     assert.deepEqual([status, type, description], ["completed", "life", "look"]);
     const task = await setting.client.task(task_id).get();
     assert.deepEqual([task.prompt, task.priority, task.agent_id, task.tags.includes("mine")], ["the code", 2, "agent-1", true]);
-    await tool.close();
-    await setting.end();
   });
 
   it("makes one subagent of a tool call, however often it is made", async () => {
@@ -119,7 +126,6 @@ onEveryStore("the Task tool", (place) => {
     await setting.client.task(task_id).result({ timeoutMs: 10_000 });
     await new Notifier(setting.client).catchUp();
     assert.deepEqual([...(await kept(setting.client, "silent"))], []);
-    await setting.end();
   });
 
   it("fails without a server, and does not run in another way", async () => {
@@ -153,7 +159,6 @@ onEveryStore("the Task tool", (place) => {
     assert.deepEqual([...(await kept(client, "again")).values()], [2]);
     assert.deepEqual(setting.told.map(({ generation }) => generation), [1, 2]);
     assert.match(setting.told[1]?.item.text ?? "", /better/);
-    await setting.end();
   });
 
   it("tells one conversation of many children at once, by several notifiers", async () => {
@@ -168,8 +173,6 @@ onEveryStore("the Task tool", (place) => {
     const counts = await kept(setting.client, "many");
     assert.deepEqual([...counts.keys()].sort(), made.map(({ task_id }) => task_id).sort());
     assert.ok([...counts.values()].every((count) => count === 1));
-    await tool.close();
-    await setting.end();
   });
 
   it("refuses what others send to a conversation, and subagents of others", async () => {
@@ -188,7 +191,6 @@ onEveryStore("the Task tool", (place) => {
     const other = await setting.tool({ conversation: "theirs" }).run({ subagent_type: "t", prompt: "p", description: "d", persist: true });
     await assert.rejects(setting.tool().subagent(other.task_id), NotFound);
     assert.throws(() => setting.tool().outputFile("../../etc/passwd"), Invalid);
-    await setting.end();
   });
 
   it("rewrites output files after a restart", async () => {
@@ -201,8 +203,6 @@ onEveryStore("the Task tool", (place) => {
     setting.reviewer("resume");
     await second.output(task_id);
     assert.equal(readFileSync(output_file, "utf8"), "looks at p\n");
-    await second.close();
-    await setting.end();
   });
 
   it(`is told once after ${kills} kills of its host`, { timeout: 60_000 + kills * 5_000 }, async () => {
