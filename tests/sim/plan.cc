@@ -316,7 +316,6 @@ void draw_sessions(Rng& rng, Plan& plan) {
       if (!chance(rng, 40)) continue;
       task.spec.session = fmt::format("s{}", rng.below(2));
       if (chance(rng, 60)) task.spec.bootstrap = fmt::format(R"({{"key":"k{}","text":"know this"}})", rng.below(3));
-      if (chance(rng, 10)) task.spec.busy = BusyRule::kInterrupt;
     }
   }
 }

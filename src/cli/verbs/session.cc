@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/try.h"
+#include "cli/display_text.h"
 #include "cli/listing.h"
 #include "cli/project.h"
 #include "cli/task_view.h"

@@ -164,7 +164,7 @@ TEST_F(SessionRecordTest, RemembersSoManyKeys) {
 TEST_F(SessionRecordTest, HoldsSoManyTasks) {
   ASSERT_TRUE(join(record, task.id)) << "twice is once";
   EXPECT_EQ(record.tasks.size(), 1U);
-  record.tasks.resize(kSessionTasksMax);
+  record.tasks.assign(kSessionTasksMax, TaskId{});
   const Status full = join(record, task.id);
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, ErrorCode::kLimitExceeded);
