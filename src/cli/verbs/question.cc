@@ -12,6 +12,7 @@
 #include "cli/verb.h"
 #include "cli/who.h"
 #include "core/question_json.h"
+#include "core/task_filter.h"
 
 namespace drover::cli {
 namespace {
@@ -62,24 +63,24 @@ void define(Verb& verb, QuestionListOptions& options) {
   verb.formats(&options.format, "print a JSON array of questions");
 }
 
-void define_id(Verb& verb, std::string* id) {
+void define_question_id(Verb& verb, std::string* id) {
   verb.value("ID", "", id, read_text, "the question, or the beginning of its id").required();
 }
 
 void define(Verb& verb, QuestionShowOptions& options) {
-  define_id(verb, &options.id);
+  define_question_id(verb, &options.id);
   verb.json(&options.format, "print the question as JSON");
 }
 
 void define(Verb& verb, QuestionAnswerOptions& options) {
-  define_id(verb, &options.id);
+  define_question_id(verb, &options.id);
   verb.value("VALUE", "", &options.value, read_text, "the answer").required();
   verb.flag("--raw", &options.as_json, true, "the answer is JSON");
   verb.json(&options.format, "print the question as JSON");
 }
 
 void define(Verb& verb, QuestionWithdrawOptions& options) {
-  define_id(verb, &options.id);
+  define_question_id(verb, &options.id);
   verb.value("--reason", "R", &options.reason, read_text, "why; the task is told");
   verb.json(&options.format, "print the question as JSON");
 }
