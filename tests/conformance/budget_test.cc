@@ -161,6 +161,7 @@ TEST_P(Budgets, ARaiseLetsItGoOnAtOnce) {
   EXPECT_EQ(claim_one().task.id, first.task.id);
   EXPECT_EQ(count_events("budget.raised"), 1);
   pass(24h);
+  EXPECT_EQ(claim_one().task.id, first.task.id) << "its lease was lost";
   EXPECT_EQ(budget().limit(), 2'000'000) << "until the period ends";
 }
 
@@ -236,9 +237,11 @@ TEST_P(Budgets, ADayAndAMonthOfOneUnitShareWhatIsSetAside) {
 
 TEST_P(Budgets, ARunOverMidnightIsBookedWhereItSpends) {
   enqueue_many(1);
-  const Lease lease = claim({{.queue = "work"}}, 1, 100h).at(0).lease;
+  const Lease lease = claim({{.queue = "work"}}, 1, 24h).at(0).lease;
   spend(lease, 300'000);
-  pass(24h);
+  pass(12h);
+  EXPECT_EQ(renew(lease, 24h), LeaseState::kHeld);
+  pass(12h);
   EXPECT_EQ(budget().spent, 0);
   spend(lease, 400'000);
   EXPECT_EQ(budget().spent, 100'000);

@@ -58,7 +58,8 @@ void define_clearing(Verb& verb, ConversationClearOptions& options) {
   verb.value("--reason", "R", &options.reason, read_text, "why: a word for the event");
 }
 
-Result<std::vector<ConversationSummary>> read_all(ConversationQueue& queue, const std::optional<std::string>& owner) {
+Result<std::vector<ConversationSummary>> read_conversations(ConversationQueue& queue,
+                                                            const std::optional<std::string>& owner) {
   std::vector<ConversationSummary> all;
   std::optional<std::string> cursor;
   do {
@@ -103,7 +104,7 @@ Table item_table(const std::vector<QueueItem>& items, Time now) {
 int run_conversations(const ConversationListOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  const auto all = read_all((*opened)->queue().conversation_queue(), options.owner);
+  const auto all = read_conversations((*opened)->queue().conversation_queue(), options.owner);
   if (!all) return context.fail(all.error());
   print(Listing<ConversationSummary>{.items = *all,
                                      .nothing = "no conversations",
