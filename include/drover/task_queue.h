@@ -489,6 +489,9 @@ inline constexpr std::size_t kViewsMax = 50;  // of one owner
 inline constexpr std::size_t kViewNameBytesMax = 64;
 inline constexpr std::size_t kViewQueryBytesMax = 2'048;
 
+// What waits for the next turns of agents' conversations: drover/conversation.h.
+class ConversationQueue;
+
 class TaskQueue {
  public:
   virtual ~TaskQueue() = default;
@@ -616,6 +619,9 @@ class TaskQueue {
   // Compare-and-set on the version that the change was based on; kWrongState if it moved.
   [[nodiscard]] virtual Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) = 0;
   [[nodiscard]] virtual Result<std::vector<Finding>> fsck(FsckMode mode) = 0;
+
+  // Lives as long as this queue.
+  [[nodiscard]] virtual ConversationQueue& conversation_queue() = 0;
 
   // Waiting, at the edges. `changes()` grows whenever something was committed by anyone; wait_for_change returns when
   // it differs from `seen`, or after the timeout. May wake early. With a timeout of zero it only looks.

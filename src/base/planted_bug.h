@@ -39,9 +39,10 @@ enum class PlantedBug : std::uint8_t {
   kBulkCursorFirst,          // a bulk operation's record says what is yet to be done
   kLateRefusalCuts,          // a provider's refusal of a run from before the cut closes its gate again
   kAnswersWidenAgain,        // each report of a run widens the gate of its provider
+  kConversationUnguarded,    // a conversation is written although somebody else has changed it meanwhile
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kAnswersWidenAgain);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kConversationUnguarded);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

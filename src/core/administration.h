@@ -39,6 +39,12 @@ struct DumpIds {
   std::optional<std::string> cursor;
 };
 
+// Lines of conversations, each with its end.
+struct DumpConversations {
+  std::string text{};
+  std::optional<std::string> cursor{};  // where the next part starts; absent on the last one
+};
+
 struct DumpCounts {
   std::int64_t gates = 0;
   std::int64_t tasks = 0;
@@ -90,6 +96,8 @@ class Administration {
   [[nodiscard]] virtual Result<DumpIds> dump_ids(const std::optional<std::string>& cursor) = 0;
   [[nodiscard]] virtual Result<DumpPart> dump_tasks(std::span<const TaskId> ids) = 0;
   [[nodiscard]] virtual Result<DumpPart> dump_events(std::int64_t after) = 0;
+  // About a MiB of conversations, from a cursor on.
+  [[nodiscard]] virtual Result<DumpConversations> dump_conversations(const std::optional<std::string>& cursor) = 0;
 
   // A dump back into an empty store, in pieces of any size; their offsets make it safe to send one again. Until it has
   // been finished the gate `all` is closed. kWrongState: there is something in the store, or an import under way.

@@ -180,20 +180,24 @@ Result<std::shared_ptr<const Policy>> Engine::policy() {
 // What follows from the policy, which no store reads, is mended here: the same policy is stored once more.
 // A read would repair damage that is only to be looked at. A store that does not answer any more has answered for the
 // rest.
-void Engine::check_bulk(FsckMode mode, std::vector<Finding>& findings) {
+void Engine::check_own(FsckMode mode, std::vector<Finding>& findings) {
   const bool is_damaged = std::ranges::find(findings, "wrong_type", &Finding::code) != findings.end();
   if (is_damaged && mode == FsckMode::kCheck) return;
-  if (auto found = check_bulk_document(store_, mode)) {
-    std::ranges::move(*found, std::back_inserter(findings));
-  } else {
-    log_warn("fsck", "bulk operations were not checked", {{"error", to_string(found.error())}});
-  }
+  const auto add = [&](std::string_view what, Result<std::vector<Finding>> found) {
+    if (found) {
+      std::ranges::move(*found, std::back_inserter(findings));
+    } else {
+      log_warn("fsck", fmt::format("{} were not checked", what), {{"error", to_string(found.error())}});
+    }
+  };
+  add("bulk operations", check_bulk_document(store_, mode));
+  add("conversations", check_conversations(store_, mode));
 }
 
 Result<std::vector<Finding>> Engine::fsck(FsckMode mode) {
   auto findings = store_.fsck(mode);
   if (!findings) return findings;
-  check_bulk(mode, *findings);
+  check_own(mode, *findings);
   if (mode == FsckMode::kCheck) return findings;
   const auto found = std::ranges::find(*findings, "weights_missing", &Finding::code);
   if (found == findings->end()) return findings;

@@ -14,6 +14,7 @@
 #include "core/policy.h"
 #include "core/transition.h"
 #include "drover/bulk.h"
+#include "engine/conversations.h"
 #include "engine/recent_reads.h"
 #include "store/store.h"
 
@@ -93,6 +94,8 @@ class Engine final : public TaskQueue {
   Result<Config> apply_config(const JsonText& document, std::int64_t based_on_version) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
 
+  ConversationQueue& conversation_queue() override;
+
   std::uint64_t changes() override { return store_.changes(); }
   void wait_for_change(std::uint64_t seen, Millis timeout) override { store_.wait_for_change(seen, timeout); }
   void wait_for_work(std::span<const Serve> serves, std::uint64_t seen, Millis timeout,
@@ -134,7 +137,8 @@ class Engine final : public TaskQueue {
                               Parts parts);
   Result<Config> put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version);
   Status align_gates();
-  void check_bulk(FsckMode mode, std::vector<Finding>& findings);
+  // What the engine keeps in the store: bulk operations and conversations.
+  void check_own(FsckMode mode, std::vector<Finding>& findings);
   // How many tasks a checked order is about; kNotFound names an id that is not there.
   Result<BulkPreview> count_bulk(const BulkOrder& order);
   Result<std::vector<GateStatus>> gates_of_fleet(const std::optional<std::string>& owner);
@@ -148,6 +152,7 @@ class Engine final : public TaskQueue {
 
   Store& store_;
   Rng& rng_;
+  LocalConversations conversations_{*this, store_, rng_};
   RecentReads recent_;
   std::mutex policy_mutex_;
   std::int64_t policy_version_ = -1;

@@ -63,6 +63,10 @@ Result<DumpIds> LocalAdministration::dump_ids(const std::optional<std::string>& 
 Result<DumpPart> LocalAdministration::dump_tasks(std::span<const TaskId> ids) {
   return drover::dump_tasks(store_, ids);
 }
+Result<DumpConversations> LocalAdministration::dump_conversations(const std::optional<std::string>& cursor) {
+  return drover::dump_conversations(store_, cursor);
+}
+
 Result<DumpPart> LocalAdministration::dump_events(std::int64_t after) {
   return drover::dump_events(store_, after);
 }

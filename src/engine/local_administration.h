@@ -39,6 +39,7 @@ class LocalAdministration final : public Administration {
   Result<DumpIds> dump_ids(const std::optional<std::string>& cursor) override;
   Result<DumpPart> dump_tasks(std::span<const TaskId> ids) override;
   Result<DumpPart> dump_events(std::int64_t after) override;
+  Result<DumpConversations> dump_conversations(const std::optional<std::string>& cursor) override;
   Result<std::string> begin_import() override;
   Result<DumpCounts> import_piece(const std::string& id, std::int64_t offset, std::string_view bytes) override;
   Result<DumpCounts> finish_import(const std::string& id) override;

@@ -79,6 +79,8 @@ Result<int> Sweepers::expire(const StoreClocks& clocks, int limit) {
     retention.events_until = end_of_age(believed, limits.event_retention);
     retention.ledger_from = day_of(end_of_age(believed, limits.usage_retention));
     TRY(bulk_.forget_ended(end_of_age(believed, kBulkEndedKept)));
+    TRY(forget_conversations(engine_.store_, end_of_age(believed, kEmptyConversationKept), kPassMax,
+                             last_conversation_));
   }
   return engine_.store_.expire(retention, limit);
 }

@@ -69,6 +69,7 @@ class Sweepers {
   std::optional<Time> last_health_look_;
   std::optional<Time> last_fold_;
   std::int64_t folded_to_ = -1;
+  ConversationName last_conversation_;  // that was looked at for being empty
 };
 
 }  // namespace drover

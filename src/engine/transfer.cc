@@ -39,6 +39,7 @@ class DumpExport {
 
   Result<DumpCounts> run() {
     Status status = put(store_.dump_head(), counts_.gates);
+    if (status) status = put_conversations();
     if (status) status = put_tasks();
     if (status) status = put_events();
     if (status) status = sink_.text(dump_line("end", counts_text(counts_)));
@@ -51,6 +52,16 @@ class DumpExport {
     if (!part) return std::unexpected(part.error());
     count += part->count;
     return sink_.text(part->text);
+  }
+
+  Status put_conversations() {
+    std::optional<std::string> cursor;
+    do {
+      const auto part = TRY(store_.dump_conversations(cursor));
+      TRY(sink_.text(part.text));
+      cursor = part.cursor;
+    } while (cursor);
+    return {};
   }
 
   // Pages come newest first.
@@ -158,7 +169,9 @@ Status DumpImport::begin() {
   const auto last_event = TRY(store_.last_event_seq());
   const auto tasks = TRY(store_.list({}, 1, std::nullopt, Parts::kHead));
   const auto others = TRY(has_events_of_others(store_));
-  if (!gates.empty() || config.version != 0 || others || !tasks.records.empty()) return not_empty(gates);
+  const auto conversations = TRY(store_.list_conversations(std::nullopt, {}, 1));
+  const bool is_empty = gates.empty() && config.version == 0 && tasks.records.empty() && conversations.empty();
+  if (!is_empty || others) return not_empty(gates);
   last_event_ = last_written_event_ = last_event;
   return {};
 }
@@ -205,6 +218,8 @@ Status DumpImport::take_value(const std::string& kind, const std::string& text) 
   if (kind == "gate") return take_gate(text);
   if (kind == "usage") return take_usage(text);
   if (kind == "document") return take_document(text);
+  if (kind == "conversation") return conversations_.take_head(text, store_);
+  if (kind == "conversation_item") return conversations_.take_item(text);
   if (kind == "task") return take_task(text);
   if (kind == "event") return take_event(text);
   if (kind == "end") return take_end(text);
@@ -425,6 +440,7 @@ Result<DumpCounts> DumpImport::finish() {
   if (status) status = put_policy_versions();
   if (status) status = put_bulk();
   if (status) status = put_documents();
+  if (status) status = conversations_.finish(store_);
   if (status) status = put_epochs();
   if (status) status = open_gate();
   if (!status) return std::unexpected(status.error());

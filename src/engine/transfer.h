@@ -84,6 +84,7 @@ class DumpImport {
   std::vector<Event> events_;
   std::vector<LedgerEntry> ledger_;
   std::map<DocumentKind, JsonText> documents_;
+  ConversationImport conversations_;
   std::map<LedgerKey, UsageAmounts> ledger_sums_;  // by owner, type and runner
   std::size_t bytes_ = 0;                          // of what waits to be written
   std::int64_t event_offset_ = 0;                  // of the numbers here to those in the dump

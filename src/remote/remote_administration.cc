@@ -78,6 +78,14 @@ class RemoteAdministration final : public Administration {
     return ask_part("GET", with_query("/v1/dump/events", {{"after", std::to_string(after)}}), {});
   }
 
+  Result<DumpConversations> dump_conversations(const std::optional<std::string>& cursor) override {
+    const Query query = cursor ? Query{{"cursor", *cursor}} : Query{};
+    auto answer = TRY(calls_->exchange("GET", with_query("/v1/dump/conversations", query), {}, kLongTimeout, {}));
+    DumpConversations part{.text = std::move(answer.body)};
+    if (const std::string_view next = answer.header("drover-cursor"); !next.empty()) part.cursor = next;
+    return part;
+  }
+
   Result<std::string> begin_import() override {
     return calls_->ask_value<std::string>("id", "POST", "/v1/dump/imports");
   }

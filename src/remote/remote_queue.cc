@@ -14,6 +14,7 @@
 #include "net/url.h"
 #include "remote/checks.h"
 #include "remote/claim_keys.h"
+#include "remote/remote_conversations.h"
 #include "remote/server_calls.h"
 #include "wire/bulk.h"
 #include "wire/filter_query.h"
@@ -323,6 +324,8 @@ class RemoteQueue final : public TaskQueue {
         Body().text("for", format_duration(order.duration)).text("why", order.verdict.why).take());
   }
   // Whose they are is decided by the token.
+  ConversationQueue& conversation_queue() override { return conversations_; }
+
   Result<std::vector<SavedView>> views(const std::optional<std::string>& /*owner*/) override {
     return calls_->ask_list<SavedView>("views", "GET", "/v1/views");
   }
@@ -450,6 +453,7 @@ class RemoteQueue final : public TaskQueue {
   }
 
   const std::unique_ptr<remote::ServerCalls> calls_;
+  remote::RemoteConversations conversations_{*calls_};
   remote::ClaimKeys claim_keys_{system_rng()};
   std::atomic<std::uint64_t> times_heard_{0};  // that others changed something
   std::atomic<std::uint64_t> heard_{0};        // the server's own count

@@ -44,10 +44,14 @@ struct Wait {
   struct OfTasks {  // of any of them
     std::vector<TaskId> ids;
   };
+  struct OfConversation {  // of what is appended to it
+    std::string owner;
+    std::string key;
+  };
   struct Work {
     std::vector<std::string> queues;
   };
-  std::variant<Change, OfTask, OfTasks, Work> for_what;
+  std::variant<Change, OfTask, OfTasks, OfConversation, Work> for_what;
   Millis at_most{0};  // from the first call
 };
 inline constexpr Millis kWaitMax{30'000};
@@ -165,6 +169,7 @@ inline constexpr std::string_view kMcpPath = "/mcp";
 [[nodiscard]] std::span<const Route> worker_routes();
 [[nodiscard]] std::span<const Route> operate_routes();
 [[nodiscard]] std::span<const Route> bulk_routes();
+[[nodiscard]] std::span<const Route> conversation_routes();
 [[nodiscard]] std::span<const Route> admin_routes();
 [[nodiscard]] std::span<const Route> signin_routes();
 [[nodiscard]] std::span<const Route> dump_routes();

@@ -59,6 +59,15 @@ Answer events(const Call& call) {
   return lines(call.administration.dump_events(*after));
 }
 
+Answer conversations(const Call& call) {
+  if (const Status known = call.only({"cursor"}); !known) return problem(known.error());
+  const auto part = call.administration.dump_conversations(call.parameter("cursor"));
+  if (!part) return problem(part.error());
+  HttpResponse response{.content_type = std::string(kLines), .body = part->text};
+  if (part->cursor) response.headers.emplace_back("drover-cursor", *part->cursor);
+  return response;
+}
+
 Answer begin_import(const Call& call) {
   const auto id = call.administration.begin_import();
   if (!id) return problem(id.error());
@@ -81,6 +90,7 @@ constexpr std::array kDumpRoutes{
     Route{"GET", "/v1/dump/ids", ids, Access::kToken, AnsweredBy::kFew},
     Route{"POST", "/v1/dump/tasks", tasks, Access::kToken, AnsweredBy::kFew},
     Route{"GET", "/v1/dump/events", events, Access::kToken, AnsweredBy::kFew},
+    Route{"GET", "/v1/dump/conversations", conversations, Access::kToken, AnsweredBy::kFew},
     Route{"POST", "/v1/dump/imports", begin_import},
     Route{"PUT", "/v1/dump/imports/{id}", import_piece},
     Route{"POST", "/v1/dump/imports/{id}/finish", finish_import},

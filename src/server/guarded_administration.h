@@ -62,6 +62,9 @@ class GuardedAdministration final : public Administration {
   Result<DumpPart> dump_events(std::int64_t after) override {
     return if_allowed(Right::kAdminister, [&] { return administration_.dump_events(after); });
   }
+  Result<DumpConversations> dump_conversations(const std::optional<std::string>& cursor) override {
+    return if_allowed(Right::kAdminister, [&] { return administration_.dump_conversations(cursor); });
+  }
   Result<std::string> begin_import() override {
     return if_allowed(Right::kAdminister, [&] { return administration_.begin_import(); });
   }

@@ -7,6 +7,7 @@
 #include "drover/bulk.h"
 #include "drover/task_queue.h"
 #include "engine/token_document.h"
+#include "server/guarded_conversations.h"
 #include "server/rights.h"
 
 namespace drover::server {
@@ -30,7 +31,8 @@ struct EventPage {
 class GuardedQueue final : public TaskQueue {
  public:
   // Both outlive it.
-  GuardedQueue(TaskQueue& queue, const Principal& principal) : queue_(queue), principal_(principal) {}
+  GuardedQueue(TaskQueue& queue, const Principal& principal)
+      : queue_(queue), principal_(principal), conversations_(queue.conversation_queue(), principal) {}
 
   [[nodiscard]] const Principal& principal() const { return principal_; }
   // Whether the caller may know of it.
@@ -101,6 +103,7 @@ class GuardedQueue final : public TaskQueue {
   Result<std::vector<PastAlert>> past_alerts(int limit) override;
   Result<Alert> snooze_alert(const SnoozeOrder& order) override;
   // Of the caller's own owner, whoever is named.
+  GuardedConversations& conversation_queue() override { return conversations_; }
   Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override;
   Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override;
   Status delete_view(const std::optional<std::string>& owner, const std::string& name) override;
@@ -153,6 +156,7 @@ class GuardedQueue final : public TaskQueue {
 
   TaskQueue& queue_;
   const Principal& principal_;
+  GuardedConversations conversations_;
 };
 
 }  // namespace drover::server

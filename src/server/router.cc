@@ -36,8 +36,8 @@ std::span<const Route> routes() {
   static const std::vector<Route> all = [] {
     std::vector<Route> joined;
     for (const auto part :
-         {task_routes(), run_routes(), worker_routes(), operate_routes(), bulk_routes(), admin_routes(),
-          signin_routes(), dump_routes(), live_routes(), server_routes(), mcp_routes()}) {
+         {task_routes(), run_routes(), worker_routes(), operate_routes(), bulk_routes(), conversation_routes(),
+          admin_routes(), signin_routes(), dump_routes(), live_routes(), server_routes(), mcp_routes()}) {
       joined.insert(joined.end(), part.begin(), part.end());
     }
     return joined;

@@ -21,8 +21,15 @@ bool brings_work(const Event& event) {
 
 // An end gives permits back, and an operator's order may open what holds any lane.
 bool may_let_go(const Event& event) {
-  return event.task.is_nil() || is_terminal(event.state) || event.name == "task.retrying" ||
-         event.name == "task.deferred";
+  const bool is_of_fleet = event.task.is_nil() && !event.name.starts_with("conversation.");
+  return is_of_fleet || is_terminal(event.state) || event.name == "task.retrying" || event.name == "task.deferred";
+}
+
+// The data of such an event begins with whose it is: core/conversation.cc.
+bool is_appended(const Event& event, const Wait::OfConversation& conversation) {
+  return event.name == "conversation.enqueued" &&
+         event.data.starts_with(
+             fmt::format(R"({{"owner":"{}","conversation":"{}",)", conversation.owner, conversation.key));
 }
 
 bool concerns(const Wait& wait, const Pulse& pulse) {
@@ -35,6 +42,9 @@ bool concerns(const Wait& wait, const Pulse& pulse) {
   if (const auto* tasks = std::get_if<Wait::OfTasks>(&wait.for_what)) {
     return std::ranges::any_of(
         events, [&](const Event& event) { return std::ranges::find(tasks->ids, event.task) != tasks->ids.end(); });
+  }
+  if (const auto* conversation = std::get_if<Wait::OfConversation>(&wait.for_what)) {
+    return std::ranges::any_of(events, [&](const Event& event) { return is_appended(event, *conversation); });
   }
   const auto& queues = std::get<Wait::Work>(wait.for_what).queues;
   return std::ranges::any_of(events, [&](const Event& event) {

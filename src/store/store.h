@@ -28,6 +28,7 @@
 #include "core/step.h"
 #include "core/store_clocks.h"
 #include "drover/task_queue.h"
+#include "store/conversation_store.h"
 
 namespace drover {
 
@@ -185,10 +186,8 @@ struct SweepTurn {
   Millis rest{};  // zero: something is due; of another's turn: until that one could be gone
 };
 
-class Store {
+class Store : public ConversationStore {
  public:
-  virtual ~Store() = default;
-
   // The clock that decides what is due. Leases go by the steady one.
   [[nodiscard]] virtual Result<Time> now() = 0;
   [[nodiscard]] virtual Result<StoreClocks> clocks() = 0;

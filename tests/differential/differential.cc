@@ -13,6 +13,7 @@
 #include "engine/sweepers.h"
 #include "support/manual_clock.h"
 #include "wire/bulk.h"
+#include "wire/conversation.h"
 #include "wire/write.h"
 
 namespace drover::test {
@@ -123,6 +124,11 @@ std::string dump(Side& side, std::int64_t& events_after) {
   }
   text += text_of(side.engine().gates(), [](const auto& gates) { return text_of_all(gates); });
   text += text_of(side.engine().queues(), [](const auto& queues) { return text_of_all(queues); });
+  text += text_of(side.engine().conversation_queue().conversations({}), [](const auto& page) { return to_json(page); });
+  for (const std::string key : {"one", "two"}) {
+    text += text_of(side.engine().conversation_queue().conversation({"ann", key}, {}),
+                    [](const Conversation& conversation) { return to_json(conversation) + "\n"; });
+  }
   text += text_of(side.engine().bulk_operations(), [](const auto& operations) {
     std::string lines;
     for (const BulkOperation& operation : operations) lines += to_json(operation) + "\n";
@@ -223,7 +229,7 @@ class Driver {
   // ---- operations
 
   void operate() {
-    const std::uint64_t kind = below(100);
+    const std::uint64_t kind = below(106);
     if (kind < 24) return enqueue();
     if (kind < 48) return claim();
     if (kind < 72) return settle();
@@ -239,7 +245,8 @@ class Driver {
     if (kind < 96) return configure();
     if (kind < 98) return list();
     if (kind < 99) return bulk();
-    return explain();
+    if (kind < 100) return explain();
+    return converse();
   }
 
   TaskSpec any_spec() {
@@ -457,6 +464,64 @@ class Driver {
     });
   }
 
+  // One of two conversations, with few keys, so that repeats and conflicts happen.
+  ConversationAct any_act() {
+    const auto name = [&](std::string_view kind) { return fmt::format("{}{}", kind, below(12)); };
+    switch (below(12)) {
+      case 0:
+        return AckBatch{.batch_id = batch_id(static_cast<std::int64_t>(1 + below(20)))};
+      case 1:
+        return ClearItems{.reason = "error"};
+      case 2:
+        return RemoveItem{.id = item_id(static_cast<std::int64_t>(1 + below(40)))};
+      case 3:
+        if (lease_ && one_in(2)) return TakeConsumer{.lease_id = *lease_};
+        return TakeConsumer{.take_key = name("t")};
+      case 4:
+        return ReleaseConsumer{.lease_id = lease_.value_or("none")};
+      case 5:
+        return any_mirror();
+      case 6:
+      case 7:
+        return DequeueItems{.batch_key = one_in(3) ? "" : name("b"), .instance = name("i")};
+      case 8:
+        return DequeueItems{.n = static_cast<int>(below(4)), .batch_key = name("b"), .redeliver = true};
+      default: {
+        AppendItem act{.item = {.item_key = fmt::format("k{}", below(200)), .kind = "message"}};
+        if (one_in(4)) act.item.kind = "approval_result";
+        if (one_in(4)) act.item.agent_id = "a | \"b\"";
+        act.item.body = R"({"é": 1e400, "k":0.10})";
+        if (one_in(6)) act.limits = QueueLimits{.max_items = 3, .hard_max_items = 6};
+        return act;
+      }
+    }
+  }
+
+  MirrorItems any_mirror() {
+    MirrorItems act{.lease_id = lease_.value_or("none"), .from_op = last_op_ + 1};
+    if (last_op_ > 0 && one_in(3)) act.from_op = last_op_;
+    for (std::uint64_t i = 0; i < 1 + below(4); ++i) {
+      MirrorOp op{.kind = static_cast<MirrorOp::Kind>(below(6))};
+      op.item = {.item_key = fmt::format("m{}", below(50)), .kind = "message"};
+      for (std::uint64_t k = 0; k < below(3); ++k) op.item_keys.push_back(fmt::format("m{}", below(50)));
+      op.batch_key = fmt::format("turn-{}", below(5));
+      op.redeliver = one_in(2);
+      act.ops.push_back(std::move(op));
+    }
+    return act;
+  }
+
+  void converse() {
+    const ConversationName name{"ann", one_in(2) ? "one" : "two"};
+    const ConversationAct act = any_act();
+    both("converse", [&](Side& side) {
+      const auto reply = side.engine().conversation_queue().act(name, act);
+      if (reply && reply->lease_id) lease_ = reply->lease_id;
+      if (reply && (reply->lease_id || reply->last_op > 0)) last_op_ = reply->last_op;
+      return text_of(reply, [](const ConversationReply& answer) { return to_json(answer); });
+    });
+  }
+
   BulkOrder any_bulk() {
     BulkOrder order{.verb = static_cast<BulkVerb>(below(kBulkVerbCount)),
                     .verdict = {.by = "me", .why = "all of \"them\""}};
@@ -600,6 +665,8 @@ class Driver {
   Side second_;
   std::vector<TaskId> known_;
   std::optional<Settlement> settled_;  // one that may be said again
+  std::optional<std::string> lease_;   // of a conversation
+  std::int64_t last_op_ = 0;
   std::vector<Lease> held_;
   int number_ = 0;
   std::int64_t events_after_ = 0;

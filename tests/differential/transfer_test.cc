@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "drover/conversation.h"
+
 #include <algorithm>
 #include <ranges>
 
@@ -127,6 +129,31 @@ class TransferTest : public testing::Test {
       must(engine.fail(task.lease, {.error_class = ErrorClass::kInvalid}));
       must(engine.escalate(task.lease.task, {.to = "ada", .verdict = {.by = "bob", .why = "look"}}));
     }
+    fill_conversations(engine.conversation_queue());
+  }
+
+  // Items that wait, that a batch holds and that have left; one larger than a part of a dump; a consumer.
+  static void fill_conversations(ConversationQueue& queue) {
+    const ConversationName talk{"ann", "talk"};
+    for (int i = 0; i < 5; ++i) {
+      const NewQueueItem item{
+          .item_key = "k" + std::to_string(i), .kind = "approval_result", .agent_id = "a|b", .body = R"({"n":0.10})"};
+      must(queue.act(talk, AppendItem{.item = item}));
+    }
+    must(queue.act(talk, DequeueItems{}));
+    must(queue.act(talk, DequeueItems{.batch_key = "b", .redeliver = true}));
+    const ConversationName large{"bob", "large"};
+    for (int i = 0; i < 3; ++i) {
+      const std::string body = R"({"t":")" + std::string(600'000, 'x') + "\"}";
+      must(
+          queue.act(large, AppendItem{.item = {.item_key = "l" + std::to_string(i), .kind = "message", .body = body}}));
+    }
+    const auto lease = must(queue.act(large, TakeConsumer{})).lease_id;
+    must(queue.act(large, MirrorItems{.lease_id = *lease,
+                                      .ops = {{.kind = MirrorOp::Kind::kDequeue,
+                                               .item_keys = {"l0"},
+                                               .batch_key = "turn-1",
+                                               .redeliver = true}}}));
   }
 
   // What would be claimed, in order.
@@ -159,6 +186,20 @@ TEST_F(TransferTest, GoesThroughBothStoresUnchanged) {
   must(import_into(*again, dump_of(*redis)));
   EXPECT_EQ(must(again->store->fsck(FsckMode::kCheck)).size(), 0u);
   EXPECT_EQ(body_of(dump_of(*again)), body_of(first));
+}
+
+TEST_F(TransferTest, ConversationsGoOnWhereTheyWere) {
+  const auto embedded = on_memory();
+  fill(*embedded);
+  const auto redis = on_redis();
+  must(import_into(*redis, dump_of(*embedded)));
+  ConversationQueue& queue = redis->engine.conversation_queue();
+  EXPECT_EQ(must(queue.act({"ann", "talk"}, DequeueItems{})).batch->batch_id, "batch-3") << "the second is worked on";
+  EXPECT_TRUE(must(queue.act({"ann", "talk"}, AppendItem{.item = {.item_key = "k0", .kind = "message"}})).replayed);
+  const auto again = must(queue.act({"bob", "large"}, DequeueItems{}));
+  EXPECT_TRUE(again.batch->delivered_again) << "no lease is carried over";
+  EXPECT_EQ(again.batch->items[0].item.body.size(), 600'008U);
+  EXPECT_EQ(must(queue.act({"bob", "large"}, DequeueItems{})).batch->items.size(), 2U);
 }
 
 TEST_F(TransferTest, WorkGoesOnInTheSameOrder) {

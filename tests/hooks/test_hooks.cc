@@ -173,6 +173,8 @@ std::string_view name_of(PlantedBug bug) {
       return "late_refusal_cuts";
     case kAnswersWidenAgain:
       return "answers_widen_again";
+    case kConversationUnguarded:
+      return "conversation_unguarded";
   }
   CHECK_MSG(false, "no such planted bug");
 }

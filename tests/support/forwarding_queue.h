@@ -85,6 +85,7 @@ class ForwardingQueue : public TaskQueue {
   Result<std::vector<Alert>> alerts() override { return inner_.alerts(); }
   Result<std::vector<PastAlert>> past_alerts(int limit) override { return inner_.past_alerts(limit); }
   Result<Alert> snooze_alert(const SnoozeOrder& order) override { return inner_.snooze_alert(order); }
+  ConversationQueue& conversation_queue() override { return inner_.conversation_queue(); }
   Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override { return inner_.views(owner); }
   Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override {
     return inner_.save_view(owner, view);

@@ -50,6 +50,7 @@ enum class StoreCall : std::uint8_t {
   kWorker,
   kConfig,
   kDocument,
+  kReadConversation,
   kFsck,
   kState,
   kHear,
@@ -68,6 +69,7 @@ enum class StoreCall : std::uint8_t {
   kRestoreConfig,
   kRestoreEpochs,
   kPutDocument,
+  kPutConversation,
   kTryWrite,
   kAcceptRegression,
 };
@@ -205,6 +207,22 @@ class GatedStore : public Store {
                             std::span<const EventDraft> events) override {
     return pass(StoreCall::kPutDocument, &Store::put_document, kind, text, based_on_version, events);
   }
+  Result<std::optional<StoredConversation>> read_conversation(const ConversationName& name) override {
+    return pass_to<ConversationStore>(StoreCall::kReadConversation, &ConversationStore::read_conversation, name);
+  }
+  Result<std::vector<std::optional<JsonText>>> conversation_bodies(const ConversationName& name,
+                                                                   std::span<const std::int64_t> numbers) override {
+    return pass_to<ConversationStore>(StoreCall::kReadConversation, &ConversationStore::conversation_bodies, name,
+                                      numbers);
+  }
+  Result<std::vector<StoredConversation>> list_conversations(const std::optional<std::string>& owner,
+                                                             const ConversationName& after, int limit) override {
+    return pass_to<ConversationStore>(StoreCall::kReadConversation, &ConversationStore::list_conversations, owner,
+                                      after, limit);
+  }
+  Result<ConversationApplied> put_conversation(const ConversationStep& step) override {
+    return pass_to<ConversationStore>(StoreCall::kPutConversation, &ConversationStore::put_conversation, step);
+  }
   Result<std::vector<Finding>> fsck(FsckMode mode) override { return pass(StoreCall::kFsck, &Store::fsck, mode); }
   Status try_write() override { return pass(StoreCall::kTryWrite, &Store::try_write); }
   Result<StoreState> state() override { return pass(StoreCall::kState, &Store::state); }
@@ -232,6 +250,11 @@ class GatedStore : public Store {
 
   template <class Answer, class... Parameters>
   Answer pass(StoreCall call, Answer (Store::*method)(Parameters...), std::type_identity_t<Parameters>... given) {
+    return pass_to<Store>(call, method, given...);
+  }
+  // To a part of the store.
+  template <class Part, class Answer, class... Parameters>
+  Answer pass_to(StoreCall call, Answer (Part::*method)(Parameters...), std::type_identity_t<Parameters>... given) {
     std::optional<Answer> answer;
     TRY(guard(call, [&] { answer = (inner().*method)(given...); }));
     CHECK(answer.has_value());

@@ -1133,6 +1133,172 @@ class TaskGraph(TypedDict):
     more: bool
 
 
+class _NewQueueItemRequired(TypedDict):
+    item_key: Name
+    kind: Name
+
+
+class NewQueueItem(_NewQueueItemRequired, total=False):
+    agent_id: Optional[str]
+    conversation_id: Optional[str]
+    # Kept as it is.
+    body: Dict[str, Any]
+
+
+class _AppendItemRequired(TypedDict):
+    item_key: Name
+    kind: Name
+
+
+class AppendItem(_AppendItemRequired, total=False):
+    agent_id: Optional[str]
+    conversation_id: Optional[str]
+    # Kept as it is.
+    body: Dict[str, Any]
+    # From here on the oldest item that may be merged makes room.
+    max_items: Optional[int]
+    # From here on nothing is taken. Three times max_items if it is not given.
+    hard_max_items: Optional[int]
+
+
+class _QueueItemRequired(TypedDict):
+    id: str
+    item_key: Name
+    kind: Name
+    agent_id: Optional[str]
+    conversation_id: Optional[str]
+    enqueued_at: Time
+    # The batch that it was dequeued with and that waits for its ack.
+    batch_id: Optional[str]
+
+
+class QueueItem(_QueueItemRequired, total=False):
+    # Kept as it is.
+    body: Dict[str, Any]
+
+
+class QueueBatch(TypedDict):
+    batch_id: str
+    items: List[QueueItem]
+    merged_count: int
+    queue_len_after: int
+    delivered_again: bool
+
+
+class DequeueItems(TypedDict, total=False):
+    # Takes nothing; tells that the queue is blocked.
+    blocked_reason: Optional[str]
+    # Kept under this key, so that a lost answer can be asked for again.
+    batch_key: str
+    # Who asks.
+    instance: str
+    # A batch without an ack is handed out again.
+    redeliver: bool
+
+
+class _ConsumeItemsRequired(TypedDict):
+    n: int
+
+
+class ConsumeItems(_ConsumeItemsRequired, total=False):
+    # Kept under this key, so that a lost answer can be asked for again.
+    batch_key: str
+    # Who asks.
+    instance: str
+    # A batch without an ack is handed out again.
+    redeliver: bool
+
+
+class AckBatch(TypedDict):
+    batch_id: str
+
+
+class ClearItems(TypedDict):
+    reason: Name
+
+
+class TakeConsumer(TypedDict, total=False):
+    # Renews this lease.
+    lease_id: Optional[str]
+    # A repeat with the same key gets the same lease.
+    take_key: str
+
+
+class _MirrorOpRequired(TypedDict):
+    op: Literal["enqueue", "dequeue", "ack", "remove", "drop", "clear"]
+
+
+class MirrorOp(_MirrorOpRequired, total=False):
+    item: NewQueueItem
+    item_keys: List[Name]
+    # How the holder of the lease calls the batch.
+    batch_id: str
+    redeliver: bool
+    reason: str
+
+
+class _MirrorItemsRequired(TypedDict):
+    lease_id: Name
+    from_op: int
+    ops: List[MirrorOp]
+
+
+class MirrorItems(_MirrorItemsRequired, total=False):
+    # From here on the oldest item that may be merged makes room.
+    max_items: Optional[int]
+    # From here on nothing is taken. Three times max_items if it is not given.
+    hard_max_items: Optional[int]
+
+
+class _ConversationReplyRequired(TypedDict):
+    # Items that wait.
+    length: int
+    # It was done before; nothing was changed now.
+    replayed: bool
+
+
+class ConversationReply(_ConversationReplyRequired, total=False):
+    # The item that was appended or refused.
+    id: str
+    refused: Literal["buffer_limit"]
+    dropped: QueueItem
+    batch: QueueBatch
+    removed: QueueItem
+    cleared: List[QueueItem]
+    lease_id: str
+    # The last operation that is mirrored.
+    last_op: int
+
+
+class ConversationSummary(TypedDict):
+    owner: Name
+    key: Name
+    # Items that wait.
+    length: int
+    # Items in batches that wait for their ack.
+    held: int
+    revision: int
+    max_items: int
+    hard_max_items: int
+    has_consumer: bool
+    created_at: Time
+    updated_at: Time
+
+
+class ConversationPage(TypedDict):
+    conversations: List[ConversationSummary]
+    cursor: Optional[str]
+
+
+class Conversation(TypedDict):
+    conversation: ConversationSummary
+    items: List[QueueItem]
+    # `after` of the next page.
+    next: Optional[int]
+    # The newest number given out.
+    last_seq: int
+
+
 class View(TypedDict):
     name: str
     query: str
@@ -1727,6 +1893,18 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "showConfigVersion": ("GET", "/v1/config/versions/{version}"),
     "fsck": ("POST", "/v1/fsck"),
     "listAudit": ("GET", "/v1/audit"),
+    "listConversations": ("GET", "/v1/conversations"),
+    "getConversation": ("GET", "/v1/conversations/{key}"),
+    "waitForConversation": ("GET", "/v1/conversations/{key}/changes"),
+    "appendItem": ("POST", "/v1/conversations/{key}/items"),
+    "removeItem": ("DELETE", "/v1/conversations/{key}/items/{id}"),
+    "dequeueItems": ("POST", "/v1/conversations/{key}/dequeue"),
+    "consumeItems": ("POST", "/v1/conversations/{key}/consume"),
+    "ackBatch": ("POST", "/v1/conversations/{key}/ack"),
+    "clearItems": ("POST", "/v1/conversations/{key}/clear"),
+    "takeConsumer": ("POST", "/v1/conversations/{key}/consumer"),
+    "releaseConsumer": ("DELETE", "/v1/conversations/{key}/consumer"),
+    "mirrorItems": ("POST", "/v1/conversations/{key}/mirror"),
     "listViews": ("GET", "/v1/views"),
     "saveView": ("PUT", "/v1/views/{name}"),
     "deleteView": ("DELETE", "/v1/views/{name}"),
@@ -1747,6 +1925,7 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "dumpIds": ("GET", "/v1/dump/ids"),
     "dumpTasks": ("POST", "/v1/dump/tasks"),
     "dumpEvents": ("GET", "/v1/dump/events"),
+    "dumpConversations": ("GET", "/v1/dump/conversations"),
     "beginImport": ("POST", "/v1/dump/imports"),
     "importPiece": ("PUT", "/v1/dump/imports/{id}"),
     "finishImport": ("POST", "/v1/dump/imports/{id}/finish"),

@@ -43,8 +43,22 @@ COVERED: Dict[str, Call] = {
 BATCHED = "a worker tells all ends with settleMany, one or many"
 OPERATE = "for people who operate a fleet: the command line and the dashboard have it, and programs have Client.call"
 DASHBOARD = "for the dashboard, which signs people in and keeps their views"
+CONVERSATIONS = "for hosts of agents, which are written in TypeScript; programs in Python have Client.call"
 DUMPS = "for `drover export` and `import`"
 LEFT_OUT: Dict[str, str] = {
+    "listConversations": CONVERSATIONS,
+    "getConversation": CONVERSATIONS,
+    "waitForConversation": CONVERSATIONS,
+    "appendItem": CONVERSATIONS,
+    "removeItem": CONVERSATIONS,
+    "dequeueItems": CONVERSATIONS,
+    "consumeItems": CONVERSATIONS,
+    "ackBatch": CONVERSATIONS,
+    "clearItems": CONVERSATIONS,
+    "takeConsumer": CONVERSATIONS,
+    "releaseConsumer": CONVERSATIONS,
+    "mirrorItems": CONVERSATIONS,
+    "dumpConversations": DUMPS,
     "complete": BATCHED,
     "fail": BATCHED,
     "release": BATCHED,

@@ -1023,6 +1023,151 @@ export interface TaskGraph {
   more: boolean;
 }
 
+export interface NewQueueItem {
+  item_key: Name;
+  kind: Name;
+  agent_id?: string | null;
+  conversation_id?: string | null;
+  /** Kept as it is. */
+  body?: Record<string, unknown>;
+}
+
+export interface AppendItem {
+  item_key: Name;
+  kind: Name;
+  agent_id?: string | null;
+  conversation_id?: string | null;
+  /** Kept as it is. */
+  body?: Record<string, unknown>;
+  /** From here on the oldest item that may be merged makes room. */
+  max_items?: number | null;
+  /** From here on nothing is taken. Three times max_items if it is not given. */
+  hard_max_items?: number | null;
+}
+
+export interface QueueItem {
+  id: string;
+  item_key: Name;
+  kind: Name;
+  agent_id: string | null;
+  conversation_id: string | null;
+  /** Kept as it is. */
+  body?: Record<string, unknown>;
+  enqueued_at: Time;
+  /** The batch that it was dequeued with and that waits for its ack. */
+  batch_id: string | null;
+}
+
+export interface QueueBatch {
+  batch_id: string;
+  items: QueueItem[];
+  merged_count: number;
+  queue_len_after: number;
+  delivered_again: boolean;
+}
+
+export interface DequeueItems {
+  /** Takes nothing; tells that the queue is blocked. */
+  blocked_reason?: string | null;
+  /** Kept under this key, so that a lost answer can be asked for again. */
+  batch_key?: string;
+  /** Who asks. */
+  instance?: string;
+  /** A batch without an ack is handed out again. */
+  redeliver?: boolean;
+}
+
+export interface ConsumeItems {
+  n: number;
+  /** Kept under this key, so that a lost answer can be asked for again. */
+  batch_key?: string;
+  /** Who asks. */
+  instance?: string;
+  /** A batch without an ack is handed out again. */
+  redeliver?: boolean;
+}
+
+export interface AckBatch {
+  batch_id: string;
+}
+
+export interface ClearItems {
+  reason: Name;
+}
+
+export interface TakeConsumer {
+  /** Renews this lease. */
+  lease_id?: string | null;
+  /** A repeat with the same key gets the same lease. */
+  take_key?: string;
+}
+
+export interface MirrorOp {
+  op: "enqueue" | "dequeue" | "ack" | "remove" | "drop" | "clear";
+  item?: NewQueueItem;
+  item_keys?: Name[];
+  /** How the holder of the lease calls the batch. */
+  batch_id?: string;
+  redeliver?: boolean;
+  reason?: string;
+}
+
+export interface MirrorItems {
+  lease_id: Name;
+  from_op: number;
+  ops: MirrorOp[];
+  /** From here on the oldest item that may be merged makes room. */
+  max_items?: number | null;
+  /** From here on nothing is taken. Three times max_items if it is not given. */
+  hard_max_items?: number | null;
+}
+
+export interface ConversationReply {
+  /** Items that wait. */
+  length: number;
+  /** It was done before; nothing was changed now. */
+  replayed: boolean;
+  /** The item that was appended or refused. */
+  id?: string;
+  refused?: "buffer_limit";
+  dropped?: QueueItem;
+  batch?: QueueBatch;
+  removed?: QueueItem;
+  cleared?: QueueItem[];
+  lease_id?: string;
+  /** The last operation that is mirrored. */
+  last_op?: number;
+}
+
+export interface ConversationSummary {
+  owner: Name;
+  key: Name;
+  /** Items that wait. */
+  length: number;
+  /** Items in batches that wait for their ack. */
+  held: number;
+  revision: number;
+  max_items: number;
+  hard_max_items: number;
+  has_consumer: boolean;
+  created_at: Time;
+  updated_at: Time;
+}
+
+export interface ConversationPage {
+  conversations: ConversationSummary[];
+  cursor: string | null;
+}
+
+export interface Conversation {
+  conversation: ConversationSummary;
+  items: QueueItem[];
+  /** `after` of the next page. */
+  next: number | null;
+  /** The newest number given out. */
+  last_seq: number;
+}
+
 export interface View {
   name: string;
   query: string;
@@ -1613,6 +1758,30 @@ export interface Operations {
   fsck: { body: FsckBody; answer: FsckAnswer };
   /** Read who changed what, newest first */
   listAudit: { body: undefined; answer: ListAuditAnswer };
+  /** List conversation queues, by owner and key */
+  listConversations: { body: undefined; answer: ConversationPage };
+  /** Show a conversation and the items in it */
+  getConversation: { body: undefined; answer: Conversation };
+  /** Wait for items that others append */
+  waitForConversation: { body: undefined; answer: Conversation };
+  /** Append an item to a conversation */
+  appendItem: { body: AppendItem; answer: ConversationReply };
+  /** Remove an item that waits */
+  removeItem: { body: undefined; answer: ConversationReply };
+  /** Take the items of the next turn */
+  dequeueItems: { body: DequeueItems; answer: ConversationReply };
+  /** Take the first items, whatever they are */
+  consumeItems: { body: ConsumeItems; answer: ConversationReply };
+  /** Say that a batch is done with */
+  ackBatch: { body: AckBatch; answer: ConversationReply };
+  /** Remove all items that wait */
+  clearItems: { body: ClearItems; answer: ConversationReply };
+  /** Take or renew the consumer lease */
+  takeConsumer: { body: TakeConsumer; answer: ConversationReply };
+  /** Give the consumer lease back */
+  releaseConsumer: { body: undefined; answer: ConversationReply };
+  /** Mirror what the holder of the consumer lease has done */
+  mirrorItems: { body: MirrorItems; answer: ConversationReply };
   /** List saved views, by name */
   listViews: { body: undefined; answer: ListViewsAnswer };
   /** Save a view, or change one */
@@ -1653,6 +1822,8 @@ export interface Operations {
   dumpTasks: { body: DumpTasksBody; answer: undefined };
   /** Read the lines of events */
   dumpEvents: { body: undefined; answer: undefined };
+  /** Read the lines of conversations */
+  dumpConversations: { body: undefined; answer: undefined };
   /** Begin to import a dump into a store that has nothing but tokens */
   beginImport: { body: undefined; answer: BeginImportAnswer };
   /** Send the next bytes of a dump */
@@ -1737,6 +1908,18 @@ export const operations = {
   showConfigVersion: { method: "GET", path: "/v1/config/versions/{version}" },
   fsck: { method: "POST", path: "/v1/fsck" },
   listAudit: { method: "GET", path: "/v1/audit" },
+  listConversations: { method: "GET", path: "/v1/conversations" },
+  getConversation: { method: "GET", path: "/v1/conversations/{key}" },
+  waitForConversation: { method: "GET", path: "/v1/conversations/{key}/changes" },
+  appendItem: { method: "POST", path: "/v1/conversations/{key}/items" },
+  removeItem: { method: "DELETE", path: "/v1/conversations/{key}/items/{id}" },
+  dequeueItems: { method: "POST", path: "/v1/conversations/{key}/dequeue" },
+  consumeItems: { method: "POST", path: "/v1/conversations/{key}/consume" },
+  ackBatch: { method: "POST", path: "/v1/conversations/{key}/ack" },
+  clearItems: { method: "POST", path: "/v1/conversations/{key}/clear" },
+  takeConsumer: { method: "POST", path: "/v1/conversations/{key}/consumer" },
+  releaseConsumer: { method: "DELETE", path: "/v1/conversations/{key}/consumer" },
+  mirrorItems: { method: "POST", path: "/v1/conversations/{key}/mirror" },
   listViews: { method: "GET", path: "/v1/views" },
   saveView: { method: "PUT", path: "/v1/views/{name}" },
   deleteView: { method: "DELETE", path: "/v1/views/{name}" },
@@ -1757,6 +1940,7 @@ export const operations = {
   dumpIds: { method: "GET", path: "/v1/dump/ids" },
   dumpTasks: { method: "POST", path: "/v1/dump/tasks" },
   dumpEvents: { method: "GET", path: "/v1/dump/events" },
+  dumpConversations: { method: "GET", path: "/v1/dump/conversations" },
   beginImport: { method: "POST", path: "/v1/dump/imports" },
   importPiece: { method: "PUT", path: "/v1/dump/imports/{id}" },
   finishImport: { method: "POST", path: "/v1/dump/imports/{id}/finish" },

@@ -32,6 +32,7 @@ void add_edit(Verbs& verbs);
 void add_retry(Verbs& verbs);
 void add_dlq(Verbs& verbs);
 void add_bulk(Verbs& verbs);
+void add_conversation(Verbs& verbs);
 void add_stats(Verbs& verbs);
 void add_top(Verbs& verbs);
 void add_doctor(Verbs& verbs);
@@ -60,18 +61,18 @@ struct VerbEntry {
 };
 
 inline constexpr VerbEntry kVerbs[] = {
-    {"Running", add_init},     {"Running", add_up},       {"Running", add_serve},     {"Running", add_dashboard},
-    {"Running", add_work},     {"Running", add_runner},   {"Running", add_workspace}, {"Running", add_progress},
-    {"Running", add_fail},     {"Running", add_parents},  {"Running", add_mcp},       {"Tasks", add_enqueue},
-    {"Tasks", add_run},        {"Tasks", add_list},       {"Tasks", add_show},        {"Tasks", add_wait},
-    {"Tasks", add_logs},       {"Tasks", add_transcript}, {"Tasks", add_explain},     {"Tasks", add_stuck},
-    {"Tasks", add_cancel},     {"Tasks", add_edit},       {"Tasks", add_retry},       {"Tasks", add_dlq},
-    {"Tasks", add_bulk},       {"Operating", add_stats},  {"Operating", add_usage},   {"Operating", add_top},
-    {"Operating", add_doctor}, {"Operating", add_alerts}, {"Operating", add_events},  {"Operating", add_queue},
-    {"Operating", add_gate},   {"Operating", add_worker}, {"Operating", add_config},  {"Operating", add_type},
-    {"Operating", add_trust},  {"Operating", add_token},  {"Operating", add_audit},   {"Operating", add_fsck},
-    {"Operating", add_store},  {"Operating", add_export}, {"Operating", add_import},  {"Other", add_completion},
-    {"Other", add_complete},   {"Other", add_help},
+    {"Running", add_init},     {"Running", add_up},         {"Running", add_serve},     {"Running", add_dashboard},
+    {"Running", add_work},     {"Running", add_runner},     {"Running", add_workspace}, {"Running", add_progress},
+    {"Running", add_fail},     {"Running", add_parents},    {"Running", add_mcp},       {"Tasks", add_enqueue},
+    {"Tasks", add_run},        {"Tasks", add_list},         {"Tasks", add_show},        {"Tasks", add_wait},
+    {"Tasks", add_logs},       {"Tasks", add_transcript},   {"Tasks", add_explain},     {"Tasks", add_stuck},
+    {"Tasks", add_cancel},     {"Tasks", add_edit},         {"Tasks", add_retry},       {"Tasks", add_dlq},
+    {"Tasks", add_bulk},       {"Tasks", add_conversation}, {"Operating", add_stats},   {"Operating", add_usage},
+    {"Operating", add_top},    {"Operating", add_doctor},   {"Operating", add_alerts},  {"Operating", add_events},
+    {"Operating", add_queue},  {"Operating", add_gate},     {"Operating", add_worker},  {"Operating", add_config},
+    {"Operating", add_type},   {"Operating", add_trust},    {"Operating", add_token},   {"Operating", add_audit},
+    {"Operating", add_fsck},   {"Operating", add_store},    {"Operating", add_export},  {"Operating", add_import},
+    {"Other", add_completion}, {"Other", add_complete},     {"Other", add_help},
 };
 
 }  // namespace drover::cli

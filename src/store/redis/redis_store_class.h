@@ -134,6 +134,12 @@ class RedisStore final : public Store {
   Result<StoredDocument> document(DocumentKind kind) override;
   Result<bool> put_document(DocumentKind kind, const JsonText& text, std::int64_t based_on_version,
                             std::span<const EventDraft> events) override;
+  Result<std::optional<StoredConversation>> read_conversation(const ConversationName& name) override;
+  Result<std::vector<std::optional<JsonText>>> conversation_bodies(const ConversationName& name,
+                                                                   std::span<const std::int64_t> numbers) override;
+  Result<std::vector<StoredConversation>> list_conversations(const std::optional<std::string>& owner,
+                                                             const ConversationName& after, int limit) override;
+  Result<ConversationApplied> put_conversation(const ConversationStep& step) override;
   Result<std::vector<Finding>> fsck(FsckMode mode) override;
   Status try_write() override;
   Result<StoreState> state() override;

@@ -311,6 +311,20 @@ INSERT OR IGNORE INTO share (queue, rank, owner, virtual_time)
   SELECT lane.queue, lane.rank, lane.owner, coalesce(share_clock.virtual_time, 0)
   FROM lane LEFT JOIN share_clock ON share_clock.queue = lane.queue AND share_clock.rank = lane.rank;
 
+-- name: find_conversation_orphan
+SELECT NULL, 'conversation ' || key || ' of owner ' || owner || ' is not there, but has items' FROM (
+  SELECT owner, key FROM conversation_item UNION SELECT owner, key FROM conversation_body
+  EXCEPT SELECT owner, key FROM conversation);
+-- name: repair_conversation_orphan
+DELETE FROM conversation_item WHERE (owner, key) NOT IN (SELECT owner, key FROM conversation);
+DELETE FROM conversation_body WHERE (owner, key) NOT IN (SELECT owner, key FROM conversation);
+
+-- name: find_conversation_body
+SELECT NULL, 'conversation ' || key || ' of owner ' || owner || ' has a body without an item: ' || seq FROM (
+  SELECT owner, key, seq FROM conversation_body EXCEPT SELECT owner, key, seq FROM conversation_item);
+-- name: repair_conversation_body
+DELETE FROM conversation_body WHERE (owner, key, seq) NOT IN (SELECT owner, key, seq FROM conversation_item);
+
 -- name: find_gate_wait
 SELECT NULL, 'gate ' || name || ' is to be looked at, but nobody waits there' FROM gate
 WHERE (wake_at IS NOT NULL OR cursor <> '') AND NOT EXISTS (SELECT 1 FROM lane WHERE parked_at = gate.name);

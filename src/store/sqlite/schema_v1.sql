@@ -364,6 +364,32 @@ CREATE TABLE document (
   due INTEGER NOT NULL  -- 1: sweepers have work with it
 ) STRICT, WITHOUT ROWID;
 
+-- Conversation queues; what head and item say is core/conversation.h's affair.
+CREATE TABLE conversation (
+  owner TEXT NOT NULL,
+  key TEXT NOT NULL,
+  revision INTEGER NOT NULL,
+  head TEXT NOT NULL,
+  PRIMARY KEY (owner, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE conversation_item (
+  owner TEXT NOT NULL,
+  key TEXT NOT NULL,
+  seq INTEGER NOT NULL,  -- of the conversation
+  item TEXT NOT NULL,
+  PRIMARY KEY (owner, key, seq)
+) STRICT, WITHOUT ROWID;
+
+-- Apart from the items, which are read often.
+CREATE TABLE conversation_body (
+  owner TEXT NOT NULL,
+  key TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (owner, key, seq)
+) STRICT, WITHOUT ROWID;
+
 -- docs/internals/store-epochs.md
 CREATE TABLE epoch (
   number INTEGER PRIMARY KEY,

@@ -14,6 +14,7 @@
 #include "store/sqlite/change_watch.h"
 #include "store/sqlite/claim.h"
 #include "store/sqlite/connection.h"
+#include "store/sqlite/conversations.h"
 #include "store/sqlite/database_path.h"
 #include "store/sqlite/epochs.h"
 #include "store/sqlite/failure.h"
@@ -218,6 +219,26 @@ class SqliteStore final : public Store {
       write_document(transaction, step);
       return true;
     });
+  }
+
+  Result<std::optional<StoredConversation>> read_conversation(const ConversationName& name) override {
+    return reading("sqlite.conversation", [&](Connection& db) { return sqlite::read_conversation(db, name); });
+  }
+  Result<std::vector<std::optional<JsonText>>> conversation_bodies(const ConversationName& name,
+                                                                   std::span<const std::int64_t> numbers) override {
+    return reading("sqlite.conversation_bodies",
+                   [&](Connection& db) { return read_conversation_bodies(db, name, numbers); });
+  }
+  Result<std::vector<StoredConversation>> list_conversations(const std::optional<std::string>& owner,
+                                                             const ConversationName& after, int limit) override {
+    return reading("sqlite.conversations",
+                   [&](Connection& db) { return sqlite::list_conversations(db, owner, after, limit); });
+  }
+  Result<ConversationApplied> put_conversation(const ConversationStep& step) override {
+    Operation operation{&kFleetFailpoints, {}};
+    operation.need = step.bodies.empty() ? Operation::Need::kMustRun : Operation::Need::kWhenRoom;
+    return writing<ConversationApplied>(
+        std::move(operation), [&](Transaction& transaction) { return sqlite::put_conversation(transaction, step); });
   }
 
   Result<std::vector<Finding>> fsck(FsckMode mode) override;

@@ -96,6 +96,18 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/alerts", {kOperators}},
       {"GET /v1/alerts/history", {kOperators}},
       {"POST /v1/alerts/{key}/snooze", {kOperators, false, R"({"for":"1h"})"}},
+      {"GET /v1/conversations", {kProducers}},
+      {"GET /v1/conversations/{key}", {kProducers}},
+      {"GET /v1/conversations/{key}/changes", {kProducers}},
+      {"POST /v1/conversations/{key}/items", {kProducers, false, R"({"item_key":"a","kind":"message"})"}},
+      {"DELETE /v1/conversations/{key}/items/{id}", {kProducers}},
+      {"POST /v1/conversations/{key}/dequeue", {kProducers}},
+      {"POST /v1/conversations/{key}/consume", {kProducers, false, R"({"n":1})"}},
+      {"POST /v1/conversations/{key}/ack", {kProducers, false, R"({"batch_id":"batch-1"})"}},
+      {"POST /v1/conversations/{key}/clear", {kProducers, false, R"({"reason":"error"})"}},
+      {"POST /v1/conversations/{key}/consumer", {kProducers}},
+      {"DELETE /v1/conversations/{key}/consumer", {kProducers}},
+      {"POST /v1/conversations/{key}/mirror", {kProducers, false, R"({"lease_id":"x","from_op":1,"ops":[]})"}},
       {"GET /v1/views", {kReaders}},
       {"PUT /v1/views/{name}", {kReaders, false, R"({"query":"state:failed"})"}},
       {"DELETE /v1/views/{name}", {kReaders}},
@@ -122,6 +134,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/dump/ids", {{"admin"}}},
       {"POST /v1/dump/tasks", {{"admin"}, false, R"({"ids":[]})"}},
       {"GET /v1/dump/events", {{"admin"}}},
+      {"GET /v1/dump/conversations", {{"admin"}}},
       {"POST /v1/dump/imports", {{"admin"}}},
       {"PUT /v1/dump/imports/{id}", {{"admin"}, false, R"({"header":{}})"}},
       {"POST /v1/dump/imports/{id}/finish", {{"admin"}}},
@@ -306,6 +319,27 @@ TEST_F(Rights, SavedViewsAreOfTheOwner) {
   EXPECT_NE(ask("GET", "/v1/views", "producer:anna").body.find("owner:anna"), std::string::npos);
   EXPECT_EQ(ask("DELETE", "/v1/views/mine", "viewer:ben").status, 404);
   EXPECT_EQ(ask("DELETE", "/v1/views/mine", "viewer:anna").status, 204);
+}
+
+TEST_F(Rights, ConversationsAreOfTheirOwner) {
+  const std::string item = R"({"item_key":"k","kind":"message","body":{"text":"secret"}})";
+  EXPECT_EQ(ask("POST", "/v1/conversations/chat/items", "producer:anna", item).status, 201);
+  EXPECT_EQ(ask("POST", "/v1/conversations/chat/items", "producer:anna", item).status, 200) << "it is there already";
+  EXPECT_NE(ask("GET", "/v1/conversations/chat", "producer:anna").body.find("secret"), std::string::npos);
+  EXPECT_NE(ask("GET", "/v1/conversations/chat?owner=anna", "operator").body.find("secret"), std::string::npos);
+  EXPECT_EQ(ask("GET", "/v1/conversations/chat", "operator").status, 404) << "without an owner it is default's";
+  for (const std::string rest : {"", "/changes"}) {
+    EXPECT_EQ(ask("GET", "/v1/conversations/chat" + rest + "?owner=anna", "producer:ben").status, 404) << rest;
+  }
+  EXPECT_EQ(ask("GET", "/v1/conversations", "producer:ben").body, "{\"conversations\":[],\"cursor\":null}\n");
+  EXPECT_EQ(ask("GET", "/v1/conversations?owner=anna", "producer:ben").body,
+            "{\"conversations\":[],\"cursor\":null}\n");
+  const std::string taken = ask("POST", "/v1/conversations/chat/dequeue", "producer:ben", "{}").body;
+  EXPECT_EQ(taken.find("batch"), std::string::npos) << "ben's conversation of that name is another";
+  EXPECT_EQ(ask("POST", "/v1/conversations/chat/dequeue?owner=anna", "producer:ben", "{}").status, 404);
+  EXPECT_NE(ask("POST", "/v1/conversations/chat/dequeue", "producer:anna", "{}").body.find("secret"),
+            std::string::npos);
+  EXPECT_EQ(ask("GET", "/v1/events", "viewer:anna").body.find("conversation."), std::string::npos);
 }
 
 TEST_F(Rights, NumbersAreOfTheCallersOwnTasksOnly) {

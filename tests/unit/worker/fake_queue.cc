@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "drover/conversation.h"
+
 namespace drover::test {
 namespace {
 
@@ -321,6 +323,20 @@ Result<std::vector<PastAlert>> FakeQueue::past_alerts(int /*limit*/) {
 }
 Result<Alert> FakeQueue::snooze_alert(const SnoozeOrder& /*order*/) {
   return not_for_workers();
+}
+ConversationQueue& FakeQueue::conversation_queue() {
+  class NoConversations final : public ConversationQueue {
+    Result<ConversationsPage> conversations(const ConversationsQuery& /*query*/) override { return not_for_workers(); }
+    Result<Conversation> conversation(const ConversationName& /*name*/,
+                                      const ConversationItemsQuery& /*query*/) override {
+      return not_for_workers();
+    }
+    Result<ConversationReply> act(const ConversationName& /*name*/, const ConversationAct& /*act*/) override {
+      return not_for_workers();
+    }
+  };
+  static NoConversations none;
+  return none;
 }
 Result<std::vector<SavedView>> FakeQueue::views(const std::optional<std::string>& /*owner*/) {
   return not_for_workers();

@@ -116,6 +116,7 @@ class FakeQueue final : public TaskQueue {
   Result<StatsHistory> stats_history(HistoryStep step, int count) override;
   Result<std::vector<PastAlert>> past_alerts(int limit) override;
   Result<Alert> snooze_alert(const SnoozeOrder& order) override;
+  ConversationQueue& conversation_queue() override;
   Result<std::vector<SavedView>> views(const std::optional<std::string>& owner) override;
   Result<SavedView> save_view(const std::optional<std::string>& owner, const SavedView& view) override;
   Status delete_view(const std::optional<std::string>& owner, const std::string& name) override;

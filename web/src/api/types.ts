@@ -868,6 +868,131 @@ export type TaskGraph = {
   more: boolean;
 };
 
+export type NewQueueItem = {
+  item_key: Name;
+  kind: Name;
+  agent_id?: string | null;
+  conversation_id?: string | null;
+  body?: {
+    [name: string]: unknown;
+  };
+};
+
+export type AppendItem = {
+  item_key: Name;
+  kind: Name;
+  agent_id?: string | null;
+  conversation_id?: string | null;
+  body?: {
+    [name: string]: unknown;
+  };
+  max_items?: number | null;
+  hard_max_items?: number | null;
+};
+
+export type QueueItem = {
+  id: string;
+  item_key: Name;
+  kind: Name;
+  agent_id: string | null;
+  conversation_id: string | null;
+  body?: {
+    [name: string]: unknown;
+  };
+  enqueued_at: Time;
+  batch_id: string | null;
+};
+
+export type QueueBatch = {
+  batch_id: string;
+  items: QueueItem[];
+  merged_count: number;
+  queue_len_after: number;
+  delivered_again: boolean;
+};
+
+export type DequeueItems = {
+  blocked_reason?: string | null;
+  batch_key?: string;
+  instance?: string;
+  redeliver?: boolean;
+};
+
+export type ConsumeItems = {
+  n: number;
+  batch_key?: string;
+  instance?: string;
+  redeliver?: boolean;
+};
+
+export type AckBatch = {
+  batch_id: string;
+};
+
+export type ClearItems = {
+  reason: Name;
+};
+
+export type TakeConsumer = {
+  lease_id?: string | null;
+  take_key?: string;
+};
+
+export type MirrorOp = {
+  op: "enqueue" | "dequeue" | "ack" | "remove" | "drop" | "clear";
+  item?: NewQueueItem;
+  item_keys?: Name[];
+  batch_id?: string;
+  redeliver?: boolean;
+  reason?: string;
+};
+
+export type MirrorItems = {
+  lease_id: Name;
+  from_op: number;
+  ops: MirrorOp[];
+  max_items?: number | null;
+  hard_max_items?: number | null;
+};
+
+export type ConversationReply = {
+  length: number;
+  replayed: boolean;
+  id?: string;
+  refused?: "buffer_limit";
+  dropped?: QueueItem;
+  batch?: QueueBatch;
+  removed?: QueueItem;
+  cleared?: QueueItem[];
+  lease_id?: string;
+  last_op?: number;
+};
+
+export type ConversationSummary = {
+  owner: Name;
+  key: Name;
+  length: number;
+  held: number;
+  revision: number;
+  max_items: number;
+  hard_max_items: number;
+  has_consumer: boolean;
+  created_at: Time;
+  updated_at: Time;
+};
+
+export type ConversationPage = {
+  conversations: ConversationSummary[];
+  cursor: string | null;
+};
+
+export type Conversation = {
+  conversation: ConversationSummary;
+  items: QueueItem[];
+  next: number | null;
+  last_seq: number;
+};
+
 export type View = {
   name: string;
   query: string;
@@ -1478,6 +1603,84 @@ export interface Operations {
       next: number | null;
     };
   };
+  /** List conversation queues, by owner and key */
+  'GET /v1/conversations': {
+    query?: {owner?: Name; limit?: number; cursor?: string};
+    answer: ConversationPage;
+  };
+  /** Show a conversation and the items in it */
+  'GET /v1/conversations/{key}': {
+    path: {key: Name};
+    query?: {owner?: Name; after?: number; limit?: number; foreign?: boolean};
+    answer: Conversation;
+  };
+  /** Wait for items that others append */
+  'GET /v1/conversations/{key}/changes': {
+    path: {key: Name};
+    query?: {owner?: Name; after?: number; limit?: number; timeout?: Duration};
+    answer: Conversation;
+  };
+  /** Append an item to a conversation */
+  'POST /v1/conversations/{key}/items': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: AppendItem;
+    answer: ConversationReply;
+  };
+  /** Remove an item that waits */
+  'DELETE /v1/conversations/{key}/items/{id}': {
+    path: {key: Name; id: string};
+    query?: {owner?: Name};
+    answer: ConversationReply;
+  };
+  /** Take the items of the next turn */
+  'POST /v1/conversations/{key}/dequeue': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body?: DequeueItems;
+    answer: ConversationReply;
+  };
+  /** Take the first items, whatever they are */
+  'POST /v1/conversations/{key}/consume': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: ConsumeItems;
+    answer: ConversationReply;
+  };
+  /** Say that a batch is done with */
+  'POST /v1/conversations/{key}/ack': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: AckBatch;
+    answer: ConversationReply;
+  };
+  /** Remove all items that wait */
+  'POST /v1/conversations/{key}/clear': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: ClearItems;
+    answer: ConversationReply;
+  };
+  /** Take or renew the consumer lease */
+  'POST /v1/conversations/{key}/consumer': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body?: TakeConsumer;
+    answer: ConversationReply;
+  };
+  /** Give the consumer lease back */
+  'DELETE /v1/conversations/{key}/consumer': {
+    path: {key: Name};
+    query: {owner?: Name; lease_id: Name};
+    answer: ConversationReply;
+  };
+  /** Mirror what the holder of the consumer lease has done */
+  'POST /v1/conversations/{key}/mirror': {
+    path: {key: Name};
+    query?: {owner?: Name};
+    body: MirrorItems;
+    answer: ConversationReply;
+  };
   /** List saved views, by name */
   'GET /v1/views': {
     answer: {
@@ -1579,6 +1782,11 @@ export interface Operations {
   /** Read the lines of events */
   'GET /v1/dump/events': {
     query?: {after?: number};
+    answer: string;
+  };
+  /** Read the lines of conversations */
+  'GET /v1/dump/conversations': {
+    query?: {cursor?: string};
     answer: string;
   };
   /** Begin to import a dump into a store that has nothing but tokens */

@@ -24,6 +24,8 @@ local NAME = {
   events = 'events', epochs = 'epochs', config = 'config', health = 'health', access_tokens = 'access_tokens',
   believed_time = 'believed_time', bulk = 'bulk', ledger = 'ledger:', ledger_days = 'ledger_days', stats_history = 'stats_history',
   past_alerts = 'past_alerts', views = 'views',
+  -- conversations
+  conversation = 'conversation:', conversation_bodies = 'conversation_bodies:', conversations = 'conversations',
 }
 
 -- Of each type, how the library calls them.
@@ -31,9 +33,9 @@ local WORDS_OF_TYPE = {
   string = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'request'},
   hash = {'seq', 'counts', 'log_totals', 'lanes', 'vt', 'turns', 'gates', 'gate_records', 'in_use', 'rate_at', 'cursor', 'worker',
           'pool_lines', 'pool_visits', 'config', 'health', 'access_tokens', 'believed_time', 'bulk', 'ledger', 'stats_history', 'past_alerts',
-          'views'},
+          'views', 'conversation', 'conversation_bodies'},
   zset = {'children', 'dependents', 'tag', 'dedupe', 'dedupe_open', 'scheduled', 'leases', 'revoked', 'finished', 'deadlines',
-          'cascades', 'line', 'group', 'oldest', 'waits', 'waited', 'wake', 'workers', 'pool', 'ledger_days'},
+          'cascades', 'line', 'group', 'oldest', 'waits', 'waited', 'wake', 'workers', 'pool', 'ledger_days', 'conversations'},
   stream = {'tasks', 'events', 'lane', 'log'},
   set = {'quarantine', 'damaged_lanes', 'pools', 'pools_of'},
   list = {'tokens', 'sweep_tokens', 'epochs'},
@@ -41,7 +43,8 @@ local WORDS_OF_TYPE = {
 
 -- What these hold is nowhere else.
 local IRREPLACEABLE = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'log', 'worker', 'events', 'epochs', 'config',
-                       'gate_records', 'access_tokens', 'health', 'bulk', 'ledger', 'stats_history', 'past_alerts', 'views'}
+                       'gate_records', 'access_tokens', 'health', 'bulk', 'ledger', 'stats_history', 'past_alerts', 'views', 'conversation',
+                       'conversation_bodies'}
 
 local P         -- prefix of every key: "{ade}:"
 local KEY = {}  -- how the library calls a key -> the prefix and its name

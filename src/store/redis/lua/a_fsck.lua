@@ -413,6 +413,30 @@ local function check_ledger()
   end
 end
 
+-- Names of conversations, and what belongs to none. What is in them is checked in C++.
+local function check_conversations()
+  local known, there = {}, {}
+  for _, name in ipairs(call('ZRANGE', KEY.conversations, 0, -1)) do known[name] = true end
+  for _, name in ipairs(keys_of(NAME.conversation)) do
+    there[name] = true
+    if not known[name] then
+      found('index_wrong', 'conversations lacks ' .. name, mending)
+      if mending then call('ZADD', KEY.conversations, 0, name) end
+    end
+    known[name] = nil
+  end
+  for name in pairs(known) do
+    found('index_wrong', 'conversations holds ' .. name .. ' wrongly', mending)
+    if mending then call('ZREM', KEY.conversations, name) end
+  end
+  for _, name in ipairs(keys_of(NAME.conversation_bodies)) do
+    if not there[name] then
+      found('orphan', NAME.conversation_bodies .. name, mending)
+      if mending then call('DEL', KEY.conversation_bodies .. name) end
+    end
+  end
+end
+
 -- ---- counts
 
 -- From the moves of all tasks: field -> number.
@@ -744,6 +768,7 @@ function functions.fsck(keys, args)
   check_task_list(image)
   check_orphans(image)
   check_ledger()
+  check_conversations()
   check_counts()
   check_limits(args)
   check_lanes(image)

@@ -39,6 +39,9 @@ add('config', functions.config, READS)
 add('config_versions', functions.config_versions, READS)
 add('config_at', functions.config_at, READS)
 add('document', functions.document, READS)
+add('conversation', functions.conversation, READS)
+add('conversation_bodies', functions.conversation_bodies, READS)
+add('conversations', functions.conversations, READS)
 
 add('add', functions.add, {})  -- as the next
 add('enqueue', functions.apply, {})  -- groups that add tasks: refused whole when memory is short
@@ -59,6 +62,8 @@ add('drain_worker', functions.drain_worker, ALWAYS)
 add('forget_workers', functions.forget_workers, ALWAYS)
 add('put_config', functions.put_config, ALWAYS)
 add('put_document', functions.put_document, ALWAYS)
+add('append_conversation', functions.put_conversation, {})  -- with bodies: refused when memory is short
+add('put_conversation', functions.put_conversation, ALWAYS)
 add('make_pool', functions.make_pool, {})
 add('restore', functions.restore, {})
 add('restore_config', functions.restore_config, {})
