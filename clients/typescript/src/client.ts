@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { parseAddresses } from "./address.js";
 import { Calls, type Repeat } from "./calls.js";
+import { Conversation } from "./conversation.js";
 import { Invalid } from "./errors.js";
 import { type DroverEvent, type EventOptions, events, type Gap } from "./events.js";
 import { type Fetch, FetchTransport } from "./fetch_transport.js";
@@ -142,6 +143,11 @@ export class Client {
   /** What happens, from now on or after an event. Goes on through broken connections; what was missed comes as a Gap. */
   events(options: EventOptions = {}): AsyncGenerator<DroverEvent | Gap, void, undefined> {
     return events(this.calls, options);
+  }
+
+  /** A conversation queue by its name; of the token's owner unless one is given. Nothing is asked yet. */
+  conversation(key: string, owner?: string): Conversation {
+    return new Conversation(this.calls, key, owner);
   }
 
   /** Who this token is, and which server answers. */

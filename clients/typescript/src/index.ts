@@ -1,7 +1,11 @@
 /** Drover for TypeScript: a client, typed tasks, and a worker. */
 
+export { AsyncQueueRuntime } from "./async_queue_runtime.js";
+export type { AsyncQueueOptions } from "./async_queue_runtime.js";
 export { Client } from "./client.js";
 export type { CallExtras, ClientOptions, EnqueueOptions, Handles, ManyOptions, TaskFilter } from "./client.js";
+export { Conversation } from "./conversation.js";
+export type { PartOptions, WaitForItems } from "./conversation.js";
 export {
   DroverError,
   Invalid,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { Client, Handle, operations, version, Worker } from "drover-client";
+import { Client, Conversation, Handle, operations, version, Worker } from "drover-client";
 import { Run } from "../src/run.js";
 
 type Method = readonly [owner: { prototype: object }, name: string];
@@ -11,6 +11,7 @@ const client = (name: string): Method => [Client, name];
 const handle = (name: string): Method => [Handle, name];
 const context = (name: string): Method => [Run, name];
 const worker = (name: string): Method => [Worker, name];
+const conversation = (name: string): Method => [Conversation, name];
 const through = (why: string): string => `through call(): ${why}`;
 
 const operator = through("operators use the command line and the dashboard; programs rarely need it");
@@ -76,6 +77,7 @@ const covered: Record<keyof typeof operations, Method | string> = {
   dumpIds: dump,
   dumpTasks: dump,
   dumpEvents: dump,
+  dumpConversations: dump,
   beginImport: dump,
   importPiece: dump,
   finishImport: dump,
@@ -96,6 +98,18 @@ const covered: Record<keyof typeof operations, Method | string> = {
   listViews: page,
   saveView: page,
   deleteView: page,
+  listConversations: operator,
+  getConversation: conversation("show"),
+  waitForConversation: conversation("changes"),
+  appendItem: conversation("append"),
+  removeItem: conversation("remove"),
+  dequeueItems: conversation("dequeue"),
+  consumeItems: conversation("consume"),
+  ackBatch: conversation("ack"),
+  clearItems: conversation("clear"),
+  takeConsumer: conversation("takeConsumer"),
+  releaseConsumer: conversation("releaseConsumer"),
+  mirrorItems: conversation("mirror"),
   createSigninCode: page,
   signIn: page,
   listSignins: page,
