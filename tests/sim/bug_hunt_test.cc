@@ -22,7 +22,8 @@ TEST_P(PlantedBugs, AreFound) {
 INSTANTIATE_TEST_SUITE_P(Quick, PlantedBugs,
                          testing::Values(PlantedBug::kSettleIgnoresLease, PlantedBug::kReclaimIgnoresRevision,
                                          PlantedBug::kDependentsReleasedApart, PlantedBug::kStalledRunReplays,
-                                         PlantedBug::kClaimKeyTakesOthers, PlantedBug::kBulkCursorFirst),
+                                         PlantedBug::kClaimKeyTakesOthers, PlantedBug::kBulkCursorFirst,
+                                         PlantedBug::kConversationUnguarded),
                          [](const auto& bug) { return std::string(name_of(bug.param)); });
 
 TEST(Shrink, AFailingPlanGetsSmallerAndStillFails) {

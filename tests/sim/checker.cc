@@ -496,6 +496,7 @@ void Checker::check_usage(Store& store) {
 }
 
 void Checker::final_check(Store& store) {
+  if (const auto wrong = conversation_.check_rest(store)) fail(*wrong);
   check_usage(store);
   for (const TaskId& id : in_order_) {
     const Life& life = *find(id);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "sim/bulk_watch.h"
+#include "sim/conversation_watch.h"
 #include "sim/life.h"
 #include "sim/plan.h"
 #include "sim/provider_watch.h"
@@ -55,6 +56,11 @@ class Checker {
   void delete_sent(const TaskId& id) { deletes_sent_.insert(id); }
   void bulk_sent(const std::string& why, BulkVerb verb, const std::string& type) {
     bulk_.sent(why, verb, type, last_seq_);
+  }
+  void item_acknowledged(const std::string& key) { conversation_.acknowledged(key); }
+  void dequeue_asked(int dequeue) { conversation_.asked(dequeue); }
+  void dequeue_answered(int dequeue, const std::optional<QueueBatch>& batch) {
+    if (const auto wrong = conversation_.answered(dequeue, batch)) fail(*wrong);
   }
   [[nodiscard]] std::optional<TaskId> id_of(int number) const;
 
@@ -138,6 +144,7 @@ class Checker {
   std::set<TaskId> deletes_sent_;
   std::map<std::string, std::vector<Serve>> workers_;
   BulkWatch bulk_;
+  ConversationWatch conversation_;
 
   std::map<TaskId, std::vector<AgentRun>> live_;
   std::map<std::pair<TaskId, int>, int> starts_;  // by task and generation

@@ -24,7 +24,8 @@ enum Part : std::uint64_t {
   kVerdicts,
   kEdits,
   kBulks,
-  kProvider
+  kProvider,
+  kConversation
 };
 
 const std::vector<std::string> kTypes{"alpha", "beta", "gamma"};
@@ -237,6 +238,23 @@ void draw_bulks(Rng& rng, Plan& plan) {
   }
 }
 
+// In a quarter of the plans several talk to one conversation at nearly the same moments.
+void draw_conversation(Rng& rng, Plan& plan) {
+  if (!chance(rng, 25)) return;
+  const int bursts = between(rng, 2, 6);
+  for (int burst = 0; burst < bursts; ++burst) {
+    const Millis at = between(rng, 0ms, plan.lasts * 9 / 10);
+    for (int i = between(rng, 2, 6); i > 0; --i) {
+      Operation operation{.kind = Operation::Kind::kConverse};
+      operation.at = at + between(rng, 0ms, 3ms);
+      operation.server = static_cast<int>(rng.below(3));
+      operation.target = static_cast<int>(plan.operations.size());
+      operation.appends = chance(rng, 50);
+      plan.operations.push_back(std::move(operation));
+    }
+  }
+}
+
 Millis draw_duration(Rng& rng, Fault::Kind kind) {
   using enum Fault::Kind;
   switch (kind) {
@@ -338,6 +356,8 @@ Plan make_plan(std::uint64_t seed) {
   draw_faults(faults, plan);
   SeededRng provider(derive_seed(seed, kProvider));
   if (chance(provider, 40)) plan.provider_type = pick(provider, kTypes);
+  SeededRng conversation(derive_seed(seed, kConversation));
+  draw_conversation(conversation, plan);
   plan.config = config_of(plan);
   return plan;
 }

@@ -22,7 +22,17 @@ struct TaskPlan {
 };
 
 struct Operation {
-  enum class Kind : std::uint8_t { kEnqueue, kCancel, kRetry, kRequeueStalled, kEscalate, kDelete, kEdit, kBulk };
+  enum class Kind : std::uint8_t {
+    kEnqueue,
+    kCancel,
+    kRetry,
+    kRequeueStalled,
+    kEscalate,
+    kDelete,
+    kEdit,
+    kBulk,
+    kConverse
+  };
 
   Kind kind = Kind::kEnqueue;
   Millis at{0};
@@ -36,6 +46,7 @@ struct Operation {
   std::string type;             // kBulk: of the tasks
   bool retries = false;         // kBulk: instead of cancelling
   bool stops = false;           // kBulk: at once
+  bool appends = false;         // kConverse: an item; of the conversation; else it asks for a turn
 };
 
 struct Fault {

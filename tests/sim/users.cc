@@ -53,6 +53,8 @@ void Users::step(Request& request) {
       return edit(request, *server);
     case Operation::Kind::kBulk:
       return bulk(request, *server);
+    case Operation::Kind::kConverse:
+      return converse(request, *server);
   }
 }
 
@@ -212,6 +214,26 @@ void Users::bulk(Request& request, SimProcess& server) {
   if (started && operation.stops) {
     const auto stopped = server.engine().stop_bulk(answer->id, order.verdict);
     world_.trace("user stops {} at {}: {}", order.verdict.why, server.name(), stopped ? "ok" : "no answer");
+  }
+  done(request);
+}
+
+// Sent again under the same key until it is answered.
+void Users::converse(Request& request, SimProcess& server) {
+  const Operation& operation = *request.operation;
+  const std::string key = fmt::format("o{}", operation.target);
+  ConversationAct act = DequeueItems{.batch_key = key};
+  if (operation.appends) act = AppendItem{.item = {.item_key = key, .kind = "message"}};
+  if (!operation.appends) world_.checker().dequeue_asked(operation.target);
+  const auto answer = server.engine().conversation_queue().act(kSimConversation, act);
+  const bool is_answered = answer && !server.dead();
+  world_.trace("user {} {} at {}: {}", operation.appends ? "appends" : "dequeues", key, server.name(),
+               is_answered ? "ok" : "no answer");
+  if (!is_answered) return request.tries < kTriesMax ? try_again(request) : done(request);
+  if (operation.appends) {
+    world_.checker().item_acknowledged(key);
+  } else {
+    world_.checker().dequeue_answered(operation.target, answer->batch);
   }
   done(request);
 }

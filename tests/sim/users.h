@@ -42,6 +42,7 @@ class Users {
   void remove(Request& request, SimProcess& server);
   void edit(Request& request, SimProcess& server);
   void bulk(Request& request, SimProcess& server);
+  void converse(Request& request, SimProcess& server);
   void done(Request& request);
   void try_again(Request& request);
 
