@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/budget.h"
 #include "drover/task.h"
 #include "drover/time.h"
 
@@ -52,7 +53,7 @@ struct Rate {
 // The numbers stay within what a store can count: an empty burst is full again within kDurationMax.
 [[nodiscard]] Status check_rate(const Rate& rate);
 
-// One of `all`, `queue:Q`, `type:T`, `owner:O`, `lock:K`, `provider:P`.
+// One of `all`, `queue:Q`, `type:T`, `owner:O`, `lock:K`, `provider:P`, `tag:T`.
 [[nodiscard]] Status check_gate_name(std::string_view name);
 
 struct GateStatus {
@@ -65,6 +66,7 @@ struct GateStatus {
   std::int64_t waiting_lanes = 0;      // parked here
   std::int64_t waiting_tasks = 0;      // that it refuses now
   std::int64_t would_start = 0;        // of these, the ones that no other gate refuses
+  std::vector<BudgetStatus> budgets{};
 };
 
 // Nothing starts through it until somebody or something opens it: it is closed, has no permits, or its breaker waits

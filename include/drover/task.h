@@ -52,6 +52,7 @@ enum class ErrorClass : std::uint8_t {
   kResultTooLarge,
   kVerifyFailed,    // the agent was done, but the command that checks its work failed
   kMaxTurns,        // the agent used up its turns
+  kBudgetExceeded,  // a budget is used up
   kStalled,         // lost its lease more often than max_stalls allows
   kLost,            // at_most_once, and its lease was lost
   kDeadline,        // its deadline passed
@@ -60,7 +61,7 @@ enum class ErrorClass : std::uint8_t {
   kUnknownType,     // the policy knows no such type any more, and takes no others
   kSuspended,       // suspended more often than max_suspends allows
 };
-inline constexpr int kErrorClassCount = 23;
+inline constexpr int kErrorClassCount = 24;
 
 [[nodiscard]] std::string_view name_of(ErrorClass error_class);
 [[nodiscard]] std::optional<ErrorClass> parse_error_class(std::string_view name);
@@ -151,6 +152,7 @@ struct Task {
   std::optional<std::string> source;
   std::optional<std::string> traceparent;
   std::optional<JsonText> fallback_result;
+  std::optional<JsonText> budget;  // what all its runs together may spend: usd, tokens, turns, wall_ms
   std::optional<JsonText> checkpoint;
   std::optional<JsonText> result;
   std::vector<std::string> tags;
@@ -305,6 +307,7 @@ struct TaskSpec {
   std::optional<bool> at_most_once{};
   std::optional<bool> templates{};
   std::optional<JsonText> fallback_result{};
+  std::optional<JsonText> budget{};
   ParentScope parent_scope{};  // not in JSON: the caller's rights decide it
 
   bool operator==(const TaskSpec&) const = default;

@@ -318,6 +318,8 @@ struct Failure {
   std::optional<std::string> note{};
   // Nothing but the exit code tells the class: it defers this task, and says nothing of the provider.
   bool by_exit_code = false;
+  // The budget of this gate was used up, and it says pause or ask: the task goes back to wait there, unharmed.
+  std::optional<std::string> waits_at{};
 };
 // The worker gives the task back unharmed, because it is shutting down. What may run at most once goes back to its
 // queue only if nothing of it has begun.
@@ -361,6 +363,8 @@ struct RunReport {
   std::optional<JsonText>
       evidence{};  // with its end: an object, "exit_code" among its members, of what checked the work
   std::optional<ProviderSignal> provider{};
+  // The program itself says so, at its door: budgets believe it up to what was set aside for one run.
+  bool at_door = false;
 
   [[nodiscard]] bool is_empty() const { return !agent && !usage && !evidence && !provider; }
 };
@@ -547,8 +551,8 @@ class TaskQueue {
   [[nodiscard]] virtual Status progress(const Lease& lease, const Progress& progress) = 0;
   [[nodiscard]] virtual Status append_log(const Lease& lease, std::span<const LogChunk> chunks) = 0;
   [[nodiscard]] virtual Status checkpoint(const Lease& lease, const JsonText& value) = 0;
-  // What a running agent has used so far, and where its session stands.
-  [[nodiscard]] virtual Status report(const Lease& lease, const RunReport& report) = 0;
+  // What a running agent has used so far, and where its session stands. The answer may be to stop.
+  [[nodiscard]] virtual Result<ReportAnswer> report(const Lease& lease, const RunReport& report) = 0;
   // One answer per item: the task's state afterwards, or kStaleLease and the like. One bad item never fails another.
   // A settlement may be repeated: the lease that ended a run gets the same answer again to a call of the same kind,
   // whatever has become of the task since. Runs that ended without their worker have no such answer.
@@ -582,6 +586,10 @@ class TaskQueue {
   // Those that tasks of one owner wait at, and the owner's own: waiting tasks are that owner's.
   [[nodiscard]] virtual Result<std::vector<GateStatus>> owner_gates(const std::string& owner) = 0;
   [[nodiscard]] virtual Result<GateStatus> set_gate(const GateOrder& order) = 0;
+  // Budgets of gates by the gate's name, with those of owners that obey owner:* and have spent something.
+  [[nodiscard]] virtual Result<std::vector<BudgetStatus>> budgets() = 0;
+  // Until its period ends. kNotFound: the gate has no such budget.
+  [[nodiscard]] virtual Result<BudgetStatus> raise_budget(const RaiseOrder& order) = 0;
   [[nodiscard]] virtual Result<std::vector<QueueStatus>> queues() = 0;
   [[nodiscard]] virtual Result<Stats> stats() = 0;
   // The same of one owner's tasks alone: nothing of workers, gates and alerts, which are everybody's.

@@ -85,6 +85,8 @@ Result<std::optional<GateUsers>> users_of(TaskQueue& queue, const GateName& gate
       return GateUsers{owners_in_use(policy), TaskFilter{.owner = subject}};
     case GateKind::kProvider:
       return GateUsers{providers_in_use(policy), std::nullopt};
+    case GateKind::kTag:
+      return GateUsers{gates_of_policy(policy, GateKind::kTag), std::nullopt};
     case GateKind::kAll:
     case GateKind::kLock:
       break;

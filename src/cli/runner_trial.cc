@@ -124,6 +124,7 @@ std::string RunnerTrial::advice_for(ErrorClass error_class) const {
     case ErrorClass::kResultTooLarge:
     case ErrorClass::kVerifyFailed:
     case ErrorClass::kMaxTurns:
+    case ErrorClass::kBudgetExceeded:
     case ErrorClass::kStalled:
     case ErrorClass::kLost:
     case ErrorClass::kDeadline:

@@ -330,6 +330,33 @@ Result<LedgerEntry> ledger_from_dump(const JsonText& dumped) {
   return entry;
 }
 
+JsonText to_dump(const SpendEntry& entry) {
+  Writer out;
+  out.begin_object().key("gate").string(entry.gate).key("unit").string(name_of(entry.unit));
+  out.key("period").string(entry.period).key("amount").number(entry.amount).end_object();
+  return std::move(out).take();
+}
+
+Result<SpendEntry> spend_from_dump(const JsonText& dumped) {
+  const auto value = TRY(json::parse(dumped));
+  SpendEntry entry;
+  std::string unit;
+  Getter get(value);
+  get("gate", entry.gate);
+  get("unit", unit);
+  get("period", entry.period);
+  get("amount", entry.amount);
+  TRY(get.finish());
+  TRY(check_gate_name(entry.gate));
+  const auto known = parse_budget_unit(unit);
+  const bool is_period = !entry.period.empty() && entry.period.find_first_of("|: ") == std::string::npos;
+  if (!known || !is_period || entry.amount < 0) {
+    return fail(ErrorCode::kInvalidArgument, "unit, period or amount is not what it should be");
+  }
+  entry.unit = *known;
+  return entry;
+}
+
 JsonText to_dump(const DumpedPolicy& policy) {
   Writer out;
   out.begin_object().key("version").number(policy.version.version);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/ledger.h"
 #include "core/task_record.h"
 #include "drover/task_queue.h"
@@ -35,12 +36,14 @@ struct DumpedPolicy {
 [[nodiscard]] JsonText to_dump(const DumpedTask& task);
 [[nodiscard]] JsonText to_dump(const Event& event);
 [[nodiscard]] JsonText to_dump(const LedgerEntry& entry);
+[[nodiscard]] JsonText to_dump(const SpendEntry& entry);
 [[nodiscard]] JsonText to_dump(const DumpedPolicy& policy);
 
 // kInvalidArgument: a member is missing, unknown or not what it should be. kInvalidJson: the line is no JSON.
 [[nodiscard]] Result<DumpedTask> task_from_dump(const JsonText& dumped);
 [[nodiscard]] Result<Event> event_from_dump(const JsonText& dumped);
 [[nodiscard]] Result<LedgerEntry> ledger_from_dump(const JsonText& dumped);
+[[nodiscard]] Result<SpendEntry> spend_from_dump(const JsonText& dumped);
 [[nodiscard]] Result<DumpedPolicy> policy_from_dump(const JsonText& dumped);
 
 }  // namespace drover

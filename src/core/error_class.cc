@@ -44,6 +44,7 @@ constexpr ClassTable make_default_table() {
   // The agent tries again, and is told what failed.
   set(ErrorClass::kVerifyFailed, kResumeRule);
   set(ErrorClass::kMaxTurns, kFailRule);
+  set(ErrorClass::kBudgetExceeded, kFailRule);
   // Verdicts of the rules themselves: final.
   set(ErrorClass::kStalled, kFailRule);
   set(ErrorClass::kLost, kFailRule);

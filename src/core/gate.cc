@@ -43,6 +43,29 @@ GateVerdict ask_rate(const GateLimits& limits, const GateUse& use, std::int64_t 
   return {.room = 0, .look_again = time_of(spent + cost * limits.interval_us - span)};
 }
 
+// Waits for the next period; a run that ends with something left, or a raise, comes first.
+GateVerdict ask_budgets(const GateLimits& limits, const BudgetUse& use, const BudgetAmounts& per_run) {
+  GateVerdict verdict{.room = kRoomMax, .look_again = std::nullopt};
+  for (std::size_t i = 0; i < limits.budgets.size(); ++i) {
+    const BudgetLimit& budget = limits.budgets[i];
+    const std::int64_t room = runs_within(use.left(limits.budgets, i), amount_in(per_run, budget.unit));
+    verdict.room = std::min(verdict.room, room);
+    if (room == 0 && budget.resets_at) {
+      verdict.look_again = std::max(verdict.look_again.value_or(*budget.resets_at), *budget.resets_at);
+    }
+  }
+  return verdict;
+}
+
+void use_budgets(const GateLimits& limits, BudgetUse& use, const BudgetAmounts& per_run, std::int64_t count) {
+  std::array<bool, kBudgetUnitCount> is_counted{};
+  for (const BudgetLimit& budget : limits.budgets) {
+    bool& counted = is_counted[std::to_underlying(budget.unit)];
+    if (!counted) amount_in(use.aside, budget.unit) += count * amount_in(per_run, budget.unit);
+    counted = true;
+  }
+}
+
 // ---- JSON
 
 void write_time(json::Writer& out, std::string_view key, Time time) {
@@ -85,6 +108,53 @@ std::optional<Hold> read_hold(const json::Value& value) {
   hold.by = read_text(value, "by");
   hold.since = read_time(value, "since").value_or(Time{});
   return hold;
+}
+
+void write_budget(json::Writer& out, const GateBudget& one) {
+  out.begin_object().key("unit").string(name_of(one.budget.unit)).key("limit").number(one.budget.limit);
+  out.key("per").string(name_of(one.budget.per)).key("zone").string(one.budget.zone);
+  out.key("on_breach").string(name_of(one.budget.on_breach)).key("period").string(one.period.id);
+  if (one.period.ends_at) write_time(out, "resets_at", *one.period.ends_at);
+  if (one.raised > 0) out.key("raised").number(one.raised);
+  if (one.breached) out.key("breached").boolean(true);
+  out.end_object();
+}
+
+bool read_flag(const json::Value& object, std::string_view key) {
+  const json::Value* value = object.find(key);
+  return value != nullptr && value->as_bool() != nullptr && *value->as_bool();
+}
+
+std::optional<GateBudget> read_budget(const json::Value& value) {
+  const auto unit = parse_budget_unit(read_text(value, "unit"));
+  const auto limit = read_number(value, "limit");
+  const auto per = parse_budget_per(read_text(value, "per"));
+  const auto on_breach = parse_on_breach(read_text(value, "on_breach"));
+  if (!unit || !limit || !per || !on_breach) return std::nullopt;
+  return GateBudget{.budget = {.unit = *unit,
+                               .limit = *limit,
+                               .per = *per,
+                               .zone = read_text(value, "zone"),
+                               .on_breach = *on_breach},
+                    .period = {.id = read_text(value, "period"), .ends_at = read_time(value, "resets_at")},
+                    .raised = read_number(value, "raised").value_or(0),
+                    .breached = read_flag(value, "breached")};
+}
+
+bool read_budgets(const json::Value& gate, GateRecord& out) {
+  if (const json::Value* budgets = gate.find("budgets"); budgets != nullptr && budgets->as_array() != nullptr) {
+    for (const json::Value& item : *budgets->as_array()) {
+      auto budget = read_budget(item);
+      if (!budget) return false;
+      out.budgets.push_back(*std::move(budget));
+    }
+  }
+  const json::Value* per_run = gate.find("per_run");
+  if (per_run == nullptr || per_run->as_array() == nullptr) return true;
+  for (std::size_t i = 0; i < out.per_run.size() && i < per_run->as_array()->size(); ++i) {
+    out.per_run[i] = (*per_run->as_array())[i].as_int().value_or(0);
+  }
+  return true;
 }
 
 }  // namespace
@@ -144,11 +214,19 @@ GateLimits limits_of(const GateRecord& gate) {
     limits.interval_us = std::max<std::int64_t>(1, gate.rate->per.count() * 1'000 / gate.rate->units);
     limits.burst = gate.rate->burst;
   }
+  for (const GateBudget& one : gate.budgets) {
+    limits.budgets.push_back({.unit = one.budget.unit,
+                              .limit = one.budget.limit + one.raised,
+                              .period = one.period.id,
+                              .resets_at = one.period.ends_at});
+  }
+  limits.per_run = gate.per_run;
   return limits;
 }
 
 bool is_default(const GateRecord& gate) {
-  return gate.holds.empty() && !gate.rate && gate.breaker == BreakerCount{} && gate.ramp == ProviderRamp{};
+  return gate.holds.empty() && !gate.rate && gate.breaker == BreakerCount{} && gate.ramp == ProviderRamp{} &&
+         gate.budgets.empty() && gate.per_run == BudgetAmounts{};
 }
 
 bool is_shut(const GateStatus& gate) {
@@ -171,7 +249,8 @@ void set_hold(GateRecord& gate, Hold hold) {
   std::ranges::sort(gate.holds, {}, &Hold::source);
 }
 
-GateVerdict ask_gate(const GateLimits& limits, const GateUse& use, std::int64_t cost, Time now) {
+GateVerdict ask_gate(const GateLimits& limits, const GateUse& use, std::int64_t cost, Time now,
+                     const BudgetAmounts& per_run) {
   if (limits.closed_until && now < *limits.closed_until) {
     if (*limits.closed_until == kUntilOpened) return {};
     return {.room = 0, .look_again = limits.closed_until};
@@ -186,14 +265,21 @@ GateVerdict ask_gate(const GateLimits& limits, const GateUse& use, std::int64_t 
     if (rate.room == 0) return rate;
     verdict.room = std::min(verdict.room, rate.room);
   }
+  if (!limits.budgets.empty()) {
+    const GateVerdict budgets = ask_budgets(limits, use.budgets, per_run);
+    if (budgets.room == 0) return budgets;
+    verdict.room = std::min(verdict.room, budgets.room);
+  }
   return verdict;
 }
 
-GateUse use_gate(const GateLimits& limits, GateUse use, std::int64_t cost, std::int64_t count, Time now) {
+GateUse use_gate(const GateLimits& limits, GateUse use, std::int64_t cost, std::int64_t count, Time now,
+                 const BudgetAmounts& per_run) {
   if (limits.permits) use.in_use += count;
   if (limits.interval_us > 0) {
     use.rate_at_us = spent_until(limits, use.rate_at_us, micros(now)) + cost * count * limits.interval_us;
   }
+  if (!limits.budgets.empty()) use_budgets(limits, use.budgets, per_run, count);
   return use;
 }
 
@@ -214,6 +300,16 @@ JsonText gate_to_json(const GateRecord& gate) {
     write_time(out, "cut_at", gate.ramp.cut_at);
     write_time(out, "opens_at", gate.ramp.opens_at);
     out.key("goal").number(gate.ramp.goal).key("pause_ms").number(gate.ramp.pause.count());
+  }
+  if (!gate.budgets.empty()) {
+    out.key("budgets").begin_array();
+    for (const GateBudget& budget : gate.budgets) write_budget(out, budget);
+    out.end_array();
+  }
+  if (gate.per_run != BudgetAmounts{}) {
+    out.key("per_run").begin_array();
+    for (const std::int64_t amount : gate.per_run) out.number(amount);
+    out.end_array();
   }
   out.end_object();
   return std::move(out).take();
@@ -243,6 +339,7 @@ Result<GateRecord> gate_from_json(std::string_view json) {
                .opens_at = read_time(value, "opens_at").value_or(Time{}),
                .goal = static_cast<int>(read_number(value, "goal").value_or(0)),
                .pause = Millis(read_number(value, "pause_ms").value_or(0))};
+  if (!read_budgets(value, gate)) return unreadable();
   return gate;
 }
 

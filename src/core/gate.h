@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/budget.h"
 #include "drover/gate.h"
 #include "drover/task.h"
 
@@ -40,6 +41,8 @@ struct GateRecord {
   std::optional<Rate> rate;
   BreakerCount breaker;
   ProviderRamp ramp{};
+  std::vector<GateBudget> budgets{};  // what is spent of them is beside the gate's use
+  BudgetAmounts per_run{};            // only on the gate `type:T`: what is set aside for a run of it
 
   bool operator==(const GateRecord&) const = default;
 };
@@ -51,8 +54,10 @@ struct GateLimits {
   Time counted_from{};           // only runs that started then or later use a permit
   std::int64_t interval_us = 0;  // between two units of the rate; 0: no rate
   std::int64_t burst = 0;        // units at once
+  std::vector<BudgetLimit> budgets{};
+  BudgetAmounts per_run{};  // limits nothing by itself
 
-  [[nodiscard]] bool limits_anything() const { return closed_until || permits || interval_us > 0; }
+  [[nodiscard]] bool limits_anything() const { return closed_until || permits || interval_us > 0 || !budgets.empty(); }
   bool operator==(const GateLimits&) const = default;
 };
 
@@ -69,6 +74,7 @@ void drop_hold(GateRecord& gate, HoldSource source);
 struct GateUse {
   std::int64_t in_use = 0;
   std::int64_t rate_at_us = 0;  // the time (microseconds since 1970) until which the rate's units are spent (GCRA)
+  BudgetUse budgets{};
 };
 
 // Whether a lane whose tasks cost that much may start one now.
@@ -78,9 +84,12 @@ struct GateVerdict {
 };
 inline constexpr std::int64_t kRoomMax = 1'000'000;
 
-[[nodiscard]] GateVerdict ask_gate(const GateLimits& limits, const GateUse& use, std::int64_t cost, Time now);
+// per_run: of the type of the lane's tasks.
+[[nodiscard]] GateVerdict ask_gate(const GateLimits& limits, const GateUse& use, std::int64_t cost, Time now,
+                                   const BudgetAmounts& per_run = {});
 // After `count` tasks of that cost started.
-[[nodiscard]] GateUse use_gate(const GateLimits& limits, GateUse use, std::int64_t cost, std::int64_t count, Time now);
+[[nodiscard]] GateUse use_gate(const GateLimits& limits, GateUse use, std::int64_t cost, std::int64_t count, Time now,
+                               const BudgetAmounts& per_run = {});
 
 // As stored beside its numbers, and as `gate list --json` shows it.
 [[nodiscard]] JsonText gate_to_json(const GateRecord& gate);

@@ -1,6 +1,7 @@
 #include "core/gate_json.h"
 
 #include "base/json.h"
+#include "core/budget_json.h"
 
 namespace drover {
 namespace {
@@ -40,7 +41,13 @@ void write(Writer& out, const GateStatus& gate) {
   out.key("waiting_lanes").number(gate.waiting_lanes).key("waiting_tasks").number(gate.waiting_tasks);
   out.key("would_start").number(gate.would_start).key("holds").begin_array();
   for (const Hold& hold : gate.holds) write(out, hold);
-  out.end_array().end_object();
+  out.end_array();
+  if (!gate.budgets.empty()) {
+    out.key("budgets").begin_array();
+    for (const BudgetStatus& budget : gate.budgets) write_json(out, budget);
+    out.end_array();
+  }
+  out.end_object();
 }
 
 void write(Writer& out, const HeldTasks& held) {

@@ -15,7 +15,7 @@
 
 namespace drover {
 
-enum class GateKind : std::uint8_t { kAll, kQueue, kType, kOwner, kLock, kProvider };
+enum class GateKind : std::uint8_t { kAll, kQueue, kType, kOwner, kLock, kProvider, kTag };
 
 struct GateKindInfo {
   // Which tasks ask a gate.
@@ -38,7 +38,7 @@ inline constexpr std::string_view kAllGate = "all";
 inline constexpr std::string_view kOtherOwnersGate = "owner:*";
 
 // In the order of GateKind.
-inline constexpr std::array<GateKindInfo, 6> kGateKinds{{
+inline constexpr std::array<GateKindInfo, 7> kGateKinds{{
     {.word = kAllGate},
     {.word = "queue", .section = "queues"},
     {.word = "type", .closer = HoldSource::kBreaker},
@@ -48,6 +48,7 @@ inline constexpr std::array<GateKindInfo, 6> kGateKinds{{
      .permits = 1,
      .permits_why = "one task at a time holds a lock"},
     {.word = "provider", .asked_by = GateKindInfo::AskedBy::kItsTasks, .closer = HoldSource::kProvider},
+    {.word = "tag", .asked_by = GateKindInfo::AskedBy::kItsTasks},
 }};
 
 [[nodiscard]] constexpr const GateKindInfo& info_of(GateKind kind) {

@@ -1,6 +1,7 @@
 #include "core/policy.h"
 
 #include "core/gate_name.h"
+#include "core/lane.h"
 #include "core/names.h"
 
 namespace drover {
@@ -63,7 +64,26 @@ GatePolicy Policy::gate(std::string_view name) const {
 
 bool Policy::names_gate(std::string_view name) const {
   const GatePolicy* entry = entry_of(*this, name);
-  return entry != nullptr && entry->limits_anything();
+  if (entry != nullptr && entry->limits_anything()) return true;
+  const auto type_name = subject_of(name, GateKind::kType);
+  return type_name && per_run(*type_name) != BudgetAmounts{};
+}
+
+BudgetAmounts Policy::per_run(std::string_view type_name) const {
+  BudgetAmounts amounts{};
+  if (!has_budgets) return amounts;
+  const BudgetShares& shares = type(type_name).budget_per_run;
+  for (std::size_t i = 0; i < amounts.size(); ++i) amounts[i] = shares[i].value_or(0);
+  return amounts;
+}
+
+std::vector<std::string> Policy::budgeted_gates(const Task& task) const {
+  std::vector<std::string> names;
+  if (!has_budgets) return names;
+  for (std::string& name : gates_of(task)) {
+    if (!gate(name).budgets.empty()) names.push_back(std::move(name));
+  }
+  return names;
 }
 
 }  // namespace drover

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/breaker.h"
+#include "core/budget.h"
 #include "core/contract.h"
 #include "core/error_class.h"
 #include "core/health_policy.h"
@@ -45,6 +46,8 @@ struct TypePolicy {
   Contract contract;
   std::vector<std::string> models{};  // of agents: the first is the one to begin with, see ClassRule::next_model
   VerifyRule verify = VerifyRule::kOptional;
+  BudgetShares budget{};          // of each task: all its runs together
+  BudgetShares budget_per_run{};  // what a claim sets aside for a run of it
 
   bool operator==(const TypePolicy&) const = default;
 };
@@ -53,8 +56,9 @@ struct TypePolicy {
 struct GatePolicy {
   std::optional<int> permits;
   std::optional<Rate> rate;
+  std::vector<Budget> budgets{};
 
-  [[nodiscard]] bool limits_anything() const { return permits || rate; }
+  [[nodiscard]] bool limits_anything() const { return permits || rate || !budgets.empty(); }
   bool operator==(const GatePolicy&) const = default;
 };
 
@@ -109,7 +113,8 @@ struct Policy {
   Limits limits;
   bool types_closed = false;  // only types of the document are taken
   HealthPolicy health;
-  PriceTable prices;  // of models whose agents do not say what they cost
+  PriceTable prices;         // of models whose agents do not say what they cost
+  bool has_budgets = false;  // a gate has one
 
   // The type's own policy, or the defaults.
   [[nodiscard]] const TypePolicy& type(std::string_view name) const;
@@ -120,6 +125,10 @@ struct Policy {
   [[nodiscard]] GatePolicy gate(std::string_view name) const;
   // Whether the document itself limits the gate, so that it is always stored.
   [[nodiscard]] bool names_gate(std::string_view name) const;
+  // What is set aside for a run of the type; nothing where no gate has a budget.
+  [[nodiscard]] BudgetAmounts per_run(std::string_view type_name) const;
+  // The gates of the task that have a budget, in the order in which they are asked.
+  [[nodiscard]] std::vector<std::string> budgeted_gates(const Task& task) const;
 
   bool operator==(const Policy&) const = default;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/budget.h"
 #include "core/gate.h"
 #include "core/ledger.h"
 #include "core/task_record.h"
@@ -60,7 +61,8 @@ struct Step {
   Fate fate = Fate::kStays;
   std::vector<EventDraft> events;
   std::optional<RunEnd> run_end;
-  std::vector<LedgerEntry> ledger{};  // what it books
+  std::vector<LedgerEntry> ledger{};   // what it books
+  std::optional<SpendChange> spend{};  // what the budgets of its gates do; a run that ends without it has spent nothing
 
   // Whether it replaces a part of the body: some stores write all of it then.
   [[nodiscard]] bool writes_body() const {

@@ -11,11 +11,30 @@ namespace {
 constexpr Names<kTaskStateCount> kStateNames{"blocked", "scheduled", "pending", "running",
                                              "stalled", "completed", "failed",  "cancelled"};
 
-constexpr Names<kErrorClassCount> kClassNames{
-    "agent_error",  "syntax",           "invalid",         "auth",         "billing",          "timeout",
-    "rate_limited", "quota_exhausted",  "overloaded",      "oom",          "context_too_long", "killed",
-    "spawn_failed", "result_too_large", "verify_failed",   "max_turns",    "stalled",          "lost",
-    "deadline",     "parent_failed",    "invalid_payload", "unknown_type", "suspended"};
+constexpr Names<kErrorClassCount> kClassNames{"agent_error",
+                                              "syntax",
+                                              "invalid",
+                                              "auth",
+                                              "billing",
+                                              "timeout",
+                                              "rate_limited",
+                                              "quota_exhausted",
+                                              "overloaded",
+                                              "oom",
+                                              "context_too_long",
+                                              "killed",
+                                              "spawn_failed",
+                                              "result_too_large",
+                                              "verify_failed",
+                                              "max_turns",
+                                              "budget_exceeded",
+                                              "stalled",
+                                              "lost",
+                                              "deadline",
+                                              "parent_failed",
+                                              "invalid_payload",
+                                              "unknown_type",
+                                              "suspended"};
 
 constexpr Names<3> kOnParentFailureNames{"cancel", "fail", "run"};
 constexpr Names<5> kDedupeModeNames{"single_flight", "drop", "merge", "replace", "keep_latest"};

@@ -121,6 +121,7 @@ inline constexpr FieldTraits kList{.kept = FieldKept::kBody};
 inline constexpr FieldTraits kLabel{.kept = FieldKept::kBody, .kind = FieldKind::kLabel, .plain = true};
 inline constexpr FieldTraits kText{.kept = FieldKept::kBody, .kind = FieldKind::kText, .plain = true};
 inline constexpr FieldTraits kJson{.kept = FieldKept::kBody, .kind = FieldKind::kJson, .plain = true};
+inline constexpr FieldTraits kGivenJson{.kind = FieldKind::kJson, .plain = true};
 inline constexpr FieldTraits kMovingJson{.kept = FieldKept::kMoving, .kind = FieldKind::kJson};
 inline constexpr FieldTraits kOutput{.kept = FieldKept::kOutput, .kind = FieldKind::kJson};
 inline constexpr FieldTraits kRef{.kind = FieldKind::kName, .plain = true, .same = false};
@@ -178,6 +179,7 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"at_most_once", &Task::at_most_once, field::kGivenPlainly, &TaskSpec::at_most_once>{},
     TaskField<"templates", &Task::templates, field::kGivenPlainly, &TaskSpec::templates>{},
     TaskField<"fallback_result", &Task::fallback_result, field::kJson, &TaskSpec::fallback_result>{},
+    TaskField<"budget", &Task::budget, field::kGivenJson, &TaskSpec::budget>{},
     TaskField<"checkpoint", &Task::checkpoint, field::kOutput>{},
     TaskField<"generation", &Task::generation, field::kMoving>{},
     TaskField<"dedupe", &Task::dedupe, field::kGiven, &TaskSpec::dedupe>{},
@@ -211,6 +213,7 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"answered_run", &TaskRecord::answered_run, field::kMoving>{},
     TaskField<"run_usage", &TaskRecord::run_usage, field::kMovingJson>{},
     TaskField<"ended_usage", &TaskRecord::ended_usage, field::kMovingJson>{},
+    TaskField<"run_budget", &TaskRecord::run_budget, field::kMovingJson>{},
     TaskField<"revision", &TaskRecord::revision, field::kLocal>{},
     TaskField<"lease", &TaskRecord::lease, field::kLocal>{},
     TaskField<"lease_beats", &TaskRecord::lease_beats, field::kLocal>{},

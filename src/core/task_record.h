@@ -56,6 +56,7 @@ struct TaskRecord {
   int answered_run = 0;                 // the latest run whose first answer of its provider was counted
   std::optional<JsonText> run_usage;    // of the run that runs, as far as it has said; task.usage has it in it
   std::optional<JsonText> ended_usage;  // of the runs that have ended, if any said
+  std::optional<JsonText> run_budget;   // where it stands with budgets: core/budget.h
   std::string request_hash;             // fingerprint of the request's body, with request_id
   KeptAs kept;
 

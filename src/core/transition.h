@@ -123,6 +123,7 @@ struct DecisionContext {
   double unit = 0;                     // uniform in [0, 1), for jitter
   const TypePolicy* type = nullptr;    // of the task; the defaults if null
   const PriceTable* prices = nullptr;  // of models; none if null
+  bool budgeted = false;               // gates of the task have budgets: what its run spent is to be booked there
 };
 
 // Whether a run of this task that asks to suspend does so; else it ends in another way, or is refused.

@@ -93,7 +93,9 @@ Result<std::vector<TaskRecord>> RecordView::children(const TaskId& spawner) {
 }
 
 Result<Step> Cascade::decide_on(TaskRecord record, const Trigger& trigger) {
-  const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type), &policy_.prices};
+  const bool budgeted = record.task.state == TaskState::kRunning &&
+                        (record.task.budget || (policy_.has_budgets && !policy_.budgeted_gates(record.task).empty()));
+  const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type), &policy_.prices, budgeted};
   return decide(std::move(record), trigger, context);
 }
 
@@ -124,6 +126,7 @@ void Cascade::add(Step&& step) {
     if (step.run_end->settlement) step.run_end->settlement->state = step.next.task.state;
   }
   step.ledger.insert(step.ledger.begin(), first.ledger.begin(), first.ledger.end());
+  if (first.spend) step.spend = first.spend;
   first = std::move(step);
 }
 

@@ -109,6 +109,7 @@ bool Engine::fail_refused(std::vector<TaskRecord>& records, const Policy& policy
 Result<std::vector<ClaimedTask>> Engine::claim(const ClaimRequest& request) {
   TRY(check_claim(request));
   auto policy = TRY(this->policy());
+  if (policy->has_budgets) TRY(begin_periods(policy, TRY(store_.now())));
   ClaimRequest asked = request;
   for (int call = 1;; ++call) {
     auto taken = TRY(claim_records(asked, *policy));

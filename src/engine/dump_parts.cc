@@ -130,6 +130,10 @@ Result<DumpPart> dump_head(Store& store) {
     if (!entries) return std::unexpected(entries.error());
     for (const LedgerEntry& entry : *entries) part.text += dump_line("usage", to_dump(entry));
   }
+  for (const SpendEntry& entry : TRY(store.spend())) {
+    // What is set aside follows from the tasks, and none runs in a store that took a dump.
+    if (!entry.period.empty()) part.text += dump_line("spend", to_dump(entry));
+  }
   return part;
 }
 

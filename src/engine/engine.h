@@ -56,7 +56,7 @@ class Engine final : public TaskQueue {
   Status progress(const Lease& lease, const Progress& progress) override;
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
-  Status report(const Lease& lease, const RunReport& report) override;
+  Result<ReportAnswer> report(const Lease& lease, const RunReport& report) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
@@ -73,6 +73,8 @@ class Engine final : public TaskQueue {
   Result<std::vector<GateStatus>> gates() override;
   Result<std::vector<GateStatus>> owner_gates(const std::string& owner) override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
+  Result<std::vector<BudgetStatus>> budgets() override;
+  Result<BudgetStatus> raise_budget(const RaiseOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
   Result<Stats> stats() override;
   Result<Stats> owner_stats(const std::string& owner) override;
@@ -134,6 +136,8 @@ class Engine final : public TaskQueue {
                               Parts parts);
   Result<Config> put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version);
   Status align_gates();
+  // Begins the next period of budgets whose period is over by `now`.
+  Status begin_periods(const std::shared_ptr<const Policy>& policy, Time now);
   void check_bulk(FsckMode mode, std::vector<Finding>& findings);
   // How many tasks a checked order is about; kNotFound names an id that is not there.
   Result<BulkPreview> count_bulk(const BulkOrder& order);
@@ -154,6 +158,9 @@ class Engine final : public TaskQueue {
   std::shared_ptr<const Policy> policy_;
   std::mutex clocks_mutex_;
   std::optional<StoreClocks> last_clocks_;
+  std::mutex periods_mutex_;
+  std::shared_ptr<const Policy> periods_of_;  // whose budgets stand in their present period until then
+  Time periods_until_{};
 };
 
 // How often a verb decides anew when others keep changing what it is about.

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "engine/run_spend.h"
 
 namespace drover {
 
@@ -39,6 +40,7 @@ GateRecord effective_gate(const GateRecord& gate, const GateRecord& other_owners
   if (name->kind == GateKind::kOwner) {
     effective.holds = other_owners.holds;
     effective.rate = other_owners.rate;
+    effective.budgets = other_owners.budgets;
   } else if (const GateKindInfo& kind = info_of(name->kind); kind.permits) {
     set_hold(effective, Hold{.source = HoldSource::kPolicy,
                              .closed_until = std::nullopt,
@@ -66,6 +68,7 @@ GateStatus gate_status(const GateState& state, const GateRecord& record, Time no
   status.permits = limits.permits;
   if (limits.permits) status.in_use = state.use.in_use;
   status.waiting_lanes = state.waiting_lanes;
+  status.budgets = budget_statuses(state.record.name, record, state.use.budgets);
   return status;
 }
 

@@ -134,7 +134,7 @@ std::vector<GateStep> policy_steps(std::span<const GateState> gates, const Polic
 }
 
 bool is_worth_showing(const GateStatus& gate) {
-  return !gate.holds.empty() || gate.rate || gate.waiting_lanes > 0;
+  return !gate.holds.empty() || gate.rate || !gate.budgets.empty() || gate.waiting_lanes > 0;
 }
 
 // Waiting tasks that a gate refuses now, and those of them that no other gate refuses.

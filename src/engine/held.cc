@@ -94,11 +94,18 @@ class HeldSearch {
       }
       if (refused || by_ == HeldBy::kShutGates) continue;
       const GateLimits limits = limits_of(effective_gate(state.record, others_));
-      if (ask_gate(limits, state.use, like.cost, now_).room == 0) {
+      GateUse use = state.use;
+      use.budgets.spent.resize(limits.budgets.size());
+      if (ask_gate(limits, use, like.cost, now_, per_run_of(like)).room == 0) {
         refused = HeldTasks{.gate = name, .since = Time::min(), .why = why_refused(status)};
       }
     }
     return refused;
+  }
+
+  [[nodiscard]] BudgetAmounts per_run_of(const Task& like) const {
+    const auto found = states_.find(gate_name(GateKind::kType, like.type));
+    return found != states_.end() ? found->second->record.per_run : BudgetAmounts{};
   }
 
   HeldBy by_;

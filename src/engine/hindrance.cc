@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "core/gate.h"
 #include "engine/gate_status.h"
+#include "engine/run_spend.h"
 
 namespace drover {
 namespace {
@@ -39,7 +40,24 @@ bool is_ramping(const GateStatus& gate) {
   return found != gate.holds.end() && found->permits && found->permits == gate.permits;
 }
 
-Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cost) {
+// The first budget of the gate that has too little left for one run.
+const BudgetStatus* used_up_budget(const GateStatus& gate, const BudgetAmounts& per_run) {
+  const auto found = std::ranges::find_if(gate.budgets, [&](const BudgetStatus& budget) {
+    return runs_within(budget.left(), amount_in(per_run, budget.budget.unit)) == 0;
+  });
+  return found != gate.budgets.end() ? &*found : nullptr;
+}
+
+std::string short_text(const BudgetStatus& budget, const BudgetAmounts& per_run, std::string_view type) {
+  const BudgetUnit unit = budget.budget.unit;
+  const std::int64_t needed = amount_in(per_run, unit);
+  if (needed == 0) return why_used_up(budget);
+  return fmt::format("{}; a run of type {} starts with {} left", why_used_up(budget), type,
+                     format_amount(unit, needed));
+}
+
+Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, const Task& task, const BudgetAmounts& per_run) {
+  const std::int64_t cost = task.cost;
   Refusal refusal{.gate = std::move(gate), .at = verdict.look_again, .why = {}};
   const GateStatus& status = refusal.gate;
   const std::int64_t in_use = status.in_use.value_or(0);
@@ -62,6 +80,9 @@ Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cos
     refusal.why = fmt::format("lets {} go; the next for this task is at {}", to_string(*status.rate),
                               verdict.look_again ? format_time(*verdict.look_again) : "no known time");
   }
+  const BudgetStatus* budget = refusal.gate.budgets.empty() ? nullptr : used_up_budget(refusal.gate, per_run);
+  const bool is_full = status.closed_until || (status.permits && in_use >= *status.permits);
+  if (budget != nullptr && !is_full) refusal.why = short_text(*budget, per_run, task.type);
   return refusal;
 }
 
@@ -70,10 +91,17 @@ Refusal refusal_of(GateStatus gate, const GateVerdict& verdict, std::int64_t cos
 std::vector<Refusal> refusals_of(const Task& task, std::span<const GateState> gates, const GateRecord& others,
                                  Time now) {
   std::vector<Refusal> found;
+  BudgetAmounts per_run{};
+  for (const GateState& state : gates) {
+    if (subject_of(state.record.name, GateKind::kType)) per_run = state.record.per_run;
+  }
   for (const GateState& state : gates) {
     const GateRecord gate = effective_gate(state.record, others);
-    const GateVerdict verdict = ask_gate(limits_of(gate), state.use, task.cost, now);
-    if (verdict.room == 0) found.push_back(refusal_of(gate_status(state, gate, now), verdict, task.cost));
+    const GateLimits limits = limits_of(gate);
+    GateUse use = state.use;
+    use.budgets.spent.resize(limits.budgets.size());
+    const GateVerdict verdict = ask_gate(limits, use, task.cost, now, per_run);
+    if (verdict.room == 0) found.push_back(refusal_of(gate_status(state, gate, now), verdict, task, per_run));
   }
   return found;
 }

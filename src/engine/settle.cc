@@ -14,6 +14,7 @@
 #include "engine/cascade.h"
 #include "engine/engine.h"
 #include "engine/run_gates.h"
+#include "engine/run_spend.h"
 #include "engine/suspend.h"
 
 namespace drover {
@@ -274,33 +275,37 @@ class Settle {
 
 }  // namespace
 
-Status Engine::report(const Lease& lease, const RunReport& report) {
+Result<ReportAnswer> Engine::report(const Lease& lease, const RunReport& report) {
   TRY(check_report(report));
   if (report.evidence) return drover::fail(ErrorCode::kInvalidArgument, "evidence comes with the end of a run");
-  if (report.is_empty()) return {};
+  if (report.is_empty()) return ReportAnswer{};
   const auto policy = TRY(this->policy());
   const Time now = TRY(store_.now());
+  TRY(begin_periods(policy, now));
   recent_.forget_claimed(lease.task);
-  return change(lease.task, Parts::kHead, "report",
-                [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
-                  TRY(check_fence(record, lease));
-                  RunGates gates(*policy, now);
-                  const ProviderSignal said = report.provider.value_or(ProviderSignal{});
-                  gates.announce(record, said);
-                  TRY(gates.read(store_, nullptr));
-                  gates.tell(record, said);
-                  std::vector<GateStep> moved = gates.take_steps();
-                  std::erase_if(moved, [](const GateStep& step) { return !step.next; });
-                  Cascade cascade(view, rng_, *policy, now);
-                  TRY(cascade.run(record, trigger::Report{report}));
-                  // Nothing new: nothing to write.
-                  const TaskRecord* told = cascade.decided(lease.task);
-                  const bool is_same = told->task.usage == record.task.usage && told->task.agent == record.task.agent;
-                  if (is_same && moved.empty()) return StepGroup{};
-                  StepGroup group = cascade.take_last();
-                  group.gates = std::move(moved);
-                  return group;
-                });
+  ReportAnswer answer;
+  TRY(change(lease.task, Parts::kHead, "report", [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
+    TRY(check_fence(record, lease));
+    RunGates gates(*policy, now);
+    const ProviderSignal said = report.provider.value_or(ProviderSignal{});
+    gates.announce(record, said);
+    TRY(gates.read(store_, nullptr));
+    gates.tell(record, said);
+    std::vector<GateStep> moved = gates.take_steps();
+    std::erase_if(moved, [](const GateStep& step) { return !step.next; });
+    Cascade cascade(view, rng_, *policy, now);
+    TRY(cascade.run(record, trigger::Report{report}));
+    const TaskRecord told = *cascade.decided(lease.task);
+    StepGroup group = cascade.take_last();
+    group.gates = std::move(moved);
+    RunSpend spend(store_, *policy, now);
+    answer.stop = TRY(spend.judge(record, told, report.at_door, group));
+    // Nothing new: nothing to write.
+    const bool is_same = told.task.usage == record.task.usage && told.task.agent == record.task.agent &&
+                         group.steps.front().next.run_budget == record.run_budget;
+    return is_same && group.gates.empty() ? StepGroup{} : std::move(group);
+  }));
+  return answer;
 }
 
 // Only what was refused comes here, so a settlement that is the first pays nothing for this.
@@ -341,6 +346,7 @@ std::vector<Result<Settled>> Engine::settle(std::span<const Settlement> items) {
     if (!policy) return fail_rest(open, policy.error());
     auto now = time_of_end();
     if (!now) return fail_rest(open, now.error());
+    if (const Status begun = begin_periods(*policy, *now); !begun) return fail_rest(open, begun.error());
     // A second attempt means that something has moved: it goes by what the store says.
     if (attempt > 0) recent_.forget_gates();
     Settle settle(store_, rng_, **policy, *now, items, attempt == 0 ? &recent_ : nullptr);

@@ -62,6 +62,28 @@ std::vector<std::string> gates_from(const TaskSpec& spec, const TypePolicy& type
   return gates;
 }
 
+// Only for tags that the policy names, so that lanes do not multiply.
+void add_tag_gates(Task& task, const Policy& policy) {
+  if (!policy.has_budgets) return;
+  for (const std::string& tag : task.tags) {
+    std::string gate = gate_name(GateKind::kTag, tag);
+    if (policy.names_gate(gate)) task.gates.push_back(std::move(gate));
+  }
+}
+
+// The task's own, unit by unit before that of its type.
+Result<std::optional<JsonText>> budget_from(const TaskSpec& spec, const TypePolicy& type) {
+  BudgetShares shares = type.budget;
+  if (spec.budget) {
+    const auto own = TRY(parse_task_budget(*spec.budget));
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i]) shares[i] = own[i];
+    }
+  }
+  if (shares == BudgetShares{}) return std::nullopt;
+  return task_budget_json(shares);
+}
+
 // A cost that no burst ever allows would wait for ever.
 Status check_cost(const Task& task, const Policy& policy) {
   if (task.cost == kCostBounds.min) return {};  // which every burst allows
@@ -148,10 +170,12 @@ Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& polic
   take_asked(task, spec);
   task.payload = std::move(payload);
   task.fallback_result = std::move(fallback);
+  task.budget = TRY(budget_from(spec, type));
   if (spec.delay) task.run_at = now + *spec.delay;
   task.deadline_at = deadline_of(spec, type, now);
   if (task.deadline_at) record.deadline = *task.deadline_at - now;
   task.gates = gates_from(spec, type);
+  add_tag_gates(task, policy);
   TRY(check_cost(task, policy));
   choose_dedupe(task, spec);
   if (spec.request_id) record.request_hash = request_fingerprint(spec);

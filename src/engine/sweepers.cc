@@ -108,6 +108,9 @@ Result<SweepReport> Sweepers::run_once() {
   TRY(take(reclaim(std::nullopt, kPassMax), report.reclaimed));
   TRY(take(promote(kPassMax), report.promoted));
   TRY(take(resume_cascades(kPassMax), report.cascades));
+  if (auto policy = TRY(engine_.policy()); policy->has_budgets) {
+    TRY(engine_.begin_periods(policy, TRY(engine_.store_.now())));
+  }
   report.woken = TRY(engine_.store_.wake_gates());
   TRY(keep_watch(report));
   // The last: however long it goes on, it never keeps the others from their work.

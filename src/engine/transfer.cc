@@ -204,6 +204,7 @@ Status DumpImport::take_value(const std::string& kind, const std::string& text) 
   if (kind == "bulk") return take_bulk(text);
   if (kind == "gate") return take_gate(text);
   if (kind == "usage") return take_usage(text);
+  if (kind == "spend") return take_spend(text);
   if (kind == "document") return take_document(text);
   if (kind == "task") return take_task(text);
   if (kind == "event") return take_event(text);
@@ -279,6 +280,11 @@ Status DumpImport::take_usage(const std::string& text) {
   return bytes_ >= kBatchBytes ? flush() : Status();
 }
 
+Status DumpImport::take_spend(const std::string& text) {
+  spend_.push_back(TRY(spend_from_dump(text)));
+  return bytes_ >= kBatchBytes ? flush() : Status();
+}
+
 Status DumpImport::take_document(const std::string& text) {
   json::Reader in(text);
   std::string name;
@@ -332,14 +338,15 @@ Status DumpImport::take_end(const std::string& text) {
 
 Status DumpImport::flush() {
   bytes_ = 0;
-  if (tasks_.empty() && events_.empty() && ledger_.empty()) return {};
+  if (tasks_.empty() && events_.empty() && ledger_.empty() && spend_.empty()) return {};
   const auto last_event = TRY(store_.last_event_seq());
   if (last_event != last_written_event_) return changed_by_others();
-  TRY(store_.restore(tasks_, events_, ledger_));
+  TRY(store_.restore(tasks_, events_, ledger_, spend_));
   last_written_event_ = last_event_;
   tasks_.clear();
   events_.clear();
   ledger_.clear();
+  spend_.clear();
   return {};
 }
 

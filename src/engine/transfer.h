@@ -54,6 +54,7 @@ class DumpImport {
   Status take_bulk(const std::string& text);
   Status take_gate(const std::string& text);
   Status take_usage(const std::string& text);
+  Status take_spend(const std::string& text);
   Status take_document(const std::string& text);
   Status take_task(const std::string& text);
   Status take_event(const std::string& text);
@@ -83,6 +84,7 @@ class DumpImport {
   std::vector<DumpedTask> tasks_;
   std::vector<Event> events_;
   std::vector<LedgerEntry> ledger_;
+  std::vector<SpendEntry> spend_;
   std::map<DocumentKind, JsonText> documents_;
   std::map<LedgerKey, UsageAmounts> ledger_sums_;  // by owner, type and runner
   std::size_t bytes_ = 0;                          // of what waits to be written

@@ -10,6 +10,7 @@
 
 #include "base/try.h"
 #include "core/spec_check.h"
+#include "policy/budget_fields.h"
 #include "policy/config_node.h"
 #include "policy/config_values.h"
 #include "policy/contract_fields.h"
@@ -128,6 +129,8 @@ constexpr auto kTypeFields = std::to_array<ConfigField<TypePolicy>>({
        return put(one_of(n, parse_verify_rule, "optional, required or unchanged"), t.verify);
      }},
     {"provider", [](TypePolicy& t, const ConfigNode& n) { return put(n.name(), t.provider); }},
+    {"budget", [](TypePolicy& t, const ConfigNode& n) { return put(budget_shares_of(n), t.budget); }},
+    {"budget_per_run", [](TypePolicy& t, const ConfigNode& n) { return put(budget_shares_of(n), t.budget_per_run); }},
     {"breaker", [](TypePolicy& t, const ConfigNode& n) { return read_breaker(t.breaker, n); }},
     {"errors", [](TypePolicy& t, const ConfigNode& n) { return read_errors(t.classes, n); }},
     {"payload_schema", [](TypePolicy& t, const ConfigNode& n) { return put(schema_of(n), t.contract.payload_schema); }},
@@ -354,6 +357,7 @@ Result<Document> read_document(const ConfigNode& root) {
   Document document;
   TRY(read_fields(root, kTopFields, document));
   TRY(check_follow_ups(root, document.policy));
+  TRY(check_budgets(root, document.policy));
   TRY(check_repos_of_runners(root, document.local));
   return document;
 }

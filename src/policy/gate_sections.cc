@@ -8,6 +8,7 @@
 #include "core/gate_name.h"
 #include "core/lane.h"
 #include "core/spec_check.h"
+#include "policy/budget_fields.h"
 #include "policy/config_values.h"
 
 namespace drover {
@@ -23,6 +24,7 @@ struct GateReading {
   std::optional<int> permits;
   std::optional<Rate> rate;
   std::optional<std::int64_t> burst;
+  std::optional<std::vector<Budget>> budgets{};
 };
 
 struct QueueReading : GateReading {
@@ -49,9 +51,15 @@ constexpr std::array<ConfigField<T>, N + 3> with_gate_fields(const std::array<Co
   return all;
 }
 
+template <class T>
+constexpr ConfigField<T> kBudgetsField{"budgets",
+                                       [](T& g, const ConfigNode& n) { return put(budgets_of(n), g.budgets); }};
+
 // What holds, with `others` where nothing is said.
 Result<GatePolicy> resolve(const ConfigNode& node, const GateReading& own, const GateReading& others = {}) {
-  GatePolicy gate{.permits = own.permits ? own.permits : others.permits, .rate = own.rate ? own.rate : others.rate};
+  GatePolicy gate{.permits = own.permits ? own.permits : others.permits,
+                  .rate = own.rate ? own.rate : others.rate,
+                  .budgets = (own.budgets ? own.budgets : others.budgets).value_or(std::vector<Budget>())};
   const auto burst = own.burst ? own.burst : others.burst;
   if (burst && !gate.rate) return node.error("burst is set, but no rate");
   if (!gate.rate) return gate;
@@ -78,6 +86,7 @@ constexpr auto kQueueFields = with_gate_fields(std::to_array<ConfigField<QueueRe
 
 constexpr auto kOwnerFields = with_gate_fields(std::to_array<ConfigField<OwnerReading>>({
     {"weight", [](OwnerReading& o, const ConfigNode& n) { return put(count_of(n, kWeightBounds), o.weight); }},
+    kBudgetsField<OwnerReading>,
 }));
 
 struct NamedOwner {
@@ -93,6 +102,9 @@ Result<OwnerPolicy> owner_policy(const NamedOwner& owner, const OwnerReading& ot
 }
 
 // ---- gates
+
+constexpr auto kNamedGateFields =
+    with_gate_fields(std::to_array<ConfigField<GateReading>>({kBudgetsField<GateReading>}));
 
 Status check_section(const std::string& name, const ConfigNode& value) {
   const auto gate = parse_gate_name(name);
@@ -136,7 +148,8 @@ Status read_gates(Policy& policy, const ConfigNode& node) {
     TRY(check_section(name, value));
     if (const auto known = check_gate_name(name); !known) return value.unknown_key(known.error().message);
     GateReading reading;
-    TRY(read_fields(value, kGateFields<GateReading>, reading));
+    TRY(read_fields(value, kNamedGateFields, reading));
+    if (reading.budgets && subject_of(name, GateKind::kLock)) return value.error("a lock has no budgets");
     return put(resolve(value, reading), policy.gates[name]);
   });
 }

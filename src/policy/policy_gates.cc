@@ -4,13 +4,15 @@
 #include <string>
 
 #include "core/gate_name.h"
+#include "policy/budget_fields.h"
 
 namespace drover {
 
 namespace {
 
 bool is_only_policy(const GateRecord& gate) {
-  return gate.breaker == BreakerCount{} &&
+  const auto is_touched = [](const GateBudget& one) { return one.raised > 0 || one.breached; };
+  return gate.breaker == BreakerCount{} && std::ranges::none_of(gate.budgets, is_touched) &&
          std::ranges::all_of(gate.holds, [](const Hold& hold) { return hold.source == HoldSource::kPolicy; });
 }
 
@@ -19,8 +21,11 @@ std::vector<std::string> named_gates(const Policy& policy) {
   for (const auto& [queue, unused] : policy.queues) names.push_back(gate_name(GateKind::kQueue, queue));
   for (const auto& [owner, unused] : policy.owners) names.push_back(gate_name(GateKind::kOwner, owner));
   for (const auto& [gate, unused] : policy.gates) names.push_back(gate);
+  for (const auto& [type, unused] : policy.types) names.push_back(gate_name(GateKind::kType, type));
   std::erase_if(names, [&](const std::string& name) { return !policy.names_gate(name); });
   std::ranges::sort(names);
+  const auto repeated = std::ranges::unique(names);
+  names.erase(repeated.begin(), repeated.end());
   return names;
 }
 
@@ -35,9 +40,13 @@ std::vector<GateRecord> policy_gates(const Policy& policy) {
 }
 
 void obey_policy(GateRecord& gate, const Policy& policy, Time now) {
+  // First those that go on: by them it is known whether anybody but the policy has a say in the gate.
+  gate.budgets = obeying(gate.budgets, policy.gate(gate.name).budgets, now, system_zones());
+  if (const auto type = subject_of(gate.name, GateKind::kType)) gate.per_run = policy.per_run(*type);
   const bool needed = policy.names_gate(gate.name) || !is_only_policy(gate);
   const GatePolicy limits = needed ? policy.gate(gate.name) : GatePolicy{};
   gate.rate = limits.rate;
+  if (!needed) gate.budgets.clear();
   if (!limits.permits) return drop_hold(gate, HoldSource::kPolicy);
   const Hold* hold = find_hold(gate, HoldSource::kPolicy);
   if (hold != nullptr && hold->permits == limits.permits) return;

@@ -183,9 +183,13 @@ class RemoteQueue final : public TaskQueue {
                             .take());
   }
 
-  Status report(const Lease& lease, const RunReport& report) override {
+  Result<ReportAnswer> report(const Lease& lease, const RunReport& report) override {
     TRY(check_report(report));
-    return calls_->tell("POST", task_path(lease.task, "usage"), to_json(lease.id, report));
+    const auto answer = TRY(calls_->fetch("POST", task_path(lease.task, "usage"), to_json(lease.id, report)));
+    ReportAnswer told;
+    if (answer.empty()) return told;  // it goes on
+    if (const Status read = read_json(answer, told); !read) return unreadable(read.error());
+    return told;
   }
 
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override {
@@ -290,6 +294,22 @@ class RemoteQueue final : public TaskQueue {
       body.text("action", "open");
     }
     return calls_->ask<GateStatus>("POST", "/v1/gates/" + percent_encode(order.gate), body.take());
+  }
+
+  Result<std::vector<BudgetStatus>> budgets() override {
+    return calls_->ask_list<BudgetStatus>("budgets", "GET", "/v1/budgets");
+  }
+  Result<BudgetStatus> raise_budget(const RaiseOrder& order) override {
+    TRY(check_texts({order.why}));
+    Body body;
+    body.text("unit", name_of(order.unit)).text("why", order.why);
+    if (order.unit == BudgetUnit::kUsd) {
+      body.json("amount", format_dollars(order.by_amount));
+    } else {
+      body.number("amount", order.by_amount);
+    }
+    if (order.per) body.text("per", name_of(*order.per));
+    return calls_->ask<BudgetStatus>("POST", "/v1/budgets/" + percent_encode(order.gate) + "/raise", body.take());
   }
 
   Result<std::vector<QueueStatus>> queues() override {

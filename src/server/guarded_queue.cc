@@ -432,7 +432,7 @@ Status GuardedQueue::checkpoint(const Lease& lease, const JsonText& value) {
   return queue_.checkpoint(lease, value);
 }
 
-Status GuardedQueue::report(const Lease& lease, const RunReport& report) {
+Result<ReportAnswer> GuardedQueue::report(const Lease& lease, const RunReport& report) {
   TRY(need_work(lease.task));
   return queue_.report(lease, report);
 }
@@ -562,6 +562,24 @@ Result<GateStatus> GuardedQueue::set_gate(const GateOrder& order) {
   GateOrder ours = order;
   ours.by = caller();
   return queue_.set_gate(ours);
+}
+
+// Who has an owner sees what its own tasks may spend, and nobody else's.
+Result<std::vector<BudgetStatus>> GuardedQueue::budgets() {
+  TRY(need(Right::kRead));
+  auto budgets = TRY(queue_.budgets());
+  if (principal_.owner) {
+    const std::string own = gate_name(GateKind::kOwner, *principal_.owner);
+    std::erase_if(budgets, [&](const BudgetStatus& budget) { return budget.gate != own; });
+  }
+  return budgets;
+}
+
+Result<BudgetStatus> GuardedQueue::raise_budget(const RaiseOrder& order) {
+  TRY(need(Right::kOperate));
+  RaiseOrder ours = order;
+  ours.by = caller();
+  return queue_.raise_budget(ours);
 }
 
 // Who has an owner gets the numbers of that owner's tasks; gates are everybody's.

@@ -75,7 +75,7 @@ class GuardedQueue final : public TaskQueue {
   Status progress(const Lease& lease, const Progress& progress) override;
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
-  Status report(const Lease& lease, const RunReport& report) override;
+  Result<ReportAnswer> report(const Lease& lease, const RunReport& report) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;
@@ -93,6 +93,8 @@ class GuardedQueue final : public TaskQueue {
   Result<std::vector<GateStatus>> gates() override;
   Result<std::vector<GateStatus>> owner_gates(const std::string& owner) override;
   Result<GateStatus> set_gate(const GateOrder& order) override;
+  Result<std::vector<BudgetStatus>> budgets() override;
+  Result<BudgetStatus> raise_budget(const RaiseOrder& order) override;
   Result<std::vector<QueueStatus>> queues() override;
   Result<Stats> stats() override;
   Result<Stats> owner_stats(const std::string& owner) override;

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <fstream>
@@ -123,6 +124,23 @@ void add_gates(const Stats& stats, const std::vector<GateStatus>& gates, Familie
       gauge("drover_permits", "Permits of all gates with a limit.", static_cast<double>(stats.permits.permits)));
 }
 
+// Of each kind of gate and unit the worst: names may be those of owners.
+Status add_budgets(TaskQueue& queue, Families& families) {
+  std::map<std::pair<std::string_view, std::string_view>, double> worst;
+  for (const BudgetStatus& budget : TRY(queue.budgets())) {
+    const auto name = parse_gate_name(budget.gate);
+    if (!name || budget.limit() <= 0) continue;
+    double& ratio = worst[{info_of(name->kind).word, name_of(budget.budget.unit)}];
+    ratio = std::max(ratio, static_cast<double>(budget.spent) / static_cast<double>(budget.limit()));
+  }
+  MetricFamily family = gauges("drover_budget_used_ratio", "What is spent of the budget that is used up the most.");
+  for (const auto& [of, ratio] : worst) {
+    add(family, {{"kind", std::string(of.first)}, {"unit", std::string(of.second)}}, ratio);
+  }
+  families.push_back(std::move(family));
+  return {};
+}
+
 // From the ledger: the same whichever server is asked, and when one restarts. Gauges, because a day that is too old to
 // be kept and an agent that corrects itself take away from the sums.
 Status add_agents(TaskQueue& queue, Families& families) {
@@ -240,6 +258,7 @@ struct Metrics::Impl {
     add_workers(*stats, families);
     add_alerts(*stats, families);
     add_gates(*stats, *gates, families);
+    if (!add_budgets(queue, families)) return false;
     return add_agents(queue, families).has_value();
   }
 };

@@ -77,6 +77,35 @@ Answer set_gate(const Call& call) {
   return respond(call.queue.set_gate(order));
 }
 
+Answer budgets(const Call& call) {
+  if (const Status known = call.only({}); !known) return problem(known.error());
+  return respond_list("budgets", call.queue.budgets());
+}
+
+// {"unit", "amount", "per", "why"}; dollars are a number with decimals.
+Answer raise_budget(const Call& call) {
+  RaiseOrder order{.gate = call.captures[0]};
+  std::string unit;
+  std::string per;
+  std::optional<JsonText> amount;
+  json::Reader body(call.request.body);
+  body.need("unit", unit).get("per", per).get("why", order.why).get_any_text("amount", amount);
+  if (!amount) body.refuse("amount is missing");
+  const auto parsed_unit = parse_budget_unit(unit);
+  if (!parsed_unit) body.refuse("unit: expected usd, tokens, turns or wall");
+  if (!per.empty() && !(order.per = parse_budget_per(per))) body.refuse("per: expected day, month or none");
+  if (const Status good = body.finish_strictly(); !good) return problem(good.error());
+  order.unit = *parsed_unit;
+  const bool is_money = order.unit == BudgetUnit::kUsd;
+  const auto parsed = is_money ? dollars(*amount) : json::Value(json::Value::Number{*amount}).as_int();
+  if (!parsed) {
+    return problem(
+        Error{ErrorCode::kInvalidArgument, "amount: expected dollars, or a whole number of another unit", {}});
+  }
+  order.by_amount = *parsed;
+  return respond(call.queue.raise_budget(order));
+}
+
 Answer queues(const Call& call) {
   return respond_list("queues", call.queue.queues());
 }
@@ -195,6 +224,8 @@ Answer fsck(const Call& call) {
 constexpr std::array kOperateRoutes{
     Route{"GET", "/v1/gates", gates},
     Route{"POST", "/v1/gates/{name}", set_gate},
+    Route{"GET", "/v1/budgets", budgets},
+    Route{"POST", "/v1/budgets/{name}/raise", raise_budget},
     Route{"GET", "/v1/queues", queues},
     Route{"GET", "/v1/dlq", dead_letters},
     Route{"GET", "/v1/stats", stats},

@@ -56,9 +56,11 @@ Answer report(const Call& call) {
   const auto lease = need_lease(call, body);
   if (!lease) return problem(lease.error());
   RunReport report;
-  read_report(body, report);
+  read_report(body, report).get("at_door", report.at_door);
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
-  return respond(call.queue.report(*lease, report));
+  const auto answer = call.queue.report(*lease, report);
+  if (!answer) return problem(answer.error());
+  return answer->stop ? json_response(to_json(*answer)) : respond(Status());
 }
 
 Answer append_log(const Call& call) {

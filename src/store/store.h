@@ -217,6 +217,8 @@ class Store {
   // The days that the ledger has something of, oldest first; and all that it has of one, in any order.
   [[nodiscard]] virtual Result<std::vector<std::string>> ledger_days() = 0;
   [[nodiscard]] virtual Result<std::vector<LedgerEntry>> ledger(const std::string& day) = 0;
+  // All that is kept of what was spent and is set aside behind gates with budgets, in order.
+  [[nodiscard]] virtual Result<std::vector<SpendEntry>> spend() = 0;
 
   // One answer per group. An Error means that nothing is known to be written: the commit failed or its fate is unknown.
   [[nodiscard]] virtual Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) = 0;
@@ -280,7 +282,7 @@ class Store {
   // Writes what a dump has, behind what is there: tasks get the next numbers in their order, events keep theirs, which
   // are larger than any before. No rule is asked, and nothing that follows from the tasks is right until fsck(kRepair).
   [[nodiscard]] virtual Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
-                                       std::span<const LedgerEntry> ledger) = 0;
+                                       std::span<const LedgerEntry> ledger, std::span<const SpendEntry> spend) = 0;
   // These, the last of which is the current one, take the place of all epochs; then one begins: kRestored. False: the
   // current one is another.
   [[nodiscard]] virtual Result<bool> restore_epochs(std::span<const Epoch> epochs) = 0;

@@ -7,6 +7,7 @@
 
 #include "base/json_reader.h"
 #include "core/administration.h"
+#include "core/budget_json.h"
 #include "drover/task_queue.h"
 #include "wire/introduction.h"
 

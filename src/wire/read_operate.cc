@@ -120,7 +120,7 @@ Status read_json(std::string_view json, GateStatus& out) {
   std::int64_t burst = 1;
   in.need("name", out.name).get("permits", out.permits).get("in_use", out.in_use).get("rate", rate);
   in.get("burst", burst).need("waiting_lanes", out.waiting_lanes).need("holds", out.holds);
-  in.get("waiting_tasks", out.waiting_tasks).get("would_start", out.would_start);
+  in.get("waiting_tasks", out.waiting_tasks).get("would_start", out.would_start).get("budgets", out.budgets);
   get_until(in, "closed_until", out.closed_until);
   if (rate) {
     auto parsed = parse_rate(*rate);

@@ -27,6 +27,7 @@ Status read_members(Reader& in, Completion& out) {
 Status read_members(Reader& in, Failure& out) {
   in.need("class", out.error_class).get("message", out.message).get("retry_after_ms", out.retry_after);
   in.get("exit_code", out.exit_code).get("note", out.note).get("by_exit_code", out.by_exit_code);
+  in.get("waits_at", out.waits_at);
   return in.finish_strictly();
 }
 

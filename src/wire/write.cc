@@ -93,6 +93,7 @@ void put_end(Members& members, const Failure& end) {
       .number("exit_code", end.exit_code)
       .text("note", end.note);
   if (end.by_exit_code) members.boolean("by_exit_code", true);
+  members.text("waits_at", end.waits_at);
 }
 void put_end(Members& members, const Release& end) {
   members.text("end", "release");
@@ -116,6 +117,7 @@ void put_report(Members& members, const RunReport& report) {
   if (report.usage) members.json("usage", usage_json(*report.usage));
   members.json("evidence", report.evidence);
   if (report.provider) members.json("provider", provider_signal_json(*report.provider));
+  if (report.at_door) members.boolean("at_door", true);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "core/administration.h"
 #include "core/alert.h"
+#include "core/budget_json.h"
 #include "core/gate_json.h"
 #include "core/stats_json.h"
 #include "core/task_json.h"

@@ -38,6 +38,7 @@ enum class UsageAtDoor : std::uint8_t { kRefused, kTaken };
 struct LastWill {
   std::optional<Suspend> wait{};
   std::optional<Failure> failure{};  // wins over everything
+  std::optional<BudgetStop> stop{};  // it was told to stop; said once
 
   // What was said later takes the place of what was said before.
   void add(const LastWill& later) {

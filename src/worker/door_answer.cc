@@ -225,7 +225,10 @@ HttpResponse take_usage(const Visit& visit) {
   Said<Usage> usage;
   body.need("usage", usage);
   if (const Status read = body.finish_strictly(); !read) return problem(read.error());
-  return no_content(visit.queue.report(visit.claimed.lease, {.usage = std::move(usage.what)}));
+  const auto answer = visit.queue.report(visit.claimed.lease, {.usage = std::move(usage.what), .at_door = true});
+  if (!answer) return problem(answer.error());
+  visit.will.stop = answer->stop;
+  return no_content({});
 }
 
 struct ReportedClass {

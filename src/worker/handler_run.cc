@@ -29,6 +29,11 @@ decltype(Settlement::end) stopped_end(StopCause cause, HandlerResult result, con
       failure.error_class = ErrorClass::kTimeout;
       return failure;
     }
+    case StopCause::kBudget: {
+      Failure failure = std::move(result.error());
+      failure.error_class = ErrorClass::kBudgetExceeded;
+      return failure;
+    }
     case StopCause::kLeaseLost:
     case StopCause::kShutdown:
       if (!task.at_most_once) return Release{};

@@ -59,6 +59,8 @@ End stopped_outcome(StopCause cause, const ProcessEnd& end, const Task& task) {
       return timed_out(fmt::format("ran longer than {}", format_duration(task.timeout)), end);
     case StopCause::kIdleTimeout:
       return timed_out(fmt::format("no output and no progress for {}", format_duration(task.idle_timeout)), end);
+    case StopCause::kBudget:
+      return Failure{.error_class = ErrorClass::kBudgetExceeded, .exit_code = exit_code_of(end)};
   }
   return Release{};
 }

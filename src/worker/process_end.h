@@ -14,7 +14,7 @@ namespace drover {
 using End = decltype(Settlement::end);
 
 // Why the worker ended a run before it ended itself.
-enum class StopCause : std::uint8_t { kCancelled, kLeaseLost, kShutdown, kTimeout, kIdleTimeout };
+enum class StopCause : std::uint8_t { kCancelled, kLeaseLost, kShutdown, kTimeout, kIdleTimeout, kBudget };
 
 struct Exited {
   int code = 0;

@@ -327,7 +327,9 @@ void ProcessRun::flush_log() {
   log_in_flight_ = true;
   auto call = [weak = weak_from_this(), &queue = host_.queue, &loop = host_.loop, claimed = claimed_,
                doing = take_doing(), report = take_report_due(), chunks = log_.take()]() mutable {
-    const Status reported = report.is_empty() ? Status{} : queue.report(claimed->lease, report);
+    const Result<ReportAnswer> answer =
+        report.is_empty() ? Result<ReportAnswer>(ReportAnswer{}) : queue.report(claimed->lease, report);
+    const Status reported = answer ? Status{} : Status(std::unexpected(answer.error()));
     if (!reported) {
       log_debug("worker", "report not stored",
                 {{"task", claimed->task.id.to_string()}, {"error", to_string(reported.error())}});
@@ -339,15 +341,31 @@ void ProcessRun::flush_log() {
       log_debug("worker", "progress not stored",
                 {{"task", claimed->task.id.to_string()}, {"error", to_string(told.error())}});
     }
-    loop.post(
-        [weak, is_untold = may_help_again(reported), status = std::move(status), chunks = std::move(chunks)]() mutable {
-          const auto self = weak.lock();
-          if (self == nullptr) return;
-          self->has_news_ = self->has_news_ || is_untold;
-          self->log_stored(status, std::move(chunks));
-        });
+    loop.post([weak, is_untold = may_help_again(reported), stop = answer ? answer->stop : std::nullopt,
+               status = std::move(status), chunks = std::move(chunks)]() mutable {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      self->obey(stop);
+      self->has_news_ = self->has_news_ || is_untold;
+      self->log_stored(status, std::move(chunks));
+    });
   };
   host_.log_calls.post(std::move(call));
+}
+
+void ProcessRun::obey(const std::optional<BudgetStop>& stop) {
+  if (!stop || stop_cause_ || phase_ != Phase::kRunning) return;
+  budget_stop_ = stop;
+  log_.add_remark(fmt::format("[stopped: {}]", stop->why));
+  ask_to_stop(StopCause::kBudget, host_.options.grace, system_clock().mono());
+}
+
+// How it ended is known where it ends; why it was to, only here.
+void ProcessRun::say_what_stopped_it() {
+  auto* failure = std::get_if<Failure>(&end_);
+  if (!budget_stop_ || failure == nullptr || failure->error_class != ErrorClass::kBudgetExceeded) return;
+  failure->message = budget_stop_->why;
+  if (budget_stop_->on_breach != OnBreach::kFail) failure->waits_at = budget_stop_->gate;
 }
 
 std::optional<std::string> ProcessRun::take_doing() {
@@ -407,6 +425,7 @@ void ProcessRun::answer_next() {
     loop.post([weak, reply = std::move(asked.reply), response = std::move(response), will = std::move(will)] {
       const auto self = weak.lock();
       if (self) self->will_.add(will);
+      if (self) self->obey(will.stop);
       reply(response);
       if (!self) return;
       self->is_answering_ = false;
@@ -557,6 +576,7 @@ void ProcessRun::begin_flushing(End end) {
   phase_ = Phase::kFlushing;
   flush_until_ = system_clock().mono() + kLastWordsMax;
   end_ = std::move(end);
+  say_what_stopped_it();
   close_pipes();
   door_.reset();
   door_tick_ = kNever;

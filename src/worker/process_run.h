@@ -123,6 +123,9 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   [[nodiscard]] MonoTime unhindered_at() const;
   void log_stored(const Status& status, std::vector<LogChunk> chunks);
   void end_if_flushed();
+  // A budget is used up: the run is interrupted, and ends as the budget says.
+  void obey(const std::optional<BudgetStop>& stop);
+  void say_what_stopped_it();
   [[nodiscard]] MonoTime next_tick() const;
 
   Host host_;
@@ -162,6 +165,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   };
   std::deque<Asked> asked_;  // at the door; the connections bound how many
   bool is_answering_ = false;
+  std::optional<BudgetStop> budget_stop_;
   LastWill will_;                // what it said at its door of its end
   bool is_its_own_end_ = false;  // nothing of Drover's stopped it
   std::string input_;

@@ -57,7 +57,9 @@ class ForwardingQueue : public TaskQueue {
     return inner_.append_log(lease, chunks);
   }
   Status checkpoint(const Lease& lease, const JsonText& value) override { return inner_.checkpoint(lease, value); }
-  Status report(const Lease& lease, const RunReport& report) override { return inner_.report(lease, report); }
+  Result<ReportAnswer> report(const Lease& lease, const RunReport& report) override {
+    return inner_.report(lease, report);
+  }
   std::vector<Result<Settled>> settle(std::span<const Settlement> items) override { return inner_.settle(items); }
   Result<Backlog> backlog(std::span<const Serve> serves) override { return inner_.backlog(serves); }
   Result<int> requeue_stalled(Millis max_age) override { return inner_.requeue_stalled(max_age); }
@@ -79,6 +81,8 @@ class ForwardingQueue : public TaskQueue {
   Result<std::vector<GateStatus>> gates() override { return inner_.gates(); }
   Result<std::vector<GateStatus>> owner_gates(const std::string& owner) override { return inner_.owner_gates(owner); }
   Result<GateStatus> set_gate(const GateOrder& order) override { return inner_.set_gate(order); }
+  Result<std::vector<BudgetStatus>> budgets() override { return inner_.budgets(); }
+  Result<BudgetStatus> raise_budget(const RaiseOrder& order) override { return inner_.raise_budget(order); }
   Result<std::vector<QueueStatus>> queues() override { return inner_.queues(); }
   Result<Stats> stats() override { return inner_.stats(); }
   Result<StatsHistory> stats_history(HistoryStep step, int count) override { return inner_.stats_history(step, count); }

@@ -118,6 +118,7 @@ class GatedStore : public Store {
     return pass(StoreCall::kBacklog, &Store::backlog, serves);
   }
   Result<std::vector<std::string>> ledger_days() override { return pass(StoreCall::kLedger, &Store::ledger_days); }
+  Result<std::vector<SpendEntry>> spend() override { return pass(StoreCall::kLedger, &Store::spend); }
   Result<std::vector<LedgerEntry>> ledger(const std::string& day) override {
     return pass(StoreCall::kLedger, &Store::ledger, day);
   }
@@ -188,9 +189,9 @@ class GatedStore : public Store {
                           const Weights& weights) override {
     return pass(StoreCall::kPutConfig, &Store::put_config, document, based_on_version, gates, weights);
   }
-  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
-                 std::span<const LedgerEntry> ledger) override {
-    return pass(StoreCall::kRestore, &Store::restore, tasks, events, ledger);
+  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events, std::span<const LedgerEntry> ledger,
+                 std::span<const SpendEntry> spend) override {
+    return pass(StoreCall::kRestore, &Store::restore, tasks, events, ledger, spend);
   }
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override {
     return pass(StoreCall::kRestoreEpochs, &Store::restore_epochs, epochs);

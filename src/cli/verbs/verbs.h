@@ -39,6 +39,7 @@ void add_alerts(Verbs& verbs);
 void add_events(Verbs& verbs);
 void add_queue(Verbs& verbs);
 void add_gate(Verbs& verbs);
+void add_budget(Verbs& verbs);
 void add_worker(Verbs& verbs);
 void add_config(Verbs& verbs);
 void add_type(Verbs& verbs);
@@ -68,10 +69,10 @@ inline constexpr VerbEntry kVerbs[] = {
     {"Tasks", add_cancel},     {"Tasks", add_edit},       {"Tasks", add_retry},       {"Tasks", add_dlq},
     {"Tasks", add_bulk},       {"Operating", add_stats},  {"Operating", add_usage},   {"Operating", add_top},
     {"Operating", add_doctor}, {"Operating", add_alerts}, {"Operating", add_events},  {"Operating", add_queue},
-    {"Operating", add_gate},   {"Operating", add_worker}, {"Operating", add_config},  {"Operating", add_type},
-    {"Operating", add_trust},  {"Operating", add_token},  {"Operating", add_audit},   {"Operating", add_fsck},
-    {"Operating", add_store},  {"Operating", add_export}, {"Operating", add_import},  {"Other", add_completion},
-    {"Other", add_complete},   {"Other", add_help},
+    {"Operating", add_gate},   {"Operating", add_budget}, {"Operating", add_worker},  {"Operating", add_config},
+    {"Operating", add_type},   {"Operating", add_trust},  {"Operating", add_token},   {"Operating", add_audit},
+    {"Operating", add_fsck},   {"Operating", add_store},  {"Operating", add_export},  {"Operating", add_import},
+    {"Other", add_completion}, {"Other", add_complete},   {"Other", add_help},
 };
 
 }  // namespace drover::cli

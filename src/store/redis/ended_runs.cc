@@ -21,8 +21,8 @@ bool ends_plainly(const Step& step) {
   const bool only_ends = step.guard == Step::Guard::kRevision && !step.writes_body() &&
                          step.fate == Step::Fate::kStays && step.events.size() == 1;
   return !step.next.kept.head.empty() && step.expected_revision > 0 && is_terminal(task.state) && step.run_end &&
-         !step.run_end->revoked && step.ledger.empty() && result_bytes <= kInnerResultBytesMax && only_ends &&
-         is_bare_beside(step.next, [](auto field) {
+         !step.run_end->revoked && step.ledger.empty() && !step.spend && result_bytes <= kInnerResultBytesMax &&
+         only_ends && is_bare_beside(step.next, [](auto field) {
            return is_left_at_end(field) ||
                   field.template is<&Task::state, &Task::finished_at, &Task::stalls, &Task::defers, &Task::generation,
                                     &Task::worker_id, &Task::cancel_requested_at, &Task::result, &Task::fallback,

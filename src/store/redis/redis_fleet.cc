@@ -9,6 +9,7 @@
 #include "store/redis/redis_store_class.h"
 #include "store/redis/reply_error.h"
 #include "store/redis/restore_arguments.h"
+#include "store/redis/spend_text.h"
 #include "store/redis/step_arguments.h"
 #include "store/worker_events.h"
 
@@ -186,9 +187,9 @@ Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based
 }
 
 Status RedisStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
-                           std::span<const LedgerEntry> ledger) {
-  TRY(ask(
-      function("restore").add(packed_tasks(tasks).list(), packed_events(events).list(), redis::ledger_text(ledger))));
+                           std::span<const LedgerEntry> ledger, std::span<const SpendEntry> spend) {
+  TRY(ask(function("restore").add(packed_tasks(tasks).list(), packed_events(events).list(), redis::ledger_text(ledger),
+                                  redis::packed_spend(spend).list())));
   committed();
   return {};
 }

@@ -6,6 +6,7 @@
 #include "base/try.h"
 #include "core/lane.h"
 #include "store/redis/redis_store_class.h"
+#include "store/redis/spend_text.h"
 
 namespace drover::redis {
 namespace {
@@ -49,7 +50,7 @@ Result<std::vector<GateState>> RedisStore::gate_states(const Command& command) {
   const auto items = TRY(reply.as_array());
   std::vector<GateState> states;
   for (const Reply& item : items) {
-    const auto parts = TRY(item.as_array_of(5));
+    const auto parts = TRY(item.as_array_of(6));
     GateState state;
     const auto record = TRY(parts[1].as_text());
     if (const std::size_t space = record.find(' '); space != std::string_view::npos) {
@@ -60,6 +61,7 @@ Result<std::vector<GateState>> RedisStore::gate_states(const Command& command) {
     state.use.in_use = parts[2].as_integer().value_or(0);
     state.use.rate_at_us = parts[3].as_integer().value_or(0);
     state.waiting_lanes = parts[4].as_integer().value_or(0);
+    state.use.budgets = parse_budget_use(TRY(parts[5].as_text()));
     states.push_back(std::move(state));
   }
   return states;

@@ -16,6 +16,7 @@
 #include "store/redis/record_text.h"
 #include "store/redis/redis_store_class.h"
 #include "store/redis/run_text.h"
+#include "store/redis/spend_text.h"
 
 namespace drover::redis {
 namespace {
@@ -298,6 +299,19 @@ Result<std::vector<std::string>> RedisStore::ledger_days() {
     days.emplace_back(*day);
   }
   return days;
+}
+
+Result<std::vector<SpendEntry>> RedisStore::spend() {
+  const auto reply = TRY(ask(function("spend")));
+  const auto items = TRY(reply.as_array());
+  std::vector<SpendEntry> entries;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    const auto field = TRY(items[i].as_text());
+    const auto amount = TRY(items[i + 1].as_text());
+    if (auto entry = redis::parse_spend_field(field, amount)) entries.push_back(*std::move(entry));
+  }
+  std::ranges::sort(entries);
+  return entries;
 }
 
 Result<std::vector<LedgerEntry>> RedisStore::ledger(const std::string& day) {

@@ -91,6 +91,7 @@ class RedisStore final : public Store {
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<std::vector<std::string>> ledger_days() override;
   Result<std::vector<LedgerEntry>> ledger(const std::string& day) override;
+  Result<std::vector<SpendEntry>> spend() override;
 
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;
   Result<Claimed> claim(const ClaimRequest& request, std::span<const LeaseId> lease_ids,
@@ -127,8 +128,8 @@ class RedisStore final : public Store {
   Result<std::optional<JsonText>> config_at(std::int64_t version) override;
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
                           const Weights& weights) override;
-  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
-                 std::span<const LedgerEntry> ledger) override;
+  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events, std::span<const LedgerEntry> ledger,
+                 std::span<const SpendEntry> spend) override;
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override;
   Status restore_config(std::span<const DumpedPolicy> versions) override;
   Result<StoredDocument> document(DocumentKind kind) override;

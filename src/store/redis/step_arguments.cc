@@ -35,6 +35,28 @@ std::int64_t count_of(const auto& list) {
   return static_cast<std::int64_t>(list.size());
 }
 
+// As 2_budgets.lua reads it.
+std::string spend_text(const SpendChange& spend) {
+  std::string text;
+  for (const BudgetAmounts* amounts :
+       {&spend.before.spent, &spend.before.granted, &spend.after.spent, &spend.after.granted}) {
+    for (const std::int64_t amount : *amounts) text += fmt::format("{} ", amount);
+  }
+  return text + fmt::format("{} {}", spend.ends ? 1 : 0, spend.takes_slice ? 1 : 0);
+}
+
+// Behind the numbers of limits_text.
+std::string budgets_text(const GateLimits& limits) {
+  std::string text;
+  const BudgetAmounts& run = limits.per_run;
+  if (run != BudgetAmounts{}) text += fmt::format(" r:{}:{}:{}:{}", run[0], run[1], run[2], run[3]);
+  for (const BudgetLimit& budget : limits.budgets) {
+    text += fmt::format(" b:{}:{}:{}:{}", name_of(budget.unit), budget.limit, budget.period,
+                        budget.resets_at ? time_text(*budget.resets_at) : "-");
+  }
+  return text;
+}
+
 void put_relations(Pack& pack, const Step& step, std::string_view event_of) {
   const Task& task = step.next.task;
   const bool is_new = step.expected_revision == 0;
@@ -42,6 +64,7 @@ void put_relations(Pack& pack, const Step& step, std::string_view event_of) {
   put_or_false(pack, is_new && task.parent_id, [&] { return task.parent_id->to_string(); });
   pack.put(count_of(step.events)).put(is_new ? count_of(task.tags) : 0).put(is_new ? count_of(task.depends_on) : 0);
   put_or_false(pack, !step.ledger.empty(), [&] { return ledger_text(step.ledger); });
+  put_or_false(pack, step.spend.has_value(), [&] { return spend_text(*step.spend); });
   pack.put(false).put(false);  // for the function's own notes
   put_events(pack, step.events, event_of);
   if (!is_new) return;
@@ -114,12 +137,13 @@ void put_group(Pack& pack, const StepGroup& group) {
 }  // namespace
 
 std::string limits_text(const GateLimits& limits) {
-  if (!limits.limits_anything()) return "";
+  if (!limits.limits_anything() && limits.per_run == BudgetAmounts{}) return "";
   const std::string closed = !limits.closed_until                   ? "-"
                              : *limits.closed_until == kUntilOpened ? "x"
                                                                     : time_text(*limits.closed_until);
-  return fmt::format("{} {} {} {} {}", closed, limits.permits ? std::to_string(*limits.permits) : "-",
-                     limits.counted_from.time_since_epoch().count(), limits.interval_us, limits.burst);
+  return fmt::format("{} {} {} {} {}{}", closed, limits.permits ? std::to_string(*limits.permits) : "-",
+                     limits.counted_from.time_since_epoch().count(), limits.interval_us, limits.burst,
+                     budgets_text(limits));
 }
 
 PackedGroups packed_groups(std::span<const StepGroup* const> groups) {

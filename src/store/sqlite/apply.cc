@@ -143,6 +143,9 @@ Applied Group::check() {
 }
 
 bool Group::guards_hold() {
+  for (const Step& step : group_.steps) {
+    if (step.spend && step.spend->takes_slice && !has_room_for(transaction_, step.next.task, *step.spend)) return false;
+  }
   for (const GateStep& gate : group_.gates) {
     if (!still_holds(transaction_, gate)) return false;
   }

@@ -246,9 +246,11 @@ bool Claim::may_take_from(const Lane& lane) const {
 // How many tasks of the lane its gates let start; or the first of them that refuses.
 std::int64_t Claim::room_of_gates(const Lane& lane, Refusal& refusal) {
   std::int64_t room = kRoomMax;
-  for (Gate* gate : transaction_.gates().of(lane.like)) {
+  const std::span<Gate* const> gates = transaction_.gates().of(lane.like);
+  const BudgetAmounts& per_run = type_gate(gates).limits.per_run;
+  for (Gate* gate : gates) {
     if (!gate->limits.limits_anything()) continue;
-    const GateVerdict verdict = ask_gate(gate->limits, gate->use, lane.like.cost, transaction_.now());
+    const GateVerdict verdict = ask_gate(gate->limits, gate->use, lane.like.cost, transaction_.now(), per_run);
     room = std::min(room, verdict.room);
     if (room > 0) continue;
     refusal = {gate, verdict.look_again};
@@ -285,9 +287,12 @@ void Claim::take(ServedLine& line, Lane& lane, std::int64_t count) {
 }
 
 void Claim::note_served(ServedLine& line, const Lane& lane, std::int64_t count) {
-  for (Gate* gate : transaction_.gates().of(lane.like)) {
+  const std::span<Gate* const> gates = transaction_.gates().of(lane.like);
+  const BudgetAmounts& per_run = type_gate(gates).limits.per_run;
+  for (Gate* gate : gates) {
     if (!gate->limits.limits_anything()) continue;
-    gate->use = use_gate(gate->limits, gate->use, lane.like.cost, count, transaction_.now());
+    gate->use = use_gate(gate->limits, std::move(gate->use), lane.like.cost, count, transaction_.now(), per_run);
+    gate->has_spent = gate->has_spent || !gate->limits.budgets.empty();
     transaction_.gates().changed(*gate);
   }
   shares_.give(lane, count);

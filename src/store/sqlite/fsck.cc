@@ -222,13 +222,13 @@ std::vector<Finding> mend_indexes(Connection& db) {
 }
 
 // What follows from limits, which only C++ knows.
-std::optional<Finding> find_wrong(Connection& db, const Gate& gate, Time now) {
+std::optional<Finding> find_wrong(Connection& db, GateRows& gates, const Gate& gate, Time now) {
   const std::int64_t in_use = count_in_use(db, gate);
   if (gate.use.in_use != in_use) {
     return Finding{"permits_wrong", fmt::format("gate {} counts {} running tasks, but there are {}", gate.name(),
                                                 gate.use.in_use, in_use)};
   }
-  if (!is_asleep(db, gate, now)) return std::nullopt;
+  if (!is_asleep(db, gates, gate, now)) return std::nullopt;
   return Finding{"gate_asleep", fmt::format("lanes wait at gate {} that nobody will look at", gate.name())};
 }
 
@@ -236,8 +236,11 @@ std::vector<Finding> find_gates(Connection& db, Time now) {
   std::vector<Finding> findings;
   GateRows gates(db);
   for (const std::string& name : gates_in_use(db)) {
-    std::optional<Finding> finding = find_wrong(db, gates.get(name), now);
+    std::optional<Finding> finding = find_wrong(db, gates, gates.get(name), now);
     if (finding && findings.size() < kFindingsMax) findings.push_back(*std::move(finding));
+  }
+  if (stored_asides(db) != count_asides(db, gates)) {
+    findings.push_back({"aside_wrong", "what is set aside behind gates with budgets is not that of the running tasks"});
   }
   return findings;
 }
@@ -251,9 +254,10 @@ std::vector<Finding> mend_gates(Transaction& transaction) {
   for (const std::string& name : gates_in_use(transaction.db())) {
     Gate& gate = gates.get(name);
     gate.use.in_use = count_in_use(transaction.db(), gate);
-    if (is_asleep(transaction.db(), gate, transaction.now())) gate.wake_at = transaction.now();
+    if (is_asleep(transaction.db(), gates, gate, transaction.now())) gate.wake_at = transaction.now();
     gates.changed(gate);
   }
+  recount_asides(transaction);
   gates.flush();
   mark_repaired(findings, find_gates(transaction.db(), transaction.now()).empty());
   return findings;

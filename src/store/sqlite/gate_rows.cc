@@ -11,6 +11,9 @@ namespace {
 constexpr std::string_view kRead = named_sql(embedded::gates_sql, "read");
 constexpr std::string_view kPut = named_sql(embedded::gates_sql, "put");
 constexpr std::string_view kDelete = named_sql(embedded::gates_sql, "delete");
+constexpr std::string_view kSpendOf = named_sql(embedded::spend_sql, "of_gate");
+constexpr std::string_view kPutSpend = named_sql(embedded::spend_sql, "put");
+constexpr std::string_view kDeleteSpend = named_sql(embedded::spend_sql, "delete");
 
 GateRecord parse_record(const std::string& json) {
   if (json.empty()) return {};
@@ -35,6 +38,7 @@ Gate& GateRows::get(const std::string& name) {
   if (found != gates_.end()) return found->second;
   Gate gate = read(name);
   gate.limits = limits_in_force(gate.record);
+  if (!gate.limits.budgets.empty()) read_spend(gate);
   return gates_.emplace(name, std::move(gate)).first->second;
 }
 
@@ -72,12 +76,48 @@ std::span<Gate* const> GateRows::of(const Task& task) {
   return last_gates_;
 }
 
+void GateRows::read_spend(Gate& gate) {
+  const std::vector<BudgetLimit>& limits = gate.limits.budgets;
+  gate.use.budgets = {.spent = std::vector<std::int64_t>(limits.size())};
+  Statement query = db_.prepare(kSpendOf);
+  query.bind(gate.name());
+  while (query.step()) {
+    const auto unit = parse_budget_unit(query.text());
+    const std::string period = query.text();
+    const std::int64_t amount = query.integer();
+    if (!unit) continue;  // fsck tells of it
+    if (period.empty()) amount_in(gate.use.budgets.aside, *unit) = amount;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      if (limits[i].unit == *unit && limits[i].period == period) gate.use.budgets.spent[i] = amount;
+    }
+  }
+}
+
+void GateRows::read_spends() {
+  for (auto& [name, gate] : gates_) {
+    if (!gate.limits.budgets.empty()) read_spend(gate);
+  }
+}
+
+void GateRows::write_spend(const Gate& gate) {
+  const auto put = [&](BudgetUnit unit, const std::string& period, std::int64_t amount) {
+    if (amount == 0) return db_.run(kDeleteSpend, gate.name(), name_of(unit), period);
+    db_.run(kPutSpend, gate.name(), name_of(unit), period, amount);
+  };
+  for (std::size_t i = 0; i < gate.limits.budgets.size(); ++i) {
+    const BudgetLimit& limit = gate.limits.budgets[i];
+    put(limit.unit, limit.period, gate.use.budgets.spent[i]);
+    put(limit.unit, "", amount_in(gate.use.budgets.aside, limit.unit));
+  }
+}
+
 void GateRows::flush() {
-  for (const Gate* gate : changed_) write(*gate);
+  for (Gate* gate : changed_) write(*gate);
   changed_.clear();
 }
 
-void GateRows::write(const Gate& gate) {
+void GateRows::write(Gate& gate) {
+  if (std::exchange(gate.has_spent, false)) write_spend(gate);
   if (!is_worth_a_row(gate)) return db_.run(kDelete, gate.name());
   const JsonText record = gate.record.revision != 0 ? gate_to_json(gate.record) : JsonText();
   db_.run(kPut, gate.name(), gate.record.revision, record, gate.use.in_use, gate.use.rate_at_us, gate.wake_at,

@@ -19,13 +19,25 @@ struct Gate {
   GateUse use;
   std::optional<Time> wake_at;  // when to look at the lanes that wait
   std::string cursor;           // the queue that was looked at last
+  bool has_spent = false;       // its budgets are to be written
 
   [[nodiscard]] const std::string& name() const { return record.name; }
 };
 
+// The gate of the type among those of a task.
+[[nodiscard]] inline const Gate& type_gate(std::span<Gate* const> gates) {
+  return *gates[2];
+}
+
 class GateRows {
  public:
   explicit GateRows(Connection& db) : db_(db) {}
+
+  // Reads what is spent of its budgets anew, after its limits have changed.
+  void read_spend(Gate& gate);
+
+  // The same of all that were read.
+  void read_spends();
 
   // Until clear() the gate stays where it is.
   [[nodiscard]] Gate& get(const std::string& name);
@@ -41,7 +53,8 @@ class GateRows {
 
  private:
   [[nodiscard]] Gate read(const std::string& name);
-  void write(const Gate& gate);
+  void write(Gate& gate);
+  void write_spend(const Gate& gate);
 
   Connection& db_;
   std::unordered_map<std::string, Gate> gates_;

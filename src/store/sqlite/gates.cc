@@ -18,7 +18,11 @@ constexpr std::string_view kOwners = named_sql(embedded::gates_sql, "owners");
 constexpr std::string_view kCountRunning = named_sql(embedded::gates_sql, "count_running");
 constexpr std::string_view kInUse = named_sql(embedded::gates_sql, "in_use");
 constexpr std::string_view kLeastCost = named_sql(embedded::lanes_sql, "least_cost");
+constexpr std::string_view kWaitingTypes = named_sql(embedded::lanes_sql, "waiting_types");
 constexpr std::string_view kWaitingLanes = named_sql(embedded::lanes_sql, "waiting_lanes");
+
+constexpr std::string_view kForgetPeriods = named_sql(embedded::spend_sql, "forget_periods_of");
+constexpr std::string_view kForgetPeriodsOfOwners = named_sql(embedded::spend_sql, "forget_periods_of_owners");
 
 constexpr int kRefusalsMax = 64;  // in a row, at one gate
 
@@ -42,6 +46,39 @@ void adjust_use(Connection& db, Gate& gate, const GateLimits& before) {
   const bool counts_otherwise = !before.permits || before.counted_from != gate.limits.counted_from;
   if (!gate.limits.permits || counts_otherwise) gate.use.in_use = count_in_use(db, gate);
   if (gate.limits.interval_us == 0) gate.use.rate_at_us = 0;
+}
+
+// Whether the same runs have the same amounts set aside.
+bool sets_aside_alike(const GateLimits& a, const GateLimits& b) {
+  const auto units = [](const GateLimits& limits) {
+    std::set<BudgetUnit> found;
+    for (const BudgetLimit& budget : limits.budgets) found.insert(budget.unit);
+    return found;
+  };
+  return a.per_run == b.per_run && units(a) == units(b);
+}
+
+// Nobody asks for what was spent in a period that is over; the ledger has it.
+void forget_periods(Connection& db, const Gate& gate) {
+  for (const BudgetLimit& budget : gate.limits.budgets) {
+    if (!budget.resets_at) continue;
+    if (gate.name() == kOtherOwnersGate) {
+      db.run(kForgetPeriodsOfOwners, name_of(budget.unit), budget.period);
+    } else {
+      db.run(kForgetPeriods, gate.name(), name_of(budget.unit), budget.period);
+    }
+  }
+}
+
+void adjust_budgets(Transaction& transaction, Gate& gate, const GateLimits& before) {
+  GateRows& gates = transaction.gates();
+  if (before.budgets == gate.limits.budgets && before.per_run == gate.limits.per_run) return;
+  gate.has_spent = false;
+  if (!gate.limits.budgets.empty()) {
+    gates.read_spend(gate);
+    forget_periods(transaction.db(), gate);
+  }
+  if (!sets_aside_alike(before, gate.limits)) recount_asides(transaction);
 }
 
 // Every owner without a gate of its own obeys this one.
@@ -76,6 +113,7 @@ class Round {
  private:
   [[nodiscard]] std::optional<std::string> next_queue();
   [[nodiscard]] bool is_refused_at_any_cost() const;
+  [[nodiscard]] BudgetAmounts per_run_of(const Lane& lane);
   void let_go(Lane& lane);
   void refuse(const std::string& queue, std::optional<Time> look_again);
   void set_wake_at();
@@ -95,7 +133,7 @@ int Round::run(int lanes_max) {
     gate_.cursor = *queue;
     std::optional<Lane> lane = first_lane(transaction_.db(), {.queue = *queue, .gate = gate_.name()});
     if (!lane) break;  // for fsck to mend
-    const GateVerdict verdict = ask_gate(gate_.limits, use_, lane->like.cost, transaction_.now());
+    const GateVerdict verdict = ask_gate(gate_.limits, use_, lane->like.cost, transaction_.now(), per_run_of(*lane));
     if (verdict.room > 0) {
       let_go(*lane);
       continue;
@@ -113,15 +151,21 @@ std::optional<std::string> Round::next_queue() {
   return next ? next : next_queue_waiting(transaction_.db(), gate_.name(), "");
 }
 
+BudgetAmounts Round::per_run_of(const Lane& lane) {
+  if (gate_.limits.budgets.empty()) return {};
+  return transaction_.gates().get(gate_name(GateKind::kType, lane.like.type)).limits.per_run;
+}
+
 bool Round::is_refused_at_any_cost() const {
   GateLimits limits = gate_.limits;
   limits.interval_us = 0;
+  limits.budgets.clear();
   return ask_gate(limits, use_, 1, transaction_.now()).room == 0;
 }
 
 void Round::let_go(Lane& lane) {
   wake_lane(transaction_, lane);
-  use_ = use_gate(gate_.limits, use_, lane.like.cost, 1, transaction_.now());
+  use_ = use_gate(gate_.limits, use_, lane.like.cost, 1, transaction_.now(), per_run_of(lane));
   refused_.clear();
   ++woken_;
 }
@@ -158,6 +202,7 @@ void write_gate(Transaction& transaction, const GateStep& step) {
   if (step.next) {
     Gate& gate = transaction.gates().get(step.name);
     const GateLimits before = gate.limits;
+    if (!before.budgets.empty()) transaction.gates().flush();  // by the periods that they belong to
     gate.record = is_default(*step.next) ? GateRecord() : *step.next;
     gate.record.name = step.name;
     gate.record.revision = is_default(*step.next) ? 0 : transaction.next_gate_revision();
@@ -165,17 +210,31 @@ void write_gate(Transaction& transaction, const GateStep& step) {
     adjust_use(transaction.db(), gate, before);
     transaction.gates().changed(gate);
     look_now(transaction, gate);
-    if (step.name == kOtherOwnersGate) adjust_other_owners(transaction);
+    if (step.name == kOtherOwnersGate) {
+      adjust_other_owners(transaction);
+      Gate& others = transaction.gates().get(step.name);
+      adjust_budgets(transaction, others, before);
+    } else {
+      adjust_budgets(transaction, gate, before);
+    }
   }
   for (const EventDraft& event : step.events) transaction.add_event(Task(), event.name, event.data);
 }
 
-void give_back_permits(Transaction& transaction, const Task& task, Time started_at) {
+void give_back_permits(Transaction& transaction, const Task& task, Time started_at,
+                       const std::optional<SpendChange>& spend) {
+  bool is_budgeted = false;
   for (Gate* gate : transaction.gates().of(task)) {
+    is_budgeted = is_budgeted || !gate->limits.budgets.empty();
     if (!gate->limits.permits || started_at < gate->limits.counted_from) continue;
     gate->use.in_use = std::max<std::int64_t>(0, gate->use.in_use - 1);
     transaction.gates().changed(*gate);
     look_now(transaction, *gate);
+  }
+  if (!is_budgeted) return;
+  book_spend(transaction, task, spend.value_or(SpendChange{.ends = true}));
+  for (Gate* gate : transaction.gates().of(task)) {
+    if (!gate->limits.budgets.empty()) look_now(transaction, *gate);
   }
 }
 
@@ -226,10 +285,21 @@ std::int64_t count_in_use(Connection& db, const Gate& gate) {
   return gate.limits.permits ? db.number(kCountRunning, gate.name(), gate.limits.counted_from) : 0;
 }
 
-bool is_asleep(Connection& db, const Gate& gate, Time now) {
+bool is_asleep(Connection& db, GateRows& gates, const Gate& gate, Time now) {
   const std::int64_t cost = db.number(kLeastCost, gate.name());
   if (gate.wake_at || cost == 0) return false;
-  const GateVerdict verdict = ask_gate(gate.limits, gate.use, cost, now);
+  BudgetAmounts per_run{};
+  if (!gate.limits.budgets.empty()) {
+    Statement query = db.prepare(kWaitingTypes);
+    query.bind(gate.name());
+    bool is_first = true;
+    for (const std::string& type : names_of(query)) {
+      const BudgetAmounts one = gates.get(gate_name(GateKind::kType, type)).limits.per_run;
+      for (std::size_t i = 0; i < per_run.size(); ++i) per_run[i] = is_first ? one[i] : std::min(per_run[i], one[i]);
+      is_first = false;
+    }
+  }
+  const GateVerdict verdict = ask_gate(gate.limits, gate.use, cost, now, per_run);
   return verdict.room > 0 || verdict.look_again;
 }
 

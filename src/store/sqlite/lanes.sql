@@ -89,6 +89,10 @@ SELECT count(*) FROM lane INDEXED BY lane_parked WHERE parked_at = ?1;
 -- Inputs: gate. Result: the smallest cost of the lanes parked there.
 SELECT min(cost) FROM lane INDEXED BY lane_parked WHERE parked_at = ?1;
 
+-- name: waiting_types
+-- Inputs: gate. Result: the types of the lanes parked there.
+SELECT DISTINCT type FROM lane INDEXED BY lane_parked WHERE parked_at = ?1;
+
 -- name: next_queue
 -- Inputs: gate, queue. Result: the next queue, by name, with lanes parked there.
 SELECT queue FROM lane INDEXED BY lane_parked WHERE parked_at = ?1 AND queue > ?2 ORDER BY queue LIMIT 1;

@@ -69,6 +69,7 @@ CREATE TABLE task (
   answered_run INTEGER NOT NULL,
   run_usage TEXT,
   ended_usage TEXT,
+  run_budget TEXT,              -- JSON: what the run has spent of budgets, and was granted; null: nothing
   revision INTEGER NOT NULL,
   lease BLOB,
   lease_beats INTEGER NOT NULL,
@@ -115,6 +116,7 @@ CREATE TABLE body (
   on_parent_failure TEXT NOT NULL,
   at_most_once INTEGER NOT NULL,
   templates INTEGER NOT NULL,
+  budget TEXT,          -- JSON
   dedupe TEXT,
   gates TEXT NOT NULL,  -- its own, joined by commas
   cost INTEGER NOT NULL,
@@ -311,6 +313,16 @@ CREATE TABLE gate (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX gate_wake ON gate (wake_at, name) WHERE wake_at IS NOT NULL;
+
+-- What was spent of the budgets of gates, by period; of the period '' what is set aside for runs that go on. Money is
+-- micro-dollars, wall time milliseconds.
+CREATE TABLE spend (
+  gate TEXT NOT NULL,
+  unit TEXT NOT NULL,
+  period TEXT NOT NULL,
+  amount INTEGER NOT NULL,
+  PRIMARY KEY (gate, unit, period)
+) STRICT, WITHOUT ROWID;
 
 -- How many tasks are in each state, in one row: a step moves two of them. scope is 'all', 'owner:NAME', 'queue:NAME',
 -- 'line:QUEUE|TYPE' or 'own:OWNER|QUEUE'.

@@ -112,6 +112,9 @@ class SqliteStore final : public Store {
   Result<std::vector<std::string>> ledger_days() override {
     return reading("sqlite.ledger_days", [](Connection& db) { return sqlite::ledger_days(db); });
   }
+  Result<std::vector<SpendEntry>> spend() override {
+    return reading("sqlite.spend", [](Connection& db) { return read_spend(db); });
+  }
   Result<std::vector<LedgerEntry>> ledger(const std::string& day) override {
     return reading("sqlite.ledger", [&](Connection& db) { return ledger_of(db, day); });
   }
@@ -203,8 +206,8 @@ class SqliteStore final : public Store {
     });
   }
 
-  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
-                 std::span<const LedgerEntry> ledger) override;
+  Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events, std::span<const LedgerEntry> ledger,
+                 std::span<const SpendEntry> spend) override;
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override;
   Status restore_config(std::span<const DumpedPolicy> versions) override;
   Result<StoredDocument> document(DocumentKind kind) override {
@@ -504,7 +507,7 @@ Result<std::vector<bool>> SqliteStore::note(std::span<const Note> notes) {
 }
 
 Status SqliteStore::restore(std::span<const DumpedTask> tasks, std::span<const Event> events,
-                            std::span<const LedgerEntry> ledger) {
+                            std::span<const LedgerEntry> ledger, std::span<const SpendEntry> spend) {
   Operation operation{&kRepairFailpoints, {}};
   operation.company = Operation::Company::kAlone;
   operation.need = Operation::Need::kWhenRoom;
@@ -512,6 +515,7 @@ Status SqliteStore::restore(std::span<const DumpedTask> tasks, std::span<const E
     restore_tasks(transaction, tasks);
     restore_events(transaction, events);
     book(transaction.db(), ledger);
+    restore_spend(transaction.db(), spend);
     return true;
   });
   return written ? Status() : Status(std::unexpected(written.error()));

@@ -151,8 +151,8 @@ bool is_first_completion(const Step& step) {
   const TaskRecord& next = step.next;
   const Task& task = next.task;
   const bool only_ends = step.guard == Step::Guard::kRevision && !step.writes_body() && step.fate == Step::Fate::kStays;
-  return next.kept.seq != 0 && step.ledger.empty() && task.state == TaskState::kCompleted && task.run == 1 &&
-         step.run_end && !step.run_end->revoked && replaces_result(step) && only_ends &&
+  return next.kept.seq != 0 && step.ledger.empty() && !step.spend && task.state == TaskState::kCompleted &&
+         task.run == 1 && step.run_end && !step.run_end->revoked && replaces_result(step) && only_ends &&
          is_bare_beside(next, [](auto field) {
            return is_left_at_end(field) || field.template is<&Task::state, &Task::finished_at, &Task::exit_code,
                                                              &Task::result, &TaskRecord::revision>();
@@ -315,7 +315,7 @@ bool complete_as_claimed(Transaction& transaction, const Step& step) {
   db.run(kCompleteTask, task.finished_at, task.exit_code, step.expected_revision + 1, bytes,
          ended_run(task.started_at, step), task.result, kept.seq, task.id, step.expected_revision, kept.bytes);
   if (db.changes() == 0) return false;
-  give_back_permits(transaction, task, task.started_at.value_or(Time()));
+  give_back_permits(transaction, task, task.started_at.value_or(Time()), std::nullopt);
   add_events(transaction, step);
   transaction.count(task, TaskState::kRunning, {-1, -kept.bytes});
   transaction.count(task, task.state, {1, bytes});
@@ -332,7 +332,11 @@ void update_task(Transaction& transaction, const Stored& stored, const Step& ste
   if (step.tags == Step::TagsWrite::kReplace) replace_tags(transaction.db(), stored.seq, task);
   if (step.parents == Step::ParentsWrite::kReplace) replace_parents(transaction.db(), stored.seq, task);
   if (is_terminal(stored.state) != is_terminal(task.state)) keep_dedupe(transaction, stored.seq, task);
-  if (ends_run(stored, task)) give_back_permits(transaction, task, stored.started_at.value_or(Time()));
+  if (ends_run(stored, task)) {
+    give_back_permits(transaction, task, stored.started_at.value_or(Time()), step.spend);
+  } else if (step.spend && stored.state == TaskState::kRunning) {
+    book_spend(transaction, task, *step.spend);
+  }
   add_events(transaction, step);
   transaction.count(task, stored.state, {-1, -stored.held_bytes});
   transaction.count(task, task.state, {1, bytes});

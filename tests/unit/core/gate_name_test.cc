@@ -35,7 +35,8 @@ TEST(GateName, OfNoKindIsRefused) {
     EXPECT_FALSE(check_gate_name(name)) << name;
   }
   EXPECT_EQ(check_gate_name("que:eng").error().message,
-            "\"que:eng\" is not a gate; a gate is all, queue:NAME, type:NAME, owner:NAME, lock:NAME or provider:NAME");
+            "\"que:eng\" is not a gate; a gate is all, queue:NAME, type:NAME, owner:NAME, lock:NAME, provider:NAME or "
+            "tag:NAME");
 }
 
 TEST(GateName, KnowsWhatHoldsForAKind) {

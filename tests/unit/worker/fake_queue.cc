@@ -244,12 +244,12 @@ Status FakeQueue::checkpoint(const Lease& /*lease*/, const JsonText& value) {
   return {};
 }
 
-Status FakeQueue::report(const Lease& /*lease*/, const RunReport& report) {
+Result<ReportAnswer> FakeQueue::report(const Lease& /*lease*/, const RunReport& report) {
   const std::scoped_lock lock(mutex);
   note("report");
   if (outage) return std::unexpected(*outage);
   reports.push_back(report);
-  return {};
+  return report_answer;
 }
 
 std::vector<Result<Settled>> FakeQueue::settle(std::span<const Settlement> items) {
@@ -298,6 +298,12 @@ Result<Task> FakeQueue::escalate(const TaskId& /*id*/, const EscalateOrder& /*or
   return not_for_workers();
 }
 Status FakeQueue::remove(const TaskId& /*id*/, const Verdict& /*verdict*/) {
+  return not_for_workers();
+}
+Result<std::vector<BudgetStatus>> FakeQueue::budgets() {
+  return not_for_workers();
+}
+Result<BudgetStatus> FakeQueue::raise_budget(const RaiseOrder& /*order*/) {
   return not_for_workers();
 }
 Result<std::vector<GateStatus>> FakeQueue::gates() {

@@ -57,6 +57,7 @@ class FakeQueue final : public TaskQueue {
   std::vector<Progress> progresses;
   std::vector<JsonText> checkpoints;
   std::vector<RunReport> reports;
+  ReportAnswer report_answer;
   std::vector<TaskSpec> spawned;
   std::vector<LogChunk> log_chunks;
   std::map<TaskId, Task> tasks;  // for get
@@ -96,7 +97,9 @@ class FakeQueue final : public TaskQueue {
   Status progress(const Lease& lease, const Progress& progress) override;
   Status append_log(const Lease& lease, std::span<const LogChunk> chunks) override;
   Status checkpoint(const Lease& lease, const JsonText& value) override;
-  Status report(const Lease& lease, const RunReport& report) override;
+  Result<ReportAnswer> report(const Lease& lease, const RunReport& report) override;
+  Result<std::vector<BudgetStatus>> budgets() override;
+  Result<BudgetStatus> raise_budget(const RaiseOrder& order) override;
   std::vector<Result<Settled>> settle(std::span<const Settlement> items) override;
   Result<Backlog> backlog(std::span<const Serve> serves) override;
   Result<int> requeue_stalled(Millis max_age) override;

@@ -15,7 +15,7 @@ local NAME = {
   lane = 'lane:', lanes = 'lanes', damaged_lanes = 'damaged_lanes', line = 'line:', group = 'group:', oldest = 'oldest:',
   vt = 'vt:', turns = 'turns',
   -- gates
-  gates = 'gates', gate_records = 'gate_records', in_use = 'in_use', rate_at = 'rate_at', waits = 'waits:', waited = 'waited',
+  gates = 'gates', gate_records = 'gate_records', in_use = 'in_use', rate_at = 'rate_at', spent = 'spent', aside = 'aside', waits = 'waits:', waited = 'waited',
   wake = 'wake', cursor = 'cursor',
   -- workers
   worker = 'worker:', workers = 'workers', pool = 'pool:', pools = 'pools', pools_of = 'pools:', pool_lines = 'pool_lines',
@@ -29,7 +29,7 @@ local NAME = {
 -- Of each type, how the library calls them.
 local WORDS_OF_TYPE = {
   string = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'request'},
-  hash = {'seq', 'counts', 'log_totals', 'lanes', 'vt', 'turns', 'gates', 'gate_records', 'in_use', 'rate_at', 'cursor', 'worker',
+  hash = {'seq', 'counts', 'log_totals', 'lanes', 'vt', 'turns', 'gates', 'gate_records', 'in_use', 'rate_at', 'spent', 'aside', 'cursor', 'worker',
           'pool_lines', 'pool_visits', 'config', 'health', 'access_tokens', 'believed_time', 'bulk', 'ledger', 'stats_history', 'past_alerts',
           'views'},
   zset = {'children', 'dependents', 'tag', 'dedupe', 'dedupe_open', 'scheduled', 'leases', 'revoked', 'finished', 'deadlines',
@@ -41,7 +41,7 @@ local WORDS_OF_TYPE = {
 
 -- What these hold is nowhere else.
 local IRREPLACEABLE = {'task', 'body', 'result', 'checkpoint', 'progress', 'history', 'log', 'worker', 'events', 'epochs', 'config',
-                       'gate_records', 'access_tokens', 'health', 'bulk', 'ledger', 'stats_history', 'past_alerts', 'views'}
+                       'gate_records', 'access_tokens', 'health', 'bulk', 'ledger', 'spent', 'stats_history', 'past_alerts', 'views'}
 
 local P         -- prefix of every key: "{ade}:"
 local KEY = {}  -- how the library calls a key -> the prefix and its name

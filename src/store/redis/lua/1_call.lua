@@ -4,7 +4,7 @@
 
 local functions = {}  -- what can be called from outside; b_register.lua gives them their names
 -- What those files lend to others.
-local lease_clock, kept, event, epoch, gates, lanes, steps, reads, findings, ledger = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
+local lease_clock, kept, event, epoch, gates, lanes, steps, reads, findings, ledger, budgets = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
 
 local call    -- redis.call, which is not there yet while the library loads
 local NOW     -- milliseconds since 1970, by this server's clock; for leases see 1_clock.lua

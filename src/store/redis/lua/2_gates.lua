@@ -1,11 +1,13 @@
 -- Gates: what is enforced, what is used. core/gate.cc says the same in C++.
 
--- "closed_until permits counted_from interval_us burst"; '-' for none, 'x' for closed until opened.
+-- "closed_until permits counted_from interval_us burst"; '-' for none, 'x' for closed until opened. Then what budgets.parse reads.
 local function parse_limits(text)
-  local closed, permits, from, interval, burst = string.match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
-  return {closed_until = closed ~= '-' and (closed == 'x' and math.huge or tonumber(closed)) or nil,
+  local closed, permits, from, interval, burst, more = string.match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+)(.*)$')
+  local limits = {closed_until = closed ~= '-' and (closed == 'x' and math.huge or tonumber(closed)) or nil,
           permits = permits ~= '-' and tonumber(permits) or nil, counted_from = tonumber(from),
           interval = tonumber(interval), burst = tonumber(burst)}
+  if more ~= '' then budgets.parse(more, limits) end
+  return limits
 end
 
 -- An owner without a gate of its own obeys owner:*, another gate what holds for its kind.
@@ -35,6 +37,7 @@ local function read_limits(parts)
   for i = first, #names do
     all[i] = limits_from(names[i], found[names[i]], owners) or nil
     all.any = all.any or all[i] ~= nil
+    all.has_budgets = all.has_budgets or (all[i] and all[i].budgets ~= nil)
   end
   return all
 end
@@ -70,6 +73,7 @@ function gates.use(name, limits)
   local use = {in_use = 0, rate_at = 0}
   if limits.permits then use.in_use = kept.number(KEY.in_use, name) or 0 end
   if limits.interval > 0 then use.rate_at = kept.number(KEY.rate_at, name) or 0 end
+  if limits.budgets then use.left = budgets.left(name, limits) end
   return use
 end
 
@@ -82,7 +86,7 @@ gates.NONE = {counted_from = 0, interval = 0, burst = 0}
 
 -- How many tasks of that cost may start now; if none, when to ask again (nil: when something happens to the gate), and
 -- whether a smaller cost would be refused as well.
-function gates.ask(limits, use, cost)
+function gates.ask(limits, use, cost, per_run)
   if limits.closed_until and NOW < limits.closed_until then
     if limits.closed_until == math.huge then return 0, nil, true end
     return 0, limits.closed_until, true
@@ -99,18 +103,25 @@ function gates.ask(limits, use, cost)
     if units < cost then return 0, math.ceil((spent + cost * limits.interval - span) / 1000), false end
     room = math.min(room, math.floor(units / cost))
   end
+  if limits.budgets then
+    local here, look_again = budgets.ask(limits, use.left, per_run)
+    if here == 0 then return 0, look_again, false end
+    room = math.min(room, here)
+  end
   return room, nil
 end
 
-function gates.spend_in(limits, use, cost, started)
+function gates.spend_in(limits, use, cost, started, per_run)
   if limits.permits then use.in_use = use.in_use + started end
   if limits.interval > 0 then
     use.rate_at = spent_until(limits, use.rate_at) + cost * started * limits.interval
   end
+  if limits.budgets then budgets.take(limits, use.left, per_run, started) end
 end
 
-function gates.spend(name, limits, use, cost, started)
-  gates.spend_in(limits, use, cost, started)
+function gates.spend(name, limits, use, cost, started, per_run)
+  gates.spend_in(limits, use, cost, started, per_run)
+  if limits.budgets then budgets.set_aside(name, limits, per_run, started) end
   if limits.permits then kept.set(KEY.in_use, name, use.in_use) end
   if limits.interval > 0 then kept.set(KEY.rate_at, name, use.rate_at) end
 end
@@ -126,18 +137,28 @@ function gates.look_now(name)
   due_at(NOW)
 end
 
+-- Whether the end of a run gives something back: permits, or what was set aside.
 function gates.has_permits(parts)
   local all = gates.limits(parts)
   if not all.any then return false end
+  if all.has_budgets then return true end
   for i = 1, #parts.gates do
     if all[i] and all[i].permits then return true end
   end
   return false
 end
 
--- Runs of a lane ended that had started at these times.
-function gates.release(parts, starts)
+-- Runs of a lane ended that had started at these times. spends: of each what it spent, as budgets.parse_spend reads it.
+function gates.release(parts, starts, spends)
   local all = gates.limits(parts)
+  if all.has_budgets then
+    local ended = {}
+    for i = 1, #starts do ended[i] = spends and spends[i] or false end
+    budgets.book_all(parts, all, ended)
+    for i, name in ipairs(parts.gates) do
+      if all[i] and all[i].budgets then gates.look_now(name) end
+    end
+  end
   for i, name in ipairs(parts.gates) do
     local limits = all[i]
     if limits and limits.permits then
@@ -205,8 +226,15 @@ function gates.set_limits(name, text)
   local before = gates.limits_of(name)
   if text == '' then call('HDEL', KEY.gates, name) else call('HSET', KEY.gates, name, text) end
   forget_limits()
-  if name == 'owner:*' then return set_default_of_owners(before, text ~= '' and parse_limits(text) or nil) end
+  if name == 'owner:*' then
+    local after = text ~= '' and parse_limits(text) or nil
+    budgets.compare(before, after)
+    budgets.forget_periods(name, after)
+    return set_default_of_owners(before, after)
+  end
   local after = gates.limits_of(name)
+  budgets.compare(before, after)
+  budgets.forget_periods(name, after)
   forget_use(name, after)
   if counts_anew(before, after) then
     kept.set(KEY.in_use, name, false)

@@ -23,10 +23,12 @@ local function wake_gate(gate, budget)
     cursor = queue
     local lane = first(gate .. '||' .. queue)
     local parts = parts_of(lane)
-    local room, look_again, whatever_cost = gates.ask(limits, use, parts.cost)
+    local of_type = limits.budgets and gates.limits_of('type:' .. parts.type)
+    local per_run = of_type and of_type.per_run
+    local room, look_again, whatever_cost = gates.ask(limits, use, parts.cost, per_run)
     if room > 0 then
       wake(lane, parts, where_is(lane))
-      gates.spend_in(limits, use, parts.cost, 1)
+      gates.spend_in(limits, use, parts.cost, 1, per_run)
       woken = woken + 1
       refused, refusals = {}, 0
     else

@@ -155,12 +155,12 @@ local function ask_gates(parts)
   local all, weight = gates.limits(parts)
   local room = 1000000
   if not all.any then return room, NO_USES, weight end
-  local uses = {}
+  local uses = {per_run = all[3] and all[3].per_run}
   for i, name in ipairs(parts.gates) do
     local limits = all[i]
     if limits then
       local use = gates.use(name, limits)
-      local here, look_again = gates.ask(limits, use, parts.cost)
+      local here, look_again = gates.ask(limits, use, parts.cost, uses.per_run)
       if here == 0 then return 0, name, look_again end
       room = math.min(room, here)
       uses[#uses + 1] = {name = name, limits = limits, use = use}
@@ -171,7 +171,7 @@ end
 
 local function first_full(parts, uses)
   for _, gate in ipairs(uses) do
-    local room, look_again = gates.ask(gate.limits, gate.use, parts.cost)
+    local room, look_again = gates.ask(gate.limits, gate.use, parts.cost, uses.per_run)
     if room == 0 then return gate.name, look_again end
   end
 end
@@ -199,7 +199,7 @@ local function take_from(work, choice, where, wanted, uses, weight)
   end
   local taken = start_runs(work, lane, entries)
   if taken > 0 then
-    for _, gate in ipairs(uses) do gates.spend(gate.name, gate.limits, gate.use, parts.cost, taken) end
+    for _, gate in ipairs(uses) do gates.spend(gate.name, gate.limits, gate.use, parts.cost, taken, uses.per_run) end
     serve_owner(choice, taken, weight)
     if not work.only_line then
       local turn = call('HINCRBY', KEY.seq, 'turn', 1)

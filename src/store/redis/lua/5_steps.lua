@@ -15,8 +15,8 @@ local CAPACITY, OWNERS_CAPACITY, QUEUES_N, DEDUPES_N, GATES_N, STEPS_N, GROUP_SI
 local GATE, GATE_REVISION, GATE_OP, GATE_RECORD, GATE_LIMITS, GATE_EVENTS_N, GATE_SIZE = 0, 1, 2, 3, 4, 5, 6
 -- of a step; then its events, tags and parents
 local ID, EXPECTED, PLACE, STATE, LANE, SAID, BODY, RESULT, RUN_END, REVOKED, BEATS, RUN_AT, DEADLINE, CASCADE, PROGRESS,
-      DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, LEDGER, RECORD_KEY, OLD, STEP_SIZE =
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24
+      DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, LEDGER, SPEND, RECORD_KEY, OLD, STEP_SIZE =
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25
 -- SAID is false if the task goes. RECORD_KEY and OLD are left empty for us: the key of its record; what the record says, if it is there and may be changed.
 local TAIL = '+'  -- a place: behind all others of its lane
 local NONE = ''   -- a result: there is none from now on
@@ -86,6 +86,10 @@ local function check_stored(step)
   if goes and (not IS_TERMINAL[state] or cascade ~= '0') then return CONFLICT end
   local begins_anew = IS_TERMINAL[state] and not IS_TERMINAL[A[step + STATE]]
   if (begins_anew or goes) and is_still_leased(A[step + ID]) then return STILL_LEASED end
+  if A[step + SPEND] then
+    local parts = parts_of(lane)
+    if not budgets.has_room(parts, gates.limits(parts), A[step + SPEND]) then return CONFLICT end
+  end
   A[step + OLD] = {text = text, seq = seq, place = place, bytes = bytes, marks = marks, state = state, started = started,
                 worker = worker, deadline = deadline, cascade = cascade, lane = lane}
   return DONE
@@ -212,10 +216,10 @@ end
 
 -- What is written once per call, or per lane: new entries at the tail, entries that go, permits that come back, and the
 -- sets of all leases and of all finished tasks.
-local pushes, drops, ends, unleased, finished
+local pushes, drops, ends, spends, unleased, finished
 
 function steps.start_writes()
-  pushes, drops, ends, unleased, finished = {}, {}, {}, {}, {}
+  pushes, drops, ends, spends, unleased, finished = {}, {}, {}, {}, {}, {}
 end
 
 local function list_of(map, lane)
@@ -238,10 +242,15 @@ end
 function steps.pushes_to(lane) return list_of(pushes, lane) end
 
 -- What is given back when a run ends: its lease and its permits; its entry goes if the task does not come back to it.
-function steps.add_end(lane, id, started)
+function steps.add_end(lane, id, started, spend)
   unleased[#unleased + 1] = id
   local starts = list_of(ends, lane)
   starts[#starts + 1] = started
+  if spend then
+    local of_lane = spends[lane] or {}
+    spends[lane] = of_lane
+    of_lane[#starts] = spend
+  end
 end
 
 function steps.add_drop(lane, place)
@@ -257,7 +266,7 @@ end
 function steps.flush_writes()
   call_in_pieces('ZREM', KEY.leases, unleased)
   call_in_pieces('ZADD', KEY.finished, finished)
-  for _, lane in ipairs(ends) do gates.release(parts_of(lane), ends[lane]) end
+  for _, lane in ipairs(ends) do gates.release(parts_of(lane), ends[lane], spends[lane]) end
   for _, lane in ipairs(drops) do lanes.drop(lane, drops[lane]) end
   for _, lane in ipairs(pushes) do lanes.push(lane, pushes[lane]) end
   steps.start_writes()
@@ -271,7 +280,7 @@ local function leave_state(step, old)
     call('ZREM', KEY.scheduled, A[step + ID])
   elseif old.state == 'running' then
     if A[step + REVOKED] then revoke(A[step + ID]) end
-    steps.add_end(old.lane, A[step + ID], tonumber(old.started) or 0)
+    steps.add_end(old.lane, A[step + ID], tonumber(old.started) or 0, A[step + SPEND])
     if A[step + PLACE] == TAIL or not IS_WAITING[A[step + STATE]] then steps.add_drop(old.lane, old.place) end
   elseif IS_TERMINAL[old.state] then
     if #finished > 0 then steps.flush_writes() end
@@ -449,6 +458,10 @@ local function write_stored(step, place)
                  IS_TERMINAL[old.state] and IS_TERMINAL[state]
   local bytes = bytes_after(step, old)
   if A[step + BODY] then put_body(step, old.seq) end
+  if stays and A[step + SPEND] then
+    local parts = parts_of(old.lane)
+    budgets.book_all(parts, gates.limits(parts), {A[step + SPEND]})
+  end
   if not stays and not stands then
     leave_state(step, old)
     place = enter_state(step, place)
@@ -518,6 +531,7 @@ function steps.write_gates(at, n)
     if A[at + GATE_OP] == 'd' then document = at else add_events(at + GATE_SIZE, A[at + GATE_EVENTS_N]) end
     at = after_gate(at)
   end
+  budgets.recount_if_stale()
   return document
 end
 

@@ -456,12 +456,13 @@ end
 
 local function state_of_gate(name)
   return {name, call('HGET', KEY.gate_records, name) or '', call('HGET', KEY.in_use, name) or '0',
-          call('HGET', KEY.rate_at, name) or '0', waiting_lanes(name)}
+          call('HGET', KEY.rate_at, name) or '0', waiting_lanes(name), budgets.use_text(name, gates.limits_of(name))}
 end
 
 -- args: now, names…
 function functions.read_gates(keys, args)
   begin(keys, args)
+  kept.know()
   local states = {}
   for i = 2, #args do states[i - 1] = state_of_gate(args[i]) end
   return states
@@ -470,6 +471,7 @@ end
 -- Those that are stored or waited at, by name.
 function functions.all_gates(keys, args)
   begin(keys, args)
+  kept.know()
   local names, seen = {}, {}
   for _, source in ipairs({call('HKEYS', KEY.gate_records), call('ZRANGE', KEY.waited, 0, -1)}) do
     for _, name in ipairs(source) do

@@ -122,6 +122,7 @@ local function quarantine(id)
   if not record then return end
   if record.state == 'running' then
     gates.release(parts_of(record.lane), {tonumber(record.started)})
+    if gates.limits(parts_of(record.lane)).has_budgets then budgets.recount() end
     lanes.drop(record.lane, {record.place})
   elseif IS_WAITING[record.state] then
     lanes.remove(record.lane, tonumber(record.place))

@@ -637,6 +637,20 @@ local function check_limits(right)
   end
 end
 
+local function check_asides()
+  budgets.recount_if_stale()
+  kept.save()
+  local right, stored = budgets.count_asides(), {}
+  local flat = call('HGETALL', KEY.aside)
+  for i = 1, #flat, 2 do stored[flat[i]] = tonumber(flat[i + 1]) end
+  local is_wrong = false
+  for field, amount in pairs(right) do is_wrong = is_wrong or stored[field] ~= amount end
+  for field in pairs(stored) do is_wrong = is_wrong or not right[field] end
+  if not is_wrong then return end
+  found('aside_wrong', 'what is set aside behind gates with budgets is not that of the running tasks', mending)
+  if mending then budgets.recount() end
+end
+
 local function check_gates(image)
   local in_use = {}
   for _, lane in ipairs(image.lane_names) do
@@ -673,7 +687,8 @@ local function waits_of_lanes(image)
     local where = where_is(lane)
     if where and where.gate ~= '' then
       local parts = parts_of(lane)
-      local one = waits[where.gate] or {queues = {}, cost = math.huge}
+      local one = waits[where.gate] or {queues = {}, types = {}, cost = math.huge}
+      one.types[parts.type] = true
       one.queues[parts.queue] = true
       one.cost = math.min(one.cost, parts.cost)
       waits[where.gate] = one
@@ -715,7 +730,15 @@ local function check_wakes(image)
       if mending then call('ZADD', KEY.waited, 0, name) end
     end
     local limits = gates.limits_of(name) or gates.NONE
-    local room, look_again = gates.ask(limits, gates.use(name, limits), one.cost)
+    local least
+    for of_type in pairs(limits.budgets and one.types or {}) do
+      local of_gate = gates.limits_of('type:' .. of_type)
+      local per_run = of_gate and of_gate.per_run or {usd = 0, tokens = 0, turns = 0, wall = 0}
+      local before = least or per_run
+      least = {usd = math.min(before.usd, per_run.usd), tokens = math.min(before.tokens, per_run.tokens),
+               turns = math.min(before.turns, per_run.turns), wall = math.min(before.wall, per_run.wall)}
+    end
+    local room, look_again = gates.ask(limits, gates.use(name, limits), one.cost, least)
     if (room > 0 or look_again) and not call('ZSCORE', KEY.wake, name) then
       found('gate_asleep', 'lanes wait at gate ' .. name .. ' that nobody will look at', mending)
       if mending then gates.look_now(name) end
@@ -748,6 +771,7 @@ function functions.fsck(keys, args)
   check_limits(args)
   check_lanes(image)
   check_gates(image)
+  check_asides()
   check_wakes(image)
   lanes.tell_pools()
   finish()

@@ -31,7 +31,7 @@ local function restore_task(list, at)
   return piece
 end
 
--- args: now, packed tasks, packed events: number, at and text of each; entries of the ledger, or nothing
+-- args: now, packed tasks, packed events: number, at and text of each; entries of the ledger, or nothing; packed field and amount of what was spent
 function functions.restore(keys, args)
   begin(keys, args)
   local list = cmsgpack.unpack(args[2])
@@ -45,5 +45,8 @@ function functions.restore(keys, args)
     call('HSET', KEY.seq, 'event', made[i])
   end
   if args[4] ~= '' then ledger.book(args[4]) end
+  local spent = cmsgpack.unpack(args[5])
+  for i = 1, #spent, 2 do call('HSET', KEY.spent, spent[i], spent[i + 1]) end
+  if spent[1] then kept.forget_hash(KEY.spent) end
   return #made / 3
 end

@@ -1,0 +1,20 @@
+// The JSON of budgets; the same on every surface. Dollars are numbers with up to six decimals, wall time is
+// milliseconds.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "drover/budget.h"
+
+namespace drover {
+
+void write_json(json::Writer& out, const BudgetStatus& budget);
+[[nodiscard]] std::string to_json(const BudgetStatus& budget);
+// {"stop": {"gate", "unit", "on_breach", "why"}}; of a run that goes on, {"stop": null}.
+[[nodiscard]] std::string to_json(const ReportAnswer& answer);
+[[nodiscard]] Status read_json(std::string_view json, BudgetStatus& out);
+[[nodiscard]] Status read_json(std::string_view json, ReportAnswer& out);
+
+}  // namespace drover
