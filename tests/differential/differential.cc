@@ -447,7 +447,10 @@ class Driver {
     both("note", [&](Side& side) {
       if (kind == 0) return text_of(side.engine().progress(lease, {static_cast<int>(kind), "half | way"}));
       if (kind == 1) return text_of(side.engine().checkpoint(lease, "{\"at\":1}"));
-      if (kind == 2) return text_of(side.engine().report(lease, report));
+      if (kind == 2) {
+        return text_of(side.engine().report(lease, report),
+                       [](const ReportAnswer& answer) -> std::string { return answer.stop ? "stop" : "ok"; });
+      }
       const std::vector<LogChunk> chunks{{LogStream::kOut, "line\n"}};
       return text_of(side.engine().append_log(lease, chunks));
     });

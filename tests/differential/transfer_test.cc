@@ -10,6 +10,7 @@
 #include <ranges>
 
 #include "differential/stores.h"
+#include "engine/dump_parts.h"
 #include "engine/health.h"
 #include "engine/local_administration.h"
 #include "engine/sweepers.h"

@@ -12,16 +12,17 @@ namespace {
 constexpr int kAskers = 100;
 constexpr int kOthers = 10;
 constexpr Millis kLong{300'000};
+constexpr std::string_view kJob = R"sh(case "$(cat)" in
+*plain*) echo '"plain"' ;;
+*) answer=$({} ask 'Shall I?' --option yes --option no --wait 0s) || exit $?
+   echo "\"$answer\"" ;;
+esac
+)sh";
 
 class QuestionsTest : public E2eTest {
  protected:
   QuestionsTest() {
-    sandbox.write_file("job.sh", fmt::format(R"(case "$(cat)" in * plain*) echo '"plain"';;*) answer =
-        $({} ask 'Shall I?' --option yes-- option no-- wait 0s) || exit $ ? echo "\"$answer\"";
-    ;
-esac
-)",
-                                             DROVER_BIN));
+    sandbox.write_file("job.sh", fmt::format(kJob, DROVER_BIN));
   }
 
   [[nodiscard]] Arguments worker(const Arguments& more = {}) const {

@@ -44,7 +44,7 @@ class SessionTest : public AgentFixture, public testing::WithParamInterface<Sess
   std::optional<test::RedisServer> redis_;
 };
 INSTANTIATE_TEST_SUITE_P(Stores, SessionTest, testing::Values(SessionStore::kSandbox, SessionStore::kRedis),
-                         [](const auto& info) { return info.param == SessionStore::kRedis ? "redis" : "sandbox"; });
+                         [](const auto& test) { return test.param == SessionStore::kRedis ? "redis" : "sandbox"; });
 
 // Each run leaves a mark while it lives; one that finds another's has seen two at once.
 constexpr std::string_view kOneAtATime = R"(#!/bin/sh

@@ -111,6 +111,8 @@ bool answer(Scene& scene, const HttpRequest& request) {
   server::GuardedQueue queue(scene.engine, *principal);
   server::GuardedAdministration administration(scene.administration, *principal);
   std::string made;
+  const mcp::Allowed allowed;
+  mcp::Told told;
   const server::Answer given = route->answer({.request = request,
                                               .target = *target,
                                               .captures = captures,
@@ -122,7 +124,10 @@ bool answer(Scene& scene, const HttpRequest& request) {
                                               .tickets = scene.tickets,
                                               .credentials = "fuzz",
                                               .version = "1",
+                                              .mcp_allowed = allowed,
                                               .made = made,
+                                              .told = told,
+                                              .audit = nullptr,
                                               .attempt = server::Try::kMayWait});
   if (const auto* response = std::get_if<HttpResponse>(&given)) return check(request, *response);
   if (const auto* handout = std::get_if<server::Handout>(&given)) return check(request, handout->response);

@@ -187,9 +187,9 @@ void SimRuns::speak(Agent& agent) {
       worker_.dead() ? Status{} : queue.checkpoint(lease, fmt::format(R"({{"run":{}}})", agent.run.run));
   const Status log = worker_.dead() ? Status{} : queue.append_log(lease, std::span(&chunk, 1));
   world_.checker().answered(agent.run);
-  const Status used = worker_.dead() ? Status{} : queue.report(lease, used_by(agent.run, 1));
+  const bool used = worker_.dead() || queue.report(lease, used_by(agent.run, 1)).has_value();
   world_.trace("{} run {} talks: {}{}{}{}", agent.run.number, agent.run.run, progress.has_value(),
-               checkpoint.has_value(), log.has_value(), used.has_value());
+               checkpoint.has_value(), log.has_value(), used);
   if (!worker_.dead() && agent.run.number % 3 == 1) ask(agent);
 }
 
