@@ -205,7 +205,9 @@ SessionRecord after_run(SessionRecord record, const SessionPolicy& policy, const
   record.last_used_at = now;
   record.runs += 1;
   if (run.end.report.agent) take_agent(record, *run.end.report.agent);
-  const bool succeeded = run.after == TaskState::kCompleted || std::holds_alternative<Suspend>(run.end.end);
+  // A run that suspends once too often fails its task.
+  const bool succeeded = run.after == TaskState::kCompleted ||
+                         (std::holds_alternative<Suspend>(run.end.end) && run.after != TaskState::kFailed);
   if (succeeded || planted(PlantedBug::kBootstrapMarkedEarly)) {
     record.preflight_done = true;
     if (run.bootstrap_key) remember_key(record, *run.bootstrap_key);

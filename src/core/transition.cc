@@ -8,9 +8,9 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/planted_bug.h"
-#include "core/budget.h"
 #include "core/retry.h"
 #include "core/run_report.h"
+#include "core/spend_at_end.h"
 
 namespace drover {
 namespace {
@@ -300,27 +300,6 @@ void refuse_unverified(Change& change, RunEnd end, std::string why) {
   retry_or_fail(change, std::move(end), error, rule);
 }
 
-// All that the task has spent, with the run that ends now.
-BudgetAmounts spent_by_task(const Change& change) {
-  const TaskRecord& next = change.step.next;
-  const Millis wall = next.task.started_at ? change.context.now - *next.task.started_at : Millis{0};
-  return amounts_of(usage_of(next.task.usage), wall + Millis{run_budget_of(next.run_budget).earlier_wall});
-}
-
-// Its own budget, if there is nothing left of it: another run could not do anything.
-std::optional<TaskError> end_by_budget(const Change& change) {
-  const Task& task = change.step.next.task;
-  if (!task.budget) return std::nullopt;
-  const auto budget = parse_task_budget(*task.budget);
-  const BudgetAmounts spent = spent_by_task(change);
-  const auto unit = budget ? used_up(*budget, spent) : std::nullopt;
-  if (!unit) return std::nullopt;
-  return TaskError{
-      ErrorClass::kBudgetExceeded,
-      fmt::format("its runs have spent {} of its budget of {}", format_amount(*unit, amount_in(spent, *unit)),
-                  format_amount(*unit, (*budget)[std::to_underlying(*unit)].value_or(0)))};
-}
-
 // The budget of a gate was used up while it ran: it waits there, with its session, and has lost nothing.
 void wait_at_gate(Change& change, RunEnd end, const TaskError& error) {
   change.step.next.task.attempts -= 1;
@@ -342,7 +321,7 @@ void fail_run(Change& change) {
   const ClassRule& rule = rule_of(change.context, failure.error_class);
   // It has run, however it went: never again, whatever the class allows.
   if (task.at_most_once) return end_run_failed(change, std::move(end), error, rule);
-  if (const auto used = end_by_budget(change)) {
+  if (const auto used = end_by_budget(change.step.next, change.context.now)) {
     return end_run_failed(change, std::move(end), *used, rule_of(change.context, used->error_class));
   }
   if (failure.waits_at) return wait_at_gate(change, std::move(end), error);
@@ -708,40 +687,6 @@ void delete_task(Change& change) {
   emit(change, "deleted", std::move(writer).take());
 }
 
-// ---- budgets
-
-// What a run has spent by its end, as budgets count it. Where nobody knows the price, it is what was set aside for it.
-BudgetAmounts spent_by_run(const TaskRecord& record, const DecisionContext& context) {
-  const Usage used = usage_of(record.run_usage);
-  const Millis wall = record.task.started_at ? context.now - *record.task.started_at : Millis{0};
-  BudgetAmounts spent = amounts_of(used, wall);
-  if (!used.cost && token_count(used.tokens) > 0) {
-    amount_in(spent, BudgetUnit::kUsd) =
-        type_of(context).budget_per_run[std::to_underlying(BudgetUnit::kUsd)].value_or(0);
-  }
-  return spent;
-}
-
-// Of a run that may end in this step: taken before, because its end clears what it has used.
-std::optional<SpendChange> spend_until(const TaskRecord& record, const DecisionContext& context) {
-  if (record.task.state != TaskState::kRunning || (!context.budgeted && !record.run_budget)) return std::nullopt;
-  SpendChange change{.before = run_budget_of(record.run_budget), .ends = true};
-  change.after = change.before;
-  change.after.spent = spent_by_run(record, context);
-  return change;
-}
-
-void close_spend(Change& change, std::optional<SpendChange> spend) {
-  if (!spend || !change.step.run_end) return;
-  TaskRecord& next = change.step.next;
-  next.run_budget.reset();
-  if (next.task.budget) {
-    const RunBudget rest{.earlier_wall = spend->before.earlier_wall + amount_in(spend->after.spent, BudgetUnit::kWall)};
-    next.run_budget = run_budget_json(rest);
-  }
-  change.step.spend = std::move(spend);
-}
-
 // ---- the decision
 
 using Apply = void (*)(Change&);
@@ -812,11 +757,11 @@ Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionCon
   change.step.expected_beats = record.lease_beats;
   change.step.next = std::move(record);
   hear_report(change);
-  auto spend = spend_until(change.step.next, context);
+  auto spend = spend_until(change.step.next, context, type_of(context).budget_per_run);
   kApply[std::to_underlying(rule) - 1U](change);
   // The engine withdraws them in the same group.
   if (is_terminal(change.step.next.task.state)) change.step.next.open_questions = 0;
-  close_spend(change, std::move(spend));
+  close_spend(change.step, std::move(spend));
   note_settlement(change, lease);
   return std::move(change.step);
 }

@@ -25,10 +25,6 @@ EventDraft breached_event(const BudgetStatus& budget, const TaskId& task) {
   return {.name = "budget.breached", .data = std::move(out).take()};
 }
 
-// Asks people whether to raise a breached budget or to stop. There are no questions yet: the event tells of it, and its
-// tasks wait at the gate as with `pause`. Called once per breached gate and period.
-void ask_about_breach(const BudgetStatus& /*budget*/, StepGroup& /*group*/) {}
-
 }  // namespace
 
 std::vector<BudgetStatus> budget_statuses(std::string_view gate, const GateRecord& record, const BudgetUse& use) {
@@ -112,7 +108,6 @@ void RunSpend::tell(const Breach& breach, const Task& task, StepGroup& group) co
     step.next = std::move(next);
   }
   step.events.push_back(breached_event(status, task.id));
-  if (status.budget.on_breach == OnBreach::kAsk) ask_about_breach(status, group);
 }
 
 Result<std::optional<BudgetStop>> RunSpend::judge(const TaskRecord& record, const TaskRecord& told, bool at_door,

@@ -235,7 +235,7 @@ TEST_P(GatesByHand, WhatOnlyAHandHoldsBackIsNotLeftToDo) {
 
 TEST_P(GatesByHand, BadOrdersChangeNothing) {
   const World before = world();
-  EXPECT_EQ(refused({.gate = "tag:x", .what = GateOrder::Open{}}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refused({.gate = "moon:x", .what = GateOrder::Open{}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(refused({.gate = "owner:*", .what = GateOrder::Open{}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(refused({.gate = "all", .what = GateOrder::Limit{-1}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(refused({.gate = "all", .what = GateOrder::Close{now()}}), ErrorCode::kInvalidArgument);

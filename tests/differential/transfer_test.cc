@@ -127,6 +127,7 @@ class TransferTest : public testing::Test {
       must(engine.enqueue_one({.type = "work", .owner = i % 3 == 0 ? "ann" : "bob", .priority = i % 2}));
     must(engine.cancel(must(engine.enqueue_one({.type = "work"})).id, "no \"need\""));
     for (const ClaimedTask& task : claim(side, 1)) must(engine.release(task.lease));
+    must(Sweepers(engine).fold_history());
     must(engine.save_view("ann", {.name = "mine \"é\"", .query = "state=failed&owner=ann"}));
     must(engine.save_view(std::nullopt, {.name = "all", .query = ""}));
     const PastAlert past{{.subject = "queue:work", .detail = "waited"}, clock_.wall()};

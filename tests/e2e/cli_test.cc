@@ -157,6 +157,7 @@ TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
                                        "templates",
                                        "fallback_result",
                                        "bootstrap",
+                                       "budget",
                                        "checkpoint",
                                        "generation",
                                        "dedupe",

@@ -78,7 +78,7 @@ TEST_F(McpTest, AnAgentEnqueuesAndWaitsOnStandardInput) {
   ASSERT_EQ(first.size(), 4U);
   EXPECT_EQ(at(in(first[0], {"result"}), "protocolVersion"), "2025-06-18");
   EXPECT_EQ(at(in(first[1], {"error"}), "code"), "-32700");
-  EXPECT_EQ(in(first[2], {"result", "tools"}).as_array()->size(), 4U);
+  EXPECT_EQ(in(first[2], {"result", "tools"}).as_array()->size(), 5U);
   const std::string id = at(said(first[3]), "task_id");
   EXPECT_EQ(at(said(first[3]), "state"), "pending");
   work_until_empty("greet", agentsim({R"(print="hello")"}));

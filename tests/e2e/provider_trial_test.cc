@@ -44,7 +44,7 @@ class ProviderTrialTest : public E2eTest {
 TEST_F(ProviderTrialTest, EachCutCostsAtMostWhatWasLive) {
   sandbox.write_file("run.sh", kRun);
   sandbox.write_file("drover.yaml", "types:\n  ask: {provider: acme}\n");
-  sandbox.must({"config", "apply", "--yes"});
+  sandbox.must({"config", "apply", "drover.yaml"});
   sandbox.set("PATH", fmt::format("{}:/usr/bin:/bin", std::filesystem::path(DROVER_BIN).parent_path().string()));
   std::string batch;
   for (int i = 0; i < kTasks; ++i) batch += "{\"type\":\"ask\"}\n";

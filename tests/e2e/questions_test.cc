@@ -21,12 +21,10 @@ esac
 
 class QuestionsTest : public E2eTest {
  protected:
-  QuestionsTest() {
-    sandbox.write_file("job.sh", fmt::format(kJob, DROVER_BIN));
-  }
+  QuestionsTest() { sandbox.write_file("ask.sh", fmt::format(kJob, DROVER_BIN)); }
 
   [[nodiscard]] Arguments worker(const Arguments& more = {}) const {
-    return work("job", {"/bin/sh", sandbox.file("job.sh")}, more);
+    return work("ask", {"/bin/sh", sandbox.file("ask.sh")}, more);
   }
   void drain() const {
     const Outcome outcome = sandbox.drover(worker({"--until-empty", "--concurrency", "1"}), {}, kLong);
@@ -42,10 +40,10 @@ class QuestionsTest : public E2eTest {
 TEST_F(QuestionsTest, HoldNothingWhileTheyAreOpenAndEachAnswerArrivesOnce) {
   std::string batch;
   for (int i = 0; i < kAskers; ++i)
-    batch += R"({"type":"job","payload":"ask","max_stalls":100})"
+    batch += R"({"type":"ask","payload":"ask","max_stalls":100})"
              "\n";
   for (int i = 0; i < kOthers; ++i)
-    batch += R"({"type":"job","payload":"plain"})"
+    batch += R"({"type":"ask","payload":"plain"})"
              "\n";
   sandbox.must({"enqueue", "--batch", "-"}, batch);
   drain();
@@ -84,25 +82,25 @@ TEST_F(QuestionsTest, HoldNothingWhileTheyAreOpenAndEachAnswerArrivesOnce) {
 }
 
 TEST_F(QuestionsTest, ThoseWhoAnswerAreToldWhatIsWrong) {
-  const std::string id = sandbox.enqueue({"job", "--payload", "\"ask\""});
+  const std::string id = sandbox.enqueue({"ask", "--payload", "\"ask\""});
   drain();
   const std::string question = at(questions().at(0), "id");
   EXPECT_TRUE(contains(at(sandbox.must_json({"explain", id, "--json"}), "text"), "an answer to question " + question));
   expect_refused(sandbox.drover({"question", "answer", question, "maybe"}), 1, "invalid_argument");
-  expect_refused(sandbox.drover({"question", "show", id}), 1, "not_found");
+  expect_refused(sandbox.drover({"question", "show", id}), 5, "not_found");
   const json::Value answered = sandbox.must_json({"question", "answer", question, "no", "--json"});
   EXPECT_EQ(at(answered, "answer"), "no");
   const Outcome again = sandbox.drover({"question", "answer", question, "yes"});
-  expect_refused(again, 1, "wrong_state");
+  expect_refused(again, 6, "wrong_state");
   EXPECT_TRUE(contains(again.err, "\"no\""));
   expect_refused(sandbox.drover({"ask", "Outside of a task?"}), 1, "invalid_argument");
 }
 
 TEST_F(QuestionsTest, AnAnswerThatComesWhileTheProgramWaitsIsPrinted) {
   sandbox.write_file("wait.sh", fmt::format("echo \"\\\"$({} ask 'Which?' --wait 60s)\\\"\"\n", DROVER_BIN));
-  const std::string id = sandbox.enqueue({"job", "--timeout", "5s"});
+  const std::string id = sandbox.enqueue({"ask", "--timeout", "5s"});
   EventStream events = sandbox.events();
-  const auto process = sandbox.start(work("job", {"/bin/sh", sandbox.file("wait.sh")}, {"--until-empty"}));
+  const auto process = sandbox.start(work("ask", {"/bin/sh", sandbox.file("wait.sh")}, {"--until-empty"}));
   ASSERT_TRUE(events.next("question.asked", id));
   sandbox.must({"question", "answer", at(questions().at(0), "id"), "main"});
   ASSERT_TRUE(events.next("task.completed", id));
@@ -112,7 +110,7 @@ TEST_F(QuestionsTest, AnAnswerThatComesWhileTheProgramWaitsIsPrinted) {
 }
 
 TEST_F(QuestionsTest, OneThatIsWithdrawnIsSaidToTheTask) {
-  const std::string id = sandbox.enqueue({"job", "--payload", "\"ask\"", "--max-attempts", "1"});
+  const std::string id = sandbox.enqueue({"ask", "--payload", "\"ask\"", "--max-attempts", "1"});
   drain();
   sandbox.must({"question", "withdraw", at(questions().at(0), "id"), "--reason", "moot"});
   drain();

@@ -115,7 +115,7 @@ TEST_P(SessionTest, TheSameAgentGoesOnAndIsToldOnce) {
                      "sessions:\n  reviewer: {preflight: \"You review.\", idle: 30m}\n"
                      "local:\n  runners:\n    fix: {preset: claude}\n");
   sandbox.must({"trust", "drover.yaml"});
-  sandbox.must({"config", "apply", "--yes"});
+  sandbox.must({"config", "apply", "drover.yaml"});
   const std::string first = prompt_of_run("One.", {"--bootstrap", "api=Know the API."});
   EXPECT_TRUE(contains(first, "You review."));
   EXPECT_TRUE(contains(first, "Know the API."));

@@ -409,7 +409,7 @@ void Checker::check_dependents(const TaskId& parent) {
     if (ends_it)
       return report("P10 parents", fmt::format("task {} is blocked for ever: its parent {} has ended", id.to_string(),
                                                parent.to_string()));
-    if (unmet_parents(dependent) == 0)
+    if (unmet_parents(dependent) + dependent.open_questions() == 0)
       return report("P10 parents", fmt::format("task {} is blocked though its parents are done", id.to_string()));
   }
 }
@@ -433,9 +433,10 @@ void Checker::compare_row(const TaskRecord& row) {
     return report("P12 row and events", fmt::format("task {} is there without an event", row.task.id.to_string()));
   if (const auto wrong = life->compare(row, slack_)) return fail(*wrong);
   if (row.task.state == TaskState::kRunning) lease_of_run_[{row.task.id, row.task.run}] = row.lease;
-  if (row.task.state == TaskState::kBlocked && row.unmet_parents != unmet_parents(*life))
-    report("P8 counts", fmt::format("task {} waits for {} parents, not {}", row.task.id.to_string(),
-                                    unmet_parents(*life), row.unmet_parents));
+  const int waits_for = unmet_parents(*life) + life->open_questions();
+  if (row.task.state == TaskState::kBlocked && row.unmet_parents != waits_for)
+    report("P8 counts", fmt::format("task {} waits for {} parents and answers, not {}", row.task.id.to_string(),
+                                    waits_for, row.unmet_parents));
 }
 
 void Checker::scan(Store& store) {

@@ -473,9 +473,9 @@ std::string text_of(const std::optional<Time>& time) {
 
 TaskRecord head_of(TaskRecord row) {
   Task& task = row.task;
-  for (auto* part :
-       {&task.payload, &task.prompt, &task.system_prompt, &task.model, &task.repo, &task.base, &task.agent_id,
-        &task.source, &task.traceparent, &task.fallback_result, &task.checkpoint, &task.result})
+  for (auto* part : {&task.payload, &task.prompt, &task.system_prompt, &task.model, &task.repo, &task.base,
+                     &task.agent_id, &task.source, &task.traceparent, &task.fallback_result, &task.bootstrap,
+                     &task.budget, &task.checkpoint, &task.result})
     part->reset();
   task.tags.clear();
   task.depends_on.clear();

@@ -38,6 +38,7 @@ class Life {
   [[nodiscard]] TaskState state() const { return state_; }
   [[nodiscard]] int generation() const { return generation_; }
   [[nodiscard]] int run() const { return run_; }
+  [[nodiscard]] int open_questions() const { return static_cast<int>(open_questions_.size()); }
   [[nodiscard]] std::int64_t place() const { return place_; }
   [[nodiscard]] bool cancel_requested() const { return cancel_requested_; }
   [[nodiscard]] bool deleted() const { return deleted_; }

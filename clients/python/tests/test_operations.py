@@ -44,9 +44,22 @@ COVERED: Dict[str, Call] = {
 BATCHED = "a worker tells all ends with settleMany, one or many"
 OPERATE = "for people who operate a fleet: the command line and the dashboard have it, and programs have Client.call"
 DASHBOARD = "for the dashboard, which signs people in and keeps their views"
+QUESTIONS = "handlers in Python have no method for it yet, but Client.call; people answer with the command line"
 CONVERSATIONS = "for hosts of agents, which are written in TypeScript; programs in Python have Client.call"
 DUMPS = "for `drover export` and `import`"
 LEFT_OUT: Dict[str, str] = {
+    "ask": QUESTIONS,
+    "answerAsSpawner": QUESTIONS,
+    "listQuestions": QUESTIONS,
+    "getQuestion": QUESTIONS,
+    "answerQuestion": QUESTIONS,
+    "withdrawQuestion": QUESTIONS,
+    "askProvider": "for runners of agents, which drover work has; a handler may use Client.call",
+    "listBudgets": OPERATE,
+    "raiseBudget": OPERATE,
+    "listSessions": OPERATE,
+    "getSession": OPERATE,
+    "resetSession": OPERATE,
     "listConversations": CONVERSATIONS,
     "getConversation": CONVERSATIONS,
     "waitForConversation": CONVERSATIONS,

@@ -17,6 +17,7 @@ const through = (why: string): string => `through call(): ${why}`;
 const operator = through("operators use the command line and the dashboard; programs rarely need it");
 const dump = through("`drover export` and `drover import` put the parts together");
 const page = through("for the dashboard");
+const question = through("people answer with the command line; handlers have no method for it yet");
 const single = "the worker settles with settleMany, which has one answer for each";
 
 const covered: Record<keyof typeof operations, Method | string> = {
@@ -111,6 +112,18 @@ const covered: Record<keyof typeof operations, Method | string> = {
   takeConsumer: conversation("takeConsumer"),
   releaseConsumer: conversation("releaseConsumer"),
   mirrorItems: conversation("mirror"),
+  ask: question,
+  answerAsSpawner: question,
+  listQuestions: question,
+  getQuestion: question,
+  answerQuestion: question,
+  withdrawQuestion: question,
+  askProvider: through("for runners of agents, which `drover work` has"),
+  listBudgets: operator,
+  raiseBudget: operator,
+  listSessions: operator,
+  getSession: operator,
+  resetSession: operator,
   createSigninCode: page,
   signIn: page,
   listSignins: page,

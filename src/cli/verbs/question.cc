@@ -200,7 +200,13 @@ int run(const QuestionWithdrawOptions& options, Context& context) {
 }  // namespace
 
 void add_question(Verbs& verbs) {
-  Verbs& family = verbs.family({.name = "question", .summary = "List and answer what tasks ask", .footer = ""});
+  Verbs& family = verbs.family({.name = "question",
+                                .summary = "List and answer what tasks ask",
+                                .footer = R"(Tasks ask with `drover ask`. A task whose question is open holds no slot.
+
+Examples:
+  drover question list
+  drover question answer 01920f5e-7a3c-7def-8123-456789abcdef yes)"});
   family.add<QuestionListOptions>({.name = "list",
                                    .summary = "List questions, newest first",
                                    .footer = R"(Shows open questions, unless --state or --all says otherwise.

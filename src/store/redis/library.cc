@@ -17,13 +17,13 @@ namespace {
 constexpr std::array kShared{embedded::_0_keys_lua, embedded::_1_call_lua, embedded::_1_record_lua,
                              embedded::_3_lanes_lua};
 constexpr std::array kParts{
-    embedded::_1_clock_lua,      embedded::_1_kept_lua,   embedded::_1_events_lua,    embedded::_2_budgets_lua,
-    embedded::_2_gates_lua,      embedded::_2_ledger_lua, embedded::_2_questions_lua, embedded::_3_wake_lua,
-    embedded::_4_claim_lua,      embedded::_5_steps_lua,  embedded::e_apply_lua,      embedded::_6_leases_lua,
-    embedded::_7_reads_lua,      embedded::_8_sweeps_lua, embedded::_9_fleet_lua,     embedded::_9_findings_lua,
-    embedded::a_fsck_record_lua, embedded::a_fsck_lua,    embedded::a_fsck_logs_lua,  embedded::c_epoch_lua,
-    embedded::d_restore_lua,     embedded::f_ends_lua,    embedded::g_adds_lua,       embedded::h_conversations_lua,
-    embedded::b_register_lua,
+    embedded::_1_clock_lua,        embedded::_1_kept_lua,      embedded::_1_events_lua,    embedded::_2_budgets_lua,
+    embedded::_2_gates_lua,        embedded::_2_ledger_lua,    embedded::_2_questions_lua, embedded::_3_wake_lua,
+    embedded::_4_claim_lua,        embedded::_5_steps_lua,     embedded::e_apply_lua,      embedded::_6_leases_lua,
+    embedded::_7_reads_lua,        embedded::_8_sweeps_lua,    embedded::_9_fleet_lua,     embedded::_9_findings_lua,
+    embedded::a_fsck_record_lua,   embedded::a_fsck_lanes_lua, embedded::a_fsck_lua,       embedded::a_fsck_logs_lua,
+    embedded::c_epoch_lua,         embedded::d_restore_lua,    embedded::f_ends_lua,       embedded::g_adds_lua,
+    embedded::h_conversations_lua, embedded::b_register_lua,
 };
 
 // What C++ says, and says alone.

@@ -33,6 +33,7 @@ constexpr std::array<Row, kErrorClassCount> kExpected{{
     {"result_too_large", Action::kFail},
     {"verify_failed", Action::kRetry},
     {"max_turns", Action::kFail},
+    {"budget_exceeded", Action::kFail},
     {"stalled", Action::kFail},
     {"lost", Action::kFail},
     {"deadline", Action::kFail},
@@ -40,6 +41,7 @@ constexpr std::array<Row, kErrorClassCount> kExpected{{
     {"invalid_payload", Action::kFail},
     {"unknown_type", Action::kFail},
     {"suspended", Action::kFail},
+    {"unanswered", Action::kFail},
 }};
 
 TEST(ErrorClass, EveryRowOfTheDefaultTable) {

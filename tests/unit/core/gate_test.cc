@@ -25,10 +25,11 @@ TEST(GateNames, Sources) {
 }
 
 TEST(GateNames, WhatIsAGate) {
-  for (const std::string_view name : {"all", "queue:q", "type:t", "owner:o", "lock:k", "provider:p", "lock:a:b@c"}) {
+  for (const std::string_view name :
+       {"all", "queue:q", "type:t", "owner:o", "lock:k", "provider:p", "lock:a:b@c", "tag:x"}) {
     EXPECT_TRUE(check_gate_name(name)) << name;
   }
-  for (const std::string_view name : {"", "All", "queue", "queue:", "queue:a b", "owner:*", "tag:x", "alle"}) {
+  for (const std::string_view name : {"", "All", "queue", "queue:", "queue:a b", "owner:*", "tags:x", "alle"}) {
     const auto status = check_gate_name(name);
     ASSERT_FALSE(status) << name;
     EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);

@@ -82,6 +82,11 @@ TEST_F(SessionRecordTest, ASuspendedRunHasHeardWhatItWasTold) {
   EXPECT_EQ(record.tasks.size(), 1U);
 }
 
+TEST_F(SessionRecordTest, OneThatSuspendsOnceTooOftenHasFailed) {
+  run({.lease = {}, .end = Suspend{}, .report = {.agent = agent("s1")}}, TaskState::kFailed);
+  EXPECT_TRUE(start().bootstrap_due);
+}
+
 TEST_F(SessionRecordTest, AnotherAgentSessionKnowsNothing) {
   complete("s1");
   run({.lease = {}, .end = Completion{}, .report = {.agent = agent("s2")}}, TaskState::kCompleted, "web");

@@ -13,7 +13,7 @@ TEST(StatsJson, NothingHappened) {
             R"("stalled":0,"completed":0,"failed":0,"cancelled":0},"window_ms":60000,)"
             R"("rates":{"enqueued":0,"started":0,"completed":0,"failed":0,"retried":0},)"
             R"("waits":{"p50_ms":null,"p95_ms":null},"runs":{"p50_ms":null,"p95_ms":null},"queues":[],)"
-            R"("workers":{"working":0,"draining":0,"silent":0,"slots":0,"running":0},)"
+            R"("workers":{"working":0,"draining":0,"silent":0,"slots":0,"running":0,"workspace_bytes":0},)"
             R"("permits":{"in_use":0,"permits":0,"gates":0},"alerts":[]})");
 }
 

@@ -194,7 +194,7 @@ TEST_F(McpService, ListsTheToolsThatTheCallerMayUse) {
     EXPECT_EQ(text_at(tool, "annotations.openWorldHint"), "false");
   }
   EXPECT_EQ(text_at(message, "result.tools.1.annotations.readOnlyHint"), "true");
-  EXPECT_EQ(text_at(message, "result.tools.4.annotations.destructiveHint"), "true");
+  EXPECT_EQ(text_at(message, "result.tools.5.annotations.destructiveHint"), "true");
 }
 
 TEST_F(McpService, AToolThatIsNotAllowedIsUnknown) {

@@ -70,7 +70,7 @@ TEST_F(McpTypeTools, AreForThoseOnlyWhoMayEnqueue) {
     return found;
   };
   EXPECT_EQ(names({}).back(), "review");
-  EXPECT_EQ(names({.produce = false}).back(), "list_tasks");
+  EXPECT_EQ(names({.produce = false}).back(), "list_questions");
   EXPECT_TRUE(QueueTools(engine_, allowed, {}).tools().back().needs_tasks);
 }
 

@@ -89,8 +89,8 @@ TEST(GateSections, ComplaintsNameLineAndPath) {
             "drover.yaml:1: gates.queue:eng: belongs under queues, not under gates");
   EXPECT_EQ(refusal_of("gates: {'owner:o': {permits: 1}}"),
             "drover.yaml:1: gates.owner:o: belongs under owners, not under gates");
-  EXPECT_EQ(refusal_of("gates: {'tag:x': {permits: 1}}").find(R"(drover.yaml:1: gates.tag:x: "tag:x" is not a gate)"),
-            0U);
+  EXPECT_EQ(
+      refusal_of("gates: {'moon:x': {permits: 1}}").find(R"(drover.yaml:1: gates.moon:x: "moon:x" is not a gate)"), 0U);
   EXPECT_EQ(refusal_of("gates: {all: {weight: 1}}").find("drover.yaml:1: gates.all.weight: unknown field"), 0U);
   EXPECT_EQ(refusal_of("gates: {all: {burst: 1}}"), "drover.yaml:1: gates.all: burst is set, but no rate");
   EXPECT_EQ(refusal_of("types: {t: {breaker: on}}"),

@@ -98,6 +98,8 @@ const std::map<std::string, Expected>& expected_rights() {
       {"GET /v1/alerts", {kOperators}},
       {"GET /v1/alerts/history", {kOperators}},
       {"POST /v1/alerts/{key}/snooze", {kOperators, false, R"({"for":"1h"})"}},
+      {"GET /v1/budgets", {kReaders}},
+      {"POST /v1/budgets/{name}/raise", {kOperators, false, R"({"unit":"usd","amount":1})"}},
       {"GET /v1/sessions", {kReaders}},
       {"GET /v1/sessions/{owner}/{name}", {kReaders, true}},
       {"POST /v1/sessions/{owner}/{name}/reset", {kProducers, true}},
@@ -178,8 +180,7 @@ const json::Value* describe(const std::string& name) {
 class Rights : public ::testing::Test {
  protected:
   Rights() : client_(must(parse_server_url(server_->addresses().front())).endpoint) {
-    annas_ = must(engine_.enqueue_one({.type = "work", .owner = "anna"})).id;
-    must(engine_.enqueue_one({.type = "work", .owner = "anna", .session = "all"}));
+    annas_ = must(engine_.enqueue_one({.type = "work", .owner = "anna", .session = "all"})).id;
   }
 
   HttpResponse ask(const std::string& method, const std::string& target, const std::string& token,

@@ -49,10 +49,13 @@ const std::map<std::string, std::string> kOfSqliteAlone{
     {"run_orphan", "orphan"},
     {"log_orphan", "orphan"},
     {"log_total_orphan", "orphan"},
+    {"conversation_orphan", "orphan"},
+    {"conversation_body_orphan", "orphan"},
     {"tag_index_wrong", "index_wrong"},
     {"dependency_index_wrong", "index_wrong"},
     {"dedupe_index_wrong", "index_wrong"},
     {"index_column_wrong", "index_wrong"},
+    {"question_index_wrong", "index_wrong"},
     {"lease_missing", "index_wrong"},
     {"lease_without_run", "index_wrong"},
     {"place_missing", "lane_wrong"},
@@ -61,10 +64,10 @@ const std::map<std::string, std::string> kOfSqliteAlone{
     {"line_wrong", "lane_wrong"},
     {"database_damaged", ""},  // pages
 };
-// Indexes that are constraints of SQLite's own; what gates enforce, which SQLite keeps only in their records; keys of a
-// wrong type; what is put apart until a repair.
+// Questions, which SQLite keeps in columns; indexes that are constraints of SQLite's own; what gates enforce, which
+// SQLite keeps only in their records; keys of a wrong type; what is put apart until a repair.
 const Kinds kOfRedisAlone{"request_wrong", "task_list_wrong", "limits_wrong", "wrong_type",
-                          "quarantined",   "index_wrong",     "orphan"};
+                          "quarantined",   "index_wrong",     "orphan",       "question_unreadable"};
 
 TEST(FsckKinds, AreTheSameForTheSameThings) {
   Kinds of_both_by_sqlite;

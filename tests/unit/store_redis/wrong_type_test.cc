@@ -61,7 +61,7 @@ class RedisWrongTypeTest : public test::EngineOnRedis {
                          : std::string(must(found.front().as_text()));
   }
   void overwrite(const std::string& kind) {
-    static const std::set<std::string> kStrings{"t:", "b:", "r:", "c:", "p:", "h:", "request:"};
+    static const std::set<std::string> kStrings{"t:", "b:", "r:", "c:", "p:", "h:", "request:", "q:"};
     const std::string key = key_of(kind);
     server_.run(redis::Command("DEL", key));
     server_.run(kStrings.contains(kind) ? redis::Command("RPUSH", key, "x") : redis::Command("SET", key, "x"));
