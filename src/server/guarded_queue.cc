@@ -658,8 +658,7 @@ Result<SessionInfo> GuardedQueue::reset_session(const SessionName& name, const V
 
 Status GuardedQueue::need_own_session(const SessionName& name) const {
   if (!principal_.owner || *principal_.owner == name.owner) return {};
-  return drover::fail(ErrorCode::kNotFound, fmt::format("there is no session {} of {}", quoted_excerpt(name.name),
-                                                        quoted_excerpt(name.owner)));
+  return drover::fail(ErrorCode::kNotFound, fmt::format("there is no session {}", quoted_excerpt(name.name)));
 }
 
 Result<std::optional<ProviderState>> GuardedQueue::provider_of(const Lease& lease) {

@@ -192,7 +192,8 @@ class Rights : public ::testing::Test {
   }
   std::string target_of(const Route& route) const {
     std::string target(route.pattern);
-    const bool is_uuid = route.pattern.starts_with("/v1/tasks") || route.pattern.starts_with("/v1/bulk");
+    const bool is_uuid = route.pattern.starts_with("/v1/tasks") || route.pattern.starts_with("/v1/bulk") ||
+                         route.pattern.starts_with("/v1/questions");
     const std::string id = is_uuid ? annas_.to_string() : "w";
     if (const auto at = target.find("{id}"); at != std::string::npos) target.replace(at, 4, id);
     if (const auto at = target.find("{parent}"); at != std::string::npos) target.replace(at, 8, id);
