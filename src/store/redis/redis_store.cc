@@ -19,8 +19,8 @@ namespace {
 
 constexpr Millis kLookEvery{50};  // for changes that others made
 // The one that sweeps comes back when something is due, and at least every kSweeperRestMax. If it is later than that by
-// kSweeperLateMax, another one takes its place. A lost task is to run again a second after its lease ended: most of that
-// second is left to those who do it. Two that sweep at once do no harm.
+// kSweeperLateMax, another one takes its place. A lost task is to run again a second after its lease ended: most of
+// that second is left to those who do it. Two that sweep at once do no harm.
 constexpr Millis kSweeperRestMax{4'000};
 constexpr Millis kSweeperLateMax{200};
 // Redis looks only every 100 ms whether a waiting call has waited long enough: what is nearer than that is waited for
