@@ -39,10 +39,10 @@ void define(Verb& verb, BudgetListOptions& options) {
 
 void define_raise(Verb& verb, BudgetRaiseOptions& options) {
   verb.value("GATE", "", &options.gate, read_gate, gate_name_forms()).required();
-  verb.value("--usd", "DOLLARS", &options.usd, read_text, "by so many dollars, like 5 or 0.50");
-  verb.value("--tokens", "N", &options.tokens, read_text, "by so many tokens, like 500k or 5M");
-  verb.value("--turns", "N", &options.turns, read_text, "by so many turns");
-  verb.value("--wall", "DURATION", &options.wall, read_text, "by so much wall time, like 45m");
+  verb.value("--usd", "DOLLARS", &options.usd, read_text, "add this many dollars, for example 5 or 0.50");
+  verb.value("--tokens", "N", &options.tokens, read_text, "add this many tokens, for example 500k or 5M");
+  verb.value("--turns", "N", &options.turns, read_text, "add this many turns");
+  verb.value("--wall", "DURATION", &options.wall, read_text, "add this much wall time, for example 45m");
   verb.value("--per", "PERIOD", &options.per, read_per,
              "day, month or none: which budget, if the gate has several in this unit");
   verb.value("--reason", "R", &options.why, read_text, "why; shown to anyone who asks");
