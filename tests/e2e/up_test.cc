@@ -57,6 +57,14 @@ TEST_F(UpTest, RunsWhatATrustedProjectSays) {
   EXPECT_EQ(up->wait(kHangs), (Exit{.code = 0}));
 }
 
+// Tasks take their type's settings when they are enqueued, so a policy that nobody has applied is easily missed.
+TEST_F(UpTest, TrustSaysFromWhenThePolicyCounts) {
+  EXPECT_NE(sandbox.drover({"trust"}).err.find("its policy counts for tasks that you enqueue once `drover up` runs"),
+            std::string::npos);
+  sandbox.write_file("drover.yaml", "local: {runners: {greet: {argv: [echo, hello]}}}\n");
+  EXPECT_EQ(sandbox.drover({"trust"}).err.find("policy"), std::string::npos);
+}
+
 // It waits in the queue of its type's name: nobody had told the store of another one.
 TEST_F(UpTest, RunsWhatWasEnqueuedBeforeItAppliedThePolicy) {
   std::filesystem::create_directory(sandbox.file(".drover"));

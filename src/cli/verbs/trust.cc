@@ -39,6 +39,11 @@ int run(const TrustOptions& options, Context& context) {
     const std::string check = runner.verify ? fmt::format(", then {}", fmt::join(runner.verify->argv, " ")) : "";
     context.err.line("  " + one_line(fmt::format("{}: {}{}", type, fmt::join(runner.argv, " "), check)));
   }
+  if (project->document.shared != "{}") {
+    context.say(fmt::format(
+        "its policy counts for tasks that you enqueue once `drover up` runs, or after `drover config apply {}`",
+        options.file));
+  }
   return kExitOk;
 }
 
