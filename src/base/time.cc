@@ -177,6 +177,7 @@ Result<Time> parse_time(std::string_view text) {
 }
 
 Result<Millis> parse_duration(std::string_view text) {
+  if (text == "0") return Millis{0};  // the one number that needs no unit
   if (const auto duration = scan_duration(text)) return *duration;
   return fail(ErrorCode::kInvalidArgument,
               "a duration is a whole number with its unit, like 500ms, 30s, 5m, 2h, 7d or 1h30m, and at most " +

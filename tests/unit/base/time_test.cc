@@ -122,6 +122,7 @@ TEST(ParseDurationTest, ReadsNumbersWithUnits) {
     std::string_view text;
     std::int64_t ms;
   } rows[] = {
+      {"0", 0},
       {"0s", 0},
       {"0ms", 0},
       {"500ms", 500},
