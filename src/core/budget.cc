@@ -256,8 +256,8 @@ bool fits(const SpendChange& change, const BudgetAmounts& per_run, std::span<con
 }
 
 std::int64_t granted_for(std::int64_t spent, std::int64_t granted, std::int64_t per_run) {
-  if (per_run <= 0 || spent < std::max(granted, per_run)) return granted;
-  return (spent / per_run + 1) * per_run;
+  if (per_run <= 0 || spent <= std::max(granted, per_run)) return granted;
+  return (spent + per_run - 1) / per_run * per_run;
 }
 
 SpendVerdict judge_spend(const RunBudget& before, const BudgetAmounts& spent, const BudgetAmounts& per_run,
@@ -276,7 +276,9 @@ SpendVerdict judge_spend(const RunBudget& before, const BudgetAmounts& spent, co
     for (std::size_t i = 0; i < gate.limits.size(); ++i) {
       const auto unit = std::to_underlying(gate.limits[i].unit);
       const bool takes = wanted.after.granted[unit] > before.granted[unit];
-      if (after.spent[i] < gate.limits[i].limit && (!takes || after.left(gate.limits, i) >= 0)) continue;
+      // The last of the budget may be what was set aside for this run, which may use it up.
+      const std::int64_t spent_max = gate.limits[i].limit - (per_run[unit] > 0 ? 0 : 1);
+      if (after.spent[i] <= spent_max && (!takes || after.left(gate.limits, i) >= 0)) continue;
       verdict.breach = Breach{.gate = g, .budget = i};
       return verdict;
     }

@@ -113,7 +113,7 @@ struct BudgetUse {
 // Adds it.
 void book(const SpendChange& change, const BudgetAmounts& per_run, std::span<const BudgetLimit> limits, BudgetUse& use);
 
-// What was granted, so that `spent` is within it: whole slices, one begun.
+// What was granted, so that `spent` is within it: whole slices.
 [[nodiscard]] std::int64_t granted_for(std::int64_t spent, std::int64_t granted, std::int64_t per_run);
 
 // ---- a run reports

@@ -78,7 +78,9 @@ TEST(BudgetRules, WhatIsSetAsideIsWhatIsGrantedAndNotSpent) {
 TEST(BudgetRules, SlicesAreWhole) {
   EXPECT_EQ(granted_for(0, 0, 500), 0);
   EXPECT_EQ(granted_for(499, 0, 500), 0);
-  EXPECT_EQ(granted_for(500, 0, 500), 1'000);
+  EXPECT_EQ(granted_for(500, 0, 500), 0) << "it used what was set aside, and no more";
+  EXPECT_EQ(granted_for(501, 0, 500), 1'000);
+  EXPECT_EQ(granted_for(1'000, 0, 500), 1'000);
   EXPECT_EQ(granted_for(999, 1'000, 500), 1'000);
   EXPECT_EQ(granted_for(2'300, 1'000, 500), 2'500);
   EXPECT_EQ(granted_for(2'300, 0, 0), 0);
@@ -115,19 +117,34 @@ TEST(BudgetRules, OneThatHasUsedItUpTakesAnother) {
 TEST(BudgetRules, OrStopsWhereOthersNeedTheRest) {
   // Another run holds 500 of the 1,000.
   const AskedGate gate = gate_with(1'000, 0, 1'000);
-  const SpendVerdict verdict = judge_spend({}, {500, 0, 0, 0}, {500, 0, 0, 0}, std::span(&gate, 1));
+  const SpendVerdict verdict = judge_spend({}, {501, 0, 0, 0}, {500, 0, 0, 0}, std::span(&gate, 1));
   ASSERT_TRUE(verdict.breach);
   EXPECT_FALSE(verdict.change.takes_slice);
   EXPECT_EQ(verdict.change.after.granted[0], 0);
-  EXPECT_EQ(verdict.change.after.spent[0], 500) << "it is booked all the same";
+  EXPECT_EQ(verdict.change.after.spent[0], 501) << "it is booked all the same";
   // Told again, because the answer was lost: the same.
   AskedGate after = gate;
   book(verdict.change, {500, 0, 0, 0}, gate.limits, after.use);
-  EXPECT_EQ(after.use.spent[0], 500);
+  EXPECT_EQ(after.use.spent[0], 501);
   EXPECT_EQ(after.use.aside[0], 500);
-  const SpendVerdict again = judge_spend(verdict.change.after, {500, 0, 0, 0}, {500, 0, 0, 0}, std::span(&after, 1));
+  const SpendVerdict again = judge_spend(verdict.change.after, {501, 0, 0, 0}, {500, 0, 0, 0}, std::span(&after, 1));
   EXPECT_TRUE(again.breach);
   EXPECT_EQ(spent_by(again.change)[0], 0);
+}
+
+// Many programs make one request a run, which costs what was set aside for it: the last of them may end.
+TEST(BudgetRules, ARunMayUseUpWhatWasSetAsideForIt) {
+  const AskedGate gate = gate_with(1'000, 500, 500);
+  const SpendVerdict verdict = judge_spend({}, {500, 0, 0, 0}, {500, 0, 0, 0}, std::span(&gate, 1));
+  EXPECT_FALSE(verdict.breach);
+  EXPECT_FALSE(verdict.change.takes_slice);
+  EXPECT_TRUE(judge_spend({}, {501, 0, 0, 0}, {500, 0, 0, 0}, std::span(&gate, 1)).breach);
+}
+
+TEST(BudgetRules, ARunWithNothingSetAsideStopsWhenNothingIsLeft) {
+  const AskedGate gate = gate_with(1'000, 500, 0);
+  EXPECT_FALSE(judge_spend({}, {499, 0, 0, 0}, {}, std::span(&gate, 1)).breach);
+  EXPECT_TRUE(judge_spend({}, {500, 0, 0, 0}, {}, std::span(&gate, 1)).breach);
 }
 
 TEST(BudgetRules, ABudgetThatWasLoweredStopsEverybody) {
