@@ -235,9 +235,7 @@ Status Cascade::follow_ended(const TaskRecord& record) {
 Status Cascade::follow_end(const TaskRecord& ended) {
   if (ended.dependents == 0) return {};
   auto dependents = TRY(view_.dependents(ended.task.id));
-  if (const auto joined = joined_.find(ended.task.id); joined != joined_.end()) {
-    for (const TaskId& id : joined->second) dependents.push_back(*decided(id));
-  }
+  append_decided(joined_, ended.task.id, dependents);
   for (TaskRecord& dependent : dependents) {
     if (const TaskRecord* newer = decided(dependent.task.id)) dependent = *newer;
     if (dependent.task.state != TaskState::kBlocked) continue;
@@ -252,6 +250,12 @@ Status Cascade::follow_end(const TaskRecord& ended) {
   return {};
 }
 
+void Cascade::append_decided(const NewRelatives& relatives, const TaskId& of, std::vector<TaskRecord>& records) const {
+  const auto found = relatives.find(of);
+  if (found == relatives.end()) return;
+  for (const TaskId& id : found->second) records.push_back(*decided(id));
+}
+
 // What a cancel of this record reaches by spawning. A finished child stays as it is, but what it spawned goes too.
 Result<std::vector<TaskRecord>> Cascade::children_to_cancel(const TaskRecord& record) {
   std::vector<TaskRecord> found;
@@ -261,6 +265,7 @@ Result<std::vector<TaskRecord>> Cascade::children_to_cancel(const TaskRecord& re
   while (!spawners.empty()) {
     auto children = view_.children(spawners.back());
     if (!children) return children;
+    append_decided(spawned_, spawners.back(), *children);
     spawners.pop_back();
     for (TaskRecord& child : *children) {
       if (const TaskRecord* newer = decided(child.task.id)) child = *newer;
@@ -358,6 +363,7 @@ StepGroup Cascade::take_last() {
   told_.clear();
   index_.clear();
   joined_.clear();
+  spawned_.clear();
   return group;
 }
 

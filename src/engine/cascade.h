@@ -68,8 +68,9 @@ class Cascade {
   void add(Step&& step);
   // The same of a question; what its task makes of it is decided by run().
   void add(QuestionStep&& step) { questions_.push_back(std::move(step)); }
-  // A task that was decided on depends on this one from now on, which the store does not know yet.
+  // A task that was decided on depends on this one from now on, or was spawned by it. The store does not know that yet.
   void add_dependent(const TaskId& parent, const TaskId& dependent) { joined_[parent].push_back(dependent); }
+  void add_child(const TaskId& spawner, const TaskId& child) { spawned_[spawner].push_back(child); }
   // For so many steps: each is large to move.
   void reserve(std::size_t steps);
 
@@ -118,7 +119,11 @@ class Cascade {
   std::pmr::unordered_map<TaskId, std::size_t> index_{&index_memory_};  // of its step
   std::vector<Follow> to_follow_;
   std::vector<QuestionStep> questions_;
-  std::unordered_map<TaskId, std::vector<TaskId>> joined_;  // dependents that are new, by their parent
+  using NewRelatives = std::unordered_map<TaskId, std::vector<TaskId>>;
+  void append_decided(const NewRelatives& relatives, const TaskId& of, std::vector<TaskRecord>& records) const;
+
+  NewRelatives joined_;   // dependents that are new, by their parent
+  NewRelatives spawned_;  // children that are new, by their spawner
 };
 
 // Whether a parent in this state counts as done for a task with this policy.

@@ -200,6 +200,9 @@ Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) 
   TRY(join_parents(record, item, only_of, ended));
   TRY(join_spawner(record, only_of));
   begin_first_step(step, {now_, 0, nullptr});
+  // A later task of this group may end these, by interrupting their session.
+  for (const TaskId& parent : record.task.depends_on) cascade_.add_dependent(parent, item.id);
+  if (record.task.parent_id) cascade_.add_child(*record.task.parent_id, item.id);
   cascade_.add(std::move(step));
   if (ended) {
     const TaskRecord blocked = *cascade_.decided(item.id);
@@ -225,6 +228,10 @@ Result<std::vector<Enqueued>> Enqueue::decide(std::span<const TaskSpec> specs, s
     auto answer = add_item(specs[item.index], item);
     if (!answer) return std::unexpected(at_item(answer.error(), item.index, specs.size()));
     answers[item.index] = *answer;
+  }
+  // A later task may have ended an earlier one.
+  for (Enqueued& answer : answers) {
+    if (const TaskRecord* stored = cascade_.decided(answer.id)) answer.state = stored->task.state;
   }
   return answers;
 }

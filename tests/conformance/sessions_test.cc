@@ -230,6 +230,28 @@ TEST_P(Sessions, AnInterruptCancelsTheOthers) {
   EXPECT_EQ(claim_one().task.id, newest);
 }
 
+// Its dependents and children are as new as it is: no store knows them yet.
+TEST_P(Sessions, AnInterruptReachesWhatComesInTheSameBatch) {
+  const TaskId waiting = enqueue(in_session());
+  TaskSpec first = in_session();
+  first.ref = "first";
+  TaskSpec interrupting = in_session();
+  interrupting.busy = BusyRule::kInterrupt;
+  const std::vector<TaskSpec> batch{first,
+                                    {.type = "work", .depends_on = {"first"}},
+                                    {.type = "work", .depends_on = {waiting}},
+                                    {.type = "work", .parent_id = waiting},
+                                    interrupting};
+  const auto answers = must(queue().enqueue(batch));
+  ASSERT_EQ(answers.size(), batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const TaskState expected = i + 1 < batch.size() ? TaskState::kCancelled : TaskState::kPending;
+    EXPECT_EQ(state(answers[i].id), expected) << i;
+    EXPECT_EQ(answers[i].state, expected) << i;
+  }
+  EXPECT_EQ(state(waiting), TaskState::kCancelled);
+}
+
 TEST_P(Sessions, ATaskCannotInterruptTheOneThatSpawnsIt) {
   const Lease lease = start(enqueue(in_session()));
   TaskSpec child = in_session();
