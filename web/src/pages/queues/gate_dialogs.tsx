@@ -23,6 +23,8 @@ export function gateWords(name: string): string {
     case 'owner': return `tasks of ${subject}`;
     case 'provider': return `tasks that use ${subject}`;
     case 'lock': return `tasks with the lock ${subject}`;
+    case 'tag': return `tasks with the tag ${subject}`;
+    case 'tree': return `all tasks below ${subject}`;
     case 'session': return `tasks of the session ${subject}`;
   }
 }

@@ -13,6 +13,7 @@ import {Empty, Loading, Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
 import {Cell, Choices, List, PageHead, Section, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
+import {Budgets} from './budgets';
 import {GateCard} from './gate_card';
 import {closeGateDialog, openGateDialog} from './gate_dialogs';
 
@@ -128,6 +129,7 @@ export function QueuesPage() {
       {!all ? !error && <Loading /> : all.length === 0
         ? <Empty icon="queues" title="No queues yet" command="drover enqueue greet --queue eng">A queue is there as soon as a task is in it.</Empty>
         : shown.length > 0 && <List heads={headsOf(may('operate'))} caption="Queues">{shown.map(queue => <QueueRow key={queue.name} queue={queue} stats={byName.get(queue.name)} />)}</List>}
+      <Budgets find={find} />
       <Gates find={find} stats={stats.data.value} />
     </div>
   );
