@@ -26,7 +26,8 @@ test('a typed answer is a text, or JSON if the schema wants more', () => {
 
 test('the command means the same', () => {
   assert.equal(answerCommand(question({options: ['it is']}), '"it is"'), "drover question answer Q 'it is'");
-  assert.equal(answerCommand(question({}), '"-f"'), 'drover question answer Q -- -f');
+  assert.equal(answerCommand(question({}), '"-f"'), `drover question answer Q ' "-f"' --raw`);
+  assert.equal(answerCommand(question({schema: {}}), '-3'), "drover question answer Q ' -3' --raw");
   assert.equal(answerCommand(question({schema: {type: 'string'}}), '"a"'), `drover question answer Q '"a"'`);
   assert.equal(answerCommand(question({schema: {}}), '{"n": 1.10}'), `drover question answer Q '{"n": 1.10}'`);
   assert.equal(answerCommand(question({}), null), 'drover question answer Q VALUE');

@@ -34,10 +34,12 @@ export function typedAnswer(question: Question, typed: string): string | null {
   return parseJsonText(typed) ? typed.trim() : null;
 }
 
-/** The command line reads the answer as JSON where there is a schema. */
+/** The command line reads the answer as JSON where there is a schema, or with --raw. What begins with a dash would be an option. */
 export function answerCommand(question: Question, json: string | null): string {
-  const value = json === null ? 'VALUE' : question.schema === null ? String(JSON.parse(json)) : json;
-  return drover('question', 'answer', question.id, ...(value.startsWith('-') ? ['--'] : []), value);
+  const words = ['question', 'answer', question.id];
+  if (json === null) return drover(...words, 'VALUE');
+  const value = question.schema === null ? String(JSON.parse(json)) : json;
+  return value.startsWith('-') ? drover(...words, ` ${json}`, '--raw') : drover(...words, value);
 }
 
 /** An answer or a default, for reading. */

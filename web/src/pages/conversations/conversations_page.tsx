@@ -49,10 +49,11 @@ export function ConversationsPage() {
   );
 }
 
-/** The text of an item; what it carries besides stays in its JSON. */
-function textOf({body = {}}: QueueItem): string {
+/** The text of an item, or its JSON if it has none. */
+function ItemText({item: {body = {}}}: {item: QueueItem}) {
   const text = [body['content'], body['text']].find(value => typeof value === 'string');
-  return showHidden(typeof text === 'string' ? text : JSON.stringify(body, null, 2)).replaceAll('␊', '\n');
+  const shown = typeof text === 'string' ? text : JSON.stringify(body, null, 2);
+  return <div class={`item-text ${shown === text ? '' : 'mono'}`} tabIndex={0} role="region" aria-label="Text">{showHidden(shown).replaceAll('␊', '\n')}</div>;
 }
 
 const ITEM_HEADS = [{label: 'Kind'}, {label: 'Item'}, {label: 'Source'}, {label: 'Scope'}, {label: 'Age', end: true}];
@@ -62,7 +63,7 @@ function Item({item}: {item: QueueItem}) {
   return (
     <tr>
       <Cell className="lead"><span class="tag">{item.kind}</span>{item.batch_id && <div class="sub">handed out</div>}</Cell>
-      <Cell main><div class="item-text" tabIndex={0} role="region" aria-label="Text">{textOf(item)}</div></Cell>
+      <Cell main><ItemText item={item} /></Cell>
       <Cell label="Source">{typeof source === 'string' ? showHidden(source) : <span class="faint">–</span>}</Cell>
       <Cell label="Scope">{[item.agent_id, item.conversation_id].filter(Boolean).map(scope => <div key={scope} class="sub mono">{showHidden(scope!)}</div>)}</Cell>
       <Cell end label="Age" className="corner"><Time at={item.enqueued_at} form="age" /></Cell>

@@ -51,7 +51,7 @@ function Row({need}: {need: Need}) {
             <AnswerButtons question={need.question} />
           </Cell>
           <Cell end label="Asked" className="corner"><Time at={need.at} form="age" /></Cell>
-          <Cell className="actions">{need.question.task_id && <a class="button small" href={href(`/tasks/${need.question.task_id}`)}>Look</a>}</Cell>
+          <Cell className="actions" />
         </tr>
       );
     case 'budget':

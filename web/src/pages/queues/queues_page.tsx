@@ -37,7 +37,7 @@ function Held({queue}: {queue: Queue}) {
   return (
     <>
       {queue.held.map(held => (
-        <div key={held.gate} class="sub">{count(held.tasks)} {held.shut ? 'held' : 'wait'} at <a href={href('/queues', {find: held.gate})}>{held.gate}</a>: {showHidden(held.why).replace(/ until \d{4}-\d\d-\d\dT[\d:.]+Z/, '')}</div>
+        <div key={held.gate} class="sub">{count(held.tasks)} {held.shut ? 'held' : 'wait'} at <a href={href('/queues', {find: held.gate})}>{held.gate}</a>{held.why && ': '}{showHidden(held.why).replace(/ until \d{4}-\d\d-\d\dT[\d:.]+Z/, '')}</div>
       ))}
     </>
   );
