@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import type {Question} from '../src/api/types';
-import {answerCommand, answerText, choicesOf, isJsonTyped, typedAnswer} from '../src/lib/questions';
+import {answerCommand, answerText, choicesOf, isJsonTyped, rightToAnswer, typedAnswer} from '../src/lib/questions';
 
 const question = (changes: Partial<Question>): Question => ({id: 'Q', options: [], schema: null, ...changes}) as Question;
 const labels = (changes: Partial<Question>): string[] => choicesOf(question(changes)).map(choice => `${choice.label}=${choice.json}`);
@@ -36,4 +36,9 @@ test('the command means the same', () => {
 test('answers read as text', () => {
   assert.equal(answerText('yes'), 'yes');
   assert.equal(answerText({a: 1}), '{"a":1}');
+});
+
+test('questions of gates are for operators', () => {
+  assert.equal(rightToAnswer(question({task_id: 'T'})), 'produce');
+  assert.equal(rightToAnswer(question({task_id: null, gate: 'all'})), 'operate');
 });

@@ -1,5 +1,5 @@
 // What a question asks for, and how its answer is written for the server and for a terminal. Pure.
-import type {Question} from '../api/types';
+import type {Question, Right} from '../api/types';
 import {parseJsonText} from './json_text';
 import {drover} from './shell';
 
@@ -8,6 +8,9 @@ export interface Choice {
   /** The answer as JSON text. */
   json: string;
 }
+
+/** What a gate asks about is for those who may change the gate. */
+export const rightToAnswer = (question: Question): Right => (question.task_id === null ? 'operate' : 'produce');
 
 const scalar = (value: unknown): Choice => ({label: typeof value === 'string' ? value : JSON.stringify(value), json: JSON.stringify(value)});
 

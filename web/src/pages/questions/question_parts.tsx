@@ -5,7 +5,7 @@ import {may} from '../../api/session';
 import type {Question, TaskSummary} from '../../api/types';
 import {showHidden} from '../../lib/ansi';
 import {shortId} from '../../lib/format';
-import {answerCommand, answerText, choicesOf, isJsonTyped, typedAnswer} from '../../lib/questions';
+import {answerCommand, answerText, choicesOf, isJsonTyped, rightToAnswer, typedAnswer} from '../../lib/questions';
 import {drover, flag} from '../../lib/shell';
 import {canAct} from '../../live/live';
 import {loadNeeds} from '../../live/needs';
@@ -36,7 +36,8 @@ function Asker({question: {task_id: id, gate, owner}}: {question: Question}) {
   return <><a href={href(`/tasks/${id}`)}>{task?.type} <span class="mono">{shortId(id)}</span></a> of {owner}</>;
 }
 
-function Deadline({question: {expires_at: at, default: fallback}}: {question: Question}) {
+function Deadline({question: {expires_at: at, default: fallback, gate}}: {question: Question}) {
+  if (gate !== null) return at === null ? null : <>, open until the period ends <Time at={at} /></>;
   if (at === null) return fallback === null ? null : <>, default “{showHidden(answerText(fallback))}”</>;
   return <>, expires <Time at={at} />, then {fallback === null ? 'the task fails' : <>“{showHidden(answerText(fallback))}” is used</>}</>;
 }
@@ -125,7 +126,7 @@ const BUTTON_CHARACTERS = 28;
 
 /** The answers as buttons, if they are few and short; otherwise one that opens the dialog. */
 export function AnswerButtons({question}: {question: Question}) {
-  if (!may('produce') || question.state !== 'open') return null;
+  if (!may(rightToAnswer(question)) || question.state !== 'open') return null;
   const isOff = !canAct.value;
   const choices = choicesOf(question);
   const fit = choices.length > 0 && choices.length <= BUTTONS_MAX && choices.every(choice => choice.label.length <= BUTTON_CHARACTERS);

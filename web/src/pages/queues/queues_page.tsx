@@ -79,7 +79,7 @@ function QueueRow({queue, stats}: {queue: Queue; stats: QueueStats | undefined})
   );
 }
 
-const KINDS = [{value: '', label: 'All'}, ...GATE_KINDS.filter(kind => kind !== 'all').map(kind => ({value: kind as string, label: kind}))];
+const KINDS = [{value: '', label: 'All'}, ...GATE_KINDS.filter(kind => kind !== 'all' && kind !== 'session').map(kind => ({value: kind as string, label: kind}))];
 
 const LIMIT_EXAMPLE = "drover gate limit type:review 2 --reason 'reviewers cannot keep up'";
 
