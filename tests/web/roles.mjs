@@ -103,6 +103,26 @@ async function whatARoleMay(page, role) {
   await page.getByText('There is no such page').waitFor();
 }
 
+const GATE_QUESTION = {
+  id: '01920f5e-7a3c-7def-8123-456789abcdef', task_id: null, gate: 'owner:ann', owner: 'ann', generation: 0, run: 0, key: 'k', text: 'The budget of owner:ann is used up. Raise it?',
+  options: ['raise', 'stop'], schema: null, default: null, to: 'human', spawner: null, patient_until: null, state: 'open', asked_at: new Date().toISOString(), expires_at: null,
+  answer: null, answered_by: null, closed_at: null, why: '',
+};
+
+/** A gate asks those who may change it. */
+async function whatAGateAsks(desk) {
+  const server = await desk.server();
+  for (const role of ['viewer', 'producer', 'operator']) {
+    const page = await desk.page(server, {token: await server.token(role)});
+    await page.route(/\/v1\/questions\?state=open/, route => route.fulfill({json: {questions: [GATE_QUESTION], cursor: null}}));
+    await page.reload();
+    const row = page.getByRole('row').filter({hasText: GATE_QUESTION.text});
+    await row.waitFor();
+    same(await row.getByRole('button').allTextContents(), role === 'operator' ? ['raise', 'stop', 'Withdraw'] : [], `the buttons of a gate's question for ${role}`);
+    check(await row.getByRole('link', {name: 'owner:ann'}).count() === 1, 'the question does not lead to its gate');
+  }
+}
+
 async function sideBySide(desk) {
   for (const store of ['sqlite', 'redis']) {
     const server = await desk.server({store});
@@ -117,4 +137,7 @@ async function sideBySide(desk) {
   }
 }
 
-export default [{name: 'two owners, viewer, producer and operator, on SQLite and Redis', ms: 300_000, run: sideBySide}];
+export default [
+  {name: 'what a gate asks', run: whatAGateAsks},
+  {name: 'two owners, viewer, producer and operator, on SQLite and Redis', ms: 300_000, run: sideBySide},
+];
