@@ -1,7 +1,7 @@
 // The pictures of the guide and of the README, light and dark: made from the page as it is, over a fleet of a fixed seed.
 import {mkdirSync} from 'node:fs';
 import {join} from 'node:path';
-import {settled, show} from './lib/browser.mjs';
+import {isLive, settled, show} from './lib/browser.mjs';
 import {addWaiting, makeFleet} from './lib/fleet.mjs';
 import {exemplars} from './lib/pages.mjs';
 import {addPeople} from './lib/people.mjs';
@@ -34,6 +34,7 @@ async function shootAll(desk, server, shots) {
     for (const [name, path] of shots) {
       await show(page, path);
       await settled(page);
+      await isLive(page);
       await page.screenshot({path: join(desk.pictures, `${name}${theme === 'dark' ? '-dark' : ''}.png`)});
     }
   }

@@ -13,6 +13,9 @@ export function gateKind(name: string): GateKind {
   return GATE_KINDS.includes(kind) ? kind : 'lock';
 }
 
+/** The gate of every owner that the policy does not name. It cannot be changed by hand. */
+export const OTHER_OWNERS = 'owner:*';
+
 /** The part after the colon; "all" for the gate of everything. */
 export const gateSubject = (name: string): string => (name.includes(':') ? name.slice(name.indexOf(':') + 1) : name);
 

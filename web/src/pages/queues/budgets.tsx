@@ -5,6 +5,7 @@ import {may} from '../../api/session';
 import type {Budget} from '../../api/types';
 import {now} from '../../lib/clock';
 import {AMOUNT_HINTS, amountText, breachWords, budgetKey, byUse, isUsedUp, limitText, parseAmount, raiseCommand, sharesOf} from '../../lib/budgets';
+import {OTHER_OWNERS} from '../../lib/fleet';
 import {countdown, parseTime, plural} from '../../lib/format';
 import {canAct} from '../../live/live';
 import {loadGates} from '../../live/gates';
@@ -69,6 +70,7 @@ export function Resets({budget: {resets_at: at}}: {budget: Budget}) {
 
 /** Of a gate's card: "$18.20 spent of $20 a day". */
 export function GateBudget({budget}: {budget: Budget}) {
+  if (budget.gate === OTHER_OWNERS) return <div>{limitText(budget)} for each</div>;
   return <div><Spent budget={budget} /> of {limitText(budget)}<BudgetBar budget={budget} /></div>;
 }
 
@@ -99,7 +101,8 @@ const EVERY_MS = 10_000;
 export function Budgets({find}: {find: string}) {
   const loaded = useResource('budgets', abort => call('GET /v1/budgets', {signal: abort}),
     {on: event => event.name.startsWith('budget.') || event.name === 'config.applied' || event.name === 'task.claimed', quietMs: 2000, everyMs: EVERY_MS});
-  const all = loaded.data.value?.budgets ?? [];
+  // What the policy gives every other owner is no budget that anything is spent of; the card of that gate shows it.
+  const all = (loaded.data.value?.budgets ?? []).filter(budget => budget.gate !== OTHER_OWNERS);
   const {items: shown, hold} = useSteady(all.filter(budget => budget.gate.includes(find)).sort(byUse), budgetKey);
   const over = all.filter(isUsedUp).length;
   if (loaded.error.value) return <Problem text={loaded.error.value} retry={loaded.reload} />;

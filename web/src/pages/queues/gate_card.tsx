@@ -4,7 +4,7 @@ import type {Gate, Hold, Stats} from '../../api/types';
 import {showHidden} from '../../lib/ansi';
 import {budgetKey} from '../../lib/budgets';
 import {now} from '../../lib/clock';
-import {canOpen, gateKind, gateSubject, isGateClosed, isHoldClosed, isProbing, startsAtOnce} from '../../lib/fleet';
+import {canOpen, gateKind, gateSubject, isGateClosed, isHoldClosed, isProbing, OTHER_OWNERS, startsAtOnce} from '../../lib/fleet';
 import {count, countdown, parseTime, plural} from '../../lib/format';
 import {href} from '../../router';
 import {Icon} from '../../ui/icons';
@@ -93,7 +93,7 @@ export function GateCard({gate, stats}: {gate: Gate; stats: Stats | null}) {
         {gate.holds.length > 0 && <ul class="holds">{gate.holds.map(hold => <HoldRow key={hold.source} hold={hold} />)}</ul>}
         {type && <a href={href('/dlq', {type})}>Its failures</a>}
       </div>
-      {may('operate') && (
+      {may('operate') && gate.name !== OTHER_OWNERS && (
         <footer>
           {isShut ? <button class="button small primary" onClick={() => openGateDialog(gate.name)}><Icon name="play" size={12} />Open</button>
             : <button class="button small" onClick={() => closeGateDialog(gate.name)}><Icon name="pause" size={12} />Close</button>}
