@@ -5,12 +5,14 @@ import {axeFindings} from './lib/axe.mjs';
 import {settled, show} from './lib/browser.mjs';
 import {addWaiting, makeFleet} from './lib/fleet.mjs';
 import {everyPage, exemplars} from './lib/pages.mjs';
+import {addPeople} from './lib/people.mjs';
 import {check, until} from './lib/until.mjs';
 
 async function fleetOf(desk) {
   const server = await desk.server();
   const fleet = await makeFleet(server, {total: 200});
   await addWaiting(server, fleet.random);
+  await addPeople(server);
   return server;
 }
 
@@ -41,6 +43,12 @@ const DIALOGS = [
   ['keys', '/tasks', page => page.keyboard.press('?')],
   ['close a gate', '/queues', page => page.getByRole('button', {name: 'Pause'}).first().click()],
   ['drain', '/workers', page => page.getByRole('button', {name: 'Drain'}).first().click()],
+  ['choose an answer', '/', page => page.getByRole('button', {name: 'yes', exact: true}).first().click()],
+  ['type an answer', '/questions', page => page.getByRole('button', {name: 'Answer…'}).first().click()],
+  ['withdraw', '/', page => page.getByRole('button', {name: 'Withdraw'}).first().click()],
+  ['raise a budget', '/queues', page => page.getByRole('button', {name: 'Raise'}).first().click()],
+  ['reset a session', '/sessions', page => page.getByRole('button', {name: 'Reset'}).first().click()],
+  ['clear a conversation', '/conversations/ann/agent-7', page => page.getByRole('button', {name: 'Clear'}).click()],
   ['new token', '/settings?tab=tokens', page => page.getByRole('button', {name: /token/i}).first().click()],
 ];
 

@@ -3,8 +3,9 @@ import {execFile} from 'node:child_process';
 import {dirname} from 'node:path';
 import {promisify} from 'node:util';
 import {show} from './lib/browser.mjs';
-import {addWaiting, makeFleet} from './lib/fleet.mjs';
+import {addWaiting, makeFleet, setPolicy} from './lib/fleet.mjs';
 import {exemplars} from './lib/pages.mjs';
+import {addConversations, addQuestions, addSessions, addSpend, PEOPLE_POLICY} from './lib/people.mjs';
 import {check, same, until} from './lib/until.mjs';
 
 const run = promisify(execFile);
@@ -89,7 +90,55 @@ async function others(desk) {
   await page.getByRole('dialog').getByText(/The gate all was closed/).waitFor();
 }
 
+/** Opens a dialog, fills it, and runs its command in a shell instead of pressing its button. */
+async function runDialog(page, server, path, open, fill = async () => {}) {
+  await show(page, path);
+  await open(page);
+  const dialog = page.getByRole('dialog');
+  await fill(dialog);
+  await inShell(server, await dialog.locator('.command code').textContent());
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({state: 'detached'});
+}
+
+const VALUES = ["it's", '-f', '--json', '$(id)', 'two\nlines'];
+
+async function forPeople(desk) {
+  const server = await desk.server();
+  await setPolicy(server, PEOPLE_POLICY);
+  const {questions} = await addQuestions(server, 'ann', [
+    {text: 'Which?', options: ['--all', 'none']}, {text: 'Settings?', schema: {type: 'object'}}, {text: 'Gone?'}, ...VALUES.map(text => ({text})),
+  ]);
+  await addSessions(server);
+  await addSpend(server);
+  await addConversations(server);
+  const page = await desk.page(server);
+  const answer = async at => (await server.api('GET', `/v1/questions/${questions[at].id}`)).answer;
+  const row = text => page.getByRole('row').filter({has: page.getByText(text, {exact: true})});
+  await runDialog(page, server, '/', () => row('Which?').getByRole('button', {name: '--all'}).click());
+  same(await answer(0), '--all', 'an option that looks like a flag');
+  await runDialog(page, server, '/questions', () => row('Settings?').getByRole('button', {name: 'Answer…'}).click(), dialog => dialog.getByLabel('Answer').fill('{"replicas": 3}'));
+  same(await answer(1), {replicas: 3}, 'an answer in JSON');
+  await runDialog(page, server, '/', () => row('Gone?').getByRole('button', {name: 'Withdraw'}).click(), dialog => dialog.getByLabel(/Reason/).fill("it's late"));
+  same((await server.api('GET', `/v1/questions/${questions[2].id}`)).why, "it's late", 'why the question was withdrawn');
+  for (const [at, value] of VALUES.entries()) {
+    await runDialog(page, server, `/tasks/${questions[at + 3].task_id}`, () => page.getByRole('button', {name: 'Answer…'}).click(), dialog => dialog.getByLabel('Answer').fill(value));
+    same(await answer(at + 3), value, 'a typed answer');
+  }
+  await runDialog(page, server, '/queues?find=owner:ann', () => page.getByRole('button', {name: 'Raise'}).first().click(), dialog => dialog.getByLabel(/Add/).fill('5.50'));
+  same((await server.api('GET', '/v1/budgets')).budgets.find(budget => budget.gate === 'owner:ann').raised, 5.5, 'what the budget was raised by');
+  await runDialog(page, server, '/sessions/ann/reviewer', () => page.getByRole('button', {name: 'Reset'}).click(), dialog => dialog.getByLabel(/Reason/).fill('a new start'));
+  check((await server.api('GET', '/v1/sessions/ann/reviewer')).reset_at !== null, 'the command does not reset the session');
+  await runDialog(page, server, '/conversations/ann/agent-7', () => page.getByRole('button', {name: 'Clear'}).click());
+  same((await server.api('GET', '/v1/conversations/agent-7?owner=ann')).items, [], 'items after the command');
+  for (const path of ['/sessions/ann/reviewer', '/conversations/ann/agent-8']) {
+    await show(page, path);
+    check((await inShell(server, await page.locator('.command code').last().textContent())).length > 10, `the command of ${path} prints nothing`);
+  }
+}
+
 export default [
+  {name: 'answers, budgets, sessions, conversations', run: forPeople},
   {name: 'a list, as a command, has the same tasks', run: lists},
   {name: 'an operation, as a command, means the same tasks', run: operations},
   {name: 'other dialogs', run: others},

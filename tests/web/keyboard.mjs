@@ -1,5 +1,6 @@
 // By keyboard alone: sign in, a group of dead letters, retry forty, the log of one. And the keys that the help lists.
 import {newContext} from './lib/browser.mjs';
+import {addQuestions} from './lib/people.mjs';
 import {same, until} from './lib/until.mjs';
 import {complete, enqueue, fail, Worker} from './lib/worker.mjs';
 
@@ -111,6 +112,32 @@ async function everyKey(desk) {
   await page.getByRole('heading', {name: 'Queues and gates'}).waitFor();
 }
 
+/** A choice and a typed answer, from the page that the keys lead to. */
+async function answers(desk) {
+  const server = await desk.server();
+  const {questions: [first, second]} = await addQuestions(server, 'ann', [{text: 'Deploy?', options: ['yes', 'no']}, {text: 'Which branch first?'}]);
+  const page = await desk.page(server, {path: '/tasks'});
+  await page.keyboard.press('g');
+  await page.keyboard.press('n');
+  await page.getByText('Which branch first?').waitFor();
+  await tabTo(page, /^yes$/);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor({state: 'detached'});
+  same((await server.api('GET', `/v1/questions/${first.id}`)).answer, 'no', 'the answer that was chosen with the arrows');
+  await page.getByRole('button', {name: 'yes'}).waitFor({state: 'detached'});
+  await tabTo(page, /^Answer…$/);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.type('The release branch');
+  await tabTo(page, /^Answer$/);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor({state: 'detached'});
+  same((await server.api('GET', `/v1/questions/${second.id}`)).answer, 'The release branch', 'the answer that was typed');
+}
+
 async function keysOff(desk) {
   const server = await desk.server();
   const page = await desk.page(server, {path: '/settings'});
@@ -127,6 +154,7 @@ async function keysOff(desk) {
 
 export default [
   {name: 'sign in, a group, retry forty, the log', run: journey},
+  {name: 'answers', run: answers},
   {name: 'the keys do what the help says', run: everyKey},
   {name: 'single keys can be switched off', run: keysOff},
 ];

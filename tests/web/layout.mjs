@@ -2,6 +2,7 @@
 import {settled, show} from './lib/browser.mjs';
 import {addWaiting, makeFleet} from './lib/fleet.mjs';
 import {everyPage, exemplars} from './lib/pages.mjs';
+import {addPeople} from './lib/people.mjs';
 import {check, same} from './lib/until.mjs';
 
 /** One line for each thing that is wider than its place. */
@@ -20,6 +21,7 @@ async function everyPageFits(desk) {
   const server = await desk.server({name: 'a server with quite a long name'});
   const fleet = await makeFleet(server, {total: 2000, done: 90});
   await addWaiting(server, fleet.random, {held: 300});
+  await addPeople(server);
   const pages = everyPage(await exemplars(server));
   const found = [];
   for (const size of ['narrow', 'wide']) {

@@ -5,8 +5,10 @@ import {join} from 'node:path';
 import {settled, show} from './lib/browser.mjs';
 import {addWaiting, makeFleet} from './lib/fleet.mjs';
 import {everyPage, exemplars} from './lib/pages.mjs';
+import {addPeople} from './lib/people.mjs';
 
 const TASKS = Number(process.env.DROVER_LOOK_TASKS ?? 10_000);
+const ONLY = process.env.DROVER_LOOK_PAGES ?? '';  // a part of their names
 const NOBODY = '01920f5e-7a3c-7def-8123-456789abcdef';
 
 async function shoot(desk, page, name) {
@@ -21,7 +23,8 @@ async function full(desk) {
   const server = await desk.server({name: 'staging'});
   const fleet = await makeFleet(server, {total: TASKS, done: 90});
   await addWaiting(server, fleet.random, {held: 300});
-  const pages = everyPage(await exemplars(server));
+  await addPeople(server);
+  const pages = everyPage(await exemplars(server)).filter(([name]) => name.includes(ONLY));
   for (const size of ['wide', 'narrow'])
     for (const theme of ['light', 'dark']) {
       const page = await desk.page(server, {size, theme});
@@ -37,7 +40,7 @@ async function emptyAndAway(desk) {
   const server = await desk.server({name: 'staging'});
   for (const size of ['wide', 'narrow']) {
     const page = await desk.page(server, {size});
-    for (const [name, path] of everyPage({failed: NOBODY, running: NOBODY, waiting: NOBODY, fingerprint: '000000000000'})) {
+    for (const [name, path] of everyPage({failed: NOBODY, running: NOBODY, waiting: NOBODY, fingerprint: '000000000000'}).filter(([page]) => page.includes(ONLY))) {
       await show(page, path);
       await shoot(desk, page, `empty-${name}.${size}`);
     }

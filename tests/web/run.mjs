@@ -8,7 +8,7 @@ import {existsSync} from 'node:fs';
 import {dirname, join, resolve} from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {openBrowser} from './lib/browser.mjs';
-import {runTests} from './lib/runner.mjs';
+import {report, runTests} from './lib/runner.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const PARTS = [
@@ -39,9 +39,9 @@ async function main() {
   if (!tests.length) throw new Error(`no test has "${given.only}" in its name`);
   const browser = await openBrowser(given.web);
   try {
-    const failed = await runTests(tests, {...given, browser, failures: join(given.web, 'failures')});
-    console.log(`web: ${tests.length - failed} of ${tests.length} passed`);
-    return failed ? 1 : 0;
+    const outcome = await runTests(tests, {...given, browser, failures: join(given.web, 'failures')});
+    report(tests.length, outcome, performance.now() / 1000);
+    return outcome.failed.length ? 1 : 0;
   } finally {
     await browser.close();
   }

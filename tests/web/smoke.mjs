@@ -4,6 +4,7 @@ import {isLive, settled, show} from './lib/browser.mjs';
 import {addWaiting, makeFleet} from './lib/fleet.mjs';
 import {HOSTILE} from './lib/hostile.mjs';
 import {exemplars} from './lib/pages.mjs';
+import {addQuestions} from './lib/people.mjs';
 import {check, same, until} from './lib/until.mjs';
 import {enqueue} from './lib/worker.mjs';
 
@@ -60,6 +61,19 @@ async function axeOnThreePages({server, page, desk}) {
   }
 }
 
+async function answersAQuestion({server, page}) {
+  await show(page, '/');
+  const {questions: [question]} = await addQuestions(server, 'ann', [{text: 'Deploy to production?', options: ['yes', 'no']}]);
+  await page.getByRole('row').filter({hasText: 'Deploy to production?'}).getByRole('button', {name: 'yes'}).click();
+  const dialog = page.getByRole('dialog');
+  same(await dialog.locator('.command code').textContent(), `drover question answer ${question.id} yes`, 'the command of the dialog');
+  await dialog.getByRole('button', {name: 'Answer', exact: true}).click();
+  await page.getByText('Answered; the task goes on').waitFor();
+  same((await server.api('GET', `/v1/questions/${question.id}`)).answer, 'yes', 'the answer');
+  await show(page, `/tasks/${question.task_id}`);
+  await page.getByText('It asked 2 questions before').waitFor();
+}
+
 async function followsEvents({server, page}) {
   await show(page, '/tasks?q=type:fresh');
   await page.getByText('No task matches').waitFor();
@@ -74,8 +88,9 @@ export async function smoke(desk, store) {
   const shown = {...(await signInAndList(desk, store)), desk};
   await taskAndLog(shown);
   await hostileStrings(shown);
+  await answersAQuestion(shown);
   await axeOnThreePages(shown);
   await followsEvents(shown);
 }
 
-export default [{name: 'sign in, list, task, log, cancel, hostile strings, axe, live', ms: 100_000, run: desk => smoke(desk, 'sqlite')}];
+export default [{name: 'sign in, list, task, log, cancel, hostile strings, a question, axe, live', ms: 100_000, run: desk => smoke(desk, 'sqlite')}];

@@ -47,11 +47,10 @@ test('opening a gate starts what workers have room for', () => {
 test('a provider that comes back says how many may start', () => {
   const closed = gate('provider:x', {closed_until: later, permits: 1, holds: [hold({source: 'provider', closed_until: later, permits: 1})]});
   assert.equal(isRamping(closed, NOW), false);
-  assert.equal(rampWords(closed, NOW), 'then one at a time');
-  const open = (permits: number): Gate => gate('provider:x', {permits, holds: [hold({source: 'provider', closed_until: earlier, permits})]});
+  const open = (permits: number, ...others: Hold[]): Gate => gate('provider:x', {permits, holds: [...others, hold({source: 'provider', closed_until: earlier, permits})]});
   assert.equal(isRamping(open(1), NOW), true);
-  assert.equal(rampWords(open(1), NOW), 'one at a time');
-  assert.equal(rampWords(open(4), NOW), '4 at once, more with each answer');
+  assert.equal(rampWords(open(1)), '1 at once, growing');
+  assert.equal(rampWords(open(2, hold({permits: 8}))), '2 of 8 at once, growing');
   assert.equal(isRamping(gate('provider:x', {holds: [hold({permits: 3})]}), NOW), false);
 });
 

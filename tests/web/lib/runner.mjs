@@ -68,9 +68,10 @@ async function within(ms, promise, what) {
   }
 }
 
-/** How many failed. */
+/** The names of those that failed, and all figures. */
 export async function runTests(tests, options) {
-  let failed = 0;
+  const failed = [];
+  const figures = [];
   for (const test of tests) {
     const desk = new Desk(options);
     const begun = performance.now();
@@ -80,11 +81,22 @@ export async function runTests(tests, options) {
       desk.verdict();
       console.log(`ok    ${test.name} (${seconds()})`);
     } catch (error) {
-      failed++;
+      failed.push(test.name);
       await desk.capture(test.name);
       console.log(`FAIL  ${test.name} (${seconds()})\n        ${String(error.stack ?? error).split('\n').slice(0, 12).join('\n        ')}`);
     }
+    figures.push(...desk.figures);
     await desk.clear();
   }
-  return failed;
+  return {failed, figures};
+}
+
+/** Every figure beside its limit, and the verdict. */
+export function report(tests, {failed, figures}, seconds) {
+  const limited = figures.filter(figure => figure.limit !== undefined);
+  if (limited.length) console.log('\n   figure, of at most');
+  for (const {what, value, unit, limit} of limited) console.log(`${value <= limit ? 'ok   ' : 'OVER '} ${String(value).padStart(8)} ${String(limit).padStart(6)}  ${what}${unit ? ` (${unit})` : ''}`);
+  for (const name of failed) console.log(`FAIL  ${name}`);
+  const over = limited.filter(({value, limit}) => !(value <= limit)).length;
+  console.log(`web: ${tests - failed.length} of ${tests} passed in ${Math.round(seconds / 60)} min, ${limited.length - over} of ${limited.length} figures are within their limits: ${failed.length + over ? 'FAILED' : 'passed'}`);
 }

@@ -159,7 +159,7 @@ function Stopped({gate, asked}: {gate: Gate; asked: number}) {
         <Countdown asked={asked} />
         <p>
           The gate <code>all</code> was closed <Time at={hold?.since ?? null} />{hold?.by ? <> by <strong>{hold.by}</strong></> : null}
-          {hold?.why ? <>: “{hold.why}”</> : null}. {gate.waiting_tasks ? <>Opening it lets {plural(gate.would_start, 'task')} of {count(gate.waiting_tasks)} go to workers.</> : null}
+          {hold?.why ? <>: “{hold.why}”</> : null}. {gate.waiting_tasks ? <>Opening it releases {count(gate.would_start)} of {plural(gate.waiting_tasks, 'waiting task')}.</> : null}
         </p>
         {problem && <Problem text={problem} />}
         <Command text={drover('gate', 'open', 'all')} />

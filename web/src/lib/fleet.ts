@@ -5,13 +5,16 @@ import {quote} from './shell';
 
 export type StuckGroup = StuckReport['groups'][number];
 
-export const GATE_KINDS = ['all', 'queue', 'type', 'owner', 'provider', 'lock', 'session'] as const;
+export const GATE_KINDS = ['all', 'queue', 'type', 'owner', 'provider', 'lock', 'session', 'tag', 'tree'] as const;
 export type GateKind = (typeof GATE_KINDS)[number];
 
 export function gateKind(name: string): GateKind {
   const kind = name.split(':', 1)[0] as GateKind;
   return GATE_KINDS.includes(kind) ? kind : 'lock';
 }
+
+/** The gate of every owner that the policy does not name. It cannot be changed by hand. */
+export const OTHER_OWNERS = 'owner:*';
 
 /** The part after the colon; "all" for the gate of everything. */
 export const gateSubject = (name: string): string => (name.includes(':') ? name.slice(name.indexOf(':') + 1) : name);
@@ -26,10 +29,10 @@ export const isGateClosed = (gate: Gate, now: number): boolean => gate.closed_un
 /** A provider that refused and is open again: more may start with each answer. */
 export const isRamping = (gate: Gate, now: number): boolean => !isGateClosed(gate, now) && gate.holds.some(hold => hold.source === 'provider');
 
-/** What a chip says of a provider that holds the fleet back, without its name and its tasks. */
-export function rampWords(gate: Gate, now: number): string {
-  if (!isRamping(gate, now)) return 'then one at a time';
-  return gate.permits === 1 ? 'one at a time' : `${gate.permits ?? 'any number'} at once, more with each answer`;
+/** What a chip says of a provider that comes back: "2 of 8 at once, growing". The policy may set no limit. */
+export function rampWords(gate: Gate): string {
+  const limit = gate.holds.find(hold => hold.source === 'policy')?.permits;
+  return `${gate.permits ?? 1}${limit ? ` of ${limit}` : ''} at once, growing`;
 }
 
 /** Whether opening by hand changes anything: the limits of the policy stay. */

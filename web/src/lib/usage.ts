@@ -9,7 +9,7 @@ export type UsageKey = (typeof USAGE_KEYS)[number];
 export const hasRuns = (key: UsageKey): boolean => key !== 'model' && key !== 'tag';
 
 /** All tokens once: the input of the ledger has no cached ones in it. */
-export const tokensOf = (row: UsageRow): number =>
+export const tokensOf = (row: Pick<Usage, 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'output_tokens'>): number =>
   (row.input_tokens ?? 0) + (row.cached_input_tokens ?? 0) + (row.cache_write_tokens ?? 0) + (row.output_tokens ?? 0);
 
 /** Null: nobody knows any of it. */

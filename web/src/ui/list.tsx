@@ -1,5 +1,5 @@
 // Small building blocks of the pages that are lists of a few hundred things at most. Thousands of rows belong into <Table>.
-import type {ComponentChildren} from 'preact';
+import {Fragment, type ComponentChildren} from 'preact';
 import {useRef} from 'preact/hooks';
 import {steady} from '../lib/steady';
 import {href, here} from '../router';
@@ -92,4 +92,9 @@ export function Section({title, note, children, tools}: {title: string; note?: C
       {children}
     </section>
   );
+}
+
+/** Names and values; what has no value is left out. */
+export function Facts({facts}: {facts: readonly [string, ComponentChildren][]}) {
+  return <dl class="facts">{facts.map(([name, value]) => value ? <Fragment key={name}><dt>{name}</dt><dd>{value}</dd></Fragment> : null)}</dl>;
 }

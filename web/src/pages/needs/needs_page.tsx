@@ -1,6 +1,7 @@
 import {may} from '../../api/session';
 import type {ErrorGroup} from '../../api/types';
 import {showHidden} from '../../lib/ansi';
+import {breachWords, limitText} from '../../lib/budgets';
 import {alertWords} from '../../lib/fleet';
 import {count, plural} from '../../lib/format';
 import type {Need} from '../../lib/needs';
@@ -13,6 +14,8 @@ import {Time} from '../../ui/time';
 import {toast} from '../../ui/toast';
 import {AlertActions, FixText, Severity} from '../alerts/alert_parts';
 import {openVerdict} from '../dlq/verdict_dialog';
+import {RaiseButton, Resets, Spent} from '../queues/budgets';
+import {AnswerButtons, QuestionFacts, textOf} from '../questions/question_parts';
 
 const HEADS = [{label: 'Kind'}, {label: 'What and why'}, {label: 'Age', end: true}, {label: 'Actions', isHidden: true}];
 const ROWS_MAX = 100;
@@ -38,6 +41,31 @@ function GroupActions({group, isEscalated}: {group: ErrorGroup; isEscalated: boo
 
 function Row({need}: {need: Need}) {
   switch (need.kind) {
+    case 'question':
+      return (
+        <tr>
+          <Cell className="lead"><span class="badge-word info"><Icon name="question" />question</span></Cell>
+          <Cell main>
+            <div class="question-line clip-3">{textOf(need.question.text)}</div>
+            <QuestionFacts question={need.question} />
+            <AnswerButtons question={need.question} />
+          </Cell>
+          <Cell end label="Asked" className="corner"><Time at={need.at} form="age" /></Cell>
+          <Cell className="actions" />
+        </tr>
+      );
+    case 'budget':
+      return (
+        <tr>
+          <Cell className="lead"><span class="badge-word warning"><Icon name="costs" />budget</span></Cell>
+          <Cell main>
+            <div><strong>The budget of {need.budget.gate} is used up</strong>: {breachWords(need.budget)}</div>
+            <div class="sub"><Spent budget={need.budget} /> of {limitText(need.budget)}, resets <Resets budget={need.budget} /></div>
+          </Cell>
+          <Cell end className="corner" />
+          <Cell className="actions"><div class="line"><RaiseButton budget={need.budget} /><a class="button small" href={href('/queues', {find: need.budget.gate})}>Look</a></div></Cell>
+        </tr>
+      );
     case 'alert':
       return (
         <tr>
@@ -87,10 +115,10 @@ export function NeedsPage() {
   const isLoaded = areNeedsLoaded.value;
   return (
     <div class="page">
-      <PageHead title="Needs you" note={isLoaded && rows.length ? plural(rows.length, 'thing') : ''} />
+      <PageHead title="Needs you" note={isLoaded && rows.length ? plural(rows.length, 'thing') : ''}><a href={href('/questions')}>All questions</a></PageHead>
       {needsError.value && <Problem text={needsError.value} retry={reload} />}
       {!isLoaded ? !needsError.value && <Loading /> : rows.length === 0
-        ? <Empty icon="completed" title="Nothing needs you" command="drover doctor">There is no critical alert, nothing is escalated, and nothing fails in a new way. This checks the machine as well:</Empty>
+        ? <Empty icon="completed" title="Nothing needs you" command="drover doctor">Nobody asks, there is no critical alert, nothing is escalated, no budget is used up, and nothing fails in a new way. This checks the machine as well:</Empty>
         : <List heads={HEADS} caption="What needs a person" hold={hold}>{rows.slice(0, ROWS_MAX).map(need => <Row key={need.key} need={need} />)}</List>}
       {rows.length > ROWS_MAX && <p class="faint">{count(rows.length - ROWS_MAX)} more are under <a href={href('/dlq')}>Dead letters</a>.</p>}
     </div>

@@ -2,12 +2,14 @@
 import {may} from '../../api/session';
 import type {Gate, Hold, Stats} from '../../api/types';
 import {showHidden} from '../../lib/ansi';
+import {budgetKey} from '../../lib/budgets';
 import {now} from '../../lib/clock';
-import {canOpen, gateKind, gateSubject, isGateClosed, isHoldClosed, isProbing, startsAtOnce} from '../../lib/fleet';
+import {canOpen, gateKind, gateSubject, isGateClosed, isHoldClosed, isProbing, OTHER_OWNERS, startsAtOnce} from '../../lib/fleet';
 import {count, countdown, parseTime, plural} from '../../lib/format';
 import {href} from '../../router';
 import {Icon} from '../../ui/icons';
 import {Time} from '../../ui/time';
+import {GateBudget} from './budgets';
 import {closeGateDialog, gateWords, limitGateDialog, openGateDialog} from './gate_dialogs';
 
 const SOURCES: Record<Hold['source'], string> = {policy: 'policy', operator: 'by hand', breaker: 'breaker', provider: 'provider'};
@@ -86,11 +88,12 @@ export function GateCard({gate, stats}: {gate: Gate; stats: Stats | null}) {
       <div class="body stack">
         <Use gate={gate} />
         {gate.rate && <span>at most {gate.rate}{gate.burst !== null && <span class="faint">, {count(gate.burst)} at once</span>}</span>}
+        {gate.budgets?.map(budget => <GateBudget key={budgetKey(budget)} budget={budget} />)}
         <Waiting gate={gate} stats={stats} />
         {gate.holds.length > 0 && <ul class="holds">{gate.holds.map(hold => <HoldRow key={hold.source} hold={hold} />)}</ul>}
         {type && <a href={href('/dlq', {type})}>Its failures</a>}
       </div>
-      {may('operate') && (
+      {may('operate') && gate.name !== OTHER_OWNERS && (
         <footer>
           {isShut ? <button class="button small primary" onClick={() => openGateDialog(gate.name)}><Icon name="play" size={12} />Open</button>
             : <button class="button small" onClick={() => closeGateDialog(gate.name)}><Icon name="pause" size={12} />Close</button>}

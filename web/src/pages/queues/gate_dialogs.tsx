@@ -20,9 +20,11 @@ export function gateWords(name: string): string {
     case 'all': return 'everything';
     case 'queue': return `the queue ${subject}`;
     case 'type': return `tasks of type ${subject}`;
-    case 'owner': return `tasks of ${subject}`;
+    case 'owner': return `tasks of ${subject === '*' ? 'every other owner' : subject}`;
     case 'provider': return `tasks that use ${subject}`;
     case 'lock': return `tasks with the lock ${subject}`;
+    case 'tag': return `tasks with the tag ${subject}`;
+    case 'tree': return `all tasks below ${subject}`;
     case 'session': return `tasks of the session ${subject}`;
   }
 }

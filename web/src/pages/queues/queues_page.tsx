@@ -13,6 +13,7 @@ import {Empty, Loading, Problem} from '../../ui/empty';
 import {Icon} from '../../ui/icons';
 import {Cell, Choices, List, PageHead, Section, useSteady} from '../../ui/list';
 import {Time} from '../../ui/time';
+import {Budgets} from './budgets';
 import {GateCard} from './gate_card';
 import {closeGateDialog, openGateDialog} from './gate_dialogs';
 
@@ -36,7 +37,7 @@ function Held({queue}: {queue: Queue}) {
   return (
     <>
       {queue.held.map(held => (
-        <div key={held.gate} class="sub">{count(held.tasks)} {held.shut ? 'held' : 'wait'} at <a href={href('/queues', {find: held.gate})}>{held.gate}</a>: {showHidden(held.why).replace(/ until \d{4}-\d\d-\d\dT[\d:.]+Z/, '')}</div>
+        <div key={held.gate} class="sub">{count(held.tasks)} {held.shut ? 'held' : 'wait'} at <a href={href('/queues', {find: held.gate})}>{held.gate}</a>{held.why && ': '}{showHidden(held.why).replace(/ until \d{4}-\d\d-\d\dT[\d:.]+Z/, '')}</div>
       ))}
     </>
   );
@@ -78,7 +79,7 @@ function QueueRow({queue, stats}: {queue: Queue; stats: QueueStats | undefined})
   );
 }
 
-const KINDS = [{value: '', label: 'All'}, ...GATE_KINDS.filter(kind => kind !== 'all').map(kind => ({value: kind as string, label: kind}))];
+const KINDS = [{value: '', label: 'All'}, ...GATE_KINDS.filter(kind => kind !== 'all' && kind !== 'session').map(kind => ({value: kind as string, label: kind}))];
 
 const LIMIT_EXAMPLE = "drover gate limit type:review 2 --reason 'reviewers cannot keep up'";
 
@@ -128,6 +129,7 @@ export function QueuesPage() {
       {!all ? !error && <Loading /> : all.length === 0
         ? <Empty icon="queues" title="No queues yet" command="drover enqueue greet --queue eng">A queue is there as soon as a task is in it.</Empty>
         : shown.length > 0 && <List heads={headsOf(may('operate'))} caption="Queues">{shown.map(queue => <QueueRow key={queue.name} queue={queue} stats={byName.get(queue.name)} />)}</List>}
+      <Budgets find={find} />
       <Gates find={find} stats={stats.data.value} />
     </div>
   );

@@ -2,26 +2,13 @@
 import {call} from '../../api/client';
 import {may} from '../../api/session';
 import type {Explanation, Task} from '../../api/types';
-import {drover, flag} from '../../lib/shell';
-import {loadGates} from '../../live/gates';
+import {drover} from '../../lib/shell';
 import {canAct} from '../../live/live';
 import {ActionDialog} from '../../ui/action_dialog';
 import {showDialog} from '../../ui/dialog';
+import {openGateDialog} from '../queues/gate_dialogs';
 
 const BY_HAND = /^(all|(queue|type|owner|lock|provider|session):.+)$/;
-
-function OpenGate({name}: {name: string}) {
-  return (
-    <ActionDialog title={`Open ${name}`} label="Open the gate" command={why => drover('gate', 'open', name, ...flag('reason', why))}
-      run={async why => {
-        await call('POST /v1/gates/{name}', {path: {name}, body: {action: 'open', why: why || null}});
-        await loadGates();
-        return `Opened ${name}`;
-      }}>
-      <p>This takes away what an operator or a provider closed it for. Every task that waits at this gate may start; limits of the policy stay.</p>
-    </ActionDialog>
-  );
-}
 
 function RunNow({task}: {task: Task}) {
   return (
@@ -38,7 +25,7 @@ function RunNow({task}: {task: Task}) {
 export function Release({task, explanation}: {task: Task; explanation: Explanation}) {
   const closed = explanation.refusing.find(gate => gate.closed_until !== null && gate.holds.some(hold => hold.source === 'operator' || hold.source === 'provider'));
   if (explanation.reason === 'gate' && closed && BY_HAND.test(closed.name) && may('operate'))
-    return <button class="button small" disabled={!canAct.value} onClick={() => showDialog(() => <OpenGate name={closed.name} />)}>Open the gate…</button>;
+    return <button class="button small" disabled={!canAct.value} onClick={() => openGateDialog(closed.name)}>Open the gate…</button>;
   if (explanation.reason === 'scheduled' && may('produce'))
     return <button class="button small" disabled={!canAct.value} onClick={() => showDialog(() => <RunNow task={task} />)}>Run now…</button>;
   return null;

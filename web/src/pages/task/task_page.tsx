@@ -17,6 +17,7 @@ import {ExplainCard} from './explain';
 import {GraphTab} from './graph_tab';
 import {ErrorBox, TaskTitle, Why} from './header';
 import {LogTab} from './log_tab';
+import {Questions} from './questions';
 import {Runs} from './runs';
 import {Facts} from './side';
 import {TranscriptTab} from './transcript_tab';
@@ -146,6 +147,7 @@ export function TaskPage({params}: PageProps) {
           {loaded.error.value && <Problem text={`${loaded.error.value} What is shown is older.`} retry={loaded.reload} />}
           {task.prompt && <p class="task-prompt" title={showHidden(task.prompt)}>{showHidden(task.prompt.slice(0, 400)).replaceAll('␊', ' ')}</p>}
           <Why task={task} explanation={explanation.data.value} />
+          <Questions task={task} />
           <ErrorBox task={task} />
           <Runs task={task} runs={runs.data.value} />
         </div>
