@@ -440,6 +440,7 @@ export interface TranscriptPage {
     /** What happened; the members beside `kind` depend on it. */
     event: {
       kind: "session" | "text" | "reasoning" | "tool_call" | "tool_result" | "usage" | "retry" | "error" | "question" | "result" | "raw";
+      [name: string]: unknown;
     };
   }[];
   /** Where the next page starts. */
@@ -1991,7 +1992,7 @@ export interface Operations {
   /** List bulk operations, newest first */
   listBulk: { body: undefined; answer: ListBulkAnswer };
   /** Do one thing to many tasks, by filter or by id */
-  startBulk: { body: BulkOrder; answer: BulkPreview };
+  startBulk: { body: BulkOrder; answer: BulkPreview | BulkOperation };
   /** Show how far a bulk operation has come */
   showBulk: { body: undefined; answer: BulkOperation };
   /** Stop a bulk operation */
