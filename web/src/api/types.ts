@@ -1270,6 +1270,10 @@ export interface DequeueItems {
   instance?: string;
   /** A batch without an ack is handed out again. */
   redeliver?: boolean;
+  /**
+   * Takes nothing: only keeps the batch of this key, also one whose time is over, if nobody has been handed it since.
+   */
+  keep?: boolean;
 }
 
 export interface ConsumeItems {
