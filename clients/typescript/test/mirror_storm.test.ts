@@ -51,6 +51,6 @@ onEveryStore("the host of a mirror", (place) => {
     judge(queue.items.map((item) => String((item as { content: unknown }).content)), "at the end");
     assert.ok(taken.size > 0, "something was taken");
     context.diagnostic(`${confirmed.size} items confirmed, ${repeated} handed out again`);
-    await queue.close();
+    await queue.close(BOUND_MS);
   });
 });

@@ -245,6 +245,7 @@ async function overRest(conversation: Conversation, step: Step): Promise<string>
     case "consume": {
       if (step.does === "dequeue") lastReason = undefined;
       const { batch } = await (step.does === "dequeue" ? conversation.dequeue() : conversation.consume({ n: step.n }));
+      if (batch) await conversation.ack(batch.batch_id);
       return batch ? `${batch.batch_id}[${batch.items.map(({ id }) => id).join(" ")}]:${batch.queue_len_after}` : "";
     }
     case "remove": {

@@ -106,7 +106,7 @@ async function live(place: Place, point: Point, name: string, token: string): Pr
   assert.equal(batch?.items.length, 1, `${point}: one notification`);
   queue.ack(batch?.batchId as string);
   assert.equal(queue.tryDequeue(null), null, `${point}: and no more`);
-  await queue.close();
+  await queue.close(BOUND_MS);
   assert.equal(await kept(), 0);
   await life.end();
   await tool.close();
