@@ -100,6 +100,8 @@ struct DequeueItems {
   std::string batch_key{};
   std::string instance{};  // who asks; empty: nobody in particular
   bool redeliver = false;  // a batch that is not acknowledged is handed out again, under the same id
+  // Takes nothing: only keeps the batch of this key, also one whose time is over, if nobody has been handed it since.
+  bool keep = false;
 };
 struct AckBatch {
   std::string batch_id{};

@@ -118,6 +118,7 @@ class ActCheck {
     TRY(check_name_or_none("batch_key", act.batch_key));
     TRY(check_name_or_none("instance", act.instance));
     if (act.redeliver && act.batch_key.empty()) return bad_act("redeliver: needs a batch_key");
+    if (act.keep && act.batch_key.empty()) return bad_act("keep: needs a batch_key");
     return {};
   }
   Status operator()(const AckBatch& act) const {
@@ -194,12 +195,14 @@ class ConversationDecision {
       if (const std::int64_t length = count_waiting(); length > 0) tell_blocked(*act.blocked_reason, length);
       return {};
     }
-    if (HeldBatch* asked = act.batch_key.empty() ? nullptr : find_batch_key(act.batch_key)) {
+    if (HeldBatch* asked = act.batch_key.empty() ? nullptr : find_batch_key(act.batch_key, act.keep)) {
       asked->until = StoreDeadline::after(context_.clocks, kBatchKept);
+      asked->due = false;
       change_.reply.replayed = true;
       answer_batch(*asked);
       return {};
     }
+    if (act.keep) return {};
     if (!act.instance.empty()) end_batches_of(act.instance);
     if (HeldBatch* due = first_due()) return hand_out_again(*due, act);
     return hand_out(act);
@@ -368,9 +371,11 @@ class ConversationDecision {
 
   // ---- batches
 
-  [[nodiscard]] HeldBatch* find_batch_key(const std::string& key) {
-    const auto found = std::ranges::find_if(
-        next_.batches, [&](const HeldBatch& batch) { return batch.batch_key == key && !batch.due; });
+  // One that is due has been given up, but not handed to anybody; one of a mirror comes back to its conversation.
+  [[nodiscard]] HeldBatch* find_batch_key(const std::string& key, bool keep) {
+    const auto found = std::ranges::find_if(next_.batches, [&](const HeldBatch& batch) {
+      return batch.batch_key == key && (!batch.due || (keep && !batch.mirrored));
+    });
     return found == next_.batches.end() ? nullptr : &*found;
   }
   [[nodiscard]] HeldBatch* first_due() {

@@ -265,6 +265,7 @@ std::string to_json(const DequeueItems& act) {
   if (!act.batch_key.empty()) out.key("batch_key").string(act.batch_key);
   if (!act.instance.empty()) out.key("instance").string(act.instance);
   if (act.redeliver) out.key("redeliver").boolean(true);
+  if (act.keep) out.key("keep").boolean(true);
   out.end_object();
   return std::move(out).take();
 }
@@ -272,7 +273,7 @@ std::string to_json(const DequeueItems& act) {
 Status read_json(std::string_view json, DequeueItems& out) {
   Reader in(json);
   in.get("blocked_reason", out.blocked_reason).get("n", out.n).get("batch_key", out.batch_key);
-  in.get("instance", out.instance).get("redeliver", out.redeliver);
+  in.get("instance", out.instance).get("redeliver", out.redeliver).get("keep", out.keep);
   return in.finish_strictly();
 }
 

@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "conformance/conformance.h"
 #include "drover/conversation.h"
 #include "drover/queue_runtime.h"
 #include "engine/conversations.h"
+#include "support/queue_model.h"
 
 namespace drover::test {
 namespace {
@@ -175,6 +177,22 @@ TEST_P(Conversations, KeepABatchForAMinuteThenDropIt) {
   EXPECT_EQ(dequeue({.batch_key = "key-1"}), "batch-1: a") << "kept for as long once more";
   advance(kBatchKept);
   EXPECT_EQ(dequeue({.batch_key = "key-1"}), "nothing");
+}
+
+TEST_P(Conversations, KeepABatchWithoutTakingAnotherInItsPlace) {
+  append("a");
+  EXPECT_EQ(dequeue({.batch_key = "key-1", .instance = "host", .redeliver = true}), "batch-1: a");
+  append("b");
+  advance(kBatchKept + 1ms);
+  EXPECT_EQ(dequeue({.batch_key = "key-1", .keep = true}), "batch-1: a") << "the host slept, and nobody else came";
+  EXPECT_EQ(dequeue({.batch_key = "key-2", .instance = "other", .redeliver = true}), "batch-2: b");
+  advance(kBatchKept + 1ms);
+  EXPECT_EQ(dequeue({.batch_key = "key-3", .instance = "third", .redeliver = true}), "batch-1: a");
+  append("c");
+  EXPECT_EQ(dequeue({.batch_key = "key-1", .keep = true}), "nothing") << "somebody else has it now";
+  act(AckBatch{.batch_id = "batch-1"});
+  EXPECT_EQ(dequeue({.batch_key = "key-3", .keep = true}), "nothing");
+  EXPECT_EQ(refusal(DequeueItems{.keep = true}), ErrorCode::kInvalidArgument);
 }
 
 TEST_P(Conversations, RedeliverWhatWasNotAcknowledged) {
@@ -392,6 +410,69 @@ TEST_P(Conversations, AreUsedThroughARuntimeWithCallbacks) {
   must(runtime.remove_item("q-3"));
   EXPECT_EQ(must(runtime.clear("shutdown")), 0);
   EXPECT_EQ(told, "+a:1 -a:1 +b:1 streaming:1 +c:2 -d:2 batch-1:1 xc:0 shutdown:0 ");
+}
+
+// DROVER_TEST_PERCENT=10000 makes 20,000 operations on each store.
+int random_operations() {
+  const char* percent = std::getenv("DROVER_TEST_PERCENT");
+  return percent == nullptr ? 200 : 2 * std::max(1, std::atoi(percent));
+}
+
+TEST_P(Conversations, DoWhatAModelDoesThroughARuntime) {
+  SeededRng rng(22);
+  const QueueLimits limits{.max_items = 5, .hard_max_items = 9};
+  QueueModel model(limits);
+  std::string told;
+  const auto tell = [&](const std::string& what, std::int64_t n) {
+    told += fmt::format("{}{}:{}", told.empty() ? "" : " ", what, n);
+  };
+  QueueRuntime runtime(
+      queue(),
+      {.conversation = name_,
+       .instance = "host-1",
+       .limits = limits,
+       .callbacks = {.on_enqueued = [&](const QueueItem& one, std::int64_t n) { tell("+" + item_id(one.seq), n); },
+                     .on_dequeued =
+                         [&](const QueueBatch& batch) {
+                           std::string ids;
+                           for (const QueueItem& one : batch.items) ids += (ids.empty() ? "" : " ") + item_id(one.seq);
+                           tell(fmt::format("{}[{}]", batch.batch_id, ids), batch.queue_len_after);
+                         },
+                     .on_blocked = [&](std::string_view, std::int64_t n) { tell("blocked", n); },
+                     .on_cleared = [&](std::string_view, std::int64_t n) { tell("cleared", n); },
+                     .on_dropped = [&](const QueueItem& one, std::int64_t n) { tell("-" + item_id(one.seq), n); },
+                     .on_removed = [&](const QueueItem& one, std::int64_t n) { tell("x " + item_id(one.seq), n); }}});
+  const auto perform = [&](const QueueStep& step) {
+    using Kind = QueueStep::Kind;
+    switch (step.kind) {
+      case Kind::kAppend:
+      case Kind::kAppendAgain:
+        must(runtime.enqueue(step.item));
+        return;
+      case Kind::kDequeue:
+        must(runtime.try_dequeue());
+        return;
+      case Kind::kConsume:
+        must(runtime.consume_items(step.n));
+        return;
+      case Kind::kRemove:
+        must(runtime.remove_item(step.id));
+        return;
+      case Kind::kClear:
+        must(runtime.clear("error"));
+        return;
+      case Kind::kBlock:
+        runtime.reset_blocked_state();
+        must(runtime.try_dequeue("streaming"));
+        return;
+    }
+  };
+  for (int i = 0; i < random_operations(); ++i) {
+    const QueueStep step = model.any_step(rng);
+    told.clear();
+    perform(step);
+    ASSERT_EQ(told, model.apply(step)) << "operation " << i << " of seed 22";
+  }
 }
 
 TEST_P(Conversations, AreRepairedWhereTheyContradictThemselves) {

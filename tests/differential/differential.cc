@@ -511,6 +511,7 @@ class Driver {
         return any_mirror();
       case 6:
       case 7:
+        if (one_in(4)) return DequeueItems{.batch_key = name("b"), .keep = true};
         return DequeueItems{.batch_key = one_in(3) ? "" : name("b"), .instance = name("i")};
       case 8:
         return DequeueItems{.n = static_cast<int>(below(4)), .batch_key = name("b"), .redeliver = true};

@@ -17,6 +17,7 @@ from .async_client import AsyncClient, AsyncHandle
 from .client import Client, Handle
 from .context import AsyncContext, Context
 from .errors import (
+    AwaitingAnswer,
     DroverError,
     Invalid,
     NotFound,
@@ -27,12 +28,14 @@ from .errors import (
     TaskCancelled,
     TaskError,
     TaskFailed,
+    Unanswered,
     Unauthorised,
     Unavailable,
     WaitTimeout,
     WrongState,
 )
 from .events import DroverEvent, Gap
+from .questions import AsyncQuestionHandle, QuestionHandle
 from .task_queue import TaskQueue
 from .task_types import Task, task
 from .version import __version__
@@ -42,7 +45,9 @@ __all__ = [
     "AsyncClient",
     "AsyncContext",
     "AsyncHandle",
+    "AsyncQuestionHandle",
     "AsyncWorker",
+    "AwaitingAnswer",
     "Client",
     "Context",
     "DroverError",
@@ -51,6 +56,7 @@ __all__ = [
     "Handle",
     "Invalid",
     "NotFound",
+    "QuestionHandle",
     "QueueFull",
     "Report",
     "RequestConflict",
@@ -61,6 +67,7 @@ __all__ = [
     "TaskError",
     "TaskFailed",
     "TaskQueue",
+    "Unanswered",
     "Unauthorised",
     "Unavailable",
     "WaitTimeout",

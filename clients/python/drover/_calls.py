@@ -311,6 +311,68 @@ def checkpoint(task_id: str, lease_id: str, value: object) -> Call:
     return send("POST", task_path(task_id, "checkpoint"), {"lease_id": lease_id, "value": value})
 
 
+# --- questions ---------------------------------------------------------------------------------------------------------
+
+
+def question_path(question_id: str, verb: str = "") -> str:
+    return f"/v1/questions/{_segment(question_id)}" + (f"/{verb}" if verb else "")
+
+
+def ask(task_id: str, lease_id: str, question: Mapping[str, Any]) -> Call:
+    return send("POST", task_path(task_id, "questions"), {"lease_id": lease_id, "question": question})
+
+
+def question_spec(
+    text: str,
+    options: Optional[Sequence[str]],
+    schema: object,
+    default: object,
+    expires: Optional[Duration],
+    to: Optional[str],
+    key: Optional[str],
+) -> Dict[str, Any]:
+    given = {
+        "options": None if options is None else list(options),
+        "schema": schema,
+        "default": default,
+        "expires": None if expires is None else duration_text(expires),
+        "to": to,
+        "key": key,
+    }
+    return {"text": text, **{name: value for name, value in given.items() if value is not None}}
+
+
+def show_question(question_id: str, wait_s: float = 0.0) -> Call:
+    parameters = [("wait", f"{int(wait_s * 1000)}ms")] if wait_s > 0 else []
+    call = send("GET", _query(question_path(question_id), parameters))
+    call.wait_s = wait_s
+    return call
+
+
+_QUESTION_FILTERS = frozenset({"state", "owner", "task", "spawner", "to"})
+
+
+def list_questions(filters: Mapping[str, Any], limit: int, cursor: Optional[str]) -> Call:
+    parameters: List[Tuple[str, str]] = []
+    for name, value in filters.items():
+        if name not in _QUESTION_FILTERS:
+            raise TypeError(f"questions cannot be listed by {name!r}")
+        if value is not None:
+            parameters.append((name, str(getattr(value, "id", value))))
+    parameters.append(("limit", str(limit)))
+    if cursor is not None:
+        parameters.append(("cursor", cursor))
+    return send("GET", _query("/v1/questions", parameters))
+
+
+def answer_question(question_id: str, value: object) -> Call:
+    return send("POST", question_path(question_id, "answer"), {"value": value})
+
+
+def withdraw_question(question_id: str, why: Optional[str]) -> Call:
+    return send("POST", question_path(question_id, "withdraw"), {"why": why} if why is not None else {})
+
+
 # --- events ------------------------------------------------------------------------------------------------------------
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 import time
 import traceback
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set
 
 from . import wire
 from ._calls import Answer
 from ._json import RawJson, encode_text, to_bytes
-from .errors import Invalid, TaskError
+from .errors import AwaitingAnswer, Invalid, TaskError, Unanswered
 
 CANCELLED = "cancelled"
 TIMEOUT = "timeout"
@@ -48,6 +48,9 @@ class Run:
         self.is_lost = False  # the store said so: renewing it is of no use
         self.has_ended = False  # the handler has returned
         self.awaited: Optional[Dict[str, Any]] = None
+        self.questions: Set[str] = set()  # that it gave up waiting for
+        self._waits = 0
+        self._waiting_since = 0.0
         self._answer = answer
         self._place = place
         self._lease_s = lease_s
@@ -73,11 +76,31 @@ class Run:
     def note_activity(self) -> None:
         self._active_at = time.monotonic()
 
+    def wait(self) -> None:
+        """It waits for an answer: its time limits stand still until go_on()."""
+        with _listener_lock:
+            self._waits += 1
+            if self._waits == 1:
+                self._waiting_since = time.monotonic()
+
+    def go_on(self) -> None:
+        with _listener_lock:
+            self._waits -= 1
+            if self._waits == 0:
+                self._active_at = time.monotonic()
+                self._timeout_at += self._active_at - self._waiting_since
+
     def fence_at(self) -> float:
         return self.expires_at - self._lease_s / FENCE_PART
 
     def next_reason_at(self) -> float:
-        return min(self.fence_at(), self._timeout_at, _limit(self._active_at, self.task["idle_timeout_ms"]))
+        return min(self.fence_at(), self._time_over_at())
+
+    def _time_over_at(self) -> float:
+        with _listener_lock:
+            if self._waits > 0:
+                return float("inf")
+            return min(self._timeout_at, _limit(self._active_at, self.task["idle_timeout_ms"]))
 
     def look(self, now: float) -> None:
         """Stops the run if its time is over or its lease could not be renewed."""
@@ -85,7 +108,7 @@ class Run:
             return
         if now >= self.fence_at():
             self.stop(LOST)
-        elif now >= self._timeout_at or now >= _limit(self._active_at, self.task["idle_timeout_ms"]):
+        elif now >= self._time_over_at():
             self.stop(TIMEOUT)
 
     def stop(self, reason: str) -> None:
@@ -119,6 +142,8 @@ class Run:
             return self._settlement("cancelled")
         if self.awaited is not None:
             return self._settlement("suspend", **self.awaited)
+        if self.questions:
+            return self._settlement("suspend", children=[])
         if result is None:
             return self._settlement("complete")
         try:
@@ -134,6 +159,10 @@ class Run:
             return self._settlement("cancelled")
         if self.reason in (LOST, SHUTDOWN):
             return self.released()
+        if self.reason is None and isinstance(error, AwaitingAnswer) and error.question["id"] in self.questions:
+            return self._settlement("suspend", children=[])
+        if isinstance(error, Unanswered):
+            return self._failure("unanswered", error.detail)
         if isinstance(error, TaskError):
             error_class = TIMEOUT if self.reason == TIMEOUT else error.error_class
             retry_after_ms = int(error.retry_after * 1000) if error.retry_after is not None else None

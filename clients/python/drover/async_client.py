@@ -13,6 +13,7 @@ from ._retry import PATIENCE_S, Attempts, Trouble
 from ._settings import Settings
 from .client import ENDED, patience_s, poll_s, result_of, value_of
 from .events import SILENCE_S, DroverEvent, EventCursor
+from .questions import AsyncQuestionHandle
 from .task_types import NewTask, Task, spec_of, specs_of
 
 R = TypeVar("R")
@@ -148,6 +149,20 @@ class AsyncClient:
             cursor = found["cursor"]
             if cursor is None:
                 return
+
+    async def questions(self, *, page: int = 200, **filters: Any) -> AsyncIterator[wire.Question]:
+        """Questions, newest first: see Client.questions."""
+        cursor: Optional[str] = None
+        while True:
+            found = (await self._perform(_calls.list_questions(filters, page, cursor))).json()
+            for question in found["questions"]:
+                yield question
+            cursor = found["cursor"]
+            if cursor is None:
+                return
+
+    def question(self, question_id: str) -> AsyncQuestionHandle:
+        return AsyncQuestionHandle(self, str(question_id))
 
     async def events(
         self,

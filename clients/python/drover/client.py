@@ -12,6 +12,7 @@ from ._settings import Settings
 from ._transport import Transport
 from .errors import TaskCancelled, TaskFailed, WaitTimeout
 from .events import SILENCE_S, DroverEvent, EventCursor, Gap
+from .questions import QuestionHandle
 from .task_types import NewTask, Task, spec_of, specs_of
 
 R = TypeVar("R")
@@ -188,6 +189,19 @@ class Client:
             cursor = found["cursor"]
             if cursor is None:
                 return
+
+    def questions(self, *, page: int = 200, **filters: Any) -> Iterator[wire.Question]:
+        """Questions, newest first: by state, owner, task (that asked), spawner (whose answer is awaited) and to ("human" or "spawner")."""
+        cursor: Optional[str] = None
+        while True:
+            found = self._perform(_calls.list_questions(filters, page, cursor)).json()
+            yield from found["questions"]
+            cursor = found["cursor"]
+            if cursor is None:
+                return
+
+    def question(self, question_id: str) -> QuestionHandle:
+        return QuestionHandle(self, str(question_id))
 
     def events(
         self,

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, cast
 
 from . import _calls, wire
+from ._ask import ANSWER_WAIT_S, SERVER_AWAY_S, AnswerWait
+from ._retry import Trouble
 from ._run import Run, children_of
+from ._transport import Abort
 from .errors import Invalid, NotFound, Unavailable
 from .task_types import NewTask, specs_of
 
@@ -121,6 +124,48 @@ class Context(_Base):
         call = _calls.spawn(self._run.task_id, self._run.lease_id, specs_of(list(tasks)), self._spawn_key(key))
         return [self._client._handle(one) for one in self._client._perform(call).json()["tasks"]]
 
+    def ask(
+        self,
+        text: str,
+        *,
+        options: Optional[Sequence[str]] = None,
+        schema: object = None,
+        default: object = None,
+        expires: Optional[_calls.Duration] = None,
+        to: Optional[wire.AskedOf] = None,
+        key: Optional[str] = None,
+        wait: float = ANSWER_WAIT_S,
+    ) -> Any:
+        """Asks a person, or the task that spawned this one (`to="spawner"`), and returns the answer.
+
+        Without one within `wait` seconds, or when the worker drains, it raises AwaitingAnswer: let that through, and the task waits
+        without a slot and runs again; the same question is then answered at once. A task that may run at most once waits here for as
+        long as it takes. Time limits stand still meanwhile.
+        """
+        self._run.note_activity()
+        spec = _calls.question_spec(text, options, schema, default, expires, to, key)
+        question = self._client._perform(_calls.ask(self._run.task_id, self._run.lease_id, spec)).json()
+        with AnswerWait(self._run, self._engine, question, wait) as waiting:
+            while True:
+                look_s = waiting.next_look_s()
+                if look_s is None:
+                    return waiting.answer()
+                waiting.question = self._look(question["id"], look_s) or waiting.question
+
+    def _look(self, question_id: str, look_s: float) -> Optional[wire.Question]:
+        """None: no server answered, or the run is to stop."""
+        abort = Abort()
+        if not self._run.listen(abort.raise_):
+            return None
+        try:
+            call = _calls.show_question(question_id, look_s)
+            return cast(wire.Question, self._client._transport.attempt(call, abort).json())
+        except (Trouble, Unavailable):
+            self.wait_cancelled(SERVER_AWAY_S)
+            return None
+        finally:
+            self._run.unlisten(abort.raise_)
+
     def parents(self) -> List[Dict[str, Any]]:
         """The tasks that this one depends on, children that it waited for among them: id, ref, type, state, result, error, expired."""
         self._run.note_activity()
@@ -188,6 +233,43 @@ class AsyncContext(_Base):
         self._run.note_activity()
         call = _calls.spawn(self._run.task_id, self._run.lease_id, specs_of(list(tasks)), self._spawn_key(key))
         return [self._client._handle(one) for one in (await self._client._perform(call)).json()["tasks"]]
+
+    async def ask(
+        self,
+        text: str,
+        *,
+        options: Optional[Sequence[str]] = None,
+        schema: object = None,
+        default: object = None,
+        expires: Optional[_calls.Duration] = None,
+        to: Optional[wire.AskedOf] = None,
+        key: Optional[str] = None,
+        wait: float = ANSWER_WAIT_S,
+    ) -> Any:
+        """Asks a person, or the task that spawned this one: see Context.ask."""
+        self._run.note_activity()
+        spec = _calls.question_spec(text, options, schema, default, expires, to, key)
+        question = (await self._client._perform(_calls.ask(self._run.task_id, self._run.lease_id, spec))).json()
+        with AnswerWait(self._run, self._engine, question, wait) as waiting:
+            while True:
+                look_s = waiting.next_look_s()
+                if look_s is None:
+                    return waiting.answer()
+                waiting.question = await self._look(question["id"], look_s) or waiting.question
+
+    async def _look(self, question_id: str, look_s: float) -> Optional[wire.Question]:
+        """None: no server answered, or the run is to stop."""
+        look = asyncio.ensure_future(self._client._transport.attempt(_calls.show_question(question_id, look_s)))
+        stop = asyncio.ensure_future(self.wait_cancelled())
+        try:
+            await asyncio.wait({look, stop}, return_when=asyncio.FIRST_COMPLETED)
+            return cast(wire.Question, look.result().json()) if look.done() else None
+        except (Trouble, Unavailable):
+            await self.wait_cancelled(SERVER_AWAY_S)
+            return None
+        finally:
+            look.cancel()
+            stop.cancel()
 
     async def parents(self) -> List[Dict[str, Any]]:
         """The tasks that this one depends on, children that it waited for among them: id, ref, type, state, result, error, expired."""

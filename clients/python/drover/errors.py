@@ -104,6 +104,27 @@ class WaitTimeout(DroverError, TimeoutError):
         self.args = (detail,)
 
 
+class Unanswered(WrongState):
+    """A question has expired without a default, or was withdrawn. A handler that lets it through fails its task, class `unanswered`."""
+
+    def __init__(self, question: wire.Question) -> None:
+        why = f": {question['why']}" if question["why"] else ""
+        super().__init__(f"question {question['id']} was {question['state']} without an answer{why}", "wrong_state")
+        self.args = (question,)
+        self.question = question
+
+
+class AwaitingAnswer(BaseException):
+    """Raised by `Context.ask` when there is no answer yet. Let it through: the task is suspended, and runs again once there is one.
+
+    Not an Exception, so that `except Exception` does not catch it. A handler that catches it and returns is suspended all the same.
+    """
+
+    def __init__(self, question: wire.Question) -> None:
+        super().__init__(f"question {question['id']} has no answer yet; the task is suspended until it has one")
+        self.question = question
+
+
 class TaskError(Exception):
     """Raised by a handler to say how its run failed: a class of errors decides whether it is tried again.
 

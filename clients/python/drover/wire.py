@@ -1393,6 +1393,8 @@ class DequeueItems(TypedDict, total=False):
     instance: str
     # A batch without an ack is handed out again.
     redeliver: bool
+    # Takes nothing: only keeps the batch of this key, also one whose time is over, if nobody has been handed it since.
+    keep: bool
 
 
 class _ConsumeItemsRequired(TypedDict):

@@ -36,6 +36,11 @@ COVERED: Dict[str, Call] = {
     "heartbeat": _calls.heartbeat("ID", [], 30),
     "backlog": _calls.backlog([]),
     "requeueStalled": _calls.requeue_stalled(1),
+    "ask": _calls.ask("ID", LEASE, {"text": "?"}),
+    "listQuestions": _calls.list_questions({}, 10, None),
+    "getQuestion": _calls.show_question("ID", 25),
+    "answerQuestion": _calls.answer_question("ID", 1),
+    "withdrawQuestion": _calls.withdraw_question("ID", None),
     "listEvents": _calls.events_page(0),
     "lastEvent": _calls.last_event(),
     "waitForChange": _calls.wait_for_change(None, 25),
@@ -44,16 +49,10 @@ COVERED: Dict[str, Call] = {
 BATCHED = "a worker tells all ends with settleMany, one or many"
 OPERATE = "for people who operate a fleet: the command line and the dashboard have it, and programs have Client.call"
 DASHBOARD = "for the dashboard, which signs people in and keeps their views"
-QUESTIONS = "handlers in Python have no method for it yet, but Client.call; people answer with the command line"
 CONVERSATIONS = "for hosts of agents, which are written in TypeScript; programs in Python have Client.call"
 DUMPS = "for `drover export` and `import`"
 LEFT_OUT: Dict[str, str] = {
-    "ask": QUESTIONS,
-    "answerAsSpawner": QUESTIONS,
-    "listQuestions": QUESTIONS,
-    "getQuestion": QUESTIONS,
-    "answerQuestion": QUESTIONS,
-    "withdrawQuestion": QUESTIONS,
+    "answerAsSpawner": "agents answer at the door of their run; a handler whose children ask it has Client.call",
     "askProvider": "for runners of agents, which drover work has; a handler may use Client.call",
     "listBudgets": OPERATE,
     "raiseBudget": OPERATE,

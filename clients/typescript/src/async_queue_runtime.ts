@@ -146,10 +146,13 @@ export class AsyncQueueRuntime {
     return taken;
   }
 
-  /** While the turn lasts: asking for the batch again keeps it. */
+  /** While the turn lasts. A host that slept for over a minute may find that somebody else has the batch. */
   private keep(key: string): NodeJS.Timeout {
     const timer = setInterval(() => {
-      this.conversation.dequeue({ batch_key: key, instance: this.instance, redeliver: true }).catch(() => undefined);
+      this.conversation.dequeue({ batch_key: key, keep: true }).then(
+        ({ batch }) => batch ?? clearInterval(timer),
+        () => undefined, // the next one may get through
+      );
     }, KEEP_MS);
     timer.unref();
     return timer;

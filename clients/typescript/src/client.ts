@@ -9,9 +9,10 @@ import { type DroverEvent, type EventOptions, events, type Gap } from "./events.
 import { type Fetch, FetchTransport } from "./fetch_transport.js";
 import { Handle } from "./handle.js";
 import { type BigIntegers, writeJson } from "./json.js";
+import { type QuestionFilter, QuestionHandle } from "./question.js";
 import type { NewTask, PayloadAnd, ResultOf, TaskOptions, TaskType } from "./task_type.js";
 import { NodeTransport } from "./transport.js";
-import type { Enqueued, Introduction, Task, TaskPage, TaskState } from "./wire.js";
+import type { Enqueued, Introduction, ListQuestionsAnswer, Question, Task, TaskPage, TaskState } from "./wire.js";
 
 const DEFAULT_URL = "http://127.0.0.1:7711";
 
@@ -127,14 +128,28 @@ export class Client {
 
   /** The tasks that a filter lets through, newest first; pages are read as they are needed. */
   async *list(filter: TaskFilter = {}): AsyncGenerator<Task, void, undefined> {
+    for await (const page of this.pages<TaskPage>("/v1/tasks", filter)) yield* page.tasks;
+  }
+
+  /** The questions that a filter lets through, newest first; pages are read as they are needed. */
+  async *questions(filter: QuestionFilter = {}): AsyncGenerator<Question, void, undefined> {
+    for await (const page of this.pages<ListQuestionsAnswer>("/v1/questions", filter)) yield* page.questions;
+  }
+
+  /** A question by its id: look at it, wait for its answer, answer it, withdraw it. Nothing is asked yet. */
+  question(id: string): QuestionHandle {
+    return new QuestionHandle(this.calls, id);
+  }
+
+  private async *pages<Page extends { cursor: string | null }>(path: string, filter: TaskFilter | QuestionFilter): AsyncGenerator<Page, void, undefined> {
     const { signal, ...wanted } = filter;
     const parameters = new URLSearchParams();
     for (const [name, value] of Object.entries(wanted)) {
       if (value !== undefined) parameters.set(name, Array.isArray(value) ? value.join(",") : String(value));
     }
     for (;;) {
-      const page = (await this.calls.json("GET", `/v1/tasks?${parameters.toString()}`, { repeat: "again", signal })) as TaskPage;
-      yield* page.tasks;
+      const page = (await this.calls.json("GET", `${path}?${parameters.toString()}`, { repeat: "again", signal })) as Page;
+      yield page;
       if (page.cursor === null) return;
       parameters.set("cursor", page.cursor);
     }

@@ -159,14 +159,27 @@ export interface ConversationOfOwner {
 export function notificationWorker(
   client: Client,
   { conversation, owner }: ConversationOfOwner,
-  handler: (notification: Notification) => void | Promise<void>,
+  handler: (notification: Notification, signal: AbortSignal) => void | Promise<void>,
   options: Omit<WorkerOptions, "concurrency"> = {},
 ): Worker {
   const worker = new Worker(client, { ...options, concurrency: 1 });
-  const hand = async (notification: Notification, { task }: Context): Promise<null> => {
+  const hand = async (notification: Notification, { task, signal }: Context): Promise<null> => {
     if (task.owner !== owner) throw new TaskError("invalid", `the conversation ${conversation} is not ${task.owner}'s`);
-    await handler(notification);
+    await handler(notification, signal);
     return null;
   };
   return worker.handle<Notification, null>(NOTIFICATION_TYPE, hand, { queue: queueOf(conversation) });
+}
+
+/**
+ * A handler that puts notifications into the conversation's queue, from where its host gets them with the messages. A repeat has the same key
+ * and adds nothing. While the queue is full it waits. The client's token needs the role producer, of the conversation's owner, or operator.
+ */
+export function intoConversation(client: Client): (notification: Notification, signal: AbortSignal) => Promise<void> {
+  return async ({ key, conversation, item: { kind, agentId, conversationId, ...body } }, signal) => {
+    const item = { item_key: key, kind, agent_id: agentId ?? null, conversation_id: conversationId ?? null, body };
+    for (let failures = 1; (await client.conversation(conversation).append(item)).refused; failures += 1) {
+      await pause(backoffMs(failures), signal);
+    }
+  };
 }

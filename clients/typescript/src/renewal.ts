@@ -65,6 +65,11 @@ export class Renewal {
     this.send({ active: [leaseId] });
   }
 
+  /** While a run waits for an answer, its time limits stand still. */
+  waiting(leaseId: string, isWaiting: boolean): void {
+    this.send({ waiting: { lease_id: leaseId, isWaiting } });
+  }
+
   aborted(leaseIds: string[]): void {
     this.send({ aborted: leaseIds });
   }

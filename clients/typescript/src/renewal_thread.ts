@@ -38,6 +38,8 @@ export interface ToThread {
   hold?: HeldLease[];
   letGo?: string[];
   active?: string[];
+  /** The run waits for an answer, or goes on: its time limits stand still meanwhile. */
+  waiting?: { lease_id: string; isWaiting: boolean };
   /** These were asked to stop by the main thread. */
   aborted?: string[];
   registration?: string;
@@ -59,6 +61,8 @@ export async function renewalThread(): Promise<void> {
     timeoutAt: number;
     idleAt: number;
     killAt: number;
+    /** Since when it waits for an answer; undefined if it does not. */
+    waitingSince: number | undefined;
     isLost: boolean;
     isAborted: boolean;
   }
@@ -139,13 +143,14 @@ export async function renewalThread(): Promise<void> {
     for (const lease of leases.values()) {
       const fence = lease.deadline - options.leaseMs / 3;
       if (!lease.isLost && time >= fence) abort(lease, "lost", aborts);
-      if (!lease.isAborted && (time >= lease.timeoutAt || time >= lease.idleAt)) abort(lease, "timeout", aborts);
+      const runsOut = !lease.isAborted && lease.waitingSince === undefined;
+      if (runsOut && (time >= lease.timeoutAt || time >= lease.idleAt)) abort(lease, "timeout", aborts);
       if (lease.isAborted && options.exitOnIgnoredAbort) {
         if (time >= lease.killAt) kill(lease);
         next = Math.min(next, lease.killAt);
       }
       if (!lease.isLost) next = Math.min(next, fence);
-      if (!lease.isAborted) next = Math.min(next, lease.timeoutAt, lease.idleAt);
+      if (runsOut) next = Math.min(next, lease.timeoutAt, lease.idleAt);
     }
     tell(aborts);
     return next;
@@ -217,9 +222,19 @@ export async function renewalThread(): Promise<void> {
       timeoutAt: held.timeoutMs > 0 ? time + held.timeoutMs : Infinity,
       idleAt: held.idleMs > 0 ? time + held.idleMs : Infinity,
       killAt: Infinity,
+      waitingSince: undefined,
       isLost: false,
       isAborted: false,
     });
+  }
+
+  function wait(lease: Lease, isWaiting: boolean): void {
+    const time = now();
+    if (lease.waitingSince !== undefined) {
+      lease.timeoutAt += time - lease.waitingSince;
+      lease.idleAt += time - lease.waitingSince;
+    }
+    lease.waitingSince = isWaiting ? time : undefined;
   }
 
   port.on("message", (message) => {
@@ -230,6 +245,8 @@ export async function renewalThread(): Promise<void> {
       const lease = leases.get(id);
       if (lease && lease.idleMs > 0) lease.idleAt = now() + lease.idleMs;
     }
+    const waits = message.waiting && leases.get(message.waiting.lease_id);
+    if (waits) wait(waits, (message.waiting as { isWaiting: boolean }).isWaiting);
     for (const id of message.aborted ?? []) {
       const lease = leases.get(id);
       if (lease && !lease.isAborted) {

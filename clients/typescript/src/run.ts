@@ -1,6 +1,7 @@
 /** One run of a task: what its handler sees, and how it ends. */
 
 import { randomUUID } from "node:crypto";
+import { ANSWER_WAIT_MS, type AskOptions, AwaitingAnswer, specOf, Unanswered, untilClosed } from "./ask.js";
 import type { Client } from "./client.js";
 import { DroverError, Invalid, NotFound } from "./errors.js";
 import { Handle, valueOf } from "./handle.js";
@@ -8,7 +9,7 @@ import { elementSpans, hasBigInt, memberSpans, writeJson } from "./json.js";
 import type { AbortKind } from "./renewal_thread.js";
 import { type End, failure } from "./settler.js";
 import { checkName, type NewTask } from "./task_type.js";
-import type { ClaimedTask, ErrorClass, Run as EarlierRun, Task, TaskState, Usage } from "./wire.js";
+import type { ClaimedTask, ErrorClass, Question, Run as EarlierRun, Task, TaskState, Usage } from "./wire.js";
 
 /** Why a run was asked to stop: the reason of its `signal`. */
 export class RunAborted extends Error {
@@ -76,6 +77,19 @@ export interface Context {
    * slot, so tasks that wait for their children cannot block each other.
    */
   waitChildren(children?: readonly Handle[]): void;
+  /**
+   * Asks a person, or the task that spawned this one, and gives the answer. If there is none within `waitMs`, or the worker drains, it throws
+   * AwaitingAnswer: let that through, and the task waits without a slot and runs again; the same question is then answered at once. A task
+   * that may run at most once waits here for as long as it takes. Time limits stand still meanwhile.
+   */
+  ask<A = unknown>(text: string, options?: AskOptions): Promise<A>;
+}
+
+/** What a run tells the renewal thread. */
+export interface RunEvents {
+  onActivity(leaseId: string): void;
+  /** Whether it waits for somebody, so that its time limits stand still. */
+  onWaiting(leaseId: string, isWaiting: boolean): void;
 }
 
 /** What a claim answered. The text of payloads is looked for only when somebody asks. */
@@ -110,6 +124,9 @@ export class Run implements Context {
   readonly earlierRuns: readonly EarlierRun[];
   private readonly controller = new AbortController();
   private children: readonly Handle[] | "all" | undefined;
+  /** What it gave up waiting for. */
+  private readonly awaited = new Set<string>();
+  private waits = 0;
   private readonly lines: { text: string; done: (error?: unknown) => void }[] = [];
   private logging: Promise<void> | undefined;
 
@@ -118,7 +135,7 @@ export class Run implements Context {
     private readonly answer: ClaimAnswer,
     private readonly index: number,
     readonly draining: AbortSignal,
-    private readonly onActivity: (leaseId: string) => void,
+    private readonly events: RunEvents,
   ) {
     const claimed = answer.tasks[index] as ClaimedTask;
     this.task = claimed.task;
@@ -157,7 +174,7 @@ export class Run implements Context {
   }
 
   private post(verb: string, members: Record<string, unknown>, repeat: "again" | "once" = "again"): Promise<void> {
-    this.onActivity(this.leaseId);
+    this.events.onActivity(this.leaseId);
     const send = async (): Promise<void> => {
       const body = writeJson({ lease_id: this.leaseId, ...members }, this.client.calls.options.bigints, `what ${verb} was given`);
       await this.client.calls.call("POST", `/v1/tasks/${this.task.id}/${verb}`, { repeat, body });
@@ -207,7 +224,7 @@ export class Run implements Context {
   }
 
   async spawn(tasks: readonly NewTask[], key?: string): Promise<Handle[]> {
-    this.onActivity(this.leaseId);
+    this.events.onActivity(this.leaseId);
     if (tasks.length === 0) return [];
     // An operator's retry is a new generation, and has children of its own.
     const requestId = key === undefined ? randomUUID() : `${this.task.id}.${this.task.generation}.${checkName(key, "the key of a spawn")}`;
@@ -216,7 +233,7 @@ export class Run implements Context {
   }
 
   async parents(): Promise<ParentResult[]> {
-    this.onActivity(this.leaseId);
+    this.events.onActivity(this.leaseId);
     return Promise.all(this.task.depends_on.map((id) => this.parent(id)));
   }
 
@@ -241,6 +258,42 @@ export class Run implements Context {
     this.children = children ?? "all";
   }
 
+  async ask<A = unknown>(text: string, options: AskOptions = {}): Promise<A> {
+    const mustStay = this.task.at_most_once;
+    const asked = await this.open(text, options);
+    const signal = AbortSignal.any([this.signal, ...(mustStay ? [] : [this.draining]), ...(options.signal ? [options.signal] : [])]);
+    const { calls } = this.client;
+    const handle = this.client.question(asked.id);
+    if (this.waits++ === 0) this.events.onWaiting(this.leaseId, true);
+    let question;
+    try {
+      const waitMs = mustStay ? Infinity : (options.waitMs ?? ANSWER_WAIT_MS);
+      question = await untilClosed(asked, { waitMs, pollMs: calls.pollMs, signal, look: (ms) => handle.look(ms, signal) });
+    } finally {
+      if (--this.waits === 0) this.events.onWaiting(this.leaseId, false);
+    }
+    return this.hear(question, options.signal) as A;
+  }
+
+  private async open(text: string, options: AskOptions): Promise<Question> {
+    this.signal.throwIfAborted();
+    options.signal?.throwIfAborted();
+    this.events.onActivity(this.leaseId);
+    const question = { ...specOf(text, options), schema: options.schema, default: options.default };
+    const body = writeJson({ lease_id: this.leaseId, question }, this.client.calls.options.bigints, "the question");
+    return (await this.client.calls.json("POST", `/v1/tasks/${this.task.id}/questions`, { repeat: "again", body })) as Question;
+  }
+
+  private hear(question: Question, signal: AbortSignal | undefined): unknown {
+    this.awaited.delete(question.id);
+    if (question.state === "answered") return question.answer;
+    if (question.state !== "open") throw new Unanswered(question);
+    this.signal.throwIfAborted();
+    signal?.throwIfAborted();
+    this.awaited.add(question.id);
+    throw new AwaitingAnswer(question);
+  }
+
   private end(end: End["end"], members = ""): End {
     return { task_id: this.task.id, lease_id: this.leaseId, end, members };
   }
@@ -252,6 +305,7 @@ export class Run implements Context {
       const children = this.children === "all" ? "all" : this.children.map((child) => child.id);
       return this.end("suspend", `,"children":${JSON.stringify(children)}`);
     }
+    if (this.awaited.size > 0) return this.end("suspend", NO_CHILDREN);
     try {
       const text = writeJson(result, this.client.calls.options.bigints, "the result");
       return this.end("complete", text === undefined ? "" : `,"result":${text}`);
@@ -274,6 +328,7 @@ export class Run implements Context {
         if (!this.task.at_most_once) return this.end("release");
         return this.end("fail", failure("lost", "it was stopped, and it may run at most once"));
       case undefined:
+        if (error instanceof AwaitingAnswer && this.awaited.has(error.question.id)) return this.end("suspend", NO_CHILDREN);
         return this.end("fail", failureOf(error));
     }
   }
@@ -288,7 +343,11 @@ export class Run implements Context {
   }
 }
 
+/** It waits for an answer alone. */
+const NO_CHILDREN = ',"children":[]';
+
 function failureOf(error: unknown): string {
+  if (error instanceof Unanswered) return failure("unanswered", error.detail);
   if (error instanceof TaskError) {
     const { retryAfterMs, note } = error.options;
     return failure(error.cls, error.message, {

@@ -440,6 +440,7 @@ export interface TranscriptPage {
     /** What happened; the members beside `kind` depend on it. */
     event: {
       kind: "session" | "text" | "reasoning" | "tool_call" | "tool_result" | "usage" | "retry" | "error" | "question" | "result" | "raw";
+      [name: string]: unknown;
     };
   }[];
   /** Where the next page starts. */
@@ -1269,6 +1270,10 @@ export interface DequeueItems {
   instance?: string;
   /** A batch without an ack is handed out again. */
   redeliver?: boolean;
+  /**
+   * Takes nothing: only keeps the batch of this key, also one whose time is over, if nobody has been handed it since.
+   */
+  keep?: boolean;
 }
 
 export interface ConsumeItems {
@@ -1991,7 +1996,7 @@ export interface Operations {
   /** List bulk operations, newest first */
   listBulk: { body: undefined; answer: ListBulkAnswer };
   /** Do one thing to many tasks, by filter or by id */
-  startBulk: { body: BulkOrder; answer: BulkPreview };
+  startBulk: { body: BulkOrder; answer: BulkPreview | BulkOperation };
   /** Show how far a bulk operation has come */
   showBulk: { body: undefined; answer: BulkOperation };
   /** Stop a bulk operation */

@@ -317,7 +317,10 @@ export class Worker {
   // --- running ------------------------------------------------------------------------------------------------------------
 
   private makeRun(answer: ClaimAnswer, index: number): Run {
-    return new Run(this.client, answer, index, this.drainController.signal, (leaseId) => this.renewal?.active(leaseId));
+    return new Run(this.client, answer, index, this.drainController.signal, {
+      onActivity: (leaseId) => this.renewal?.active(leaseId),
+      onWaiting: (leaseId, isWaiting) => this.renewal?.waiting(leaseId, isWaiting),
+    });
   }
 
   private async start({ answer, tasks, sentAt }: Claim): Promise<void> {

@@ -8,6 +8,7 @@ import { it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { AsyncQueueRuntime, type Client, NotFound, WrongState } from "drover-client";
 import { type MirrorState, type NewItem, type OpenOptions, type QueueItem, QueueRuntime } from "drover-client/queue-runtime";
+import { Proxy } from "./support/proxy.js";
 import { onEveryStore } from "./support/suite.js";
 import { eventually } from "./support/wait.js";
 
@@ -111,6 +112,28 @@ onEveryStore("conversations", (place) => {
     await first.ack("batch-2");
     assert.equal(await first.tryDequeue(null), null);
     await first.close();
+  });
+
+  it("hold nothing back for a host that slept until somebody else had its batch", async (context) => {
+    const proxy = await Proxy.before(place.server.url, () => "pass");
+    context.mock.timers.enable({ apis: ["setInterval"] });
+    const conversation = fresh();
+    const client = place.server.client();
+    const slept = new AsyncQueueRuntime({ client: place.server.client({ url: proxy.url }), conversation, redeliver: true });
+    await slept.enqueue(message("a"));
+    const batch = await slept.tryDequeue(null);
+    // As if the minute were over: another host got the batch, and did it.
+    await client.conversation(conversation).ack(batch?.batchId as string);
+    await slept.enqueue(message("b"));
+    context.mock.timers.tick(20_000);
+    await eventually(() => proxy.answered === 4, "it has asked to keep its batch");
+    const other = new AsyncQueueRuntime({ client, conversation });
+    assert.deepEqual(contents((await other.tryDequeue(null))?.items), ["b"]);
+    context.mock.timers.tick(20_000);
+    assert.equal(proxy.count(/dequeue/), 2, "once it knows that the batch is gone it asks no more");
+    await slept.close();
+    await other.close();
+    proxy.close();
   });
 
   it("are mirrored, and restored in another process's queue", async () => {

@@ -11,6 +11,7 @@ import { onEveryStore } from "./support/suite.js";
 const printed: Record<string, string> = {
   resize: "cat-640.png 64000\n{\n  completed: 1,\n  failed: 0,\n  released: 0,\n  cancelled: 0,\n  suspended: 0,\n  lost: 0\n}\n",
   failures: "busy: called after 2 earlier runs\nflaky: called at the second attempt\nnowhere: failed as invalid: no such address: nowhere\n",
+  ask: "Deploy 1.4 to production?\n1.4 is deployed\n1 suspended, 1 completed\n",
   report: "6 words\n4 runs completed, 1 waited for children\n",
   checkpoint: "starts at file 0\ncopies file 0\ncopies file 1\nstarts at file 2\ncopies file 2\ncopies file 3\n4 files\n1 attempt\n",
   from_bullmq: "12\nfailed: no such city\n",

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import { Client, Conversation, Handle, operations, version, Worker } from "drover-client";
+import { Client, Conversation, Handle, operations, QuestionHandle, version, Worker } from "drover-client";
 import { Run } from "../src/run.js";
 
 type Method = readonly [owner: { prototype: object }, name: string];
@@ -12,12 +12,13 @@ const handle = (name: string): Method => [Handle, name];
 const context = (name: string): Method => [Run, name];
 const worker = (name: string): Method => [Worker, name];
 const conversation = (name: string): Method => [Conversation, name];
+const question = (name: string): Method => [QuestionHandle, name];
 const through = (why: string): string => `through call(): ${why}`;
 
 const operator = through("operators use the command line and the dashboard; programs rarely need it");
 const dump = through("`drover export` and `drover import` put the parts together");
 const page = through("for the dashboard");
-const question = through("people answer with the command line; handlers have no method for it yet");
+const spawner = through("agents answer at the door of their run; handlers that spawn tasks which ask them are rare");
 const single = "the worker settles with settleMany, which has one answer for each";
 
 const covered: Record<keyof typeof operations, Method | string> = {
@@ -112,12 +113,12 @@ const covered: Record<keyof typeof operations, Method | string> = {
   takeConsumer: conversation("takeConsumer"),
   releaseConsumer: conversation("releaseConsumer"),
   mirrorItems: conversation("mirror"),
-  ask: question,
-  answerAsSpawner: question,
-  listQuestions: question,
-  getQuestion: question,
-  answerQuestion: question,
-  withdrawQuestion: question,
+  ask: context("ask"),
+  answerAsSpawner: spawner,
+  listQuestions: client("questions"),
+  getQuestion: question("get"),
+  answerQuestion: question("answer"),
+  withdrawQuestion: question("withdraw"),
   askProvider: through("for runners of agents, which `drover work` has"),
   listBudgets: operator,
   raiseBudget: operator,

@@ -1,12 +1,12 @@
 /**
- * Packs the package, installs it in an empty folder, and runs a program there by each runtime.
+ * Packs the package, installs it in an empty folder, and runs a program there by each runtime, with the settings that the README tells to make.
  *
  *   DROVER_BIN=… node tools/outside.mjs [RUNTIME..]      RUNTIME: a command such as node, bun or "deno run -A"
  */
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -36,6 +36,17 @@ async function serve(port) {
   return server;
 }
 
+/** What the README's commands leave in the environment; the server is there already. */
+function readmeSettings(port) {
+  const block = readFileSync(join(root, "README.md"), "utf8").split("```sh\n").find((text) => text.startsWith("drover serve &\n"));
+  const commands = block.split("```")[0].replace("drover serve &\n", "").replaceAll("7711", String(port));
+  symlinkSync(drover, join(folder, "drover"));
+  const printed = `set -e\n${commands}\nprintf '%s %s' "$DROVER_STORE" "$DROVER_TOKEN"`;
+  const said = execFileSync("bash", ["-c", printed], { env: { ...env, PATH: `${folder}:${env.PATH}` }, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  const [store, token] = said.split(" ");
+  return { DROVER_STORE: store, DROVER_TOKEN: token };
+}
+
 let server;
 try {
   npm("pack", "--pack-destination", folder, root);
@@ -45,8 +56,7 @@ try {
   copyFileSync(join(root, "tools", "outside_program.mjs"), join(folder, "program.mjs"));
   const port = await freePort();
   server = await serve(port);
-  const token = execFileSync(drover, ["token", "create", "--role", "admin"], { env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
-  const where = { ...process.env, DROVER_STORE: `http://127.0.0.1:${port}`, DROVER_SOCKET: `unix:${folder}/sock`, DROVER_TOKEN: token };
+  const where = { ...process.env, DROVER_SOCKET: `unix:${folder}/sock`, ...readmeSettings(port) };
   for (const runtime of runtimes) {
     const [command, ...args] = runtime.split(" ");
     const said = execFileSync(command, [...args, join(folder, "program.mjs")], { cwd: folder, env: where, encoding: "utf8", timeout: 120_000 });

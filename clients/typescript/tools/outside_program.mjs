@@ -36,7 +36,7 @@ const broken = await client.enqueue("broken", null, { max_attempts: 1 });
 await assert.rejects(broken.result({ timeoutMs: 30_000 }), TaskFailed);
 
 const socket = new Client({ url: process.env.DROVER_SOCKET });
-assert.equal((await socket.server()).role, "admin");
+assert.equal((await socket.server()).role, "operator");
 const fetching = new Client({ fetch: (url, init) => fetch(url, init) });
 assert.equal(await fetching.task(blocking.id).result(), false);
 

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "support/queue_model.h"
+
 namespace drover {
 namespace {
 
@@ -167,6 +171,61 @@ TEST_F(ConversationRules, NothingIsDroppedFromUnderAConsumer) {
   act(TakeConsumer{});
   EXPECT_FALSE(append("b").dropped.has_value());
   EXPECT_TRUE(append("c").refused);
+}
+
+// DROVER_TEST_PERCENT=5000 makes a million operations.
+int random_operations() {
+  const char* percent = std::getenv("DROVER_TEST_PERCENT");
+  return percent == nullptr ? 20'000 : 200 * std::max(1, std::atoi(percent));
+}
+
+ConversationAct act_of(const test::QueueStep& step, bool kept, int number) {
+  using Kind = test::QueueStep::Kind;
+  const std::string key = kept ? "b" + std::to_string(number) : "";
+  switch (step.kind) {
+    case Kind::kAppend:
+    case Kind::kAppendAgain:
+      return AppendItem{.item = step.item};
+    case Kind::kDequeue:
+      return DequeueItems{.batch_key = key, .instance = "one"};
+    case Kind::kConsume:
+      return DequeueItems{.n = step.n, .batch_key = key, .instance = "one"};
+    case Kind::kRemove:
+      return RemoveItem{.id = step.id};
+    case Kind::kClear:
+      return ClearItems{.reason = "error"};
+    case Kind::kBlock:
+      return DequeueItems{.blocked_reason = "streaming"};
+  }
+  return AckBatch{};
+}
+
+TEST_F(ConversationRules, DoWhatAModelDoesForAnyOperations) {
+  SeededRng rng(21);
+  test::QueueModel model{QueueLimits()};
+  const int operations = random_operations();
+  for (int i = 0; i < operations; ++i) {
+    if (i % 1'000 == 0) {
+      state = {.name = {"ada", "chat"}};
+      state.limits.max_items = static_cast<int>(1 + rng.below(12));
+      state.limits.hard_max_items = state.limits.max_items + static_cast<int>(rng.below(12));
+      model = test::QueueModel(state.limits);
+    }
+    const test::QueueStep step = model.any_step(rng);
+    const ConversationAct asked = act_of(step, rng.below(2) == 0, i);
+    const ConversationReply reply = act(asked);
+    ASSERT_EQ(test::trace_of(step, reply), model.apply(step)) << "operation " << i << " of seed 21";
+    if (reply.batch && !std::get<DequeueItems>(asked).batch_key.empty()) {
+      const ConversationReply again = act(asked);
+      ASSERT_TRUE(again.replayed) << "operation " << i;
+      ASSERT_EQ(test::trace_of(step, again), test::trace_of(step, reply)) << "a repeat gets the same, operation " << i;
+    }
+    std::string waiting;
+    for (const ItemHead& item : state.items) {
+      if (item.place == ItemHead::Place::kQueued) waiting += item_id(item.seq) + " ";
+    }
+    ASSERT_EQ(waiting, model.waiting()) << "operation " << i;
+  }
 }
 
 TEST_F(ConversationRules, IdsAreReadAsTheyAreWritten) {

@@ -18,16 +18,18 @@ using test::must;
 
 class McpStream : public ::testing::Test {
  protected:
-  // A wait of a second for a task that nobody runs.
-  HttpResponse wait(const std::string& accept, const std::string& meta) {
-    const TaskId id = must(engine_.enqueue_one({.type = "work", .owner = "anna"})).id;
+  // A wait for a task that nobody runs.
+  static HttpRequest wait_for(const TaskId& id, int seconds, std::string_view accept, std::string_view meta) {
     const std::string body =
         fmt::format(R"({{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"wait_tasks","arguments":)"
-                    R"({{"task_ids":["{}"],"timeout_seconds":1}}{}}}}})",
-                    id.to_string(), meta);
-    HttpHeaders headers{{"host", "localhost"}, {"authorization", "Bearer producer:anna"}, {"accept", accept}};
-    return must(client_.exchange({.method = "POST", .target = "/mcp", .body = body, .headers = std::move(headers)},
-                                 Millis{30'000}));
+                    R"({{"task_ids":["{}"],"timeout_seconds":{}}}{}}}}})",
+                    id.to_string(), seconds, meta);
+    HttpHeaders headers{{"host", "localhost"}, {"authorization", "Bearer producer:anna"}, {"accept", std::string(accept)}};
+    return {.method = "POST", .target = "/mcp", .body = body, .headers = std::move(headers)};
+  }
+  TaskId new_task() { return must(engine_.enqueue_one({.type = "work", .owner = "anna"})).id; }
+  HttpResponse wait(const std::string& accept, const std::string& meta) {
+    return must(client_.exchange(wait_for(new_task(), 1, accept, meta), Millis{30'000}));
   }
 
   test::LockedRng rng_{1};
@@ -63,6 +65,20 @@ TEST_F(McpStream, IsForThoseOnlyWhoAskedForIt) {
     EXPECT_EQ(response.content_type, "application/json") << accept << meta;
     EXPECT_TRUE(response.body.starts_with(R"({"jsonrpc":"2.0","id":1,"result")")) << response.body;
   }
+}
+
+TEST_F(McpStream, AClientThatLeavesDuringAWaitLeavesItsTaskAlone) {
+  const TaskId id = new_task();
+  for (const auto& [accept, meta] :
+       {std::pair{kBoth, kToken}, std::pair{std::string_view("application/json"), std::string_view()}}) {
+    HttpClient leaves{must(parse_server_url(server_->addresses().front())).endpoint};
+    EXPECT_FALSE(leaves.exchange(wait_for(id, 50, accept, meta), Millis{200}).has_value());
+  }
+  EXPECT_EQ(must(engine_.get(id)).state, TaskState::kPending);
+  EXPECT_EQ(wait(std::string(kBoth), std::string(kToken)).status, 200) << "others are served";
+  const MonoTime before = system_clock().mono();
+  server_.reset();
+  EXPECT_LT(system_clock().mono() - before, Millis{20'000}) << "nobody waits for those who have left";
 }
 
 }  // namespace

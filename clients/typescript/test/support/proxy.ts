@@ -17,6 +17,8 @@ export type Treatment = "pass" | "lose" | "refuse" | "gateway" | "hold";
 
 export class Proxy {
   readonly passed: Passing[] = [];
+  /** How many answers the client has been sent in full. */
+  answered = 0;
   private readonly server: http.Server;
   private readonly agent = new http.Agent({ keepAlive: true });
   /** Requests that take longer are cut off. */
@@ -66,6 +68,7 @@ export class Proxy {
       if (treatment === "hold") return;
       answer.on("error", () => response.destroy());
       answer.pipe(response);
+      response.on("finish", () => (this.answered += 1));
     });
     outgoing.on("error", () => response.destroy());
     response.on("close", () => response.writableEnded || treatment === "lose" || outgoing.destroy());
