@@ -180,8 +180,9 @@ class Explain {
         asked, [](const QuestionRecord& one) { return one.question.state == QuestionState::kOpen; });
     if (open == asked.end()) return {};  // it was answered meanwhile
     const std::string question = "an answer to " + in_words(open->question, now_);
-    const std::string others =
-        record.task.open_questions > 1 ? fmt::format(" and {} more", counted(record.task.open_questions - 1, "question")) : "";
+    const std::string others = record.task.open_questions > 1
+                                   ? fmt::format(" and {} more", counted(record.task.open_questions - 1, "question"))
+                                   : "";
     answer.text = waits_for_parents ? fmt::format("{}, and for {}{}", answer.text, question, others)
                                     : fmt::format("it waits for {}{}", question, others);
     if (waits_for_parents) return {};

@@ -127,8 +127,8 @@ void EventCounters::measure_question(const Event& event) {
   const json::Value* waited = data ? data->find("waited_ms") : nullptr;
   const json::Value* state = data ? data->find("state") : nullptr;
   const auto waited_ms = waited != nullptr ? waited->as_int() : std::nullopt;
-  const auto closed_as = state != nullptr && state->as_string() != nullptr ? parse_question_state(*state->as_string())
-                                                                            : std::nullopt;
+  const auto closed_as =
+      state != nullptr && state->as_string() != nullptr ? parse_question_state(*state->as_string()) : std::nullopt;
   if (!waited_ms || !closed_as) return;
   question_wait_.Add({{"state", std::string(name_of(*closed_as))}}, question_bounds())
       .Observe(seconds(std::max(Millis{*waited_ms}, Millis{0})));

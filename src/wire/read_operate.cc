@@ -55,7 +55,8 @@ Status read_json(std::string_view json, Hold& out) {
 Status read_json(std::string_view json, Explanation::Reason& out) {
   return read_name(json, out, "reason", [](std::string_view name) -> std::optional<Explanation::Reason> {
     using enum Explanation::Reason;
-    for (const auto reason : {kRunning, kEnded, kBlocked, kQuestion, kScheduled, kGate, kInLine, kNoWorker, kStoreRegressed}) {
+    for (const auto reason :
+         {kRunning, kEnded, kBlocked, kQuestion, kScheduled, kGate, kInLine, kNoWorker, kStoreRegressed}) {
       if (name_of(reason) == name) return reason;
     }
     return std::nullopt;

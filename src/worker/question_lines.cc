@@ -35,7 +35,8 @@ std::string closed_text(const Question& question) {
       return fmt::format("answered by {}: {}", by.empty() ? "somebody" : by,
                          answer_to_word(question.answer.value_or("null")));
     case QuestionState::kWithdrawn:
-      return fmt::format("withdrawn{}{}", by.empty() ? "" : " by " + by, question.why.empty() ? "" : ": " + question.why);
+      return fmt::format("withdrawn{}{}", by.empty() ? "" : " by " + by,
+                         question.why.empty() ? "" : ": " + question.why);
   }
   return {};
 }

@@ -115,8 +115,8 @@ TEST_P(AnswerWaits, ExplainSaysWhatIsAskedAndWhen) {
   advance(2h + 5min);
   const Explanation explained = explain(waits.id);
   EXPECT_EQ(explained.reason, Reason::kQuestion);
-  EXPECT_EQ(explained.text, "it waits for an answer to question " + waits.question.id.to_string() +
-                                ", asked 2h5m ago: \"Shall I?\"");
+  EXPECT_EQ(explained.text,
+            "it waits for an answer to question " + waits.question.id.to_string() + ", asked 2h5m ago: \"Shall I?\"");
   EXPECT_EQ(explained.at, waits.question.expires_at);
 
   // What depends on it is held by the same.

@@ -383,9 +383,9 @@ bool Checker::interrupts(int number) const {
 bool Checker::may_be_superseded(const Life& life) const {
   const auto session = session_in(life.given());
   return session && std::ranges::any_of(expected_, [&](const auto& one) {
-    const TaskSpec& spec = one.second.spec;
-    return one.first != life.number() && spec.session == session && spec.busy == BusyRule::kInterrupt;
-  });
+           const TaskSpec& spec = one.second.spec;
+           return one.first != life.number() && spec.session == session && spec.busy == BusyRule::kInterrupt;
+         });
 }
 
 void Checker::check_cause(const Life& life, const Event& event) {

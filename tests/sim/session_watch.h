@@ -1,5 +1,5 @@
-// Sessions, written a second time from the events alone: never two runs of one at once, nobody is spared what only a run
-// that failed was told, and a task that interrupts its session leaves no other there that was not told to stop.
+// Sessions, written a second time from the events alone: never two runs of one at once, nobody is spared what only a
+// run that failed was told, and a task that interrupts its session leaves no other there that was not told to stop.
 #pragma once
 
 #include <map>

@@ -63,7 +63,8 @@ int run(const ShowOptions& options, Context& context) {
   if (options.format == Format::kJson) {
     print_json(options.runs ? runs_json(*runs) : to_json(*task), out);
   } else {
-    out.write(options.runs ? run_table(*runs, now).render(out.look()) : task_page(*task, *runs, now, out.look(), *asked));
+    out.write(options.runs ? run_table(*runs, now).render(out.look())
+                           : task_page(*task, *runs, now, out.look(), *asked));
   }
   return kExitOk;
 }

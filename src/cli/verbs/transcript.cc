@@ -21,7 +21,9 @@ int run_transcript(const LogFollowOptions& options, Context& context) {
     }
   });
   if (!followed) return context.fail(followed.error());
-  if (is_empty) context.say("this task has no transcript: only agents with a preset and runs that ask write one; see `drover logs`");
+  if (is_empty)
+    context.say(
+        "this task has no transcript: only agents with a preset and runs that ask write one; see `drover logs`");
   return kExitOk;
 }
 

@@ -279,7 +279,7 @@ UPDATE task SET open_questions = (SELECT count(*) FROM questions WHERE questions
 WHERE open_questions <> (SELECT count(*) FROM questions WHERE questions.task = task.id AND questions.state = 0);
 
 -- name: find_asked
-SELECT id, 'has asked ' || count(*) || ' questions, but counts ' || asked FROM task JOIN questions ON questions.task = task.id
+SELECT task.id, 'has asked ' || count(*) || ' questions, but counts ' || asked FROM task JOIN questions ON questions.task = task.id
 GROUP BY task.id HAVING count(*) > asked;
 -- name: repair_asked
 UPDATE task SET asked = (SELECT count(*) FROM questions WHERE questions.task = task.id), revision = revision + 1

@@ -148,7 +148,7 @@ TEST(QuestionRules, WhatATaskMakesOfIt) {
 TEST(QuestionRules, InWords) {
   const Question question = open_question({.text = "Shall \"I\"?"});
   const std::string name = "question " + question.id.to_string() + ", asked ";
-  EXPECT_EQ(in_words(question, kNoon - 1s), name + R"(0ms ago: "Shall \"I\"?")");
+  EXPECT_EQ(in_words(question, kNoon - 1s), name + R"(0s ago: "Shall \"I\"?")");
   EXPECT_EQ(in_words(question, kNoon + 59'999ms), name + R"(59s ago: "Shall \"I\"?")");
   EXPECT_EQ(in_words(question, kNoon + 3h + 90s), name + R"(3h1m ago: "Shall \"I\"?")");
 }

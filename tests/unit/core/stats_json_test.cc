@@ -8,14 +8,15 @@ namespace {
 using namespace drover::testing;
 
 TEST(StatsJson, NothingHappened) {
-  EXPECT_EQ(to_json(Stats{.at = kCreated, .window = Millis{60'000}}),
-            R"({"at":"2027-01-15T08:00:00.000Z","tasks":{"blocked":0,"scheduled":0,"pending":0,"running":0,)"
-            R"("stalled":0,"completed":0,"failed":0,"cancelled":0},"window_ms":60000,)"
-            R"("rates":{"enqueued":0,"started":0,"completed":0,"failed":0,"retried":0},)"
-            R"("waits":{"p50_ms":null,"p95_ms":null},"runs":{"p50_ms":null,"p95_ms":null},"queues":[],)"
-            R"("workers":{"working":0,"draining":0,"silent":0,"slots":0,"running":0,"workspace_bytes":0},)"
-            R"("permits":{"in_use":0,"permits":0,"gates":0},)"
-            R"("questions":{"open":0,"answered":0,"expired":0,"withdrawn":0,"tasks_waiting":0,"oldest_open_at":null},"alerts":[]})");
+  EXPECT_EQ(
+      to_json(Stats{.at = kCreated, .window = Millis{60'000}}),
+      R"({"at":"2027-01-15T08:00:00.000Z","tasks":{"blocked":0,"scheduled":0,"pending":0,"running":0,)"
+      R"("stalled":0,"completed":0,"failed":0,"cancelled":0},"window_ms":60000,)"
+      R"("rates":{"enqueued":0,"started":0,"completed":0,"failed":0,"retried":0},)"
+      R"("waits":{"p50_ms":null,"p95_ms":null},"runs":{"p50_ms":null,"p95_ms":null},"queues":[],)"
+      R"("workers":{"working":0,"draining":0,"silent":0,"slots":0,"running":0,"workspace_bytes":0},)"
+      R"("permits":{"in_use":0,"permits":0,"gates":0},)"
+      R"("questions":{"open":0,"answered":0,"expired":0,"withdrawn":0,"tasks_waiting":0,"oldest_open_at":null},"alerts":[]})");
 }
 
 TEST(StatsJson, Totals) {

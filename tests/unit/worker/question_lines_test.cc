@@ -63,8 +63,7 @@ TEST(QuestionLines, ARunIsToldAtItsStartWhatWasClosedSinceTheLastOne) {
   EXPECT_EQ(QuestionLines().hear_at_start(claimed), "") << "the first run has asked nothing";
   claimed.earlier_runs = {{.run = 1, .ended_at = kNoon + 30min}};
   QuestionLines lines;
-  EXPECT_EQ(lines.hear_at_start(claimed),
-            kAsked + line("answered by somebody: true", R"("answered","answer":true)"));
+  EXPECT_EQ(lines.hear_at_start(claimed), kAsked + line("answered by somebody: true", R"("answered","answer":true)"));
   EXPECT_EQ(lines.hear(answered), "") << "it asks again, by its key";
   claimed.earlier_runs = {{.run = 2, .ended_at = kNoon + 2h}, {.run = 1, .ended_at = kNoon + 30min}};
   EXPECT_EQ(QuestionLines().hear_at_start(claimed), "") << "run 2 was told";
