@@ -3,6 +3,7 @@
 
 #include "conformance/conformance.h"
 #include "core/question.h"
+#include "drover/worker.h"
 
 namespace drover::test {
 namespace {
@@ -169,6 +170,36 @@ TEST_P(AnswerWaits, ARestartKeepsTheCounts) {
   EXPECT_EQ(totals().in(QuestionState::kOpen), 1);
   answer(waits);
   EXPECT_EQ(stuck_for_answers(), 0);
+}
+
+// A handler in this process asks, gives way, and gets the answer when it runs again.
+TEST_P(AnswerWaits, AHandlerAsksThroughItsContext) {
+  const TaskId id = enqueue_work();
+  const auto work = [&] {
+    Worker worker(queue(), WorkerOptions{.until = RunUntil::kEmpty});
+    worker.handle("work", [](TaskContext& context) -> HandlerResult {
+      const auto answer = context.ask({.text = "Which?", .options = {"a", "b"}});
+      if (!answer) return std::unexpected(Failure{.message = answer.error().message});
+      return answer->value_or("null");
+    });
+    must(worker.run());
+  };
+  work();
+  EXPECT_EQ(state(id), TaskState::kBlocked);
+  const auto asked = must(queue().questions({.task_id = id}, 10, std::nullopt)).questions;
+  ASSERT_EQ(asked.size(), 1U);
+  must(queue().answer(asked[0].id, {.value = R"("b")", .by = "anna"}));
+  work();
+  EXPECT_EQ(state(id), TaskState::kCompleted);
+  EXPECT_EQ(get(id).result, R"("b")");
+
+  std::string transcript;
+  for (const LogRecord& piece : must(queue().log(id, {.limit = kPageMax})).records) {
+    if (piece.stream == LogStream::kTranscript) transcript += std::to_string(piece.run) + " " + piece.text;
+  }
+  EXPECT_EQ(transcript.find("1 "), 0U) << transcript;
+  EXPECT_NE(transcript.find(R"("text":"Which? (a, b)")"), std::string::npos) << transcript;
+  EXPECT_NE(transcript.find(": b\",\"question_id\""), std::string::npos) << transcript;
 }
 
 }  // namespace
