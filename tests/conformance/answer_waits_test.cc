@@ -198,7 +198,7 @@ TEST_P(AnswerWaits, AHandlerAsksThroughItsContext) {
     if (piece.stream == LogStream::kTranscript) transcript += std::to_string(piece.run) + " " + piece.text;
   }
   EXPECT_EQ(transcript.find("1 "), 0U) << transcript;
-  EXPECT_NE(transcript.find(R"("text":"Which? (a, b)")"), std::string::npos) << transcript;
+  EXPECT_NE(transcript.find(R"x("text":"Which? (a, b)")x"), std::string::npos) << transcript;
   EXPECT_NE(transcript.find(": b\",\"question_id\""), std::string::npos) << transcript;
 }
 
