@@ -45,9 +45,10 @@ enum class PlantedBug : std::uint8_t {
   kSuspendForgetsQuestions,  // a task that suspends with an open question runs again at once
   kAnswersOverwrite,         // a second answer takes the place of the first
   kEndKeepsQuestions,        // a task's end leaves its questions open
+  kInterruptSparesRunning,   // a task that interrupts its session leaves the one that runs there alone
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kEndKeepsQuestions);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kInterruptSparesRunning);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/planted_bug.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "core/gate_name.h"
@@ -132,6 +133,7 @@ Status SessionDesk::interrupt(const Task& task, const std::vector<TaskRecord>& o
     const TaskRecord* decided = cascade_.decided(other.task.id);
     const TaskRecord current = decided != nullptr ? *decided : other;
     if (is_terminal(current.task.state) || current.task.cancel_requested_at) continue;
+    if (current.task.state == TaskState::kRunning && planted(PlantedBug::kInterruptSparesRunning)) continue;
     TRY(cascade_.run(current, trigger::Cancel{.reason = std::string(kSuperseded)}));
   }
   return {};

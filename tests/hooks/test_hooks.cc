@@ -185,6 +185,8 @@ std::string_view name_of(PlantedBug bug) {
       return "answers_overwrite";
     case kEndKeepsQuestions:
       return "end_keeps_questions";
+    case kInterruptSparesRunning:
+      return "interrupt_spares_running";
   }
   CHECK_MSG(false, "no such planted bug");
 }

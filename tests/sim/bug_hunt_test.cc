@@ -24,7 +24,8 @@ INSTANTIATE_TEST_SUITE_P(Quick, PlantedBugs,
                                          PlantedBug::kDependentsReleasedApart, PlantedBug::kStalledRunReplays,
                                          PlantedBug::kClaimKeyTakesOthers, PlantedBug::kBulkCursorFirst,
                                          PlantedBug::kConversationUnguarded, PlantedBug::kSuspendForgetsQuestions,
-                                         PlantedBug::kAnswersOverwrite, PlantedBug::kEndKeepsQuestions),
+                                         PlantedBug::kAnswersOverwrite, PlantedBug::kEndKeepsQuestions,
+                                         PlantedBug::kInterruptSparesRunning),
                          [](const auto& bug) { return std::string(name_of(bug.param)); });
 
 TEST(Shrink, AFailingPlanGetsSmallerAndStillFails) {

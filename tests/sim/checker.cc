@@ -238,7 +238,10 @@ void Checker::observe(Store& store, Millis now, Time wall) {
     }
     compare_rows(store, touched);
     for (const TaskId& id : touched) check_dependents(id);
-    if (wrong_ || events->size() < kPage) return;
+    if (wrong_) return;
+    if (events->size() == kPage) continue;
+    if (const auto wrong = sessions_.caught_up()) fail(*wrong);
+    return;
   }
 }
 
@@ -256,6 +259,7 @@ void Checker::take_event(Store& store, const Event& event) {
              name_of(event.state), event.data);
   if (event.name == "task.claimed") check_line(*life, event);
   if (const auto wrong = sessions_.take(event, life->given())) fail(*wrong);
+  if (event.name == "task.enqueued" && interrupts(life->number())) sessions_.interrupted_by(life->given());
   if (const auto wrong = bulk_.take(event, *life)) fail(*wrong);
   check_cause(*life, event);
   check_age(*life, event);
@@ -370,6 +374,20 @@ bool Checker::is_cancel_sent(const TaskId& id) {
   return cancels_sent_.contains(id) || (life != nullptr && bulk_.may_have(BulkVerb::kCancel, *life));
 }
 
+bool Checker::interrupts(int number) const {
+  const auto asked_for = expected_.find(number);
+  return asked_for != expected_.end() && asked_for->second.spec.busy == BusyRule::kInterrupt;
+}
+
+// Whether another task, which may be told of only later, interrupts its session.
+bool Checker::may_be_superseded(const Life& life) const {
+  const auto session = session_in(life.given());
+  return session && std::ranges::any_of(expected_, [&](const auto& one) {
+           const TaskSpec& spec = one.second.spec;
+           return one.first != life.number() && spec.session == session && spec.busy == BusyRule::kInterrupt;
+         });
+}
+
 void Checker::check_cause(const Life& life, const Event& event) {
   const bool is_retry_sent = retries_sent_.contains(event.task) || bulk_.may_have(BulkVerb::kRetry, life);
   if (event.name == "task.retried" && !is_retry_sent)
@@ -377,18 +395,19 @@ void Checker::check_cause(const Life& life, const Event& event) {
   if (event.name == "task.deleted" && event.data != "{}" && !deletes_sent_.contains(event.task))
     return report("P1 kept", fmt::format("task {} was deleted by nobody", event.task.to_string()));
   if (event.name != "task.cancelled" && event.name != "task.cancel_requested") return;
-  if (is_cancel_sent(event.task) || life.cancel_requested()) return;
+  if (is_cancel_sent(event.task) || life.cancel_requested() || may_be_superseded(life)) return;
   for (const TaskId& id : life.parents()) {
     const Life* parent = find(id);
     if (parent != nullptr && is_terminal(parent->state()) && parent->state() != TaskState::kCompleted) return;
   }
   // Within one step the cause may be told after the effect: parents and spawners that end in the same commit.
   for (const TaskId& id : life.parents()) {
-    if (is_cancel_sent(id)) return;
+    const Life* parent = find(id);
+    if (is_cancel_sent(id) || (parent != nullptr && may_be_superseded(*parent))) return;
   }
   for (std::optional<TaskId> above = life.given().parent_id; above;) {
     const Life* spawner = find(*above);
-    if (spawner == nullptr || is_cancel_sent(*above) || spawner->cancel_requested() ||
+    if (spawner == nullptr || is_cancel_sent(*above) || may_be_superseded(*spawner) || spawner->cancel_requested() ||
         spawner->state() == TaskState::kCancelled)
       return;
     above = spawner->given().parent_id;

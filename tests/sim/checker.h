@@ -129,6 +129,8 @@ class Checker {
   void count(const Event& event);
   [[nodiscard]] int unmet_parents(const Life& life);
   [[nodiscard]] bool is_cancel_sent(const TaskId& id);
+  [[nodiscard]] bool interrupts(int number) const;
+  [[nodiscard]] bool may_be_superseded(const Life& life) const;
 
   Trace& trace_;
   const Millis slack_;

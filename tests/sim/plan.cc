@@ -26,7 +26,8 @@ enum Part : std::uint64_t {
   kBulks,
   kProvider,
   kSessions,
-  kConversation
+  kConversation,
+  kInterrupts
 };
 
 const std::vector<std::string> kTypes{"alpha", "beta", "gamma"};
@@ -320,6 +321,14 @@ void draw_sessions(Rng& rng, Plan& plan) {
   }
 }
 
+void draw_interrupts(Rng& rng, Plan& plan) {
+  for (Operation& operation : plan.operations) {
+    for (TaskPlan& task : operation.tasks) {
+      if (task.spec.session && chance(rng, 20)) task.spec.busy = BusyRule::kInterrupt;
+    }
+  }
+}
+
 ErrorClass draw_class(Rng& rng, const std::vector<ErrorClass>& classes) {
   return pick(rng, classes);
 }
@@ -371,6 +380,8 @@ Plan make_plan(std::uint64_t seed) {
   if (chance(provider, 40)) plan.provider_type = pick(provider, kTypes);
   SeededRng sessions(derive_seed(seed, kSessions));
   draw_sessions(sessions, plan);
+  SeededRng interrupts(derive_seed(seed, kInterrupts));
+  draw_interrupts(interrupts, plan);
   SeededRng conversation(derive_seed(seed, kConversation));
   draw_conversation(conversation, plan);
   plan.config = config_of(plan);

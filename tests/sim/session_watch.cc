@@ -6,9 +6,33 @@
 
 namespace drover::sim {
 
+void SessionWatch::follow(const std::string& gate, const Event& event) {
+  const bool begins = event.name == "task.enqueued" || event.name == "task.retried" || event.name == "task.revived";
+  if (begins && !is_terminal(event.state)) going_on_[gate].insert(event.task);
+  if (!is_terminal(event.state) && event.name != "task.cancel_requested") return;
+  going_on_[gate].erase(event.task);
+  to_be_stopped_.erase(event.task);
+}
+
+void SessionWatch::interrupted_by(const Task& task) {
+  const auto gate = session_gate_of(task);
+  if (!gate) return;
+  for (const TaskId& other : going_on_[*gate]) {
+    if (other != task.id) to_be_stopped_[other] = task.id;
+  }
+}
+
+std::optional<Wrong> SessionWatch::caught_up() {
+  if (to_be_stopped_.empty()) return std::nullopt;
+  const auto [other, by] = *to_be_stopped_.begin();
+  return Wrong{"S3 interrupt", fmt::format("task {} interrupts its session, but task {} was not told to stop",
+                                           by.to_string(), other.to_string())};
+}
+
 std::optional<Wrong> SessionWatch::take(const Event& event, const Task& task) {
   const auto gate = session_gate_of(task);
   if (!gate) return std::nullopt;
+  follow(*gate, event);
   const auto running = running_.find(*gate);
   if (event.name == "task.claimed") {
     if (running != running_.end() && running->second != event.task) {

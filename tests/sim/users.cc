@@ -262,6 +262,10 @@ void Users::asked(const Question& question) {
   if (chance(answers_rng_, 40)) {
     add_answerer(question.id, R"("second")", after + between(answers_rng_, 0ms, 5s));
   }
+  // In the millisecond of its expiry.
+  if (question.expires_at && chance(answers_rng_, 20)) {
+    add_answerer(question.id, R"("late")", std::max(Millis{0}, *question.expires_at - world_.clock().wall()));
+  }
 }
 
 void Users::add_answerer(const QuestionId& question, JsonText value, Millis after) {
