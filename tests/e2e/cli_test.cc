@@ -158,6 +158,7 @@ TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
                                        "fallback_result",
                                        "bootstrap",
                                        "budget",
+                                       "tree_budget",
                                        "checkpoint",
                                        "generation",
                                        "dedupe",

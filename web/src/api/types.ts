@@ -117,6 +117,7 @@ export type TaskSpec = {
   fallback_result?: unknown;
   bootstrap?: Bootstrap | null;
   budget?: TaskBudget | null;
+  tree_budget?: TaskBudget | null;
   null_values?: ("payload" | "fallback_result" | "bootstrap")[] | null;
 };
 
@@ -176,6 +177,7 @@ export type Task = {
   fallback_result: unknown;
   bootstrap: Bootstrap | null;
   budget: TaskBudget | null;
+  tree_budget: TaskBudget | null;
   checkpoint: unknown;
   generation: number;
   dedupe: DedupeMode | null;
@@ -800,6 +802,14 @@ export type TaskBudget = {
   wall_ms?: number;
 };
 
+/** The least that is left of the budgets of a run, in each unit that has one. */
+export type BudgetLeft = {
+  usd?: number;
+  tokens?: number;
+  turns?: number;
+  wall_ms?: number;
+};
+
 export type GateOrder = {
   action: "open" | "close" | "limit";
   until?: OptionalGivenTime;
@@ -908,7 +918,7 @@ export type Alert = {
   snoozed_why: string | null;
 };
 
-export type AlertKind = "breaker_open" | "breaker_stuck" | "dead_letter" | "failure" | "worker_lost" | "not_served" | "held" | "idle_workers" | "waiting" | "lag" | "running_per_worker" | "no_progress";
+export type AlertKind = "breaker_open" | "breaker_stuck" | "dead_letter" | "failure" | "worker_lost" | "not_served" | "held" | "idle_workers" | "waiting" | "lag" | "running_per_worker" | "no_progress" | "budget";
 
 export type PastAlert = {
   key: string;
@@ -1540,14 +1550,15 @@ export interface Operations {
     };
     answer: ReportAnswer | null;
   };
-  /** Ask how it stands with the provider of a run */
-  'POST /v1/tasks/{id}/provider': {
+  /** Ask how a run stands with its provider and its budgets */
+  'POST /v1/tasks/{id}/standing': {
     path: {id: string};
     body: {
       lease_id: LeaseId;
     };
     answer: {
       provider: ProviderState | null;
+      budget_left: BudgetLeft;
     };
   };
   /** Say how runs have ended, many at once, one answer for each */
