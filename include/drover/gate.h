@@ -98,6 +98,13 @@ struct ProviderState {
 
   bool operator==(const ProviderState&) const = default;
 };
+// How a run stands with what may hold it up, for its agent.
+struct RunStanding {
+  std::optional<ProviderState> provider{};  // none: its task has none
+  BudgetShares budget_left{};               // the least of its task's own budget and those of its gates, by unit
+
+  bool operator==(const RunStanding&) const = default;
+};
 [[nodiscard]] std::string_view name_of(ProviderState::State state);  // "open", "closed", "ramping"
 [[nodiscard]] std::optional<ProviderState::State> parse_provider_state(std::string_view name);
 

@@ -81,8 +81,9 @@ enum class AlertKind : std::uint8_t {
   kLag,               // many wait
   kRunningPerWorker,  // a worker runs very many
   kNoProgress,        // a task has run for long and says nothing
+  kBudget,            // most of a budget is spent
 };
-inline constexpr int kAlertKindCount = 12;
+inline constexpr int kAlertKindCount = 13;
 [[nodiscard]] std::string_view name_of(AlertKind kind);
 [[nodiscard]] std::optional<AlertKind> parse_alert_kind(std::string_view name);
 

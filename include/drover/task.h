@@ -163,8 +163,9 @@ struct Task {
   std::optional<std::string> source;
   std::optional<std::string> traceparent;
   std::optional<JsonText> fallback_result;
-  std::optional<JsonText> bootstrap;  // {"key", "text"}: what its session is told once for each key
-  std::optional<JsonText> budget;     // what all its runs together may spend: usd, tokens, turns, wall_ms
+  std::optional<JsonText> bootstrap;      // {"key", "text"}: what its session is told once for each key
+  std::optional<JsonText> budget;         // what all its runs together may spend: usd, tokens, turns, wall_ms
+  std::optional<JsonText> tree_budget{};  // the same of it and all its descendants together: the gate tree:ID
   std::optional<JsonText> checkpoint;
   std::optional<JsonText> result;
   std::vector<std::string> tags;
@@ -330,7 +331,8 @@ struct TaskSpec {
   std::optional<bool> templates{};
   std::optional<JsonText> fallback_result{};
   std::optional<JsonText> budget{};
-  ParentScope parent_scope{};  // not in JSON: the caller's rights decide it
+  std::optional<JsonText> tree_budget{};  // only of a task that no other spawns
+  ParentScope parent_scope{};             // not in JSON: the caller's rights decide it
 
   bool operator==(const TaskSpec&) const = default;
 };

@@ -638,8 +638,8 @@ class TaskQueue {
   [[nodiscard]] virtual Result<SessionInfo> session(const SessionName& name) = 0;
   // The next task of it begins afresh. What runs in it goes on, and leaves nothing behind. The session afterwards.
   [[nodiscard]] virtual Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) = 0;
-  // How it stands with the provider of a task that runs under this lease; nothing if the task has none.
-  [[nodiscard]] virtual Result<std::optional<ProviderState>> provider_of(const Lease& lease) = 0;
+  // How a task that runs under this lease stands with its provider and its budgets.
+  [[nodiscard]] virtual Result<RunStanding> standing_of(const Lease& lease) = 0;
   // What agents used, from the ledger, by name. kInvalidArgument if there are more than kUsageRowsMax rows.
   [[nodiscard]] virtual Result<std::vector<UsageRow>> usage(const UsageQuery& query) = 0;
   // Which store this is: the same for all who use it, and for what its dumps and copies are restored to.

@@ -157,6 +157,7 @@ Preset codex_preset() {
           .program = "codex",
           .provider = "openai",
           .resumes_anywhere = true,
+          .tells_usage_late = true,
           .takes_system_prompt_file = true,
           .stop_signals = kStopSignals,
           .environment = {},

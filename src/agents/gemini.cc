@@ -127,6 +127,7 @@ Preset gemini_preset() {
           .program = "gemini",
           .provider = "google",
           .takes_session_id = true,
+          .tells_usage_late = true,
           .stop_signals = kStopSignals,
           .environment = {},
           .login_variables = kLoginVariables,

@@ -92,6 +92,8 @@ struct Preset {
   bool takes_session_id = false;
   // Resumes a session in another folder than the one that it began in.
   bool resumes_anywhere = false;
+  // It tells what it used only at its end, or may where its own file cannot be read: a budget stops it a run late.
+  bool tells_usage_late = false;
   bool takes_system_prompt_file = false;
   bool takes_mcp_config_file = false;
   // Signals that ask it to stop, in order, before SIGKILL.

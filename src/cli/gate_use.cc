@@ -92,6 +92,7 @@ Result<std::optional<GateUsers>> users_of(TaskQueue& queue, const GateName& gate
     case GateKind::kAll:
     case GateKind::kLock:
     case GateKind::kSession:
+    case GateKind::kTree:
       break;
   }
   return std::nullopt;

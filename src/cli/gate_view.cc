@@ -7,6 +7,7 @@
 #include "cli/display_text.h"
 #include "cli/stats_view.h"
 #include "cli/task_view.h"
+#include "core/budget.h"
 #include "core/gate_name.h"
 #include "core/lane.h"
 
@@ -27,6 +28,10 @@ std::string ramp_text(const GateStatus& gate) {
   return "every answer lets more start; ";
 }
 
+bool holds_tasks(const BudgetStatus& budget) {
+  return budget.breached || budget.left() <= 0;
+}
+
 // Who holds it and why, by source: "operator ada@box: deploy".
 std::string why_text(const GateStatus& gate) {
   std::string text;
@@ -36,6 +41,12 @@ std::string why_text(const GateStatus& gate) {
     text += name_of(hold.source);
     if (hold.source == HoldSource::kOperator && !hold.by.empty()) text += " " + hold.by;
     if (!hold.why.empty()) text += ": " + hold.why;
+  }
+  for (const BudgetStatus& budget : gate.budgets) {
+    if (!holds_tasks(budget)) continue;
+    if (!text.empty()) text += "; ";
+    text += spent_text(budget);
+    if (budget.resets_at) text += fmt::format(", more at {}", format_time(*budget.resets_at));
   }
   return ramp_text(gate) + text;
 }
@@ -52,6 +63,7 @@ Cell state_cell(const GateStatus& gate, Time now) {
     return cell;
   }
   if (is_half_open(gate)) return {"probing", Paint::kYellow};
+  if (std::ranges::any_of(gate.budgets, holds_tasks)) return {"used up", Paint::kYellow};
   const bool full = gate.permits && gate.in_use && *gate.in_use >= *gate.permits;
   return {full ? "full" : "open", full ? Paint::kYellow : Paint::kGreen};
 }

@@ -1,5 +1,13 @@
 #include "cli/task_flags.h"
 
+#include <fmt/format.h>
+
+#include <ranges>
+
+#include "base/text.h"
+#include "base/try.h"
+#include "core/budget.h"
+
 namespace drover::cli {
 namespace {
 
@@ -10,6 +18,24 @@ Status check_task(const TaskArguments& task) {
     return complaint(task.spec.busy ? "--busy" : "--bootstrap", "is about a session; name it with --session");
   if (task.spec.delay && task.spec.run_at) return complaint("--delay and --at", "give one of them");
   return {};
+}
+
+// "usd=3,turns=80,wall=45m" as the budget of a task.
+Result<JsonText> read_budget(std::string_view text) {
+  BudgetShares shares{};
+  for (const auto piece : std::views::split(text, ',')) {
+    const std::string_view part(piece.begin(), piece.end());
+    const std::size_t equals = part.find('=');
+    const auto unit = parse_budget_unit(part.substr(0, equals));
+    if (!unit || equals == std::string_view::npos) {
+      return fail(ErrorCode::kInvalidArgument, "expected UNIT=AMOUNT,… with the units usd, tokens, turns and wall");
+    }
+    std::optional<std::int64_t>& share = shares[std::to_underlying(*unit)];
+    if (share) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is given twice", name_of(*unit)));
+    share = TRY(parse_amount(*unit, part.substr(equals + 1)));
+    if (*share == 0) return fail(ErrorCode::kInvalidArgument, fmt::format("{} must be more than 0", name_of(*unit)));
+  }
+  return task_budget_json(shares);
 }
 
 }  // namespace
@@ -61,6 +87,10 @@ void define_task(Verb& verb, TaskArguments* task) {
              "how long a run may go without output or progress");
   verb.value("--deadline", "D", &spec->deadline, read_time_limit, "how long it may take from now, over all its runs");
   verb.value("--fallback", "JSON", &task->fallback, read_text, "its result if the deadline passes");
+  verb.value("--budget", "usd=D,tokens=N,turns=N,wall=D", &spec->budget, read_budget,
+             "what all its runs together may spend: usd=3,turns=80,wall=45m");
+  verb.value("--tree-budget", "usd=D,…", &spec->tree_budget, read_budget,
+             "what it and all that it spawns may spend together");
   verb.flag("--at-most-once", &spec->at_most_once, true, "never run it twice, even if a worker dies");
   verb.check([task] { return check_task(*task); });
 }

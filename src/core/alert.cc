@@ -8,8 +8,9 @@ namespace drover {
 namespace {
 
 constexpr Names<kAlertKindCount> kKindNames{
-    "breaker_open", "breaker_stuck", "dead_letter", "failure", "worker_lost",        "not_served",
-    "held",         "idle_workers",  "waiting",     "lag",     "running_per_worker", "no_progress",
+    "breaker_open",       "breaker_stuck", "dead_letter",  "failure", "worker_lost",
+    "not_served",         "held",          "idle_workers", "waiting", "lag",
+    "running_per_worker", "no_progress",   "budget",
 };
 constexpr Names<2> kSeverityNames{"warning", "critical"};
 

@@ -8,7 +8,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "core/gate_name.h"
 #include "core/names.h"
+#include "core/question.h"
 
 namespace drover {
 namespace {
@@ -93,6 +95,28 @@ std::string member_of(BudgetUnit unit) {
   return unit == BudgetUnit::kWall ? "wall_ms" : std::string(name_of(unit));
 }
 
+Result<BudgetShares> parse_shares(std::string_view json, std::int64_t min) {
+  const auto value = TRY(json::parse(json));
+  if (value.as_object() == nullptr) return fail(ErrorCode::kInvalidArgument, "budget: expected an object");
+  BudgetShares shares{};
+  for (const auto& [key, amount] : *value.as_object()) {
+    const auto unit = std::ranges::find(kBudgetUnits, key, member_of);
+    if (unit == kBudgetUnits.end()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("budget: unknown member {} (known: usd, tokens, turns, wall_ms)", quoted_excerpt(key)));
+    }
+    std::optional<std::int64_t> parsed = amount.as_int();
+    if (*unit == BudgetUnit::kUsd)
+      parsed = amount.as_number() != nullptr ? dollars(amount.as_number()->text) : std::nullopt;
+    if (!parsed || *parsed < min || *parsed > kBudgetMax) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("budget: {} is a {} number", key, min > 0 ? "positive" : "whole"));
+    }
+    shares[std::to_underlying(*unit)] = parsed;
+  }
+  return shares;
+}
+
 }  // namespace
 
 std::string_view name_of(BudgetUnit unit) {
@@ -119,9 +143,9 @@ std::string format_amount(BudgetUnit unit, std::int64_t amount) {
     case BudgetUnit::kUsd:
       return format_dollars(amount) + " USD";
     case BudgetUnit::kTokens:
-      return fmt::format("{} tokens", amount);
+      return counted(amount, "token");
     case BudgetUnit::kTurns:
-      return fmt::format("{} turns", amount);
+      return counted(amount, "turn");
     case BudgetUnit::kWall:
       return format_duration(Millis{amount});
   }
@@ -168,10 +192,64 @@ std::vector<GateBudget> obeying(std::span<const GateBudget> kept, std::span<cons
     if (goes_on) {
       next.raised = same->raised;
       next.breached = same->breached && same->budget.limit == budget.limit;
+      if (next.breached && budget.on_breach == OnBreach::kAsk) next.question = same->question;
     }
     budgets.push_back(std::move(next));
   }
   return budgets;
+}
+
+std::vector<QuestionId> dropped_questions(std::span<const GateBudget> before, std::span<const GateBudget> after) {
+  std::vector<QuestionId> dropped;
+  for (const GateBudget& one : before) {
+    if (one.question && std::ranges::find(after, one.question, &GateBudget::question) == after.end()) {
+      dropped.push_back(*one.question);
+    }
+  }
+  return dropped;
+}
+
+std::int64_t percent_spent(const BudgetStatus& budget) {
+  constexpr std::int64_t kAll = 100;
+  return budget.limit() > 0 ? budget.spent * kAll / budget.limit() : kAll;
+}
+
+std::string spent_text(const BudgetStatus& budget) {
+  const BudgetUnit unit = budget.budget.unit;
+  std::string text = fmt::format("has spent {} of its budget of {}", format_amount(unit, budget.spent),
+                                 format_amount(unit, budget.limit()));
+  if (budget.budget.per != BudgetPer::kNone) text += fmt::format(" for {}", budget.period);
+  return text;
+}
+
+bool is_used_up(const BudgetStatus& budget, std::int64_t per_run) {
+  return budget.limit() - budget.spent < std::max<std::int64_t>(1, per_run);
+}
+
+// ---- asking people
+
+std::int64_t raise_asked_for(const Budget& budget) {
+  return std::clamp<std::int64_t>(budget.limit, 1, kBudgetMax);
+}
+
+Question budget_question(const QuestionId& id, const BudgetStatus& budget, Time now) {
+  const BudgetUnit unit = budget.budget.unit;
+  std::string text = fmt::format("{} {}", budget.gate, spent_text(budget));
+  const std::string more = format_amount(unit, raise_asked_for(budget.budget));
+  if (budget.resets_at) {
+    text += fmt::format(". Raise it by {} until {}? Otherwise its tasks wait until then.", more,
+                        format_time(*budget.resets_at));
+  } else {
+    text += fmt::format(". Raise it by {}? Otherwise its tasks wait until somebody raises it.", more);
+  }
+  QuestionSpec spec{.text = std::move(text), .options = {std::string(kRaiseOption), std::string(kStopOption)}};
+  spec.key = fmt::format("budget {} per {} {}", name_of(unit), name_of(budget.budget.per), budget.period);
+  const auto owner = subject_of(budget.gate, GateKind::kOwner);
+  return new_gate_question(id, budget.gate, std::string(owner.value_or("")), std::move(spec), budget.resets_at, now);
+}
+
+bool is_raise(const JsonText& answer) {
+  return answer == json::quote(kRaiseOption);
 }
 
 // ---- runs
@@ -298,24 +376,11 @@ std::optional<BudgetUnit> used_up(const BudgetShares& budget, const BudgetAmount
 // ---- a task's own budget
 
 Result<BudgetShares> parse_task_budget(std::string_view json) {
-  const auto value = TRY(json::parse(json));
-  if (value.as_object() == nullptr) return fail(ErrorCode::kInvalidArgument, "budget: expected an object");
-  BudgetShares shares{};
-  for (const auto& [key, amount] : *value.as_object()) {
-    const auto unit = std::ranges::find(kBudgetUnits, key, member_of);
-    if (unit == kBudgetUnits.end()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("budget: unknown member {} (known: usd, tokens, turns, wall_ms)", quoted_excerpt(key)));
-    }
-    std::optional<std::int64_t> parsed = amount.as_int();
-    if (*unit == BudgetUnit::kUsd)
-      parsed = amount.as_number() != nullptr ? dollars(amount.as_number()->text) : std::nullopt;
-    if (!parsed || *parsed < 1 || *parsed > kBudgetMax) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("budget: {} is a positive number", key));
-    }
-    shares[std::to_underlying(*unit)] = parsed;
-  }
-  return shares;
+  return parse_shares(json, 1);
+}
+
+Result<BudgetShares> parse_budget_left(std::string_view json) {
+  return parse_shares(json, 0);
 }
 
 std::string task_budget_json(const BudgetShares& budget) {
@@ -329,6 +394,28 @@ std::string task_budget_json(const BudgetShares& budget) {
   }
   out.end_object();
   return std::move(out).take();
+}
+
+BudgetShares left_of(const BudgetShares& budget, const BudgetAmounts& spent) {
+  BudgetShares left{};
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (budget[i]) left[i] = std::max<std::int64_t>(0, *budget[i] - spent[i]);
+  }
+  return left;
+}
+
+void take_smaller(std::optional<std::int64_t>& smallest, std::int64_t amount) {
+  smallest = std::min(smallest.value_or(amount), amount);
+}
+
+std::vector<GateBudget> tree_budgets(const BudgetShares& shares) {
+  std::vector<GateBudget> budgets;
+  for (const BudgetUnit unit : kBudgetUnits) {
+    const std::optional<std::int64_t>& limit = shares[std::to_underlying(unit)];
+    if (!limit) continue;
+    budgets.push_back({.budget = {.unit = unit, .limit = *limit}, .period = {.id = std::string(kEver), .ends_at = {}}});
+  }
+  return budgets;
 }
 
 }  // namespace drover

@@ -16,6 +16,7 @@
 
 #include "core/usage.h"
 #include "drover/budget.h"
+#include "drover/question.h"
 #include "drover/task.h"
 #include "drover/time.h"
 
@@ -43,13 +44,34 @@ struct GateBudget {
   Budget budget{};
   BudgetPeriod period{};
   std::int64_t raised = 0;
-  bool breached = false;  // told of in this period
+  bool breached = false;                    // told of in this period
+  std::optional<QuestionId> question = {};  // that was asked then
 
   bool operator==(const GateBudget&) const = default;
 };
 // What the policy says takes the place of what the record has; what stands in the same period is kept.
 [[nodiscard]] std::vector<GateBudget> obeying(std::span<const GateBudget> kept, std::span<const Budget> wanted,
                                               Time now, const ZoneOffset& offset);
+
+// The questions of the one that the other has no more: they are withdrawn.
+[[nodiscard]] std::vector<QuestionId> dropped_questions(std::span<const GateBudget> before,
+                                                        std::span<const GateBudget> after);
+// Of its limit.
+[[nodiscard]] std::int64_t percent_spent(const BudgetStatus& budget);
+// "has spent 2.1 USD of its budget of 2 USD for 2026-11-18"
+[[nodiscard]] std::string spent_text(const BudgetStatus& budget);
+// Whether a run that may spend `per_run` can start in this period no more, whatever the runs that go on give back.
+[[nodiscard]] bool is_used_up(const BudgetStatus& budget, std::int64_t per_run);
+
+// ---- asking people whether a budget is to be raised
+
+inline constexpr std::string_view kRaiseOption = "raise";
+inline constexpr std::string_view kStopOption = "stop";
+// By how much they are asked to raise it: its own limit.
+[[nodiscard]] std::int64_t raise_asked_for(const Budget& budget);
+// Says gate, amount and reset. It is open until the period ends.
+[[nodiscard]] Question budget_question(const QuestionId& id, const BudgetStatus& budget, Time now);
+[[nodiscard]] bool is_raise(const JsonText& answer);
 
 // The part that a store enforces.
 struct BudgetLimit {
@@ -145,6 +167,14 @@ struct SpendVerdict {
 // {"usd": 3, "tokens": 500000, "turns": 80, "wall_ms": 2700000}; kInvalidArgument names the member.
 [[nodiscard]] Result<BudgetShares> parse_task_budget(std::string_view json);
 [[nodiscard]] std::string task_budget_json(const BudgetShares& budget);
+// The same of what is left: it may be nothing.
+[[nodiscard]] Result<BudgetShares> parse_budget_left(std::string_view json);
+// What a task's own budget leaves, by unit.
+[[nodiscard]] BudgetShares left_of(const BudgetShares& budget, const BudgetAmounts& spent);
+// The smaller of two that are said.
+void take_smaller(std::optional<std::int64_t>& smallest, std::int64_t amount);
+// The budgets of the gate tree:ROOT.
+[[nodiscard]] std::vector<GateBudget> tree_budgets(const BudgetShares& shares);
 
 // Spend as it is kept and dumped. The period "" is what is set aside.
 struct SpendEntry {

@@ -2,6 +2,8 @@
 
 #include "base/json_reader.h"
 #include "base/try.h"
+#include "core/budget.h"
+#include "core/provider_ramp.h"
 #include "core/usage.h"
 #include "drover/task.h"
 
@@ -106,6 +108,24 @@ Status read_json(std::string_view json, BudgetStatus& out) {
   out.spent = amount_from(in, "spent", out.budget.unit, spent);
   out.aside = amount_from(in, "set_aside", out.budget.unit, aside);
   return in.finish();
+}
+
+std::string members_of(const RunStanding& standing) {
+  return "\"provider\":" + (standing.provider ? to_json(*standing.provider) : "null") +
+         ",\"budget_left\":" + task_budget_json(standing.budget_left);
+}
+
+std::string to_json(const RunStanding& standing) {
+  return "{" + members_of(standing) + "}";
+}
+
+Status read_json(std::string_view json, RunStanding& out) {
+  json::Reader in(json);
+  std::optional<JsonText> left;
+  in.get("provider", out.provider).get_any_text("budget_left", left);
+  TRY(in.finish());
+  if (left) out.budget_left = TRY(parse_budget_left(*left));
+  return {};
 }
 
 Status read_json(std::string_view json, ReportAnswer& out) {

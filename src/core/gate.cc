@@ -121,6 +121,7 @@ void write_budget(json::Writer& out, const GateBudget& one) {
   if (one.period.ends_at) write_time(out, "resets_at", *one.period.ends_at);
   if (one.raised > 0) out.key("raised").number(one.raised);
   if (one.breached) out.key("breached").boolean(true);
+  if (one.question) out.key("question").string(one.question->to_string());
   out.end_object();
 }
 
@@ -142,7 +143,8 @@ std::optional<GateBudget> read_budget(const json::Value& value) {
                                .on_breach = *on_breach},
                     .period = {.id = read_text(value, "period"), .ends_at = read_time(value, "resets_at")},
                     .raised = read_number(value, "raised").value_or(0),
-                    .breached = read_flag(value, "breached")};
+                    .breached = read_flag(value, "breached"),
+                    .question = QuestionId::parse(read_text(value, "question"))};
 }
 
 bool read_budgets(const json::Value& gate, GateRecord& out) {

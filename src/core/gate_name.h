@@ -15,7 +15,7 @@
 
 namespace drover {
 
-enum class GateKind : std::uint8_t { kAll, kQueue, kType, kOwner, kLock, kProvider, kSession, kTag };
+enum class GateKind : std::uint8_t { kAll, kQueue, kType, kOwner, kLock, kProvider, kSession, kTag, kTree };
 
 struct GateKindInfo {
   // Which tasks ask a gate.
@@ -38,7 +38,7 @@ inline constexpr std::string_view kAllGate = "all";
 inline constexpr std::string_view kOtherOwnersGate = "owner:*";
 
 // In the order of GateKind.
-inline constexpr std::array<GateKindInfo, 8> kGateKinds{{
+inline constexpr std::array<GateKindInfo, 9> kGateKinds{{
     {.word = kAllGate},
     {.word = "queue", .section = "queues"},
     {.word = "type", .closer = HoldSource::kBreaker},
@@ -55,6 +55,7 @@ inline constexpr std::array<GateKindInfo, 8> kGateKinds{{
      .permits_why = "one task at a time runs in a session",
      .closer = std::nullopt},
     {.word = "tag", .asked_by = GateKindInfo::AskedBy::kItsTasks},
+    {.word = "tree", .asked_by = GateKindInfo::AskedBy::kItsTasks},
 }};
 
 [[nodiscard]] constexpr const GateKindInfo& info_of(GateKind kind) {

@@ -19,6 +19,7 @@ struct HealthPolicy {
   Threshold<int> running_per_worker{50, 200};
   Threshold<Millis> no_progress{Millis{300'000}, Millis{900'000}};
   Threshold<Millis> held{Millis{900'000}, Millis{3'600'000}};  // tasks wait at a gate that lets nothing start
+  Threshold<int> budget{80, 100};                              // per cent of a budget are spent
   Threshold<Millis> idle{Millis{60'000}, Millis{300'000}};     // tasks wait although workers are free
 
   bool operator==(const HealthPolicy&) const = default;

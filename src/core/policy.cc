@@ -1,5 +1,7 @@
 #include "core/policy.h"
 
+#include <algorithm>
+
 #include "core/gate_name.h"
 #include "core/lane.h"
 #include "core/names.h"
@@ -85,9 +87,10 @@ BudgetAmounts Policy::per_run(std::string_view type_name) const {
 
 std::vector<std::string> Policy::budgeted_gates(const Task& task) const {
   std::vector<std::string> names;
-  if (!has_budgets) return names;
+  const auto is_tree = [](const std::string& name) { return subject_of(name, GateKind::kTree).has_value(); };
+  if (!has_budgets && std::ranges::none_of(task.gates, is_tree)) return names;
   for (std::string& name : gates_of(task)) {
-    if (!gate(name).budgets.empty()) names.push_back(std::move(name));
+    if (is_tree(name) || !gate(name).budgets.empty()) names.push_back(std::move(name));
   }
   return names;
 }

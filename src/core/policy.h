@@ -123,7 +123,7 @@ struct Policy {
   bool types_closed = false;  // only types of the document are taken
   HealthPolicy health;
   PriceTable prices;         // of models whose agents do not say what they cost
-  bool has_budgets = false;  // a gate has one
+  bool has_budgets = false;  // a gate has one, or a type says what its runs may spend
 
   // The type's own policy, or the defaults.
   [[nodiscard]] const TypePolicy& type(std::string_view name) const;

@@ -217,8 +217,10 @@ Question new_question(const QuestionId& id, const TaskRecord& asker, QuestionSpe
   return question;
 }
 
-Question new_gate_question(const QuestionId& id, std::string gate, std::string owner, QuestionSpec spec, Time now) {
+Question new_gate_question(const QuestionId& id, std::string gate, std::string owner, QuestionSpec spec,
+                           std::optional<Time> until, Time now) {
   Question question = begun(id, std::move(spec), now);
+  question.expires_at = until;
   question.gate = std::move(gate);
   question.owner = std::move(owner);
   return question;
@@ -261,6 +263,10 @@ std::optional<Question> after_its_time(Question question, Time now) {
   if (!question.expires_at || *question.expires_at > now) {
     hand_over(question);
     return question;
+  }
+  if (question.gate) {
+    auto moot = withdrawn(std::move(question), "drover", "the period of the budget has ended", now);
+    return moot ? std::optional(*std::move(moot)) : std::nullopt;
   }
   question.state = QuestionState::kExpired;
   if (question.default_answer) {

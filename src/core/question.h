@@ -35,10 +35,11 @@ enum class SpawnerIs : std::uint8_t { kRunning, kAway };
 // The spec must be checked. A spawner that is not running, or is none, is replaced by people at once.
 [[nodiscard]] Question new_question(const QuestionId& id, const TaskRecord& asker, QuestionSpec spec, SpawnerIs spawner,
                                     Time now);
-// A question that no task asks: of a gate, for instance because its budget is used up. People answer it, those of
-// `owner` if that is set; nothing follows in the store but the answer.
+// A question that no task asks: of a gate whose budget is used up. Only operators answer it, and what follows for the
+// gate is a step of the same group; those of `owner` see it, if that is set. It is open until `until`, and then
+// withdrawn; none: until somebody closes it.
 [[nodiscard]] Question new_gate_question(const QuestionId& id, std::string gate, std::string owner, QuestionSpec spec,
-                                         Time now);
+                                         std::optional<Time> until, Time now);
 
 // kInvalidArgument: the options or the schema do not allow it, or it is too long.
 [[nodiscard]] Result<JsonText> checked_answer(const Question& question, const JsonText& value);

@@ -182,6 +182,7 @@ inline constexpr std::tuple kTaskFields{
     TaskField<"fallback_result", &Task::fallback_result, field::kJson, &TaskSpec::fallback_result>{},
     TaskField<"bootstrap", &Task::bootstrap, field::kJson, &TaskSpec::bootstrap>{},
     TaskField<"budget", &Task::budget, field::kGivenJson, &TaskSpec::budget>{},
+    TaskField<"tree_budget", &Task::tree_budget, field::kGivenJson, &TaskSpec::tree_budget>{},
     TaskField<"checkpoint", &Task::checkpoint, field::kOutput>{},
     TaskField<"generation", &Task::generation, field::kMoving>{},
     TaskField<"dedupe", &Task::dedupe, field::kGiven, &TaskSpec::dedupe>{},

@@ -94,8 +94,8 @@ Result<std::vector<TaskRecord>> RecordView::children(const TaskId& spawner) {
 }
 
 Result<Step> Cascade::decide_on(TaskRecord record, const Trigger& trigger) {
-  const bool budgeted = record.task.state == TaskState::kRunning &&
-                        (record.task.budget || (policy_.has_budgets && !policy_.budgeted_gates(record.task).empty()));
+  const bool budgeted =
+      record.task.state == TaskState::kRunning && (record.task.budget || !policy_.budgeted_gates(record.task).empty());
   const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type), &policy_.prices, budgeted};
   const int open_questions = record.task.open_questions;
   auto step = TRY(decide(std::move(record), trigger, context));

@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "core/gate.h"
 #include "core/gate_json.h"
+#include "core/question_json.h"
 #include "engine/bulk_document.h"
 #include "wire/write.h"
 
@@ -104,6 +105,19 @@ Status add_documents(Store& store, DumpPart& part) {
   return {};
 }
 
+// Those of tasks go with their tasks.
+Status add_gate_questions(Store& store, DumpPart& part) {
+  std::optional<QuestionId> before;
+  for (;;) {
+    const auto page = TRY(store.list_questions({}, kDumpPage, before));
+    for (const Question& question : page.questions) {
+      if (question.gate) part.text += dump_line("question", to_json(question));
+    }
+    if (!page.cursor) return {};
+    before = QuestionId::parse(*page.cursor);
+  }
+}
+
 // Those that no list of gates shows.
 Status add_sessions(Store& store, DumpPart& part) {
   constexpr std::string_view kPrefix = "session:";
@@ -140,6 +154,7 @@ Result<DumpPart> dump_head(Store& store) {
     part.text += dump_line("gate", gate_text(gate.record));
   }
   TRY(add_sessions(store, part));
+  TRY(add_gate_questions(store, part));
   TRY(add_documents(store, part));
   const auto days = store.ledger_days();
   if (!days) return std::unexpected(days.error());

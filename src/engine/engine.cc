@@ -14,6 +14,7 @@
 #include "core/task_json.h"
 #include "engine/cascade.h"
 #include "engine/document_check.h"
+#include "engine/gate_questions.h"
 #include "engine/sessions.h"
 #include "policy/document.h"
 
@@ -192,6 +193,7 @@ void Engine::check_own(FsckMode mode, std::vector<Finding>& findings) {
     }
   };
   add("sessions", check_sessions(store_, mode));
+  add("questions of gates", check_gate_questions(store_, mode));
   add("conversations", check_conversations(store_, mode));
   add("the documents of the engine", check_documents(store_, mode));
 }

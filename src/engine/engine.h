@@ -66,10 +66,6 @@ class Engine final : public TaskQueue {
                                  const std::optional<std::string>& cursor) override;
   Result<Question> answer(const QuestionId& id, const AnswerOrder& order) override;
   Result<Question> withdraw_question(const QuestionId& id, const Verdict& verdict) override;
-  // A question that no task asks, of a gate: for instance whether its budget is to be raised. It is stored with its
-  // event; people answer it by answer(), and whoever asked reads that. kRequestConflict: the gate has an open question
-  // with that key.
-  Result<Question> ask_for_gate(const std::string& gate, const std::string& owner, const QuestionSpec& spec);
   Result<int> requeue_stalled(Millis max_age) override;
 
   Status drain_worker(const DrainOrder& order) override;
@@ -99,7 +95,7 @@ class Engine final : public TaskQueue {
   Result<SessionPage> sessions(const SessionQuery& query) override;
   Result<SessionInfo> session(const SessionName& name) override;
   Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) override;
-  Result<std::optional<ProviderState>> provider_of(const Lease& lease) override;
+  Result<RunStanding> standing_of(const Lease& lease) override;
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
   Result<std::string> store_id() override;
   Result<Explanation> explain(const TaskId& id) override;
@@ -148,6 +144,11 @@ class Engine final : public TaskQueue {
   // What its time brings; false: nothing any more.
   Result<bool> sweep_question(const QuestionId& id);
   Result<StepGroup> question_steps(const QuestionRecord& before, Question after, Time now);
+  // The budget that the answered question is about is raised.
+  Result<std::vector<GateStep>> raise_asked_for(const Question& question, Time now);
+  // Marks budgets that nothing more can start behind and that say `ask`, and asks; how many.
+  Result<int> ask_for_budgets();
+  Result<bool> ask_for_budget(const BudgetStatus& status);
   [[nodiscard]] std::vector<LeaseId> new_lease_ids(int n);
   Result<Claimed> claim_records(const ClaimRequest& request, const Policy& policy);
   using FilledTasks = std::map<TaskId, Task>;

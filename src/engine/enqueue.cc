@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/sessions.h"
 #include "engine/spec.h"
+#include "engine/trees.h"
 
 namespace drover {
 
@@ -54,6 +55,7 @@ class Enqueue {
   Cascade cascade_;
   Dedupe dedupe_;
   SessionDesk sessions_;
+  std::vector<GateStep> trees_;  // the gates of roots with a budget
   std::vector<TaskId> ids_by_index_;
   std::map<std::pair<std::string, std::string>, TaskId> requests_;  // of this group: owner and request id
 };
@@ -63,6 +65,7 @@ StepGroup Enqueue::take() {
   StepGroup group = cascade_.take_last();
   group.dedupes = dedupe_.take_guards();
   group.gates = sessions_.take_steps();
+  std::ranges::move(trees_, std::back_inserter(group.gates));
   const auto is_new = [](const Step& step) { return step.expected_revision == 0; };
   if (std::ranges::none_of(group.steps, is_new)) return group;
   group.capacity = Capacity{policy_.limits.max_waiting, policy_.limits.max_waiting_per_owner};
@@ -161,6 +164,7 @@ Status Enqueue::join_spawner(TaskRecord& record, const std::string* only_of) {
                 fmt::format("the spawning task {} is being cancelled", spawner.task.id.to_string()));
   }
   record.depth = spawner.depth + 1;
+  std::ranges::copy_if(spawner.task.gates, std::back_inserter(record.task.gates), is_tree_gate);
   record.spawner_generation = spawner.task.generation;
   if (record.depth > policy_.limits.depth) {
     return fail(ErrorCode::kLimitExceeded,
@@ -199,6 +203,7 @@ Result<Enqueued> Enqueue::add_item(const TaskSpec& spec, const BatchItem& item) 
   std::optional<TaskId> ended;
   TRY(join_parents(record, item, only_of, ended));
   TRY(join_spawner(record, only_of));
+  if (auto tree = tree_gate_of(record.task)) trees_.push_back(*std::move(tree));
   begin_first_step(step, {now_, 0, nullptr});
   // A later task of this group may end these, by interrupting their session.
   for (const TaskId& parent : record.task.depends_on) cascade_.add_dependent(parent, item.id);

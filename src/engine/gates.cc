@@ -9,6 +9,7 @@
 #include "core/lane.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
+#include "engine/gate_questions.h"
 #include "engine/gate_status.h"
 #include "engine/held.h"
 #include "engine/hindrance.h"
@@ -121,16 +122,27 @@ std::optional<GateStep> policy_step(const GateRecord& gate, const Policy& policy
   return step;
 }
 
-// What changes of the gates for this policy to hold.
-std::vector<GateStep> policy_steps(std::span<const GateState> gates, const Policy& policy, Time now) {
+// What changes for this policy to hold: gates, and questions that are moot then.
+struct PolicyChange {
+  std::vector<GateStep> gates;
+  std::vector<QuestionStep> questions;
+};
+
+Result<PolicyChange> policy_change(Store& store, std::span<const GateState> gates, const Policy& policy, Time now) {
   std::map<std::string, GateRecord> all;
   for (const GateRecord& gate : policy_gates(policy)) all[gate.name].name = gate.name;
   for (const GateState& state : gates) all[state.record.name] = state.record;
-  std::vector<GateStep> steps;
+  PolicyChange change;
+  std::vector<QuestionId> moot;
   for (const auto& [name, gate] : all) {
-    if (auto step = policy_step(gate, policy, now)) steps.push_back(*std::move(step));
+    auto step = policy_step(gate, policy, now);
+    if (!step) continue;
+    const auto dropped = dropped_questions(gate.budgets, step->next->budgets);
+    moot.insert(moot.end(), dropped.begin(), dropped.end());
+    change.gates.push_back(*std::move(step));
   }
-  return steps;
+  change.questions = TRY(withdraw_all(store, moot, "its budget was changed, or its period has ended", now));
+  return change;
 }
 
 bool is_worth_showing(const GateStatus& gate) {
@@ -226,9 +238,10 @@ Result<GateStatus> Engine::set_gate(const GateOrder& order) {
     auto states = TRY(store_.read_gates(names));
     // After the gates: a policy that comes in between moves them, so an older one is never written over it.
     auto policy = TRY(this->policy());
-    const StepGroup group{
-        .steps = {}, .capacity = {}, .gates = order_steps(states.at(0), states.at(1), order, *policy, now)};
+    StepGroup group{.steps = {}, .capacity = {}, .gates = order_steps(states.at(0), states.at(1), order, *policy, now)};
     if (!group.gates.empty()) {
+      const auto moot = dropped_questions(states.at(0).record.budgets, group.gates.back().next->budgets);
+      group.questions = TRY(withdraw_all(store_, moot, "its budget was changed, or its period has ended", now));
       auto applied = TRY(store_.apply(std::span(&group, 1)));
       if (applied.front() != Applied::kDone) continue;
       states = TRY(store_.read_gates(names));
@@ -283,8 +296,11 @@ Status Engine::align_gates() {
     auto now = TRY(store_.now());
     auto gates = TRY(store_.gates());
     auto policy = TRY(this->policy());
-    const StepGroup group{.steps = {}, .capacity = {}, .gates = policy_steps(gates, *policy, now)};
-    if (group.gates.empty()) return {};
+    auto change = TRY(policy_change(store_, gates, *policy, now));
+    if (change.gates.empty()) return {};
+    StepGroup group;
+    group.gates = std::move(change.gates);
+    group.questions = std::move(change.questions);
     TRY(store_.apply(std::span(&group, 1)));
   }
   return too_much_contention("apply_config");
@@ -299,8 +315,9 @@ Result<Config> Engine::put_policy(const JsonText& document, const Policy& policy
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
     auto now = TRY(store_.now());
     auto gates = TRY(store_.gates());
-    auto stored =
-        TRY(store_.put_config(document, based_on_version, policy_steps(gates, policy, now), weights_of(policy)));
+    const auto change = TRY(policy_change(store_, gates, policy, now));
+    const auto stored =
+        TRY(store_.put_config(document, based_on_version, change.gates, weights_of(policy), change.questions));
     if (stored) {
       TRY(align_gates());
       return store_.config();

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "core/budget.h"
 #include "engine/gate_status.h"
 
 namespace drover {
@@ -255,6 +256,24 @@ void find_quiet_tasks(const HealthSnapshot& snapshot, Alerts& found) {
   }
 }
 
+// Of each budget and period one alert, whatever else the gate has.
+void find_spent_budgets(const HealthSnapshot& snapshot, Alerts& found) {
+  for (const BudgetStatus& budget : snapshot.budgets) {
+    const auto severity = severity_of(snapshot.policy->health.budget, percent_spent(budget));
+    if (!severity) continue;
+    const BudgetUnit unit = budget.budget.unit;
+    std::string detail = fmt::format("{} of {} are spent ({} %)", format_amount(unit, budget.spent),
+                                     format_amount(unit, budget.limit()), percent_spent(budget));
+    if (budget.breached) detail += "; a run was stopped for it, or cannot start";
+    if (budget.resets_at) detail += fmt::format("; the next period begins at {}", format_time(*budget.resets_at));
+    found.push_back({.kind = AlertKind::kBudget,
+                     .severity = *severity,
+                     .subject = fmt::format("{} {} {}", budget.gate, name_of(unit), budget.period),
+                     .detail = std::move(detail),
+                     .fix = fmt::format("drover budget list; to raise it: drover budget raise {}", budget.gate)});
+  }
+}
+
 void find_alerting_failures(const HealthSnapshot& snapshot, Alerts& found) {
   for (const Task& task : snapshot.dead_letters) {
     if (!task.error) continue;
@@ -271,9 +290,9 @@ void find_alerting_failures(const HealthSnapshot& snapshot, Alerts& found) {
 
 // In the order of AlertKind.
 constexpr std::array<void (*)(const HealthSnapshot&, Alerts&), kAlertKindCount> kChecks{
-    find_open_breakers,     find_stuck_breakers, find_dead_letters, find_alerting_failures, find_lost_workers,
-    find_queues_not_served, find_held_tasks,     find_idle_workers, find_unusual_waiting,   find_lag,
-    find_loaded_workers,    find_quiet_tasks,
+    find_open_breakers,     find_stuck_breakers, find_dead_letters,  find_alerting_failures, find_lost_workers,
+    find_queues_not_served, find_held_tasks,     find_idle_workers,  find_unusual_waiting,   find_lag,
+    find_loaded_workers,    find_quiet_tasks,    find_spent_budgets,
 };
 
 }  // namespace

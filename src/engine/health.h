@@ -56,6 +56,7 @@ struct HealthSnapshot {
   std::vector<QueueCounts> queues;
   std::vector<WorkerInfo> workers;
   std::vector<GateState> gates;
+  std::vector<BudgetStatus> budgets;
   std::vector<HeldInQueue> held;   // by gates that are shut
   std::vector<Task> dead_letters;  // the latest; a bounded number
   std::vector<Task> running;       // a bounded number

@@ -104,6 +104,7 @@ Result<HealthSnapshot> Engine::look_at_health() {
   snapshot.workers = TRY(store_.workers());
   auto gates = TRY(store_.gates());
   snapshot.gates = std::move(gates);
+  snapshot.budgets = TRY(budgets());
   snapshot.held = TRY(find_held(store_, snapshot.gates, HeldBy::kShutGates, now));
   auto running = TRY(list({.states = {TaskState::kRunning}}, kRunningMax, std::nullopt));
   snapshot.running = std::move(running.tasks);
@@ -166,6 +167,7 @@ Result<int> Sweepers::watch_health() {
   const HealthMemory before = snapshot.memory;
   const Millis since = snapshot.now - snapshot.memory.looked_at;
   if (since >= Millis{0} && since < kLookEvery) return 0;
+  if (snapshot.policy->has_budgets) TRY(engine_.ask_for_budgets());
   note_first_in_line(snapshot);
   const HealthMemory next = remember(snapshot, find_alerts(snapshot));
   if (is_unchanged(before, next)) return 0;

@@ -10,6 +10,8 @@
 #include "core/gate_name.h"
 #include "core/lane.h"
 #include "engine/gate_status.h"
+#include "engine/hindrance.h"
+#include "engine/run_spend.h"
 
 namespace drover {
 
@@ -40,10 +42,11 @@ std::string why_shut(const GateStatus& gate) {
   return text;
 }
 
-std::string why_refused(const GateStatus& gate) {
+std::string why_refused(const GateStatus& gate, const BudgetAmounts& per_run) {
   if (gate.permits && gate.in_use.value_or(0) >= *gate.permits) {
     return fmt::format("{} of {} permits in use", gate.in_use.value_or(0), *gate.permits);
   }
+  if (const BudgetStatus* budget = used_up_budget(gate, per_run)) return why_used_up(*budget);
   return gate.rate ? fmt::format("lets {} go", to_string(*gate.rate)) : "";
 }
 
@@ -99,7 +102,7 @@ class HeldSearch {
       GateUse use = state.use;
       use.budgets.spent.resize(limits.budgets.size());
       if (ask_gate(limits, use, like.cost, now_, per_run_of(like)).room == 0) {
-        refused = HeldTasks{.gate = name, .since = Time::min(), .why = why_refused(status)};
+        refused = HeldTasks{.gate = name, .since = Time::min(), .why = why_refused(status, per_run_of(like))};
       }
     }
     return refused;

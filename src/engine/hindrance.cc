@@ -10,6 +10,14 @@
 #include "engine/run_spend.h"
 
 namespace drover {
+
+const BudgetStatus* used_up_budget(const GateStatus& gate, const BudgetAmounts& per_run) {
+  const auto found = std::ranges::find_if(gate.budgets, [&](const BudgetStatus& budget) {
+    return runs_within(budget.left(), amount_in(per_run, budget.budget.unit)) == 0;
+  });
+  return found != gate.budgets.end() ? &*found : nullptr;
+}
+
 namespace {
 
 std::string by_whom(const Hold& hold) {
@@ -38,14 +46,6 @@ std::string closed_text(const GateStatus& gate, Time until) {
 bool is_ramping(const GateStatus& gate) {
   const auto found = std::ranges::find(gate.holds, HoldSource::kProvider, &Hold::source);
   return found != gate.holds.end() && found->permits && found->permits == gate.permits;
-}
-
-// The first budget of the gate that has too little left for one run.
-const BudgetStatus* used_up_budget(const GateStatus& gate, const BudgetAmounts& per_run) {
-  const auto found = std::ranges::find_if(gate.budgets, [&](const BudgetStatus& budget) {
-    return runs_within(budget.left(), amount_in(per_run, budget.budget.unit)) == 0;
-  });
-  return found != gate.budgets.end() ? &*found : nullptr;
 }
 
 std::string short_text(const BudgetStatus& budget, const BudgetAmounts& per_run, std::string_view type) {

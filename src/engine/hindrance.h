@@ -27,6 +27,9 @@ struct Serving {
   int workers = 0;
   std::string trouble{};  // of one that would serve it, but cannot run it
 };
+// The first budget of the gate that has too little left for one run; null: none.
+[[nodiscard]] const BudgetStatus* used_up_budget(const GateStatus& gate, const BudgetAmounts& per_run);
+
 [[nodiscard]] Serving who_serves(std::span<const WorkerInfo> workers, const Task& task, Time now);
 // Of a task that nobody serves.
 [[nodiscard]] std::string why_not_served(const Task& task, const Serving& serving);

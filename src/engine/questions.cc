@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/try.h"
+#include "core/budget.h"
 #include "core/page_limit.h"
 #include "core/question_pages.h"
 #include "engine/cascade.h"
@@ -64,24 +65,6 @@ Result<Question> Engine::ask(const Lease& lease, const QuestionSpec& spec) {
   return asked;
 }
 
-Result<Question> Engine::ask_for_gate(const std::string& gate, const std::string& owner, const QuestionSpec& spec) {
-  auto checked = TRY(checked_question(spec));
-  const Time now = TRY(store_.now());
-  const auto open = TRY(store_.list_questions({.state = QuestionState::kOpen}, kPageMax, std::nullopt));
-  for (const Question& question : open.questions) {
-    if (question.gate == gate && question.key == *checked.key) {
-      return drover::fail(ErrorCode::kRequestConflict,
-                          fmt::format("gate {} has an open question of that key: {}", gate, question.id.to_string()));
-    }
-  }
-  Question asked = new_gate_question(new_question_id(rng_, now), gate, owner, std::move(checked), now);
-  StepGroup group;
-  group.questions.push_back({.next = asked, .events = {event_of(asked, asked)}});
-  const auto applied = TRY(store_.apply(std::span(&group, 1)));
-  if (applied.front() != Applied::kDone) return too_much_contention("ask");
-  return asked;
-}
-
 Result<Question> Engine::question(const QuestionId& id) {
   auto found = TRY(store_.read_questions(std::span(&id, 1)));
   if (!found.front()) return no_such_question(id);
@@ -116,9 +99,12 @@ Result<QuestionPage> Engine::questions(const QuestionFilter& filter, int limit,
 Result<StepGroup> Engine::question_steps(const QuestionRecord& before, Question after, Time now) {
   const EventDraft event = event_of(before.question, after);
   QuestionStep step{.next = std::move(after), .expected_revision = before.revision};
-  if (!before.question.task_id) {
-    step.events.push_back(event);
+  if (before.question.gate) {
     StepGroup group;
+    if (step.next.state == QuestionState::kAnswered && is_raise(step.next.answer.value_or("null"))) {
+      group.gates = TRY(raise_asked_for(step.next, now));
+    }
+    step.events.push_back(event);
     group.questions.push_back(std::move(step));
     return group;
   }

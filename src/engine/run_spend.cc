@@ -4,29 +4,13 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/try.h"
 #include "core/gate_name.h"
 #include "core/run_report.h"
+#include "engine/gate_questions.h"
 #include "engine/gate_status.h"
 
 namespace drover {
-namespace {
-
-EventDraft breached_event(const BudgetStatus& budget, const TaskId& task) {
-  json::Writer out;
-  out.begin_object().key("gate").string(budget.gate).key("unit").string(name_of(budget.budget.unit));
-  out.key("limit").number(budget.limit()).key("spent").number(budget.spent);
-  out.key("per").string(name_of(budget.budget.per)).key("period").string(budget.period);
-  out.key("on_breach").string(name_of(budget.budget.on_breach)).key("resets_at");
-  budget.resets_at ? out.string(format_time(*budget.resets_at)) : out.null();
-  out.key("task").string(task.to_string()).key("text").string(why_used_up(budget)).key("alert").boolean(true);
-  out.end_object();
-  return {.name = "budget.breached", .data = std::move(out).take()};
-}
-
-}  // namespace
-
 std::vector<BudgetStatus> budget_statuses(std::string_view gate, const GateRecord& record, const BudgetUse& use) {
   std::vector<BudgetStatus> statuses;
   for (std::size_t i = 0; i < record.budgets.size(); ++i) {
@@ -44,12 +28,10 @@ std::vector<BudgetStatus> budget_statuses(std::string_view gate, const GateRecor
 }
 
 std::string why_used_up(const BudgetStatus& budget) {
-  const BudgetUnit unit = budget.budget.unit;
-  std::string text = fmt::format("has spent {} of its budget of {}", format_amount(unit, budget.spent),
-                                 format_amount(unit, budget.limit()));
-  if (budget.budget.per != BudgetPer::kNone) text += fmt::format(" for {}", budget.period);
-  if (budget.aside > 0)
-    text += fmt::format(", and {} is set aside for runs that go on", format_amount(unit, budget.aside));
+  std::string text = spent_text(budget);
+  if (budget.aside > 0) {
+    text += fmt::format(", and {} is set aside for runs that go on", format_amount(budget.budget.unit, budget.aside));
+  }
   text +=
       budget.resets_at ? fmt::format("; the next one begins at {}", format_time(*budget.resets_at)) : "; it ends there";
   return text + fmt::format(", unless somebody runs `drover budget raise {}`", budget.gate);
@@ -92,22 +74,19 @@ BudgetAmounts RunSpend::spent_by(const TaskRecord& told, const RunBudget& before
   return spent;
 }
 
-void RunSpend::tell(const Breach& breach, const Task& task, StepGroup& group) const {
-  const AskedGate& gate = gates_[breach.gate];
-  if (gate.budgets[breach.budget].breached) return;
-  GateRecord next = records_[breach.gate];
-  next.budgets[breach.budget].breached = true;
-  const BudgetStatus status = budget_statuses(gate.name, next, gate.use)[breach.budget];
-  const auto same = std::ranges::find(group.gates, gate.name, &GateStep::name);
+void RunSpend::tell(const Breach& breach, const BudgetStatus& status, const Task& task, StepGroup& group) const {
+  if (gates_[breach.gate].budgets[breach.budget].breached) return;
+  const GateRecord& record = records_[breach.gate];
+  const auto same = std::ranges::find(group.gates, record.name, &GateStep::name);
   GateStep& step = same != group.gates.end()
                        ? *same
-                       : group.gates.emplace_back(GateStep{.name = gate.name, .expected_revision = next.revision});
+                       : group.gates.emplace_back(GateStep{.name = record.name, .expected_revision = record.revision});
   if (step.next) {
-    step.next->budgets = next.budgets;
+    step.next->budgets = record.budgets;
   } else {
-    step.next = std::move(next);
+    step.next = record;
   }
-  step.events.push_back(breached_event(status, task.id));
+  breach_budget(step, breach.budget, status, &task.id, rng_, now_, group);
 }
 
 Result<std::optional<BudgetStop>> RunSpend::judge(const TaskRecord& record, const TaskRecord& told, bool at_door,
@@ -135,12 +114,11 @@ Result<std::optional<BudgetStop>> RunSpend::judge(const TaskRecord& record, cons
     }
   }
   if (!verdict.breach) return std::nullopt;
-  tell(*verdict.breach, record.task, group);
   const AskedGate& gate = gates_[verdict.breach->gate];
-  GateRecord now = records_[verdict.breach->gate];
   BudgetUse use = gate.use;
   book(verdict.change, policy_.per_run(record.task.type), gate.limits, use);
-  const BudgetStatus status = budget_statuses(gate.name, now, use)[verdict.breach->budget];
+  const BudgetStatus status = budget_statuses(gate.name, records_[verdict.breach->gate], use)[verdict.breach->budget];
+  tell(*verdict.breach, status, record.task, group);
   return BudgetStop{.gate = gate.name,
                     .unit = status.budget.unit,
                     .on_breach = status.budget.on_breach,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/rng.h"
 #include "core/budget.h"
 #include "core/policy.h"
 #include "store/store.h"
@@ -14,7 +15,8 @@ namespace drover {
 class RunSpend {
  public:
   // All outlive it.
-  RunSpend(Store& store, const Policy& policy, Time now) : store_(store), policy_(policy), now_(now) {}
+  RunSpend(Store& store, Rng& rng, const Policy& policy, Time now)
+      : store_(store), rng_(rng), policy_(policy), now_(now) {}
 
   // `told` is the record after its report, whose step is the one of the group. Adds what is spent to that step, and
   // what becomes of the gates to the group.
@@ -24,10 +26,11 @@ class RunSpend {
  private:
   [[nodiscard]] Result<std::vector<AskedGate>> read(const Task& task);
   [[nodiscard]] BudgetAmounts spent_by(const TaskRecord& told, const RunBudget& before, bool at_door) const;
-  // The gate is told of once in a period.
-  void tell(const Breach& breach, const Task& task, StepGroup& group) const;
+  // Once in a period.
+  void tell(const Breach& breach, const BudgetStatus& status, const Task& task, StepGroup& group) const;
 
   Store& store_;
+  Rng& rng_;
   const Policy& policy_;
   Time now_;
   std::vector<AskedGate> gates_;

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/try.h"
 #include "core/gate_name.h"
-#include "core/provider_ramp.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/gate_status.h"
@@ -272,23 +271,6 @@ void Engine::tell_sessions(std::span<ClaimedTask> claimed) {
     if (!name || !record) continue;
     whose[i]->session = start_in(*record, (*policy)->session(name->name), whose[i]->task);
   }
-}
-
-// ---- providers
-
-Result<std::optional<ProviderState>> Engine::provider_of(const Lease& lease) {
-  const auto read = TRY(store_.read(std::span(&lease.task, 1), Parts::kHead));
-  const std::optional<TaskRecord>& record = read.front();
-  if (!record) return no_such_task(lease.task);
-  if (record->task.state != TaskState::kRunning || record->lease != lease.id) {
-    return drover::fail(ErrorCode::kStaleLease, fmt::format("this lease of task {} has ended", lease.task.to_string()));
-  }
-  const auto gate = std::ranges::find_if(
-      record->task.gates, [](const std::string& name) { return subject_of(name, GateKind::kProvider).has_value(); });
-  if (gate == record->task.gates.end()) return std::nullopt;
-  const Time now = TRY(store_.now());
-  const auto states = TRY(store_.read_gates(std::span(&*gate, 1)));
-  return provider_state(gate_status(states.front(), states.front().record, now));
 }
 
 // ---- sweeping

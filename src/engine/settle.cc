@@ -303,7 +303,7 @@ Result<ReportAnswer> Engine::report(const Lease& lease, const RunReport& report)
     const TaskRecord told = *cascade.decided(lease.task);
     StepGroup group = cascade.take_last();
     group.gates = std::move(moved);
-    RunSpend spend(store_, *policy, now);
+    RunSpend spend(store_, rng_, *policy, now);
     answer.stop = TRY(spend.judge(record, told, report.at_door, group));
     // Nothing new: nothing to write.
     const bool is_same = told.task.usage == record.task.usage && told.task.agent == record.task.agent &&

@@ -86,6 +86,17 @@ Result<std::optional<JsonText>> budget_from(const TaskSpec& spec, const TypePoli
   return task_budget_json(shares);
 }
 
+Result<std::optional<JsonText>> tree_budget_from(const TaskSpec& spec) {
+  if (!spec.tree_budget) return std::nullopt;
+  if (spec.parent_id) {
+    return fail(ErrorCode::kInvalidArgument, "tree_budget: only a task that no other task spawns can have one");
+  }
+  const auto shares = parse_task_budget(*spec.tree_budget);
+  if (!shares) return fail(shares.error().code, "tree_" + shares.error().message);
+  if (*shares == BudgetShares{}) return std::nullopt;
+  return task_budget_json(*shares);
+}
+
 // A cost that no burst ever allows would wait for ever.
 Status check_cost(const Task& task, const Policy& policy) {
   if (task.cost == kCostBounds.min) return {};  // which every burst allows
@@ -175,11 +186,13 @@ Status fill_record(TaskRecord& record, const TaskSpec& spec, const Policy& polic
   task.fallback_result = std::move(fallback);
   task.bootstrap = std::move(bootstrap);
   task.budget = TRY(budget_from(spec, type));
+  task.tree_budget = TRY(tree_budget_from(spec));
   if (spec.delay) task.run_at = now + *spec.delay;
   task.deadline_at = deadline_of(spec, type, now);
   if (task.deadline_at) record.deadline = *task.deadline_at - now;
   task.gates = gates_from(spec, task.owner, type);
   add_tag_gates(task, policy);
+  if (task.tree_budget) task.gates.push_back(gate_name(GateKind::kTree, task.id.to_string()));
   TRY(check_cost(task, policy));
   choose_dedupe(task, spec);
   if (spec.request_id) record.request_hash = request_fingerprint(spec);

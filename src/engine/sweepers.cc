@@ -9,13 +9,14 @@
 #include "base/try.h"
 #include "engine/cascade.h"
 #include "engine/sessions.h"
+#include "engine/trees.h"
 
 namespace drover {
 
 namespace {
 
 constexpr int kPassMax = 256;           // tasks per sweeper and pass
-constexpr int kSessionsTidied = 1'000;  // each time
+constexpr int kSessionsTidied = 1'000;  // each time; and trees
 constexpr Millis kHousekeepingEvery{60'000};
 constexpr Millis kForgetAfter{300'000};  // a registration outlives its worker by this, and by its last lease
 
@@ -109,6 +110,7 @@ Status Sweepers::keep_house(const StoreClocks& clocks, SweepReport& report) {
   auto gone = TRY(engine_.store_.forget_workers(kForgetAfter));
   for (const std::string& id : gone) log_warn("engine", "worker is gone", {{"worker", id}});
   sessions_after_ = TRY(tidy_sessions(engine_.store_, *TRY(engine_.policy()), sessions_after_, kSessionsTidied));
+  trees_after_ = TRY(tidy_trees(engine_.store_, trees_after_, kSessionsTidied));
   report.expired = expired;
   report.workers_gone = static_cast<int>(gone.size());
   if (expired < kPassMax) last_housekeeping_ = clocks;

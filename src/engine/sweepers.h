@@ -68,6 +68,7 @@ class Sweepers {
   Engine& engine_;
   BulkSweeper bulk_;
   std::string sessions_after_;  // where tidying goes on
+  std::string trees_after_;     // the same
   std::optional<StoreClocks> last_housekeeping_;
   std::optional<Time> last_health_look_;
   std::optional<Time> last_fold_;

@@ -9,6 +9,7 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "core/question_json.h"
 #include "core/stats_history.h"
 #include "engine/bulk_document.h"
 #include "engine/dump_parts.h"
@@ -216,6 +217,7 @@ Status DumpImport::take_value(const std::string& kind, const std::string& text) 
   if (kind == "policy_version") return take_policy_version(text);
   if (kind == "bulk") return take_bulk(text);
   if (kind == "gate") return take_gate(text);
+  if (kind == "question") return take_question(text);
   if (kind == "usage") return take_usage(text);
   if (kind == "spend") return take_spend(text);
   if (kind == "document") return take_document(text);
@@ -284,6 +286,14 @@ Status DumpImport::take_gate(const std::string& text) {
     return bad_dump("this gate is in the dump twice");
   gates_.push_back(std::move(gate));
   ++counts_.gates;
+  return {};
+}
+
+Status DumpImport::take_question(const std::string& text) {
+  Question question;
+  TRY(read_json(text, question));
+  if (!question.gate || question.task_id) return bad_dump("a question of a task stands with its task");
+  questions_.push_back({.next = std::move(question)});
   return {};
 }
 
@@ -383,8 +393,20 @@ Status DumpImport::put_policy() {
     return applied.front() == Applied::kDone ? Status() : Status(changed_by_others());
   }
   const auto policy = TRY(parse_policy(*policy_));
-  const auto stored = TRY(store_.put_config(*policy_, 0, group.gates, weights_of(policy)));
+  const auto stored = TRY(store_.put_config(*policy_, 0, group.gates, weights_of(policy), {}));
   return stored ? Status() : Status(changed_by_others());
+}
+
+Status DumpImport::put_questions() {
+  for (std::span<const QuestionStep> left = questions_; !left.empty();) {
+    const auto some = left.first(std::min(left.size(), kBatchTasks));
+    StepGroup group;
+    group.questions.assign(some.begin(), some.end());
+    const auto applied = TRY(store_.apply(std::span(&group, 1)));
+    if (applied.front() != Applied::kDone) return changed_by_others();
+    left = left.subspan(some.size());
+  }
+  return {};
 }
 
 Status DumpImport::put_policy_versions() {
@@ -444,6 +466,7 @@ Result<DumpCounts> DumpImport::finish() {
   Status status = flush();
   if (status) status = mend();
   if (status) status = put_policy();
+  if (status) status = put_questions();
   if (status) status = put_policy_versions();
   if (status) status = put_bulk();
   if (status) status = put_documents();

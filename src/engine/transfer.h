@@ -53,6 +53,7 @@ class DumpImport {
   Status take_policy_version(const std::string& text);
   Status take_bulk(const std::string& text);
   Status take_gate(const std::string& text);
+  Status take_question(const std::string& text);
   Status take_usage(const std::string& text);
   Status take_spend(const std::string& text);
   Status take_document(const std::string& text);
@@ -62,6 +63,7 @@ class DumpImport {
   Status flush();
   Status mend();
   Status put_policy();
+  Status put_questions();
   Status put_policy_versions();
   Status put_bulk();
   Status put_documents();
@@ -85,6 +87,7 @@ class DumpImport {
   std::vector<Event> events_;
   std::vector<LedgerEntry> ledger_;
   std::vector<SpendEntry> spend_;
+  std::vector<QuestionStep> questions_;  // of gates
   std::map<DocumentKind, JsonText> documents_;
   ConversationImport conversations_;
   std::map<LedgerKey, UsageAmounts> ledger_sums_;  // by owner, type and runner

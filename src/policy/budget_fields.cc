@@ -84,6 +84,7 @@ bool covers(const GateName& gate, const std::string& type, const TypePolicy& pol
     case GateKind::kAll:
     case GateKind::kOwner:
     case GateKind::kTag:
+    case GateKind::kTree:
     case GateKind::kSession:
     case GateKind::kQueue:
     case GateKind::kLock:
@@ -152,7 +153,9 @@ Result<BudgetShares> budget_shares_of(const ConfigNode& node) {
 
 Status check_budgets(const ConfigNode& root, Policy& policy) {
   const std::vector<Written> all = written_budgets(policy);
-  policy.has_budgets = !all.empty();
+  // A type that says what its runs may spend speaks of the budgets of trees, too.
+  const auto says = [](const auto& type) { return type.second.budget_per_run != BudgetShares{}; };
+  policy.has_budgets = !all.empty() || std::ranges::any_of(policy.types, says);
   for (const Written& written : all) TRY(check_covered(root, policy, written));
   return {};
 }

@@ -11,6 +11,8 @@ namespace {
 constexpr Bounds kFactorBounds{1, 1'000'000};
 constexpr Bounds kTasksBounds{1, 1'000'000'000};
 
+constexpr Bounds kPercentBounds{1, 1'000};
+
 using Counts = Threshold<int>;
 using Times = Threshold<Millis>;
 
@@ -27,6 +29,10 @@ constexpr auto kFactorFields = std::to_array<ConfigField<Counts>>({
 constexpr auto kTasksFields = std::to_array<ConfigField<Counts>>({
     {"warning", [](Counts& t, const ConfigNode& n) { return put(count_of(n, kTasksBounds), t.warning); }},
     {"critical", [](Counts& t, const ConfigNode& n) { return put(count_of(n, kTasksBounds), t.critical); }},
+});
+constexpr auto kPercentFields = std::to_array<ConfigField<Counts>>({
+    {"warning", [](Counts& t, const ConfigNode& n) { return put(count_of(n, kPercentBounds), t.warning); }},
+    {"critical", [](Counts& t, const ConfigNode& n) { return put(count_of(n, kPercentBounds), t.critical); }},
 });
 constexpr auto kTimesFields = std::to_array<ConfigField<Times>>({
     {"warning", [](Times& t, const ConfigNode& n) { return put(n.time_limit(), t.warning); }},
@@ -47,6 +53,7 @@ constexpr auto kHealthFields = std::to_array<ConfigField<HealthPolicy>>({
     {"no_progress",
      [](HealthPolicy& h, const ConfigNode& n) { return read_threshold(kTimesFields, h.no_progress, n); }},
     {"held", [](HealthPolicy& h, const ConfigNode& n) { return read_threshold(kTimesFields, h.held, n); }},
+    {"budget", [](HealthPolicy& h, const ConfigNode& n) { return read_threshold(kPercentFields, h.budget, n); }},
     {"idle", [](HealthPolicy& h, const ConfigNode& n) { return read_threshold(kTimesFields, h.idle, n); }},
 });
 

@@ -40,6 +40,8 @@ std::vector<GateRecord> policy_gates(const Policy& policy) {
 }
 
 void obey_policy(GateRecord& gate, const Policy& policy, Time now) {
+  // A tree has what its root says.
+  if (subject_of(gate.name, GateKind::kTree)) return;
   // First those that go on: by them it is known whether anybody but the policy has a say in the gate.
   gate.budgets = obeying(gate.budgets, policy.gate(gate.name).budgets, now, system_zones());
   if (const auto type = subject_of(gate.name, GateKind::kType)) gate.per_run = policy.per_run(*type);

@@ -11,7 +11,6 @@
 #include "base/rng.h"
 #include "base/try.h"
 #include "core/ledger.h"
-#include "core/provider_ramp.h"
 #include "core/question.h"
 #include "core/question_json.h"
 #include "core/run_report.h"
@@ -56,15 +55,6 @@ std::string bulk_path(const BulkId& id, std::string_view verb = {}) {
 
 std::string session_path(const SessionName& name) {
   return fmt::format("/v1/sessions/{}/{}", percent_encode(name.owner), percent_encode(name.name));
-}
-
-struct ProviderAnswer {
-  std::optional<ProviderState> provider{};
-};
-[[nodiscard]] Status read_json(std::string_view json, ProviderAnswer& out) {
-  json::Reader in(json);
-  in.get("provider", out.provider);
-  return in.finish();
 }
 
 class RemoteQueue final : public TaskQueue {
@@ -356,11 +346,9 @@ class RemoteQueue final : public TaskQueue {
     TRY(check_texts({verdict.why}));
     return calls_->ask<SessionInfo>("POST", session_path(name) + "/reset", Body().text("why", verdict.why).take());
   }
-  Result<std::optional<ProviderState>> provider_of(const Lease& lease) override {
-    const auto answer =
-        TRY(calls_->ask<ProviderAnswer>("POST", task_path(lease.task, "provider"),
-                                        Body().text("lease_id", lease.id.to_string()).take(), remote::Effect::kNone));
-    return answer.provider;
+  Result<RunStanding> standing_of(const Lease& lease) override {
+    return calls_->ask<RunStanding>("POST", task_path(lease.task, "standing"),
+                                    Body().text("lease_id", lease.id.to_string()).take(), remote::Effect::kNone);
   }
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override {
     Query parameters{{"by", join_names(query.by)}};

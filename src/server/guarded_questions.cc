@@ -1,5 +1,6 @@
-// Questions as one caller may see and answer them. People answer: producers for their owner, operators and admins. A
-// worker asks for its tasks, and answers only as the spawner that was asked.
+// Questions as one caller may see and answer them. People answer: producers for their owner, operators and admins;
+// questions of gates only operators and admins. A worker asks for its tasks, and answers only as the spawner that was
+// asked.
 #include <fmt/format.h>
 
 #include "base/try.h"
@@ -60,20 +61,25 @@ Result<QuestionPage> GuardedQueue::questions(const QuestionFilter& filter, int l
   return queue_.questions(own, limit, cursor);
 }
 
+// What a gate asks about is for those to decide who may change the gate.
+Status GuardedQueue::need_answer(const QuestionId& id) {
+  TRY(need(Right::kProduce));
+  const auto asked = TRY(question(id));
+  return asked.gate ? need(Right::kOperate) : Status();
+}
+
 Result<Question> GuardedQueue::answer(const QuestionId& id, const AnswerOrder& order) {
   if (order.spawner) {
     TRY(need_work(order.spawner->task));
     TRY(question(id));
     return queue_.answer(id, order);
   }
-  TRY(need(Right::kProduce));
-  TRY(question(id));
+  TRY(need_answer(id));
   return queue_.answer(id, {.value = order.value, .by = caller()});
 }
 
 Result<Question> GuardedQueue::withdraw_question(const QuestionId& id, const Verdict& verdict) {
-  TRY(need(Right::kProduce));
-  TRY(question(id));
+  TRY(need_answer(id));
   return queue_.withdraw_question(id, signed_by_caller(verdict));
 }
 

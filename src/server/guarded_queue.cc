@@ -661,9 +661,9 @@ Status GuardedQueue::need_own_session(const SessionName& name) const {
   return drover::fail(ErrorCode::kNotFound, fmt::format("there is no session {}", quoted_excerpt(name.name)));
 }
 
-Result<std::optional<ProviderState>> GuardedQueue::provider_of(const Lease& lease) {
+Result<RunStanding> GuardedQueue::standing_of(const Lease& lease) {
   TRY(need_work(lease.task));
-  return queue_.provider_of(lease);
+  return queue_.standing_of(lease);
 }
 
 // Who acts for one owner sees what that owner's agents used.

@@ -120,7 +120,7 @@ class GuardedQueue final : public TaskQueue {
   Result<SessionPage> sessions(const SessionQuery& query) override;
   Result<SessionInfo> session(const SessionName& name) override;
   Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) override;
-  Result<std::optional<ProviderState>> provider_of(const Lease& lease) override;
+  Result<RunStanding> standing_of(const Lease& lease) override;
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
   Result<std::string> store_id() override;
   Result<Explanation> explain(const TaskId& id) override;
@@ -154,6 +154,7 @@ class GuardedQueue final : public TaskQueue {
   [[nodiscard]] Result<BulkOrder> own(const BulkOrder& order) const;
   [[nodiscard]] bool may_see(const BulkOperation& operation) const;
   // Whether a worker may know of a question: its task, or the spawner that is asked, runs for the caller.
+  [[nodiscard]] Status need_answer(const QuestionId& id);
   [[nodiscard]] Result<bool> concerns_workers_task(const Question& question) const;
   [[nodiscard]] Result<bool> runs_for_caller(const std::optional<TaskId>& id) const;
   [[nodiscard]] bool serves(const std::string& queue) const;

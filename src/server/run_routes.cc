@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/try.h"
-#include "core/provider_ramp.h"
+#include "core/budget_json.h"
 #include "server/api.h"
 
 namespace drover::server {
@@ -64,16 +64,15 @@ Answer report(const Call& call) {
   return answer->stop ? json_response(to_json(*answer)) : respond(Status());
 }
 
-// How it stands with the provider of a run, for its agent.
-Answer provider(const Call& call) {
+// How a run stands with its provider and its budgets, for its agent.
+Answer standing(const Call& call) {
   json::Reader body(call.request.body);
   const auto lease = need_lease(call, body);
   if (!lease) return problem(lease.error());
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
-  const auto provider = call.queue.provider_of(*lease);
-  if (!provider) return problem(provider.error());
-  const std::optional<ProviderState>& known = *provider;
-  return json_response("{\"provider\":" + (known ? to_json(*known) : "null") + "}");
+  const auto standing = call.queue.standing_of(*lease);
+  if (!standing) return problem(standing.error());
+  return json_response(to_json(*standing));
 }
 
 Answer append_log(const Call& call) {
@@ -120,7 +119,7 @@ constexpr std::array kRunRoutes{
     Route{"POST", "/v1/tasks/{id}/suspend", settle<Suspend>},
     Route{"POST", "/v1/tasks/{id}/progress", progress},
     Route{"POST", "/v1/tasks/{id}/usage", report},
-    Route{"POST", "/v1/tasks/{id}/provider", provider},
+    Route{"POST", "/v1/tasks/{id}/standing", standing},
     Route{"POST", "/v1/tasks/{id}/log", append_log},
     Route{"POST", "/v1/tasks/{id}/checkpoint", checkpoint},
     Route{"POST", "/v1/settlements", settle_many},

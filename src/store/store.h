@@ -296,10 +296,11 @@ class Store : public ConversationStore {
   // Newest first; and the document of one of them, if it is there.
   [[nodiscard]] virtual Result<std::vector<ConfigVersion>> config_versions(int limit) = 0;
   [[nodiscard]] virtual Result<std::optional<JsonText>> config_at(std::int64_t version) = 0;
-  // The document, its limits as steps of gates, and its weights, together. False: based_on_version is not the stored
-  // one any more, or a gate has moved.
+  // The document, its limits as steps of gates, its weights, and what becomes of questions of gates, together. False:
+  // based_on_version is not the stored one any more, or a gate or a question has moved.
   [[nodiscard]] virtual Result<bool> put_config(const JsonText& document, std::int64_t based_on_version,
-                                                std::span<const GateStep> gates, const Weights& weights) = 0;
+                                                std::span<const GateStep> gates, const Weights& weights,
+                                                std::span<const QuestionStep> questions) = 0;
 
   // Writes what a dump has, behind what is there: tasks get the next numbers in their order, events keep theirs, which
   // are larger than any before. No rule is asked, and nothing that follows from the tasks is right until fsck(kRepair).

@@ -10,8 +10,8 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "base/try.h"
+#include "core/budget_json.h"
 #include "core/error_class.h"
-#include "core/provider_ramp.h"
 #include "core/question_json.h"
 #include "core/session_record.h"
 #include "core/task_json.h"
@@ -71,9 +71,9 @@ HttpResponse show_task(const Visit& visit) {
   const auto parents = read_parents(visit.queue, *task);
   if (!parents) return problem(parents.error());
   body += "],\"parents\":" + to_json(*parents);
-  // How it stands with the provider is news for an agent that runs, and no reason to refuse it the rest.
-  const auto provider = visit.queue.provider_of(visit.claimed.lease);
-  body += ",\"provider\":" + (provider && *provider ? to_json(**provider) : "null");
+  // How the run stands is news for its agent, and no reason to refuse it the rest.
+  const auto standing = visit.queue.standing_of(visit.claimed.lease);
+  body += "," + members_of(standing ? *standing : RunStanding{});
   if (visit.claimed.session) body += ",\"session_start\":" + to_json(*visit.claimed.session);
   return {.body = body + "}\n"};
 }

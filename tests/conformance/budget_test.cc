@@ -2,61 +2,12 @@
 // nothing is left is told to stop. After every case fsck proves that what is set aside is that of the runs that go on.
 #include <fmt/format.h>
 
-#include "conformance/conformance.h"
-#include "core/budget.h"
-#include "core/ledger.h"
+#include "conformance/budget_fixture.h"
 
 namespace drover::test {
 namespace {
 
-constexpr std::string_view kTypes =
-    R"("types":{"work":{"budget_per_run":{"usd":0.5,"tokens":100},"provider":"acme"},
-                "big":{"queue":"work","budget_per_run":{"usd":1.5,"tokens":100}},
-                "free":{"queue":"work","budget_per_run":{"usd":0,"tokens":0}}})";
-
-class Budgets : public ConformanceTest {
- protected:
-  void SetUp() override { apply(R"({"usd":2,"per":"day"})"); }
-
-  void apply_document(const std::string& rest) { apply_config(fmt::format("{{{},{}}}", kTypes, rest)); }
-  // The budget of every owner.
-  void apply(const std::string& budget) {
-    apply_document(fmt::format(R"("owners":{{"default":{{"budgets":[{}]}}}})", budget));
-  }
-  static Usage cost(MicroDollars amount) {
-    return {.tokens = {.output = 1}, .turns = 1, .cost = amount, .basis = CostBasis::kReported};
-  }
-  std::optional<BudgetStop> spend(const Lease& lease, MicroDollars amount) {
-    return must(queue().report(lease, {.usage = cost(amount)})).stop;
-  }
-  TaskState finish(const Lease& lease, MicroDollars amount) {
-    return settle({.lease = lease, .end = Completion{}, .report = {.usage = cost(amount)}});
-  }
-  // As a worker ends a run that was told to stop.
-  TaskState obey(const Lease& lease, const BudgetStop& stop, MicroDollars amount) {
-    Failure failure{.error_class = ErrorClass::kBudgetExceeded, .message = stop.why};
-    if (stop.on_breach != OnBreach::kFail) failure.waits_at = stop.gate;
-    return settle({.lease = lease, .end = failure, .report = {.usage = cost(amount)}});
-  }
-  std::vector<BudgetStatus> budgets_of(const std::string& gate) {
-    std::vector<BudgetStatus> found = must(queue().budgets());
-    std::erase_if(found, [&](const BudgetStatus& one) { return one.gate != gate; });
-    return found;
-  }
-  BudgetStatus budget(const std::string& gate = "owner:ann") {
-    const auto found = budgets_of(gate);
-    EXPECT_EQ(found.size(), 1U) << gate;
-    return found.empty() ? BudgetStatus{} : found.front();
-  }
-  void enqueue_many(int n, const std::string& type = "work") {
-    enqueue_all(std::vector<TaskSpec>(static_cast<std::size_t>(n), TaskSpec{.type = type, .owner = "ann"}));
-  }
-  int count_events(const std::string& name) {
-    int count = 0;
-    for (const Event& event : all_events()) count += event.name == name ? 1 : 0;
-    return count;
-  }
-};
+class Budgets : public BudgetTest {};
 ON_EVERY_STORE(Budgets);
 
 TEST_P(Budgets, AClaimTakesWhatFits) {
@@ -249,6 +200,54 @@ TEST_P(Budgets, ARunOverMidnightIsBookedWhereItSpends) {
   const auto rows = must(queue().usage({.by = {UsageDimension::kOwner}}));
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].amounts.reported_cost, 400'000);
+}
+
+// In Berlin the last Sunday of October has 25 hours.
+TEST_P(Budgets, ADayIsAsLongAsItsZoneSays) {
+  apply(R"({"usd":2,"per":"day","zone":"Europe/Berlin"})");
+  const Time midnight = std::chrono::sys_days(std::chrono::year(2031) / 10 / 25) + 22h;
+  pass(midnight - 1min - now());
+  enqueue_many(1);
+  const Lease lease = claim({{.queue = "work"}}, 1, 72h).at(0).lease;
+  spend(lease, 300'000);
+  pass(2min);
+  EXPECT_EQ(budget().spent, 0);
+  EXPECT_EQ(budget().resets_at, midnight + 25h);
+  spend(lease, 400'000);
+  pass(24h);
+  EXPECT_EQ(budget().spent, 100'000);
+  pass(1h);
+  EXPECT_EQ(budget().spent, 0);
+  complete(lease);
+}
+
+TEST_P(Budgets, ExplainNamesGateAmountAndReset) {
+  const std::string per_day = R"({"budgets":[{"usd":0.5,"per":"day"}]})";
+  for (const std::string gate : {"all", "type:work", "provider:acme", "tag:night", "owner:ann"}) {
+    const bool is_owner = gate.starts_with("owner:");
+    apply_document(is_owner ? fmt::format(R"("owners":{{"ann":{}}})", per_day)
+                            : fmt::format(R"("gates":{{"{}":{}}})", gate, per_day));
+    enqueue_all(std::vector<TaskSpec>(2, TaskSpec{.type = "work", .owner = "ann", .tags = {"night"}}));
+    const Lease running = claim_one().lease;
+    spend(running, 600'000);
+    const TaskId waits = all_tasks({.states = {TaskState::kPending}}).at(0).id;
+    const Explanation why = explain(waits);
+    EXPECT_EQ(why.gate, gate);
+    EXPECT_EQ(why.at, budget(gate).resets_at) << gate;
+    for (const std::string said :
+         {std::string("0.6 USD of its budget of 0.5 USD"), format_time(why.at.value_or(Time{}))}) {
+      EXPECT_NE(why.text.find(said), std::string::npos) << gate << ": " << why.text;
+    }
+    const StuckReport stuck = must(queue().stuck(std::nullopt));
+    ASSERT_EQ(stuck.groups.size(), 1U);
+    EXPECT_EQ(stuck.groups[0].gate, gate);
+    EXPECT_NE(stuck.groups[0].text.find("0.5 USD"), std::string::npos) << stuck.groups[0].text;
+    const QueueStatus held = must(queue().queues()).at(0);
+    ASSERT_EQ(held.held.size(), 1U) << gate;
+    EXPECT_NE(held.held[0].why.find("0.5 USD"), std::string::npos) << held.held[0].why;
+    cancel(waits);
+    complete(running);
+  }
 }
 
 TEST_P(Budgets, WhatAProgramSaysAtItsDoorStopsNobodyElse) {

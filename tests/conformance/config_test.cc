@@ -122,7 +122,7 @@ TEST_P(Configuration, AStoredFieldThatIsUnknownHereStopsNothing) {
   const JsonText newer =
       R"({"queues":{"work":{"budget":9,"permits":1}},"routes":[],"types":{"work":{"max_attempts":9,"sandbox":{}}}})";
   const std::vector<GateStep> no_gates;
-  ASSERT_TRUE(must(store().put_config(newer, 0, no_gates, {})));
+  ASSERT_TRUE(must(store().put_config(newer, 0, no_gates, {}, {})));
   const TaskId id = enqueue_work();
   EXPECT_EQ(get(id).max_attempts, 9) << "what is known beside it holds";
   enqueue_work();

@@ -402,7 +402,7 @@ TEST_P(Sessions, TellARunHowItStandsWithItsProvider) {
   enqueue_all(std::vector<TaskSpec>(3, TaskSpec{.type = "work"}));
   const auto running = claim(2);
   ASSERT_EQ(running.size(), 2U);
-  const auto state_of = [&] { return must(queue().provider_of(running[1].lease)).value_or(ProviderState{}); };
+  const auto state_of = [&] { return must(queue().standing_of(running[1].lease)).provider.value_or(ProviderState{}); };
   EXPECT_EQ(state_of(), (ProviderState{.name = "acme"}));
   must(queue().report(running[0].lease,
                       {.provider = ProviderSignal{.throttle = ProviderThrottle{ErrorClass::kRateLimited, 20s}}}));
@@ -412,7 +412,7 @@ TEST_P(Sessions, TellARunHowItStandsWithItsProvider) {
   EXPECT_EQ(state_of().state, ProviderState::State::kRamping);
   EXPECT_EQ(state_of().permits, 1);
   complete(running[1].lease);
-  EXPECT_EQ(code_of(queue().provider_of(running[1].lease)), ErrorCode::kStaleLease);
+  EXPECT_EQ(code_of(queue().standing_of(running[1].lease)), ErrorCode::kStaleLease);
 }
 
 }  // namespace

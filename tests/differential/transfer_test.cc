@@ -211,6 +211,31 @@ TEST_F(TransferTest, ConversationsGoOnWhereTheyWere) {
   EXPECT_EQ(must(queue.act({"bob", "large"}, DequeueItems{})).batch->items.size(), 2U);
 }
 
+TEST_F(TransferTest, AQuestionOfAGateIsAnsweredInTheStoreThatTookTheDump) {
+  const auto from = on_memory();
+  must(from->engine.apply_config(R"({"gates":{"all":{"budgets":[{"usd":1,"per":"day","on_breach":"ask"}]}}})", 0));
+  must(from->engine.enqueue_one({.type = "work", .tree_budget = R"({"usd":9})"}));
+  const Lease lease = claim(*from, 1).at(0).lease;
+  const RunReport report{.usage = Usage{.cost = 2'000'000, .basis = CostBasis::kReported}};
+  const auto stop = must(from->engine.report(lease, report)).stop;
+  ASSERT_TRUE(stop);
+  const Failure waits{.error_class = ErrorClass::kBudgetExceeded, .message = stop->why, .waits_at = stop->gate};
+  const Settlement end{.lease = lease, .end = waits, .report = report};
+  must(std::move(from->engine.settle(std::span(&end, 1)).at(0)));
+  const Lines dump = dump_of(*from);
+  const auto redis = on_redis();
+  must(import_into(*redis, dump));
+  EXPECT_EQ(body_of(dump_of(*redis)), body_of(dump));
+  const auto questions = must(redis->engine.questions({.state = QuestionState::kOpen}, 9, std::nullopt)).questions;
+  ASSERT_EQ(questions.size(), 1U);
+  must(redis->engine.answer(questions[0].id, {.value = R"("raise")", .by = "ann"}));
+  for (const BudgetStatus& budget : must(redis->engine.budgets())) {
+    EXPECT_EQ(budget.spent, 2'000'000) << budget.gate;
+    EXPECT_EQ(budget.limit(), budget.gate == "all" ? 2'000'000 : 9'000'000) << budget.gate;
+  }
+  EXPECT_EQ(must(redis->store->fsck(FsckMode::kCheck)).size(), 0u);
+}
+
 TEST_F(TransferTest, WorkGoesOnInTheSameOrder) {
   const auto embedded = on_memory();
   fill(*embedded);

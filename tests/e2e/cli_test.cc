@@ -159,6 +159,7 @@ TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
                                        "fallback_result",
                                        "bootstrap",
                                        "budget",
+                                       "tree_budget",
                                        "checkpoint",
                                        "generation",
                                        "dedupe",

@@ -108,7 +108,7 @@ Result<std::unique_ptr<Store>> World::open_sqlite_observer() {
 
 void World::apply_config() {
   if (plan_.config == "{}" || observer_ == nullptr) return;
-  const auto applied = observer_->put_config(plan_.config, 0, {}, {});
+  const auto applied = observer_->put_config(plan_.config, 0, {}, {}, {});
   if (!applied || !*applied) checker_.report("store", "the configuration was not taken");
 }
 

@@ -113,7 +113,7 @@ class ForwardingQueue : public TaskQueue {
   Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) override {
     return inner_.reset_session(name, verdict);
   }
-  Result<std::optional<ProviderState>> provider_of(const Lease& lease) override { return inner_.provider_of(lease); }
+  Result<RunStanding> standing_of(const Lease& lease) override { return inner_.standing_of(lease); }
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override { return inner_.usage(query); }
   Result<std::string> store_id() override { return inner_.store_id(); }
   Result<Explanation> explain(const TaskId& id) override { return inner_.explain(id); }

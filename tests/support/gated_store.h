@@ -215,8 +215,8 @@ class GatedStore : public Store {
     return pass(StoreCall::kConfig, &Store::config_at, version);
   }
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
-                          const Weights& weights) override {
-    return pass(StoreCall::kPutConfig, &Store::put_config, document, based_on_version, gates, weights);
+                          const Weights& weights, std::span<const QuestionStep> questions) override {
+    return pass(StoreCall::kPutConfig, &Store::put_config, document, based_on_version, gates, weights, questions);
   }
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events, std::span<const LedgerEntry> ledger,
                  std::span<const SpendEntry> spend) override {

@@ -269,7 +269,7 @@ void Story::set_weights() {
   Weights weights;
   weights.others = 1 + static_cast<int>(below(3));
   if (one_in(2)) weights.owners[any_owner()] = 1 + static_cast<int>(below(5));
-  if (!must(store_.put_config("{}", config_version_++, {}, weights))) wrong("the configuration was not taken");
+  if (!must(store_.put_config("{}", config_version_++, {}, weights, {}))) wrong("the configuration was not taken");
   model_.set_weights(weights);
 }
 

@@ -35,7 +35,7 @@ BulkVerb = Literal["cancel", "retry", "edit", "escalate", "delete"]
 BudgetUnit = Literal["usd", "tokens", "turns", "wall"]
 # Dollars with up to six decimals; a whole number of tokens, turns, or milliseconds of wall time.
 BudgetAmount = float
-AlertKind = Literal["breaker_open", "breaker_stuck", "dead_letter", "failure", "worker_lost", "not_served", "held", "idle_workers", "waiting", "lag", "running_per_worker", "no_progress"]
+AlertKind = Literal["breaker_open", "breaker_stuck", "dead_letter", "failure", "worker_lost", "not_served", "held", "idle_workers", "waiting", "lag", "running_per_worker", "no_progress", "budget"]
 QuestionState = Literal["open", "answered", "expired", "withdrawn"]
 AskedOf = Literal["human", "spawner"]
 Role = Literal["viewer", "producer", "worker", "operator", "admin"]
@@ -131,6 +131,8 @@ class TaskSpec(_TaskSpecRequired, total=False):
     # What its session is told before the prompt, once for each key.
     bootstrap: Optional[Bootstrap]
     budget: Optional[TaskBudget]
+    # What it and all that it spawns may spend together. Only of a task that no other spawns.
+    tree_budget: Optional[TaskBudget]
     # Members that are the value null, which is otherwise "unset".
     null_values: Optional[List[Literal["payload", "fallback_result", "bootstrap"]]]
 
@@ -214,6 +216,7 @@ class _TaskRequired(TypedDict):
     fallback_result: Any
     bootstrap: Optional[Bootstrap]
     budget: Optional[TaskBudget]
+    tree_budget: Optional[TaskBudget]
     # Any JSON value.
     checkpoint: Any
     # An operator's retry opens the next one.
@@ -1072,6 +1075,15 @@ class TaskBudget(TypedDict, total=False):
     wall_ms: int
 
 
+class BudgetLeft(TypedDict, total=False):
+    """The least that is left of the budgets of a run, in each unit that has one."""
+
+    usd: float
+    tokens: int
+    turns: int
+    wall_ms: int
+
+
 class _GateOrderRequired(TypedDict):
     action: Literal["open", "close", "limit"]
 
@@ -1878,12 +1890,13 @@ class ReportUsageBody(_ReportUsageBodyRequired, total=False):
     at_door: bool
 
 
-class AskProviderBody(TypedDict):
+class AskStandingBody(TypedDict):
     lease_id: LeaseId
 
 
-class AskProviderAnswer(TypedDict):
+class AskStandingAnswer(TypedDict):
     provider: Optional[ProviderState]
+    budget_left: BudgetLeft
 
 
 class SettleManyBody(TypedDict):
@@ -2138,7 +2151,7 @@ OPERATIONS: Dict[str, Tuple[str, str]] = {
     "progress": ("POST", "/v1/tasks/{id}/progress"),
     "checkpoint": ("POST", "/v1/tasks/{id}/checkpoint"),
     "reportUsage": ("POST", "/v1/tasks/{id}/usage"),
-    "askProvider": ("POST", "/v1/tasks/{id}/provider"),
+    "askStanding": ("POST", "/v1/tasks/{id}/standing"),
     "settleMany": ("POST", "/v1/settlements"),
     "listWorkers": ("GET", "/v1/workers"),
     "registerWorker": ("POST", "/v1/workers"),

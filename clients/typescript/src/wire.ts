@@ -132,6 +132,8 @@ export interface TaskSpec {
   /** What its session is told before the prompt, once for each key. */
   bootstrap?: Bootstrap | null;
   budget?: TaskBudget | null;
+  /** What it and all that it spawns may spend together. Only of a task that no other spawns. */
+  tree_budget?: TaskBudget | null;
   /** Members that are the value null, which is otherwise "unset". */
   null_values?: ("payload" | "fallback_result" | "bootstrap")[] | null;
 }
@@ -201,6 +203,7 @@ export interface Task {
   fallback_result: unknown;
   bootstrap: Bootstrap | null;
   budget: TaskBudget | null;
+  tree_budget: TaskBudget | null;
   /** Any JSON value. */
   checkpoint: unknown;
   /** An operator's retry opens the next one. */
@@ -974,6 +977,14 @@ export interface TaskBudget {
   wall_ms?: number;
 }
 
+/** The least that is left of the budgets of a run, in each unit that has one. */
+export interface BudgetLeft {
+  usd?: number;
+  tokens?: number;
+  turns?: number;
+  wall_ms?: number;
+}
+
 export interface GateOrder {
   action: "open" | "close" | "limit";
   /** Of close; until it is opened unless set. */
@@ -1103,7 +1114,7 @@ export interface Alert {
   snoozed_why: string | null;
 }
 
-export type AlertKind = "breaker_open" | "breaker_stuck" | "dead_letter" | "failure" | "worker_lost" | "not_served" | "held" | "idle_workers" | "waiting" | "lag" | "running_per_worker" | "no_progress";
+export type AlertKind = "breaker_open" | "breaker_stuck" | "dead_letter" | "failure" | "worker_lost" | "not_served" | "held" | "idle_workers" | "waiting" | "lag" | "running_per_worker" | "no_progress" | "budget";
 
 export interface PastAlert {
   key: string;
@@ -1710,12 +1721,13 @@ export interface ReportUsageBody {
   at_door?: boolean;
 }
 
-export interface AskProviderBody {
+export interface AskStandingBody {
   lease_id: LeaseId;
 }
 
-export interface AskProviderAnswer {
+export interface AskStandingAnswer {
   provider: ProviderState | null;
+  budget_left: BudgetLeft;
 }
 
 export interface SettleManyBody {
@@ -1968,8 +1980,8 @@ export interface Operations {
   checkpoint: { body: CheckpointBody; answer: undefined };
   /** Say what a run has used so far, and where its session stands */
   reportUsage: { body: ReportUsageBody; answer: ReportAnswer };
-  /** Ask how it stands with the provider of a run */
-  askProvider: { body: AskProviderBody; answer: AskProviderAnswer };
+  /** Ask how a run stands with its provider and its budgets */
+  askStanding: { body: AskStandingBody; answer: AskStandingAnswer };
   /** Say how runs have ended, many at once, one answer for each */
   settleMany: { body: SettleManyBody; answer: SettleManyAnswer };
   /** List workers */
@@ -2173,7 +2185,7 @@ export const operations = {
   progress: { method: "POST", path: "/v1/tasks/{id}/progress" },
   checkpoint: { method: "POST", path: "/v1/tasks/{id}/checkpoint" },
   reportUsage: { method: "POST", path: "/v1/tasks/{id}/usage" },
-  askProvider: { method: "POST", path: "/v1/tasks/{id}/provider" },
+  askStanding: { method: "POST", path: "/v1/tasks/{id}/standing" },
   settleMany: { method: "POST", path: "/v1/settlements" },
   listWorkers: { method: "GET", path: "/v1/workers" },
   registerWorker: { method: "POST", path: "/v1/workers" },

@@ -38,6 +38,8 @@ std::string_view all_is_well(AlertKind kind) {
       return "no worker runs too many tasks";
     case AlertKind::kNoProgress:
       return "every running task makes progress";
+    case AlertKind::kBudget:
+      return "none is near its end";
   }
   return "";
 }

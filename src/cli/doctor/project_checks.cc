@@ -34,6 +34,19 @@ void add_runners(const Project& project, const Environment& environment, DoctorL
   }
 }
 
+void add_late_usage(const Project& project, DoctorLines& lines) {
+  for (const auto& [type, profile] : project.document.local.runners) {
+    if (profile.preset == nullptr || !profile.preset->tells_usage_late) continue;
+    if (project.document.policy.type(type).budget_per_run == BudgetShares{}) continue;
+    lines.push_back({.check = "budget_per_run",
+                     .subject = gate_name(GateKind::kType, type),
+                     .detail = fmt::format("{} may tell what it used only at the end of a run, so a budget cannot stop "
+                                           "it before: the most that a run can cost belongs in "
+                                           "types.{}.budget_per_run",
+                                           profile.preset->name, type)});
+  }
+}
+
 void add_trust(const Project& project, const Environment& environment, DoctorLines& lines) {
   const auto trusted = is_trusted(project, environment);
   if (trusted && *trusted) {
@@ -79,6 +92,7 @@ void check_project(const Context& context, OpenedQueue* opened, DoctorLines& lin
   add_trust(*project, context.environment, lines);
   if (opened != nullptr) add_policy(*project, opened->queue(), lines);
   add_runners(*project, context.environment, lines);
+  add_late_usage(*project, lines);
 }
 
 }  // namespace drover::cli

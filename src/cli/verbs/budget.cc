@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "cli/who.h"
+#include "core/budget.h"
 #include "core/budget_json.h"
 #include "core/gate_name.h"
 
@@ -49,18 +50,13 @@ void define_raise(Verb& verb, BudgetRaiseOptions& options) {
   verb.json(&options.format, "print the budget as JSON");
 }
 
-std::string percent_used(const BudgetStatus& budget) {
-  if (budget.limit() <= 0) return "100%";
-  return fmt::format("{}%", budget.spent * 100 / budget.limit());
-}
-
 Table budget_table(const std::vector<BudgetStatus>& budgets) {
   Table table({{"GATE"}, {"PERIOD"}, {"LIMIT"}, {"SPENT"}, {"USED"}, {"SET ASIDE"}, {"LEFT"}, {"RESETS"}, {"BREACH"}});
   for (const BudgetStatus& budget : budgets) {
     const BudgetUnit unit = budget.budget.unit;
     table.add({Cell(budget.gate), Cell(budget.uncertain ? budget.period + " (uncertain)" : budget.period),
                Cell(format_amount(unit, budget.limit())), Cell(format_amount(unit, budget.spent)),
-               Cell(percent_used(budget)), Cell(format_amount(unit, budget.aside)),
+               Cell(fmt::format("{}%", percent_spent(budget))), Cell(format_amount(unit, budget.aside)),
                Cell(format_amount(unit, budget.left())),
                Cell(budget.resets_at ? format_time(*budget.resets_at) : std::string("-")),
                Cell(budget.breached ? fmt::format("{} (breached)", name_of(budget.budget.on_breach))

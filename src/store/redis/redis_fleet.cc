@@ -177,12 +177,13 @@ Result<std::optional<JsonText>> RedisStore::config_at(std::int64_t version) {
 }
 
 Result<bool> RedisStore::put_config(const JsonText& document, std::int64_t based_on_version,
-                                    std::span<const GateStep> gates, const Weights& weights) {
+                                    std::span<const GateStep> gates, const Weights& weights,
+                                    std::span<const QuestionStep> questions) {
   Command command = function("put_config");
   redis::Pack packed_weights;
   packed_weights.put("*").put(weights.others);
   for (const auto& [owner, weight] : weights.owners) packed_weights.put(owner).put(weight);
-  command.add(based_on_version, document, packed_weights.list(), redis::packed_gates(gates).list());
+  command.add(based_on_version, document, packed_weights.list(), redis::packed_gates(gates, questions).list());
   const auto done = TRY(ask_number(command));
   if (done != 0) committed();
   const std::lock_guard lock(known_mutex_);

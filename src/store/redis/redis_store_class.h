@@ -137,7 +137,7 @@ class RedisStore final : public Store {
   Result<std::vector<ConfigVersion>> config_versions(int limit) override;
   Result<std::optional<JsonText>> config_at(std::int64_t version) override;
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
-                          const Weights& weights) override;
+                          const Weights& weights, std::span<const QuestionStep> questions) override;
   Status restore(std::span<const DumpedTask> tasks, std::span<const Event> events, std::span<const LedgerEntry> ledger,
                  std::span<const SpendEntry> spend) override;
   Result<bool> restore_epochs(std::span<const Epoch> epochs) override;

@@ -171,10 +171,11 @@ PackedGroups packed_groups(std::span<const StepGroup* const> groups) {
   return all;
 }
 
-Pack packed_gates(std::span<const GateStep> gates) {
+Pack packed_gates(std::span<const GateStep> gates, std::span<const QuestionStep> questions) {
   Pack pack;
-  pack.put(count_of(gates));
+  pack.put(count_of(gates) + count_of(questions));
   put_gates(pack, gates);
+  for (const QuestionStep& question : questions) put_question(pack, question);
   return pack;
 }
 

@@ -19,7 +19,7 @@ struct PackedGroups {
 // New tasks that wait, and ends of runs, mostly go in forms of their own: new_tasks.h, ended_runs.h.
 [[nodiscard]] PackedGroups packed_groups(std::span<const StepGroup* const> groups);
 // It begins with how many there are.
-[[nodiscard]] Pack packed_gates(std::span<const GateStep> gates);
+[[nodiscard]] Pack packed_gates(std::span<const GateStep> gates, std::span<const QuestionStep> questions);
 
 // "closed_until permits counted_from interval_us burst"; empty if nothing is limited.
 [[nodiscard]] std::string limits_text(const GateLimits& limits);

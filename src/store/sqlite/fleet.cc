@@ -6,6 +6,7 @@
 #include "embedded/sqlite.h"
 #include "store/sqlite/gates.h"
 #include "store/sqlite/named_sql.h"
+#include "store/sqlite/questions.h"
 #include "store/worker_events.h"
 
 namespace drover::sqlite {
@@ -179,12 +180,16 @@ std::optional<JsonText> read_config_at(Connection& db, std::int64_t version) {
 }
 
 bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
-                  std::span<const GateStep> gates, const Weights& weights) {
+                  std::span<const GateStep> gates, const Weights& weights, std::span<const QuestionStep> questions) {
   if (read_config(transaction.db()).version != based_on_version) return false;
   for (const GateStep& gate : gates) {
     if (!still_holds(transaction, gate)) return false;
   }
+  for (const QuestionStep& question : questions) {
+    if (!still_holds(transaction.db(), question)) return false;
+  }
   for (const GateStep& gate : gates) write_gate(transaction, gate);
+  for (const QuestionStep& question : questions) write_question(transaction, question);
   write_weights(transaction.db(), weights);
   transaction.db().run(kPutConfig, based_on_version + 1, document, transaction.now());
   transaction.db().run(kNotePolicy, based_on_version + 1);

@@ -20,9 +20,10 @@ void delete_worker(Transaction& transaction, const std::string& id, const std::s
 [[nodiscard]] Config read_config(Connection& db);
 [[nodiscard]] std::vector<ConfigVersion> read_config_versions(Connection& db, int limit);
 [[nodiscard]] std::optional<JsonText> read_config_at(Connection& db, std::int64_t version);
-// The document, with its steps of gates and its weights. False: the version or a gate has moved, nothing is written.
+// See Store::put_config. False: the version, a gate or a question has moved, nothing is written.
 [[nodiscard]] bool write_config(Transaction& transaction, const JsonText& document, std::int64_t based_on_version,
-                                std::span<const GateStep> gates, const Weights& weights);
+                                std::span<const GateStep> gates, const Weights& weights,
+                                std::span<const QuestionStep> questions);
 
 // See Store::restore_config.
 void restore_config(Transaction& transaction, std::span<const DumpedPolicy> versions);

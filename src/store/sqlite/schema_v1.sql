@@ -119,6 +119,7 @@ CREATE TABLE body (
   at_most_once INTEGER NOT NULL,
   templates INTEGER NOT NULL,
   budget TEXT,          -- JSON
+  tree_budget TEXT,     -- JSON
   dedupe TEXT,
   gates TEXT NOT NULL,  -- its own, joined by commas
   cost INTEGER NOT NULL,

@@ -233,9 +233,9 @@ class SqliteStore final : public Store {
     return reading("sqlite.config_at", [&](Connection& db) { return read_config_at(db, version); });
   }
   Result<bool> put_config(const JsonText& document, std::int64_t based_on_version, std::span<const GateStep> gates,
-                          const Weights& weights) override {
+                          const Weights& weights, std::span<const QuestionStep> questions) override {
     return writing<bool>({&kFleetFailpoints, {}}, [&](Transaction& transaction) {
-      return write_config(transaction, document, based_on_version, gates, weights);
+      return write_config(transaction, document, based_on_version, gates, weights, questions);
     });
   }
 

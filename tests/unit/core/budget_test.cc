@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/gate.h"
+#include "core/question.h"
 
 namespace drover {
 namespace {
@@ -222,6 +223,83 @@ TEST(TaskBudget, IsReadAndWritten) {
   }
   EXPECT_EQ(used_up(*budget, {2'999'999, 0, 79, 0}), std::nullopt);
   EXPECT_EQ(used_up(*budget, {3'000'000, 0, 0, 0}), BudgetUnit::kUsd);
+}
+
+TEST(TaskBudget, WhatIsLeftMayBeNothing) {
+  const BudgetShares budget{3'000'000, std::nullopt, 80, std::nullopt};
+  EXPECT_EQ(left_of(budget, {1'000'000, 5, 81, 5}), (BudgetShares{2'000'000, std::nullopt, 0, std::nullopt}));
+  EXPECT_EQ(parse_budget_left(R"({"usd":0})"), (BudgetShares{0, std::nullopt, std::nullopt, std::nullopt}));
+  EXPECT_FALSE(parse_budget_left(R"({"usd":-1})"));
+  std::optional<std::int64_t> smallest;
+  for (const std::int64_t amount : {5, 3, 4}) take_smaller(smallest, amount);
+  EXPECT_EQ(smallest, 3);
+}
+
+TEST(TreeBudget, HasNoPeriod) {
+  const auto budgets = tree_budgets({3'000'000, std::nullopt, 80, std::nullopt});
+  ASSERT_EQ(budgets.size(), 2U);
+  EXPECT_EQ(budgets[1].budget, (Budget{.unit = BudgetUnit::kTurns, .limit = 80}));
+  EXPECT_EQ(budgets[1].period.id, "all");
+  EXPECT_EQ(budgets[1].period.ends_at, std::nullopt);
+}
+
+// ---- near the end, and asking people
+
+QuestionId question_id(std::uint8_t last) {
+  TaskId::Bytes bytes{};
+  bytes.back() = last;
+  return QuestionId(bytes);
+}
+
+TEST(BudgetUsedUp, WhenNothingMoreCanStartInThePeriod) {
+  const BudgetStatus budget{.budget = {.limit = 100}, .raised = 10, .spent = 80, .aside = 30};
+  EXPECT_FALSE(is_used_up(budget, 30)) << "what is set aside may come back";
+  EXPECT_TRUE(is_used_up(budget, 31));
+  EXPECT_FALSE(is_used_up({.budget = {.limit = 1}}, 0));
+  EXPECT_TRUE(is_used_up({.budget = {.limit = 1}, .spent = 1}, 0));
+  EXPECT_EQ(percent_spent(budget), 72);
+  EXPECT_EQ(percent_spent({}), 100) << "of nothing";
+}
+
+TEST(BudgetQuestion, SaysGateAmountAndReset) {
+  BudgetStatus budget{.gate = "owner:ann",
+                      .budget = {.limit = 2'000'000, .per = BudgetPer::kDay, .on_breach = OnBreach::kAsk},
+                      .raised = 500'000,
+                      .spent = 2'600'000,
+                      .period = "2026-11-18",
+                      .resets_at = at("2026-11-19T00:00:00Z")};
+  const Question daily = budget_question(question_id(1), budget, at("2026-11-18T12:00:00Z"));
+  EXPECT_EQ(daily.text,
+            "owner:ann has spent 2.6 USD of its budget of 2.5 USD for 2026-11-18. Raise it by 2 USD until " +
+                format_time(*budget.resets_at) + "? Otherwise its tasks wait until then.");
+  EXPECT_EQ(daily.owner, "ann");
+  EXPECT_EQ(daily.expires_at, budget.resets_at);
+  budget = {.gate = "all", .budget = {.unit = BudgetUnit::kTurns, .limit = 0}, .spent = 3, .period = "all"};
+  const Question ever = budget_question(question_id(2), budget, {});
+  EXPECT_EQ(ever.text,
+            "all has spent 3 turns of its budget of 0 turns. Raise it by 1 turn? Otherwise its tasks wait until "
+            "somebody raises it.");
+  EXPECT_EQ(ever.owner, "");
+  EXPECT_EQ(ever.expires_at, std::nullopt);
+  EXPECT_TRUE(is_raise(R"("raise")"));
+  EXPECT_FALSE(is_raise(R"("stop")"));
+}
+
+TEST(BudgetQuestion, IsDroppedWithItsBudget) {
+  GateBudget asking{.budget = {.limit = 5, .on_breach = OnBreach::kAsk}, .period = {.id = "all"}, .breached = true};
+  asking.question = question_id(1);
+  const std::vector<GateBudget> before{asking, {.budget = {.unit = BudgetUnit::kTurns}}};
+  using Ids = std::vector<QuestionId>;
+  EXPECT_EQ(dropped_questions(before, before), Ids{});
+  EXPECT_EQ(dropped_questions(before, {}), Ids{question_id(1)});
+  const auto after = [&](Budget wanted) { return dropped_questions(before, obeying(before, {&wanted, 1}, {}, {})); };
+  EXPECT_EQ(after(asking.budget), Ids{});
+  EXPECT_EQ(after({.limit = 6, .on_breach = OnBreach::kAsk}), Ids{question_id(1)}) << "another limit";
+  EXPECT_EQ(after({.limit = 5, .on_breach = OnBreach::kPause}), Ids{question_id(1)}) << "it asks no more";
+  GateRecord gate{.name = "all", .budgets = before};
+  auto read = gate_from_json(gate_to_json(gate));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->budgets, before);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(GateName, OfNoKindIsRefused) {
   }
   EXPECT_EQ(check_gate_name("que:eng").error().message,
             "\"que:eng\" is not a gate; a gate is all, queue:NAME, type:NAME, owner:NAME, lock:NAME, provider:NAME, "
-            "session:OWNER::NAME or tag:NAME");
+            "session:OWNER::NAME, tag:NAME or tree:NAME");
 }
 
 TEST(GateName, KnowsWhatHoldsForAKind) {

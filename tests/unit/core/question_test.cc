@@ -161,10 +161,16 @@ TEST(QuestionRules, TheEventThatClosesItTellsHowLongItWasOpen) {
 
 TEST(QuestionRules, AGateAsksPeople) {
   const Question question =
-      new_gate_question(question_id(1), "all", "", must(checked_question({.text = "Raise?"})), kNoon);
+      new_gate_question(question_id(1), "all", "", must(checked_question({.text = "Raise?"})), kNoon, kNoon - 1h);
   EXPECT_EQ(question.gate, "all");
   EXPECT_FALSE(question.task_id);
   EXPECT_EQ(question.to, AskedOf::kHuman);
+  EXPECT_EQ(question.expires_at, kNoon);
+  EXPECT_FALSE(after_its_time(question, kNoon - 1ms));
+  const auto moot = after_its_time(question, kNoon);
+  ASSERT_TRUE(moot);
+  EXPECT_EQ(moot->state, QuestionState::kWithdrawn);
+  EXPECT_EQ(event_name(question, *moot), "question.withdrawn");
 }
 
 TEST(QuestionJson, ComesBackAsItWas) {

@@ -54,6 +54,7 @@ constexpr std::string_view kDesignKeys[] = {"id",
                                             "fallback_result",
                                             "bootstrap",
                                             "budget",
+                                            "tree_budget",
                                             "checkpoint",
                                             "generation",
                                             "dedupe",
@@ -132,7 +133,7 @@ TEST(TaskJson, GoldenEmpty) {
       R"("created_at":"2027-01-15T08:00:00.000Z","started_at":null,"finished_at":null,"run":0,"attempts":0,)"
       R"("max_attempts":3,"stalls":0,"defers":0,"suspends":0,"open_questions":0,"retry":"exponential:1s,2,300s","timeout_ms":3600000,)"
       R"("idle_timeout_ms":600000,"deadline_at":null,"max_stalls":3,"max_defers":100,"max_suspends":20,"on_parent_failure":"cancel",)"
-      R"("at_most_once":false,"templates":false,"fallback_result":null,"bootstrap":null,"budget":null,"checkpoint":null,"generation":1,"dedupe":null,)"
+      R"("at_most_once":false,"templates":false,"fallback_result":null,"bootstrap":null,"budget":null,"tree_budget":null,"checkpoint":null,"generation":1,"dedupe":null,)"
       R"("gates":["all","queue:eng","type:eng","owner:default"],"cost":1,"progress":null,"worker_id":null,"cancel_requested_at":null,"result":null,"fallback":false,)"
       R"("error":null,"exit_code":null,"escalation":null,"usage":null,"cancel_reason":null,"agent":null,"next":null,"traceparent":null})");
 }
@@ -149,7 +150,7 @@ TEST(TaskJson, GoldenFull) {
       R"("finished_at":"2027-01-15T08:00:00.003Z","run":4,"attempts":2,"max_attempts":3,"stalls":1,"defers":1,"suspends":0,"open_questions":0,)"
       R"("retry":"exponential:1s,2,300s","timeout_ms":3600000,"idle_timeout_ms":600000,)"
       R"("deadline_at":"2027-01-15T08:00:00.004Z","max_stalls":3,"max_defers":100,"max_suspends":20,"on_parent_failure":"cancel",)"
-      R"("at_most_once":true,"templates":false,"fallback_result":[1.50],"bootstrap":null,"budget":null,"checkpoint":{"step":1},"generation":1,"dedupe":"keep_latest",)"
+      R"("at_most_once":true,"templates":false,"fallback_result":[1.50],"bootstrap":null,"budget":null,"tree_budget":null,"checkpoint":{"step":1},"generation":1,"dedupe":"keep_latest",)"
       R"("gates":["all","queue:q","type:eng","owner:o","provider:p","lock:a"],"cost":7,"progress":{"percent":40,"message":"half \"way\""},"worker_id":"h:1:u",)"
       R"("cancel_requested_at":"2027-01-15T08:00:00.005Z","result":{"b":1,"a":2},"fallback":true,)"
       R"("error":{"class":"timeout","message":"too slow","fingerprint":"7d9c902384df"},"exit_code":-9,)"

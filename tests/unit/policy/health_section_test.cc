@@ -16,8 +16,9 @@ TEST(HealthSectionTest, SetsWhatItNamesAndKeepsTheRest) {
 }
 
 TEST(HealthSectionTest, RefusesWhatMakesNoSense) {
-  for (const char* text : {"health: {lag: {warning: 0}}", "health: {lag: {warning: 501}}", "health: {lag: 7}",
-                           "health: {no_progress: {warning: 5}}", "health: {lags: {}}"}) {
+  for (const char* text :
+       {"health: {lag: {warning: 0}}", "health: {lag: {warning: 501}}", "health: {lag: 7}",
+        "health: {no_progress: {warning: 5}}", "health: {budget: {warning: 101}}", "health: {lags: {}}"}) {
     EXPECT_EQ(code_of(parse_document(text, "drover.yaml")), ErrorCode::kInvalidConfig) << text;
   }
 }

@@ -72,7 +72,7 @@ const std::map<std::string, Expected>& expected_rights() {
       {"POST /v1/tasks/{id}/progress", {kWorkers, false, fmt::format(R"({{{},"percent":1}})", kLease)}},
       {"POST /v1/tasks/{id}/log", {kWorkers, false, fmt::format(R"({{{},"chunks":[{{"text":"x"}}]}})", kLease)}},
       {"POST /v1/tasks/{id}/usage", {kWorkers, false, fmt::format(R"({{{},"usage":{{"turns":1}}}})", kLease)}},
-      {"POST /v1/tasks/{id}/provider", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
+      {"POST /v1/tasks/{id}/standing", {kWorkers, false, fmt::format("{{{}}}", kLease)}},
       {"POST /v1/tasks/{id}/checkpoint", {kWorkers, false, fmt::format(R"({{{},"value":1}})", kLease)}},
       {"POST /v1/settlements", {kWorkers, false, R"({"items":[]})"}},
       {"POST /v1/workers", {kWorkers, false, kRegistration}},

@@ -240,9 +240,9 @@ TEST_F(Lanes, ThePolicysGatesAndWeightsComeWithItsDocument) {
   GateRecord record{.name = "queue:q"};
   set_hold(record, {.source = HoldSource::kPolicy, .permits = 1});
   const std::vector<GateStep> steps{{.name = "queue:q", .expected_revision = 0, .next = record, .events = {}}};
-  EXPECT_TRUE(must(sut_->put_config("{}", 0, steps, {})));
+  EXPECT_TRUE(must(sut_->put_config("{}", 0, steps, {}, {})));
   EXPECT_EQ(gate("queue:q").record.holds.size(), 1U);
-  EXPECT_FALSE(must(sut_->put_config("{}", 1, steps, {}))) << "the gate has moved";
+  EXPECT_FALSE(must(sut_->put_config("{}", 1, steps, {}, {}))) << "the gate has moved";
   EXPECT_EQ(must(sut_->config()).version, 1);
 }
 
@@ -301,7 +301,7 @@ TEST_F(Lanes, WhileTheyShareALimitedGateNobodyIsAhead) {
 }
 
 TEST_F(Lanes, WeightsGiveTheirShares) {
-  EXPECT_TRUE(must(sut_->put_config("{}", 0, {}, {.owners = {{"ann", 3}}, .others = 1})));
+  EXPECT_TRUE(must(sut_->put_config("{}", 0, {}, {.owners = {{"ann", 3}}, .others = 1}, {})));
   add({.owner = "ann"}, 12'000);
   add({.owner = "bob"}, 12'000);
   std::map<std::string, int> shares;

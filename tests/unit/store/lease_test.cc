@@ -196,9 +196,9 @@ TEST(StoreConfig, IsComparedAndSetByItsVersion) {
   StoreUnderTest sut;
   EXPECT_EQ(must(sut->config()).version, 0);
   EXPECT_EQ(must(sut->config()).document, "{}");
-  EXPECT_TRUE(must(sut->put_config(R"({"a":1})", 0, {}, {})));
-  EXPECT_FALSE(must(sut->put_config(R"({"b":1})", 0, {}, {})));
-  EXPECT_TRUE(must(sut->put_config(R"({"c":1})", 1, {}, {})));
+  EXPECT_TRUE(must(sut->put_config(R"({"a":1})", 0, {}, {}, {})));
+  EXPECT_FALSE(must(sut->put_config(R"({"b":1})", 0, {}, {}, {})));
+  EXPECT_TRUE(must(sut->put_config(R"({"c":1})", 1, {}, {}, {})));
   EXPECT_EQ(must(sut->config()).version, 2);
   EXPECT_EQ(must(sut->config()).document, R"({"c":1})");
 }

@@ -405,8 +405,8 @@ Result<SessionInfo> FakeQueue::session(const SessionName& /*name*/) {
 Result<SessionInfo> FakeQueue::reset_session(const SessionName& /*name*/, const Verdict& /*verdict*/) {
   return not_for_workers();
 }
-Result<std::optional<ProviderState>> FakeQueue::provider_of(const Lease& /*lease*/) {
-  return std::nullopt;
+Result<RunStanding> FakeQueue::standing_of(const Lease& /*lease*/) {
+  return RunStanding{};
 }
 Result<std::vector<UsageRow>> FakeQueue::usage(const UsageQuery& /*query*/) {
   return not_for_workers();

@@ -137,7 +137,7 @@ class FakeQueue final : public TaskQueue {
   Result<SessionPage> sessions(const SessionQuery& query) override;
   Result<SessionInfo> session(const SessionName& name) override;
   Result<SessionInfo> reset_session(const SessionName& name, const Verdict& verdict) override;
-  Result<std::optional<ProviderState>> provider_of(const Lease& lease) override;
+  Result<RunStanding> standing_of(const Lease& lease) override;
   Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
   Result<std::string> store_id() override { return "fake"; }
   Result<Explanation> explain(const TaskId& id) override;

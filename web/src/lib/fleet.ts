@@ -86,7 +86,7 @@ export const reasonWords = (group: StuckGroup): string => REASONS[group.reason];
 const ALERTS: Record<Alert['kind'], string> = {
   breaker_open: 'Breaker open', breaker_stuck: 'Breaker stuck', dead_letter: 'Dead letters', failure: 'Serious failure', worker_lost: 'Worker lost',
   not_served: 'Queue not served', held: 'Tasks held back', idle_workers: 'Idle workers', waiting: 'Many tasks wait', lag: 'Long waits',
-  running_per_worker: 'Busy workers', no_progress: 'No progress',
+  running_per_worker: 'Busy workers', no_progress: 'No progress', budget: 'Budget nearly spent',
 };
 
 export const alertWords = (kind: Alert['kind']): string => ALERTS[kind] ?? kind.replaceAll('_', ' ');
