@@ -23,7 +23,8 @@ bool has_same_scope(const NewQueueItem& one, const NewQueueItem& other) {
 }
 
 NewQueueItem any_item(Rng& rng, std::int64_t number) {
-  NewQueueItem item{.item_key = fmt::format("k{}", number), .kind = "message", .body = fmt::format(R"({{"n":{}}})", number)};
+  NewQueueItem item{
+      .item_key = fmt::format("k{}", number), .kind = "message", .body = fmt::format(R"({{"n":{}}})", number)};
   if (rng.below(3) == 0) item.kind = kKinds.at(rng.below(kKinds.size()));
   if (rng.below(4) == 0) item.agent_id = "agent";
   if (rng.below(8) == 0) item.conversation_id = "talk";
@@ -92,9 +93,8 @@ std::size_t QueueModel::turn() const {
   if (waiting_.empty()) return 0;
   const NewQueueItem& head = waiting_.front().item;
   if (!may_be_merged(head)) return 1;
-  const auto stop = std::ranges::find_if(waiting_, [&](const Waiting& one) {
-    return !may_be_merged(one.item) || !has_same_scope(one.item, head);
-  });
+  const auto stop = std::ranges::find_if(
+      waiting_, [&](const Waiting& one) { return !may_be_merged(one.item) || !has_same_scope(one.item, head); });
   return static_cast<std::size_t>(stop - waiting_.begin());
 }
 

@@ -1,5 +1,5 @@
-// What a conversation's queue is to do, said once more and as simply as possible: a model beside which the real ones are
-// held. Traces are what callbacks tell: "+q-7:3" enqueued with 3 waiting, "-q-2:3" dropped, "batch-2[q-1 q-3]:0"
+// What a conversation's queue is to do, said once more and as simply as possible: a model beside which the real ones
+// are held. Traces are what callbacks tell: "+q-7:3" enqueued with 3 waiting, "-q-2:3" dropped, "batch-2[q-1 q-3]:0"
 // dequeued, "x q-3:2" removed, "cleared:4", "blocked:3", and nothing if there is nothing to tell.
 #pragma once
 

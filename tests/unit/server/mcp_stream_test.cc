@@ -24,7 +24,8 @@ class McpStream : public ::testing::Test {
         fmt::format(R"({{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"wait_tasks","arguments":)"
                     R"({{"task_ids":["{}"],"timeout_seconds":{}}}{}}}}})",
                     id.to_string(), seconds, meta);
-    HttpHeaders headers{{"host", "localhost"}, {"authorization", "Bearer producer:anna"}, {"accept", std::string(accept)}};
+    HttpHeaders headers{
+        {"host", "localhost"}, {"authorization", "Bearer producer:anna"}, {"accept", std::string(accept)}};
     return {.method = "POST", .target = "/mcp", .body = body, .headers = std::move(headers)};
   }
   TaskId new_task() { return must(engine_.enqueue_one({.type = "work", .owner = "anna"})).id; }
