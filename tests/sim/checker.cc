@@ -238,8 +238,10 @@ void Checker::observe(Store& store, Millis now, Time wall) {
     }
     compare_rows(store, touched);
     for (const TaskId& id : touched) check_dependents(id);
-    if (wrong_ || events->size() < kPage) return;
+    if (wrong_) return;
+    if (events->size() < kPage) break;
   }
+  if (const auto wrong = budgets_.look(store)) fail(*wrong);
 }
 
 void Checker::take_event(Store& store, const Event& event) {
@@ -256,6 +258,7 @@ void Checker::take_event(Store& store, const Event& event) {
              name_of(event.state), event.data);
   if (event.name == "task.claimed") check_line(*life, event);
   if (const auto wrong = sessions_.take(event, life->given())) fail(*wrong);
+  if (const auto wrong = budgets_.take(event, life->given())) fail(*wrong);
   if (const auto wrong = bulk_.take(event, *life)) fail(*wrong);
   check_cause(*life, event);
   check_age(*life, event);
@@ -501,6 +504,7 @@ void Checker::check_usage(Store& store) {
 
 void Checker::final_check(Store& store) {
   if (const auto wrong = conversation_.check_rest(store)) fail(*wrong);
+  if (const auto wrong = budgets_.check_rest(store)) fail(*wrong);
   check_usage(store);
   for (const TaskId& id : in_order_) {
     const Life& life = *find(id);
