@@ -36,6 +36,7 @@ local function begin(keys, args)
   end
   moves, moved_bytes, events, held, unsaved, writes, numbers, listed, soonest = {}, {}, {}, {}, {}, {}, nil, {}, nil
   kept.start()
+  budgets.periods = nil
   if TEST_CLOCK then
     local time, lease_time = string.match(args[1], '^(%d+) ?(%d*)$')
     NOW = tonumber(time)
