@@ -46,9 +46,15 @@ enum class PlantedBug : std::uint8_t {
   kAnswersOverwrite,         // a second answer takes the place of the first
   kEndKeepsQuestions,        // a task's end leaves its questions open
   kInterruptSparesRunning,   // a task that interrupts its session leaves the one that runs there alone
+  kReportBooksTotal,         // a report books all that its run has spent, not what it has spent more
+  kEndBooksAgain,            // the end of a run books what its reports have booked
+  kLossKeepsAside,           // what is set aside for a run whose lease is lost stays so
+  kSliceUnasked,             // a run is granted another slice although nothing is left
+  kClaimForgetsBudget,       // a run starts although the budget is used up
+  kPeriodKeepsSpend,         // a new day goes on with what the day before has spent
 };
 
-inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kInterruptSparesRunning);  // without kNone
+inline constexpr int kPlantedBugCount = static_cast<int>(PlantedBug::kPeriodKeepsSpend);  // without kNone
 
 [[nodiscard]] bool planted(PlantedBug bug);
 

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/json.h"
+#include "base/planted_bug.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "core/gate_name.h"
@@ -194,6 +195,8 @@ std::vector<GateBudget> obeying(std::span<const GateBudget> kept, std::span<cons
       next.breached = same->breached && same->budget.limit == budget.limit;
       if (next.breached && budget.on_breach == OnBreach::kAsk) next.question = same->question;
     }
+    if (planted(PlantedBug::kPeriodKeepsSpend) && same != kept.end() && !same->period.id.empty())
+      next.period.id = same->period.id;
     budgets.push_back(std::move(next));
   }
   return budgets;
@@ -347,13 +350,14 @@ SpendVerdict judge_spend(const RunBudget& before, const BudgetAmounts& spent, co
     wanted.after.granted[i] = granted_for(spent[i], before.granted[i], per_run[i]);
     wanted.takes_slice = wanted.takes_slice || wanted.after.granted[i] > before.granted[i];
   }
+  if (planted(PlantedBug::kSliceUnasked)) wanted.takes_slice = false;
   for (std::size_t g = 0; g < gates.size(); ++g) {
     const AskedGate& gate = gates[g];
     BudgetUse after = gate.use;
     book(wanted, per_run, gate.limits, after);
     for (std::size_t i = 0; i < gate.limits.size(); ++i) {
       const auto unit = std::to_underlying(gate.limits[i].unit);
-      const bool takes = wanted.after.granted[unit] > before.granted[unit];
+      const bool takes = wanted.takes_slice && wanted.after.granted[unit] > before.granted[unit];
       // The last of the budget may be what was set aside for this run, which may use it up.
       const std::int64_t spent_max = gate.limits[i].limit - (per_run[unit] > 0 ? 0 : 1);
       if (after.spent[i] <= spent_max && (!takes || after.left(gate.limits, i) >= 0)) continue;

@@ -15,6 +15,9 @@ void put_amount(json::Writer& out, std::string_view key, BudgetUnit unit, std::i
   unit == BudgetUnit::kUsd ? out.raw(format_dollars(amount)) : out.number(amount);
 }
 
+// Whoever adds a few of them gets a number.
+constexpr std::int64_t kReadMax = 1'000 * kBudgetMax;
+
 // An amount of a unit that is read beside it.
 std::int64_t amount_from(json::Reader& in, std::string_view key, BudgetUnit unit, const std::optional<JsonText>& text) {
   const std::string_view number = text ? std::string_view(*text) : "0";
@@ -25,8 +28,9 @@ std::int64_t amount_from(json::Reader& in, std::string_view key, BudgetUnit unit
     return is_negative ? -amount.value_or(0) : amount.value_or(0);
   }
   std::int64_t amount = 0;
-  if (!json::read_json(number, amount)) in.refuse(std::string(key) + ": expected a whole number");
-  return amount;
+  const bool is_read = json::read_json(number, amount).has_value() && amount >= -kReadMax && amount <= kReadMax;
+  if (!is_read) in.refuse(std::string(key) + ": expected a whole number");
+  return is_read ? amount : 0;
 }
 
 template <class T, class Parse>

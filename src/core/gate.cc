@@ -50,6 +50,7 @@ GateVerdict ask_rate(const GateLimits& limits, const GateUse& use, std::int64_t 
 // Waits for the next period; a run that ends with something left, or a raise, comes first.
 GateVerdict ask_budgets(const GateLimits& limits, const BudgetUse& use, const BudgetAmounts& per_run) {
   GateVerdict verdict{.room = kRoomMax, .look_again = std::nullopt};
+  if (planted(PlantedBug::kClaimForgetsBudget)) return verdict;
   for (std::size_t i = 0; i < limits.budgets.size(); ++i) {
     const BudgetLimit& budget = limits.budgets[i];
     const std::int64_t room = runs_within(use.left(limits.budgets, i), amount_in(per_run, budget.unit));

@@ -15,9 +15,9 @@ namespace drover {
 [[nodiscard]] std::optional<TaskError> end_by_budget(const TaskRecord& record, Time now);
 
 // Of a run that may end in this step: taken before, because its end clears what it has used.
-// per_run: what a claim sets aside for a run of its type.
-[[nodiscard]] std::optional<SpendChange> spend_until(const TaskRecord& record, const DecisionContext& context,
-                                                     const BudgetShares& per_run);
+// last: what its worker says with the end, if it does. per_run: what a claim sets aside for a run of its type.
+[[nodiscard]] std::optional<SpendChange> spend_until(const TaskRecord& record, const RunReport* last,
+                                                     const DecisionContext& context, const BudgetShares& per_run);
 // If the step did end the run.
 void close_spend(Step& step, std::optional<SpendChange> spend);
 

@@ -759,7 +759,7 @@ Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionCon
   change.step.expected_beats = record.lease_beats;
   change.step.next = std::move(record);
   hear_report(change);
-  auto spend = spend_until(change.step.next, context, type_of(context).budget_per_run);
+  auto spend = spend_until(change.step.next, report_in(trigger), context, type_of(context).budget_per_run);
   kApply[std::to_underlying(rule) - 1U](change);
   // The engine withdraws them in the same group.
   if (is_terminal(change.step.next.task.state)) change.step.next.task.open_questions = 0;

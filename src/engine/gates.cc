@@ -293,8 +293,9 @@ Result<std::vector<QueueStatus>> Engine::queues() {
 // been stored meanwhile.
 Status Engine::align_gates() {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = TRY(store_.now());
     auto gates = TRY(store_.gates());
+    // After the gates: whoever is held up here does not take a gate back to a budget's period that is over.
+    auto now = TRY(store_.now());
     auto policy = TRY(this->policy());
     auto change = TRY(policy_change(store_, gates, *policy, now));
     if (change.gates.empty()) return {};
@@ -313,8 +314,8 @@ Result<Config> Engine::apply_config(const JsonText& document, std::int64_t based
 
 Result<Config> Engine::put_policy(const JsonText& document, const Policy& policy, std::int64_t based_on_version) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
-    auto now = TRY(store_.now());
     auto gates = TRY(store_.gates());
+    auto now = TRY(store_.now());
     const auto change = TRY(policy_change(store_, gates, policy, now));
     const auto stored =
         TRY(store_.put_config(document, based_on_version, change.gates, weights_of(policy), change.questions));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/planted_bug.h"
 #include "base/try.h"
 #include "core/gate_name.h"
 #include "core/run_report.h"
@@ -98,6 +99,7 @@ Result<std::optional<BudgetStop>> RunSpend::judge(const TaskRecord& record, cons
   const SpendVerdict verdict = judge_spend(before, spent, policy_.per_run(record.task.type), gates_);
   if (verdict.change.after != before) {
     group.steps.front().spend = verdict.change;
+    if (planted(PlantedBug::kReportBooksTotal)) group.steps.front().spend->before.spent = {};
     group.steps.front().next.run_budget = run_budget_json(verdict.change.after);
   }
   if (record.task.budget) {

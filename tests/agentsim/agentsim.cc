@@ -15,6 +15,9 @@
 //   checkpoint=JSON              through the door
 //   children=N [child_type=T] [child_payload=JSON]   spawns through the door
 //   door=TARGET [door_body=JSON] posts there, prints the status and the answer
+//   requests=N bill=FILE [request_cost=MICRODOLLARS] [request_ms=N]
+//                                makes N requests to a model: appends "TASK RUN COST" to the bill, as the provider
+//                                would, and reports what it has used in all through the door; a TERM waits until it has
 //   grandchild=FILE              double fork and setsid; it ignores TERM, writes its pid to FILE and stays for ever
 //   hopper=FILE                  a process that forks and exits again and again, in a session of its own; ignores TERM,
 //   and
@@ -166,6 +169,25 @@ void spawn_children(const Settings& settings) {
   write_all(STDOUT_FILENO, must_ask("POST", "/v1/tasks", "{\"tasks\":[" + tasks + "]}"));
 }
 
+// Whoever stops it politely does so between two requests.
+void make_requests(const Settings& settings) {
+  sigset_t polite;
+  sigemptyset(&polite);
+  sigaddset(&polite, SIGTERM);
+  const long cost = settings.number("request_cost", 1'000);
+  for (long made = 1; made <= settings.number("requests", 0); ++made) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(settings.number("request_ms", 10)));
+    ::sigprocmask(SIG_BLOCK, &polite, nullptr);
+    append_line(settings.text("bill"),
+                fmt::format("{} {} {}", environment("DROVER_TASK_ID"), environment("DROVER_RUN"), cost));
+    const std::string dollars = fmt::format("{}.{:06}", made * cost / 1'000'000, made * cost % 1'000'000);
+    must_ask("POST", "/v1/task/usage",
+             fmt::format(R"({{"usage":{{"output_tokens":{0},"turns":{0},"cost_usd":{1},"cost_basis":"reported"}}}})",
+                         made, dollars));
+    ::sigprocmask(SIG_UNBLOCK, &polite, nullptr);
+  }
+}
+
 void use_door(const Settings& settings) {
   if (settings.is_on("show_task")) write_all(STDOUT_FILENO, must_ask("GET", "/v1/task", ""));
   if (settings.has("progress")) {
@@ -216,6 +238,7 @@ int run(Settings settings) {
   if (settings.has("pid_file")) append_line(settings.text("pid_file"), std::to_string(::getpid()));
   say(settings, input);
   use_door(settings);
+  make_requests(settings);
   start_relatives(settings);
   std::this_thread::sleep_for(std::chrono::milliseconds(settings.number("sleep_ms", 0)));
   make_noise(settings);

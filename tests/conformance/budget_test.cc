@@ -260,6 +260,17 @@ TEST_P(Budgets, WhatAProgramSaysAtItsDoorStopsNobodyElse) {
   EXPECT_FALSE(spend(running[2].lease, 100'000));
 }
 
+TEST_P(Budgets, NorDoesTheEndOfSuchARun) {
+  enqueue_many(3);
+  auto running = claim(3);
+  must(queue().report(running[0].lease, {.usage = cost(1'000'000'000), .at_door = true}));
+  must(queue().report(running[1].lease, {.usage = cost(1'000'000'000), .at_door = true}));
+  EXPECT_EQ(complete(running[0].lease), TaskState::kCompleted);
+  lose(running[1].lease);
+  EXPECT_EQ(budget().spent, 1'000'000) << "what was set aside for each";
+  EXPECT_EQ(claim(3).size(), 2U);
+}
+
 TEST_P(Budgets, AnUnknownPriceCountsAsWhatWasSetAside) {
   enqueue_many(1);
   const Lease lease = claim_one().lease;

@@ -6,14 +6,12 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "core/alert.h"
+#include "core/budget_json.h"
 #include "core/fingerprint.h"
-#include "core/gate_json.h"
+#include "core/question_json.h"
 #include "core/session_record.h"
-#include "core/stats_json.h"
 #include "core/task_json.h"
-#include "engine/engine.h"
-#include "engine/sweepers.h"
+#include "differential/side.h"
 #include "support/manual_clock.h"
 #include "wire/bulk.h"
 #include "wire/conversation.h"
@@ -23,138 +21,7 @@ namespace drover::test {
 namespace {
 
 constexpr int kDumpEvery = 200;
-constexpr int kPage = 100;
 constexpr std::size_t kKnownMax = 300;  // tasks that operations refer to
-
-// One store with its engine. Ids and jitter come from a seeded source, so that both sides make the same.
-class Side {
- public:
-  Side(const OpenStore& open, Clock& clock, std::uint64_t seed)
-      : store_(open(clock)), rng_(seed), engine_(*store_, rng_), sweepers_(engine_) {}
-
-  Engine& engine() { return engine_; }
-  Store& store() { return *store_; }
-  Sweepers& sweepers() { return sweepers_; }
-
- private:
-  std::unique_ptr<Store> store_;
-  SeededRng rng_;
-  Engine engine_;
-  Sweepers sweepers_;
-};
-
-// ---- answers as text. Messages may be worded by the store; codes may not.
-
-template <class T, class Format>
-std::string text_of(const Result<T>& answer, Format format) {
-  if (!answer) return fmt::format("error {}", error_info(answer.error().code).name);
-  return format(*answer);
-}
-
-std::string text_of(const Status& status) {
-  return status ? "ok" : fmt::format("error {}", error_info(status.error().code).name);
-}
-
-std::string text_of(const Enqueued& enqueued) {
-  return to_json(enqueued);
-}
-
-std::string text_of(const GateStatus& gate) {
-  std::string holds;
-  for (const Hold& hold : gate.holds) {
-    holds +=
-        fmt::format(" {}:{}:{}:{}", name_of(hold.source), hold.closed_until ? format_time(*hold.closed_until) : "-",
-                    hold.permits.value_or(-1), hold.why);
-  }
-  return fmt::format("{} [{}] rate {} in_use {} lanes {}", gate.name, holds, gate.rate ? to_string(*gate.rate) : "-",
-                     gate.in_use.value_or(-1), gate.waiting_lanes);
-}
-
-std::string text_of(const QueueStatus& queue) {
-  return fmt::format("{} waiting {} scheduled {} blocked {} running {}", queue.name, queue.waiting, queue.scheduled,
-                     queue.blocked, queue.running);
-}
-
-std::string text_of(const Explanation& explanation) {
-  std::string refusing;
-  for (const GateStatus& gate : explanation.refusing) refusing += " " + gate.name;
-  std::string chain;
-  for (const Explanation::Link& link : explanation.chain) {
-    chain += fmt::format(" {} {} {};", link.id.to_string(), name_of(link.reason), link.gate.value_or("-"));
-  }
-  return fmt::format("{} gate {} refusing{} at {} waits for {} ahead {} chain{}", name_of(explanation.reason),
-                     explanation.gate.value_or("-"), refusing, explanation.at ? format_time(*explanation.at) : "-",
-                     explanation.waits_for.size(), explanation.ahead.value_or(-1), chain);
-}
-
-template <class T>
-std::string text_of_all(const std::vector<T>& items) {
-  std::string text;
-  for (const T& item : items) text += text_of(item) + "\n";
-  return text;
-}
-
-template <class T>
-std::string json_lines(const std::vector<T>& items) {
-  std::string text;
-  for (const T& item : items) text += to_json(item) + "\n";
-  return text;
-}
-
-// Everything that can be seen of a store.
-std::string dump(Side& side, std::int64_t& events_after) {
-  std::string text;
-  std::optional<std::string> cursor;
-  do {
-    auto page = side.engine().list({}, kPage, cursor);
-    if (!page) return fmt::format("list: {}", to_string(page.error()));
-    for (const Task& task : page->tasks) {
-      text += to_json(task) + "\n";
-      const auto runs = side.engine().runs(task.id);
-      if (!runs) return fmt::format("runs: {}", to_string(runs.error()));
-      for (const RunSummary& run : *runs) {
-        text += fmt::format("  {} {}\n", to_json(run), run.settlement ? to_text(*run.settlement) : "-");
-      }
-      const auto log = side.engine().log(task.id, 0, kPage);
-      if (!log) return fmt::format("log: {}", to_string(log.error()));
-      for (const LogRecord& record : log->records) text += "  " + to_json(record) + "\n";
-      const auto position = side.store().lane_position(task.id);
-      if (!position) return fmt::format("lane_position: {}", to_string(position.error()));
-      if (*position)
-        text += fmt::format("  parked at {}, {} ahead\n", (*position)->parked_at.value_or("-"), (*position)->ahead);
-    }
-    cursor = page->cursor;
-  } while (cursor);
-  while (true) {
-    const auto events = side.engine().events(events_after, kPage);
-    if (!events) return fmt::format("events: {}", to_string(events.error()));
-    if (events->empty()) break;
-    for (const Event& event : *events) text += to_json(event) + "\n";
-    events_after = events->back().seq;
-  }
-  text += text_of(side.engine().gates(), [](const auto& gates) { return text_of_all(gates); });
-  text += text_of(side.engine().queues(), [](const auto& queues) { return text_of_all(queues); });
-  text += text_of(side.engine().sessions({}), [](const SessionPage& page) { return json_lines(page.sessions); });
-  text += text_of(side.engine().conversation_queue().conversations({}), [](const auto& page) { return to_json(page); });
-  for (const std::string key : {"one", "two"}) {
-    text += text_of(side.engine().conversation_queue().conversation({"ann", key}, {}),
-                    [](const Conversation& conversation) { return to_json(conversation) + "\n"; });
-  }
-  text += text_of(side.engine().bulk_operations(), [](const auto& operations) { return json_lines(operations); });
-  text += text_of(side.engine().usage({.by = {UsageDimension::kDay, UsageDimension::kOwner, UsageDimension::kType,
-                                              UsageDimension::kModel}}),
-                  [](const auto& rows) { return json_lines(rows); });
-  text += text_of(side.engine().stats_history(HistoryStep::kMinute, kHistoryMinutes),
-                  [](const StatsHistory& history) { return to_json(history) + "\n"; });
-  text += text_of(side.engine().past_alerts(kPastAlertsMax), [](const auto& alerts) { return json_lines(alerts); });
-  for (const auto& owner : {std::optional<std::string>(), std::optional<std::string>("o1")}) {
-    text += text_of(side.engine().views(owner), [](const auto& views) { return json_lines(views); });
-  }
-  const auto findings = side.engine().fsck(FsckMode::kCheck);
-  if (!findings) return fmt::format("fsck: {}", to_string(findings.error()));
-  for (const Finding& finding : *findings) text += fmt::format("FSCK {} {}\n", finding.code, finding.detail);
-  return text;
-}
 
 // The first line that differs, with the one before it.
 std::string first_difference(const std::string& a, const std::string& b) {
@@ -177,6 +44,7 @@ class Driver {
     for (int i = 1; i <= operations && !difference_; ++i) {
       number_ = i;
       operate();
+      both("budgets", [this](Side& side) { return has_budgets_ ? budgets_of(side) : std::string(); });
       if (i % kDumpEvery == 0 || i == operations) compare_dumps();
     }
     return difference_;
@@ -240,7 +108,7 @@ class Driver {
   // ---- operations
 
   void operate() {
-    const std::uint64_t kind = below(106);
+    const std::uint64_t kind = below(112);
     if (kind < 24) return enqueue();
     if (kind < 48) return claim();
     if (kind < 72) return settle();
@@ -258,7 +126,47 @@ class Driver {
     if (kind < 98) return list();
     if (kind < 99) return bulk();
     if (kind < 100) return explain();
-    return converse();
+    if (kind < 106) return converse();
+    if (kind < 109) return ask();
+    if (kind < 111) return reply();
+    raise_budget();
+  }
+
+  void ask() {
+    if (held_.empty()) return;
+    const Lease lease = any_of(held_);
+    QuestionSpec spec{.text = fmt::format("which | \"one\" {}?", below(3))};
+    if (one_in(3)) spec.options = {"first", "second"};
+    if (one_in(3)) spec.default_answer = R"("first")";
+    if (one_in(2)) spec.expires = Millis(1'000 + below(30'000));
+    if (one_in(4)) spec.to = AskedOf::kSpawner;
+    if (one_in(4)) spec.key = fmt::format("k{}", below(2));
+    both("ask", [&](Side& side) {
+      const auto asked = side.engine().ask(lease, spec);
+      if (&side == &first_ && asked) asked_.push_back(asked->id);
+      return text_of(asked, [](const Question& question) { return to_json(question); });
+    });
+  }
+
+  void reply() {
+    if (asked_.empty()) return;
+    const QuestionId id = any_of(asked_);
+    const AnswerOrder order{.value = one_in(3) ? R"("other")" : R"("second")", .by = "ada"};
+    const bool withdraws = one_in(4);
+    both("reply", [&](Side& side) {
+      return text_of(withdraws ? side.engine().withdraw_question(id, {.by = "ada", .why = "no \"need\""})
+                               : side.engine().answer(id, order),
+                     [](const Question& question) { return to_json(question); });
+    });
+  }
+
+  void raise_budget() {
+    RaiseOrder order{.gate = any_gate(), .unit = kBudgetUnits[below(kBudgetUnitCount)], .by = "ada", .why = "more"};
+    order.by_amount = static_cast<std::int64_t>(1 + below(5'000));
+    if (one_in(2)) order.per = static_cast<BudgetPer>(below(2));
+    both("raise_budget", [&](Side& side) {
+      return text_of(side.engine().raise_budget(order), [](const BudgetStatus& budget) { return to_json(budget); });
+    });
   }
 
   void reset_session() {
@@ -299,6 +207,7 @@ class Driver {
     if (one_in(12) && !known_.empty()) spec.parent_id = any_of(known_);
     if (one_in(8) && !held_.empty()) spec.parent_id = any_of(held_).task;
     if (one_in(12)) spec.max_suspends = static_cast<int>(below(3));
+    if (one_in(12)) spec.budget = fmt::format(R"({{"tokens":{}}})", 1 + below(2'000));
     return spec;
   }
 
@@ -384,6 +293,7 @@ class Driver {
         failure.error_class = static_cast<ErrorClass>(below(std::to_underlying(ErrorClass::kStalled)));
         failure.message = "no | luck";
         if (one_in(2)) failure.retry_after = Millis(below(30'000));
+        if (one_in(8)) failure.waits_at = any_gate();
         item.end = failure;
         break;
       }
@@ -400,6 +310,11 @@ class Driver {
   RunReport any_report() {
     RunReport report{.agent = AgentState{.preset = "claude", .session_id = "s | 1", .host = "here"},
                      .usage = Usage{.tokens = {.output = static_cast<std::int64_t>(below(1'000))}}};
+    report.at_door = one_in(6);
+    if (one_in(2)) {
+      report.usage->cost = static_cast<MicroDollars>(below(3'000));
+      report.usage->basis = CostBasis::kReported;
+    }
     report.usage->models[one_in(2) ? "opus" : "ha|iku"] = {.tokens = report.usage->tokens};
     return report;
   }
@@ -431,6 +346,7 @@ class Driver {
 
   void pass_time() {
     clock_.advance(Millis(one_in(6) ? below(60'000) : below(3'000)));
+    if (one_in(60)) clock_.advance(Millis(below(86'400'000)));  // often into another day
     both("sweep", [](Side& side) {
       return text_of(side.sweepers().run_once(), [](const SweepReport& report) {
         return fmt::format("promoted {} deadlines {} reclaimed {} cascades {} bulk {}", report.promoted,
@@ -448,8 +364,7 @@ class Driver {
       if (kind == 0) return text_of(side.engine().progress(lease, {static_cast<int>(kind), "half | way"}));
       if (kind == 1) return text_of(side.engine().checkpoint(lease, "{\"at\":1}"));
       if (kind == 2) {
-        return text_of(side.engine().report(lease, report),
-                       [](const ReportAnswer& answer) -> std::string { return answer.stop ? "stop" : "ok"; });
+        return text_of(side.engine().report(lease, report), [](const ReportAnswer& answer) { return to_json(answer); });
       }
       const std::vector<LogChunk> chunks{{LogStream::kOut, "line\n"}};
       return text_of(side.engine().append_log(lease, chunks));
@@ -630,13 +545,35 @@ class Driver {
     });
   }
 
+  // A list of them, or none. One of each unit and period.
+  std::string any_budgets() {
+    if (one_in(3)) return "";
+    std::string list = fmt::format(R"({{"tokens":{},"per":"day"}})", 500 + below(5'000));
+    if (one_in(2)) list += fmt::format(R"(,{{"usd":0.00{},"on_breach":"fail"}})", 1'000 + below(9'000));
+    if (one_in(3)) list += fmt::format(R"(,{{"wall":"{}s","per":"day"}})", 10 + below(90));
+    return fmt::format(R"("budgets":[{}])", list);
+  }
+
+  // What is set aside for a run of each type. All of them say so, because a budget may cover them.
+  std::string any_shares() {
+    return fmt::format(R"("budget_per_run":{{"tokens":{},"usd":0.00{},"turns":1,"wall":"{}s"}})",
+                       one_in(4) ? 0 : 100 + below(500), 1'000 + below(2'000), 1 + below(10));
+  }
+
   void configure() {
+    const std::string owners = any_budgets();
+    const std::string all = any_budgets();
+    const std::string provider = any_budgets();
+    has_budgets_ = has_budgets_ || !owners.empty() || !all.empty() || !provider.empty();
     const std::string document = fmt::format(
-        R"({{"owners":{{"default":{{"weight":{}{}}},"o1":{{"weight":{}}}}},)"
+        R"({{"owners":{{"default":{{"weight":{}{}{}}},"o1":{{"weight":{}}}}},)"
+        R"("gates":{{"all":{{{}}},"provider:p1":{{{}}}}},)"
         R"("queues":{{"q0":{{"rate":"{}/s","burst":{}}},"q1":{{"permits":{}}}}},)"
-        R"("types":{{"t1":{{"provider":"p0","breaker":{{"failures":{},"window":"60s","open":"20s"}}}},"t2":{{"provider":"p1"}}}}}})",
-        1 + below(3), one_in(2) ? fmt::format(",\"permits\":{}", 1 + below(5)) : "", 1 + below(5), 1 + below(5),
-        3 + below(5), 1 + below(6), 2 + below(3));
+        R"("types":{{"t0":{{{}}},"t1":{{"provider":"p0","breaker":{{"failures":{},"window":"60s","open":"20s"}},{}}},)"
+        R"("t2":{{"provider":"p1",{}}},"t3":{{{}}}}}}})",
+        1 + below(3), one_in(2) ? fmt::format(",\"permits\":{}", 1 + below(5)) : "", owners.empty() ? "" : "," + owners,
+        1 + below(5), all, provider, 1 + below(5), 3 + below(5), 1 + below(6), any_shares(), 2 + below(3), any_shares(),
+        any_shares(), any_shares());
     both("config", [&](Side& side) {
       const auto config = side.engine().config();
       if (!config) return fmt::format("error {}", to_string(config.error()));
@@ -710,6 +647,8 @@ class Driver {
   std::optional<std::string> lease_;   // of a conversation
   std::int64_t last_op_ = 0;
   std::vector<Lease> held_;
+  std::vector<QuestionId> asked_;
+  bool has_budgets_ = false;  // or had
   int number_ = 0;
   std::int64_t events_after_ = 0;
   std::optional<Difference> difference_;

@@ -236,6 +236,51 @@ TEST_F(TransferTest, AQuestionOfAGateIsAnsweredInTheStoreThatTookTheDump) {
   EXPECT_EQ(must(redis->store->fsck(FsckMode::kCheck)).size(), 0u);
 }
 
+// A budget that is raised, one that is used up, a task with a budget of its own, and questions that are open and
+// answered. What ran is taken back, so nothing is set aside.
+TEST_F(TransferTest, BudgetsAndQuestionsGoThroughBothStores) {
+  constexpr std::string_view kBudgets = R"({"types":{"work":{"budget_per_run":{"tokens":100,"usd":0.5}}},)"
+                                        R"("owners":{"default":{"budgets":[{"tokens":1000,"per":"day"},{"usd":2}]}}})";
+  const auto embedded = on_memory();
+  Engine& engine = embedded->engine;
+  must(engine.apply_config(JsonText(kBudgets), 0));
+  must(engine.enqueue(std::vector<TaskSpec>(4, {.type = "work", .owner = "ann", .budget = R"({"tokens":5000})"})));
+  const auto used = [](std::int64_t tokens) {
+    return RunReport{
+        .usage = Usage{.tokens = {.output = tokens}, .turns = 1, .cost = 300'000, .basis = CostBasis::kReported}};
+  };
+  auto running = claim(*embedded, 4);
+  ASSERT_EQ(running.size(), 4u);
+  must(engine.report(running[0].lease, used(700)));
+  must(engine.settle(std::vector{Settlement{.lease = running[1].lease, .end = Completion{}, .report = used(80)}})[0]);
+  EXPECT_TRUE(must(engine.report(running[0].lease, used(900))).stop);
+  must(engine.raise_budget({.gate = "owner:ann", .unit = BudgetUnit::kTokens, .by_amount = 500, .by = "ada"}));
+  const QuestionId answered = must(engine.ask(running[2].lease, {.text = "which | one?", .options = {"a", "b"}})).id;
+  must(engine.answer(answered, {.value = R"("b")", .by = "ada"}));
+  must(engine.ask(running[3].lease, {.text = "and \"this\"?", .default_answer = "1", .expires = Millis{90'000}}));
+  must(engine.suspend(running[3].lease, {}));
+  for (const std::size_t i : {0u, 2u}) must(engine.release(running[i].lease));
+
+  const Lines first = dump_of(*embedded);
+  const auto redis = on_redis();
+  must(import_into(*redis, first));
+  const auto again = on_memory();
+  must(import_into(*again, dump_of(*redis)));
+  const auto budgets = must(engine.budgets());
+  ASSERT_EQ(budgets.size(), 2u);
+  EXPECT_EQ(budgets[0].spent, 980);
+  EXPECT_EQ(budgets[0].raised, 500);
+  const auto questions = must(engine.questions({}, 10, {})).questions;
+  ASSERT_EQ(questions.size(), 2u);
+  for (Side* side : {redis.get(), again.get()}) {
+    EXPECT_EQ(must(side->store->fsck(FsckMode::kCheck)).size(), 0u);
+    EXPECT_EQ(body_of(dump_of(*side)), body_of(first));
+    EXPECT_EQ(must(side->engine.questions({}, 10, {})).questions, questions);
+    EXPECT_EQ(must(side->engine.budgets()), budgets);
+    EXPECT_EQ(claim(*side, 10).size(), 2u);
+  }
+}
+
 TEST_F(TransferTest, WorkGoesOnInTheSameOrder) {
   const auto embedded = on_memory();
   fill(*embedded);

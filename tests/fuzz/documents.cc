@@ -7,12 +7,17 @@
 #include "base/json_schema.h"
 #include "base/text.h"
 #include "core/base_ref.h"
+#include "core/budget.h"
+#include "core/budget_json.h"
 #include "core/dedupe.h"
+#include "core/dump.h"
 #include "core/filter_terms.h"
 #include "core/fingerprint.h"
+#include "core/gate_json.h"
 #include "core/ledger.h"
 #include "core/parent_template.h"
 #include "core/provider_ramp.h"
+#include "core/question_json.h"
 #include "core/session_record.h"
 #include "core/task_json.h"
 #include "core/usage.h"
@@ -25,6 +30,7 @@
 #include "server/frontage.h"
 #include "server/pages.h"
 #include "store/page_cursor.h"
+#include "store/redis/question_text.h"
 #include "wire/filter_query.h"
 #include "wire/read.h"
 #include "wire/write.h"
@@ -193,6 +199,38 @@ void feed_usage(std::string_view input) {
   UsageAmounts booked_in_all;
   for (const LedgerEntry& entry : booked({}, {}, bounded)) add(booked_in_all, entry.amounts);
   CHECK(booked_in_all == amounts_of(bounded));
+}
+
+// Budgets of tasks and runs, what is spent of gates, amounts that people type.
+void feed_budget(std::string_view input) {
+  if (const auto budget = parse_task_budget(input)) {
+    const std::string written = task_budget_json(*budget);
+    const auto again = parse_task_budget(written);
+    CHECK_MSG(again && *again == *budget, written);
+  }
+  const RunBudget run = run_budget_of(JsonText(input));
+  CHECK(run_budget_of(run_budget_json(run)) == run);
+  for (const BudgetUnit unit : kBudgetUnits) {
+    const auto amount = parse_amount(unit, input);
+    if (!amount) continue;
+    CHECK(*amount >= 0 && *amount <= kBudgetMax);
+    static_cast<void>(format_amount(unit, *amount));
+  }
+  if (const auto entry = spend_from_dump(JsonText(input))) CHECK(spend_from_dump(to_dump(*entry)) == *entry);
+  if (const auto gate = gate_from_json(input)) {
+    const auto again = gate_from_json(gate_to_json(*gate));
+    CHECK(again && gate_to_json(*again) == gate_to_json(*gate));
+  }
+  read_back<BudgetStatus>(input);
+  read_back<ReportAnswer>(input);
+}
+
+// As stores and dumps keep them, and as agents ask.
+void feed_question(std::string_view input) {
+  read_back<Question>(input);
+  QuestionSpec spec;
+  static_cast<void>(read_json(input, spec));
+  if (const auto record = redis::parse_question(input)) static_cast<void>(redis::question_head(record->question));
 }
 
 void feed_config(std::string_view input) {

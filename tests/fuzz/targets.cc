@@ -29,6 +29,8 @@ constexpr std::array kTargets{
     Target{"output", feed_output},
     Target{"time_zone", feed_time_zone},
     Target{"usage", feed_usage},
+    Target{"budget", feed_budget},
+    Target{"question", feed_question},
     Target{"parent_template", feed_parent_template},
     Target{"mcp", feed_mcp},
     Target{"mcp_lines", feed_mcp_lines},

@@ -36,6 +36,8 @@ void feed_time_zone(std::string_view input);
 void feed_output(std::string_view input);
 void feed_token(std::string_view input);
 void feed_usage(std::string_view input);
+void feed_budget(std::string_view input);
+void feed_question(std::string_view input);
 void feed_fingerprint(std::string_view input);
 void feed_git_refs(std::string_view input);
 void feed_mcp(std::string_view input);

@@ -187,6 +187,18 @@ std::string_view name_of(PlantedBug bug) {
       return "end_keeps_questions";
     case kInterruptSparesRunning:
       return "interrupt_spares_running";
+    case kReportBooksTotal:
+      return "report_books_total";
+    case kEndBooksAgain:
+      return "end_books_again";
+    case kLossKeepsAside:
+      return "loss_keeps_aside";
+    case kSliceUnasked:
+      return "slice_unasked";
+    case kClaimForgetsBudget:
+      return "claim_forgets_budget";
+    case kPeriodKeepsSpend:
+      return "period_keeps_spend";
   }
   CHECK_MSG(false, "no such planted bug");
 }

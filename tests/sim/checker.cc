@@ -239,10 +239,10 @@ void Checker::observe(Store& store, Millis now, Time wall) {
     compare_rows(store, touched);
     for (const TaskId& id : touched) check_dependents(id);
     if (wrong_) return;
-    if (events->size() == kPage) continue;
-    if (const auto wrong = sessions_.caught_up()) fail(*wrong);
-    return;
+    if (events->size() < kPage) break;
   }
+  if (const auto wrong = sessions_.caught_up()) fail(*wrong);
+  if (const auto wrong = budgets_.look(store)) fail(*wrong);
 }
 
 void Checker::take_event(Store& store, const Event& event) {
@@ -260,6 +260,7 @@ void Checker::take_event(Store& store, const Event& event) {
   if (event.name == "task.claimed") check_line(*life, event);
   if (const auto wrong = sessions_.take(event, life->given())) fail(*wrong);
   if (event.name == "task.enqueued" && interrupts(life->number())) sessions_.interrupted_by(life->given());
+  if (const auto wrong = budgets_.take(event, life->given())) fail(*wrong);
   if (const auto wrong = bulk_.take(event, *life)) fail(*wrong);
   check_cause(*life, event);
   check_age(*life, event);
@@ -520,6 +521,7 @@ void Checker::check_usage(Store& store) {
 
 void Checker::final_check(Store& store) {
   if (const auto wrong = conversation_.check_rest(store)) fail(*wrong);
+  if (const auto wrong = budgets_.check_rest(store)) fail(*wrong);
   check_usage(store);
   for (const TaskId& id : in_order_) {
     const Life& life = *find(id);

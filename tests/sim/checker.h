@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "sim/budget_watch.h"
 #include "sim/bulk_watch.h"
 #include "sim/conversation_watch.h"
 #include "sim/life.h"
@@ -40,7 +41,11 @@ class Checker {
  public:
   // `slack`: how far the wall clock may move between a decision and its commit.
   Checker(Trace& trace, Millis slack, const Plan& plan)
-      : trace_(trace), slack_(slack), retention_(plan.retention), provider_(plan.provider_type, slack) {}
+      : trace_(trace),
+        slack_(slack),
+        retention_(plan.retention),
+        provider_(plan.provider_type, slack),
+        budgets_(plan, slack) {}
 
   [[nodiscard]] const std::optional<Wrong>& wrong() const { return wrong_; }
   void report(std::string check, std::string what);
@@ -73,6 +78,8 @@ class Checker {
   void told_of_session(const Task& task, const std::optional<SessionStart>& start) {
     if (const auto wrong = sessions_.started(task, start)) fail(*wrong);
   }
+  void said_used(const AgentRun& run, const Usage& usage) { budgets_.said(run.lease.task, run.run, usage); }
+  void took_usage(const AgentRun& run, const Usage& usage) { budgets_.took(run.lease.task, run.run, usage); }
   void answered(const AgentRun& run) { provider_.answered(run.lease.task, run.run); }
   // The store said at or after `at` that this lease holds for so long from then.
   void vouched(const Lease& lease, Millis at, Millis lease_ms);
@@ -137,6 +144,7 @@ class Checker {
   const std::optional<Millis> retention_;  // by age, if that is short enough to be seen
   ProviderWatch provider_;
   SessionWatch sessions_;
+  BudgetWatch budgets_;
   std::optional<Wrong> wrong_;
   Millis now_{0};
   Time wall_max_{};

@@ -236,7 +236,8 @@ std::optional<Wrong> Life::on_deferred(const Event& event) {
   if (given_.at_most_once) return refuse(event, "P4 at most once", "deferred");
   if (auto wrong = end_run(event, "deferred")) return wrong;
   --attempts_;
-  ++defers_;
+  // Whoever waits for a budget has lost nothing.
+  if (text_in(event, "class") != "budget_exceeded") ++defers_;
   if (defers_ > given_.max_defers)
     return refuse(event, "P6 caps", fmt::format("deferral {} of at most {}", defers_, given_.max_defers));
   expect_at(event.at + Millis{number_in(event, "delay_ms").value_or(0)});

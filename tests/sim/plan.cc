@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/json.h"
@@ -27,7 +28,9 @@ enum Part : std::uint64_t {
   kProvider,
   kSessions,
   kConversation,
-  kInterrupts
+  kInterrupts,
+  kBudgets,
+  kSpendings
 };
 
 const std::vector<std::string> kTypes{"alpha", "beta", "gamma"};
@@ -329,6 +332,57 @@ void draw_interrupts(Rng& rng, Plan& plan) {
   }
 }
 
+// ---- budgets
+
+constexpr Millis kDay = 24h;
+
+// Small enough to be used up, and large enough for some runs at once.
+BudgetPlan draw_budget(Rng& rng, const Plan& plan, BudgetUnit unit) {
+  std::vector<std::string> gates{"all", "owner:*", "owner:team", "type:" + kTypes[rng.below(kTypes.size())]};
+  if (!plan.provider_type.empty()) gates.emplace_back("provider:acme");
+  BudgetPlan drawn{.gate = pick(rng, gates), .budget = {.unit = unit}};
+  const std::int64_t per_run = std::max<std::int64_t>(amount_in(plan.per_run.begin()->second, unit), 1);
+  drawn.budget.limit = per_run * between(rng, 2, 12) + between(rng, 0, 1) * per_run / 2;
+  if (chance(rng, 60)) drawn.budget.per = chance(rng, 80) ? BudgetPer::kDay : BudgetPer::kMonth;
+  if (chance(rng, 30)) drawn.budget.on_breach = OnBreach::kFail;
+  return drawn;
+}
+
+// In a third of the plans; midnight is in their middle.
+void draw_budgets(Rng& rng, Plan& plan) {
+  if (!chance(rng, 33)) return;
+  plan.wall_at_start = kDay - between(rng, 60s, 540s);
+  for (const std::string& type : kTypes) {
+    plan.per_run[type] = {between(rng, 1, 3) * 1'000, chance(rng, 80) ? 500 : 0, between(rng, 2, 4),
+                          between(rng, 2'000, 15'000)};
+  }
+  const int budgets = between(rng, 1, 3);
+  for (int i = 0; i < budgets; ++i) {
+    const BudgetPlan drawn = draw_budget(rng, plan, kBudgetUnits[rng.below(kBudgetUnits.size())]);
+    const bool is_there = std::ranges::any_of(plan.budgets, [&](const BudgetPlan& other) {
+      const bool same_owners = drawn.gate.starts_with("owner:") && other.gate.starts_with("owner:");
+      return same_owners ? drawn.gate != other.gate || drawn.budget.unit == other.budget.unit
+                         : drawn.gate == other.gate && drawn.budget.unit == other.budget.unit;
+    });
+    if (!is_there) plan.budgets.push_back(drawn);
+  }
+  for (Operation& operation : plan.operations) {
+    for (TaskPlan& task : operation.tasks) {
+      if (chance(rng, 15)) task.spec.budget = fmt::format(R"({{"turns":{}}})", between(rng, 2, 6));
+      if (chance(rng, 10)) task.spec.budget = fmt::format(R"({{"tokens":{}}})", between(rng, 300, 1'500));
+    }
+  }
+  for (int raises = between(rng, 0, 4); raises > 0; --raises) {
+    Operation operation{.kind = Operation::Kind::kRaise};
+    operation.at = between(rng, 0ms, plan.lasts * 9 / 10);
+    operation.server = static_cast<int>(rng.below(3));
+    operation.budget = rng.below(plan.budgets.size());
+    operation.amount =
+        std::max<std::int64_t>(plan.budgets[operation.budget].budget.limit * between(rng, 1, 10) / 10, 1);
+    plan.operations.push_back(std::move(operation));
+  }
+}
+
 ErrorClass draw_class(Rng& rng, const std::vector<ErrorClass>& classes) {
   return pick(rng, classes);
 }
@@ -346,13 +400,61 @@ std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t part) {
 
 namespace {
 
+std::string amount_text(BudgetUnit unit, std::int64_t amount) {
+  if (unit == BudgetUnit::kUsd) return fmt::format("{}.{:06}", amount / 1'000'000, amount % 1'000'000);
+  return unit == BudgetUnit::kWall ? fmt::format("\"{}ms\"", amount) : std::to_string(amount);
+}
+
+void write_types(json::Writer& out, const Plan& plan) {
+  out.key("types").begin_object();
+  for (const std::string& type : kTypes) {
+    if (plan.budgets.empty() && type != plan.provider_type) continue;
+    out.key(type).begin_object();
+    if (type == plan.provider_type) out.key("provider").string("acme");
+    if (!plan.budgets.empty()) {
+      out.key("budget_per_run").begin_object();
+      for (const BudgetUnit unit : kBudgetUnits) {
+        out.key(name_of(unit)).raw(amount_text(unit, amount_in(plan.per_run.at(type), unit)));
+      }
+      out.end_object();
+    }
+    out.end_object();
+  }
+  out.end_object();
+}
+
+// Those of one gate.
+std::string budgets_json(const Plan& plan, const std::string& gate) {
+  std::string list;
+  for (const BudgetPlan& one : plan.budgets) {
+    if (one.gate != gate) continue;
+    list += fmt::format(R"({}{{"{}":{},"per":"{}","on_breach":"{}"}})", list.empty() ? "" : ",",
+                        name_of(one.budget.unit), amount_text(one.budget.unit, one.budget.limit),
+                        name_of(one.budget.per), name_of(one.budget.on_breach));
+  }
+  return fmt::format(R"({{"budgets":[{}]}})", list);
+}
+
+void write_budgets(json::Writer& out, const Plan& plan) {
+  std::set<std::string> gates;
+  for (const BudgetPlan& one : plan.budgets) gates.insert(one.gate);
+  for (const bool of_owners : {true, false}) {
+    out.key(of_owners ? "owners" : "gates").begin_object();
+    for (const std::string& gate : gates) {
+      if (gate.starts_with("owner:") != of_owners) continue;
+      const std::string owner = gate == "owner:*" ? "default" : gate.substr(gate.find(':') + 1);
+      out.key(of_owners ? owner : gate).raw(budgets_json(plan, gate));
+    }
+    out.end_object();
+  }
+}
+
 JsonText config_of(const Plan& plan) {
   json::Writer out;
   out.begin_object();
   if (plan.retention) out.key("limits").raw(R"({"retention":"60s","event_retention":"120s"})");
-  if (!plan.provider_type.empty()) {
-    out.key("types").begin_object().key(plan.provider_type).raw(R"({"provider":"acme"})").end_object();
-  }
+  if (!plan.provider_type.empty() || !plan.budgets.empty()) write_types(out, plan);
+  if (!plan.budgets.empty()) write_budgets(out, plan);
   out.end_object();
   return std::move(out).take();
 }
@@ -384,6 +486,8 @@ Plan make_plan(std::uint64_t seed) {
   draw_interrupts(interrupts, plan);
   SeededRng conversation(derive_seed(seed, kConversation));
   draw_conversation(conversation, plan);
+  SeededRng budgets(derive_seed(seed, kBudgets));
+  draw_budgets(budgets, plan);
   plan.config = config_of(plan);
   return plan;
 }
@@ -425,6 +529,30 @@ Behaviour behaviour_of(const Plan& plan, int number, int run) {
   }
   behaviour.waits = behaviour.children > 0 && chance(rng, 60);
   return behaviour;
+}
+
+// Two or three requests are what is set aside for a run, and some make more.
+Spending spending_of(const Plan& plan, const std::string& type, int number, int run) {
+  SeededRng rng(derive_seed(derive_seed(plan.seed, kSpendings),
+                            static_cast<std::uint64_t>(number) * 1000 + static_cast<std::uint64_t>(run)));
+  const BudgetAmounts& per_run = plan.per_run.at(type);
+  Spending spending{.requests = between(rng, 0, 5)};
+  for (std::size_t i = 0; i < spending.each.size(); ++i) {
+    spending.each[i] = per_run[i] * between(rng, 10, 60) / 100 + between(rng, 0, 3);
+  }
+  amount_in(spending.each, BudgetUnit::kTurns) = 1;
+  spending.has_price = chance(rng, 85);
+  spending.at_door = chance(rng, 20);
+  return spending;
+}
+
+Usage usage_after(const Spending& spending, int requests) {
+  Usage usage{.tokens = {.output = amount_in(spending.each, BudgetUnit::kTokens) * requests},
+              .turns = amount_in(spending.each, BudgetUnit::kTurns) * requests};
+  if (!spending.has_price) return usage;
+  usage.cost = amount_in(spending.each, BudgetUnit::kUsd) * requests;
+  usage.basis = CostBasis::kReported;
+  return usage;
 }
 
 }  // namespace drover::sim

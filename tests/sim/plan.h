@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/rng.h"
+#include "drover/budget.h"
 #include "drover/task_queue.h"
 
 namespace drover::sim {
@@ -31,7 +33,8 @@ struct Operation {
     kDelete,
     kEdit,
     kBulk,
-    kConverse
+    kConverse,
+    kRaise
   };
 
   Kind kind = Kind::kEnqueue;
@@ -47,6 +50,8 @@ struct Operation {
   bool retries = false;         // kBulk: instead of cancelling
   bool stops = false;           // kBulk: at once
   bool appends = false;         // kConverse: an item; of the conversation; else it asks for a turn
+  std::size_t budget = 0;       // kRaise: which of the plan's
+  std::int64_t amount = 0;      // kRaise: by so much
 };
 
 struct Fault {
@@ -101,6 +106,11 @@ struct AgentMix {
   Millis takes_max{10'000};
 };
 
+struct BudgetPlan {
+  std::string gate;
+  Budget budget;
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   Millis lasts{600'000};
@@ -111,6 +121,9 @@ struct Plan {
   JsonText config = "{}";
   std::string provider_type = {};        // the type whose tasks use a provider, if there is one
   std::optional<Millis> retention = {};  // if the configuration says so
+  std::vector<BudgetPlan> budgets = {};
+  std::map<std::string, BudgetAmounts> per_run = {};  // by type, if there are budgets
+  Millis wall_at_start{0};                            // since midnight
   std::vector<Operation> operations;
   std::vector<Fault> faults;
 };
@@ -134,6 +147,17 @@ struct Behaviour {
 };
 
 [[nodiscard]] Behaviour behaviour_of(const Plan& plan, int number, int run);
+
+// What an agent uses in one run under a plan with budgets: so much with each of its requests.
+struct Spending {
+  int requests = 1;
+  BudgetAmounts each{};  // but wall time
+  bool has_price = true;
+  bool at_door = false;  // the program says so itself, and its worker knows nothing of it
+};
+
+[[nodiscard]] Spending spending_of(const Plan& plan, const std::string& type, int number, int run);
+[[nodiscard]] Usage usage_after(const Spending& spending, int requests);
 
 // Draws.
 [[nodiscard]] inline bool chance(Rng& rng, int percent) {

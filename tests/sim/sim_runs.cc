@@ -28,6 +28,12 @@ RunReport used_by(const AgentRun& run, int part) {
   return report;
 }
 
+RunReport used_by(const Spending& spending, int requests) {
+  return {.usage = usage_after(spending, requests),
+          .provider = ProviderSignal{.answered = true},
+          .at_door = spending.at_door};
+}
+
 int number_in(const Task& task) {
   // {"n":NUMBER}
   return task.payload ? std::atoi(task.payload->c_str() + 5) : 0;
@@ -71,6 +77,10 @@ void SimRuns::start(ClaimedTask claimed, MonoTime expires_at) {
   agent->times_out_at = now + agent->task.timeout;
   if (behaviour.talks) agent->talks_at = now + behaviour.takes / 3;
   if (behaviour.children > 0) agent->spawns_at = now + behaviour.takes / 2;
+  if (!world_.plan().budgets.empty()) {
+    agent->spending = spending_of(world_.plan(), agent->task.type, agent->run.number, agent->task.run);
+    if (agent->spending->requests > 0) agent->requests_at = now + behaviour.takes / (agent->spending->requests + 1);
+  }
   world_.trace("{} starts {} run {}", worker_.name(), agent->run.number, agent->run.run);
   world_.observe();
   world_.checker().started(agent->run, agent->task);
@@ -131,7 +141,7 @@ void SimRuns::freeze_shims(Millis until) {
 }
 
 Millis SimRuns::next_step(const Agent& agent) const {
-  Millis next = std::min({agent.ends_at, agent.talks_at, agent.spawns_at});
+  Millis next = std::min({agent.ends_at, agent.talks_at, agent.spawns_at, agent.requests_at});
   // Supervision: by the shim, and for timeouts by the worker through it.
   Millis watched = std::min({agent.kill_at, agent.expires_at - worker_.lease() / 10});
   if (!agent.stopped)
@@ -145,6 +155,7 @@ void SimRuns::step(const std::shared_ptr<Agent>& agent) {
   const Millis now = world_.clock().now();
   if (now >= agent->talks_at) speak(*agent);
   if (now >= agent->spawns_at) spawn_children(*agent);
+  if (!worker_.dead() && now >= agent->requests_at) request(*agent);
   if (worker_.dead()) return;
   if (world_.clock().now() >= agent->ends_at) {
     if (agent->stopped && agent->behaviour.kind == Behaviour::Kind::kHang) return end(*agent, KilledBySignal{SIGTERM});
@@ -187,10 +198,35 @@ void SimRuns::speak(Agent& agent) {
       worker_.dead() ? Status{} : queue.checkpoint(lease, fmt::format(R"({{"run":{}}})", agent.run.run));
   const Status log = worker_.dead() ? Status{} : queue.append_log(lease, std::span(&chunk, 1));
   world_.checker().answered(agent.run);
-  const bool used = worker_.dead() || queue.report(lease, used_by(agent.run, 1)).has_value();
+  const bool used = agent.spending || worker_.dead() || queue.report(lease, used_by(agent.run, 1)).has_value();
   world_.trace("{} run {} talks: {}{}{}{}", agent.run.number, agent.run.run, progress.has_value(),
                checkpoint.has_value(), log.has_value(), used);
   if (!worker_.dead() && agent.run.number % 3 == 1) ask(agent);
+}
+
+// The model has answered, which cost something. A worker that is frozen tells of it with the next.
+void SimRuns::request(Agent& agent) {
+  const Spending& spending = *agent.spending;
+  ++agent.requests;
+  agent.requests_at = agent.requests < spending.requests
+                          ? world_.clock().now() + agent.behaviour.takes / (spending.requests + 1)
+                          : kNever;
+  const RunReport report = used_by(spending, agent.requests);
+  world_.checker().said_used(agent.run, *report.usage);
+  if (worker_.frozen()) return;
+  world_.checker().answered(agent.run);
+  const auto answer = worker_.queue().report(agent.run.lease, report);
+  world_.trace("{} run {} has made {} requests: {}", agent.run.number, agent.run.run, agent.requests,
+               !answer        ? to_string(answer.error())
+               : answer->stop ? "stop"
+                              : "ok");
+  if (!answer || worker_.dead()) return;
+  world_.observe();
+  world_.checker().took_usage(agent.run, *report.usage);
+  if (!answer->stop || agent.stopped) return;
+  agent.budget_stop = answer->stop;
+  agent.requests_at = kNever;
+  ask_to_stop(agent, StopCause::kBudget, world_.clock().now() + kGrace);
 }
 
 // One that gets its answer goes on; others give way when their run is done.
@@ -238,7 +274,25 @@ void SimRuns::end(Agent& agent, decltype(ProcessEnd::how) how) {
   worker_.wake_loop();
 }
 
+// What its worker knows at its end: of what a program says at its door, nothing.
+RunReport SimRuns::last_report(const Agent& agent) const {
+  if (agent.spending) {
+    return agent.spending->at_door || agent.requests == 0 ? RunReport{} : used_by(*agent.spending, agent.requests);
+  }
+  return agent.behaviour.talks ? used_by(agent.run, 2) : RunReport{};
+}
+
 Settlement SimRuns::settlement(const Agent& agent, const ProcessEnd& end) const {
+  Settlement item = plain_settlement(agent, end);
+  if (item.report.usage) world_.checker().said_used(agent.run, *item.report.usage);
+  auto* failure = std::get_if<Failure>(&item.end);
+  const bool waits = agent.budget_stop && agent.budget_stop->on_breach != OnBreach::kFail;
+  if (failure != nullptr && failure->error_class == ErrorClass::kBudgetExceeded && waits)
+    failure->waits_at = agent.budget_stop->gate;
+  return item;
+}
+
+Settlement SimRuns::plain_settlement(const Agent& agent, const ProcessEnd& end) const {
   const Behaviour& behaviour = agent.behaviour;
   const bool its_own = !end.stopped && std::holds_alternative<Exited>(end.how);
   if (its_own && behaviour.kind == Behaviour::Kind::kFail) {
@@ -247,7 +301,7 @@ Settlement SimRuns::settlement(const Agent& agent, const ProcessEnd& end) const 
                     .message = "as planned",
                     .retry_after = behaviour.retry_after,
                     .exit_code = 1},
-            used_by(agent.run, 2)};
+            agent.spending ? last_report(agent) : used_by(agent.run, 2)};
   }
   ResultCapture out(1 << 20);
   out.feed(fmt::format("{{\"run\":{}}}\n", agent.run.run));
@@ -257,7 +311,7 @@ Settlement SimRuns::settlement(const Agent& agent, const ProcessEnd& end) const 
   const bool waits = asks || (behaviour.waits && agent.has_children);
   const LastWill will{.wait = waits ? std::optional(Suspend{}) : std::nullopt};
   return {agent.run.lease, with_will(exec_outcome(end, {agent.task, out, err, agents::OutputTail(), {}}, {}), will),
-          behaviour.talks ? used_by(agent.run, 2) : RunReport{}};
+          last_report(agent)};
 }
 
 }  // namespace drover::sim

@@ -46,6 +46,10 @@ class SimRuns final : public Runs {
     Millis spawns_at{kNever};
     std::optional<StopCause> stopped;
     bool has_children = false;
+    std::optional<Spending> spending;  // if there are budgets
+    int requests = 0;                  // that it has made
+    Millis requests_at{kNever};        // the next one
+    std::optional<BudgetStop> budget_stop;
     std::optional<Question> asked;
   };
 
@@ -53,10 +57,13 @@ class SimRuns final : public Runs {
   void supervise(Agent& agent);
   void ask_to_stop(Agent& agent, StopCause cause, Millis kill_at);
   void speak(Agent& agent);
+  void request(Agent& agent);
+  [[nodiscard]] RunReport last_report(const Agent& agent) const;
   void ask(Agent& agent);
   void spawn_children(Agent& agent);
   void end(Agent& agent, decltype(ProcessEnd::how) how);
   [[nodiscard]] Settlement settlement(const Agent& agent, const ProcessEnd& end) const;
+  [[nodiscard]] Settlement plain_settlement(const Agent& agent, const ProcessEnd& end) const;
   [[nodiscard]] Millis next_step(const Agent& agent) const;
   [[nodiscard]] Agent* find(const Lease& lease);
 

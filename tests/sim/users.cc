@@ -59,6 +59,8 @@ void Users::step(Request& request) {
       return bulk(request, *server);
     case Operation::Kind::kConverse:
       return converse(request, *server);
+    case Operation::Kind::kRaise:
+      return raise(request, *server);
   }
 }
 
@@ -240,6 +242,41 @@ void Users::converse(Request& request, SimProcess& server) {
     world_.checker().dequeue_answered(operation.target, answer->batch);
   }
   done(request);
+}
+
+// Asked once: nobody knows whether one without an answer was raised.
+void Users::raise(Request& request, SimProcess& server) {
+  const Operation& operation = *request.operation;
+  const BudgetPlan& plan = world_.plan().budgets[operation.budget];
+  const RaiseOrder order{.gate = plan.gate == "owner:*" ? "owner:team" : plan.gate,
+                         .unit = plan.budget.unit,
+                         .by_amount = operation.amount,
+                         .per = plan.budget.per,
+                         .by = "ada",
+                         .why = "go on"};
+  const auto answer = server.engine().raise_budget(order);
+  world_.trace("user raises {} by {} at {}: {}", plan.gate, operation.amount, server.name(),
+               answer && !server.dead() ? "ok" : "no answer");
+  done(request);
+}
+
+void Users::raise_all_budgets() {
+  constexpr std::int64_t kPlenty = 1'000'000'000'000;
+  const std::shared_ptr<SimProcess> server = world_.server(0);
+  if (server == nullptr || world_.plan().budgets.empty()) return;
+  const auto budgets = server->engine().budgets();
+  if (!budgets || server->dead()) return;
+  for (const BudgetStatus& one : *budgets) {
+    if (one.raised >= kPlenty) continue;
+    const auto raised = server->engine().raise_budget({.gate = one.gate,
+                                                       .unit = one.budget.unit,
+                                                       .by_amount = kPlenty,
+                                                       .per = one.budget.per,
+                                                       .by = "ada",
+                                                       .why = "the end"});
+    world_.trace("user raises {} for good: {}", one.gate, raised ? "ok" : to_string(raised.error()));
+    if (server->dead()) return;
+  }
 }
 
 void Users::requeue(Request& request, SimProcess& server) {

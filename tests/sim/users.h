@@ -22,6 +22,8 @@ class Users {
   // A task asks: somebody answers sooner or later, or two do, or nobody.
   void asked(const Question& question);
 
+  // So that no budget is in the way any more.
+  void raise_all_budgets();
   // Nobody waits for an answer any more.
   [[nodiscard]] bool content() const { return waiting_ == 0; }
 
@@ -56,6 +58,7 @@ class Users {
   void edit(Request& request, SimProcess& server);
   void bulk(Request& request, SimProcess& server);
   void converse(Request& request, SimProcess& server);
+  void raise(Request& request, SimProcess& server);
   void done(Request& request);
   void try_again(Request& request);
 

@@ -47,6 +47,8 @@ World::World(const Plan& plan, const SimOptions& options)
       incarnations_(static_cast<std::size_t>(slots())),
       restarts_(static_cast<std::size_t>(slots())) {
   seed_sqlite(plan.seed);
+  clock_.set_wall_offset(plan.wall_at_start);
+  wall_offset_max_ = plan.wall_at_start;
   configure_log(LogLevel::kOff, LogFormat::kText);
   if (options.echo) trace_.echo();
   disk_.set_hook([this](DiskOp op, const std::string& /*name*/) { return on_disk_operation(op); });

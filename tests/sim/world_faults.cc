@@ -196,6 +196,7 @@ void World::wait_for_rest() {
     // A worker may be on its way out: the fleet stays complete.
     for (int slot = 0; slot < slots(); ++slot) restart_later(slot, 0ms);
     if (checker_.unfinished() == 0 && users_->content()) return;
+    users_->raise_all_budgets();
   }
   checker_.report("P6 every task ends", fmt::format("still unfinished {} min after everything was mended:{}",
                                                     kHealMax.count() / 60'000, checker_.describe_unfinished()));

@@ -1,6 +1,11 @@
 // What a claim costs does not grow with what waits: counted in steps of SQLite's machine, lanes visited and lanes
 // woken.
+#include <fmt/format.h>
+
+#include <iostream>
+
 #include "core/lane.h"
+#include "core/session_record.h"
 #include "unit/store/lanes_fixture.h"
 
 namespace drover::test {
@@ -15,6 +20,27 @@ class LaneBounds : public Lanes {
     for (int i = 0; i < 32; ++i) EXPECT_EQ(claim(1).size(), 1U);
     return (meter_.vm_steps - before) / 32;
   }
+
+  // Of other owners than the one whose tasks are claimed.
+  void add_budgets_and_sessions(int count) {
+    for (int i = 0; i < count; ++i) {
+      const int number = ++others_;
+      set_gate(with_budget(fmt::format("owner:other{}", number)));
+      set_gate({.name = fmt::format("session:other{}::s", number), .session = session_record_json({})});
+    }
+  }
+  static GateRecord with_budget(std::string gate) {
+    return {.name = std::move(gate),
+            .budgets = {{.budget = {.unit = BudgetUnit::kTokens, .limit = kBudgetMax}, .period = {.id = "all"}}}};
+  }
+  std::int64_t steps_per_budgeted_claim() {
+    set_gate(with_budget("owner:ann"));
+    const std::int64_t steps = steps_per_claim();
+    open("owner:ann");
+    return steps;
+  }
+
+  int others_ = 0;
 
   void add_lanes(int count) {
     for (int i = 0; i < count; i += 100) {
@@ -47,6 +73,20 @@ TEST_F(LaneBounds, ManyLanesCostNothing) {
   const std::int64_t small = steps_per_claim();
   add_lanes(99'000);
   EXPECT_NEAR(static_cast<double>(steps_per_claim()), static_cast<double>(small), static_cast<double>(small) * 0.1);
+}
+
+TEST_F(LaneBounds, BudgetsAndSessionsOfOthersCostNothing) {
+  add({}, 500);
+  const std::int64_t without = steps_per_claim();
+  add_budgets_and_sessions(100);
+  EXPECT_EQ(steps_per_claim(), without);
+  set_gate({.name = "type:t", .per_run = {0, 100, 0, 0}});
+  const std::int64_t budgeted = steps_per_budgeted_claim();
+  add_budgets_and_sessions(9'900);
+  EXPECT_EQ(steps_per_budgeted_claim(), budgeted);
+  open("type:t");
+  EXPECT_EQ(steps_per_claim(), without);
+  std::cout << without << " VM steps for a claim, " << budgeted << " for one under a budget\n";
 }
 
 TEST_F(LaneBounds, AGateOverManyLanesClosesAndOpensInBoundedSteps) {

@@ -37,6 +37,7 @@ local function begin(keys, args)
   moves, moved_bytes, events, held, unsaved, writes, numbers, listed, soonest = {}, {}, {}, {}, {}, {}, nil, {}, nil
   questions.moves = {}
   kept.start()
+  budgets.periods = nil
   if TEST_CLOCK then
     local time, lease_time = string.match(args[1], '^(%d+) ?(%d*)$')
     NOW = tonumber(time)

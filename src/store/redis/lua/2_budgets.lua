@@ -213,19 +213,41 @@ function budgets.recount_if_stale()
   if is_stale then budgets.recount() end
 end
 
+-- What is spent in days and months: gate -> {field, unit, date, zone}. Listed once in a call, because all gates change their
+-- periods at midnight.
+local function list_periods()
+  if budgets.periods then return end
+  kept.save()
+  budgets.periods = {}
+  for _, field in ipairs(call('HKEYS', KEY.spent)) do
+    local gate, unit, date, zone = string.match(field, '^(.+)|(%l+)|([%d-]+)@(.+)$')
+    if gate then
+      local of_gate = budgets.periods[gate] or {}
+      budgets.periods[gate] = of_gate
+      of_gate[#of_gate + 1] = {field = field, unit = unit, date = date, zone = zone}
+    end
+  end
+end
+
+local function forget_earlier(periods, limits)
+  for _, one in ipairs(periods or {}) do
+    for _, budget in ipairs(limits.budgets) do
+      local date, zone = string.match(budget.period, '^([%d-]+)@(.+)$')
+      if date and one.unit == budget.unit and one.zone == zone and #one.date == #date and one.date < date then
+        kept.set(KEY.spent, one.field, false)
+      end
+    end
+  end
+end
+
 -- Nobody asks for what was spent in a period that is over; the ledger has it.
 function budgets.forget_periods(name, limits)
   if not limits or not limits.budgets then return end
-  kept.save()
-  for _, field in ipairs(call('HKEYS', KEY.spent)) do
-    local gate, unit, date, zone = string.match(field, '^(.+)|(%l+)|([%d-]+)@(.+)$')
-    local is_its = gate == name or (name == 'owner:*' and gate and string.sub(gate, 1, 6) == 'owner:')
-    for _, budget in ipairs(is_its and limits.budgets or {}) do
-      local now_date, now_zone = string.match(budget.period, '^([%d-]+)@(.+)$')
-      if now_date and unit == budget.unit and zone == now_zone and #date == #now_date and date < now_date then
-        kept.set(KEY.spent, field, false)
-      end
-    end
+  list_periods()
+  forget_earlier(budgets.periods[name], limits)
+  if name ~= 'owner:*' then return end
+  for gate, periods in pairs(budgets.periods) do
+    if string.sub(gate, 1, 6) == 'owner:' then forget_earlier(periods, limits) end
   end
 end
 
