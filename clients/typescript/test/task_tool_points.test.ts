@@ -39,14 +39,15 @@ class Life {
     private readonly place: Place,
     private readonly name: string,
     private readonly point: Point,
+    private readonly token: string,
     readonly after: number,
   ) {
-    this.client = place.server.client();
+    this.client = place.server.client({ token });
   }
 
-  async killAt(point: Point, token: string): Promise<void> {
+  async killAt(point: Point): Promise<void> {
     if (point !== this.point) return;
-    const orders: PointOrders = { point, url: this.place.server.url, token, conversation: this.name, type: this.name, folder: this.place.server.folder, after: this.after };
+    const orders: PointOrders = { point, url: this.place.server.url, token: this.token, conversation: this.name, type: this.name, folder: this.place.server.folder, after: this.after };
     const program = fileURLToPath(new URL("./support/task_tool_point.js", import.meta.url));
     const child = new WorkerProcess(spawn(process.execPath, [program, JSON.stringify(orders)], { stdio: ["ignore", "pipe", "inherit"] }));
     await eventually(() => child.lines.includes("there"), point, BOUND_MS);
@@ -75,10 +76,10 @@ class Life {
 }
 
 async function live(place: Place, point: Point, name: string, token: string): Promise<void> {
-  const { seq } = await place.server.client().call<{ seq: number }>("GET", "/v1/events/last");
-  const life = new Life(place, name, point, seq);
+  const { seq } = await place.server.client({ token }).call<{ seq: number }>("GET", "/v1/events/last");
+  const life = new Life(place, name, point, token, seq);
   const { client } = life;
-  const kill = (at: Point): Promise<void> => life.killAt(at, token);
+  const kill = (at: Point): Promise<void> => life.killAt(at);
   const tool = new TaskTool({ client, conversation: name, scratchDir: `${place.server.folder}/scratch`, runNow: async () => undefined });
   await kill("before the answer to the call");
   await kill("after the answer to the call");
