@@ -11,6 +11,7 @@
 #include "cli/display_text.h"
 #include "cli/gate_view.h"
 #include "cli/usage_view.h"
+#include "core/budget.h"
 #include "core/fingerprint.h"
 #include "core/lane.h"
 #include "core/question.h"
@@ -170,6 +171,18 @@ void add_identity(Page& page, const Task& task) {
   if (!parents.empty()) page.add("if one fails", name_of(task.on_parent_failure));
 }
 
+// "3 USD, 80 turns, 45m"
+std::string budget_text(const std::optional<JsonText>& json) {
+  const auto budget = json ? parse_task_budget(*json) : BudgetShares{};
+  if (!budget) return *json;
+  std::string text;
+  for (const BudgetUnit unit : kBudgetUnits) {
+    const std::optional<std::int64_t>& amount = (*budget)[std::to_underlying(unit)];
+    if (amount) text += (text.empty() ? "" : ", ") + format_amount(unit, *amount);
+  }
+  return text;
+}
+
 void add_life(Page& page, const Task& task, Time now) {
   page.add_time("created", task.created_at, now);
   page.add_time("run at", task.run_at, now);
@@ -183,6 +196,8 @@ void add_life(Page& page, const Task& task, Time now) {
   if (task.generation > 1) page.add("generation", std::to_string(task.generation));
   page.add("retry", to_string(task.retry));
   page.add("timeout", fmt::format("{}, idle {}", format_duration(task.timeout), format_duration(task.idle_timeout)));
+  page.add("budget", budget_text(task.budget));
+  page.add("tree budget", budget_text(task.tree_budget));
   if (task.at_most_once) page.add("at most once", "yes");
   page.add_optional("worker", task.worker_id);
 }

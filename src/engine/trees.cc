@@ -1,6 +1,8 @@
 #include "engine/trees.h"
 
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "base/try.h"
 #include "core/budget.h"
@@ -11,27 +13,24 @@ namespace {
 
 constexpr std::string_view kTreePrefix = "tree:";
 
-// Those that could still run.
-Result<bool> has_unfinished(Store& store, const std::string& gate) {
+// A name that has no id is of no task.
+TaskId root_of(const std::string& gate) {
+  return TaskId::parse(subject_of(gate, GateKind::kTree).value_or("")).value_or(TaskId());
+}
+
+// Takes out those that a task which can still run has to pass. One look at all of them, however many gates there are.
+Status keep_needed(Store& store, std::map<std::string, std::int64_t>& gone) {
   const TaskFilter unfinished{.states = {TaskState::kBlocked, TaskState::kScheduled, TaskState::kPending,
-                                         TaskState::kRunning, TaskState::kStalled},
-                              .gate = gate};
+                                         TaskState::kRunning, TaskState::kStalled}};
   std::optional<std::string> cursor;
   do {
     auto page = TRY(store.list(unfinished, kPageMax, cursor, Parts::kHead));
-    if (!page.records.empty()) return true;
+    for (const TaskRecord& record : page.records) {
+      for (const std::string& gate : record.task.gates) gone.erase(gate);
+    }
     cursor = std::move(page.cursor);
-  } while (cursor);
-  return false;
-}
-
-Result<bool> is_gone(Store& store, const std::string& gate) {
-  const auto root = TaskId::parse(subject_of(gate, GateKind::kTree).value_or(""));
-  if (!root) return true;
-  const auto records = TRY(store.read(std::span(&*root, 1), Parts::kHead));
-  if (records.front()) return false;
-  const bool goes_on = TRY(has_unfinished(store, gate));
-  return !goes_on;
+  } while (cursor && !gone.empty());
+  return {};
 }
 
 }  // namespace
@@ -50,14 +49,18 @@ std::optional<GateStep> tree_gate_of(const Task& root) {
 
 Result<std::string> tidy_trees(Store& store, const std::string& after, int limit) {
   const auto states = TRY(store.gates_from(std::string(kTreePrefix), after, limit));
+  std::vector<TaskId> ids;
+  for (const GateState& state : states) ids.push_back(root_of(state.record.name));
+  const auto roots = TRY(store.read(ids, Parts::kHead));
+  std::map<std::string, std::int64_t> gone;  // their revisions
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (!roots[i] && states[i].waiting_lanes == 0) gone.emplace(states[i].record.name, states[i].record.revision);
+  }
+  if (!gone.empty()) TRY(keep_needed(store, gone));
   std::vector<StepGroup> groups;
-  for (const GateState& state : states) {
-    const bool gone = TRY(is_gone(store, state.record.name));
-    if (!gone) continue;
-    groups.emplace_back().gates.push_back({.name = state.record.name,
-                                           .expected_revision = state.record.revision,
-                                           .next = GateRecord{.name = state.record.name},
-                                           .events = {}});
+  for (const auto& [name, revision] : gone) {
+    groups.emplace_back().gates.push_back(
+        {.name = name, .expected_revision = revision, .next = GateRecord{.name = name}, .events = {}});
   }
   // Somebody who came meanwhile wins.
   if (!groups.empty()) TRY(store.apply(groups));

@@ -339,6 +339,12 @@ Result<ToolAnswer> QueueTools::answer_question(const ToolCall& call) {
   in.need("question_id", id).get_any_text("value", value);
   if (!value) in.refuse("value is missing");
   TRY(in.finish_strictly());
+  const auto asked = TRY(queue_.question(id));
+  if (asked.gate) {
+    return fail(ErrorCode::kForbidden,
+                fmt::format("only people decide on the budget of {}: drover question answer {}", *asked.gate,
+                            id.to_string()));
+  }
   const auto question = TRY(queue_.answer(id, {.value = *value, .by = std::string(kCaller)}));
   call.made = id.to_string();
   json::Writer out;

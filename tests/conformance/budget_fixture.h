@@ -13,7 +13,7 @@
 
 namespace drover::test {
 
-inline constexpr std::string_view kTypes =
+inline constexpr std::string_view kBudgetTypes =
     R"("types":{"work":{"budget_per_run":{"usd":0.5,"tokens":100},"provider":"acme"},
                 "big":{"queue":"work","budget_per_run":{"usd":1.5,"tokens":100}},
                 "free":{"queue":"work","budget_per_run":{"usd":0,"tokens":0}}})";
@@ -22,7 +22,7 @@ class BudgetTest : public ConformanceTest {
  protected:
   void SetUp() override { apply(R"({"usd":2,"per":"day"})"); }
 
-  void apply_document(const std::string& rest) { apply_config(fmt::format("{{{},{}}}", kTypes, rest)); }
+  void apply_document(const std::string& rest) { apply_config(fmt::format("{{{},{}}}", kBudgetTypes, rest)); }
   // The budget of every owner.
   void apply(const std::string& budget) {
     apply_document(fmt::format(R"("owners":{{"default":{{"budgets":[{}]}}}})", budget));

@@ -43,7 +43,7 @@ TEST_P(BudgetQuestions, SaysGateAmountAndReset) {
   EXPECT_FALSE(asked.task_id);
   EXPECT_EQ(asked.options, (std::vector<std::string>{"raise", "stop"}));
   EXPECT_EQ(asked.expires_at, budget().resets_at);
-  for (const std::string said : {"owner:ann", "2 USD", format_time(*budget().resets_at).c_str()}) {
+  for (const std::string& said : {"owner:ann", "2 USD", format_time(*budget().resets_at).c_str()}) {
     EXPECT_NE(asked.text.find(said), std::string::npos) << asked.text;
   }
   EXPECT_EQ(count_events("question.asked"), 1);
@@ -76,7 +76,7 @@ TEST_P(BudgetQuestions, OfManyRunsThatBreachAtOnceIsOne) {
 TEST_P(BudgetQuestions, RaiseLetsTheSameSessionGoOn) {
   enqueue({.type = "work", .owner = "ann", .session = "review"});
   const ClaimedTask one = claim_one();
-  const RunReport met{.usage = cost(2'000'000), .agent = AgentState{.session_id = "s-1"}};
+  const RunReport met{.agent = AgentState{.session_id = "s-1"}, .usage = cost(2'000'000)};
   const auto stop = must(queue().report(one.lease, met)).stop;
   ASSERT_TRUE(stop);
   obey(one.lease, *stop, 2'000'000);

@@ -234,7 +234,7 @@ TEST_P(Budgets, ExplainNamesGateAmountAndReset) {
     const Explanation why = explain(waits);
     EXPECT_EQ(why.gate, gate);
     EXPECT_EQ(why.at, budget(gate).resets_at) << gate;
-    for (const std::string said :
+    for (const std::string& said :
          {std::string("0.6 USD of its budget of 0.5 USD"), format_time(why.at.value_or(Time{}))}) {
       EXPECT_NE(why.text.find(said), std::string::npos) << gate << ": " << why.text;
     }

@@ -143,7 +143,7 @@ TEST_P(TreeBudgets, AlertOnceWhenMostIsSpent) {
     return alerts;
   };
   enqueue_many(9);
-  const auto running = claim(2);
+  const auto running = claim({{.queue = "work"}}, 2, 1h);
   spend(running[0].lease, 400'000);
   EXPECT_TRUE(told(20s).empty());
   finish(running[0].lease, 1'600'000);

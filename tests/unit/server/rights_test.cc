@@ -320,6 +320,25 @@ TEST_F(Rights, GatesAreThoseThatTheCallersTasksWaitAt) {
   EXPECT_NE(page.find(R"("cursor":"owner:anna")"), std::string::npos) << page;
 }
 
+TEST_F(Rights, OnlyOperatorsAnswerForABudget) {
+  must(engine_.apply_config(R"({"owners":{"anna":{"budgets":[{"usd":1,"on_breach":"ask"}]}}})", 0));
+  const auto claimed = must(engine_.claim({.worker_id = "w:1:x", .serves = {{.queue = "work"}}, .n = 1}));
+  must(engine_.report(claimed.at(0).lease, {.usage = Usage{.cost = 2'000'000, .basis = CostBasis::kReported}}));
+  const auto asked = must(engine_.questions({}, 9, std::nullopt)).questions;
+  ASSERT_EQ(asked.size(), 1U);
+  const std::string path = "/v1/questions/" + asked[0].id.to_string();
+  const std::string raise = R"({"value":"raise"})";
+  EXPECT_EQ(ask("GET", path, "viewer:anna").status, 200);
+  EXPECT_EQ(ask("GET", path, "viewer:ben").status, 404);
+  for (const std::string who : {"viewer:anna", "producer:anna", "worker"}) {
+    EXPECT_EQ(ask("POST", path + "/answer", who, raise).status, 403) << who;
+    EXPECT_EQ(ask("POST", path + "/withdraw", who).status, 403) << who;
+  }
+  EXPECT_EQ(ask("POST", path + "/answer", "producer:ben", raise).status, 404);
+  EXPECT_EQ(ask("POST", path + "/answer", "operator", raise).status, 200);
+  EXPECT_EQ(must(engine_.budgets()).at(0).limit(), 2'000'000);
+}
+
 TEST_F(Rights, WhoDidItIsTheTokenWhateverTheCallerSays) {
   EXPECT_EQ(ask("POST", "/v1/gates/all", "operator", R"({"action":"close","by":"somebody"})").status, 400);
   EXPECT_EQ(ask("POST", "/v1/gates/all", "operator", R"({"action":"close","why":"x"})").status, 200);
