@@ -43,7 +43,8 @@ TEST_P(BudgetQuestions, SaysGateAmountAndReset) {
   EXPECT_FALSE(asked.task_id);
   EXPECT_EQ(asked.options, (std::vector<std::string>{"raise", "stop"}));
   EXPECT_EQ(asked.expires_at, budget().resets_at);
-  for (const std::string& said : {"owner:ann", "2 USD", format_time(*budget().resets_at).c_str()}) {
+  const std::vector<std::string> facts{"owner:ann", "2 USD", format_time(*budget().resets_at)};
+  for (const std::string& said : facts) {
     EXPECT_NE(asked.text.find(said), std::string::npos) << asked.text;
   }
   EXPECT_EQ(count_events("question.asked"), 1);

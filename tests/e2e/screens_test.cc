@@ -35,6 +35,7 @@ std::string without_chance(std::string text) {
       {std::regex("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}"), "ID"},
       {std::regex("[^ >]+:\\d+:ID"), "WORKER"},
       {std::regex("\\d{4}-\\d{2}-\\d{2}T[0-9:.]+Z"), "TIME"},
+      {std::regex("\\d{4}-\\d{2}-\\d{2}"), "DAY"},
       {std::regex("127\\.0\\.0\\.1:\\d+"), "SERVER"},
       {std::regex("\\d+\\.\\d+\\.\\d+"), "VERSION"},
       {std::regex("\\d+ ms"), "DURATION"},
@@ -124,6 +125,40 @@ TEST_F(ScreensTest, AreAsInTheDocs) {
   for (const std::string& id : running_) sandbox.must({"cancel", id});
   worker_->signal(SIGTERM);
   EXPECT_TRUE(worker_->wait(kHangs));
+}
+
+// What docs/guide/one-evening.md is about, when it is late: the budget is used up, and two questions are open.
+TEST_F(ScreensTest, OfAnEveningIsAsInTheDocs) {
+  sandbox.write_file("policy.yaml", R"(types:
+  fix: {budget_per_run: {usd: 0.5}}
+owners:
+  default: {budgets: [{usd: 10, per: day, on_breach: ask}]}
+)");
+  sandbox.must({"config", "apply", "policy.yaml"});
+  const auto opened = test::must(open_queue(server_.tcp_url()));
+  Engine& engine = opened->engine();
+  test::must(engine.enqueue(std::vector<TaskSpec>(24, {.type = "fix"})));
+  const auto claim = [&](int n) {
+    return test::must(engine.claim({.worker_id = "here:1:w", .serves = {{"fix", "fix"}}, .n = n, .capacity = n}));
+  };
+  const Lease asking = claim(1).at(0).lease;
+  test::must(engine.ask(asking, {.text = "May I publish 3?", .options = {"yes", "no"}}));
+  test::must(engine.suspend(asking, {}));
+  for (auto claimed = claim(24); !claimed.empty(); claimed = claim(24)) {
+    for (const ClaimedTask& one : claimed) {
+      const RunReport paid{.usage = Usage{.turns = 1, .cost = 500'000, .basis = CostBasis::kReported}};
+      const Settlement end{.lease = one.lease, .end = Completion{}, .report = paid};
+      test::must(std::move(engine.settle(std::span(&end, 1)).at(0)));
+    }
+  }
+  test::must(Sweepers(engine).watch_health());
+  const auto worker = sandbox.start({"work", "--type", "fix", "--concurrency", "4", "--", AGENTSIM_BIN});
+  const Terminal terminal(sandbox, "\"$DROVER\" top\n", kScreen);
+  ASSERT_TRUE(terminal.await("used up"));
+  ASSERT_TRUE(terminal.await("1 working"));
+  expect_same("top-evening", terminal.painted_screen());
+  worker->signal(SIGTERM);
+  EXPECT_TRUE(worker->wait(kHangs));
 }
 
 }  // namespace
