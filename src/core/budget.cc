@@ -192,8 +192,9 @@ std::vector<GateBudget> obeying(std::span<const GateBudget> kept, std::span<cons
     next.period = goes_on ? same->period : period_at(budget.per, budget.zone, now, offset);
     if (goes_on) {
       next.raised = same->raised;
-      next.breached = same->breached && same->budget.limit == budget.limit;
-      if (next.breached && budget.on_breach == OnBreach::kAsk) next.question = same->question;
+      next.breached =
+          same->breached && same->budget.limit == budget.limit && same->budget.on_breach == budget.on_breach;
+      if (next.breached) next.question = same->question;
     }
     if (planted(PlantedBug::kPeriodKeepsSpend) && same != kept.end() && !same->period.id.empty())
       next.period.id = same->period.id;

@@ -119,9 +119,11 @@ int run_raise(const BudgetRaiseOptions& options, Context& context) {
 }  // namespace
 
 void add_budget(Verbs& verbs) {
-  Verbs& budget = verbs.family({.name = "budget",
-                                .summary = "List and raise the budgets of gates",
-                                .footer = R"(The policy gives budgets to gates: all, owners, types, providers and tags. A task can bring one for itself and
+  Verbs& budget = verbs.family(
+      {.name = "budget",
+       .summary = "List and raise the budgets of gates",
+       .footer =
+           R"(The policy gives budgets to gates: all, owners, types, providers and tags. A task can bring one for itself and
 all that it spawns: the gate tree:ID.
 
 Examples:

@@ -218,9 +218,11 @@ int run(const QuestionWithdrawOptions& options, Context& context) {
 }  // namespace
 
 void add_question(Verbs& verbs) {
-  Verbs& family = verbs.family({.name = "question",
-                                .summary = "List and answer what tasks ask",
-                                .footer = R"(Tasks ask with `drover ask`. A task whose question is open holds no slot. Gates ask whether a budget is to be raised, if the
+  Verbs& family = verbs.family(
+      {.name = "question",
+       .summary = "List and answer what tasks ask",
+       .footer =
+           R"(Tasks ask with `drover ask`. A task whose question is open holds no slot. Gates ask whether a budget is to be raised, if the
 budget says on_breach: ask.
 
 Examples:
