@@ -116,7 +116,8 @@ struct Explanation {
   enum class Reason : std::uint8_t {
     kRunning,
     kEnded,
-    kBlocked,         // waits for parents
+    kBlocked,         // waits for parents; for answers, too, if its text says so
+    kQuestion,        // waits for an answer, and for nothing else
     kScheduled,       // waits for run_at
     kGate,            // a gate refuses it
     kInLine,          // would be taken: others stand before it
@@ -145,13 +146,13 @@ struct Explanation {
 };
 [[nodiscard]] std::string_view name_of(Explanation::Reason reason);
 
-// Tasks that wait for a worker and have one cause in common.
+// Tasks that wait for a worker, or for answers, and have one cause in common.
 struct StuckGroup {
-  Explanation::Reason reason = Explanation::Reason::kInLine;  // kGate, kInLine, kNoWorker or kStoreRegressed
+  Explanation::Reason reason = Explanation::Reason::kInLine;  // kGate, kInLine, kNoWorker, kQuestion or kStoreRegressed
   std::optional<std::string> gate{};                          // kGate: the first that refuses them
   std::optional<std::string> queue{};                         // kInLine, kNoWorker: where they stand
   std::int64_t tasks = 0;
-  Time since{};  // when the one that waits longest was ready
+  Time since{};  // when the one that waits longest was ready, or asked
   TaskId example;
   std::string text;          // what holds them back, and what will release them; one sentence for people
   std::optional<Time> at{};  // when that will be, if a time is known
@@ -164,7 +165,7 @@ struct StuckReport {
   std::vector<StuckGroup> groups{};  // those with the most tasks first
   std::int64_t unexamined = 0;       // tasks that wait in so many lanes that these were not looked at
   std::int64_t scheduled = 0;        // these wait for their time
-  std::int64_t blocked = 0;          // and these for their parents
+  std::int64_t blocked = 0;          // and these for their parents alone
 
   bool operator==(const StuckReport&) const = default;
 };

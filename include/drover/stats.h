@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "drover/question.h"
 #include "drover/task.h"
 #include "drover/time.h"
 
@@ -56,6 +57,15 @@ struct PermitTotals {
   std::int64_t in_use = 0;
   std::int64_t permits = 0;  // of all gates that have a limit
   int gates = 0;
+};
+
+// What tasks and gates have asked.
+struct QuestionTotals {
+  std::array<std::int64_t, kQuestionStateCount> kept{};  // by state
+  std::int64_t tasks_waiting = 0;                        // that have given way until somebody answers
+  std::optional<Time> oldest_open_at{};                  // when the oldest that is open was asked
+
+  [[nodiscard]] std::int64_t in(QuestionState state) const { return kept[static_cast<std::size_t>(state)]; }
 };
 
 enum class AlertKind : std::uint8_t {
@@ -149,6 +159,7 @@ struct Stats {
   std::vector<QueueStats> queues;  // by name
   WorkerTotals workers;
   PermitTotals permits;
+  QuestionTotals questions;
   std::vector<Alert> alerts;
 };
 

@@ -14,7 +14,7 @@
 namespace drover {
 
 enum class TaskState : std::uint8_t {
-  kBlocked,    // waits for parents
+  kBlocked,    // waits for parents, or for answers to its questions
   kScheduled,  // waits for run_at
   kPending,    // waits for a worker
   kRunning,    // a worker holds its lease
@@ -193,7 +193,8 @@ struct Task {
   int max_defers = 100;
   int suspends = 0;
   int max_suspends = 20;
-  int generation = 1;  // an operator's retry opens the next one
+  int open_questions = 0;  // asked and not closed
+  int generation = 1;      // an operator's retry opens the next one
   RetryPolicy retry;
   Millis timeout{3'600'000};
   Millis idle_timeout{600'000};
@@ -215,6 +216,11 @@ struct Task {
 
   bool operator==(const Task&) const = default;
 };
+
+// It has given way, and goes on once somebody has answered; it may wait for its parents besides.
+[[nodiscard]] inline bool waits_for_answer(const Task& task) {
+  return task.state == TaskState::kBlocked && task.open_questions > 0;
+}
 
 // The calls by which a worker ends a run.
 enum class SettleKind : std::uint8_t { kComplete, kFail, kRelease, kCancelled, kSuspend };

@@ -71,6 +71,12 @@ std::string stats_summary(const Stats& stats) {
     text += fmt::format("permits    {} of {} in use at {}\n", stats.permits.in_use, stats.permits.permits,
                         counted(stats.permits.gates, "gate"));
   }
+  const QuestionTotals& questions = stats.questions;
+  if (questions.in(QuestionState::kOpen) > 0 || questions.tasks_waiting > 0) {
+    text += fmt::format(
+        "questions  {} open; {} for an answer\n", questions.in(QuestionState::kOpen),
+        questions.tasks_waiting == 1 ? "1 task waits" : fmt::format("{} tasks wait", questions.tasks_waiting));
+  }
   return text;
 }
 

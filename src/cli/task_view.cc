@@ -7,11 +7,13 @@
 #include <ctime>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/display_text.h"
 #include "cli/gate_view.h"
 #include "cli/usage_view.h"
 #include "core/fingerprint.h"
 #include "core/lane.h"
+#include "core/question.h"
 #include "core/run_report.h"
 #include "core/task_fields.h"
 
@@ -257,6 +259,17 @@ std::string gate_event_line(const Event& event, const Look& look) {
                      cut_to_width(one_line(event_detail(event.data)), width - kHeadWidth));
 }
 
+// The first that it asked is told; what was asked last comes first in the list.
+std::string answer_note(const Task& task, Time now, std::span<const Question> asked) {
+  const Question* first = nullptr;
+  for (const Question& question : asked) {
+    if (question.task_id == task.id) first = &question;
+  }
+  if (first == nullptr) return "waits for an answer";
+  return fmt::format("waits for an answer to {} ({}, question {})", quoted_excerpt(first->text),
+                     since(first->asked_at, now), first->id.to_string());
+}
+
 }  // namespace
 
 std::string until(Time now, Time then) {
@@ -301,9 +314,10 @@ Paint paint_of(TaskState state) {
   return Paint::kNone;
 }
 
-std::string note_on(const Task& task, Time now) {
+std::string note_on(const Task& task, Time now, std::span<const Question> asked) {
   switch (task.state) {
     case TaskState::kBlocked:
+      if (waits_for_answer(task)) return answer_note(task, now, asked);
       return task.depends_on.size() == 1 ? "waits for its parent" : "waits for its parents";
     case TaskState::kScheduled: {
       const std::string when =
@@ -325,7 +339,8 @@ std::string note_on(const Task& task, Time now) {
   return {};
 }
 
-Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStatus> gates) {
+Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStatus> gates,
+                 std::span<const Question> asked) {
   Table table({{"ID"},
                {"TYPE", Fit::kElastic},
                {"QUEUE", Fit::kSpare},
@@ -341,7 +356,7 @@ Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStat
                Cell(std::string(name_of(task.state)), paint_of(task.state)), std::to_string(task.priority),
                Cell(fmt::format("{}/{}", task.attempts, task.max_attempts), std::to_string(task.attempts)),
                std::to_string(task.max_attempts), Cell(since(task.created_at, now), format_time(task.created_at)),
-               joined(joined(held_note(task, gates), note_on(task, now)), cost_text(task))});
+               joined(joined(held_note(task, gates), note_on(task, now, asked)), cost_text(task))});
   }
   return table;
 }
@@ -393,9 +408,11 @@ Table worker_table(std::span<const WorkerInfo> workers, Time now) {
   return table;
 }
 
-std::string task_page(const Task& task, std::span<const RunSummary> runs, Time now, const Look& look) {
+std::string task_page(const Task& task, std::span<const RunSummary> runs, Time now, const Look& look,
+                      std::span<const Question> asked) {
   Page page(look);
   add_identity(page, task);
+  for (const Question& question : asked) page.add("asks", in_words(question, now), Paint::kYellow);
   add_life(page, task, now);
   add_outcome(page, task, runs, now);
   std::string text = std::move(page).take();

@@ -18,16 +18,19 @@ namespace drover::cli {
 [[nodiscard]] std::string until(Time now, Time then);
 
 [[nodiscard]] Paint paint_of(TaskState state);
-// What is worth knowing of a task beside its state: progress, the error, what it waits for.
-[[nodiscard]] std::string note_on(const Task& task, Time now);
+// What is worth knowing of a task beside its state: progress, the error, what it waits for. `asked` has open questions,
+// of others, too.
+[[nodiscard]] std::string note_on(const Task& task, Time now, std::span<const Question> asked = {});
 
 // `gates` tell which of those that wait are held back.
-[[nodiscard]] Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStatus> gates = {});
+[[nodiscard]] Table task_table(std::span<const Task> tasks, Time now, std::span<const GateStatus> gates = {},
+                               std::span<const Question> asked = {});
 [[nodiscard]] Table run_table(std::span<const RunSummary> runs, Time now);
 [[nodiscard]] Table worker_table(std::span<const WorkerInfo> workers, Time now);
 
-// A whole task with its runs, one field a line.
-[[nodiscard]] std::string task_page(const Task& task, std::span<const RunSummary> runs, Time now, const Look& look);
+// A whole task with its runs and its open questions, one field a line.
+[[nodiscard]] std::string task_page(const Task& task, std::span<const RunSummary> runs, Time now, const Look& look,
+                                    std::span<const Question> asked = {});
 
 // One line with its end: local time and words for people, tab-separated fields for programs.
 [[nodiscard]] std::string event_line(const Event& event, const Look& look);

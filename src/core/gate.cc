@@ -18,7 +18,7 @@ namespace {
 
 constexpr Names<kHoldSourceCount> kSourceNames{"policy", "operator", "breaker", "provider"};
 constexpr Names<3> kProviderStateNames{"open", "closed", "ramping"};
-constexpr Names<8> kReasonNames{"running", "ended",   "blocked",   "scheduled",
+constexpr Names<9> kReasonNames{"running", "ended",   "blocked",   "question",       "scheduled",
                                 "gate",    "in_line", "no_worker", "store_regressed"};
 constexpr int kSessionPermits = 1;
 constexpr std::int64_t kRateUnitsMax = 1'000'000;

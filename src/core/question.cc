@@ -276,6 +276,15 @@ bool is_unanswered(const Question& question) {
   return question.state == QuestionState::kExpired;
 }
 
+std::string in_words(const Question& question, Time now) {
+  using std::chrono::floor;
+  const Millis age = std::max(Millis{0}, now - question.asked_at);
+  const Millis shown = age < std::chrono::minutes(1) ? Millis{floor<std::chrono::seconds>(age)}
+                                                     : Millis{floor<std::chrono::minutes>(age)};
+  return fmt::format("question {}, asked {} ago: {}", question.id.to_string(), format_duration(shown),
+                     quoted_excerpt(question.text));
+}
+
 std::string event_name(const Question& before, const Question& after) {
   if (after.state == QuestionState::kOpen) {
     return before.to == AskedOf::kSpawner && after.to == AskedOf::kHuman ? "question.handed_over" : "question.asked";
@@ -293,6 +302,7 @@ JsonText event_data(const Question& question) {
     writer.key("text").string(to_utf8(std::string_view(question.text).substr(0, kExcerptBytes)));
   }
   if (question.answered_by) writer.key("by").string(*question.answered_by);
+  if (question.closed_at) writer.key("waited_ms").number((*question.closed_at - question.asked_at).count());
   writer.end_object();
   return std::move(writer).take();
 }

@@ -53,6 +53,8 @@ enum class SpawnerIs : std::uint8_t { kRunning, kAway };
 
 // Whether the task may go on once the question is closed like this.
 [[nodiscard]] bool is_unanswered(const Question& question);
+// `question ID, asked 5m ago: "Shall I?"`, for people.
+[[nodiscard]] std::string in_words(const Question& question, Time now);
 // The event that tells how it stands: question.asked, .answered, .expired, .withdrawn, or .handed_over to people.
 [[nodiscard]] std::string event_name(const Question& before, const Question& after);
 [[nodiscard]] JsonText event_data(const Question& question);

@@ -45,6 +45,17 @@ void write_queue(Writer& out, const QueueStats& queue) {
   out.end_object();
 }
 
+void write_questions(Writer& out, const QuestionTotals& questions) {
+  out.key("questions").begin_object();
+  for (int i = 0; i < kQuestionStateCount; ++i) {
+    const auto state = static_cast<QuestionState>(i);
+    out.key(name_of(state)).number(questions.in(state));
+  }
+  out.key("tasks_waiting").number(questions.tasks_waiting).key("oldest_open_at");
+  questions.oldest_open_at ? out.string(format_time(*questions.oldest_open_at)) : out.null();
+  out.end_object();
+}
+
 }  // namespace
 
 std::string to_json(const Stats& stats) {
@@ -63,6 +74,7 @@ std::string to_json(const Stats& stats) {
   out.key("workspace_bytes").number(stats.workers.workspace_bytes).end_object();
   out.key("permits").begin_object().key("in_use").number(stats.permits.in_use);
   out.key("permits").number(stats.permits.permits).key("gates").number(stats.permits.gates).end_object();
+  write_questions(out, stats.questions);
   out.key("alerts").begin_array();
   for (const Alert& alert : stats.alerts) out.raw(to_json(alert));
   out.end_array().end_object();

@@ -63,6 +63,7 @@ struct Step {
   std::vector<EventDraft> events;
   std::optional<RunEnd> run_end;
   std::vector<LedgerEntry> ledger{};   // what it books
+  int answer_waits = 0;                // by how much it changes the number of tasks that wait for answers
   std::optional<SpendChange> spend{};  // what the budgets of its gates do; a run that ends without it has spent nothing
 
   // Whether it replaces a part of the body: some stores write all of it then.

@@ -42,12 +42,12 @@ struct TaskRecord {
   LeaseId lease;                        // none unless running
   std::int64_t lease_beats = 0;         // renewals of this lease
   std::int64_t place = 0;               // in line among tasks of its queue and priority; 0: the store gives it the tail
-  int unmet_parents = 0;                // parents not done yet; meaningful while blocked
+  int unmet_parents = 0;                // parents not done yet, and open questions; meaningful while blocked
   int dependents = 0;                   // tasks that depend on this one
   int children = 0;                     // tasks that this one spawned
   int depth = 0;                        // spawners above it
   int spawner_generation = 0;           // of its spawner, when that spawned it; 0: no run of it did
-  int open_questions = 0;               // asked and not closed; while blocked, unmet_parents has them in it
+  int asked = 0;                        // questions, in all generations
   int awaited = 0;                      // how many of the last of depends_on are children that it suspended for
   int first_generation = 1;             // the one that an operator's retry began; revivals go on in it
   std::optional<TaskId> ended_by;       // the parent whose end ended this task

@@ -350,7 +350,7 @@ void give_back(Change& change) {
 JsonText suspended_data(const TaskRecord& record) {
   json::Writer writer;
   writer.begin_object().key("children").number(record.awaited).key("unmet").number(record.unmet_parents);
-  if (record.open_questions > 0) writer.key("questions").number(record.open_questions);
+  if (record.task.open_questions > 0) writer.key("questions").number(record.task.open_questions);
   writer.end_object();
   return std::move(writer).take();
 }
@@ -374,7 +374,7 @@ void suspend(Change& change) {
   change.step.parents = Step::ParentsWrite::kReplace;
   next.awaited += static_cast<int>(suspend.children.size());
   next.unmet_parents = planted(PlantedBug::kSuspendForgetsChildren) ? 0 : suspend.unmet_parents;
-  if (!planted(PlantedBug::kSuspendForgetsQuestions)) next.unmet_parents += next.open_questions;
+  if (!planted(PlantedBug::kSuspendForgetsQuestions)) next.unmet_parents += next.task.open_questions;
   task.state = waiting_state(next, change.context.now);
   move_to_tail(next);
   plan_next_run(change, SessionUse::kResume, {});
@@ -636,7 +636,7 @@ void retry(Change& change) {
 void revive(Change& change) {
   const int unmet_parents = std::get<trigger::ParentRetried>(change.trigger).unmet_parents;
   TaskRecord& next = change.step.next;
-  if (next.task.state == TaskState::kBlocked) return await_parents(change, unmet_parents + next.open_questions);
+  if (next.task.state == TaskState::kBlocked) return await_parents(change, unmet_parents + next.task.open_questions);
   reopen(change, unmet_parents);
   emit(change, "revived");
 }
@@ -644,7 +644,8 @@ void revive(Change& change) {
 // ---- questions
 
 void ask(Change& change) {
-  change.step.next.open_questions += 1;
+  change.step.next.asked += 1;
+  change.step.next.task.open_questions += 1;
   change.step.events.push_back(std::get<trigger::Ask>(change.trigger).event);
 }
 
@@ -660,7 +661,7 @@ void end_unanswered(Change& change) {
 void close_question(Change& change) {
   const auto& closed = std::get<trigger::QuestionClosed>(change.trigger);
   TaskRecord& next = change.step.next;
-  next.open_questions -= 1;
+  next.task.open_questions -= 1;
   change.step.events.push_back(closed.event);
   if (next.task.state != TaskState::kBlocked) return;
   if (closed.outcome == trigger::QuestionClosed::Outcome::kUnanswered) return end_unanswered(change);
@@ -752,6 +753,7 @@ Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionCon
   const Rule rule = rule_for(record, trigger);
   if (rule == Rule::kRefuse) return refuse(record.task, trigger);
   const LeaseId lease = record.lease;
+  const bool waited_for_answer = waits_for_answer(record.task);
   Change change{trigger, context, {}};
   change.step.expected_revision = record.revision;
   change.step.expected_beats = record.lease_beats;
@@ -760,7 +762,8 @@ Result<Step> decide(TaskRecord record, const Trigger& trigger, const DecisionCon
   auto spend = spend_until(change.step.next, context, type_of(context).budget_per_run);
   kApply[std::to_underlying(rule) - 1U](change);
   // The engine withdraws them in the same group.
-  if (is_terminal(change.step.next.task.state)) change.step.next.open_questions = 0;
+  if (is_terminal(change.step.next.task.state)) change.step.next.task.open_questions = 0;
+  change.step.answer_waits = (waits_for_answer(change.step.next.task) ? 1 : 0) - (waited_for_answer ? 1 : 0);
   close_spend(change.step, std::move(spend));
   note_settlement(change, lease);
   return std::move(change.step);

@@ -97,7 +97,7 @@ Result<Step> Cascade::decide_on(TaskRecord record, const Trigger& trigger) {
   const bool budgeted = record.task.state == TaskState::kRunning &&
                         (record.task.budget || (policy_.has_budgets && !policy_.budgeted_gates(record.task).empty()));
   const DecisionContext context{now_, rng_.unit(), &policy_.type(record.task.type), &policy_.prices, budgeted};
-  const int open_questions = record.open_questions;
+  const int open_questions = record.task.open_questions;
   auto step = TRY(decide(std::move(record), trigger, context));
   if (open_questions > 0 && is_terminal(step.next.task.state)) {
     TRY(withdraw_questions(step));
@@ -145,6 +145,7 @@ void Cascade::add(Step&& step) {
     step.run_end = first.run_end;
     if (step.run_end->settlement) step.run_end->settlement->state = step.next.task.state;
   }
+  step.answer_waits += first.answer_waits;
   step.ledger.insert(step.ledger.begin(), first.ledger.begin(), first.ledger.end());
   if (first.spend) step.spend = first.spend;
   first = std::move(step);

@@ -169,8 +169,10 @@ std::vector<ClaimedTask> Engine::handed_out(std::vector<TaskRecord> records, Fil
         std::erase_if(*runs, [&](const RunSummary& run) { return run.run == item.task.run; });
         item.earlier_runs = std::move(*runs);
       }
-      if (auto asked = store_.questions_of(item.task.id); asked) {
-        for (QuestionRecord& one : *asked) item.questions.push_back(std::move(one.question));
+      if (record.asked > 0) {
+        if (auto asked = store_.questions_of(item.task.id); asked) {
+          for (QuestionRecord& one : *asked) item.questions.push_back(std::move(one.question));
+        }
       }
     }
     claimed.push_back(std::move(item));

@@ -169,7 +169,7 @@ class Explain {
       ++(i < given ? of_given : of_children).unmet;
     }
     answer.text = waits_text(of_given, of_children);
-    if (stored->open_questions > 0) TRY(add_questions(*stored, of_given.unmet + of_children.unmet > 0, answer));
+    if (stored->task.open_questions > 0) TRY(add_questions(*stored, of_given.unmet + of_children.unmet > 0, answer));
     return answer;
   }
 
@@ -179,12 +179,15 @@ class Explain {
     const auto open = std::ranges::find_if(
         asked, [](const QuestionRecord& one) { return one.question.state == QuestionState::kOpen; });
     if (open == asked.end()) return {};  // it was answered meanwhile
-    const std::string question = fmt::format("an answer to question {}", open->question.id.to_string());
-    const std::string others =
-        record.open_questions > 1 ? fmt::format(" and {} more", counted(record.open_questions - 1, "question")) : "";
+    const std::string question = "an answer to " + in_words(open->question, now_);
+    const std::string others = record.task.open_questions > 1
+                                   ? fmt::format(" and {} more", counted(record.task.open_questions - 1, "question"))
+                                   : "";
     answer.text = waits_for_parents ? fmt::format("{}, and for {}{}", answer.text, question, others)
                                     : fmt::format("it waits for {}{}", question, others);
-    if (!waits_for_parents) answer.at = open->question.expires_at;
+    if (waits_for_parents) return {};
+    answer.reason = Reason::kQuestion;
+    answer.at = open->question.expires_at;
     return {};
   }
 

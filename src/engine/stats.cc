@@ -107,6 +107,15 @@ Status add_window(Stats& stats, Store& store, const std::string* owner) {
   return {};
 }
 
+Status add_questions(Stats& stats, Store& store) {
+  stats.questions.kept = TRY(store.count_questions());
+  stats.questions.tasks_waiting = TRY(store.count_answer_waits(std::nullopt));
+  if (stats.questions.in(QuestionState::kOpen) == 0) return {};
+  const auto oldest = TRY(store.open_questions(std::nullopt, 1));
+  if (!oldest.empty()) stats.questions.oldest_open_at = oldest.front().question.asked_at;
+  return {};
+}
+
 }  // namespace
 
 Result<Stats> Engine::stats() {
@@ -118,6 +127,7 @@ Result<Stats> Engine::stats() {
   add_queues(stats, queues);
   add_workers(stats, workers);
   add_permits(stats, gates);
+  TRY(add_questions(stats, store_));
   TRY(add_window(stats, store_, nullptr));
   stats.alerts = TRY(this->alerts());
   return stats;
@@ -129,6 +139,7 @@ Result<Stats> Engine::owner_stats(const std::string& owner) {
   const auto queues = TRY(store_.queues_of(owner));
   Stats stats{.at = now};
   add_queues(stats, queues);
+  stats.questions.tasks_waiting = TRY(store_.count_answer_waits(owner));
   TRY(add_window(stats, store_, &owner));
   return stats;
 }

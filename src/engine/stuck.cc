@@ -1,7 +1,7 @@
 // Stuck: why everything that waits does so, by cause.
 //
 // One look at every lane, its gates and the workers, whatever the number of tasks: all tasks of a lane wait for the
-// same.
+// same. Those that wait for answers are counted by the store.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "base/try.h"
 #include "core/gate_name.h"
 #include "core/lane.h"
+#include "core/question_pages.h"
 #include "core/spec_check.h"
 #include "engine/engine.h"
 #include "engine/held.h"
@@ -88,6 +89,49 @@ class Causes {
   std::map<std::tuple<Reason, std::string, std::string, std::string>, StuckGroup> groups_;
 };
 
+// Of these questions, oldest first, the first one of a task that has given way for it.
+Result<const Question*> first_awaited(Store& store, std::span<const QuestionRecord> open,
+                                      const std::optional<std::string>& owner) {
+  std::vector<const Question*> asked;
+  std::vector<TaskId> askers;
+  for (const QuestionRecord& one : open) {
+    if (!one.question.task_id || (owner && one.question.owner != *owner)) continue;
+    asked.push_back(&one.question);
+    askers.push_back(*one.question.task_id);
+  }
+  const auto records = TRY(store.read(askers, Parts::kHead));
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::optional<TaskRecord>& record = records[i];
+    if (record && waits_for_answer(record->task)) return asked[i];
+  }
+  return nullptr;
+}
+
+// None if no task does.
+Result<std::optional<StuckGroup>> answer_waits(Store& store, const std::optional<std::string>& owner, Time now) {
+  const std::int64_t tasks = TRY(store.count_answer_waits(owner));
+  if (tasks == 0) return std::nullopt;
+  std::optional<QuestionId> after;
+  for (;;) {
+    const auto open = TRY(store.open_questions(after, kQuestionPiece));
+    if (open.empty()) return std::nullopt;  // they were answered meanwhile
+    if (const Question* oldest = TRY(first_awaited(store, open, owner))) {
+      return StuckGroup{.reason = Reason::kQuestion,
+                        .tasks = tasks,
+                        .since = oldest->asked_at,
+                        .example = *oldest->task_id,
+                        .text = fmt::format("{} for an answer; the oldest is {}", tasks == 1 ? "waits" : "wait",
+                                            in_words(*oldest, now))};
+    }
+    after = open.back().question.id;
+  }
+}
+
+void add_first(std::vector<StuckGroup>& groups, StuckGroup group) {
+  const auto place = std::ranges::find_if(groups, [&](const StuckGroup& other) { return other.tasks <= group.tasks; });
+  groups.insert(place, std::move(group));
+}
+
 }  // namespace
 
 Result<StuckReport> Engine::stuck(const std::optional<std::string>& owner) {
@@ -115,6 +159,10 @@ Result<StuckReport> Engine::stuck(const std::optional<std::string>& owner) {
     waiting += in(TaskState::kPending) + in(TaskState::kStalled);
     report.scheduled += in(TaskState::kScheduled);
     report.blocked += in(TaskState::kBlocked);
+  }
+  if (auto asking = TRY(answer_waits(store_, owner, fleet.now))) {
+    report.blocked = std::max<std::int64_t>(0, report.blocked - asking->tasks);
+    add_first(report.groups, *std::move(asking));
   }
   if (!is_all) report.unexamined = std::max<std::int64_t>(0, waiting - examined);
   return report;

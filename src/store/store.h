@@ -228,6 +228,13 @@ class Store : public ConversationStore {
   // Newest first, those before a given one. Looks at a bounded number: a page may end early, and its cursor then tells.
   [[nodiscard]] virtual Result<QuestionPage> list_questions(const QuestionFilter& filter, int limit,
                                                             const std::optional<QuestionId>& before) = 0;
+  // Those that are open and come after a given one, oldest first.
+  [[nodiscard]] virtual Result<std::vector<QuestionRecord>> open_questions(const std::optional<QuestionId>& after,
+                                                                           int limit) = 0;
+  // How many are kept, by state.
+  [[nodiscard]] virtual Result<std::array<std::int64_t, kQuestionStateCount>> count_questions() = 0;
+  // How many tasks wait for answers (waits_for_answer()): of all owners, or of one.
+  [[nodiscard]] virtual Result<std::int64_t> count_answer_waits(const std::optional<std::string>& owner) = 0;
   // Open ones whose time (core/question.h: wake_at) has come, at most `limit`.
   [[nodiscard]] virtual Result<std::vector<QuestionRecord>> due_questions(int limit) = 0;
 

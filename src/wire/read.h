@@ -41,6 +41,7 @@ namespace drover {
 [[nodiscard]] Status read_json(std::string_view json, QueueStats& out);
 [[nodiscard]] Status read_json(std::string_view json, WorkerTotals& out);
 [[nodiscard]] Status read_json(std::string_view json, PermitTotals& out);
+[[nodiscard]] Status read_json(std::string_view json, QuestionTotals& out);
 [[nodiscard]] Status read_json(std::string_view json, GateStatus& out);
 [[nodiscard]] Status read_json(std::string_view json, HeldTasks& out);
 [[nodiscard]] Status read_json(std::string_view json, QueueStatus& out);

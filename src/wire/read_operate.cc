@@ -55,7 +55,8 @@ Status read_json(std::string_view json, Hold& out) {
 Status read_json(std::string_view json, Explanation::Reason& out) {
   return read_name(json, out, "reason", [](std::string_view name) -> std::optional<Explanation::Reason> {
     using enum Explanation::Reason;
-    for (const auto reason : {kRunning, kEnded, kBlocked, kScheduled, kGate, kInLine, kNoWorker, kStoreRegressed}) {
+    for (const auto reason :
+         {kRunning, kEnded, kBlocked, kQuestion, kScheduled, kGate, kInLine, kNoWorker, kStoreRegressed}) {
       if (name_of(reason) == name) return reason;
     }
     return std::nullopt;
@@ -97,6 +98,15 @@ Status read_json(std::string_view json, WorkerTotals& out) {
   Reader in(json);
   in.need("working", out.working).need("draining", out.draining).need("silent", out.silent);
   in.need("slots", out.slots).need("running", out.running).need("workspace_bytes", out.workspace_bytes);
+  return in.finish();
+}
+
+Status read_json(std::string_view json, QuestionTotals& out) {
+  Reader in(json);
+  for (int i = 0; i < kQuestionStateCount; ++i) {
+    in.need(name_of(static_cast<QuestionState>(i)), out.kept[static_cast<std::size_t>(i)]);
+  }
+  in.need("tasks_waiting", out.tasks_waiting).get("oldest_open_at", out.oldest_open_at);
   return in.finish();
 }
 
@@ -221,7 +231,7 @@ Status read_json(std::string_view json, Stats& out) {
   Counts counts;
   in.need("at", out.at).need("tasks", counts).need("window_ms", out.window).need("rates", out.rates);
   in.need("waits", out.waits).need("runs", out.runs).need("queues", out.queues).need("workers", out.workers);
-  in.need("permits", out.permits).need("alerts", out.alerts);
+  in.need("permits", out.permits).need("questions", out.questions).need("alerts", out.alerts);
   out.tasks = counts.tasks;
   return in.finish();
 }

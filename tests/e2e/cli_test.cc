@@ -145,6 +145,7 @@ TEST_F(CliTest, ShowPrintsTheOneShapeOfATask) {
                                        "stalls",
                                        "defers",
                                        "suspends",
+                                       "open_questions",
                                        "retry",
                                        "timeout_ms",
                                        "idle_timeout_ms",

@@ -526,7 +526,8 @@ std::optional<Wrong> Life::compare(const TaskRecord& row, Millis slack) {
   if (task.defers != defers_) return differ(task, "defers", task.defers, defers_);
   if (task.suspends != suspends_) return differ(task, "suspends", task.suspends, suspends_);
   const int open_questions = static_cast<int>(open_questions_.size());
-  if (row.open_questions != open_questions) return differ(task, "open questions", row.open_questions, open_questions);
+  if (row.task.open_questions != open_questions)
+    return differ(task, "open questions", row.open_questions, open_questions);
   if (task.attempts < 0)
     return Wrong{"P6 caps", fmt::format("task {} has {} attempts", task.id.to_string(), task.attempts)};
   const std::string escalated_to = task.escalation ? task.escalation->to : "";

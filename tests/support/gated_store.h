@@ -136,6 +136,15 @@ class GatedStore : public Store {
                                       const std::optional<QuestionId>& before) override {
     return pass(StoreCall::kQuestions, &Store::list_questions, filter, limit, before);
   }
+  Result<std::vector<QuestionRecord>> open_questions(const std::optional<QuestionId>& after, int limit) override {
+    return pass(StoreCall::kQuestions, &Store::open_questions, after, limit);
+  }
+  Result<std::array<std::int64_t, kQuestionStateCount>> count_questions() override {
+    return pass(StoreCall::kQuestions, &Store::count_questions);
+  }
+  Result<std::int64_t> count_answer_waits(const std::optional<std::string>& owner) override {
+    return pass(StoreCall::kQuestions, &Store::count_answer_waits, owner);
+  }
   Result<std::vector<QuestionRecord>> due_questions(int limit) override {
     return pass(StoreCall::kQuestions, &Store::due_questions, limit);
   }

@@ -196,8 +196,10 @@ class _TaskRequired(TypedDict):
     max_attempts: Count
     stalls: Count
     defers: Count
-    # How often it has waited for its children, in this generation.
+    # How often it has waited for its children or an answer, in this generation.
     suspends: Count
+    # Its questions that nobody has closed. While it is blocked it waits for them.
+    open_questions: Count
     retry: str
     timeout_ms: Millis
     idle_timeout_ms: Millis
@@ -565,14 +567,14 @@ class TaskPatch(TypedDict, total=False):
 class ExplanationChainItem(TypedDict):
     id: Uuid
     state: TaskState
-    reason: Literal["running", "ended", "blocked", "scheduled", "gate", "in_line", "no_worker", "store_regressed"]
+    reason: Literal["running", "ended", "blocked", "question", "scheduled", "gate", "in_line", "no_worker", "store_regressed"]
     text: str
     gate: Optional[str]
     at: OptionalUntil
 
 
 class Explanation(TypedDict):
-    reason: Literal["running", "ended", "blocked", "scheduled", "gate", "in_line", "no_worker", "store_regressed"]
+    reason: Literal["running", "ended", "blocked", "question", "scheduled", "gate", "in_line", "no_worker", "store_regressed"]
     text: str
     gate: Optional[str]
     at: OptionalUntil
@@ -692,10 +694,11 @@ class BulkOperation(TypedDict):
 
 
 class StuckReportGroupsItem(TypedDict):
-    reason: Literal["gate", "in_line", "no_worker", "store_regressed"]
+    # Of `question` there is at most one group, with the tasks that have suspended until somebody answers.
+    reason: Literal["gate", "in_line", "no_worker", "question", "store_regressed"]
     # The first gate that refuses these tasks.
     gate: Optional[str]
-    # Where they stand; null if a gate refuses them.
+    # Where they stand; null if a gate refuses them or they wait for answers.
     queue: Optional[str]
     tasks: int
     since: Time
@@ -709,6 +712,7 @@ class StuckReport(TypedDict):
     # Tasks that wait in so many lanes that these were not looked at.
     unexamined: int
     scheduled: int
+    # Tasks that wait for other tasks alone.
     blocked: int
 
 
@@ -1171,6 +1175,19 @@ class StatsPermits(TypedDict):
     gates: Count
 
 
+class StatsQuestions(TypedDict):
+    """Who has an owner gets `tasks_waiting` of that owner's tasks; the others are 0."""
+
+    open: Count
+    # Kept until their tasks are deleted, as those that expired or were withdrawn.
+    answered: Count
+    expired: Count
+    withdrawn: Count
+    # Tasks that have suspended until somebody answers.
+    tasks_waiting: Count
+    oldest_open_at: OptionalTime
+
+
 class Stats(TypedDict):
     at: Time
     tasks: TaskCounts
@@ -1181,6 +1198,8 @@ class Stats(TypedDict):
     queues: List[StatsQueuesItem]
     workers: StatsWorkers
     permits: StatsPermits
+    # Who has an owner gets `tasks_waiting` of that owner's tasks; the others are 0.
+    questions: StatsQuestions
     alerts: List[Alert]
 
 

@@ -183,8 +183,10 @@ export interface Task {
   max_attempts: Count;
   stalls: Count;
   defers: Count;
-  /** How often it has waited for its children, in this generation. */
+  /** How often it has waited for its children or an answer, in this generation. */
   suspends: Count;
+  /** Its questions that nobody has closed. While it is blocked it waits for them. */
+  open_questions: Count;
   retry: string;
   timeout_ms: Millis;
   idle_timeout_ms: Millis;
@@ -511,7 +513,7 @@ export interface TaskPatch {
 export type GivenPriority = number | string;
 
 export interface Explanation {
-  reason: "running" | "ended" | "blocked" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
+  reason: "running" | "ended" | "blocked" | "question" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
   text: string;
   gate: string | null;
   at: OptionalUntil;
@@ -525,7 +527,7 @@ export interface Explanation {
   chain: {
     id: Uuid;
     state: TaskState;
-    reason: "running" | "ended" | "blocked" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
+    reason: "running" | "ended" | "blocked" | "question" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
     text: string;
     gate: string | null;
     at: OptionalUntil;
@@ -639,10 +641,11 @@ export interface BulkOperation {
 
 export interface StuckReport {
   groups: {
-    reason: "gate" | "in_line" | "no_worker" | "store_regressed";
+    /** Of `question` there is at most one group, with the tasks that have suspended until somebody answers. */
+    reason: "gate" | "in_line" | "no_worker" | "question" | "store_regressed";
     /** The first gate that refuses these tasks. */
     gate: string | null;
-    /** Where they stand; null if a gate refuses them. */
+    /** Where they stand; null if a gate refuses them or they wait for answers. */
     queue: string | null;
     tasks: number;
     since: Time;
@@ -653,6 +656,7 @@ export interface StuckReport {
   /** Tasks that wait in so many lanes that these were not looked at. */
   unexamined: number;
   scheduled: number;
+  /** Tasks that wait for other tasks alone. */
   blocked: number;
 }
 
@@ -1069,6 +1073,17 @@ export interface Stats {
     in_use: Count;
     permits: Count;
     gates: Count;
+  };
+  /** Who has an owner gets `tasks_waiting` of that owner's tasks; the others are 0. */
+  questions: {
+    open: Count;
+    /** Kept until their tasks are deleted, as those that expired or were withdrawn. */
+    answered: Count;
+    expired: Count;
+    withdrawn: Count;
+    /** Tasks that have suspended until somebody answers. */
+    tasks_waiting: Count;
+    oldest_open_at: OptionalTime;
   };
   alerts: Alert[];
 }

@@ -11,6 +11,7 @@
 #include "cli/stats_view.h"
 #include "cli/table.h"
 #include "cli/task_view.h"
+#include "core/question.h"
 
 namespace drover::cli {
 namespace {
@@ -234,6 +235,9 @@ std::vector<std::string> header_lines(const TopData& data, const Look& look) {
   lines.push_back(fmt::format("drover top  {}  {}", data.store, format_time(data.stats.at)));
   if (data.failure) lines.back() += "  " + painted("no news: " + one_line(*data.failure), Paint::kRed, look);
   for (std::string& line : split_lines(stats_summary(data.stats))) lines.push_back(std::move(line));
+  for (const Question& question : data.questions) {
+    lines.push_back("  " + one_line(in_words(question, data.stats.at)));
+  }
   lines.push_back(fmt::format("completed  {}  {}/min", sparkline(data.completed, kSparkColumns),
                               per_minute(data.stats.rates.completed, data.stats.window)));
   return lines;

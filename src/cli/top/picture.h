@@ -25,6 +25,7 @@ struct TopData {
   std::vector<Task> dead_letters;
   std::vector<WorkerInfo> workers;
   std::vector<GateStatus> gates;
+  std::vector<Question> questions;     // that are open, the newest first; a few
   std::deque<std::int64_t> completed;  // in the window, look by look, for the sparkline
   std::optional<std::string> failure;  // why there is nothing newer
 };

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kRunningShown = 200;
 constexpr int kDeadLettersShown = 50;
+constexpr int kQuestionsShown = 3;
 constexpr std::size_t kHistory = 120;
 constexpr std::size_t kLogLinesKept = 5'000;
 constexpr int kLogPage = 500;
@@ -54,6 +55,9 @@ Status TopSession::read(TopData& data) {
   data.dead_letters = std::move(failed.tasks);
   data.workers = TRY(queue_.workers());
   data.gates = TRY(queue_.gates());
+  if (data.stats.questions.in(QuestionState::kOpen) == 0) return {};
+  auto open = TRY(queue_.questions({.state = QuestionState::kOpen}, kQuestionsShown, std::nullopt));
+  data.questions = std::move(open.questions);
   return {};
 }
 

@@ -50,6 +50,16 @@ Result<std::vector<GateStatus>> gates_before(TaskQueue& queue, std::span<const T
   return gates;
 }
 
+// What tasks ask that wait for an answer; none if no task does, or if this token may not see questions. Of very many
+// the newest.
+Result<std::vector<Question>> questions_of(TaskQueue& queue, std::span<const Task> tasks) {
+  if (std::ranges::none_of(tasks, waits_for_answer)) return std::vector<Question>();
+  auto open = queue.questions({.state = QuestionState::kOpen}, kPageMax, std::nullopt);
+  if (open) return std::move(open->questions);
+  if (open.error().code == ErrorCode::kForbidden) return std::vector<Question>();
+  return std::unexpected(open.error());
+}
+
 // Where to go on, and how far a search has looked.
 void say_what_is_left(const TaskPage& page, const TaskFilter& filter, Context& context) {
   if (filter.search && page.cursor) {
@@ -73,10 +83,12 @@ int run(const ListOptions& options, Context& context) {
   }
   const auto gates = gates_before((*opened)->queue(), page.tasks);
   if (!gates) return context.fail(gates.error());
+  const auto asked = questions_of((*opened)->queue(), page.tasks);
+  if (!asked) return context.fail(asked.error());
   print(Listing<Task>{.items = page.tasks,
                       .nothing = "no tasks",
                       .name = [](const Task& task) { return task.id.to_string(); },
-                      .table = [&] { return task_table(page.tasks, system_clock().wall(), *gates); }},
+                      .table = [&] { return task_table(page.tasks, system_clock().wall(), *gates, *asked); }},
         options.format, context);
   say_what_is_left(page, options.filter, context);
   return kExitOk;

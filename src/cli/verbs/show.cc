@@ -6,6 +6,7 @@
 #include "cli/project.h"
 #include "cli/task_view.h"
 #include "cli/verb.h"
+#include "core/page_limit.h"
 #include "core/task_json.h"
 
 namespace drover::cli {
@@ -37,6 +38,16 @@ void print_json(const std::string& text, Output& out) {
   out.line(value ? json::dump_pretty(*value) : text);
 }
 
+// The oldest first; none if this token may not see them.
+Result<std::vector<Question>> open_questions(TaskQueue& queue, const Task& task) {
+  if (task.open_questions == 0) return std::vector<Question>();
+  auto open = queue.questions({.state = QuestionState::kOpen, .task_id = task.id}, kPageMax, std::nullopt);
+  if (!open && open.error().code == ErrorCode::kForbidden) return std::vector<Question>();
+  if (!open) return std::unexpected(open.error());
+  std::ranges::reverse(open->questions);
+  return std::move(open->questions);
+}
+
 int run(const ShowOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
@@ -45,12 +56,15 @@ int run(const ShowOptions& options, Context& context) {
   if (!task) return context.fail(task.error());
   const auto runs = queue.runs(options.id);
   if (!runs) return context.fail(runs.error());
+  const auto asked = open_questions(queue, *task);
+  if (!asked) return context.fail(asked.error());
   const Time now = system_clock().wall();
   Output& out = context.out;
   if (options.format == Format::kJson) {
     print_json(options.runs ? runs_json(*runs) : to_json(*task), out);
   } else {
-    out.write(options.runs ? run_table(*runs, now).render(out.look()) : task_page(*task, *runs, now, out.look()));
+    out.write(options.runs ? run_table(*runs, now).render(out.look())
+                           : task_page(*task, *runs, now, out.look(), *asked));
   }
   return kExitOk;
 }

@@ -24,7 +24,7 @@ void define(Verb& verb, StuckOptions& options) {
 
 // What the table does not show: for people, so it goes to stderr.
 void say_the_rest(const StuckReport& report, Context& context) {
-  if (report.groups.empty()) context.say("no task waits for a worker");
+  if (report.groups.empty()) context.say("no task waits for a worker or an answer");
   if (report.unexamined > 0) {
     context.say(
         fmt::format("not looked at, because they wait in too many lanes: {}", counted(report.unexamined, "task")));
@@ -57,6 +57,7 @@ void add_stuck(Verbs& verbs) {
        .summary = "Say what all waiting tasks wait for, by cause",
        .footer =
            R"(Groups the tasks that wait for a worker by what holds them back: a gate, a queue that nobody serves, or others in line.
+Tasks that wait for an answer to a question are a group of their own.
 Each group has the number of tasks, how long the first of them has waited, one task as an example, and what will release them.
 `drover explain ID` says more about one task.
 

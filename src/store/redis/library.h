@@ -8,7 +8,7 @@
 
 namespace drover::redis {
 
-inline constexpr LibraryVersion kLibraryVersion{.major = 2, .minor = 3};
+inline constexpr LibraryVersion kLibraryVersion{.major = 2, .minor = 4};
 
 // A library for tests takes the time from its callers, and has names of its own, so that it can never be mistaken for
 // the real one.

@@ -157,7 +157,7 @@ bool RedisStore::unblock(const TaskId& id) {
   std::optional<TaskRecord> record = std::move(records->front());
   if (!record) return false;
   record->unmet_parents = 1;
-  record->open_questions = 0;  // or it would not be blocked for nothing
+  record->task.open_questions = 0;  // or it would not be blocked for nothing
   auto step = decide(*std::move(record), trigger::ParentDone{}, {.now = *now});
   if (!step) return false;  // it has moved on
   const StepGroup group{.steps = {*std::move(step)}, .capacity = std::nullopt};

@@ -89,6 +89,29 @@ Result<QuestionPage> RedisStore::list_questions(const QuestionFilter& filter, in
   return std::move(pager).take();
 }
 
+Result<std::vector<QuestionRecord>> RedisStore::open_questions(const std::optional<QuestionId>& after, int limit) {
+  return those_there(questions_in(ask(function("open_questions").add(after ? after->to_string() : "", limit))));
+}
+
+Result<std::array<std::int64_t, kQuestionStateCount>> RedisStore::count_questions() {
+  Command command = function("counts");
+  for (int i = 0; i < kQuestionStateCount; ++i) {
+    command.add(fmt::format("questions|{}", name_of(static_cast<QuestionState>(i))));
+  }
+  const auto reply = TRY(ask(command));
+  const auto numbers = TRY(reply.as_array_of(kQuestionStateCount));
+  std::array<std::int64_t, kQuestionStateCount> counts{};
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = TRY(numbers[i].as_integer());
+  return counts;
+}
+
+Result<std::int64_t> RedisStore::count_answer_waits(const std::optional<std::string>& owner) {
+  const std::string scope = owner ? "owner:" + *owner : "all";
+  const auto reply = TRY(ask(function("counts").add(scope + "|answer_wait")));
+  const auto numbers = TRY(reply.as_array_of(1));
+  return numbers[0].as_integer();
+}
+
 Result<std::vector<QuestionRecord>> RedisStore::due_questions(int limit) {
   return those_there(questions_in(ask(function("due_questions").add(limit))));
 }

@@ -97,6 +97,9 @@ class RedisStore final : public Store {
   Result<std::vector<QuestionRecord>> questions_of(const TaskId& task) override;
   Result<QuestionPage> list_questions(const QuestionFilter& filter, int limit,
                                       const std::optional<QuestionId>& before) override;
+  Result<std::vector<QuestionRecord>> open_questions(const std::optional<QuestionId>& after, int limit) override;
+  Result<std::array<std::int64_t, kQuestionStateCount>> count_questions() override;
+  Result<std::int64_t> count_answer_waits(const std::optional<std::string>& owner) override;
   Result<std::vector<QuestionRecord>> due_questions(int limit) override;
 
   Result<std::vector<Applied>> apply(std::span<const StepGroup> groups) override;

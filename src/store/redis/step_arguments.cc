@@ -68,6 +68,7 @@ void put_relations(Pack& pack, const Step& step, std::string_view event_of) {
   pack.put(count_of(step.events)).put(is_new ? count_of(task.tags) : 0).put(is_new ? count_of(task.depends_on) : 0);
   put_or_false(pack, !step.ledger.empty(), [&] { return ledger_text(step.ledger); });
   put_or_false(pack, step.spend.has_value(), [&] { return spend_text(*step.spend); });
+  pack.put(step.answer_waits);
   pack.put(false).put(false);  // for the function's own notes
   put_events(pack, step.events, event_of);
   if (!is_new) return;

@@ -127,6 +127,7 @@ const std::array kChecks{
           named_sql(embedded::fsck_sql, "repair_question_open")},
     Check{"open_questions_wrong", named_sql(embedded::fsck_sql, "find_open_questions"),
           named_sql(embedded::fsck_sql, "repair_open_questions")},
+    Check{"asked_wrong", named_sql(embedded::fsck_sql, "find_asked"), named_sql(embedded::fsck_sql, "repair_asked")},
     Check{"unmet_parents_wrong", named_sql(embedded::fsck_sql, "find_unmet_parents"),
           named_sql(embedded::fsck_sql, "repair_unmet_parents")},
     Check{"blocked_for_nothing", named_sql(embedded::fsck_sql, "find_blocked_for_nothing"), {}, unblock},
@@ -142,6 +143,8 @@ const std::array kChecks{
     Check{"held_bytes_wrong", named_sql(embedded::fsck_sql, "find_held_bytes"),
           named_sql(embedded::fsck_sql, "repair_held_bytes")},
     Check{"counts_wrong", named_sql(embedded::fsck_sql, "find_counts"), named_sql(embedded::fsck_sql, "repair_counts")},
+    Check{"counts_wrong", named_sql(embedded::fsck_sql, "find_answer_waits"),
+          named_sql(embedded::fsck_sql, "repair_answer_waits")},
 };
 
 // What SQLite itself has to say of its pages, indexes and constraints.

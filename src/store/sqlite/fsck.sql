@@ -59,6 +59,9 @@ CREATE TEMP VIEW IF NOT EXISTS true_counts AS
     sum(iif(state >= {completed}, held_bytes, 0)) AS finished_bytes
   FROM counted GROUP BY scope;
 
+CREATE TEMP VIEW IF NOT EXISTS true_answer_waits AS
+  SELECT owner, count(*) AS tasks FROM task JOIN body USING (seq) WHERE state = {blocked} AND open_questions > 0 GROUP BY owner;
+
 CREATE TEMP VIEW IF NOT EXISTS waiting AS
   SELECT task.seq, queue || '|' || priority || '|' || owner || '|' || type || '|' || cost || '|' || gates AS name,
     queue, priority AS rank, owner, type, cost, gates, place
@@ -275,6 +278,13 @@ UPDATE task SET open_questions = (SELECT count(*) FROM questions WHERE questions
   revision = revision + 1
 WHERE open_questions <> (SELECT count(*) FROM questions WHERE questions.task = task.id AND questions.state = 0);
 
+-- name: find_asked
+SELECT task.id, 'has asked ' || count(*) || ' questions, but counts ' || asked FROM task JOIN questions ON questions.task = task.id
+GROUP BY task.id HAVING count(*) > asked;
+-- name: repair_asked
+UPDATE task SET asked = (SELECT count(*) FROM questions WHERE questions.task = task.id), revision = revision + 1
+WHERE asked < (SELECT count(*) FROM questions WHERE questions.task = task.id);
+
 -- name: find_unmet_parents
 SELECT id, 'waits for ' || unmet_parents || ' parents, but ' || unmet || ' are not done' FROM task JOIN true_parents USING (seq)
 WHERE unmet_parents < unmet - cascading OR unmet_parents > unmet + cascading;
@@ -396,3 +406,12 @@ SELECT NULL, 'the counts of ' || scope || ' are wrong' FROM (
 -- name: repair_counts
 DELETE FROM counts;
 INSERT INTO counts SELECT * FROM true_counts;
+
+-- name: find_answer_waits
+SELECT NULL, 'the number of tasks of ' || owner || ' that wait for answers is wrong' FROM (
+  SELECT owner FROM (SELECT * FROM true_answer_waits EXCEPT SELECT * FROM answer_waits)
+  UNION
+  SELECT owner FROM (SELECT * FROM answer_waits EXCEPT SELECT * FROM true_answer_waits));
+-- name: repair_answer_waits
+DELETE FROM answer_waits;
+INSERT INTO answer_waits SELECT * FROM true_answer_waits;

@@ -18,6 +18,12 @@ constexpr std::string_view kOfId = named_sql(embedded::questions_sql, "of_id");
 constexpr std::string_view kOfTask = named_sql(embedded::questions_sql, "of_task");
 constexpr std::string_view kNewest = named_sql(embedded::questions_sql, "newest");
 constexpr std::string_view kNewestOpen = named_sql(embedded::questions_sql, "newest_open");
+constexpr std::string_view kOldestOpen = named_sql(embedded::questions_sql, "oldest_open");
+constexpr std::string_view kCountByState = named_sql(embedded::questions_sql, "count");
+constexpr std::string_view kAnswerWaits = named_sql(embedded::questions_sql, "answer_waits");
+constexpr std::string_view kAnswerWaitsOf = named_sql(embedded::questions_sql, "answer_waits_of");
+constexpr std::string_view kChangeAnswerWaits = named_sql(embedded::questions_sql, "change_answer_waits");
+constexpr std::string_view kForgetAnswerWaits = named_sql(embedded::questions_sql, "forget_answer_waits");
 constexpr std::string_view kDueQuestions = named_sql(embedded::questions_sql, "due");
 
 // Ids are kept as the blobs that tasks have.
@@ -70,6 +76,33 @@ QuestionPage list_questions(Connection& db, const QuestionFilter& filter, int li
     pager.add(questions_in(query));
   }
   return std::move(pager).take();
+}
+
+std::vector<QuestionRecord> read_open_questions(Connection& db, const std::optional<QuestionId>& after, int limit) {
+  Statement query = db.prepare(kOldestOpen);
+  query.bind(key_of(after.value_or(QuestionId())), limit);
+  return questions_in(query);
+}
+
+std::array<std::int64_t, kQuestionStateCount> count_questions(Connection& db) {
+  std::array<std::int64_t, kQuestionStateCount> counts{};
+  Statement query = db.prepare(kCountByState);
+  while (query.step()) {
+    const auto state = static_cast<std::size_t>(query.integer());
+    const std::int64_t count = query.integer();
+    if (state < counts.size()) counts[state] = count;
+  }
+  return counts;
+}
+
+std::int64_t count_answer_waits(Connection& db, const std::optional<std::string>& owner) {
+  return owner ? db.number(kAnswerWaitsOf, *owner) : db.number(kAnswerWaits);
+}
+
+void change_answer_waits(Connection& db, const std::string& owner, int change) {
+  if (change == 0) return;
+  db.run(kChangeAnswerWaits, owner, change);
+  if (change < 0) db.run(kForgetAnswerWaits, owner);
 }
 
 std::vector<QuestionRecord> read_due_questions(Connection& db, const Clock& clock, int limit) {

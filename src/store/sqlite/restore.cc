@@ -63,7 +63,9 @@ void restore_tasks(Transaction& transaction, std::span<const DumpedTask> tasks) 
   NewTasks rows(transaction);
   std::vector<std::int64_t> seqs;
   for (const DumpedTask& task : tasks) {
-    steps.push_back({.next = task.record, .result = Step::ResultWrite::kReplace});
+    steps.push_back({.next = task.record,
+                     .result = Step::ResultWrite::kReplace,
+                     .answer_waits = waits_for_answer(task.record.task) ? 1 : 0});
     seqs.push_back(rows.add(steps.back()));
   }
   rows.write();

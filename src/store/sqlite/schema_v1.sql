@@ -43,6 +43,7 @@ CREATE TABLE task (
   stalls INTEGER NOT NULL,
   defers INTEGER NOT NULL,
   suspends INTEGER NOT NULL,
+  open_questions INTEGER NOT NULL,
   timeout_ms INTEGER NOT NULL,
   deadline_at INTEGER,
   generation INTEGER NOT NULL,
@@ -61,7 +62,7 @@ CREATE TABLE task (
   next TEXT,
   place INTEGER NOT NULL,
   unmet_parents INTEGER NOT NULL,
-  open_questions INTEGER NOT NULL,
+  asked INTEGER NOT NULL,
   awaited INTEGER NOT NULL,
   first_generation INTEGER NOT NULL,
   dependents INTEGER NOT NULL,
@@ -187,7 +188,7 @@ CREATE TABLE questions (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX question_of_task ON questions (task) WHERE task IS NOT NULL;
-CREATE INDEX question_open ON questions (id) WHERE state = 0;
+CREATE INDEX question_by_state ON questions (state, id);
 CREATE INDEX question_wake ON questions (wake_at) WHERE wake_at IS NOT NULL;
 
 -- Runs that ended before the last one.
@@ -354,6 +355,12 @@ CREATE TABLE counts (
   failed INTEGER NOT NULL,
   cancelled INTEGER NOT NULL,
   finished_bytes INTEGER NOT NULL  -- that the finished ones hold
+) STRICT, WITHOUT ROWID;
+
+-- How many tasks of an owner are blocked and have open questions.
+CREATE TABLE answer_waits (
+  owner TEXT PRIMARY KEY,
+  tasks INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Leases of runs that were ended without their worker: until when its agent may live. Rows of the past may go at any time.

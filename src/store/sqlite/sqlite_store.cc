@@ -136,6 +136,15 @@ class SqliteStore final : public Store {
     return reading("sqlite.questions",
                    [&](Connection& db) { return sqlite::list_questions(db, filter, limit, before); });
   }
+  Result<std::vector<QuestionRecord>> open_questions(const std::optional<QuestionId>& after, int limit) override {
+    return reading("sqlite.questions", [&](Connection& db) { return read_open_questions(db, after, limit); });
+  }
+  Result<std::array<std::int64_t, kQuestionStateCount>> count_questions() override {
+    return reading("sqlite.questions", [](Connection& db) { return sqlite::count_questions(db); });
+  }
+  Result<std::int64_t> count_answer_waits(const std::optional<std::string>& owner) override {
+    return reading("sqlite.questions", [&](Connection& db) { return sqlite::count_answer_waits(db, owner); });
+  }
   Result<std::vector<QuestionRecord>> due_questions(int limit) override {
     return reading("sqlite.questions", [&](Connection& db) { return read_due_questions(db, *options_.clock, limit); });
   }

@@ -10,6 +10,7 @@
 #include "store/sqlite/lanes.h"
 #include "store/sqlite/leases.h"
 #include "store/sqlite/named_sql.h"
+#include "store/sqlite/questions.h"
 #include "store/sqlite/record_columns.h"
 #include "store/sqlite/record_row.h"
 #include "store/sqlite/retention.h"
@@ -279,6 +280,7 @@ std::int64_t NewTasks::add(const Step& step) {
   insert_tags(transaction_.db(), row.seq, task);
   keep_dedupe(transaction_, row.seq, task);
   add_events(transaction_, step);
+  change_answer_waits(transaction_.db(), task.owner, step.answer_waits);
   (*kind.counts)[static_cast<std::size_t>(task.state)] += {1, row.held_bytes};
   return row.seq;
 }
@@ -340,6 +342,7 @@ void update_task(Transaction& transaction, const Stored& stored, const Step& ste
   add_events(transaction, step);
   transaction.count(task, stored.state, {-1, -stored.held_bytes});
   transaction.count(task, task.state, {1, bytes});
+  change_answer_waits(transaction.db(), task.owner, step.answer_waits);
 }
 
 void delete_task(Transaction& transaction, const Stored& stored, const Step& step) {

@@ -71,6 +71,15 @@ TEST(NoteTest, SaysWhatMatters) {
   Task blocked = task(1, TaskState::kBlocked);
   blocked.depends_on = {TaskId{}, TaskId{}};
   EXPECT_EQ(note_on(blocked, kNow), "waits for its parents");
+  blocked.open_questions = 1;
+  EXPECT_EQ(note_on(blocked, kNow), "waits for an answer");
+  Question asked{.task_id = blocked.id, .text = "Shall I?", .asked_at = kNow - std::chrono::minutes(5)};
+  Question later = asked;
+  later.text = "And now?";
+  Question other = asked;
+  other.task_id = TaskId{};
+  EXPECT_EQ(note_on(blocked, kNow, std::vector{other, later, asked}),
+            "waits for an answer to \"Shall I?\" (5m, question " + asked.id.to_string() + ")");
   Task stopping = task(1, TaskState::kRunning);
   stopping.cancel_requested_at = kNow;
   EXPECT_EQ(note_on(stopping, kNow), "cancel requested");

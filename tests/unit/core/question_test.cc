@@ -118,23 +118,45 @@ TEST(QuestionRules, WhatATaskMakesOfIt) {
   using trigger::QuestionClosed;
   const DecisionContext context{.now = kNoon};
   const Step asks = must(decide(asker(), trigger::Ask{{.name = "question.asked"}}, context));
-  EXPECT_EQ(asks.next.open_questions, 1);
+  EXPECT_EQ(asks.next.task.open_questions, 1);
+  EXPECT_EQ(asks.next.asked, 1);
+  EXPECT_EQ(asks.answer_waits, 0);
   EXPECT_EQ(asks.next.task.state, TaskState::kRunning);
   EXPECT_EQ(code_of(decide(asker(TaskState::kPending), trigger::Ask{}, context)), ErrorCode::kWrongState);
 
   TaskRecord blocked = asker(TaskState::kBlocked);
-  blocked.open_questions = 2;
+  blocked.task.open_questions = 2;
   blocked.unmet_parents = 2;
   const Step one = must(decide(blocked, QuestionClosed{QuestionClosed::Outcome::kMet, {}}, context));
   EXPECT_EQ(one.next.task.state, TaskState::kBlocked);
+  EXPECT_EQ(one.answer_waits, 0);
   const Step both = must(decide(one.next, QuestionClosed{QuestionClosed::Outcome::kMet, {}}, context));
   EXPECT_EQ(both.next.task.state, TaskState::kPending);
-  EXPECT_EQ(both.next.open_questions, 0);
+  EXPECT_EQ(both.next.task.open_questions, 0);
+  EXPECT_EQ(both.answer_waits, -1);
   EXPECT_EQ(both.events.back().name, "task.unblocked");
   const Step failed = must(decide(blocked, QuestionClosed{QuestionClosed::Outcome::kUnanswered, {}}, context));
   EXPECT_EQ(failed.next.task.state, TaskState::kFailed);
   EXPECT_EQ(failed.next.task.error->error_class, ErrorClass::kUnanswered);
-  EXPECT_EQ(failed.next.open_questions, 0);
+  EXPECT_EQ(failed.next.task.open_questions, 0);
+  EXPECT_EQ(failed.answer_waits, -1);
+  const Step suspended = must(decide(asks.next, trigger::Suspend{}, context));
+  EXPECT_EQ(suspended.next.task.state, TaskState::kBlocked);
+  EXPECT_EQ(suspended.answer_waits, 1);
+}
+
+TEST(QuestionRules, InWords) {
+  const Question question = open_question({.text = "Shall \"I\"?"});
+  const std::string name = "question " + question.id.to_string() + ", asked ";
+  EXPECT_EQ(in_words(question, kNoon - 1s), name + R"(0s ago: "Shall \"I\"?")");
+  EXPECT_EQ(in_words(question, kNoon + 59'999ms), name + R"(59s ago: "Shall \"I\"?")");
+  EXPECT_EQ(in_words(question, kNoon + 3h + 90s), name + R"(3h1m ago: "Shall \"I\"?")");
+}
+
+TEST(QuestionRules, TheEventThatClosesItTellsHowLongItWasOpen) {
+  EXPECT_EQ(event_data(open_question()).find("waited_ms"), std::string::npos);
+  const Question done = must(answered(open_question(), "1", "anna", kNoon + 5s));
+  EXPECT_NE(event_data(done).find(R"("waited_ms":5000)"), std::string::npos) << event_data(done);
 }
 
 TEST(QuestionRules, AGateAsksPeople) {

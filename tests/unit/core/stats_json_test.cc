@@ -8,13 +8,15 @@ namespace {
 using namespace drover::testing;
 
 TEST(StatsJson, NothingHappened) {
-  EXPECT_EQ(to_json(Stats{.at = kCreated, .window = Millis{60'000}}),
-            R"({"at":"2027-01-15T08:00:00.000Z","tasks":{"blocked":0,"scheduled":0,"pending":0,"running":0,)"
-            R"("stalled":0,"completed":0,"failed":0,"cancelled":0},"window_ms":60000,)"
-            R"("rates":{"enqueued":0,"started":0,"completed":0,"failed":0,"retried":0},)"
-            R"("waits":{"p50_ms":null,"p95_ms":null},"runs":{"p50_ms":null,"p95_ms":null},"queues":[],)"
-            R"("workers":{"working":0,"draining":0,"silent":0,"slots":0,"running":0,"workspace_bytes":0},)"
-            R"("permits":{"in_use":0,"permits":0,"gates":0},"alerts":[]})");
+  EXPECT_EQ(
+      to_json(Stats{.at = kCreated, .window = Millis{60'000}}),
+      R"({"at":"2027-01-15T08:00:00.000Z","tasks":{"blocked":0,"scheduled":0,"pending":0,"running":0,)"
+      R"("stalled":0,"completed":0,"failed":0,"cancelled":0},"window_ms":60000,)"
+      R"("rates":{"enqueued":0,"started":0,"completed":0,"failed":0,"retried":0},)"
+      R"("waits":{"p50_ms":null,"p95_ms":null},"runs":{"p50_ms":null,"p95_ms":null},"queues":[],)"
+      R"("workers":{"working":0,"draining":0,"silent":0,"slots":0,"running":0,"workspace_bytes":0},)"
+      R"("permits":{"in_use":0,"permits":0,"gates":0},)"
+      R"("questions":{"open":0,"answered":0,"expired":0,"withdrawn":0,"tasks_waiting":0,"oldest_open_at":null},"alerts":[]})");
 }
 
 TEST(StatsJson, Totals) {
@@ -26,14 +28,17 @@ TEST(StatsJson, Totals) {
       .waits = {.p50 = Millis{14}, .p95 = Millis{15}},
       .runs = {.p50 = Millis{0}, .p95 = Millis{17}},
       .workers = {.working = 18, .draining = 19, .silent = 20, .slots = 21, .running = 22, .workspace_bytes = 26},
-      .permits = {.in_use = 23, .permits = 24, .gates = 25}};
+      .permits = {.in_use = 23, .permits = 24, .gates = 25},
+      .questions = {.kept = {26, 27, 28, 29}, .tasks_waiting = 30, .oldest_open_at = Time{Millis{1'800'000'000'000}}}};
   EXPECT_EQ(to_json(stats),
             R"({"at":"2027-01-15T08:00:00.000Z","tasks":{"blocked":1,"scheduled":2,"pending":3,"running":4,)"
             R"("stalled":5,"completed":6,"failed":7,"cancelled":8},"window_ms":1500,)"
             R"("rates":{"enqueued":9,"started":10,"completed":11,"failed":12,"retried":13},)"
             R"("waits":{"p50_ms":14,"p95_ms":15},"runs":{"p50_ms":0,"p95_ms":17},"queues":[],)"
             R"("workers":{"working":18,"draining":19,"silent":20,"slots":21,"running":22,"workspace_bytes":26},)"
-            R"("permits":{"in_use":23,"permits":24,"gates":25},"alerts":[]})");
+            R"("permits":{"in_use":23,"permits":24,"gates":25},)"
+            R"("questions":{"open":26,"answered":27,"expired":28,"withdrawn":29,"tasks_waiting":30,)"
+            R"("oldest_open_at":"2027-01-15T08:00:00.000Z"},"alerts":[]})");
 }
 
 std::string stats_part(const std::string& whole, std::string_view from, std::string_view to) {

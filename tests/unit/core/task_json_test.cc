@@ -40,6 +40,7 @@ constexpr std::string_view kDesignKeys[] = {"id",
                                             "stalls",
                                             "defers",
                                             "suspends",
+                                            "open_questions",
                                             "retry",
                                             "timeout_ms",
                                             "idle_timeout_ms",
@@ -129,7 +130,7 @@ TEST(TaskJson, GoldenEmpty) {
       R"("priority":5,"payload":null,"prompt":null,"system_prompt":null,"model":null,"repo":null,"base":null,"agent_id":null,"source":null,)"
       R"("tags":[],"parent_id":null,"depends_on":[],"ref":null,"request_id":null,"dedupe_key":null,"locks":[],"session":null,"run_at":null,)"
       R"("created_at":"2027-01-15T08:00:00.000Z","started_at":null,"finished_at":null,"run":0,"attempts":0,)"
-      R"("max_attempts":3,"stalls":0,"defers":0,"suspends":0,"retry":"exponential:1s,2,300s","timeout_ms":3600000,)"
+      R"("max_attempts":3,"stalls":0,"defers":0,"suspends":0,"open_questions":0,"retry":"exponential:1s,2,300s","timeout_ms":3600000,)"
       R"("idle_timeout_ms":600000,"deadline_at":null,"max_stalls":3,"max_defers":100,"max_suspends":20,"on_parent_failure":"cancel",)"
       R"("at_most_once":false,"templates":false,"fallback_result":null,"bootstrap":null,"budget":null,"checkpoint":null,"generation":1,"dedupe":null,)"
       R"("gates":["all","queue:eng","type:eng","owner:default"],"cost":1,"progress":null,"worker_id":null,"cancel_requested_at":null,"result":null,"fallback":false,)"
@@ -145,7 +146,7 @@ TEST(TaskJson, GoldenFull) {
       R"("depends_on":["00000000-0000-0000-0000-000000000008","00000000-0000-0000-0000-000000000009"],)"
       R"("ref":null,"request_id":"r","dedupe_key":"k","locks":["a"],"session":null,"run_at":"2027-01-15T08:00:00.001Z",)"
       R"("created_at":"2027-01-15T08:00:00.000Z","started_at":"2027-01-15T08:00:00.002Z",)"
-      R"("finished_at":"2027-01-15T08:00:00.003Z","run":4,"attempts":2,"max_attempts":3,"stalls":1,"defers":1,"suspends":0,)"
+      R"("finished_at":"2027-01-15T08:00:00.003Z","run":4,"attempts":2,"max_attempts":3,"stalls":1,"defers":1,"suspends":0,"open_questions":0,)"
       R"("retry":"exponential:1s,2,300s","timeout_ms":3600000,"idle_timeout_ms":600000,)"
       R"("deadline_at":"2027-01-15T08:00:00.004Z","max_stalls":3,"max_defers":100,"max_suspends":20,"on_parent_failure":"cancel",)"
       R"("at_most_once":true,"templates":false,"fallback_result":[1.50],"bootstrap":null,"budget":null,"checkpoint":{"step":1},"generation":1,"dedupe":"keep_latest",)"

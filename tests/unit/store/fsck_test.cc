@@ -24,6 +24,7 @@ const Damage kDamages[] = {
     {"BytesTooHigh", "UPDATE counts SET finished_bytes = finished_bytes + 1 WHERE scope = 'all'", "counts_wrong"},
     {"CountGone", "DELETE FROM counts WHERE scope = 'owner:ann'", "counts_wrong"},
     {"CountOfNothing", "INSERT INTO counts VALUES ('owner:nobody', 0, 0, 0, 4, 0, 0, 0, 0, 0)", "counts_wrong"},
+    {"AnswerWaitOfNobody", "INSERT INTO answer_waits VALUES ('nobody', 3)", "counts_wrong"},
     {"HeldBytes", "UPDATE task SET held_bytes = 7 WHERE seq = 1", "held_bytes_wrong"},
     {"TagGone", "DELETE FROM tag WHERE seq = 4", "tag_index_wrong"},
     {"TagStray", "INSERT INTO tag VALUES ('stray', 1)", "tag_index_wrong"},

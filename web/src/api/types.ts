@@ -163,6 +163,7 @@ export type Task = {
   stalls: Count;
   defers: Count;
   suspends: Count;
+  open_questions: Count;
   retry: string;
   timeout_ms: Millis;
   idle_timeout_ms: Millis;
@@ -444,7 +445,7 @@ export type TaskPatch = {
 export type GivenPriority = number | string;
 
 export type Explanation = {
-  reason: "running" | "ended" | "blocked" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
+  reason: "running" | "ended" | "blocked" | "question" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
   text: string;
   gate: string | null;
   at: OptionalUntil;
@@ -454,7 +455,7 @@ export type Explanation = {
   chain: ({
     id: Uuid;
     state: TaskState;
-    reason: "running" | "ended" | "blocked" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
+    reason: "running" | "ended" | "blocked" | "question" | "scheduled" | "gate" | "in_line" | "no_worker" | "store_regressed";
     text: string;
     gate: string | null;
     at: OptionalUntil;
@@ -546,7 +547,7 @@ export type BulkOperation = {
 
 export type StuckReport = {
   groups: ({
-    reason: "gate" | "in_line" | "no_worker" | "store_regressed";
+    reason: "gate" | "in_line" | "no_worker" | "question" | "store_regressed";
     gate: string | null;
     queue: string | null;
     tasks: number;
@@ -891,6 +892,14 @@ export type Stats = {
     in_use: Count;
     permits: Count;
     gates: Count;
+  };
+  questions: {
+    open: Count;
+    answered: Count;
+    expired: Count;
+    withdrawn: Count;
+    tasks_waiting: Count;
+    oldest_open_at: OptionalTime;
   };
   alerts: Alert[];
 };

@@ -55,11 +55,13 @@ export type Release =
   | {kind: 'limit'; gate: string; by: 'hand' | 'policy'}
   | {kind: 'worker'; queue: string; command: string}
   | {kind: 'line'; queue: string; command: string}
+  | {kind: 'answer'; command: string}
   | {kind: 'store'};
 
 /** What releases the tasks of a group. `gates` may lack the gate, when the caller may not see gates. */
 export function releaseOf(group: StuckGroup, gates: readonly Gate[], now: number): Release {
   if (group.reason === 'store_regressed') return {kind: 'store'};
+  if (group.reason === 'question') return {kind: 'answer', command: 'drover question list'};
   if (group.reason === 'gate' && group.gate !== null) {
     const gate = gates.find(one => one.name === group.gate);
     // `at` is null for a gate that waits for a hand, too.
@@ -73,7 +75,7 @@ export function releaseOf(group: StuckGroup, gates: readonly Gate[], now: number
 }
 
 const REASONS: Record<StuckGroup['reason'], string> = {
-  gate: 'held by a gate', in_line: 'in line for a worker', no_worker: 'no worker', store_regressed: 'the store went backwards',
+  gate: 'held by a gate', in_line: 'in line for a worker', no_worker: 'no worker', question: 'waits for an answer', store_regressed: 'the store went backwards',
 };
 
 export const reasonWords = (group: StuckGroup): string => REASONS[group.reason];

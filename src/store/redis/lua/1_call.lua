@@ -35,6 +35,7 @@ local function begin(keys, args)
     lane_parts, lane_parts_size, line_parts, line_parts_size = {}, 0, {}, 0
   end
   moves, moved_bytes, events, held, unsaved, writes, numbers, listed, soonest = {}, {}, {}, {}, {}, {}, nil, {}, nil
+  questions.moves = {}
   kept.start()
   if TEST_CLOCK then
     local time, lease_time = string.match(args[1], '^(%d+) ?(%d*)$')
@@ -190,7 +191,10 @@ local function write_counts()
   for state, bytes in pairs(moved_bytes) do
     if bytes ~= 0 then kept.add(key, {'bytes|' .. state}, bytes) end
   end
-  moves, moved_bytes = {}, {}
+  for field, n in pairs(questions.moves) do
+    if n ~= 0 then kept.add(key, {field}, n) end
+  end
+  moves, moved_bytes, questions.moves = {}, {}, {}
 end
 
 -- What stands in the counts, with what this call has changed so far: field -> number, or false.

@@ -10,10 +10,27 @@ function questions.revision(id)
   return tonumber((questions.head_of(get(KEY.question .. id)))) or 0
 end
 
+-- questions.moves: field of the counts -> by how much this call changes it.
+local function count(field, n)
+  questions.moves[field] = (questions.moves[field] or 0) + n
+end
+
+-- Questions of a state, which are kept.
+function questions.count(state, n) count('questions|' .. state, n) end
+
+-- Tasks of an owner that are blocked and have open questions.
+function questions.count_waits(owner, n)
+  count('all|answer_wait', n)
+  count('owner:' .. owner .. '|answer_wait', n)
+end
+
 -- head: wake|task|state
 function questions.put(id, revision, head, json)
+  local _, _, _, before = questions.head_of(get(KEY.question .. id))
+  if before then questions.count(before, -1) end
   put(KEY.question .. id, whole(revision) .. '|' .. head .. '\n' .. json)
   local wake, task, state = string.match(head, '^([%d~]+)|([^|]+)|(%l+)$')
+  questions.count(state, 1)
   if revision == 1 then
     call('ZADD', KEY.question_ids, 0, id)
     if task ~= '~' then call('ZADD', KEY.asked .. task, 0, id) end
@@ -28,6 +45,8 @@ function questions.put(id, revision, head, json)
 end
 
 local function drop(id)
+  local _, _, _, state = questions.head_of(get(KEY.question .. id))
+  if state then questions.count(state, -1) end
   put(KEY.question .. id, false)
   call('ZREM', KEY.question_ids, id)
   call('ZREM', KEY.questions_open, id)
@@ -69,6 +88,21 @@ end
 function functions.list_questions(keys, args)
   begin(keys, args)
   return texts_of(call('ZREVRANGEBYLEX', KEY[args[2]], '(' .. args[3], '-', 'LIMIT', 0, args[4]))
+end
+
+-- args: now, the id after which they are or '', limit. Those that are open, oldest first.
+function functions.open_questions(keys, args)
+  begin(keys, args)
+  local after = args[2] == '' and '-' or '(' .. args[2]
+  return texts_of(call('ZRANGEBYLEX', KEY.questions_open, after, '+', 'LIMIT', 0, args[3]))
+end
+
+-- args: now, fields of the counts. Answers the number of each.
+function functions.counts(keys, args)
+  begin(keys, args)
+  local numbers_of = call('HMGET', KEY.counts, unpack(args, 2))
+  for i = 1, #args - 1 do numbers_of[i] = numbers_of[i] or '0' end
+  return numbers_of
 end
 
 -- args: now, limit

@@ -16,8 +16,8 @@ local CAPACITY, OWNERS_CAPACITY, QUEUES_N, DEDUPES_N, GATES_N, STEPS_N, GROUP_SI
 local GATE, GATE_REVISION, GATE_OP, GATE_RECORD, GATE_LIMITS, GATE_EVENTS_N, GATE_SIZE = 0, 1, 2, 3, 4, 5, 6
 -- of a step; then its events, tags and parents
 local ID, EXPECTED, PLACE, STATE, LANE, SAID, BODY, RESULT, RUN_END, REVOKED, BEATS, RUN_AT, DEADLINE, CASCADE, PROGRESS,
-      DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, LEDGER, SPEND, RECORD_KEY, OLD, STEP_SIZE =
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25
+      DEDUPE, REQUEST, SPAWNER, EVENTS_N, TAGS_N, PARENTS_N, LEDGER, SPEND, ANSWER_WAITS, RECORD_KEY, OLD, STEP_SIZE =
+  0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26
 -- SAID is false if the task goes. RECORD_KEY and OLD are left empty for us: the key of its record; what the record says, if it is there and may be changed.
 local TAIL = '+'  -- a place: behind all others of its lane
 local NONE = ''   -- a result: there is none from now on
@@ -479,6 +479,7 @@ local function write_stored(step, place)
   add_events(step + STEP_SIZE, A[step + EVENTS_N])
   move(old.lane, old.state, -1, -old.bytes)
   move(A[step + LANE], state, 1, bytes)
+  if A[step + ANSWER_WAITS] ~= 0 then questions.count_waits(parts_of(A[step + LANE]).owner, A[step + ANSWER_WAITS]) end
 end
 
 -- ---- a task that goes

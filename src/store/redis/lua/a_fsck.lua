@@ -79,7 +79,8 @@ end
 
 local function want_relations(image, id, record, rest, parts, body)
   image.relations[id] = {dependents = rest.dependents or 0, children = rest.children or 0, unmet = rest.unmet_parents or 0,
-                         runs_anyway = rest.on_parent_failure == 'run', open_questions = rest.open_questions or 0}
+                         runs_anyway = rest.on_parent_failure == 'run', open_questions = rest.open_questions or 0,
+                         asked = rest.asked or 0}
   if rest.parent_id then want(image, NAME.children .. rest.parent_id, id, record.seq) end
   if rest.request_id then image.requests[parts.owner .. '|' .. rest.request_id] = id end
   if rest.dedupe_key then
@@ -167,6 +168,7 @@ local function withdraw(id, text)
 end
 
 local function want_question(image, id, wake, task, state)
+  questions.count(state, 1)
   want(image, NAME.question_ids, id, 0)
   if task ~= '~' then want(image, NAME.asked .. task, id, 0) end
   if state ~= 'open' then return end
@@ -324,7 +326,20 @@ local function check_open_questions(image, id, relation)
   if relation.open_questions == open then return end
   found('open_questions_wrong', 'task ' .. id .. ' counts ' .. whole(relation.open_questions) ..
         ' open questions, which is not what it has', mending)
-  if mending then put_number(id, image.tasks[id], 'open_questions', open) end
+  if not mending then return end
+  put_number(id, image.tasks[id], 'open_questions', open)
+  relation.open_questions = open
+end
+
+local function check_questions(image, id, relation)
+  check_open_questions(image, id, relation)
+  if image.tasks[id].state == 'blocked' and relation.open_questions > 0 then
+    questions.count_waits(parts_of(image.tasks[id].lane).owner, 1)
+  end
+  local there = size_of(image.zsets[NAME.asked .. id])
+  if relation.asked >= there then return end
+  found('asked_wrong', 'task ' .. id .. ' has asked ' .. whole(there) .. ' questions, but counts ' .. whole(relation.asked), mending)
+  if mending then put_number(id, image.tasks[id], 'asked', there) end
 end
 
 local function check_blocked(image, id, relation)
@@ -347,7 +362,7 @@ local function check_relations(image)
   for id, relation in pairs(image.relations) do
     check_family(image, id, 'dependents')
     check_family(image, id, 'children')
-    check_open_questions(image, id, relation)
+    check_questions(image, id, relation)
     if image.tasks[id].state == 'blocked' and relation.parents then
       check_blocked(image, id, relation)
       local parents = forgotten_parents(image, relation)
@@ -500,7 +515,8 @@ local function right_counts()
     end
   end
   for state, bytes in pairs(moved_bytes) do right['bytes|' .. state] = bytes ~= 0 and bytes or nil end
-  moves, moved_bytes = {}, {}
+  for field, n in pairs(questions.moves) do right[field] = n ~= 0 and n or nil end
+  moves, moved_bytes, questions.moves = {}, {}, {}
   return right
 end
 

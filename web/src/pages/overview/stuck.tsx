@@ -32,6 +32,8 @@ function Action({group}: {group: StuckGroup}) {
     case 'worker':
     case 'line':
       return <button class="button small" title={release.command} onClick={() => void copyText(release.command, 'Command copied')}><Icon name="copy" size={12} />Worker command</button>;
+    case 'answer':
+      return <button class="button small" onClick={() => void copyText(release.command, 'Command copied')}><Icon name="copy" size={12} />{release.command}</button>;
     case 'store':
       return <button class="button small" onClick={() => void copyText('drover store show', 'Command copied')}><Icon name="copy" size={12} />drover store show</button>;
   }
@@ -48,10 +50,14 @@ function Until({at}: {at: StuckGroup['at']}) {
   return <span class="badge-word warning"><Icon name="scheduled" />{time > now.value ? `opens in ${countdown(time - now.value)}` : 'opens now'}</span>;
 }
 
-const subjectOf = (group: StuckGroup): string => (group.gate ?? `queue:${group.queue ?? 'default'}`);
+const subjectOf = (group: StuckGroup): string => (group.reason === 'question' ? 'people' : group.gate ?? `queue:${group.queue ?? 'default'}`);
+
+const subjectHref = (group: StuckGroup): string =>
+  group.reason === 'question' ? href('/tasks', {q: queryOf(group)}) : href('/queues', {find: group.gate ?? group.queue});
 
 function queryOf(group: StuckGroup): string {
   const waiting = 'state:pending,stalled';
+  if (group.reason === 'question') return 'state:blocked';
   if (group.gate === null) return `${waiting} queue:${group.queue}`;
   return group.gate === 'all' ? waiting : gateKind(group.gate) === 'queue' ? `${waiting} queue:${gateSubject(group.gate)}` : `${waiting} gate:${group.gate}`;
 }
@@ -61,7 +67,7 @@ function Group({group}: {group: StuckGroup}) {
     <tr>
       <Cell main label="What holds them">
         <div class="line wrap">
-          <a class="strong" href={group.gate ? href('/queues', {find: group.gate}) : href('/queues', {find: group.queue})}>{subjectOf(group)}</a>
+          <a class="strong" href={subjectHref(group)}>{subjectOf(group)}</a>
           <span class="faint">{reasonWords(group)}</span>
           <Until at={group.at} />
         </div>

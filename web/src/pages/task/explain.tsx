@@ -8,7 +8,7 @@ import {State} from '../../ui/state';
 import {Time} from '../../ui/time';
 
 const REASON_ICONS: Record<Explanation['reason'], IconName> = {
-  running: 'running', ended: 'check', blocked: 'blocked', scheduled: 'scheduled', gate: 'gate', in_line: 'queues', no_worker: 'workers', store_regressed: 'warning',
+  running: 'running', ended: 'check', blocked: 'blocked', question: 'blocked', scheduled: 'scheduled', gate: 'gate', in_line: 'queues', no_worker: 'workers', store_regressed: 'warning',
 };
 
 function Until({until}: {until: string | null}) {
