@@ -1,6 +1,7 @@
 #include "server/event_counters.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 
 namespace drover::server {
 namespace {
@@ -16,6 +17,10 @@ const Bounds& pick_up_bounds() {
 }
 const Bounds& run_bounds() {
   static const Bounds bounds{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400};
+  return bounds;
+}
+const Bounds& question_bounds() {
+  static const Bounds bounds{1, 5, 15, 60, 300, 900, 3600, 14400, 86400, 604800};
   return bounds;
 }
 const Bounds& runs_of_task_bounds() {
@@ -64,7 +69,11 @@ EventCounters::EventCounters(prometheus::Registry& registry, QueueLabels& queues
                         .Name("drover_task_runs")
                         .Help("How many runs a task had when it ended.")
                         .Register(registry)
-                        .Add({}, runs_of_task_bounds())) {}
+                        .Add({}, runs_of_task_bounds())),
+      question_wait_(prometheus::BuildHistogram()
+                         .Name("drover_question_wait_seconds")
+                         .Help("From asked to closed, by how the question was closed.")
+                         .Register(registry)) {}
 
 bool EventCounters::catch_up(TaskQueue& queue) {
   const MonoTime give_up_at = system_clock().mono() + kCatchUpMax;
@@ -78,6 +87,7 @@ bool EventCounters::catch_up(TaskQueue& queue) {
       after = event.seq;
       count(event);
       if (event.name.starts_with("task.")) measure(event);
+      if (event.name.starts_with("question.")) measure_question(event);
     }
     has_more = news->has_more;
   }
@@ -109,6 +119,19 @@ void EventCounters::measure(const Event& event) {
     ready_.erase(event.task);
   }
   if (is_end(event)) runs_of_task_.Observe(event.run);
+}
+
+// The event that closes it tells how long it was open.
+void EventCounters::measure_question(const Event& event) {
+  const auto data = json::parse(event.data);
+  const json::Value* waited = data ? data->find("waited_ms") : nullptr;
+  const json::Value* state = data ? data->find("state") : nullptr;
+  const auto waited_ms = waited != nullptr ? waited->as_int() : std::nullopt;
+  const auto closed_as =
+      state != nullptr && state->as_string() != nullptr ? parse_question_state(*state->as_string()) : std::nullopt;
+  if (!waited_ms || !closed_as) return;
+  question_wait_.Add({{"state", std::string(name_of(*closed_as))}}, question_bounds())
+      .Observe(seconds(std::max(Millis{*waited_ms}, Millis{0})));
 }
 
 // Since the first event that put it into this state: one that only edits a waiting task does not begin its wait anew.

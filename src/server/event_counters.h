@@ -46,6 +46,7 @@ class EventCounters {
 
   void count(const Event& event);
   void measure(const Event& event);
+  void measure_question(const Event& event);
   void observe(prometheus::Family<prometheus::Histogram>& family, const prometheus::Histogram::BucketBoundaries& bounds,
                const std::string& queue, Millis took);
   static void track(Since& since, const Event& event);
@@ -57,6 +58,7 @@ class EventCounters {
   prometheus::Family<prometheus::Histogram>& pick_up_;
   prometheus::Family<prometheus::Histogram>& run_;
   prometheus::Histogram& runs_of_task_;
+  prometheus::Family<prometheus::Histogram>& question_wait_;
   std::map<std::string, prometheus::Counter*> by_name_;
   Since ready_;
   Since claimed_;

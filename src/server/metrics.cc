@@ -150,6 +150,20 @@ Status add_sessions(TaskQueue& queue, Families& families) {
   return {};
 }
 
+void add_questions(const Stats& stats, Families& families) {
+  MetricFamily questions = gauges("drover_questions", "Questions that are kept, by state.");
+  for (int i = 0; i < kQuestionStateCount; ++i) {
+    const auto state = static_cast<QuestionState>(i);
+    add(questions, {{"state", std::string(name_of(state))}}, static_cast<double>(stats.questions.in(state)));
+  }
+  families.push_back(std::move(questions));
+  families.push_back(gauge("drover_answer_waits", "Tasks that have given way until somebody answers.",
+                           static_cast<double>(stats.questions.tasks_waiting)));
+  const Millis oldest = stats.questions.oldest_open_at ? stats.at - *stats.questions.oldest_open_at : Millis{0};
+  families.push_back(gauge("drover_oldest_question_seconds", "How long the oldest open question has been open.",
+                           seconds_of(std::max(oldest, Millis{0}))));
+}
+
 // How many runs each provider that is limited lets go on at once: none while its gate is closed.
 void add_providers(const std::vector<GateStatus>& gates, Families& families) {
   MetricFamily family =
@@ -297,6 +311,7 @@ struct Metrics::Impl {
     if (!events.catch_up(queue)) return false;
     add_queues(*stats, queues, families);
     add_workers(*stats, families);
+    add_questions(*stats, families);
     add_alerts(*stats, families);
     add_gates(*stats, *gates, families);
     add_providers(*gates, families);

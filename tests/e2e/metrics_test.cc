@@ -45,6 +45,11 @@ class MetricsTest : public ServingTest {
     sandbox.must({"retry", bad});
     work_until_empty("bad", agentsim({"print=better"}));
     sandbox.must({"cancel", sandbox.enqueue({"later", "--delay", "1h"})});
+    sandbox.write_file("ask.sh", fmt::format("{} ask \"$(cat)\" --wait 0s\n", DROVER_BIN));
+    for (const char* text : {"\"Shall I?\"", "\"And I?\""}) sandbox.enqueue({"asks", "--payload", text});
+    work_until_empty("asks", {"/bin/sh", sandbox.file("ask.sh")});
+    const json::Value open = sandbox.must_json({"question", "list", "--json"});
+    sandbox.must({"question", "answer", at(open.as_array()->front(), "id"), "yes"});
     sandbox.enqueue({"waits"});
     sandbox.must({"gate", "close", "queue:waits"});
   }
@@ -82,6 +87,11 @@ TEST_F(MetricsTest, CountersAgreeWithTheEventLogAfterAMixedRun) {
   EXPECT_EQ(samples.at(R"(drover_run_duration_seconds_count{queue="bad"})"), 3);
   EXPECT_EQ(samples.at(R"(drover_task_pick_up_seconds_count{queue="greet"})"), 5);
   EXPECT_EQ(samples.at("drover_task_runs_count"), 8) << "the bad one ended twice";
+  EXPECT_EQ(samples.at(R"(drover_questions{state="open"})"), 1);
+  EXPECT_EQ(samples.at(R"(drover_questions{state="answered"})"), 1);
+  EXPECT_EQ(samples.at("drover_answer_waits"), 1);
+  EXPECT_GE(samples.at("drover_oldest_question_seconds"), 0);
+  EXPECT_EQ(samples.at(R"(drover_question_wait_seconds_count{state="answered"})"), 1);
   EXPECT_EQ(samples.at("drover_store_up"), 1);
   EXPECT_EQ(samples.at("drover_events_missed_total"), 0);
   EXPECT_GE(samples.at(R"(drover_http_requests_total{method="POST",route="/v1/tasks",status="201"})"), 8);
