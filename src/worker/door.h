@@ -52,6 +52,7 @@ struct LastWill {
   // Whether a run that ends well with an open question suspends. A program says so by its exit code instead.
   bool gives_way = false;
   std::optional<BudgetStop> stop{};  // it was told to stop; said once
+  std::vector<Question> heard{};     // of its own, as it was told of them; said once
 
   // What was said later takes the place of what was said before.
   void add(const LastWill& later);

@@ -477,6 +477,7 @@ void LastWill::hear(const Question& question, std::optional<Millis> patience) {
   LastWill later;
   later.asked.push_back({.id = question.id, .is_open = question.state == QuestionState::kOpen, .wait = patience});
   add(later);
+  heard.push_back(question);
 }
 
 bool LastWill::has_open_question() const {

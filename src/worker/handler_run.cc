@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "worker/parent_results.h"
 
 namespace drover {
@@ -98,12 +99,14 @@ Result<std::optional<JsonText>> HandlerRun::ask(const QuestionSpec& spec) {
   constexpr Millis kLookEvery{500};
   note_activity();
   auto question = queue_.ask(lease(), spec);
+  if (question) log_question(*question);
   // One that may not run again cannot give way.
   while (question && question->state == QuestionState::kOpen && task().at_most_once && !wait_cancelled(kLookEvery)) {
     note_activity();
     question = queue_.question(question->id);
   }
   if (!question) return std::unexpected(question.error());
+  log_question(*question);
   const std::scoped_lock lock(mutex_);
   switch (question->state) {
     case QuestionState::kOpen:
@@ -118,6 +121,15 @@ Result<std::optional<JsonText>> HandlerRun::ask(const QuestionSpec& spec) {
   }
   return fail(ErrorCode::kWrongState,
               fmt::format("question {} was {} without an answer", question->id.to_string(), name_of(question->state)));
+}
+
+// In its transcript; the answer counts without it.
+void HandlerRun::log_question(const Question& question) {
+  const LogChunk chunk{LogStream::kTranscript, question_lines_.hear(question)};
+  if (chunk.text.empty()) return;
+  if (const Status logged = queue_.append_log(lease(), std::span(&chunk, 1)); !logged) {
+    log_debug("worker", "log not stored", {{"task", lease().task.to_string()}, {"error", to_string(logged.error())}});
+  }
 }
 
 bool HandlerRun::cancelled() const {

@@ -9,6 +9,7 @@
 #include "drover/worker.h"
 #include "worker/door.h"
 #include "worker/fence.h"
+#include "worker/question_lines.h"
 #include "worker/runners/exec.h"
 #include "worker/runs.h"
 
@@ -43,6 +44,7 @@ class HandlerRun final : public TaskContext {
   [[nodiscard]] RunEnded end(HandlerResult result) const;
 
  private:
+  void log_question(const Question& question);
   void note_activity();
   [[nodiscard]] Status wait_for(Suspend suspend);
   // With the lock held. The reason, once there is one, stays.
@@ -58,6 +60,7 @@ class HandlerRun final : public TaskContext {
   mutable std::condition_variable changed_;
   mutable std::optional<StopCause> cause_;
   LastWill will_;
+  QuestionLines question_lines_;  // of the handler's thread
   MonoTime expires_at_;
   MonoTime started_at_{};
   MonoTime active_at_{};

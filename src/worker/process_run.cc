@@ -117,6 +117,7 @@ Status ProcessRun::try_start() {
                          .shim_program = host_.options.shim_program,
                          .state_dir = host_.options.state_dir},
                         host_.queue));
+  log_question(question_lines_.hear_at_start(*claimed_));
   auto first = TRY(plan_->begin());
   if (auto* step = std::get_if<RunStep>(&first)) return start_step(std::move(*step));
   begin_flushing(end_without_step(std::move(first)));
@@ -449,12 +450,19 @@ void ProcessRun::answer_next() {
 void ProcessRun::answered(Asked asked, const LastWill& will, const HttpResponse& response) {
   const MonoTime now = system_clock().mono();
   will_.add(will);
+  for (const Question& question : will.heard) log_question(question_lines_.hear(question));
   heard_of_questions(will, now);
   if (phase_ == Phase::kRunning && will.has_open_question() && now < asked.until) {
     return keep_waiting(std::move(asked), now);
   }
   end_waiting(asked, now);
   asked.reply(response);
+}
+
+void ProcessRun::log_question(const std::string& lines) {
+  if (lines.empty()) return;
+  log_.add(LogStream::kTranscript, lines);
+  if (flush_at_ == kNever) flush_at_ = system_clock().mono() + kFlushEvery;
 }
 
 void ProcessRun::keep_waiting(Asked asked, MonoTime now) {

@@ -25,6 +25,7 @@
 #include "worker/door.h"
 #include "worker/host_name.h"
 #include "worker/output.h"
+#include "worker/question_lines.h"
 #include "worker/run_files.h"
 #include "worker/run_plan.h"
 #include "worker/runner_profile.h"
@@ -131,6 +132,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   void keep_waiting(Asked asked, MonoTime now);
   void end_waiting(const Asked& asked, MonoTime now);
   void heard_of_questions(const LastWill& will, MonoTime now);
+  void log_question(const std::string& lines);
   [[nodiscard]] bool can_resume() const;
   void flush_log();
   [[nodiscard]] std::optional<std::string> take_doing();
@@ -181,6 +183,7 @@ class ProcessRun : public std::enable_shared_from_this<ProcessRun> {
   std::optional<MonoTime> waiting_since_;  // timeouts stand still while somebody waits
   MonoTime gives_way_at_{Millis::max()};   // an agent that can resume is stopped, and its task suspends
   std::optional<BudgetStop> budget_stop_;
+  QuestionLines question_lines_;
   LastWill will_;                // what it said at its door of its end
   bool is_its_own_end_ = false;  // nothing of Drover's stopped it
   std::string input_;

@@ -21,7 +21,9 @@ int run_transcript(const LogFollowOptions& options, Context& context) {
     }
   });
   if (!followed) return context.fail(followed.error());
-  if (is_empty) context.say("this task has no transcript: only agents with a preset write one; see `drover logs`");
+  if (is_empty)
+    context.say(
+        "this task has no transcript: only agents with a preset and runs that ask write one; see `drover logs`");
   return kExitOk;
 }
 
@@ -32,8 +34,8 @@ void add_transcript(Verbs& verbs) {
       {.name = "transcript",
        .summary = "Show what a task's agents said and did",
        .footer =
-           R"(Shows the model's text, the tools it called and their answers, retries, errors and the result. Very long texts are
-cut; the complete output is in the run's folder on the worker's machine.
+           R"(Shows the model's text, the tools it called and their answers, the questions that it asked people and what was answered,
+retries, errors and the result. Very long texts are cut; the complete output is in the run's folder on the worker's machine.
 
 Examples:
   drover transcript -f 01920f5e-7a3c-7def-8123-456789abcdef
