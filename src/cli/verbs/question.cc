@@ -64,7 +64,7 @@ void define(Verb& verb, QuestionListOptions& options) {
 }
 
 void define_question_id(Verb& verb, std::string* id) {
-  verb.value("ID", "", id, read_text, "the question, or the beginning of its id").required();
+  verb.value("ID", "", id, read_text, "the question, the beginning of its id, or the task that asks it").required();
 }
 
 void define(Verb& verb, QuestionShowOptions& options) {
@@ -85,9 +85,27 @@ void define(Verb& verb, QuestionWithdrawOptions& options) {
   verb.json(&options.format, "print the question as JSON");
 }
 
-// By its id, or by what only the id of one open question begins with.
+// The one open question of a task.
+Result<Question> question_of_task(TaskQueue& queue, const TaskId& task) {
+  auto page = TRY(queue.questions({.state = QuestionState::kOpen, .task_id = task}, kPageMax, std::nullopt));
+  if (page.questions.empty()) {
+    return fail(ErrorCode::kNotFound,
+                fmt::format("there is no question {}, nor a task of that id that asks one", task.to_string()));
+  }
+  if (page.questions.size() > 1) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("task {} has {} open questions: name one of them",
+                                                         task.to_string(), page.questions.size()));
+  }
+  return std::move(page.questions.front());
+}
+
+// By its id, by what only the id of one open question begins with, or by its task.
 Result<Question> find_question(TaskQueue& queue, const std::string& text) {
-  if (const auto id = QuestionId::parse(text)) return queue.question(*id);
+  if (const auto id = QuestionId::parse(text)) {
+    auto question = queue.question(*id);
+    const bool is_found = question || question.error().code != ErrorCode::kNotFound;
+    return is_found ? question : question_of_task(queue, TaskId(id->bytes()));
+  }
   if (text.size() < kIdPrefixMin) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{} is too short: give at least {} characters of the id",
                                                          quoted_excerpt(text), kIdPrefixMin));
@@ -98,8 +116,8 @@ Result<Question> find_question(TaskQueue& queue, const std::string& text) {
     return fail(ErrorCode::kNotFound, fmt::format("there is no open question {}", quoted_excerpt(text)));
   }
   if (page.questions.size() > 1) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} open questions begin with {}", page.questions.size(), quoted_excerpt(text)));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} open questions begin with {}; type more of the id",
+                                                         page.questions.size(), quoted_excerpt(text)));
   }
   return std::move(page.questions.front());
 }
