@@ -63,6 +63,7 @@ TEST_P(AnswerWaits, StuckHasThemAsOneGroupWithTheOldest) {
 TEST_P(AnswerWaits, AreCountedByOwner) {
   const Waiting anna = waiting("One?", {.type = "work", .owner = "anna"});
   const Waiting ben = waiting("Two?", {.type = "work", .owner = "ben"});
+  advance(1ms);
   waiting("Three?", {.type = "work", .owner = "ben"});
   EXPECT_EQ(stuck_for_answers(), 3);
   EXPECT_EQ(stuck_for_answers("anna"), 1);

@@ -79,11 +79,11 @@ Sandbox::Sandbox() {
   if (served) store.remove_prefix(kServed.size());
   store_url_ = store == kRedis ? test::shared_redis().url(test::fresh_prefix()) : "sqlite:" + store_path();
   set("DROVER_STORE", store_url_);
-  if (served) serve();
+  if (served) put_server_in_front();
 }
 
-void Sandbox::serve() {
-  server_ = start({"serve", "--listen", "127.0.0.1:0"});
+void Sandbox::serve(const std::string& address) {
+  server_ = start({"serve", "--listen", address});
   const Millis end = mono_now() + kHangs;
   std::string said;
   while (said.find("; Ctrl-C") == std::string::npos) {
@@ -91,11 +91,23 @@ void Sandbox::serve() {
     said = server_->errors();
   }
   const std::size_t begin = said.find("http://");
+  server_url_ = said.substr(begin, said.find(';', begin) - begin);
+}
+
+void Sandbox::put_server_in_front() {
+  serve("127.0.0.1:0");
   std::string token = must({"token", "create", "--role", "admin"});
   token.pop_back();
-  server_url_ = said.substr(begin, said.find(';', begin) - begin);
   set("DROVER_STORE", server_url_);
   set("DROVER_TOKEN", token);
+}
+
+void Sandbox::kill_server() {
+  if (!is_served()) return;
+  server_.reset();
+  set("DROVER_STORE", store_url_);
+  serve(server_url_.substr(std::string_view("http://").size()));
+  set("DROVER_STORE", server_url_);
 }
 
 std::size_t Sandbox::log_bytes_kept() {

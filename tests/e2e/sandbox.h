@@ -45,6 +45,8 @@ class Sandbox {
   [[nodiscard]] bool is_served() const { return !server_url_.empty(); }
   // The number of the last event that there was before the test: a server's token has one.
   [[nodiscard]] std::string events_before() const { return is_served() ? "1" : "0"; }
+  // Kills the server, if there is one, and starts another at its address.
+  void kill_server();
   // Replaces a variable in the environment of everything that is started from now on; an empty value takes it away.
   void set(const std::string& name, const std::string& value);
   // "NAME=VALUE" of everything that is started, for what is started otherwise.
@@ -72,8 +74,10 @@ class Sandbox {
   [[nodiscard]] std::vector<pid_t> all_task_processes() const;
 
  private:
-  // Puts a server in front of the store, which everything that is started from now on asks.
-  void serve();
+  // Everything that is started from now on asks a server.
+  void put_server_in_front();
+  // Starts one on the store itself.
+  void serve(const std::string& address);
   [[nodiscard]] Command command(const Arguments& arguments, std::string input) const;
 
   test::TempDir dir_;

@@ -593,6 +593,24 @@ TEST_F(WorkersView, OfItsQueuesItReadsOnlyWhatItsOwnWorkersHold) {
   EXPECT_EQ(ask("GET", "/v1/tasks/" + own.id.to_string(), "worker").status, 404) << "it does not hold it any more";
 }
 
+TEST_F(WorkersView, NoAgentAnswersItselfAndNobodyAnswersForAnotherOwner) {
+  const Running runs = run("work", "worker");
+  const Question question = must(engine_.ask(runs.lease, {.text = "Shall I?"}));
+  const std::string target = "/v1/questions/" + question.id.to_string();
+  const std::string yes = R"({"value":"yes"})";
+  EXPECT_EQ(ask("POST", target + "/answer", "worker", yes).status, 403);
+  const std::string itself = fmt::format(R"({{"lease_id":"{}","question_id":"{}","value":"yes"}})",
+                                         runs.lease.id.to_string(), question.id.to_string());
+  EXPECT_EQ(ask("POST", fmt::format("/v1/tasks/{}/answers", runs.id.to_string()), "worker", itself).status, 403);
+  EXPECT_EQ(ask("POST", target + "/answer", "viewer:anna", yes).status, 403);
+  for (const std::string verb : {"/answer", "/withdraw"}) {
+    EXPECT_EQ(ask("POST", target + verb, "producer:ben", verb == "/answer" ? yes : "{}").status, 404) << verb;
+  }
+  EXPECT_EQ(ask("GET", target, "producer:ben").status, 404);
+  EXPECT_EQ(must(engine_.question(question.id)).state, QuestionState::kOpen);
+  EXPECT_EQ(ask("POST", target + "/answer", "producer:anna", yes).status, 200);
+}
+
 TEST_F(WorkersView, ItReadsTheParentsOfWhatItRuns) {
   const Running parent = run("work", "another");
   must(engine_.complete(parent.lease, {.result = R"("for the child")"}));
