@@ -28,7 +28,7 @@ Result<JsonText> read_budget(std::string_view text) {
     const std::size_t equals = part.find('=');
     const auto unit = parse_budget_unit(part.substr(0, equals));
     if (!unit || equals == std::string_view::npos) {
-      return fail(ErrorCode::kInvalidArgument, "expected UNIT=AMOUNT,… with the units usd, tokens, turns and wall");
+      return fail(ErrorCode::kInvalidArgument, "expected UNIT=AMOUNT,... with the units usd, tokens, turns and wall");
     }
     std::optional<std::int64_t>& share = shares[std::to_underlying(*unit)];
     if (share) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is given twice", name_of(*unit)));
@@ -89,7 +89,7 @@ void define_task(Verb& verb, TaskArguments* task) {
   verb.value("--fallback", "JSON", &task->fallback, read_text, "its result if the deadline passes");
   verb.value("--budget", "usd=D,tokens=N,turns=N,wall=D", &spec->budget, read_budget,
              "what all its runs together may spend: usd=3,turns=80,wall=45m");
-  verb.value("--tree-budget", "usd=D,…", &spec->tree_budget, read_budget,
+  verb.value("--tree-budget", "usd=D,...", &spec->tree_budget, read_budget,
              "what it and all that it spawns may spend together");
   verb.flag("--at-most-once", &spec->at_most_once, true, "never run it twice, even if a worker dies");
   verb.check([task] { return check_task(*task); });

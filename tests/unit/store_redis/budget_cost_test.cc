@@ -89,17 +89,20 @@ class RedisBudgetCost : public testing::Test {
   bool is_new_ = false;
 };
 
+// Every eighth claim takes the lane that waited longest, so counts of claims differ a little.
+constexpr double kNoise = 1;
+
 TEST_F(RedisBudgetCost, OthersCostNothing) {
   must(engine_.enqueue(std::vector<TaskSpec>(500, {.type = "work", .owner = "ann"})));
   const double without = commands_per_claim();
   add_budgets_and_sessions(100);
-  EXPECT_EQ(commands_per_claim(), without);
+  EXPECT_NEAR(commands_per_claim(), without, kNoise);
   set_gates({{.name = "type:work", .per_run = {0, 100, 0, 0}}});
   const double budgeted = commands_per_budgeted_claim();
   add_budgets_and_sessions(9'900);
-  EXPECT_EQ(commands_per_budgeted_claim(), budgeted);
+  EXPECT_NEAR(commands_per_budgeted_claim(), budgeted, kNoise);
   set_gates({{.name = "type:work"}});
-  EXPECT_EQ(commands_per_claim(), without);
+  EXPECT_NEAR(commands_per_claim(), without, kNoise);
   std::cout << without << " commands for a claim, " << budgeted << " for one under a budget\n";
 }
 
