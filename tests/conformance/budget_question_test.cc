@@ -28,7 +28,7 @@ class BudgetQuestions : public BudgetTest {
   TaskId breach() {
     enqueue_many(1);
     const ClaimedTask one = claim_one();
-    obey(one.lease, spend(one.lease, 2'000'000).value_or(BudgetStop{}), 2'000'000);
+    obey(one.lease, spend(one.lease, 2'100'000).value_or(BudgetStop{}), 2'100'000);
     pass(0ms);
     return one.task.id;
   }
@@ -77,10 +77,10 @@ TEST_P(BudgetQuestions, OfManyRunsThatBreachAtOnceIsOne) {
 TEST_P(BudgetQuestions, RaiseLetsTheSameSessionGoOn) {
   enqueue({.type = "work", .owner = "ann", .session = "review"});
   const ClaimedTask one = claim_one();
-  const RunReport met{.agent = AgentState{.session_id = "s-1"}, .usage = cost(2'000'000)};
+  const RunReport met{.agent = AgentState{.session_id = "s-1"}, .usage = cost(2'100'000)};
   const auto stop = must(queue().report(one.lease, met)).stop;
   ASSERT_TRUE(stop);
-  obey(one.lease, *stop, 2'000'000);
+  obey(one.lease, *stop, 2'100'000);
   pass(0ms);
   EXPECT_TRUE(claim(1).empty());
   answer("raise");

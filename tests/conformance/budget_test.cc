@@ -73,11 +73,12 @@ TEST_P(Budgets, ARunTakesAnotherSliceWhileThereIsOne) {
   EXPECT_FALSE(spend(running[0].lease, 1'200'000));
   EXPECT_EQ(budget().aside, 300'000 + 500'000);
   // 0.5 is the other one's.
-  const auto stop = spend(running[0].lease, 1'500'000);
+  EXPECT_FALSE(spend(running[0].lease, 1'500'000)) << "it may use up its own";
+  const auto stop = spend(running[0].lease, 1'500'001);
   ASSERT_TRUE(stop);
   EXPECT_EQ(stop->gate, "owner:ann");
   EXPECT_EQ(stop->on_breach, OnBreach::kPause);
-  EXPECT_TRUE(spend(running[0].lease, 1'500'000)) << "the answer was lost, and comes again";
+  EXPECT_TRUE(spend(running[0].lease, 1'500'001)) << "the answer was lost, and comes again";
   EXPECT_FALSE(spend(running[1].lease, 400'000)) << "it is within its own";
   EXPECT_EQ(count_events("budget.breached"), 1);
 }
@@ -85,7 +86,7 @@ TEST_P(Budgets, ARunTakesAnotherSliceWhileThereIsOne) {
 TEST_P(Budgets, APausedTaskWaitsForTheNextDay) {
   enqueue_many(1);
   const ClaimedTask first = claim_one();
-  const auto stop = spend(first.lease, 2'000'000);
+  const auto stop = spend(first.lease, 2'000'001);
   ASSERT_TRUE(stop);
   EXPECT_EQ(obey(first.lease, *stop, 2'100'000), TaskState::kScheduled);
   pass(0ms);
@@ -104,7 +105,7 @@ TEST_P(Budgets, APausedTaskWaitsForTheNextDay) {
 TEST_P(Budgets, ARaiseLetsItGoOnAtOnce) {
   enqueue_many(1);
   const ClaimedTask first = claim_one();
-  obey(first.lease, spend(first.lease, 2'000'000).value_or(BudgetStop{}), 2'000'000);
+  obey(first.lease, spend(first.lease, 2'000'001).value_or(BudgetStop{}), 2'000'001);
   pass(0ms);
   EXPECT_TRUE(claim(1).empty());
   const auto raised = must(queue().raise_budget({.gate = "owner:ann", .by_amount = 600'000, .by = "op", .why = "go"}));
@@ -208,13 +209,15 @@ TEST_P(Budgets, ADayIsAsLongAsItsZoneSays) {
   const Time midnight = std::chrono::sys_days(std::chrono::year(2031) / 10 / 25) + 22h;
   pass(midnight - 1min - now());
   enqueue_many(1);
-  const Lease lease = claim({{.queue = "work"}}, 1, 72h).at(0).lease;
+  const Lease lease = claim({{.queue = "work"}}, 1, 24h).at(0).lease;
   spend(lease, 300'000);
   pass(2min);
   EXPECT_EQ(budget().spent, 0);
   EXPECT_EQ(budget().resets_at, midnight + 25h);
   spend(lease, 400'000);
-  pass(24h);
+  pass(12h);
+  EXPECT_EQ(renew(lease, 24h), LeaseState::kHeld);
+  pass(12h);
   EXPECT_EQ(budget().spent, 100'000);
   pass(1h);
   EXPECT_EQ(budget().spent, 0);

@@ -42,9 +42,9 @@ TEST_P(TreeBudgets, WaitUntilSomebodyRaisesThem) {
   const TaskId id = root(R"({"usd":0.5,"tokens":1000000})");
   const Lease running = start(id);
   const TaskId child = spawn(running);
-  const auto stop = spend(running, 500'000);
+  const auto stop = spend(running, 500'001);
   ASSERT_TRUE(stop);
-  obey(running, *stop, 500'000);
+  obey(running, *stop, 500'001);
   pass(0ms);
   EXPECT_TRUE(claim(9).empty());
   EXPECT_EQ(explain(child).gate, gate_of(id));

@@ -151,11 +151,11 @@ owners:
       test::must(std::move(engine.settle(std::span(&end, 1)).at(0)));
     }
   }
-  test::must(Sweepers(engine).watch_health());
   const auto worker = sandbox.start({"work", "--type", "fix", "--concurrency", "4", "--", AGENTSIM_BIN});
   const Terminal terminal(sandbox, "\"$DROVER\" top\n", kScreen);
-  ASSERT_TRUE(terminal.await("used up"));
   ASSERT_TRUE(terminal.await("1 working"));
+  test::must(Sweepers(engine).watch_health());
+  ASSERT_TRUE(terminal.await("ALERTS 1"));
   expect_same("top-evening", terminal.painted_screen());
   worker->signal(SIGTERM);
   EXPECT_TRUE(worker->wait(kHangs));

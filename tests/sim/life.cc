@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/json.h"
 #include "core/task_json.h"
@@ -108,6 +109,7 @@ std::optional<Wrong> Life::apply(const Event& event, std::int64_t place_at_tail,
   const auto found = rules().find(event.name);
   if (found == rules().end()) return refuse(event, "P12 events", "there is no such event");
   if (auto wrong = (this->*found->second)(event)) return wrong;
+  if (event.name != "task.enqueued") released_at_once_ = false;
   if (event.generation != generation_)
     return refuse(event, "P12 events", fmt::format("generation is {}, expected {}", event.generation, generation_));
   if (event.run != run_) return refuse(event, "P12 events", fmt::format("run is {}, expected {}", event.run, run_));
@@ -138,6 +140,7 @@ std::optional<Wrong> Life::on_enqueued(const Event& event) {
   generation_ = 1;
   state_ = event.state;
   if (state_ == TaskState::kPending) to_tail();
+  released_at_once_ = !parents_.empty() && (state_ == TaskState::kPending || state_ == TaskState::kScheduled);
   if (state_ != TaskState::kPending && state_ != TaskState::kScheduled && state_ != TaskState::kBlocked &&
       !is_terminal(state_))
     return refuse(event, "P12 events", "a new task cannot be in this state");
@@ -148,7 +151,8 @@ std::optional<Wrong> Life::on_enqueued(const Event& event) {
 }
 
 std::optional<Wrong> Life::on_unblocked(const Event& event) {
-  if (state_ != TaskState::kBlocked) return refuse(event, "P12 events", "it was not blocked");
+  const bool at_once = std::exchange(released_at_once_, false);
+  if (state_ != TaskState::kBlocked && !at_once) return refuse(event, "P12 events", "it was not blocked");
   if (!open_questions_.empty()) return refuse(event, "Q2 questions", "released while a question is open");
   // Released and ended in one step: both events show the state at its end.
   state_ = is_terminal(event.state) ? TaskState::kPending : event.state;

@@ -1,6 +1,8 @@
 #include "store/sqlite/fleet.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/json.h"
 #include "embedded/sqlite.h"
@@ -149,8 +151,15 @@ std::optional<WorkerInfo> read_worker(Connection& db, const std::string& id, con
 std::vector<std::string> delete_silent_workers(Transaction& transaction, Millis silent_for) {
   Statement deletion = transaction.db().prepare(kForgetWorkers);
   deletion.bind(transaction.mono().since_origin - silent_for);
+  std::vector<std::pair<std::int64_t, std::string>> gone;
+  while (deletion.step()) {
+    const std::int64_t last_beat = deletion.integer();
+    gone.emplace_back(last_beat, deletion.text());
+  }
+  // As Redis tells of them: who fell silent first comes first.
+  std::ranges::sort(gone);
   std::vector<std::string> ids;
-  while (deletion.step()) ids.push_back(deletion.text());
+  for (auto& [last_beat, id] : gone) ids.push_back(std::move(id));
   for (const std::string& id : ids) add_event(transaction, worker_gone(id, kGoneSilent));
   return ids;
 }

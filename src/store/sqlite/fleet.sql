@@ -34,10 +34,10 @@ FROM worker WHERE id = ?1;
 SELECT worker_id, count(*) FROM task INDEXED BY task_leased WHERE lease_until_mono IS NOT NULL GROUP BY worker_id;
 
 -- name: forget_workers
--- Inputs: monotonic time before which the last beat is too old. Result: the ids of those that went. Writes: worker.
+-- Inputs: monotonic time before which the last beat is too old. Result: the last beats and ids of those that went. Writes: worker.
 DELETE FROM worker WHERE last_beat_mono <= ?1
   AND NOT EXISTS (SELECT 1 FROM task WHERE task.state = {running} AND task.worker_id = worker.id)
-RETURNING id;
+RETURNING last_beat_mono, id;
 
 -- name: config
 -- Also of a policy that is gone: the next one gets the next number.
