@@ -89,11 +89,10 @@ Answer checkpoint(const Call& call) {
   json::Reader body(call.request.body);
   const auto lease = need_lease(call, body);
   if (!lease) return problem(lease.error());
-  std::optional<JsonText> value;
-  body.get_any_text("value", value);
-  if (!value) body.refuse("value is missing");
+  JsonText value;
+  body.need_any_text("value", value);
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
-  return respond(call.queue.checkpoint(*lease, value.value_or("null")));
+  return respond(call.queue.checkpoint(*lease, value));
 }
 
 // Many at once: one answer for each, in their order.
