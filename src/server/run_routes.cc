@@ -18,13 +18,14 @@ Result<Lease> need_lease(const Call& call, json::Reader& body) {
 }
 
 std::string settled_json(const Result<Settled>& settled) {
-  if (settled && settled->replayed) {
-    return fmt::format(R"({{"state":"{}","replayed":true,"outcome":"{}"}})", name_of(settled->state),
-                       *settled->replayed);
+  if (!settled) {
+    return fmt::format(R"({{"code":"{}","detail":{}}})", error_info(settled.error().code).name,
+                       json::quote(settled.error().message));
   }
-  if (settled) return fmt::format(R"({{"state":"{}"}})", name_of(settled->state));
-  return fmt::format(R"({{"code":"{}","detail":{}}})", error_info(settled.error().code).name,
-                     json::quote(settled.error().message));
+  const std::string_view state = name_of(settled->state);
+  const std::optional<std::string>& outcome = settled->replayed;
+  if (!outcome) return fmt::format(R"({{"state":"{}"}})", state);
+  return fmt::format(R"({{"state":"{}","replayed":true,"outcome":"{}"}})", state, *outcome);
 }
 
 template <class End>
