@@ -174,8 +174,7 @@ JsonText with_usage(JsonText data, const std::optional<JsonText>& usage) {
 
 // A run's outcome and the event that tells of it have one name.
 void end_run(Change& change, std::string_view outcome, RunEnd end, JsonText data = "{}") {
-  const RunEnd& closed = close_run(change, outcome, std::move(end));
-  emit(change, outcome, with_usage(std::move(data), closed.usage));
+  emit(change, outcome, with_usage(std::move(data), close_run(change, outcome, std::move(end)).usage));
 }
 
 // By which call the worker of a run ends it; none if it has no say.

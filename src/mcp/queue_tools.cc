@@ -340,9 +340,8 @@ Result<ToolAnswer> QueueTools::answer_question(const ToolCall& call) {
   TRY(in.finish_strictly());
   const auto asked = TRY(queue_.question(id));
   if (asked.gate) {
-    return fail(ErrorCode::kForbidden,
-                fmt::format("only people decide on the budget of {}: drover question answer {}", *asked.gate,
-                            id.to_string()));
+    return fail(ErrorCode::kForbidden, fmt::format("only people decide on the budget of {}: drover question answer {}",
+                                                   *asked.gate, id.to_string()));
   }
   const auto question = TRY(queue_.answer(id, {.value = std::move(value), .by = std::string(kCaller)}));
   call.made = id.to_string();
