@@ -354,7 +354,7 @@ Trouble RunRecord::why_ended(const Preset& preset, const AgentExit& exit) const 
 }
 
 Trouble RunRecord::why_failed(const Preset& preset, const AgentExit& exit) const {
-  if (end_ == End::kBad) return *failure_;
+  if (failure_) return *failure_;
   if (end_ == End::kGood) {
     return {.text = fmt::format("the agent reported success, but ended with {}", how_it_ended(exit)),
             .known = exit.signal || is_signal_code(exit.code) ? ErrorClass::kKilled : ErrorClass::kAgentError};

@@ -178,6 +178,17 @@ Reader& Reader::get_any_text(std::string_view name, std::optional<std::string>& 
   return *this;
 }
 
+Reader& Reader::need_any_text(std::string_view name, std::string& out) {
+  std::optional<std::string> text;
+  get_any_text(name, text);
+  if (text) {
+    out = *std::move(text);
+  } else {
+    refuse(std::string(name) + " is missing");
+  }
+  return *this;
+}
+
 bool Reader::has(std::string_view name) {
   const std::string_view* value = find(name);
   return value != nullptr && *value != "null";

@@ -92,6 +92,8 @@ class Reader {
   // is a value like others.
   Reader& get_text(std::string_view name, std::optional<std::string>& out);
   Reader& get_any_text(std::string_view name, std::optional<std::string>& out);
+  // As get_any_text of a member that must be there.
+  Reader& need_any_text(std::string_view name, std::string& out);
   // Whether there is such a member that is not null.
   [[nodiscard]] bool has(std::string_view name);
   void refuse(std::string message);

@@ -13,9 +13,9 @@ namespace {
 
 // Found once: looking for it takes longer than the digest of a short text. Lives as long as the process.
 const EVP_MD* sha256() {
-  static const EVP_MD* const found = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  CHECK(found != nullptr);
-  return found;
+  static const EVP_MD* const kFound = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  CHECK(kFound != nullptr);
+  return kFound;
 }
 
 }  // namespace

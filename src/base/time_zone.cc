@@ -186,22 +186,22 @@ std::int64_t TimeZone::start_of(const YearDay& day, int year, std::int32_t offse
   return date.time_since_epoch().count() * kSecondsOfDay + day.second - offset;
 }
 
-std::int32_t TimeZone::offset_by_rule(std::int64_t second) const {
-  if (!rule_->has_summer) return rule_->standard;
+std::int32_t TimeZone::offset_by_rule(const Rule& rule, std::int64_t second) {
+  if (!rule.has_summer) return rule.standard;
   using namespace std::chrono;
-  const sys_days day = floor<days>(sys_seconds(seconds(second + rule_->standard)));
+  const sys_days day = floor<days>(sys_seconds(seconds(second + rule.standard)));
   const int year = static_cast<int>(year_month_day(day).year());
-  const std::int64_t begin = start_of(rule_->begin, year, rule_->standard);
-  const std::int64_t end = start_of(rule_->end, year, rule_->summer);
+  const std::int64_t begin = start_of(rule.begin, year, rule.standard);
+  const std::int64_t end = start_of(rule.end, year, rule.summer);
   // South of the equator summer is at both ends of the year.
   const bool is_summer = begin < end ? second >= begin && second < end : second >= begin || second < end;
-  return is_summer ? rule_->summer : rule_->standard;
+  return is_summer ? rule.summer : rule.standard;
 }
 
 std::chrono::seconds TimeZone::offset_at(Time time) const {
   const std::int64_t second = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
   const auto next = std::ranges::upper_bound(changes_, second, {}, &Change::at);
-  if (next == changes_.end() && rule_) return std::chrono::seconds(offset_by_rule(second));
+  if (next == changes_.end() && rule_) return std::chrono::seconds(offset_by_rule(*rule_, second));
   return std::chrono::seconds(next == changes_.begin() ? first_offset_ : std::prev(next)->offset);
 }
 

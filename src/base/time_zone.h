@@ -48,7 +48,7 @@ class TimeZone {
   class RuleReader;
 
   [[nodiscard]] static std::int64_t start_of(const YearDay& day, int year, std::int32_t offset);
-  [[nodiscard]] std::int32_t offset_by_rule(std::int64_t second) const;
+  [[nodiscard]] static std::int32_t offset_by_rule(const Rule& rule, std::int64_t second);
 
   std::int32_t first_offset_ = 0;
   std::vector<Change> changes_;  // ascending

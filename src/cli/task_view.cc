@@ -173,7 +173,8 @@ void add_identity(Page& page, const Task& task) {
 
 // "3 USD, 80 turns, 45m"
 std::string budget_text(const std::optional<JsonText>& json) {
-  const auto budget = json ? parse_task_budget(*json) : BudgetShares{};
+  if (!json) return {};
+  const auto budget = parse_task_budget(*json);
   if (!budget) return *json;
   std::string text;
   for (const BudgetUnit unit : kBudgetUnits) {
@@ -224,10 +225,10 @@ std::string in_words(std::string_view name) {
   return words;
 }
 
-template <FieldKind kind>
+template <FieldKind Kind>
 void add_texts(Page& page, const Task& task) {
   visit_task_fields([&](auto field) {
-    if constexpr (field.kIs.kind == kind) page.add_optional(in_words(field.name()), field.of(task));
+    if constexpr (field.kIs.kind == Kind) page.add_optional(in_words(field.name()), field.of(task));
   });
 }
 

@@ -14,8 +14,9 @@ bool read_by(const Value& value, T& target, Parser parser) {
   const std::string* text = value.as_string();
   if (text == nullptr) return false;
   auto parsed = parser(*text);
-  if (parsed) target = *std::move(parsed);
-  return static_cast<bool>(parsed);
+  if (!parsed) return false;
+  target = *std::move(parsed);
+  return true;
 }
 
 const Value::Array* items_of(const Value& value, std::size_t count) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -209,14 +210,15 @@ class ConversationDecision {
   }
 
   Status operator()(const AckBatch& act) {
-    const std::int64_t number = *parse_batch_id(act.batch_id);
-    const auto batch = std::ranges::find(next_.batches, number, &HeldBatch::number);
+    const auto number = parse_batch_id(act.batch_id);
+    CHECK(number.has_value());  // by check_act
+    const auto batch = std::ranges::find(next_.batches, *number, &HeldBatch::number);
     if (batch == next_.batches.end()) {
       change_.reply.replayed = true;
       return {};
     }
     if (batch->mirrored && is_consumed()) return held_by_another();
-    end_batch(number);
+    end_batch(*number);
     return {};
   }
 
@@ -237,7 +239,9 @@ class ConversationDecision {
 
   Status operator()(const RemoveItem& act) {
     TRY(take_over());
-    const auto item = std::ranges::find(next_.items, *parse_item_id(act.id), &ItemHead::seq);
+    const auto seq = parse_item_id(act.id);
+    CHECK(seq.has_value());  // by check_act
+    const auto item = std::ranges::find(next_.items, *seq, &ItemHead::seq);
     if (item == next_.items.end() || item->place != Place::kQueued) return {};
     change_.reply.removed = to_item(next_, *item);
     leave(*item);
@@ -248,7 +252,7 @@ class ConversationDecision {
   Status operator()(const TakeConsumer& act) {
     if (act.lease_id) {
       TRY(need_lease(*act.lease_id));
-    } else if (is_consumed() && !act.take_key.empty() && next_.consumer->take_key == act.take_key) {
+    } else if (is_consumed() && !act.take_key.empty() && consumer().take_key == act.take_key) {
       change_.reply.replayed = true;
     } else {
       TRY(take_over());
@@ -261,7 +265,7 @@ class ConversationDecision {
       next_.consumer = ConsumerLease{.id = context_.new_lease_id, .take_key = act.take_key};
     }
     renew();
-    change_.reply.lease_id = next_.consumer->id;
+    change_.reply.lease_id = consumer().id;
     return {};
   }
 
@@ -276,15 +280,15 @@ class ConversationDecision {
 
   Status operator()(const MirrorItems& act) {
     TRY(need_lease(act.lease_id));
-    ConsumerLease& consumer = *next_.consumer;
-    if (act.from_op > consumer.last_op + 1) {
-      return fail(ErrorCode::kWrongState, fmt::format("operations {} to {} are missing; send them first",
-                                                      consumer.last_op + 1, act.from_op - 1));
+    ConsumerLease& lease = consumer();
+    if (act.from_op > lease.last_op + 1) {
+      return fail(ErrorCode::kWrongState,
+                  fmt::format("operations {} to {} are missing; send them first", lease.last_op + 1, act.from_op - 1));
     }
     if (act.limits) next_.limits = *act.limits;
     for (std::int64_t number = act.from_op; const MirrorOp& op : act.ops) {
-      if (number > consumer.last_op) mirror(op);
-      consumer.last_op = std::max(consumer.last_op, number++);
+      if (number > lease.last_op) mirror(op);
+      lease.last_op = std::max(lease.last_op, number++);
     }
     renew();
     return {};
@@ -300,6 +304,11 @@ class ConversationDecision {
   [[nodiscard]] bool is_consumed() const {
     return next_.consumer && !next_.consumer->until.has_passed(context_.clocks);
   }
+  // Only where the conversation has one.
+  ConsumerLease& consumer() {
+    CHECK(next_.consumer.has_value());
+    return *next_.consumer;
+  }
   // Whoever changes more than the tail ends a lease that has run out: its holder finds out, and stops.
   Status take_over() {
     if (is_consumed()) return held_by_another();
@@ -313,8 +322,8 @@ class ConversationDecision {
                 "this consumer lease has ended; somebody else consumes the conversation, or may");
   }
   void renew() {
-    next_.consumer->until = StoreDeadline::after(context_.clocks, kConsumerLease);
-    change_.reply.last_op = next_.consumer->last_op;
+    consumer().until = StoreDeadline::after(context_.clocks, kConsumerLease);
+    change_.reply.last_op = consumer().last_op;
   }
 
   [[nodiscard]] const ItemHead* find_key(const std::string& key) const {
@@ -423,12 +432,13 @@ class ConversationDecision {
     return others;
   }
 
-  void answer_batch(const HeldBatch& batch) {
+  QueueBatch& answer_batch(const HeldBatch& batch) {
     QueueBatch& answer = change_.reply.batch.emplace();
     answer.batch_id = batch_id(batch.number);
     for (const ItemHead& item : next_.items) {
       if (item.place == Place::kHeld && item.batch == batch.number) answer.items.push_back(to_item(next_, item));
     }
+    return answer;
   }
 
   Status hand_out_again(HeldBatch& due, const DequeueItems& act) {
@@ -436,9 +446,9 @@ class ConversationDecision {
     due.batch_key = act.batch_key;
     due.instance = act.instance;
     due.until = StoreDeadline::after(context_.clocks, kBatchKept);
-    answer_batch(due);
-    change_.reply.batch->delivered_again = true;
-    tell_dequeued();
+    QueueBatch& answer = answer_batch(due);
+    answer.delivered_again = true;
+    tell_dequeued(answer);
     if (act.batch_key.empty()) end_batch(due.number);
     return {};
   }
@@ -457,8 +467,7 @@ class ConversationDecision {
                              .instance = act.instance,
                              .until = StoreDeadline::after(context_.clocks, kBatchKept),
                              .redeliver = act.redeliver});
-    answer_batch(next_.batches.back());
-    tell_dequeued();
+    tell_dequeued(answer_batch(next_.batches.back()));
     if (act.batch_key.empty()) end_batch(number);
     return {};
   }
@@ -545,8 +554,7 @@ class ConversationDecision {
     const std::int64_t number = next_.next_batch++;
     for (ItemHead* item : items_of(op.item_keys)) hold(*item, number);
     next_.batches.push_back({.number = number, .batch_key = op.batch_key, .redeliver = op.redeliver, .mirrored = true});
-    answer_batch(next_.batches.back());
-    tell_dequeued();
+    tell_dequeued(answer_batch(next_.batches.back()));
     change_.reply.batch.reset();
     if (!waits) end_batch(number);
     forget_empty_batches();
@@ -600,9 +608,7 @@ class ConversationDecision {
     out.key("reason").string(reason).key("cleared_count").number(static_cast<std::int64_t>(n));
     tell("conversation.cleared", std::move(out), count_waiting());
   }
-  // Of the batch in the reply.
-  void tell_dequeued() {
-    const QueueBatch& batch = *change_.reply.batch;
+  void tell_dequeued(const QueueBatch& batch) {
     json::Writer out = begin_event();
     out.key("batch_id").string(batch.batch_id);
     out.key("merged_count").number(static_cast<std::int64_t>(batch.items.size()));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -55,10 +56,10 @@ Status put_names(AnyOf& out, const std::string& text) {
 }
 
 // `what` in the singular and in the plural.
-template <class Enum, std::size_t kCount>
+template <class Enum, std::size_t Count>
 std::unexpected<Error> unknown(std::string_view what, std::string_view all, std::string_view name) {
-  std::array<std::string_view, kCount> known;
-  for (std::size_t i = 0; i < kCount; ++i) known[i] = name_of(static_cast<Enum>(i));
+  std::array<std::string_view, Count> known;
+  for (std::size_t i = 0; i < Count; ++i) known[i] = name_of(static_cast<Enum>(i));
   return refuse(fmt::format("unknown {} {}; the {} are {}", what, quoted_excerpt(name), all, fmt::join(known, ", ")));
 }
 
@@ -98,6 +99,7 @@ std::optional<TaskOrder> parse_order(std::string_view text) {
 Status put_order(TaskOrder& out, const std::string& text) {
   std::optional<TaskOrder> order;
   TRY(put(order, text, "newest or oldest", parse_order));
+  CHECK(order.has_value());
   out = *order;
   return {};
 }

@@ -240,12 +240,12 @@ constexpr void visit_task_fields(Visit visit) {
 // what it carries, so that a field which it does not know makes it slow, not wrong.
 template <class IsCarried>
 [[nodiscard]] bool is_bare_beside(const TaskRecord& record, IsCarried /*is_carried*/) {
-  static const TaskRecord bare;
+  static const TaskRecord kBare;
   const auto is_bare = [&](auto field) {
     if constexpr (IsCarried{}(field)) {
       return true;
     } else {
-      return field.of(record) == field.of(bare);
+      return field.of(record) == field.of(kBare);
     }
   };
   return std::apply([&](auto... field) { return (is_bare(field) && ...); }, kTaskFields);

@@ -168,8 +168,8 @@ void put_given(Object& object, std::string_view name, const std::vector<T>& item
   if (!items.empty()) object.put(name, items);
 }
 void put_given_json(Object& object, std::string_view name, const std::optional<JsonText>& value) {
-  static const JsonText no_json = " ";  // no text is no JSON, as its reader will say
-  if (value) object.put(name, Raw{value->empty() ? no_json : *value});
+  static const JsonText kNoJson = " ";  // no text is no JSON, as its reader will say
+  if (value) object.put(name, Raw{value->empty() ? kNoJson : *value});
 }
 void put_given_duration(Object& object, std::string_view name, const std::optional<Millis>& duration) {
   if (duration) object.put(name, format_duration(*duration));

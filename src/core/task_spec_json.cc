@@ -235,7 +235,7 @@ constexpr auto kAskedOnly = std::to_array<Member>({
 
 // A field in milliseconds may be given as a duration, too: "timeout_ms" or "timeout".
 const std::vector<Member>& members() {
-  static const std::vector<Member> all = [] {
+  static const std::vector<Member> kAll = [] {
     std::vector<Member> found(kAskedOnly.begin(), kAskedOnly.end());
     visit_task_fields([&](auto field) {
       using Field = decltype(field);
@@ -248,7 +248,7 @@ const std::vector<Member>& members() {
     });
     return found;
   }();
-  return all;
+  return kAll;
 }
 
 std::unexpected<Error> unknown_field(std::string_view name) {

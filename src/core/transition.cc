@@ -56,8 +56,8 @@ void write_result(Change& change, std::optional<JsonText> result) {
 }
 
 const TypePolicy& type_of(const DecisionContext& context) {
-  static const TypePolicy defaults;
-  return context.type != nullptr ? *context.type : defaults;
+  static const TypePolicy kDefaults;
+  return context.type != nullptr ? *context.type : kDefaults;
 }
 
 // ---- what agents say of their runs
@@ -88,11 +88,11 @@ const RunReport* report_in(const Trigger& trigger) {
 void hear_report(Change& change) {
   const RunReport* said = report_in(change.trigger);
   if (said == nullptr || said->is_empty()) return;
-  static const PriceTable no_prices;
+  static const PriceTable kNoPrices;
   const bool goes_on = std::holds_alternative<trigger::Report>(change.trigger);
   change.step.ledger =
       take_report(change.step.next, *said, goes_on ? IsLast::kNo : IsLast::kYes,
-                  change.context.prices != nullptr ? *change.context.prices : no_prices, change.context.now);
+                  change.context.prices != nullptr ? *change.context.prices : kNoPrices, change.context.now);
 }
 
 // The model after this one in the type's list; one that is not in it comes before the first.
@@ -140,7 +140,7 @@ std::optional<JsonText> what_changed(const TaskRecord& record) {
 }
 
 // Closes the run in the history; its lease and its worker have no say any more.
-void close_run(Change& change, std::string_view outcome, RunEnd end) {
+const RunEnd& close_run(Change& change, std::string_view outcome, RunEnd end) {
   TaskRecord& next = change.step.next;
   end.worker_id = next.task.worker_id.value_or("");
   end.ended_at = change.context.now;
@@ -148,11 +148,12 @@ void close_run(Change& change, std::string_view outcome, RunEnd end) {
   end.change = what_changed(next);
   next.task.next = change.next_run;
   if (next.run_usage) close_usage(change, end);
-  change.step.run_end = std::move(end);
-  if (planted(PlantedBug::kRetryKeepsWorker) && outcome == "retrying") return;
+  const RunEnd& closed = change.step.run_end.emplace(std::move(end));
+  if (planted(PlantedBug::kRetryKeepsWorker) && outcome == "retrying") return closed;
   next.lease = LeaseId{};
   next.lease_beats = 0;
   next.task.worker_id.reset();
+  return closed;
 }
 
 // Before its end, where its worker has no say: what it reports later is known for what it is.
@@ -173,8 +174,7 @@ JsonText with_usage(JsonText data, const std::optional<JsonText>& usage) {
 
 // A run's outcome and the event that tells of it have one name.
 void end_run(Change& change, std::string_view outcome, RunEnd end, JsonText data = "{}") {
-  close_run(change, outcome, std::move(end));
-  emit(change, outcome, with_usage(std::move(data), change.step.run_end->usage));
+  emit(change, outcome, with_usage(std::move(data), close_run(change, outcome, std::move(end)).usage));
 }
 
 // By which call the worker of a run ends it; none if it has no say.

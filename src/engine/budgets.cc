@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -191,7 +192,7 @@ Result<BudgetStatus> Engine::raise_budget(const RaiseOrder& order) {
     auto raised = TRY(raise(gate, meant, order));
     StepGroup group;
     group.gates = std::move(raised.steps);
-    const auto moot = dropped_questions(gate.effective.budgets, group.gates.back().next->budgets);
+    const auto moot = dropped_questions(gate.effective.budgets, group.gates.back());
     group.questions = TRY(withdraw_all(store_, moot, "the budget was raised", now));
     const auto applied = TRY(store_.apply(std::span(&group, 1)));
     if (applied.front() == Applied::kDone) return raised.status;
@@ -202,15 +203,17 @@ Result<BudgetStatus> Engine::raise_budget(const RaiseOrder& order) {
 // ---- asking people
 
 Result<std::vector<GateStep>> Engine::raise_asked_for(const Question& question, Time now) {
+  CHECK(question.gate.has_value());
+  const std::string& name = *question.gate;
   TRY(begin_periods(TRY(policy()), now));
-  const auto gate = TRY(read_budgeted(store_, *question.gate));
+  const auto gate = TRY(read_budgeted(store_, name));
   const auto& budgets = gate.effective.budgets;
   const auto asked = std::ranges::find(budgets, std::optional(question.id), &GateBudget::question);
   if (asked == budgets.end()) {
     return drover::fail(ErrorCode::kWrongState, fmt::format("the budget of {} has changed since question {} was asked",
-                                                            *question.gate, question.id.to_string()));
+                                                            name, question.id.to_string()));
   }
-  const RaiseOrder order{.gate = *question.gate,
+  const RaiseOrder order{.gate = name,
                          .unit = asked->budget.unit,
                          .by_amount = drover::raise_asked_for(asked->budget),
                          .by = question.answered_by.value_or(""),

@@ -55,12 +55,12 @@ Result<BulkPreview> count_ids(Store& store, const BulkOrder& order) {
   return preview;
 }
 
-Result<BulkPreview> count_matches(Store& store, const BulkOrder& order) {
-  BulkPreview preview{.verb = order.verb};
+Result<BulkPreview> count_matches(Store& store, BulkVerb verb, const TaskFilter& filter) {
+  BulkPreview preview{.verb = verb};
   std::optional<std::string> cursor;
   std::int64_t looked_at = 0;
   do {
-    auto page = TRY(store.list(*order.filter, kCountPage, cursor, Parts::kHead));
+    auto page = TRY(store.list(filter, kCountPage, cursor, Parts::kHead));
     for (const TaskRecord& record : page.records) count(preview, record.task);
     looked_at += page.searched.value_or(Searched{}).tasks;
     cursor = std::move(page.cursor);
@@ -75,7 +75,7 @@ Result<BulkPreview> count_matches(Store& store, const BulkOrder& order) {
 }  // namespace
 
 Result<BulkPreview> Engine::count_bulk(const BulkOrder& order) {
-  return order.filter ? count_matches(store_, order) : count_ids(store_, order);
+  return order.filter ? count_matches(store_, order.verb, *order.filter) : count_ids(store_, order);
 }
 
 Result<BulkPreview> Engine::preview_bulk(const BulkOrder& order) {

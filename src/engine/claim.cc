@@ -95,8 +95,11 @@ bool Engine::fail_refused(std::vector<TaskRecord>& records, const Policy& policy
     Status valid = check_stored(task, policy);
     if (valid && task.templates) {
       auto whole = filled_task(store_, task, policy);
-      if (whole) filled.emplace(task.id, *std::move(whole));
-      if (!whole) valid = std::unexpected(whole.error());
+      if (whole) {
+        filled.emplace(task.id, *std::move(whole));
+      } else {
+        valid = std::unexpected(whole.error());
+      }
     }
     if (!valid) refused.push_back(refusal_of(record, valid.error()));
     return !valid;

@@ -94,7 +94,8 @@ Result<std::map<std::int64_t, std::int64_t>> body_sizes(Store& store, const Stor
     const auto piece = std::span(numbers).subspan(from, std::min(kBodiesAtOnce, numbers.size() - from));
     const auto bodies = TRY(store.conversation_bodies(stored.name, piece));
     for (std::size_t i = 0; i < piece.size(); ++i) {
-      if (bodies[i]) sizes[piece[i]] = static_cast<std::int64_t>(bodies[i]->size());
+      const std::optional<JsonText>& body = bodies[i];
+      if (body) sizes[piece[i]] = static_cast<std::int64_t>(body->size());
     }
   }
   return sizes;

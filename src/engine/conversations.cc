@@ -144,7 +144,8 @@ Status LocalConversations::fill_bodies(const ConversationName& name, Conversatio
   for (const QueueItem* item : items) numbers.push_back(item->seq);
   auto bodies = TRY(store_.conversation_bodies(name, numbers));
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (bodies[i]) items[i]->item.body = *std::move(bodies[i]);
+    std::optional<JsonText>& body = bodies[i];
+    if (body) items[i]->item.body = *std::move(body);
   }
   return {};
 }

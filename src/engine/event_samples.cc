@@ -44,8 +44,9 @@ Status add_by_records(Store& store, const std::vector<const Event*>& events, Mea
   for (const Event* event : some) ids.push_back(event->task);
   const auto records = TRY(store.read(ids, Parts::kHead));
   for (std::size_t i = 0; i < some.size(); ++i) {
-    if (!records[i]) continue;
-    if (const auto took = measure(*some[i], records[i]->task)) {
+    const std::optional<TaskRecord>& record = records[i];
+    if (!record) continue;
+    if (const auto took = measure(*some[i], record->task)) {
       samples.push_back({some[i]->queue, some[i]->at, *took});
     }
   }

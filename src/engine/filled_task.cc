@@ -48,7 +48,8 @@ class Parents {
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < ids_.size(); ++i) {
       if (ids_[i].to_string() == ref_or_id) return i;
-      if (!heads_[i] || heads_[i]->task.ref != ref_or_id) continue;
+      const std::optional<TaskRecord>& head = heads_[i];
+      if (!head || head->task.ref != ref_or_id) continue;
       if (found) return no_result(fmt::format("several parents have the ref {}", quoted_excerpt(ref_or_id)));
       found = i;
     }
@@ -76,7 +77,7 @@ Result<Task> filled_task(Store& store, const Task& task, const Policy& policy) {
   auto parents = TRY(Parents::read(store, task));
   Task filled = task;
   const Status status = fill(filled, parents, policy);
-  if (parents.failed()) return std::unexpected(*parents.failed());
+  if (const std::optional<Error>& failed = parents.failed()) return std::unexpected(*failed);
   if (!status) return std::unexpected(status.error());
   return filled;
 }

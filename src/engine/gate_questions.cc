@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/try.h"
 #include "core/question.h"
@@ -24,10 +25,10 @@ EventDraft breached_event(const BudgetStatus& budget, const TaskId* task) {
   return {.name = "budget.breached", .data = std::move(out).take()};
 }
 
-Result<bool> is_asked(Store& store, const Question& question) {
-  const auto states = TRY(store.read_gates(std::span(&*question.gate, 1)));
+Result<bool> is_asked(Store& store, const std::string& gate, const QuestionId& id) {
+  const auto states = TRY(store.read_gates(std::span(&gate, 1)));
   const auto& budgets = states.front().record.budgets;
-  return std::ranges::find(budgets, std::optional(question.id), &GateBudget::question) != budgets.end();
+  return std::ranges::find(budgets, std::optional(id), &GateBudget::question) != budgets.end();
 }
 
 Status withdraw_moot(Store& store, const QuestionId& id) {
@@ -43,6 +44,7 @@ Status withdraw_moot(Store& store, const QuestionId& id) {
 
 void breach_budget(GateStep& step, std::size_t budget, const BudgetStatus& status, const TaskId* task, Rng& rng,
                    Time now, StepGroup& group) {
+  CHECK(step.next.has_value());
   GateBudget& breached = step.next->budgets[budget];
   breached.breached = true;
   step.events.push_back(breached_event(status, task));
@@ -52,6 +54,10 @@ void breach_budget(GateStep& step, std::size_t budget, const BudgetStatus& statu
   breached.question = id;
   EventDraft asked{.name = event_name(question, question), .data = event_data(question)};
   group.questions.push_back({.next = std::move(question), .events = {std::move(asked)}});
+}
+
+std::vector<QuestionId> dropped_questions(std::span<const GateBudget> before, const GateStep& step) {
+  return step.next ? dropped_questions(before, step.next->budgets) : std::vector<QuestionId>();
 }
 
 Result<std::vector<QuestionStep>> withdraw_all(Store& store, std::span<const QuestionId> questions,
@@ -74,7 +80,7 @@ Result<std::vector<Finding>> check_gate_questions(Store& store, FsckMode mode) {
     const auto page = TRY(store.list_questions({.state = QuestionState::kOpen}, kPageMax, before));
     for (const Question& question : page.questions) {
       if (!question.gate) continue;
-      const bool asked = TRY(is_asked(store, question));
+      const bool asked = TRY(is_asked(store, *question.gate, question.id));
       if (asked) continue;
       if (mode == FsckMode::kRepair) TRY(withdraw_moot(store, question.id));
       findings.push_back({.code = "gate_question_moot",

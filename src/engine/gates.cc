@@ -137,7 +137,7 @@ Result<PolicyChange> policy_change(Store& store, std::span<const GateState> gate
   for (const auto& [name, gate] : all) {
     auto step = policy_step(gate, policy, now);
     if (!step) continue;
-    const auto dropped = dropped_questions(gate.budgets, step->next->budgets);
+    const auto dropped = dropped_questions(gate.budgets, *step);
     moot.insert(moot.end(), dropped.begin(), dropped.end());
     change.gates.push_back(*std::move(step));
   }
@@ -240,7 +240,7 @@ Result<GateStatus> Engine::set_gate(const GateOrder& order) {
     auto policy = TRY(this->policy());
     StepGroup group{.steps = {}, .capacity = {}, .gates = order_steps(states.at(0), states.at(1), order, *policy, now)};
     if (!group.gates.empty()) {
-      const auto moot = dropped_questions(states.at(0).record.budgets, group.gates.back().next->budgets);
+      const auto moot = dropped_questions(states.at(0).record.budgets, group.gates.back());
       group.questions = TRY(withdraw_all(store_, moot, "its budget was changed, or its period has ended", now));
       auto applied = TRY(store_.apply(std::span(&group, 1)));
       if (applied.front() != Applied::kDone) continue;

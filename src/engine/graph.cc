@@ -20,8 +20,9 @@ class GraphSearch {
 
   Result<TaskGraph> run(const TaskId& root) {
     auto found = TRY(store_.read(std::span(&root, 1), Parts::kAll));
-    if (!found.front() || !may_see(*found.front())) return no_such_task(root);
-    add(*std::move(found.front()), 0);
+    std::optional<TaskRecord>& record = found.front();
+    if (!record || !may_see(*record)) return no_such_task(root);
+    add(*std::move(record), 0);
     for (std::size_t next = 0; next < nodes_.size(); ++next) TRY(look_around(next));
     return take(root);
   }
@@ -47,13 +48,15 @@ class GraphSearch {
 
   Status meet_before(std::size_t at, const Task& task) {
     // What a task depends on stands in its body, which heads do not have.
-    const auto whole = TRY(store_.read(std::span(&task.id, 1), Parts::kAll));
-    std::vector<TaskId> ids = whole.front() ? whole.front()->task.depends_on : std::vector<TaskId>();
+    const auto read = TRY(store_.read(std::span(&task.id, 1), Parts::kAll));
+    const std::optional<TaskRecord>& whole = read.front();
+    std::vector<TaskId> ids = whole ? whole->task.depends_on : std::vector<TaskId>();
     const std::size_t parents = ids.size();
     if (task.parent_id) ids.push_back(*task.parent_id);
     const auto found = TRY(store_.read(ids, Parts::kHead));
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (found[i]) meet(at, *found[i], {ids[i], task.id, i < parents ? EdgeKind::kDependsOn : EdgeKind::kSpawned});
+      const std::optional<TaskRecord>& near = found[i];
+      if (near) meet(at, *near, {ids[i], task.id, i < parents ? EdgeKind::kDependsOn : EdgeKind::kSpawned});
     }
     return {};
   }

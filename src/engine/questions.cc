@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "base/try.h"
 #include "core/budget.h"
 #include "core/page_limit.h"
@@ -42,13 +43,15 @@ EventDraft event_of(const Question& before, const Question& after) {
 
 Result<Question> Engine::ask(const Lease& lease, const QuestionSpec& spec) {
   const auto checked = TRY(checked_question(spec));
+  CHECK(checked.key.has_value());  // by checked_question
+  const std::string& key = *checked.key;
   const auto policy = TRY(this->policy());
   recent_.forget_claimed(lease.task);
   Question asked;
   const auto decide_ask = [&](RecordView& view, const TaskRecord& record) -> Result<StepGroup> {
     TRY(check_live(record, lease));
     const auto before = TRY(store_.questions_of(lease.task));
-    if (const QuestionRecord* same = find_asked(record, before, *checked.key)) {
+    if (const QuestionRecord* same = find_asked(record, before, key)) {
       asked = same->question;
       return StepGroup{};
     }
@@ -67,8 +70,9 @@ Result<Question> Engine::ask(const Lease& lease, const QuestionSpec& spec) {
 
 Result<Question> Engine::question(const QuestionId& id) {
   auto found = TRY(store_.read_questions(std::span(&id, 1)));
-  if (!found.front()) return no_such_question(id);
-  return std::move(found.front()->question);
+  std::optional<QuestionRecord>& record = found.front();
+  if (!record) return no_such_question(id);
+  return std::move(record->question);
 }
 
 Result<QuestionPage> Engine::questions(const QuestionFilter& filter, int limit,
@@ -108,9 +112,11 @@ Result<StepGroup> Engine::question_steps(const QuestionRecord& before, Question 
     group.questions.push_back(std::move(step));
     return group;
   }
+  const std::optional<TaskId>& task = before.question.task_id;
+  CHECK(task.has_value());  // a question has a gate or a task
   RecordView view(store_);
-  const auto record = TRY(view.find(*before.question.task_id, Parts::kHead));
-  if (!record) return no_such_task(*before.question.task_id);
+  const auto record = TRY(view.find(*task, Parts::kHead));
+  if (!record) return no_such_task(*task);
   const auto policy = TRY(this->policy());
   Cascade cascade(view, rng_, *policy, now);
   const bool is_open = step.next.state == QuestionState::kOpen;
@@ -132,11 +138,12 @@ Result<StepGroup> Engine::question_steps(const QuestionRecord& before, Question 
 Result<Question> Engine::change_question(const QuestionId& id, const ChangeQuestion& change) {
   for (int attempt = 0; attempt < kDecideTriesMax; ++attempt) {
     const auto found = TRY(store_.read_questions(std::span(&id, 1)));
-    if (!found.front()) return no_such_question(id);
+    const std::optional<QuestionRecord>& before = found.front();
+    if (!before) return no_such_question(id);
     const Time now = TRY(time_of_end());
-    auto after = TRY(change(found.front()->question, now));
-    if (after == found.front()->question) return after;
-    const StepGroup group = TRY(question_steps(*found.front(), after, now));
+    auto after = TRY(change(before->question, now));
+    if (after == before->question) return after;
+    const StepGroup group = TRY(question_steps(*before, after, now));
     const auto applied = TRY(store_.apply(std::span(&group, 1)));
     if (applied.front() == Applied::kDone) return after;
   }

@@ -98,9 +98,10 @@ Result<std::optional<BudgetStop>> RunSpend::judge(const TaskRecord& record, cons
   const BudgetAmounts spent = spent_by(told, before, at_door);
   const SpendVerdict verdict = judge_spend(before, spent, policy_.per_run(record.task.type), gates_);
   if (verdict.change.after != before) {
-    group.steps.front().spend = verdict.change;
-    if (planted(PlantedBug::kReportBooksTotal)) group.steps.front().spend->before.spent = {};
-    group.steps.front().next.run_budget = run_budget_json(verdict.change.after);
+    Step& step = group.steps.front();
+    SpendChange& booked = step.spend.emplace(verdict.change);
+    if (planted(PlantedBug::kReportBooksTotal)) booked.before.spent = {};
+    step.next.run_budget = run_budget_json(verdict.change.after);
   }
   if (record.task.budget) {
     const auto budget = TRY(parse_task_budget(*record.task.budget));

@@ -287,9 +287,9 @@ Result<std::string> tidy_sessions(Store& store, const Policy& policy, const std:
     const bool is_gone = live.empty() && state.use.in_use == 0 && is_over(*record, policy.session(name->name), now);
     if (live.size() == record->tasks.size() && !is_gone) continue;
     record->tasks = std::move(live);
-    StepGroup& group = groups.emplace_back();
-    group.gates.push_back(session_step(state.record, *record));
-    if (is_gone) group.gates.front().next->session.reset();
+    GateStep step = session_step(state.record, *record);
+    if (step.next && is_gone) step.next->session.reset();
+    groups.emplace_back().gates.push_back(std::move(step));
   }
   // Somebody who came meanwhile wins.
   if (!groups.empty()) TRY(store.apply(groups));

@@ -316,14 +316,15 @@ Result<ReportAnswer> Engine::report(const Lease& lease, const RunReport& report)
 // Only what was refused comes here, so a settlement that is the first pays nothing for this.
 Result<Settled> Engine::replay(const Settlement& item, const Error& stale) {
   const auto runs = TRY(store_.runs(item.lease.task, kReplayedRunsMax));
-  const auto run = std::ranges::find_if(runs, [&](const RunSummary& ended) {
-    return ended.settlement && ended.settlement->lease == item.lease.id && !item.lease.id.is_none();
-  });
-  if (run == runs.end()) return refuse_late(item, stale);
-  if (run->settlement->kind != kind_of(item)) return std::unexpected(stale);
-  Settled settled(run->settlement->state);
-  settled.replayed = run->outcome;
-  return settled;
+  for (const RunSummary& run : runs) {
+    const std::optional<RunSettlement>& settlement = run.settlement;
+    if (!settlement || settlement->lease != item.lease.id || item.lease.id.is_none()) continue;
+    if (settlement->kind != kind_of(item)) return std::unexpected(stale);
+    Settled settled(settlement->state);
+    settled.replayed = run.outcome;
+    return settled;
+  }
+  return refuse_late(item, stale);
 }
 
 // A worker that cannot be told apart from a broken one may say it many times: the event comes once.

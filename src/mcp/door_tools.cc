@@ -162,12 +162,11 @@ Result<ToolAnswer> DoorTools::report_progress(const ToolCall& call) {
 }
 
 Result<ToolAnswer> DoorTools::save_checkpoint(const ToolCall& call) {
-  std::optional<std::string> value;
+  std::string value;
   json::Reader in(call.arguments);
-  in.get_any_text("value", value);
-  if (!value) in.refuse("value is missing");
+  in.need_any_text("value", value);
   TRY(in.finish_strictly());
-  TRY(ask_("POST", "/v1/task/checkpoint", value.value_or("null")));
+  TRY(ask_("POST", "/v1/task/checkpoint", value));
   return done();
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/json_reader.h"
+#include "base/try.h"
 
 namespace drover::mcp {
 namespace {
@@ -46,16 +47,14 @@ std::expected<Message, RpcError> read_message(std::string_view text) {
   };
   if (document->as_array() != nullptr) return refuse("batches are not supported; send one message at a time");
   if (document->as_object() == nullptr) return refuse("a message is an object");
-  auto parts = read_parts(text);
-  if (!parts) return std::unexpected(std::move(parts.error()));
-  if (parts->id && !is_id(*parts->id)) return refuse("id must be a string or a whole number");
-  if (parts->version != "2.0") return refuse("jsonrpc must be \"2.0\"", parts->id);
-  if (parts->is_answer) return refuse("this server sends no requests, so it takes no answers");
-  if (parts->method.empty()) return refuse("method is missing", parts->id);
-  if (parts->params && !parts->params->starts_with('{')) return refuse("params must be an object", parts->id);
-  return Message{.id = std::move(parts->id),
-                 .method = std::move(parts->method),
-                 .params = std::move(parts->params).value_or("{}")};
+  Parts parts = TRY(read_parts(text));
+  if (parts.id && !is_id(*parts.id)) return refuse("id must be a string or a whole number");
+  if (parts.version != "2.0") return refuse("jsonrpc must be \"2.0\"", parts.id);
+  if (parts.is_answer) return refuse("this server sends no requests, so it takes no answers");
+  if (parts.method.empty()) return refuse("method is missing", parts.id);
+  if (parts.params && !parts.params->starts_with('{')) return refuse("params must be an object", parts.id);
+  return Message{
+      .id = std::move(parts.id), .method = std::move(parts.method), .params = std::move(parts.params).value_or("{}")};
 }
 
 std::string result_message(const std::string& id, std::string_view result) {

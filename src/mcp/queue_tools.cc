@@ -334,17 +334,16 @@ Result<ToolAnswer> QueueTools::list_questions(const ToolCall& call) {
 
 Result<ToolAnswer> QueueTools::answer_question(const ToolCall& call) {
   QuestionId id;
-  std::optional<JsonText> value;
+  JsonText value;
   json::Reader in(call.arguments);
-  in.need("question_id", id).get_any_text("value", value);
-  if (!value) in.refuse("value is missing");
+  in.need("question_id", id).need_any_text("value", value);
   TRY(in.finish_strictly());
   const auto asked = TRY(queue_.question(id));
   if (asked.gate) {
     return fail(ErrorCode::kForbidden, fmt::format("only people decide on the budget of {}: drover question answer {}",
                                                    *asked.gate, id.to_string()));
   }
-  const auto question = TRY(queue_.answer(id, {.value = *value, .by = std::string(kCaller)}));
+  const auto question = TRY(queue_.answer(id, {.value = std::move(value), .by = std::string(kCaller)}));
   call.made = id.to_string();
   json::Writer out;
   out.begin_object().key("question_id").string(id.to_string()).key("state").string(name_of(question.state));

@@ -5,7 +5,9 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
+#include "base/check.h"
 #include "base/try.h"
 #include "net/http.h"
 #include "net/http_chunks.h"
@@ -163,7 +165,7 @@ struct HttpRequestReader::Impl {
     if (!request) {
       if (const std::optional<std::size_t> end = find_end_of_head()) begin_request(*end);
     }
-    if (request && !error) read_body();
+    if (request && !error) read_body(*request);
   }
 
   // Every byte is looked at once, and what is wrong is told at once.
@@ -193,8 +195,8 @@ struct HttpRequestReader::Impl {
     if (!parsed) return fail(std::move(parsed.error()));
     const auto expected = body_length(*parsed, body_bytes_max);
     if (!expected) return fail(expected.error());
-    if (expected->has_value()) {
-      length = **expected;
+    if (const std::optional<std::size_t>& bytes = *expected) {
+      length = *bytes;
     } else {
       chunks.emplace(body_bytes_max);
     }
@@ -203,16 +205,16 @@ struct HttpRequestReader::Impl {
     waiting.erase(0, head_end);
   }
 
-  void read_body() {
+  void read_body(HttpRequest& begun) {
     if (chunks) {
       const auto taken = chunks->feed(waiting);
       if (!taken) return fail(taken.error());
       waiting.erase(0, *taken);
       is_whole = chunks->is_done();
-      if (is_whole) request->body = chunks->take();
+      if (is_whole) begun.body = chunks->take();
       return;
     }
-    std::string& body = request->body;
+    std::string& body = begun.body;
     const std::size_t size = std::min(waiting.size(), length - body.size());
     if (body.empty() && size == waiting.size()) {
       body = std::exchange(waiting, {});
@@ -224,7 +226,9 @@ struct HttpRequestReader::Impl {
   }
 
   HttpRequest take() {
-    HttpRequest taken = *std::exchange(request, std::nullopt);
+    CHECK(request.has_value());
+    HttpRequest taken = *std::move(request);
+    request.reset();
     scanned = head_bytes = length = 0;
     chunks.reset();
     is_whole = said_continue = false;
@@ -254,8 +258,9 @@ std::expected<std::optional<HttpRequest>, HttpError> HttpRequestReader::next() {
 }
 
 bool HttpRequestReader::wants_continue() {
-  if (impl_->said_continue || !has_header() || impl_->is_whole || !impl_->request->takes_chunks) return false;
-  impl_->said_continue = equals_ignoring_case(impl_->request->header("expect"), "100-continue");
+  const std::optional<HttpRequest>& request = impl_->request;
+  if (impl_->said_continue || !request || impl_->is_whole || !request->takes_chunks) return false;
+  impl_->said_continue = equals_ignoring_case(request->header("expect"), "100-continue");
   return impl_->said_continue;
 }
 

@@ -147,7 +147,7 @@ bool HttpServer::turn_out_stranger(Line& strangers) {
   std::erase_if(strangers, is_no_stranger);
   const auto oldest = std::ranges::find_if(strangers, says_nothing);
   if (oldest == strangers.end()) return false;
-  const std::shared_ptr<HttpConnection> one = *oldest;
+  const std::shared_ptr<HttpConnection> one = std::move(*oldest);
   strangers.erase(oldest);
   one->close();
   connections_.erase(one);

@@ -7,11 +7,12 @@ namespace drover {
 std::expected<std::optional<WebSocketMessage>, WebSocketError> WebSocketInbox::next() {
   for (;;) {
     auto next = reader_.next();
-    if (!next || !next->has_value()) return next;
-    WebSocketMessage& message = **next;
-    if (message.kind == WebSocketKind::kPing) {
-      ping_ = std::move(message.payload);
-    } else if (message.kind != WebSocketKind::kPong) {
+    if (!next) return next;
+    std::optional<WebSocketMessage>& message = *next;
+    if (!message) return next;
+    if (message->kind == WebSocketKind::kPing) {
+      ping_ = std::move(message->payload);
+    } else if (message->kind != WebSocketKind::kPong) {
       return next;
     }
   }
@@ -19,7 +20,9 @@ std::expected<std::optional<WebSocketMessage>, WebSocketError> WebSocketInbox::n
 
 std::optional<std::string> WebSocketInbox::take_pong() {
   if (!ping_) return std::nullopt;
-  return format_frame(WebSocketKind::kPong, *std::exchange(ping_, std::nullopt));
+  std::string pong = format_frame(WebSocketKind::kPong, *ping_);
+  ping_.reset();
+  return pong;
 }
 
 }  // namespace drover

@@ -163,11 +163,11 @@ Status check_budgets(const ConfigNode& root, Policy& policy) {
 const ZoneOffset& system_zones() {
   static std::mutex mutex;
   static ZoneFiles files("");
-  static const ZoneOffset offset = [](std::string_view zone, Time at) {
+  static const ZoneOffset kOffset = [](std::string_view zone, Time at) {
     const std::lock_guard lock(mutex);
     return files(zone, at);
   };
-  return offset;
+  return kOffset;
 }
 
 }  // namespace drover

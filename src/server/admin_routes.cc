@@ -68,8 +68,9 @@ Answer audit(const Call& call) {
   const auto page =
       call.audit->page(call.parameter("before") ? std::optional(*before) : std::nullopt, static_cast<int>(*limit));
   if (!page) return problem(page.error());
+  const std::optional<std::int64_t>& next = page->next;
   return json_response(fmt::format(R"({{"enabled":true,"records":[{}],"next":{}}})", fmt::join(page->records, ","),
-                                   page->next ? std::to_string(*page->next) : "null"));
+                                   next ? std::to_string(*next) : "null"));
 }
 
 constexpr std::array kAdminRoutes{

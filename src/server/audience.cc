@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/json_reader.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -212,7 +213,9 @@ void Audience::take_watch(Watcher& watcher, const WebSocketMessage& message) {
 
 // A snapshot that was on its way would be of the old filter, and is not asked for.
 void Audience::watch_next(Watcher& watcher, MonoTime now) {
-  watcher.watch.filter = *std::exchange(watcher.next_filter, std::nullopt);
+  CHECK(watcher.next_filter.has_value());
+  watcher.watch.filter = *std::move(watcher.next_filter);
+  watcher.next_filter.reset();
   if (watcher.stage == Watcher::Stage::kSnapshot) watcher.stage = Watcher::Stage::kPast;
   watcher.frame_at = now;
   tell(watcher, watching_frame(watcher.cursor));

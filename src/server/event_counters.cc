@@ -12,20 +12,20 @@ constexpr Millis kCatchUpMax{2'000};
 
 using Bounds = prometheus::Histogram::BucketBoundaries;
 const Bounds& pick_up_bounds() {
-  static const Bounds bounds{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 60, 300, 3600};
-  return bounds;
+  static const Bounds kBounds{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 60, 300, 3600};
+  return kBounds;
 }
 const Bounds& run_bounds() {
-  static const Bounds bounds{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400};
-  return bounds;
+  static const Bounds kBounds{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400};
+  return kBounds;
 }
 const Bounds& question_bounds() {
-  static const Bounds bounds{1, 5, 15, 60, 300, 900, 3600, 14400, 86400, 604800};
-  return bounds;
+  static const Bounds kBounds{1, 5, 15, 60, 300, 900, 3600, 14400, 86400, 604800};
+  return kBounds;
 }
 const Bounds& runs_of_task_bounds() {
-  static const Bounds bounds{1, 2, 3, 5, 10, 20};
-  return bounds;
+  static const Bounds kBounds{1, 2, 3, 5, 10, 20};
+  return kBounds;
 }
 
 double seconds(Millis time) {

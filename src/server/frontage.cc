@@ -122,8 +122,9 @@ std::string url_for(const Frontage& front, const HttpRequest& request) {
 }
 
 std::string set_signin_cookie(const Frontage& front, const HttpRequest& request, std::string_view cookie) {
-  const bool has_path = is_at_public_url(front, request) && !front.public_url->path.empty();
-  const std::string path = has_path ? front.public_url->path : "/";
+  const auto& url = front.public_url;
+  const bool has_path = url && is_at_public_url(front, request) && !url->path.empty();
+  const std::string path = has_path ? url->path : "/";
   const bool secure = is_secure(front, request);
   const std::string_view prefix = !secure ? std::string_view() : has_path ? kSecurePrefix : kHostPrefix;
   return fmt::format("{}{}={}; Path={}; Max-Age={}; HttpOnly; SameSite=Strict{}", prefix, cookie_name(request), cookie,

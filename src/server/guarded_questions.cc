@@ -23,8 +23,9 @@ Result<Question> GuardedQueue::ask(const Lease& lease, const QuestionSpec& spec)
 Result<bool> GuardedQueue::runs_for_caller(const std::optional<TaskId>& id) const {
   if (!id) return false;
   const auto found = TRY(queue_.heads(std::span(&*id, 1)));
-  if (!found.front()) return false;
-  return runs_for_caller(*found.front());
+  const std::optional<Task>& task = found.front();
+  if (!task) return false;
+  return runs_for_caller(*task);
 }
 
 Result<bool> GuardedQueue::concerns_workers_task(const Question& question) const {

@@ -189,8 +189,9 @@ Result<Task> GuardedQueue::parent(const TaskId& child, const TaskId& parent) {
   if (principal_.role == Role::kWorker) {
     TRY(need(Right::kWork));
     const auto found = TRY(queue_.heads(std::span(&child, 1)));
-    if (!found.front()) return no_such(child);
-    const auto runs = TRY(runs_for_caller(*found.front()));
+    const std::optional<Task>& task = found.front();
+    if (!task) return no_such(child);
+    const auto runs = TRY(runs_for_caller(*task));
     if (!runs) return no_such(child);
   } else {
     TRY(need(Right::kRead, child));
@@ -319,10 +320,11 @@ Result<std::int64_t> GuardedQueue::last_event_seq() {
 // Its events begin when it was made: the place is searched for, by times that may be a little off.
 Result<EventPage> GuardedQueue::task_events(const TaskId& id, std::int64_t after, int limit) {
   TRY(need(Right::kRead, id));
-  const auto task = TRY(queue_.heads(std::span(&id, 1)));
-  if (!task.front()) return no_such(id);
+  const auto found = TRY(queue_.heads(std::span(&id, 1)));
+  const std::optional<Task>& task = found.front();
+  if (!task) return no_such(id);
   const auto last = TRY(queue_.last_event_seq());
-  const auto begin = TRY(find_event_before(task.front()->created_at - kClockSlack, after, std::max(after, last),
+  const auto begin = TRY(find_event_before(task->created_at - kClockSlack, after, std::max(after, last),
                                            [&](std::int64_t seq, int n) { return queue_.events(seq, n); }));
   EventPage page{.events = {}, .next = std::max(begin, after), .more = true};
   for (int pages = 0; pages < kTaskScanPagesMax; ++pages) {
@@ -359,7 +361,10 @@ Result<std::vector<bool>> GuardedQueue::hidden(std::span<const TaskId> ids) cons
   std::vector<bool> hidden(ids.size(), false);
   if (principal_.queues.empty()) return hidden;
   const auto tasks = TRY(queue_.heads(ids));
-  for (std::size_t i = 0; i < ids.size(); ++i) hidden[i] = !tasks[i] || !serves(tasks[i]->queue);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::optional<Task>& task = tasks[i];
+    hidden[i] = !task || !serves(task->queue);
+  }
   return hidden;
 }
 

@@ -338,8 +338,8 @@ void Metrics::count_request(const Route* route, int status, Millis took) {
   counter->Increment();
   prometheus::Histogram*& histogram = impl_->histogram_of[route];
   if (histogram == nullptr) {
-    static const prometheus::Histogram::BucketBoundaries bounds{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30};
-    histogram = &impl_->request_times.Add({{"method", method}, {"route", pattern}}, bounds);
+    static const prometheus::Histogram::BucketBoundaries kBounds{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30};
+    histogram = &impl_->request_times.Add({{"method", method}, {"route", pattern}}, kBounds);
   }
   histogram->Observe(seconds_of(took));
 }

@@ -10,12 +10,12 @@
 namespace drover::server {
 
 std::string_view openapi_json() {
-  static const std::string json = [] {
+  static const std::string kJson = [] {
     const auto document = ConfigNode::parse(embedded::openapi_yaml, "openapi.yaml");
     CHECK(document.has_value());
     return json::dump(document->to_json()) + "\n";
   }();
-  return json;
+  return kJson;
 }
 
 }  // namespace drover::server

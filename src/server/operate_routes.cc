@@ -87,17 +87,18 @@ Answer raise_budget(const Call& call) {
   RaiseOrder order{.gate = call.captures[0]};
   std::string unit;
   std::string per;
-  std::optional<JsonText> amount;
+  JsonText amount;
   json::Reader body(call.request.body);
-  body.need("unit", unit).get("per", per).get("why", order.why).get_any_text("amount", amount);
-  if (!amount) body.refuse("amount is missing");
-  const auto parsed_unit = parse_budget_unit(unit);
-  if (!parsed_unit) body.refuse("unit: expected usd, tokens, turns or wall");
+  body.need("unit", unit).get("per", per).get("why", order.why).need_any_text("amount", amount);
+  if (const auto parsed_unit = parse_budget_unit(unit)) {
+    order.unit = *parsed_unit;
+  } else {
+    body.refuse("unit: expected usd, tokens, turns or wall");
+  }
   if (!per.empty() && !(order.per = parse_budget_per(per))) body.refuse("per: expected day, month or none");
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
-  order.unit = *parsed_unit;
   const bool is_money = order.unit == BudgetUnit::kUsd;
-  const auto parsed = is_money ? dollars(*amount) : json::Value(json::Value::Number{*amount}).as_int();
+  const auto parsed = is_money ? dollars(amount) : json::Value(json::Value::Number{amount}).as_int();
   if (!parsed) {
     return problem(
         Error{ErrorCode::kInvalidArgument, "amount: expected dollars, or a whole number of another unit", {}});

@@ -1,5 +1,6 @@
 // /v1/questions, and what a running task asks and answers.
 #include <array>
+#include <utility>
 
 #include "base/try.h"
 #include "core/question_json.h"
@@ -64,7 +65,8 @@ Answer show_question(const Call& call) {
   const auto question = call.queue.question(*id);
   const bool waits = question && question->state == QuestionState::kOpen && *wait > Millis{0};
   if (!waits || call.attempt == Try::kLast) return respond(question);
-  if (question->task_id) return Wait{.for_what = Wait::OfTask{*question->task_id}, .at_most = *wait};
+  if (const std::optional<TaskId>& task = question->task_id)
+    return Wait{.for_what = Wait::OfTask{*task}, .at_most = *wait};
   return Wait{.for_what = Wait::Change{}, .at_most = *wait};
 }
 
@@ -72,12 +74,11 @@ Answer show_question(const Call& call) {
 Answer answer_question(const Call& call) {
   const auto id = question_id(call);
   if (!id) return problem(id.error());
-  std::optional<JsonText> value;
+  JsonText value;
   json::Reader body(call.request.body);
-  body.get_any_text("value", value);
-  if (!value) body.refuse("value is missing");
+  body.need_any_text("value", value);
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
-  return respond(call.queue.answer(*id, {.value = *value}));
+  return respond(call.queue.answer(*id, {.value = std::move(value)}));
 }
 
 // {"why"}
@@ -107,15 +108,13 @@ Answer ask(const Call& call) {
 Answer answer_as_spawner(const Call& call) {
   const auto task = call.task_id();
   if (!task) return problem(task.error());
-  AnswerOrder order{.value = {}, .spawner = Lease{.task = *task, .id = {}}};
+  Lease spawner{.task = *task, .id = {}};
   QuestionId id;
-  std::optional<JsonText> value;
+  JsonText value;
   json::Reader body(call.request.body);
-  body.need("lease_id", order.spawner->id).need("question_id", id).get_any_text("value", value);
-  if (!value) body.refuse("value is missing");
+  body.need("lease_id", spawner.id).need("question_id", id).need_any_text("value", value);
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
-  order.value = *std::move(value);
-  return respond(call.queue.answer(id, order));
+  return respond(call.queue.answer(id, {.value = std::move(value), .spawner = spawner}));
 }
 
 constexpr std::array kQuestionRoutes{

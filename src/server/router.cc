@@ -33,7 +33,7 @@ std::optional<std::vector<std::string>> fit(std::string_view pattern, const std:
 }  // namespace
 
 std::span<const Route> routes() {
-  static const std::vector<Route> all = [] {
+  static const std::vector<Route> kAll = [] {
     std::vector<Route> joined;
     for (const auto part : {task_routes(), run_routes(), worker_routes(), operate_routes(), session_routes(),
                             question_routes(), bulk_routes(), conversation_routes(), admin_routes(), signin_routes(),
@@ -42,7 +42,7 @@ std::span<const Route> routes() {
     }
     return joined;
   }();
-  return all;
+  return kAll;
 }
 
 std::variant<Match, HttpResponse> find_route(const HttpRequest& request, const Target& target) {

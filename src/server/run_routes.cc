@@ -18,13 +18,14 @@ Result<Lease> need_lease(const Call& call, json::Reader& body) {
 }
 
 std::string settled_json(const Result<Settled>& settled) {
-  if (settled && settled->replayed) {
-    return fmt::format(R"({{"state":"{}","replayed":true,"outcome":"{}"}})", name_of(settled->state),
-                       *settled->replayed);
+  if (!settled) {
+    return fmt::format(R"({{"code":"{}","detail":{}}})", error_info(settled.error().code).name,
+                       json::quote(settled.error().message));
   }
-  if (settled) return fmt::format(R"({{"state":"{}"}})", name_of(settled->state));
-  return fmt::format(R"({{"code":"{}","detail":{}}})", error_info(settled.error().code).name,
-                     json::quote(settled.error().message));
+  const std::string_view state = name_of(settled->state);
+  const std::optional<std::string>& outcome = settled->replayed;
+  if (!outcome) return fmt::format(R"({{"state":"{}"}})", state);
+  return fmt::format(R"({{"state":"{}","replayed":true,"outcome":"{}"}})", state, *outcome);
 }
 
 template <class End>
@@ -89,11 +90,10 @@ Answer checkpoint(const Call& call) {
   json::Reader body(call.request.body);
   const auto lease = need_lease(call, body);
   if (!lease) return problem(lease.error());
-  std::optional<JsonText> value;
-  body.get_any_text("value", value);
-  if (!value) body.refuse("value is missing");
+  JsonText value;
+  body.need_any_text("value", value);
   if (const Status good = body.finish_strictly(); !good) return problem(good.error());
-  return respond(call.queue.checkpoint(*lease, value.value_or("null")));
+  return respond(call.queue.checkpoint(*lease, value));
 }
 
 // Many at once: one answer for each, in their order.

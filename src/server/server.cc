@@ -537,21 +537,24 @@ class HttpApi final : public Server {
 
   // Those who do the work or run the fleet tell how far they have seen the store to be, and are told: RELIABILITY P11.
   // The word of others counts for nothing, because it can stop all claims.
-  static bool is_witness(const Request& request) {
-    return request.principal && need(*request.principal, Right::kWork).has_value();
+  static const Principal* witness_of(const Request& request) {
+    const std::optional<Principal>& caller = request.principal;
+    return caller && need(*caller, Right::kWork) ? &*caller : nullptr;
   }
 
   void hear(const Request& request) {
-    const auto told = is_witness(request) ? parse_store_mark(request.http.header(kSeenHeader)) : std::nullopt;
+    const Principal* witness = witness_of(request);
+    if (witness == nullptr) return;
+    const auto told = parse_store_mark(request.http.header(kSeenHeader));
     if (!told) return;
     const auto reveals = administration_.hear(*told);
     if (!reveals || !*reveals) return;  // a store that does not answer says so to the call itself
     log_error("server", "a client has seen events that the store no longer has",
-              {{"token", request.principal->token_id}, {"seen", to_string(*told)}});
+              {{"token", witness->token_id}, {"seen", to_string(*told)}});
   }
 
   void tell_seen(const Request& request, Answer& answer) {
-    if (!is_witness(request)) return;
+    if (witness_of(request) == nullptr) return;
     const StoreMark seen = administration_.seen();
     if (seen.store.empty() || seen.mark.number == 0) return;
     auto* handout = std::get_if<Handout>(&answer);

@@ -21,7 +21,8 @@ Answer sessions(const Call& call) {
   if (!page) return problem(page.error());
   std::string body = list_json("sessions", page->sessions);
   body.pop_back();
-  return json_response(body + ",\"cursor\":" + (page->cursor ? json::quote(*page->cursor) : "null") + "}");
+  const std::optional<std::string>& cursor = page->cursor;
+  return json_response(body + ",\"cursor\":" + (cursor ? json::quote(*cursor) : "null") + "}");
 }
 
 SessionName name_in(const Call& call) {

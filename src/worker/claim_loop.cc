@@ -211,7 +211,8 @@ int ClaimLoop::room_of(const Serve& serve, MonoTime now) const {
   for (const Unable& unable : unable_) {
     if (concerns(unable, serve)) room = now < unable.until ? 0 : std::min(room, 1);
   }
-  const auto limit = serve.type ? options_.type_limits.find(*serve.type) : options_.type_limits.end();
+  if (!serve.type) return room;
+  const auto limit = options_.type_limits.find(*serve.type);
   if (limit == options_.type_limits.end()) return room;
   const auto running = std::ranges::count(running_, *serve.type, &Running::type);
   return std::min(room, limit->second - static_cast<int>(running));

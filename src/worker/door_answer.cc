@@ -396,11 +396,10 @@ HttpResponse take_answer(const Visit& visit) {
   const auto id = question_in(visit.request.target);
   if (!id) return problem(id.error());
   json::Reader in(visit.request.body);
-  std::optional<JsonText> value;
-  in.get_any_text("value", value);
-  if (!value) in.refuse("value is missing");
+  JsonText value;
+  in.need_any_text("value", value);
   if (const Status read = in.finish_strictly(); !read) return problem(read.error());
-  const auto question = visit.queue.answer(*id, {.value = *value, .spawner = visit.claimed.lease});
+  const auto question = visit.queue.answer(*id, {.value = std::move(value), .spawner = visit.claimed.lease});
   if (!question) return problem(question.error());
   return {.body = to_json(*question) + "\n"};
 }

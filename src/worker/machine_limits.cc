@@ -94,8 +94,8 @@ DescriptorShare::~DescriptorShare() {
 }
 
 rlim_t first_descriptor_limit() {
-  static const rlim_t limit = limit_of(RLIMIT_NOFILE).rlim_cur;
-  return limit;
+  static const rlim_t kLimit = limit_of(RLIMIT_NOFILE).rlim_cur;
+  return kLimit;
 }
 
 }  // namespace drover

@@ -40,10 +40,9 @@ constexpr Millis kUnknownKept{30LL * 24 * 3'600'000};
 
 using workspace::Fate;
 
-std::optional<Fate> fate_after(const Result<Task>& task) {
-  if (!task) return std::nullopt;
-  if (!is_terminal(task->state)) return Fate::kUnfinished;
-  return task->state == TaskState::kCompleted ? Fate::kCompleted : Fate::kFailed;
+Fate fate_of(const Task& task) {
+  if (!is_terminal(task.state)) return Fate::kUnfinished;
+  return task.state == TaskState::kCompleted ? Fate::kCompleted : Fate::kFailed;
 }
 
 // Reads what is there.
@@ -154,7 +153,7 @@ void WorkspaceReaper::look_at_recent() {
     // A worker's token may not let it see tasks that it does not hold any more.
     const bool is_hidden = !task && task.error().code == ErrorCode::kNotFound;
     if (task && is_terminal(task->state)) {
-      due[ended.profile].emplace(id, *fate_after(task));
+      due[ended.profile].emplace(id, fate_of(*task));
     } else if (is_hidden && ended.has_completed) {
       due[ended.profile].emplace(id, Fate::kCompleted);
     } else if (!is_hidden && (!task || task->state == TaskState::kRunning) && ended.tries < kRecentTriesMax) {
@@ -182,7 +181,7 @@ void WorkspaceReaper::look_at_all() {
       const auto task = queue_.get(id);
       if (!task && task.error().code == ErrorCode::kNotFound) unknown.emplace(id, Fate::kFailed);
       if (task && (!serves(*task) || options_.runners.find(task->type) != profile)) continue;
-      if (const auto fate = fate_after(task)) fates.emplace(id, *fate);
+      if (task) fates.emplace(id, fate_of(*task));
     }
     if (root_of(*profile) != root) continue;  // the server has another store now: these are not its tasks
     reap(*root, *profile, fates, Scope::kAll);

@@ -20,13 +20,15 @@ void clear_up(const std::string& root) {
     const Place place{root, *task};
     if (exists(place.folder())) continue;
     const auto alone = Lock::alone(root, *task);
-    if (!alone || !*alone || exists(place.folder())) continue;
-    const Status cleared = clear_leftovers(place, **alone);
+    if (!alone) continue;
+    const std::optional<Lock>& lock = *alone;
+    if (!lock || exists(place.folder())) continue;
+    const Status cleared = clear_leftovers(place, *lock);
     if (!cleared) {
       log_warn("workspace", "cannot delete what a step left", {{"error", to_string(cleared.error())}});
       continue;
     }
-    (*alone)->remove_file();
+    lock->remove_file();
   }
 }
 

@@ -20,7 +20,9 @@ constexpr int kMaxStalls = 3;
 
 int RunOnce(int Count) {  // flagged
   constexpr int step = 1;  // flagged
-  int leaseMs = Count + step;  // flagged
+  static const int usual = Count;  // flagged
+  static const int kUsual = usual;
+  int leaseMs = kUsual + step;  // flagged
   return leaseMs;
 }
 

@@ -244,7 +244,7 @@ std::vector<std::string> header_lines(const TopData& data, const Look& look) {
 }
 
 const std::vector<std::string>& help_lines() {
-  static const std::vector<std::string> lines{
+  static const std::vector<std::string> kLines{
       "tab, shift-tab   next panel, previous panel",
       "arrows, j k      next line, previous line",
       "s                sort the panel by its next column",
@@ -255,7 +255,7 @@ const std::vector<std::string>& help_lines() {
       "r                retry the dead letter; asks first",
       "q                quit",
   };
-  return lines;
+  return kLines;
 }
 
 std::string title_line(const TopPanel& panel, const TopView& view, bool chosen, const Look& look) {

@@ -109,9 +109,10 @@ int run_raise(const BudgetRaiseOptions& options, Context& context) {
     context.out.write(to_json(*raised) + "\n");
   } else {
     const BudgetUnit unit = raised->budget.unit;
-    context.out.write(fmt::format(
-        "{} may spend {} until {}; {} is left\n", raised->gate, format_amount(unit, raised->limit()),
-        raised->resets_at ? format_time(*raised->resets_at) : "further notice", format_amount(unit, raised->left())));
+    const std::optional<Time>& until = raised->resets_at;
+    context.out.write(fmt::format("{} may spend {} until {}; {} is left\n", raised->gate,
+                                  format_amount(unit, raised->limit()), until ? format_time(*until) : "further notice",
+                                  format_amount(unit, raised->left())));
   }
   return kExitOk;
 }

@@ -173,7 +173,8 @@ int run(const QuestionListOptions& options, Context& context) {
                           .name = [](const Question& question) { return question.id.to_string(); },
                           .table = [&] { return question_table(page->questions); }},
         options.format, context);
-  if (page->cursor) context.say(fmt::format("there may be more: add --cursor {} to continue", *page->cursor));
+  const std::optional<std::string>& cursor = page->cursor;
+  if (cursor) context.say(fmt::format("there may be more: add --cursor {} to continue", *cursor));
   return kExitOk;
 }
 

@@ -63,12 +63,12 @@ void put_value(json::Writer& out, const std::optional<T>& value) {
 }
 
 std::string rest_of(const TaskRecord& record) {
-  static const TaskRecord usual;
+  static const TaskRecord kUsual;
   json::Writer out;
   out.begin_object();
   visit_task_fields([&](auto field) {
     if constexpr (is_in_rest(field)) {
-      if (field.of(record) != field.of(usual)) put_value(out.key(field.name()), field.of(record));
+      if (field.of(record) != field.of(kUsual)) put_value(out.key(field.name()), field.of(record));
     }
   });
   return std::move(out.end_object()).take();
@@ -270,9 +270,9 @@ std::string texts_of(const Task& task) {
   json::Writer texts;
   bool any = false;
   texts.begin_object();
-  const auto put = [&]<FieldKind kKind>(std::integral_constant<FieldKind, kKind>) {
+  const auto put = [&]<FieldKind Kind>(std::integral_constant<FieldKind, Kind>) {
     visit_task_fields([&](auto field) {
-      if constexpr (is_body_text(field) && field.kIs.kind == kKind) {
+      if constexpr (is_body_text(field) && field.kIs.kind == Kind) {
         const std::optional<std::string>& text = field.of(task);
         if (!text) return;
         texts.key(field.name()).string(*text);

@@ -15,14 +15,14 @@ constexpr int kDepthMax = 8;
 
 // What hiredis makes of a reply by itself.
 const redisReplyObjectFunctions& plain_functions() {
-  static const redisReplyObjectFunctions functions = [] {
+  static const redisReplyObjectFunctions kFunctions = [] {
     redisReader* const reader = redisReaderCreate();
     CHECK(reader != nullptr);
     const redisReplyObjectFunctions copy = *reader->fn;
     redisReaderFree(reader);
     return copy;
   }();
-  return functions;
+  return kFunctions;
 }
 
 int depth_of(const redisReadTask* task) {

@@ -15,8 +15,8 @@ constexpr std::size_t kLargeBytes = 4'096;
 
 // SQLite's own statistics take a mutex for every allocation, and nobody reads them. Only before its first use.
 void forgo_statistics() {
-  static const int result = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  static_cast<void>(result);
+  static const int kResult = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  static_cast<void>(kResult);
 }
 
 sqlite3_stmt* compile(sqlite3* db, std::string_view sql, unsigned flags) {

@@ -32,9 +32,9 @@ void remove_conversation(Connection& db, const ConversationName& name) {
   db.run(kDeleteBodies, name.owner, name.key);
 }
 
-void write_conversation(Connection& db, const ConversationStep& step) {
+void write_conversation(Connection& db, const ConversationStep& step, const JsonText& head) {
   const ConversationName& name = step.name;
-  db.run(kPutConversation, name.owner, name.key, step.expected_revision + 1, *step.head);
+  db.run(kPutConversation, name.owner, name.key, step.expected_revision + 1, head);
   for (const std::int64_t seq : step.removed) {
     db.run(kDeleteItem, name.owner, name.key, seq);
     db.run(kDeleteBody, name.owner, name.key, seq);
@@ -95,7 +95,7 @@ ConversationApplied put_conversation(Transaction& transaction, const Conversatio
     return ConversationApplied::kOwnerFull;
   }
   if (step.head) {
-    write_conversation(db, step);
+    write_conversation(db, step, *step.head);
   } else {
     remove_conversation(db, step.name);
   }

@@ -29,8 +29,8 @@ constexpr std::string_view kPutFirstEvent = named_sql(embedded::retention_sql, "
 constexpr std::string_view kPutLastEvent = named_sql(embedded::fsck_sql, "put_last_event");
 
 void add_views(Connection& db) {
-  static const std::string script = with_columns(named_sql(embedded::fsck_sql, "views"));
-  db.execute_script(script);
+  static const std::string kScript = with_columns(named_sql(embedded::fsck_sql, "views"));
+  db.execute_script(kScript);
 }
 
 struct Check {

@@ -56,14 +56,14 @@ struct Column {
   void (*answer)(Answer, const NewTask&);
 };
 
-template <class Field, std::size_t number>
+template <class Field, std::size_t Number>
 void answer_field(Answer out, const NewTask& row) {
-  out.put(std::get<number>(columns_of(Field{}, row.step->next)));
+  out.put(std::get<Number>(columns_of(Field{}, row.step->next)));
 }
 
 // Every column that a new task may fill. What the store itself decides on is in the row.
 const std::vector<Column>& columns() {
-  static const std::vector<Column> all = [] {
+  static const std::vector<Column> kAll = [] {
     std::vector<Column> made{
         {"seq", [](Answer out, const NewTask& row) { out.put(row.seq); }},
         {"revision", [](Answer out, const NewTask& /*row*/) { out.put(1); }},
@@ -83,7 +83,7 @@ const std::vector<Column>& columns() {
     });
     return made;
   }();
-  return all;
+  return kAll;
 }
 
 std::string declaration() {

@@ -114,8 +114,8 @@ struct ListStatements {
 };
 
 const ListStatements& list_statements() {
-  static const ListStatements statements;
-  return statements;
+  static const ListStatements kStatements;
+  return kStatements;
 }
 
 void read_seqs(Statement& query, std::vector<std::int64_t>& seqs) {

@@ -65,14 +65,14 @@ std::string bytes_of_bodies() {
 using Lists = std::vector<std::pair<std::string_view, std::string>>;
 
 const Lists& lists() {
-  static const Lists all{
+  static const Lists kAll{
       {"{given}", names_of(kIsGiven)},          {"{body}", names_of(kIsBody)},
       {"{moving}", names_of(kIsMoving)},        {"{head}", head_names()},
       {"{large}", names_of(kIsLarge)},          {"{set}", assignments()},
       {"{like_given}", own_or_bound(kIsGiven)}, {"{like_moving}", own_or_bound(kIsMoving)},
       {"{body_bytes}", bytes_of_bodies()},
   };
-  return all;
+  return kAll;
 }
 
 }  // namespace
@@ -89,8 +89,8 @@ std::string with_columns(std::string_view sql) {
 }
 
 void add_task_views(Connection& db) {
-  static const std::string script = with_columns(kTaskViews);
-  db.execute_script(script);
+  static const std::string kScript = with_columns(kTaskViews);
+  db.execute_script(kScript);
 }
 
 }  // namespace drover::sqlite

@@ -47,8 +47,8 @@ struct WholeRows {
   std::string end_task = with_columns(named_sql(embedded::tasks_sql, "end_task"));
 };
 const WholeRows& whole_rows() {
-  static const WholeRows statements;
-  return statements;
+  static const WholeRows kStatements;
+  return kStatements;
 }
 
 std::int64_t give_place(Transaction& transaction, const TaskRecord& next) {

@@ -6,6 +6,7 @@
 #include <ranges>
 
 #include "agents/agent_reader.h"
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/rng.h"
@@ -110,8 +111,9 @@ class AgentPlan final : public RunPlan {
 
   // An agent that hangs after its last word may have written it down.
   Heard look_elsewhere() override {
-    if (phase_ != Phase::kAgent || !reader_->session_id()) return {};
-    const std::string path = find_own_file(preset_.own_file, environment(profile()), *reader_->session_id());
+    const std::optional<std::string>& session = reader_->session_id();
+    if (phase_ != Phase::kAgent || !session) return {};
+    const std::string path = find_own_file(preset_.own_file, environment(profile()), *session);
     const std::string added =
         Secrets(profile().env, setting_.worker_environment).hide(read_added(path, own_file_size_));
     Heard heard = of_events(reader_->read_own_file(added, system_clock().wall()));
@@ -164,6 +166,12 @@ class AgentPlan final : public RunPlan {
 
   [[nodiscard]] const Task& task() const { return setting_.claimed.task; }
   [[nodiscard]] const RunnerProfile& profile() const { return setting_.profile; }
+  // Only where the profile has a check.
+  [[nodiscard]] const Verify& verify() const {
+    const std::optional<Verify>& check = profile().verify;
+    CHECK(check.has_value());
+    return *check;
+  }
 
   // Whose session the run is to go on with: that of the named session, or of the task's last run.
   [[nodiscard]] std::optional<AgentState> last_agent() const {
@@ -203,10 +211,11 @@ class AgentPlan final : public RunPlan {
     } else if (preset_.takes_session_id) {
       call.new_session = random_uuid();
     }
-    if (task().system_prompt && preset_.takes_system_prompt_file) {
-      call.system_prompt_file = TRY(setting_.files.write("system_prompt", *task().system_prompt));
-    } else if (task().system_prompt) {
-      prompt = *task().system_prompt + "\n\n" + prompt;
+    const std::optional<std::string>& system_prompt = task().system_prompt;
+    if (system_prompt && preset_.takes_system_prompt_file) {
+      call.system_prompt_file = TRY(setting_.files.write("system_prompt", *system_prompt));
+    } else if (system_prompt) {
+      prompt = *system_prompt + "\n\n" + prompt;
     }
     auto argv = agents::call_argv(preset_, call);
     if (!argv) return Failure{.error_class = ErrorClass::kInvalid, .message = argv.error().message};
@@ -224,12 +233,12 @@ class AgentPlan final : public RunPlan {
   }
 
   // What is about to be checked, as evidence.
-  RunStep inspect_step() {
+  RunStep inspect_step(const WorkspaceUse& workspace) {
     phase_ = Phase::kInspect;
     json::Writer out;
-    out.begin_object().key("root").string(setting_.workspace->root).key("task_id").string(task().id.to_string());
+    out.begin_object().key("root").string(workspace.root).key("task_id").string(task().id.to_string());
     out.key("argv").begin_array();
-    for (const std::string& word : profile().verify->argv) out.string(word);
+    for (const std::string& word : verify().argv) out.string(word);
     out.end_array().end_object();
     return inspection_.begin(setting_, "inspect", std::move(out).take());
   }
@@ -240,9 +249,7 @@ class AgentPlan final : public RunPlan {
     verify_began_ = system_clock().mono();
     RunnerProfile without_secrets = profile();
     without_secrets.env.clear();
-    return {.argv = profile().verify->argv,
-            .environment = environment(without_secrets),
-            .timeout = profile().verify->timeout};
+    return {.argv = verify().argv, .environment = environment(without_secrets), .timeout = verify().timeout};
   }
 
   [[nodiscard]] std::vector<std::string> environment(const RunnerProfile& allowed) const {
@@ -293,18 +300,20 @@ class AgentPlan final : public RunPlan {
   Next after_agent(const ProcessEnd& end) {
     if (end.stopped) return stopped_outcome(*end.stopped, end, task());
     if (std::holds_alternative<NotStarted>(end.how) || std::holds_alternative<SupervisorLost>(end.how)) {
-      return *outcome_of_interruption(end, task(), "");
+      auto interrupted = outcome_of_interruption(end, task(), "");
+      CHECK(interrupted.has_value());
+      return *std::move(interrupted);
     }
     const auto* killed = std::get_if<KilledBySignal>(&end.how);
     outcome_ = reader_->conclude({.code = exit_code_of(end).value_or(0),
                                   .signal = killed != nullptr ? std::optional(killed->signal) : std::nullopt,
                                   .stopped_after_result = end.had_settled});
     exit_code_ = exit_code_of(end);
-    if (outcome_.session_lost && resumes_) return begin_afresh();
+    if (outcome_.session_lost && resumes_) return begin_afresh(*resumes_);
     if (!outcome_.completed) return failure_of(outcome_);
     if (!profile().verify) return completion();
-    const bool has_repository = setting_.workspace && setting_.workspace->has_repository;
-    return has_repository ? inspect_step() : verify_step();
+    const std::optional<WorkspaceUse>& workspace = setting_.workspace;
+    return workspace && workspace->has_repository ? inspect_step(*workspace) : verify_step();
   }
 
   Next after_inspection(const ProcessEnd& end) {
@@ -320,8 +329,8 @@ class AgentPlan final : public RunPlan {
   }
 
   // Once, inside the same attempt: a session that is gone is not the task's fault.
-  Next begin_afresh() {
-    note_ = fmt::format("session_lost: {} could not resume {}, and began afresh", preset_.name, resumes_->session_id);
+  Next begin_afresh(const AgentState& lost) {
+    note_ = fmt::format("session_lost: {} could not resume {}, and began afresh", preset_.name, lost.session_id);
     used_before_ = usage();
     resumes_.reset();
     auto next = agent_step();
@@ -333,17 +342,17 @@ class AgentPlan final : public RunPlan {
     // The agent has run: the task must not go back as if nothing had begun.
     if (std::holds_alternative<NotStarted>(end.how)) {
       return Failure{.error_class = ErrorClass::kSpawnFailed,
-                     .message = fmt::format("cannot run {}, which checks the work", profile().verify->argv.front())};
+                     .message = fmt::format("cannot run {}, which checks the work", verify().argv.front())};
     }
     const bool too_long = end.ran_too_long && !end.stopped;
     if (auto interrupted = outcome_of_interruption(end, task(), ""); interrupted && !too_long) return *interrupted;
     const int code = exit_code_of(end).value_or(0);
     keep_evidence(too_long ? std::nullopt : std::optional(code));
     if (code == 0 && !too_long) return completion();
-    const std::string how = too_long ? fmt::format("ran longer than {}", format_duration(profile().verify->timeout))
+    const std::string how = too_long ? fmt::format("ran longer than {}", format_duration(verify().timeout))
                                      : fmt::format("ended with exit code {}", code);
     return Failure{.error_class = ErrorClass::kVerifyFailed,
-                   .message = fmt::format("{} {}", profile().verify->argv.front(), how),
+                   .message = fmt::format("{} {}", verify().argv.front(), how),
                    .exit_code = exit_code_of(end),
                    .note = tail_.text()};
   }
@@ -351,7 +360,7 @@ class AgentPlan final : public RunPlan {
   void keep_evidence(std::optional<int> exit_code) {
     json::Writer writer;
     writer.begin_object().key("argv").begin_array();
-    for (const std::string& word : profile().verify->argv) writer.string(word);
+    for (const std::string& word : verify().argv) writer.string(word);
     writer.end_array().key("exit_code");
     exit_code ? writer.number(*exit_code) : writer.null();
     writer.key("duration_ms").number((system_clock().mono() - verify_began_).count());

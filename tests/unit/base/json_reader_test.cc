@@ -59,6 +59,17 @@ TEST(JsonReader, ANeededMemberMustBeThere) {
   EXPECT_EQ(message_of(in.finish()), "n is missing");
 }
 
+TEST(JsonReader, ANeededDocumentMayBeNullButMustBeThere) {
+  std::string text;
+  Reader in(R"({"z": null, "p": [ 1 ]})");
+  in.need_any_text("z", text);
+  EXPECT_EQ(text, "null");
+  in.need_any_text("p", text);
+  EXPECT_EQ(text, "[1]");
+  in.need_any_text("gone", text);
+  EXPECT_EQ(message_of(in.finish()), "gone is missing");
+}
+
 TEST(JsonReader, StrangersMatterOnlyWhenAskedStrictly) {
   Reader in(R"({"new": 1})");
   EXPECT_TRUE(in.finish());
