@@ -1,4 +1,6 @@
 // drover alerts: what somebody should look at, and what can wait.
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "cli/listing.h"
 #include "cli/project.h"
