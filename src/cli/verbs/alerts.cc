@@ -1,4 +1,6 @@
 // drover alerts: what somebody should look at, and what can wait.
+#include <fmt/format.h>
+
 #include "base/clock.h"
 #include "cli/listing.h"
 #include "cli/project.h"
@@ -29,20 +31,23 @@ void define(Verb& verb, AlertsOptions& options) {
   });
 }
 
-int snooze(TaskQueue& queue, const AlertsOptions& options, Context& context) {
-  const auto alert = queue.snooze_alert(
-      {.key = *options.snooze, .duration = *options.how_long, .verdict = {.by = who(), .why = options.reason}});
+int snooze(TaskQueue& queue, const SnoozeOrder& order, Context& context) {
+  const auto alert = queue.snooze_alert(order);
   if (!alert) return context.fail(alert.error());
   const auto& until = alert->snoozed_until;
-  context.say(until ? fmt::format("{} is snoozed until {}", *options.snooze, format_time(*until))
-                    : fmt::format("{} is awake", *options.snooze));
+  context.say(until ? fmt::format("{} is snoozed until {}", order.key, format_time(*until))
+                    : fmt::format("{} is awake", order.key));
   return kExitOk;
 }
 
 int run(const AlertsOptions& options, Context& context) {
   const auto opened = open_chosen_store(context);
   if (!opened) return context.fail(opened.error());
-  if (options.snooze) return snooze((*opened)->queue(), options, context);
+  if (options.snooze && options.how_long) {
+    const Verdict verdict{.by = who(), .why = options.reason};
+    return snooze((*opened)->queue(), {.key = *options.snooze, .duration = *options.how_long, .verdict = verdict},
+                  context);
+  }
   const auto alerts = (*opened)->queue().alerts();
   if (!alerts) return context.fail(alerts.error());
   print(Listing<Alert>{.items = *alerts,

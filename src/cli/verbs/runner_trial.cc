@@ -97,7 +97,8 @@ class TrialWorker {
   TrialWorker(TaskQueue& queue, const WorkerConfig& config, StopSignal& stop)
       : stop_(stop), thread_([&queue, config, this] {
           block_signals_in_this_thread();
-          report_ = run_worker(queue, config, stop_);
+          const auto report = run_worker(queue, config, stop_);
+          if (!report) result_ = std::unexpected(report.error());
           ended_ = true;
         }) {}
   ~TrialWorker() {
@@ -109,11 +110,11 @@ class TrialWorker {
 
   [[nodiscard]] bool has_ended() const { return ended_; }
   // Once it has.
-  [[nodiscard]] Status result() const { return *report_ ? Status() : std::unexpected(report_->error()); }
+  [[nodiscard]] Status result() const { return result_; }
 
  private:
   StopSignal& stop_;
-  std::optional<Result<WorkReport>> report_;
+  Status result_;
   std::atomic<bool> ended_ = false;
   std::jthread thread_;
 };

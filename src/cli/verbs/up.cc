@@ -210,14 +210,15 @@ Result<WatchEnd> show_events(TaskQueue& queue, const Workers& workers, Context& 
 
 // Whoever reads it within ten minutes signs in as the user. A service manager keeps it for others to read.
 Status tell_link(const ServedStore& served, TokenBook& tokens, const UserToken& token, Context& context) {
-  if (!served.browser_url() || server::embedded_dashboard().empty()) return {};
+  const std::optional<std::string>& url = served.browser_url();
+  if (!url || server::embedded_dashboard().empty()) return {};
   if (served.is_managed()) {
-    context.say(fmt::format("the dashboard is at {}; `drover dashboard` signs you in", *served.browser_url()));
+    context.say(fmt::format("the dashboard is at {}; `drover dashboard` signs you in", *url));
     return {};
   }
   const auto code = TRY(SigninBook(tokens, system_rng()).create_code(token.id));
-  context.say(fmt::format("the dashboard, for one sign-in within ten minutes: {}",
-                          server::signin_link(*served.browser_url(), code.code)));
+  context.say(
+      fmt::format("the dashboard, for one sign-in within ten minutes: {}", server::signin_link(*url, code.code)));
   return {};
 }
 
