@@ -404,7 +404,8 @@ std::string task_budget_json(const BudgetShares& budget) {
 BudgetShares left_of(const BudgetShares& budget, const BudgetAmounts& spent) {
   BudgetShares left{};
   for (std::size_t i = 0; i < left.size(); ++i) {
-    if (budget[i]) left[i] = std::max<std::int64_t>(0, *budget[i] - spent[i]);
+    const std::optional<std::int64_t>& amount = budget[i];
+    if (amount) left[i] = std::max<std::int64_t>(0, *amount - spent[i]);
   }
   return left;
 }

@@ -77,7 +77,7 @@ TEST_P(BudgetQuestions, OfManyRunsThatBreachAtOnceIsOne) {
 TEST_P(BudgetQuestions, RaiseLetsTheSameSessionGoOn) {
   enqueue({.type = "work", .owner = "ann", .session = "review"});
   const ClaimedTask one = claim_one();
-  const RunReport met{.agent = AgentState{.session_id = "s-1"}, .usage = cost(2'100'000)};
+  const RunReport met{.agent = AgentState{.preset = "claude", .session_id = "s-1"}, .usage = cost(2'100'000)};
   const auto stop = must(queue().report(one.lease, met)).stop;
   ASSERT_TRUE(stop);
   obey(one.lease, *stop, 2'100'000);

@@ -48,7 +48,7 @@ TEST_P(TreeBudgets, WaitUntilSomebodyRaisesThem) {
   pass(0ms);
   EXPECT_TRUE(claim(9).empty());
   EXPECT_EQ(explain(child).gate, gate_of(id));
-  must(queue().raise_budget({.gate = gate_of(id), .by_amount = 1'000'000, .by = "op", .why = "go"}));
+  must(queue().raise_budget({.gate = gate_of(id), .by_amount = 1'500'000, .by = "op", .why = "go"}));
   EXPECT_EQ(claim(9).size(), 2U);
 }
 
