@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "drover/bulk.h"
 #include "sim/sim_process.h"
@@ -268,14 +270,24 @@ void Users::raise_all_budgets() {
   if (!budgets || server->dead()) return;
   for (const BudgetStatus& one : *budgets) {
     if (one.raised >= kPlenty) continue;
-    const auto raised = server->engine().raise_budget({.gate = one.gate,
-                                                       .unit = one.budget.unit,
-                                                       .by_amount = kPlenty,
-                                                       .per = one.budget.per,
-                                                       .by = "ada",
-                                                       .why = "the end"});
-    world_.trace("user raises {} for good: {}", one.gate, raised ? "ok" : to_string(raised.error()));
-    if (server->dead()) return;
+    std::vector<std::string> gates{one.gate};
+    if (one.gate == "owner:*") {
+      // Owners that have spent nothing yet are not listed.
+      gates = {"owner:default", "owner:team"};
+      std::erase_if(gates, [&](const std::string& gate) {
+        return std::ranges::find(*budgets, gate, &BudgetStatus::gate) != budgets->end();
+      });
+    }
+    for (const std::string& gate : gates) {
+      const auto raised = server->engine().raise_budget({.gate = gate,
+                                                         .unit = one.budget.unit,
+                                                         .by_amount = kPlenty,
+                                                         .per = one.budget.per,
+                                                         .by = "ada",
+                                                         .why = "the end"});
+      world_.trace("user raises {} for good: {}", gate, raised ? "ok" : to_string(raised.error()));
+      if (server->dead()) return;
+    }
   }
 }
 

@@ -134,7 +134,7 @@ _OPTIONS = _DURATIONS | _TIMES | {
     "id", "ref", "queue", "owner", "priority", "prompt", "system_prompt", "model", "repo", "base", "agent_id", "source",
     "traceparent", "tags", "parent_id", "depends_on", "request_id", "dedupe_key", "dedupe", "dedupe_window_ms", "locks", "cost",
     "max_attempts", "max_stalls", "max_defers", "max_suspends", "retry", "timeout_ms", "idle_timeout_ms", "on_parent_failure",
-    "at_most_once", "templates", "fallback_result", "payload_text", "null_values", "session", "bootstrap", "busy", "budget",
+    "at_most_once", "templates", "fallback_result", "payload_text", "null_values", "session", "bootstrap", "busy", "budget", "tree_budget",
 }  # fmt: skip
 
 

@@ -53,7 +53,7 @@ CONVERSATIONS = "for hosts of agents, which are written in TypeScript; programs 
 DUMPS = "for `drover export` and `import`"
 LEFT_OUT: Dict[str, str] = {
     "answerAsSpawner": "agents answer at the door of their run; a handler whose children ask it has Client.call",
-    "askProvider": "for runners of agents, which drover work has; a handler may use Client.call",
+    "askStanding": "for runners of agents, which drover work has; a handler may use Client.call",
     "listBudgets": OPERATE,
     "raiseBudget": OPERATE,
     "listSessions": OPERATE,

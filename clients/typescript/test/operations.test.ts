@@ -119,7 +119,7 @@ const covered: Record<keyof typeof operations, Method | string> = {
   getQuestion: question("get"),
   answerQuestion: question("answer"),
   withdrawQuestion: question("withdraw"),
-  askProvider: through("for runners of agents, which `drover work` has"),
+  askStanding: through("for runners of agents, which `drover work` has"),
   listBudgets: operator,
   raiseBudget: operator,
   listSessions: operator,
