@@ -195,7 +195,7 @@ struct Task {
   int suspends = 0;
   int max_suspends = 20;
   int open_questions = 0;  // asked and not closed
-  int generation = 1;  // an operator's retry opens the next one
+  int generation = 1;      // an operator's retry opens the next one
   RetryPolicy retry;
   Millis timeout{3'600'000};
   Millis idle_timeout{600'000};

@@ -117,7 +117,8 @@ class Life {
   std::optional<Time> deadline_at_;
   std::optional<Time> finished_at_;
   bool cancel_requested_ = false;
-  bool released_at_once_ = false;  // stored with parents that a task of the same batch may end: both events show the end
+  bool released_at_once_ =
+      false;  // stored with parents that a task of the same batch may end: both events show the end
   bool deleted_ = false;
   bool counters_open_ = false;  // the events alone do not tell the counters: the row does, within bounds
   bool times_open_ = false;     // the same of run_at, deadline_at and finished_at

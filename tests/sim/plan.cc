@@ -348,9 +348,11 @@ BudgetPlan draw_budget(Rng& rng, const Plan& plan, BudgetUnit unit) {
   return drawn;
 }
 
-// In a third of the plans; midnight is in their middle.
+// In a third of the plans; midnight is in their middle. Where the wall clock jumps, nobody could say which day a run
+// was in.
 void draw_budgets(Rng& rng, Plan& plan) {
-  if (!chance(rng, 33)) return;
+  if (!chance(rng, 33) || std::ranges::find(plan.faults, Fault::Kind::kClockJump, &Fault::kind) != plan.faults.end())
+    return;
   plan.wall_at_start = kDay - between(rng, 60s, 540s);
   for (const std::string& type : kTypes) {
     plan.per_run[type] = {between(rng, 1, 3) * 1'000, chance(rng, 80) ? 500 : 0, between(rng, 2, 4),
