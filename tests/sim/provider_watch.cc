@@ -15,6 +15,8 @@ std::string text_in(const Event& event, std::string_view key) {
   return value != nullptr && value->as_string() != nullptr ? *value->as_string() : "";
 }
 
+constexpr Millis kSetBack{60'000};
+
 // "task ID was rate limited"
 std::optional<TaskId> blamed(const std::string& why) {
   constexpr std::size_t kBefore = 5;
@@ -55,6 +57,8 @@ std::optional<Wrong> ProviderWatch::take_claim(const Event& event) {
     return Wrong{"G2 provider", fmt::format("task {} started at {}, but its provider's gate opens at {}",
                                             event.task.to_string(), format_time(event.at), format_time(opens_at_))};
   }
+  // Permits are counted by the wall clock. While it is set back, runs and cuts from before it seem to lie ahead.
+  if (latest_ - event.at > kSetBack) return std::nullopt;
   since_.insert({event.task, event.run});
   const auto live =
       std::ranges::count_if(live_, [&](const auto& one) { return since_.contains({one.first, one.second.run}); });
@@ -64,6 +68,7 @@ std::optional<Wrong> ProviderWatch::take_claim(const Event& event) {
 }
 
 std::optional<Wrong> ProviderWatch::take(const Event& event) {
+  latest_ = std::max(latest_, event.at);
   if (event.name == "provider.slowdown") return take_cut(event);
   if (event.name == "provider.recovered") is_held_ = false;
   if (event.task.is_nil() || event.type != type_) return std::nullopt;

@@ -36,6 +36,7 @@ class ProviderWatch {
   const std::string type_;
   const Millis slack_;
   std::map<TaskId, Start> live_;
+  Time latest_{};  // of any event
   std::set<std::pair<TaskId, int>> answered_;
   std::set<std::pair<TaskId, int>> since_;  // runs that started since the gate opened
   bool is_held_ = false;
