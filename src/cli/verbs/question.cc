@@ -90,7 +90,7 @@ Result<Question> question_of_task(TaskQueue& queue, const TaskId& task) {
   auto page = TRY(queue.questions({.state = QuestionState::kOpen, .task_id = task}, kPageMax, std::nullopt));
   if (page.questions.empty()) {
     return fail(ErrorCode::kNotFound,
-                fmt::format("there is no question {}, nor a task of that id that asks one", task.to_string()));
+                fmt::format("there is no question {}, and no task with that id has an open one", task.to_string()));
   }
   if (page.questions.size() > 1) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("task {} has {} open questions: name one of them",
